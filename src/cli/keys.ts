@@ -5,7 +5,7 @@ import { stdout } from './out.ts';
 import { namedKey } from './variables.ts';
 
 export async function newKeyCommand({ out, json }: { out?: string; json?: true }): Promise<number> {
-  const { keyId, privateFile, publicFile } = await newKey(process.cwd(), out);
+  const { keyId, privateFile, publicFile } = newKey(process.cwd(), out);
   const [privateName, publicName] = [privateFile, publicFile].map(file => path.relative(process.cwd(), file)) as [
     string,
     string,
@@ -31,7 +31,7 @@ export async function newKeyCommand({ out, json }: { out?: string; json?: true }
 }
 
 export async function showKeyCommand({ json }: { json?: true }): Promise<number> {
-  const keyId = await signingKeyId(process.cwd(), namedKey().signingKey);
+  const keyId = signingKeyId(process.cwd(), namedKey().signingKey);
   if (json) stdout.write(`${printableJson({ key_id: keyId ?? null })}\n`);
   else stdout.write(keyId === undefined ? 'Runs here are not signed. proctor keys new makes a key.\n' : `${keyId}\n`);
   return 0;

@@ -31,8 +31,8 @@ import { counted, durationText, sizeText } from './units.ts';
 import { namedKey } from './variables.ts';
 
 export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
-  const place = await placeOf(process.cwd(), word);
-  const key = await checkerIfUsable(process.cwd(), namedKey().signingKey);
+  const place = placeOf(process.cwd(), word);
+  const key = checkerIfUsable(process.cwd(), namedKey().signingKey);
   const suite = await showSuite(place, key);
   if (suite) {
     const text = (): string => judgementLine([suite.judgement], paintFor(1)) + suiteText(suite, paintFor(1));

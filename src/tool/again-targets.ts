@@ -74,7 +74,7 @@ function placeOf(address: string): string {
 }
 
 /** How the runs of a side are asked again, with everything that their folder does not hold. */
-export async function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Promise<Askable> {
+export function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Askable {
   const [folder] = side.trials.flatMap(({ folder: at, isRerun }) => (at !== undefined && !isRerun ? [at] : []));
   const request = folder === undefined ? undefined : readSuite(folder).request;
   if (folder === undefined || !request)

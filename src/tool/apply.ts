@@ -46,7 +46,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   refuseUnknown('applyRun', options, OPTIONS);
   const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
   checkPaths(allowActive);
-  const { folder } = await placeOf(cwd, run);
+  const { folder } = placeOf(cwd, run);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
   if (kind !== 'agent') throw refused(`${printable(runId)} is no run of an agent, so it has no changes to apply.`);
@@ -55,7 +55,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
     throw new Fault('not_valid', `${printable(runId)} is not applied, because it does not verify: ${trouble}`);
   }
   refuseForeign(folder);
-  const { status, diff } = await readChanges(folder, anyway);
+  const { status, diff } = readChanges(folder, anyway);
   const fromClone = status.kind === 'clone';
   const answer = { runId, fromClone, changed: status.changed, notes: notesOf(status) };
   if (status.changed.total === 0) return { ...answer, applied: false, needsReview: [] };
@@ -84,7 +84,7 @@ const OPTIONS: Record<keyof ApplyOptions, true> = {
 };
 
 /** What a sealed folder says of the changes, where they may be applied. */
-async function readChanges(folder: string, anyway: boolean): Promise<{ status: WorkspaceStatus; diff: Buffer }> {
+function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus; diff: Buffer } {
   const { result, policy, workspace: status } = readAgentFolder(folder);
   if (!result || !policy || !status)
     throw refused('The run does not say what the agent changed, and under which policy.');

@@ -80,7 +80,7 @@ export async function askSuspects(
     rounds++;
     options.onRound?.({ round: rounds, cases: cases.length, sides });
     const ask = async (side: Side, version: 'baseline' | 'new'): Promise<TrialOfSide> => {
-      const asked = await askRound(await askableSide(side, version, options), cases, options, around);
+      const asked = await askRound(askableSide(side, version, options), cases, options, around);
       told.push(asked.told);
       budget.spend(asked.trial, cases.length);
       return asked.trial;
@@ -173,7 +173,7 @@ async function askRound(
   const { runs } = await runAll([place], {
     ...options,
     home: judge.home,
-    signer: await signerAt(cwd, signingKey),
+    signer: signerAt(cwd, signingKey),
     ...(judge.signal && { signal: judge.signal }),
     ...(onProgress && { onProgress }),
     ...(onWarning && { onWarning }),
@@ -189,7 +189,7 @@ async function nextRound(of: string, beside: string): Promise<number> {
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const id = rerunId(of, round);
     const folder = path.join(beside, id);
-    await removeUnbegunSuite(folder);
+    removeUnbegunSuite(folder);
     if (!existsSync(folder)) return round;
     if (isSealed(folder)) continue;
     throw new Fault(

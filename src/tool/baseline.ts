@@ -35,7 +35,7 @@ export async function acceptBaseline(
   cwd: string,
   { signingKey }: { readonly signingKey?: string } = {},
 ): Promise<Accepted> {
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const { side, told } = await sideOf(word, cwd, { home: homeFrom(cwd), key: signer });
   if (side.source === 'accepted') throw new Fault('usage', 'That is an accepted baseline already.');
   if (side.incomplete !== undefined) throw new Fault('incomplete', side.incomplete);

@@ -56,14 +56,14 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   checkCompareOptions(options);
   const { cwd = process.cwd(), formats = ['html'], signal, rejudge } = options;
   const home = homeFrom(cwd);
-  const gate = await gateFor(options, cwd);
+  const gate = gateFor(options, cwd);
   if (options.again && gate.mode === 'strict')
     throw new Fault(
       'usage',
       'strict counts planned trials only, so asking again changes nothing. Leave --again out, or choose balanced or proven.',
     );
-  const signer = await signerAt(cwd, options.signingKey);
-  const key = await checkerAt(cwd, options);
+  const signer = signerAt(cwd, options.signingKey);
+  const key = checkerAt(cwd, options);
   const judge: Judge = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
   const { comparison, input, restsOn, judgements } = await judgedSides(options, gate, judge, cwd);
   if (options.out === undefined) makeHome(home);
@@ -87,7 +87,7 @@ async function judgedSides(options: CompareOptions, gate: Gate, judge: Judge, cw
     ? await (await import('./ask-again.ts')).askSuspects(first, options.again, { gate, judge, cwd, signingKey })
     : { ...first, told: [], again: undefined };
   return {
-    comparison: { ...(await compared(baseline, candidate, gate)), ...(again && { again }) },
+    comparison: { ...compared(baseline, candidate, gate), ...(again && { again }) },
     input: {
       folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) },
       kept: baseline.trials.map(({ kept }) => kept),
@@ -118,7 +118,7 @@ function makeFolder(folder: string): void {
   }
 }
 
-async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Comparison> {
+function compared(baseline: Side, candidate: Side, gate: Gate): Comparison {
   const named = candidate.trials[0]?.folder ?? baseline.trials[0]?.folder;
   return compareSides(baseline, candidate, gate, {
     comparisonId: newRunId('comparison', systemClock),

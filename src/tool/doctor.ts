@@ -55,7 +55,7 @@ export async function diagnose(environment: Readonly<Record<string, string | und
         works,
         isolation: works && offer ? offer.isolation : 'none',
         enforces: works ? walls(machine) : [],
-        limits: works ? await limitsOn(offer?.machine) : [],
+        limits: works ? limitsOn(offer?.machine) : [],
         lacks: offer?.lacks ?? [],
         observed: tried.observed,
         ...(tried.trouble !== undefined && { trouble: tried.trouble }),
@@ -66,7 +66,7 @@ export async function diagnose(environment: Readonly<Record<string, string | und
         works: true,
         isolation: 'none',
         enforces: ['a clean environment, and how much is kept of what it prints'],
-        limits: await limitsOn(bare?.machine),
+        limits: limitsOn(bare?.machine),
         lacks: [],
         observed: [],
         advice: [],
@@ -135,7 +135,7 @@ function walls({ seccomp }: Machine): string[] {
 }
 
 /** How every limit is held here, in the order from the strongest claim to none. */
-async function limitsOn(machine: MachineLimits | undefined): Promise<SandboxDiagnosis['limits']> {
+function limitsOn(machine: MachineLimits | undefined): SandboxDiagnosis['limits'] {
   if (!machine) return [];
   const network = machine.kind === 'no_sandbox' ? 'open' : 'blocked';
   const held = LIMITS.map(({ limit, title }) => ({ limit, title, claim: heldBy(limit, machine, network)[0] }));

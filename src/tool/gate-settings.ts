@@ -20,7 +20,7 @@ export interface GateSettings {
 }
 
 /** The gate of a file, and what was said beside it. */
-export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate> {
+export function gateFor(settings: GateSettings, cwd: string): Gate {
   const { gate: file, mode, allowRemoved, allowWeakened, limits } = settings;
   const flags = {
     ...(mode && { mode }),
@@ -41,9 +41,9 @@ export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate
 }
 
 /** The limits that a run must keep to; undefined where there are none. */
-export async function limitsFor(settings: GateSettings, cwd: string): Promise<AskedLimits | undefined> {
+export function limitsFor(settings: GateSettings, cwd: string): AskedLimits | undefined {
   if (settings.gate === undefined && settings.limits === undefined) return undefined;
-  const asked = limitsIn(await gateFor(settings, cwd));
+  const asked = limitsIn(gateFor(settings, cwd));
   return hasLimits(asked) ? asked : undefined;
 }
 

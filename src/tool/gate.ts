@@ -36,7 +36,7 @@ export async function gate(options: GateOptions): Promise<Gated> {
   checkOptions(options);
   const { cwd = process.cwd(), margin, alpha, confidence, critical, looks } = options;
   const given = { margin, alpha, confidence, critical: critical && [...critical], looks };
-  const settings: Gate = { ...(await gateFor(options, cwd)), ...defined(given) };
+  const settings: Gate = { ...gateFor(options, cwd), ...defined(given) };
   const baseline = readSide(options.baseline, cwd);
   const candidate = readSide(options.candidate, cwd);
   if (baseline.paths.some(file => candidate.paths.includes(file)))

@@ -62,7 +62,7 @@ export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'a
     doubt = known;
   }
   const { hasChecks } = whole ?? (await wholeRun(folder));
-  const judging = await checksOf(judge, 'throw');
+  const judging = checksOf(judge, 'throw');
   // The earlier repetitions may lie elsewhere by now; the seal covers what was found in them.
   const earlier = () => (ours && (evaluationIn(ours, contract) as Partial<Evaluation>).gate?.earlier) || undefined;
   const evaluation = await withThread(judge.signal, judgeApart =>
@@ -126,7 +126,7 @@ async function wholeRun(folder: string): Promise<{ readonly hasChecks: boolean }
 
 /** Judges a run in its own process, and writes the evaluation and its seal into its folder. */
 export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer | undefined): Promise<Evaluation> {
-  const judging = await checksOf(judge, 'tell');
+  const judging = checksOf(judge, 'tell');
   const before = await earlierRepetitions(folder, judge);
   const evaluation = await withThread(judge.signal, judgeApart =>
     evaluateSuite(folder, { ...judging, judgeApart, earlier: () => before }),
@@ -152,10 +152,10 @@ async function earlierRepetitions(folder: string, judge: Judge): Promise<Earlier
   return earlierFrom(evaluations);
 }
 
-async function checksOf(
+function checksOf(
   { home, signal }: Judge,
   onMachineFault: 'tell' | 'throw',
-): Promise<{ runCheck: RunCheck; signal?: AbortSignal }> {
+): { runCheck: RunCheck; signal?: AbortSignal } {
   const stop = signal && { signal };
   return {
     runCheck: checkByScript({ launcher: sharedLauncher, home: attemptsIn(home), onMachineFault, ...stop }),

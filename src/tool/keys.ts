@@ -8,7 +8,7 @@ import { homeFrom, makeHome } from '../evidence/runs.ts';
 import { makeKey, makeKeyIn, type NewKey, signerFor } from '../evidence/signing-key.ts';
 
 /** Makes a key that seals are signed with: in the file that is named, else where every run of this place finds it. */
-export async function newKey(cwd: string, out?: string): Promise<NewKey> {
+export function newKey(cwd: string, out?: string): NewKey {
   if (out !== undefined) return makeKey(path.resolve(cwd, out));
   const home = homeFrom(cwd);
   makeHome(home);
@@ -16,22 +16,22 @@ export async function newKey(cwd: string, out?: string): Promise<NewKey> {
 }
 
 /** What the key is called that a run here would be signed with; undefined if it would not be signed. */
-export async function signingKeyId(cwd: string, signingKey?: string): Promise<string | undefined> {
-  return (await signerAt(cwd, signingKey))?.keyId;
+export function signingKeyId(cwd: string, signingKey?: string): string | undefined {
+  return signerAt(cwd, signingKey)?.keyId;
 }
 
 /** Who signs the runs of a place. */
-export async function signerAt(cwd: string, signingKey?: string): Promise<Signer | undefined> {
+export function signerAt(cwd: string, signingKey?: string): Signer | undefined {
   // Whoever names a key wants signatures; a name that got lost on the way must not cost them.
   if (signingKey === '') throw new Fault('usage', 'The name of the signing key is empty. Name a file, or nothing.');
   return signerFor(homeFrom(cwd), signingKey === undefined ? undefined : path.resolve(cwd, signingKey));
 }
 
 /** The key that judgements are checked with: the public one that is named, else that of the place; undefined if there is none. */
-export async function checkerAt(
+export function checkerAt(
   cwd: string,
   { key, signingKey }: { readonly key?: string | undefined; readonly signingKey?: string | undefined },
-): Promise<Checker | undefined> {
+): Checker | undefined {
   if (key === undefined) return signerAt(cwd, signingKey);
   const bytes = readRegular(meant(path.resolve(cwd, key)), KEY_BYTES_MAX);
   const publicKey = bytes && publicKeyIn(bytes.toString('latin1'));
@@ -44,9 +44,9 @@ export async function checkerAt(
 }
 
 /** The same for commands that only look: a key that cannot be used here does not keep anybody from looking. */
-export async function checkerIfUsable(cwd: string, signingKey?: string): Promise<Checker | undefined> {
+export function checkerIfUsable(cwd: string, signingKey?: string): Checker | undefined {
   try {
-    return await checkerAt(cwd, { signingKey });
+    return checkerAt(cwd, { signingKey });
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;

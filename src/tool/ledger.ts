@@ -39,7 +39,7 @@ export function ledgerOf(
  * A name that a person gave a run of this home is one that no other run has or had, but for one of the other side: the
  * ledger knows each by its name and side.
  */
-export async function refuseTaken(home: string, ids: readonly string[], version: 'baseline' | 'new'): Promise<void> {
+export function refuseTaken(home: string, ids: readonly string[], version: 'baseline' | 'new'): void {
   const isOfOtherSide = (lane: string): boolean => lane !== version && (lane === 'baseline' || lane === 'new');
   const here = new Set(listRuns(home).flatMap(({ id, lane }) => (isOfOtherSide(lane) ? [] : [id])));
   for (const id of ids) {

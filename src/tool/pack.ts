@@ -39,7 +39,7 @@ export async function packRun(run: string, options: PackOptions = {}): Promise<P
   checkRunWord('packRun', run);
   refuseUnknown('packRun', options, OPTIONS);
   const { internal = false, cwd = process.cwd(), signal } = options;
-  const { id, folder } = await placeOf(cwd, run);
+  const { id, folder } = placeOf(cwd, run);
   const { run_id: runId = id, kind } = sealOf(folder)?.statement.predicate ?? {};
   const file = path.resolve(cwd, options.out ?? `${runId}${PACK_ENDING}`);
   // Said before the work is done, and asked again when it is.

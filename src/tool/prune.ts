@@ -53,9 +53,9 @@ async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): P
   for (const place of placesIn(home)) {
     // What somebody has put beside the runs is not ours to remove, whatever time is in its name.
     if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
-    const life = await lifeOf(place);
+    const life = lifeOf(place);
     if (life === 'alive' || life === 'unknown') continue;
-    if (life === 'dead' && (await openSuiteIn(place.folder))?.plan) continue;
+    if (life === 'dead' && openSuiteIn(place.folder)?.plan) continue;
     if (!isTrial) {
       if (life === 'dead') await endLeftovers(place.id);
       removeFolder(place.id, place.folder);

@@ -70,10 +70,10 @@ async function recoverOne(
   const { id, folder } = place;
   if (removeUnwritten(folder)) return { id, became: 'removed' };
   if (!hasJournal(folder)) return undefined;
-  if ((await lifeOf(place)) === 'alive') return { id, became: 'alive' };
+  if (lifeOf(place) === 'alive') return { id, became: 'alive' };
   if (!isStartedHere(folder)) return { id, became: 'foreign', why: FOREIGN };
   const ledger = hasLedger(home) ? ledgerOf(home, undefined, 'all of it') : undefined;
-  const suite = await openSuiteIn(folder);
+  const suite = openSuiteIn(folder);
   if (suite) return recoverSuite(place, suite, ledger);
   if (!RUN_ID.test(id)) return { id, became: 'odd', why: ELSEWHERE };
   // Two that recover the same run would write over each other.
@@ -82,9 +82,9 @@ async function recoverOne(
   try {
     if (!hasJournal(folder)) return undefined;
     const run = openRun(folder);
-    if (await isAlive(run)) return { id, became: 'alive' };
+    if (isAlive(run)) return { id, became: 'alive' };
     if (run.plan && run.isOurs) await sweepBare(id);
-    const signer = run.isSealed ? undefined : await signerAt(cwd, signingKey);
+    const signer = run.isSealed ? undefined : signerAt(cwd, signingKey);
     if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
     const sealing = { signer, ledger };
     return { id, became: await recoverRun(folder, systemClock.now(), sealing, undefined, 'found', judgeAgent) };
@@ -132,7 +132,7 @@ async function recoverSuite(
 }
 
 /** What the journal of a suite's run says; undefined if it is that of another kind, or not to be believed. */
-export async function openSuiteIn(folder: string): Promise<SuiteState | undefined> {
+export function openSuiteIn(folder: string): SuiteState | undefined {
   try {
     const state = suiteStateIn(folder);
     return state.plan || state.layer ? state : undefined;
@@ -143,7 +143,7 @@ export async function openSuiteIn(folder: string): Promise<SuiteState | undefine
 }
 
 /** Whether whoever lays out a suite, or runs it, is still there. */
-function ownedBy({ plan, layer }: SuiteState): Promise<boolean> {
+function ownedBy({ plan, layer }: SuiteState): boolean {
   return isAlive({ plan: plan ?? (layer && { owner: layer }) });
 }
 
@@ -151,10 +151,10 @@ function ownedBy({ plan, layer }: SuiteState): Promise<boolean> {
  * Removes what is left of a suite of ours that died while its cases were laid out: nothing was asked yet, and a new run
  * may have its name.
  */
-export async function removeUnbegunSuite(folder: string): Promise<void> {
+export function removeUnbegunSuite(folder: string): void {
   if (!hasJournal(folder) || isSealed(folder)) return;
-  const suite = await openSuiteIn(folder);
-  if (suite?.isOurs && !suite.plan && !(await ownedBy(suite))) rmSync(folder, { recursive: true, force: true });
+  const suite = openSuiteIn(folder);
+  if (suite?.isOurs && !suite.plan && !ownedBy(suite)) rmSync(folder, { recursive: true, force: true });
 }
 
 const ELSEWHERE = 'It is not finished, and does not have the name of a run.';
@@ -167,14 +167,14 @@ const FOREIGN =
  */
 export type Life = 'finished' | 'alive' | 'dead' | 'foreign' | 'unknown';
 
-export async function lifeOf({ id, folder }: RunPlace): Promise<Life> {
+export function lifeOf({ id, folder }: RunPlace): Life {
   if (!hasJournal(folder)) return 'finished';
   try {
-    const suite = await openSuiteIn(folder);
+    const suite = openSuiteIn(folder);
     const run = suite ?? openRun(folder);
     // A copy says whose the original is, not whose it is itself.
     const isNamedSo = run.plan === undefined || run.plan.request.run_id === id;
-    if (isNamedSo && (await (suite ? ownedBy(suite) : isAlive(run)))) return 'alive';
+    if (isNamedSo && (suite ? ownedBy(suite) : isAlive(run))) return 'alive';
     if (isSealed(folder)) return 'finished';
     return run.isOurs ? 'dead' : 'foreign';
   } catch (error) {
@@ -184,7 +184,7 @@ export async function lifeOf({ id, folder }: RunPlace): Promise<Life> {
 }
 
 /** Whether the process that a run belongs to is still there. */
-export async function isAlive({ plan }: { readonly plan: Pick<ScriptPlan, 'owner'> | undefined }): Promise<boolean> {
+export function isAlive({ plan }: { readonly plan: Pick<ScriptPlan, 'owner'> | undefined }): boolean {
   if (!plan) return false;
   return plan.owner.bootId === bootId() && startTicksOf(plan.owner.pid) === plan.owner.startTicks;
 }

@@ -169,8 +169,7 @@ export async function subjectOf(word: string, cwd: string, options: ReportOption
   const home = homeFrom(cwd);
   const given = out === undefined ? undefined : path.resolve(cwd, out);
   if (given !== undefined) refuseSealed(given);
-  const key =
-    named === undefined ? await checkerIfUsable(cwd, options.signingKey) : await checkerAt(cwd, { key: named });
+  const key = named === undefined ? checkerIfUsable(cwd, options.signingKey) : checkerAt(cwd, { key: named });
   const comparison = comparisonFolder(word, home, cwd);
   if (comparison !== undefined) {
     const subject = comparisonSubject(comparison, home, key);
@@ -178,7 +177,7 @@ export async function subjectOf(word: string, cwd: string, options: ReportOption
     const judgement = { id, state: 'sound', message: null, judged: 'as_sealed' } as const;
     return { subject, folder: given ?? path.join(home, 'reports', id), judgement };
   }
-  const folder = await suiteFolder(word, home);
+  const folder = suiteFolder(word, home);
   if (folder === undefined) throw new Fault('no_run', `No run or comparison is called "${printable(word)}".`);
   const { run, request } = readSuite(folder);
   const judge: Judge = { home, key, ...(signal && { signal }) };

@@ -26,10 +26,9 @@ export async function reproduce(word: string, options: ReproduceOptions = {}): P
   checkRunWord('reproduce', word);
   refuseUnknown('reproduce', options, OPTIONS);
   const { cwd = process.cwd(), ...around } = options;
-  const { folder } = await placeOf(cwd, word);
+  const { folder } = placeOf(cwd, word);
   const { before, request, intent, profile, keptCredentials } = await recordIn(folder);
-  const recording =
-    request.recording !== null ? await recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
+  const recording = request.recording !== null ? recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
   const { result: now, folder: newFolder } = await runOrder(
     {
       intent,

@@ -52,7 +52,7 @@ export interface Resent {
 export async function resendCase(options: ResendOptions): Promise<Resent> {
   const { caseId, cwd = process.cwd() } = options;
   const home = homeFrom(cwd);
-  const folder = await suiteFolder(options.run, home);
+  const folder = suiteFolder(options.run, home);
   if (folder === undefined) throw new Fault('no_run', 'There is no such run of a suite.');
   const { request, run } = readSuite(folder);
   const one = casesById(folder)(caseId);
@@ -131,7 +131,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
       runId,
       launcher: sharedLauncher,
       home: attemptsIn(home),
-      signer: await signerAt(cwd, options.signingKey),
+      signer: signerAt(cwd, options.signingKey),
       bounds,
       secrets,
       settings,

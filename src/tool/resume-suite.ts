@@ -39,7 +39,7 @@ export type ResumeOptions = Pick<
 export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
   const { cwd = process.cwd(), signingKey, variable } = options;
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const place = findRun(home, word);
   const { open, isOurs } = await openAround(place, home, options);
   const [plan] = open.map(one => one.plan);
@@ -51,7 +51,7 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
     for (const one of open) await adopt(one, options, home, cwd);
     return runAll(places, going);
   }
-  await checkNothingNamed(options, plan);
+  checkNothingNamed(options, plan);
   const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
   const taken = new Set(headers.map(({ env }) => env));
   const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
@@ -69,14 +69,14 @@ async function openAround(
   home: string,
   { onWarning }: ResumeOptions,
 ): Promise<{ readonly open: readonly Open[]; readonly isOurs: boolean }> {
-  const siblings = (await siblingsOf(place)).filter(({ folder }) => hasJournal(folder));
+  const siblings = siblingsOf(place).filter(({ folder }) => hasJournal(folder));
   const named = siblings.filter(({ folder }) => folder === place.folder);
   const isOurs = (named.length > 0 ? named : siblings).some(({ folder }) => isStartedHere(folder));
   const ofThese = siblings.filter(({ folder }) => isStartedHere(folder) === isOurs);
   const open: Open[] = [];
   for (const sibling of ofThese) {
     const plan = suitePlanIn(sibling.folder);
-    if (await isAlive({ plan })) throw new Fault('alive', `${sibling.id} is still running.`);
+    if (isAlive({ plan })) throw new Fault('alive', `${sibling.id} is still running.`);
     if (isSealed(sibling.folder)) {
       if (isOurs) await removeJournal(sibling.folder, ledgerOf(home, onWarning, 'all of it'));
     } else if (plan) open.push({ place: sibling, plan });
@@ -88,7 +88,7 @@ async function openAround(
 const UNBEGUN = 'The run had not begun when it was interrupted. proctor recover removes it; then run the suite again.';
 
 /** The repetitions that a run belongs to, itself among them, as far as its journal or its request tells. */
-async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
+function siblingsOf(place: RunPlace): RunPlace[] {
   const request = hasJournal(place.folder) ? suitePlanIn(place.folder)?.request : readSuite(place.folder).request;
   if (!request) return [place];
   const { of, total } = request.repetition;
@@ -99,7 +99,7 @@ async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
 }
 
 /** Whoever names something else for a run that goes on as it began would be misled. */
-async function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): Promise<void> {
+function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): void {
   const { baseUrl, script, agent, policy, dir, redirects, headers = [], secrets = {}, bounds = {} } = options;
   // The values in a query are not stored, so the address is named again, and must be the same.
   const hasQuery = target.kind === 'http' && target.url.includes('?');

@@ -88,7 +88,7 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
     sharedLauncher(),
   ]);
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const order: AgentOrder = {
     ...asked,
     dir: path.resolve(cwd, dir),

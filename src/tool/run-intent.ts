@@ -81,9 +81,9 @@ export async function runIntent(options: RunIntentOptions): Promise<IntentRunRes
   const { policy = 'default', mode = 'plan-only', copyOutputTo } = options;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const profile = profileOf(policy);
-  await checkModelMode(profile, options);
+  checkModelMode(profile, options);
   const read = readGiven(options.intent, 'The intent', INTENT_BYTES_MAX);
-  const answers = options.answers === undefined ? null : await answersIn(options.answers);
+  const answers = options.answers === undefined ? null : answersIn(options.answers);
   const asked = { intent: judgedIntent(read.value), profile, mode };
   const { plannedBy = null, ...proposer } = await proposerFor({ ...asked, answers: answers?.values ?? {} }, options);
   const answer = await runOrder({ ...asked, given: read.given, answers, ...proposer }, options);
@@ -110,7 +110,7 @@ export async function runOrder(
   }: Partial<RunIntentOptions>,
 ): Promise<IntentRunResult> {
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const { place, result, keptIn } = await run(
     {
       ...order,
@@ -192,10 +192,7 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
 };
 
 /** PL4 and PL5: a run under strict or default depends on no model, and one that does has a recording. */
-async function checkModelMode(
-  { name }: Profile,
-  { modelMode: mode = 'none', recording, planner }: RunIntentOptions,
-): Promise<void> {
+function checkModelMode({ name }: Profile, { modelMode: mode = 'none', recording, planner }: RunIntentOptions): void {
   if (mode === 'none') {
     const idle = recording !== undefined ? 'A recording' : planner !== undefined ? 'A planner' : undefined;
     if (idle !== undefined) throw new Fault('usage', `${idle} is of use only with --model-mode record or replay.`);
@@ -217,14 +214,14 @@ async function checkModelMode(
 async function proposerFor(asked: Omit<Asked, 'propose'>, options: RunIntentOptions) {
   const { modelMode = 'none', recording, planner } = options;
   if (recording === undefined) return { modelMode, recording: null };
-  if (modelMode !== 'record' || planner === undefined) return { modelMode, ...(await recordingIn(recording)) };
+  if (modelMode !== 'record' || planner === undefined) return { modelMode, ...recordingIn(recording) };
   const { environment, cwd, signingKey, signal, onWait, onWarning, onPlannerEvent } = options;
   const given = { environment, cwd, signingKey, signal, onWait, onWarning, onPlannerEvent };
   const { recordPlan } = await import('./plan-intent.ts');
   return recordPlan(asked, { ...defined(given), planner, recording });
 }
 
-async function answersIn(file: string): Promise<NonNullable<IntentOrder['answers']>> {
+function answersIn(file: string): NonNullable<IntentOrder['answers']> {
   const { value, given } = readGiven(file, 'The file of answers', INTENT_BYTES_MAX);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new IntentFault(
@@ -235,7 +232,7 @@ async function answersIn(file: string): Promise<NonNullable<IntentOrder['answers
 }
 
 /** The recording, and what it answers. */
-export async function recordingIn(file: string): Promise<Pick<IntentOrder, 'recording' | 'propose'>> {
+export function recordingIn(file: string): Pick<IntentOrder, 'recording' | 'propose'> {
   const { bytes, value, given } = readGiven(file, 'The recording', RECORDING_BYTES_MAX);
   const session = judgedRecording(value);
   return { recording: { bytes, given }, propose: intent => replayed(session, intent) };

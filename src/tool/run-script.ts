@@ -87,7 +87,7 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const order = defined({
     script,
     inputs,

@@ -115,14 +115,14 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   checkSuiteOptions(options);
   const { cwd = process.cwd(), repeat = 1 } = options;
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, options.signingKey);
+  const signer = signerAt(cwd, options.signingKey);
   const order = await orderOf(options, home, cwd);
   const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
   const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
   const ids = numbers.map(number => repetitionId(order.group, number));
-  for (const id of ids) await removeUnbegunSuite(path.join(out, options.as, id));
+  for (const id of ids) removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
-  if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids, options.as);
+  if (options.runId !== undefined && options.out === undefined) refuseTaken(home, ids, options.as);
   makeHome(home);
   const unproven = stateWarning();
   if (unproven !== undefined) options.onWarning?.(unproven);
@@ -236,7 +236,7 @@ export async function orderOf(options: RunSuiteOptions, home: string, cwd: strin
       options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),
     repository: await repositoryAt(cwd),
     headers: headers.map(({ name, env }) => ({ name, env })),
-    gate: await limitsFor(options, cwd),
+    gate: limitsFor(options, cwd),
     ...named,
   };
 }

@@ -46,7 +46,7 @@ export async function listRuns(
   const places = room.listRuns(room.homeFrom(cwd)).reverse();
   const runs: Listed[] = [];
   for (const place of places.slice(0, limit)) {
-    const life = await lifeOf(place);
+    const life = lifeOf(place);
     const one = await listed(place, life);
     const isDead = life === 'dead' && one.resume === undefined;
     runs.push({
@@ -84,7 +84,7 @@ function statusOf(life: Life, status: string | undefined): string {
   return life === 'alive' ? 'running' : 'unfinished';
 }
 
-async function listedIntent({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
+function listedIntent({ id, lane, folder }: RunPlace, life: Life): Listed {
   const { request, result, outcome } = readIntentFolder(folder);
   const planned = request?.mode === 'plan-only' && result?.kernel_result_kind === 'BUNDLE' ? ', only planned' : '';
   const took = result && Date.parse(result.completed_at) - Date.parse(result.started_at);
@@ -101,7 +101,7 @@ async function listedIntent({ id, lane, folder }: RunPlace, life: Life): Promise
   };
 }
 
-async function listedAgent({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
+function listedAgent({ id, lane, folder }: RunPlace, life: Life): Listed {
   const { request, outcome, metadata } = readAgentFolder(folder);
   const plan = outcome ? undefined : openAgentIn(folder);
   const family = outcome?.agent.family ?? plan?.agent.family;
@@ -163,8 +163,8 @@ function judgedStatus(sums: EvaluationSums | undefined): string {
 }
 
 /** A suite that is running, or was interrupted: how far it has come, by its journal. */
-async function openSuite({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
-  const { plan, done = 0, startedAtMs } = (await openSuiteIn(folder)) ?? {};
+function openSuite({ id, lane, folder }: RunPlace, life: Life): Listed {
+  const { plan, done = 0, startedAtMs } = openSuiteIn(folder) ?? {};
   const { cases, target } = plan?.request ?? {};
   const whom = target && targetName(target);
   return {
@@ -197,7 +197,7 @@ export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown>
   const whole = await wholeness(place.folder);
   const read = readScriptFolder(place.folder);
   const id = read.request?.run_id ?? place.id;
-  const life = await lifeOf(place);
+  const life = lifeOf(place);
   const log = withLog ? { log: readLog(place.folder) } : {};
   const shown = { place: { ...place, id }, life, ...whole, ...read, ...log };
   if (!shown.outcome && life === 'finished') {
@@ -210,6 +210,6 @@ export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown>
 }
 
 /** Where the run lies that a word means. Nothing is completed, sealed or removed on the way. */
-export async function placeOf(cwd: string, word: string): Promise<RunPlace> {
+export function placeOf(cwd: string, word: string): RunPlace {
   return findRun(homeFrom(cwd), word);
 }

@@ -10,14 +10,14 @@ import type { RunPlace } from '../evidence/runs.ts';
 import { agentEvaluationOf } from '../judge/judge-agent.ts';
 import { needsReview } from '../policy/active-changes.ts';
 import { type Told, toldOf } from './judged.ts';
-import { lifeOf } from './recover.ts';
+import { type Life, lifeOf } from './recover.ts';
 import { type Timeline, timelineOf } from './timeline.ts';
 import { wholeness } from './whole.ts';
 
 /** The run of an agent, as far as it has come. */
 export interface ShownAgent extends AgentFolder {
   readonly place: RunPlace;
-  readonly life: Awaited<ReturnType<typeof lifeOf>>;
+  readonly life: Life;
   /** What was decided before it started, while it is not finished. */
   readonly plan: Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined;
   readonly timeline: Timeline;
@@ -44,7 +44,7 @@ export async function showAgent(
   const read = readAgentFolder(folder);
   const plan = openAgentIn(folder);
   if (!read.outcome && !plan) return undefined;
-  const life = await lifeOf(place);
+  const life = lifeOf(place);
   const diff = fileOf(read.manifest, 'workspace_diff');
   const id = read.outcome?.run_id ?? place.id;
   const judged = read.outcome && life === 'finished' ? agentEvaluationOf(folder, key) : undefined;
@@ -54,7 +54,7 @@ export async function showAgent(
     life,
     plan,
     timeline: timelineOf(transcriptLines(folder)),
-    needsReview: read.workspace && (read.workspace.needs_review ?? (await reviewByNames(read.workspace))),
+    needsReview: read.workspace && (read.workspace.needs_review ?? reviewByNames(read.workspace)),
     diff: diff === undefined ? undefined : named(diffSummary(folder, diff, FILES_MAX), read),
     evaluation: judged?.evaluation,
     judgement: judged && toldOf(id, judged.found, judged.found.state === 'sound' ? 'as_sealed' : 'again'),
@@ -64,7 +64,7 @@ export async function showAgent(
 }
 
 /** For runs of an earlier version, which wrote no such list: what the names alone tell. */
-async function reviewByNames({ changed }: WorkspaceStatus): Promise<NonNullable<WorkspaceStatus['needs_review']>> {
+function reviewByNames({ changed }: WorkspaceStatus): NonNullable<WorkspaceStatus['needs_review']> {
   const names = new Map(changed.listed.map(({ path }) => [Buffer.from(path).toString('latin1'), path]));
   const view = { linkAt: () => undefined, links: [], has: () => false, textsOf: () => undefined };
   const listed = [...needsReview(names.keys(), view)].map(([at, reason]) => ({ path: names.get(at) ?? at, reason }));

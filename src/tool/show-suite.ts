@@ -7,7 +7,7 @@ import { hasJournal } from '../evidence/recover.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { readRun } from '../evidence/suite-folder.ts';
 import { shownEvaluation, type Told } from './judged.ts';
-import { lifeOf, openSuiteIn } from './recover.ts';
+import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { wholeness } from './whole.ts';
 
 /** A run of a suite, as far as it has come. */
@@ -19,7 +19,7 @@ export interface ShownSuite {
   readonly evaluation: Evaluation | undefined;
   /** Whether the evaluation in the folder is bound to its seal; undefined while the run is open. */
   readonly judgement: Told | undefined;
-  readonly life: Awaited<ReturnType<typeof lifeOf>>;
+  readonly life: Life;
   /** How many cases of an open run are finished. */
   readonly done: number | undefined;
   /** The folder verifies: it is as it was sealed. */
@@ -31,12 +31,12 @@ export interface ShownSuite {
 /** What a folder says of the run of a suite; undefined if it is not one. */
 export async function showSuite(place: RunPlace, key: Checker | undefined): Promise<ShownSuite | undefined> {
   const { folder } = place;
-  const open = hasJournal(folder) ? await openSuiteIn(folder) : undefined;
+  const open = hasJournal(folder) ? openSuiteIn(folder) : undefined;
   const request =
     open?.plan?.request ?? (documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined);
   const run = readRun(folder);
   if (!request) return undefined;
-  const life = await lifeOf(place);
+  const life = lifeOf(place);
   const { run_id: id } = request;
   const judged = life === 'finished' ? await shownEvaluation(folder, id, key) : undefined;
   return {

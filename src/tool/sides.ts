@@ -31,10 +31,10 @@ export interface JudgedSide {
  */
 export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'baseline' | 'new'): Promise<JudgedSide> {
   const file = path.resolve(cwd, word);
-  if (existsSync(file) && statSync(file).isFile()) return { side: await acceptedIn(file, judge.key), told: [] };
+  if (existsSync(file) && statSync(file).isFile()) return { side: acceptedIn(file, judge.key), told: [] };
   // The file of a baseline that nobody has accepted yet.
   if (word.endsWith('.json') && !existsSync(file)) return { side: { source: 'accepted', trials: [] }, told: [] };
-  const { folders, incomplete } = await repetitionsOf(await suitePlace(word, judge.home, side));
+  const { folders, incomplete } = repetitionsOf(suitePlace(word, judge.home, side));
   const trials: TrialOfSide[] = [];
   const told: Told[] = [];
   for (const folder of folders) {
@@ -60,7 +60,7 @@ function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
 }
 
 /** An accepted baseline. One that is not as it was sealed, or not signed with the key that is known, is refused. */
-async function acceptedIn(file: string, key: Checker | undefined): Promise<Side> {
+function acceptedIn(file: string, key: Checker | undefined): Side {
   const name = printable(path.basename(file));
   const bytes = readRegular(meant(file), baseline.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: baseline.bytesMax });
@@ -73,11 +73,11 @@ async function acceptedIn(file: string, key: Checker | undefined): Promise<Side>
   }
   const trouble = key && notSignedBy(key, accepted.seal);
   if (trouble) throw new Fault('bad_baseline', `${name} is not trusted: it ${trouble}. ${SAY_KEY}`);
-  return sideFromAccepted(accepted, await packBeside(meant(file), accepted));
+  return sideFromAccepted(accepted, packBeside(meant(file), accepted));
 }
 
 /** The documents that the pack beside a baseline keeps; undefined where it is not there. Another pack is refused. */
-async function packBeside(file: string, { pack }: Baseline): Promise<ReturnType<typeof openPack>> {
+function packBeside(file: string, { pack }: Baseline): ReturnType<typeof openPack> {
   const packFile = packFileOf(file);
   if (!pack || !existsSync(packFile)) return undefined;
   const kept = openPack(meant(packFile), pack);
@@ -98,9 +98,9 @@ const ACCEPT = 'Accept a run again: proctor baseline accept RUN.';
 const SAY_KEY = 'If somebody else accepted it whom you trust, name their public key: --key FILE.';
 
 /** The folder of one run: the one that was named, or the first of the newest repetitions. */
-export async function suiteFolder(word: string, home: string): Promise<string | undefined> {
-  const place = await suitePlace(word, home);
-  const [first] = (await repetitionsOf(place)).folders;
+export function suiteFolder(word: string, home: string): string | undefined {
+  const place = suitePlace(word, home);
+  const [first] = repetitionsOf(place).folders;
   return word === 'latest' || word === 'baseline' || word === 'new' ? first : place?.folder;
 }
 
@@ -111,7 +111,7 @@ interface Repetitions {
 }
 
 /** The folders of a run, of its repetitions and of the rounds in which its cases were asked again. */
-async function repetitionsOf(place: RunPlace | undefined): Promise<Repetitions> {
+function repetitionsOf(place: RunPlace | undefined): Repetitions {
   if (!place) return { folders: [] };
   const { repetition, rerun, version } = readSuite(place.folder).request;
   const beside = path.dirname(place.folder);
@@ -123,7 +123,7 @@ async function repetitionsOf(place: RunPlace | undefined): Promise<Repetitions> 
   const { of, total } = rerun ? readSuite(first).request.repetition : repetition;
   const planned = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
   const there = planned.filter(folder => existsSync(folder));
-  const reruns = await rerunsOf(of, version, beside);
+  const reruns = rerunsOf(of, version, beside);
   const folders = [...there, ...reruns.folders];
   const gone = reruns.missing;
   if (folders.includes(place.folder)) return { folders, incomplete: notHere(of, total - there.length, total) ?? gone };
@@ -140,7 +140,7 @@ function notHere(of: string, missing: number, total: number): string | undefined
 const CHOSEN = 'so the trials may have been chosen.';
 
 /** The rounds in which cases were asked again. One that was interrupted does not count until it is resumed. */
-async function rerunsOf(of: string, version: string, beside: string) {
+function rerunsOf(of: string, version: string, beside: string) {
   /** A folder of that name may hold anything, such as a copy of a run that did well. */
   const isRound = (folder: string, round: number): boolean => {
     if (!existsSync(folder) || !isSealed(folder)) return false;
@@ -167,7 +167,7 @@ async function rerunsOf(of: string, version: string, beside: string) {
 const RERUN = /\.a\d+$/;
 
 /** The run of a suite that a word means; undefined if there is none of that side yet. */
-async function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): Promise<RunPlace | undefined> {
+function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunPlace | undefined {
   const suites = listRuns(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new'], side), byAge);

@@ -37,7 +37,7 @@ async function fileOf(input: string, cwd: string): Promise<string> {
   if (input !== 'latest' && !RUN_ID.test(input)) return input;
   if (existsSync(input)) return input;
   const { placeOf } = await import('./runs.ts');
-  const { folder } = await placeOf(cwd, input);
+  const { folder } = placeOf(cwd, input);
   return path.relative(cwd, folder) || '.';
 }
 

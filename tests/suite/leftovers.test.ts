@@ -45,7 +45,7 @@ test('a suite that somebody lays out is left alone', async () => {
   const id = 'suite_20260106_120000_aaaaaaaaaaaa';
   const { cwd, folder } = laidOut(ownerHere(), id);
   expect((await listRuns(cwd, 9)).runs).toMatchObject([{ status: 'running' }]);
-  await placeOf(cwd, id);
+  placeOf(cwd, id);
   expect(await recover(cwd)).toEqual([{ id, became: 'alive' }]);
   expect(await prune(cwd, 0, false)).toMatchObject({ runs: [] });
   expect(existsSync(folder)).toBe(true);

@@ -83,13 +83,15 @@ test('is compared by its name, and never with itself', async () => {
 test('is meant by its side and name where the name alone means two', async () => {
   const { cwd, run } = await place();
   await run('baseline');
-  expect(await placeOf(cwd, 'nightly')).toMatchObject({ lane: 'baseline' });
+  expect(placeOf(cwd, 'nightly')).toMatchObject({ lane: 'baseline' });
   await run('new');
-  await expect(placeOf(cwd, 'nightly')).rejects.toMatchObject({
-    code: 'ambiguous_run',
-    message: '2 runs are called "nightly": baseline/nightly, new/nightly. Name one of these.',
-  });
-  expect(await placeOf(cwd, 'new/nightly')).toMatchObject({ lane: 'new', id: 'nightly' });
+  expect(() => placeOf(cwd, 'nightly')).toThrow(
+    expect.objectContaining({
+      code: 'ambiguous_run',
+      message: '2 runs are called "nightly": baseline/nightly, new/nightly. Name one of these.',
+    }),
+  );
+  expect(placeOf(cwd, 'new/nightly')).toMatchObject({ lane: 'new', id: 'nightly' });
   const reports = await Promise.all(['baseline/nightly', 'new/nightly'].map(word => subjectOf(word, cwd)));
   expect(reports.map(({ folder }) => path.basename(folder))).toEqual(['baseline-nightly', 'new-nightly']);
   expect(await packRun('new/nightly', { cwd, out: 'new.pack' })).toMatchObject({ hasLedgerLine: true });
