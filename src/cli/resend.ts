@@ -64,7 +64,7 @@ function asJson({ runId, caseId, target, latencyMs, now, difference }: Resent): 
 
 function resentText({ caseId, target, latencyMs, recorded, now, difference }: Resent, paint: Paint): string {
   const mark = difference ? paint('bad', '≠') : paint('good', '=');
-  const state = difference ? 'another answer' : 'the same answer';
+  const state = difference ? 'different answer' : 'same answer';
   const lines = [
     `${mark} ${paint('strong', state)}  ${printable(caseId)}, ${printable(target)}, ${durationText(latencyMs)}`,
     ...(difference ? [`  ${printable(difference.says)}.`] : []),

@@ -20,13 +20,13 @@ import { signerAt } from './keys.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import { orderOf, runAll, type RunSuiteOptions } from './run-suite.ts';
 
-/** Whom to ask again, and what that may take. */
+/** The targets to run suspect cases on again, and the budget. */
 export interface AgainOptions extends AgainTargets {
-  /** Cases that may be asked, each side counted: 200, or what the gate file says. */
+  /** Maximum number of trials, both sides counted; from the gate file, else 200. */
   readonly maxTrials?: number;
-  /** How long the rounds may take together: 10 minutes, or what the gate file says. */
+  /** Time for all rounds; from the gate file, else 10 minutes. */
   readonly maxMs?: number;
-  /** What they may cost, by their own account. A case that does not tell its cost then ends it. */
+  /** Maximum reported cost. A case that does not report its cost then ends the rounds. */
   readonly maxCostUsd?: number;
   readonly onRound?: (round: {
     readonly round: number;
@@ -44,7 +44,6 @@ export interface AskedAgain {
   readonly again: NonNullable<Comparison['again']>;
 }
 
-/** What asking again happens with. */
 interface Around {
   readonly gate: Gate;
   readonly judge: Judge;
@@ -53,8 +52,8 @@ interface Around {
 }
 
 /**
- * Asks cases that look broken again, one trial a side in each round, until none is left that more trials would settle or
- * the budget is used up. Each round is a run of its own beside the first one, and its request says why it was made.
+ * Runs suspect cases again, one trial per side and round, until more trials would settle nothing or the budget is used up.
+ * Each round is a separate run next to the first one, and its request records the reason.
  */
 export async function askSuspects(
   first: { readonly baseline: Side; readonly candidate: Side },
@@ -87,7 +86,7 @@ export async function askSuspects(
     };
     if (sides === 'both') {
       const trial = await ask(baseline, 'baseline');
-      // A baseline that is gone has not failed. Its round does not count, and the new side goes on alone.
+      // A baseline that no longer answers has not failed. Its round does not count, and the candidate continues alone.
       if (isUnanswered(trial)) sides = 'new';
       else baseline = withTrial(baseline, trial);
     }
@@ -100,7 +99,6 @@ function withTrial(side: Side, trial: TrialOfSide): Side {
   return { ...side, trials: [...side.trials, trial] };
 }
 
-/** What was used up of what may be. */
 class Budget {
   readonly #maxTrials: number;
   readonly #maxMs: number;
@@ -115,7 +113,7 @@ class Budget {
     this.#maxCostUsd = maxCostUsd ?? file.max_cost_usd;
   }
 
-  /** Why no further round may begin. */
+  /** Why no further round may start. */
   trouble(trials: number): AskedAgain['again']['stopped'] | undefined {
     if (this.#trials + trials > this.#maxTrials) return 'trials';
     if (systemClock.now() - this.#began >= this.#maxMs) return 'time';
@@ -145,7 +143,7 @@ class Budget {
 const TRIALS_MAX = 200;
 const MINUTES_MAX = 10;
 
-/** Asks cases of one side once more, and judges the answers. */
+/** Runs cases of one side once more and judges the answers. */
 async function askRound(
   { folder, request, options }: Askable,
   cases: readonly AskedCase[],
@@ -164,7 +162,10 @@ async function askRound(
     rerun: { of, round, cases: [...cases] },
   };
   if (request.target.kind !== 'http' && contentHash(order.target) !== request.target_sha256)
-    throw new Fault('target_changed', `The ${request.target.kind} is not the one that the runs of this side asked.`);
+    throw new Fault(
+      'target_changed',
+      `The ${request.target.kind} changed since the runs of this side. Use the version that they used.`,
+    );
   layOutSuite({
     place,
     write: into => layOutAgain(folder, only, into),
@@ -179,12 +180,12 @@ async function askRound(
     ...(onWarning && { onWarning }),
   });
   if (runs[0]?.isOpen)
-    throw new Fault('cancelled', `Asking again was stopped. proctor run suite --resume ${runId} goes on with it.`);
+    throw new Fault('cancelled', `The round was stopped. Resume it with proctor run suite --resume ${runId}`);
   const judged = await judgedRun(place.folder, judge, 'anew');
   return { trial: trialFrom(place.folder, judged.evaluation, judged.seal), told: judged.told };
 }
 
-/** The first round that nobody began. One that was interrupted is gone on with first, so that nothing is asked twice. */
+/** The number of the next round. An interrupted round must be resumed first, so that no case runs twice. */
 async function nextRound(of: string, beside: string): Promise<number> {
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const id = rerunId(of, round);
@@ -194,11 +195,8 @@ async function nextRound(of: string, beside: string): Promise<number> {
     if (isSealed(folder)) continue;
     throw new Fault(
       'suite_open',
-      `An earlier round was interrupted. Go on with it first: proctor run suite --resume ${printable(id)}`,
+      `An earlier round was interrupted. Resume it first: proctor run suite --resume ${printable(id)}`,
     );
   }
-  throw new Fault(
-    'too_many_rounds',
-    `These cases were asked again ${ROUNDS_MAX} times. Run the suite again with --repeat.`,
-  );
+  throw new Fault('too_many_rounds', `These cases ran again ${ROUNDS_MAX} times. Run the suite with --repeat instead.`);
 }

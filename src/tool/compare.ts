@@ -26,15 +26,15 @@ export interface CompareOptions extends GateSettings {
   /** A run, or `new`. */
   readonly candidate: string;
   readonly formats?: readonly Format[];
-  /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
+  /** The folder for the comparison and its reports; `.proctor/comparisons/<id>` by default. */
   readonly out?: string;
-  /** Judges the runs again, whatever evaluation lies in their folders. */
+  /** Judges the runs again, even if they have evaluations. */
   readonly rejudge?: boolean;
-  /** Asks cases that look broken again before it decides. */
+  /** Runs suspect cases again before it decides. */
   readonly again?: AgainOptions;
-  /** The file of the public key that a baseline must be signed with; else that of this place, if it has a key. */
+  /** Public key that must have signed an accepted baseline; the project's key by default. */
   readonly key?: string;
-  /** The file of the key that the comparison is signed with; else that of `.proctor`, if it has one. */
+  /** Key that signs the comparison; the key in `.proctor` by default. */
   readonly signingKey?: string;
   readonly cwd?: string;
   readonly signal?: AbortSignal;
@@ -43,15 +43,14 @@ export interface CompareOptions extends GateSettings {
 export interface Compared {
   readonly comparison: Comparison;
   readonly folder: string;
-  /** The files of the reports, by their formats. */
   readonly files: Readonly<Partial<Record<Format, string>>>;
-  /** Whether the evaluations that were found are bound to their seals, and what was done about those that are not. */
+  /** Whether the stored evaluations match their seals, and what Proctor did about the others. */
   readonly judgements: readonly Told[];
-  /** The key that the comparison was signed with, or null. */
+  /** The id of the signing key, or null. */
   readonly keyId: string | null;
 }
 
-/** Says whether a new side is worse than its baseline, and writes down why. */
+/** Decides whether the candidate is worse than its baseline, and writes the reasons to a sealed folder. */
 export async function compareRuns(options: CompareOptions): Promise<Compared> {
   checkCompareOptions(options);
   const { cwd = process.cwd(), formats = ['html'], signal, rejudge } = options;
@@ -60,7 +59,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   if (options.again && gate.mode === 'strict')
     throw new Fault(
       'usage',
-      'strict counts planned trials only, so asking again changes nothing. Leave --again out, or choose balanced or proven.',
+      'The strict gate counts only planned trials, so running cases again changes nothing. Omit --again, or use balanced or proven.',
     );
   const signer = signerAt(cwd, options.signingKey);
   const key = checkerAt(cwd, options);
@@ -79,7 +78,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null };
 }
 
-/** Judges both sides and compares them. What judging said of every case is let go before reports are written. */
+/** Judges both sides and compares them. Its evaluations are freed before the reports are written. */
 async function judgedSides(options: CompareOptions, gate: Gate, judge: Judge, cwd: string) {
   const { signingKey } = options;
   const first = await bothSides(options, cwd, judge);
@@ -108,13 +107,9 @@ function makeFolder(folder: string): void {
   try {
     makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
-    throw new Fault(
-      'folder_failed',
-      'The folder for the comparison could not be made. Name another one (--out, out).',
-      {
-        cause,
-      },
-    );
+    throw new Fault('folder_failed', 'Cannot create the folder for the comparison. Name another one with --out.', {
+      cause,
+    });
   }
 }
 
@@ -129,19 +124,18 @@ function compared(baseline: Side, candidate: Side, gate: Gate): Comparison {
   });
 }
 
-/** A run that is held against itself is never worse. */
+/** Rejects a comparison of a run with itself, which can never fail. */
 function checkApart(baseline: Side, candidate: Side): void {
   const seals = new Set(baseline.trials.map(({ sealSha256 }) => sealSha256));
   if (!candidate.trials.some(({ sealSha256 }) => sealSha256 !== undefined && seals.has(sealSha256))) return;
   throw new Fault(
     'same_run',
     baseline.source === 'accepted'
-      ? 'The baseline was accepted from this run, so the run cannot be compared with it. Name another run.'
-      : 'Both sides are the same run. proctor list shows which runs there are.',
+      ? 'The baseline was accepted from this run. Name another run as the candidate.'
+      : 'Both sides are the same run. Run proctor list to see the others.',
   );
 }
 
-/** Where a report finds what it shows. */
 function foldersOf({ trials }: Side): (string | undefined)[] {
   return trials.map(({ folder }) => folder);
 }

@@ -11,11 +11,10 @@ import { type AgentHere, agentsHere } from '../run/agent/agents-here.ts';
 import { offersOf } from '../run/plan.ts';
 import { sharedLauncher } from './launcher.ts';
 
-/** What this machine can promise. */
 export interface Diagnosis {
   readonly machine: Machine;
   readonly sandboxes: readonly SandboxDiagnosis[];
-  /** Programs that scripts ask for, and whether a sandbox sees them. */
+  /** Interpreters, and where a sandbox finds them. */
   readonly interpreters: readonly { readonly name: string; readonly path: string | undefined }[];
   readonly agents: readonly AgentHere[];
   readonly slots: number;
@@ -25,19 +24,16 @@ export interface SandboxDiagnosis {
   readonly name: 'none' | 'process';
   readonly works: boolean;
   readonly isolation: 'strict' | 'standard' | 'none';
-  /** What it enforces, in words. */
   readonly enforces: readonly string[];
-  /** What each limit is worth on this machine. */
+  /** How this machine enforces each limit. */
   readonly limits: readonly { readonly limit: LimitName; readonly title: string; readonly claim: Claim }[];
   readonly lacks: readonly string[];
   readonly observed: readonly Observation[];
-  /** Why it does not work. */
   readonly trouble?: string;
-  /** What to do for more. */
   readonly advice: readonly string[];
 }
 
-/** Tries every sandbox for real, and looks for agents and their keys in the environment of the caller. */
+/** Probes every sandbox, and looks for agents and their credentials in the environment. */
 export async function diagnose(environment: Readonly<Record<string, string | undefined>>): Promise<Diagnosis> {
   const launcher = await sharedLauncher();
   const machine = await launcher.machine();
@@ -65,7 +61,7 @@ export async function diagnose(environment: Readonly<Record<string, string | und
         name: 'none',
         works: true,
         isolation: 'none',
-        enforces: ['a clean environment, and how much is kept of what it prints'],
+        enforces: ['a clean environment, and limits on stored output'],
         limits: limitsOn(bare?.machine),
         lacks: [],
         observed: [],
@@ -92,8 +88,8 @@ async function tryProcess(
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const [detail] = causeText(error.cause).split('\n');
-    // Whoever asks the doctor need not be sent there.
-    const sentence = error.message.replace(/ proctor doctor says \w+\.$/, '');
+    // The user is already running the doctor.
+    const sentence = error.message.replace(/ [^.]*\bproctor doctor\b[^.]*\.$/, '');
     return { observed: [], trouble: `${sentence}${detail ? ` (${detail})` : ''}` };
   } finally {
     removeStage(stage);
@@ -127,14 +123,14 @@ function trialJob(id: string, stage: string) {
 function walls({ seccomp }: Machine): string[] {
   return [
     'network blocked',
-    'files read-only but for the work folder, whose size and number of files the kernel bounds',
-    'environment empty but for what is given',
-    'the whole tree of processes ends together',
+    'files read-only except the work folder, where the kernel limits size and number of files',
+    'environment empty except for declared variables',
+    'all processes end together',
     ...(seccomp ? ['a system call filter'] : []),
   ];
 }
 
-/** How every limit is held here, in the order from the strongest claim to none. */
+/** How this machine enforces every limit, strongest claim first. */
 function limitsOn(machine: MachineLimits | undefined): SandboxDiagnosis['limits'] {
   if (!machine) return [];
   const network = machine.kind === 'no_sandbox' ? 'open' : 'blocked';
@@ -142,22 +138,24 @@ function limitsOn(machine: MachineLimits | undefined): SandboxDiagnosis['limits'
   return CLAIMS.flatMap(claim => held.filter(each => each.claim === claim));
 }
 
-/** What to do for more, for the cases that people meet. */
+/** Advice for the common causes. */
 function adviceFor({ missing, cgroups, isRoot }: Machine, trouble: string | undefined, isStrict: boolean): string[] {
   if (missing.length > 0)
-    return ['Install it: apt-get install bubblewrap util-linux (Debian, Ubuntu), dnf install bubblewrap (Fedora).'];
+    return [
+      'Install the missing programs: apt-get install bubblewrap util-linux (Debian, Ubuntu), dnf install bubblewrap (Fedora).',
+    ];
   const advice: string[] = [];
   if (trouble !== undefined) {
     advice.push(
-      'On Ubuntu 23.10 and later, AppArmor keeps unprivileged programs from making user namespaces. Either: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for /usr/bin/bwrap and /usr/bin/unshare with the rule "userns,".',
-      'On other systems, see that sysctl user.max_user_namespaces is not 0; inside a container, its own filter may forbid namespaces.',
+      'On Ubuntu 23.10 and later, AppArmor blocks user namespaces for unprivileged programs. Run sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or add an AppArmor profile for /usr/bin/bwrap and /usr/bin/unshare with the rule "userns,".',
+      'On other systems, check that sysctl user.max_user_namespaces is not 0. In a container, its seccomp filter may block namespaces.',
     );
   }
   if (!isStrict && cgroups === 'none') {
     advice.push(
       isRoot
-        ? 'For strict isolation, control groups must be writable; in a container, mount /sys/fs/cgroup read-write.'
-        : 'For strict isolation, start Proctor in a group of its own: systemd-run --user --scope -p Delegate=yes -- proctor …',
+        ? 'For strict isolation, make control groups writable. In a container, mount /sys/fs/cgroup read-write.'
+        : 'For strict isolation, start Proctor in its own scope: systemd-run --user --scope -p Delegate=yes -- proctor …',
     );
   }
   return advice;

@@ -6,20 +6,19 @@ import { type AskedLimits, hasLimits, type Limits, limitsIn } from '../contracts
 import { readGate } from '../judge/gate-file.ts';
 import { type Gate, gateOf } from '../judge/gate.ts';
 
-/** What a command says of its gate. */
 export interface GateSettings {
-  /** The file of a gate. */
+  /** A gate file. */
   readonly gate?: string;
   readonly mode?: Gate['mode'];
-  /** Cases of the baseline may be gone from the suite. */
+  /** Accepts cases of the baseline that the candidate does not have. */
   readonly allowRemoved?: boolean;
-  /** Cases may ask less than in the baseline. */
+  /** Accepts cases that expect less than in the baseline. */
   readonly allowWeakened?: boolean;
-  /** Limits on all cases of the new side. Each takes the place of the same limit of the file. */
+  /** Limits on all cases of the candidate. Each overrides the same limit in the file. */
   readonly limits?: Limits;
 }
 
-/** The gate of a file, and what was said beside it. */
+/** The gate in the file, overridden by the other settings. */
 export function gateFor(settings: GateSettings, cwd: string): Gate {
   const { gate: file, mode, allowRemoved, allowWeakened, limits } = settings;
   const flags = {
@@ -33,14 +32,14 @@ export function gateFor(settings: GateSettings, cwd: string): Gate {
     const name = printable(path.basename(file));
     throw new Fault(
       'no_gate',
-      `There is no gate file "${name}" of at most 1 MiB that can be read. Modes (balanced, proven, strict) are for proctor compare and proctor gate.`,
+      `Cannot read the gate file "${name}", or it is larger than 1 MiB. Only proctor compare and proctor gate accept a mode (balanced, proven, strict).`,
     );
   }
   const gate = readGate(bytes);
   return { ...gate, ...flags, ...limitsOver(gate.limits, limits) };
 }
 
-/** The limits that a run must keep to; undefined where there are none. */
+/** The limits of a run; undefined if there are none. */
 export function limitsFor(settings: GateSettings, cwd: string): AskedLimits | undefined {
   if (settings.gate === undefined && settings.limits === undefined) return undefined;
   const asked = limitsIn(gateFor(settings, cwd));

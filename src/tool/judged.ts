@@ -17,39 +17,37 @@ import { type Earlier, earlierFrom } from '../judge/run-limits.ts';
 import { withThread } from './judge-thread.ts';
 import { sharedLauncher } from './launcher.ts';
 
-/** Who judges: where runs of checks lie while they last, and who stops them. */
 export interface Judge {
   readonly home: string;
   readonly signal?: AbortSignal;
-  /** Judges anew, whatever evaluation lies in the folder. */
+  /** Judges again, even if the folder has an evaluation. */
   readonly again?: boolean;
-  /** The key that signatures of evaluations are checked with. */
+  /** The key that checks the signatures of evaluations. */
   readonly key?: Checker | undefined;
 }
 
-/** Whether a judgement is bound to its seal, and what was done about one that is not. */
+/** Whether an evaluation matches its seal, and what Proctor did if it does not. */
 export interface Told {
-  /** The run that was judged, or the comparison. */
+  /** The id of the run or comparison. */
   readonly id: string;
   readonly state: SealState;
-  /** What is wrong with it, as a sentence; null if nothing is. */
+  /** What is wrong with it; null if nothing is. */
   readonly message: string | null;
-  /** `as_sealed`: the evaluation that was found is used. `again`: a new one was made. `not`: there is none to be trusted. */
+  /** `as_sealed`: the stored evaluation is used. `again`: Proctor judged the run again. `not`: no trusted evaluation exists. */
   readonly judged: 'as_sealed' | 'again' | 'not';
 }
 
-/** A run and what judging says of it. */
 export interface JudgedRun {
   readonly evaluation: Evaluation;
-  /** The hash of the seal of this evaluation, if it has one. */
+  /** The hash of the evaluation's seal, if it has one. */
   readonly seal: string | undefined;
   readonly told: Told;
 }
 
 /**
- * The evaluation of a sealed run. What is not bound to the run's seal is made anew and never read. `wants: 'anew'` makes
- * it anew also where only its seal would have to be trusted: judging answers costs no more than reading verdicts.
- * Writes nothing into the folder.
+ * The evaluation of a sealed run. An evaluation that does not match the run's seal is never read, and the run is judged
+ * again. With `wants: 'anew'`, the run is judged again even if only the seal vouches for the evaluation, because judging
+ * answers costs no more than reading verdicts. Writes nothing to the run folder.
  */
 export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'as sealed'): Promise<JudgedRun> {
   const whole = wants === 'anew' ? await wholeRun(folder) : undefined;
@@ -63,7 +61,7 @@ export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'a
   }
   const { hasChecks } = whole ?? (await wholeRun(folder));
   const judging = checksOf(judge, 'throw');
-  // The earlier repetitions may lie elsewhere by now; the seal covers what was found in them.
+  // The earlier repetitions may have been moved since. The seal covers their results.
   const earlier = () => (ours && (evaluationIn(ours, contract) as Partial<Evaluation>).gate?.earlier) || undefined;
   const evaluation = await withThread(judge.signal, judgeApart =>
     evaluateSuite(folder, { ...judging, judgeApart, earlier }),
@@ -71,13 +69,13 @@ export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'a
   const { run_id: id } = evaluation;
   if (!ours) return { evaluation, seal: undefined, told: toldOf(id, found, 'again') };
   if (isSealedSo(evaluation, ours.seal)) return asSealed(evaluation, ours.seal.sha256);
-  // A check may have changed its mind; a function of the answer has not.
+  // A check script may give a different verdict the second time; built-in expectations cannot.
   return { evaluation, seal: undefined, told: toldOf(id, doubt ?? (hasChecks ? found : OTHERWISE), 'again') };
 }
 
 /**
- * What `show` tells: the evaluation in the folder if it is bound to its seal, else one that is made of the answers alone.
- * Showing a run starts nothing, so a run whose cases are judged by scripts then has none.
+ * The evaluation for `show`: the stored one if it matches its seal, else a new one from the answers alone. `show` starts no
+ * programs, so a run with check scripts then has no evaluation.
  */
 export async function shownEvaluation(
   folder: string,
@@ -96,16 +94,15 @@ export async function shownEvaluation(
   return { evaluation, told: toldOf(id, known, 'again') };
 }
 
-const noCheck: RunCheck = () => Promise.resolve({ trouble: 'Showing a run starts no check.' });
+const noCheck: RunCheck = () => Promise.resolve({ trouble: 'proctor show starts no check scripts.' });
 
-const OTHERWISE: Untrusted = { state: 'broken', why: 'does not say what judging the run again says' };
+const OTHERWISE: Untrusted = { state: 'broken', why: 'differs from what judging the run again gives' };
 
 function asSealed(evaluation: Evaluation, seal: string): JudgedRun {
   const told = { id: evaluation.run_id, state: 'sound', message: null, judged: 'as_sealed' } as const;
   return { evaluation, seal, told };
 }
 
-/** What is told of an evaluation that was found so. */
 export function toldOf(
   id: string,
   found: { readonly state: SealState; readonly why?: string },
@@ -116,15 +113,15 @@ export function toldOf(
   return { id, state, message, judged };
 }
 
-/** Judging begins with what was sealed, or not at all. */
+/** Throws unless the folder still matches its seal. */
 async function wholeRun(folder: string): Promise<{ readonly hasChecks: boolean }> {
   const { trouble, hasChecks } = await sealTrouble(folder);
   if (trouble === undefined) return { hasChecks };
   const id = printable(path.basename(folder));
-  throw new Fault('not_as_sealed', `${id} is not as it was sealed: ${trouble}. proctor verify says more.`);
+  throw new Fault('not_as_sealed', `${id} does not match its seal: ${trouble}. Run proctor verify for details.`);
 }
 
-/** Judges a run in its own process, and writes the evaluation and its seal into its folder. */
+/** Judges a run that this process just finished, and writes the evaluation and its seal to the run folder. */
 export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer | undefined): Promise<Evaluation> {
   const judging = checksOf(judge, 'tell');
   const before = await earlierRepetitions(folder, judge);
@@ -135,7 +132,7 @@ export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer |
   return evaluation;
 }
 
-/** What the repetitions before a run came to, where it must keep to limits; undefined if one of them cannot be judged. */
+/** The results of the earlier repetitions, if the run has limits; undefined if one of them cannot be judged. */
 async function earlierRepetitions(folder: string, judge: Judge): Promise<Earlier | undefined> {
   const { gate, repetition } = readSuite(folder).request;
   if (!gate || repetition.total === 1 || repetition.number < repetition.total) return undefined;

@@ -1,12 +1,12 @@
 import { align } from '../judge/align.ts';
 
-/** A line of a text beside another: gone, come, or in both. */
+/** A line that was removed, added or kept. */
 export interface DiffLine {
   readonly sign: '-' | '+' | ' ';
   readonly text: string;
 }
 
-/** Two texts line by line, with a little of what is the same around what is not. Nothing where they are the same. */
+/** The line diff of two texts, with two lines of context. Empty if they are equal. */
 export function lineDiff(before: string, now: string): DiffLine[] {
   if (before === now) return [];
   const [old, fresh] = [before.split('\n'), now.split('\n')];

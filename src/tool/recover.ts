@@ -25,7 +25,7 @@ import { sweepBare } from '../execute/sweep.ts';
 import { signerAt } from './keys.ts';
 import { completeLedger, ledgerOf } from './ledger.ts';
 
-/** What became of a run whose journal is still there, or without its line in the ledger; or of the ledger. */
+/** What happened to an unfinished run, to a run without a ledger line, or to the ledger itself. */
 export interface Recovered {
   readonly id: string;
   readonly became:
@@ -38,13 +38,13 @@ export interface Recovered {
     | 'odd'
     | 'entered'
     | 'repaired';
-  /** Why it was left as it is, in a sentence. */
+  /** Why it is unchanged. */
   readonly why?: string;
 }
 
 /**
- * Completes every dead run of this place that this user's Proctor began on this machine, and the ledger, and removes what
- * dead runs have left on this machine. Completed runs are signed with the key that is named, else with that of the place.
+ * Completes every dead run of this project that this user started on this machine, repairs the ledger, and removes what dead
+ * runs left on the machine. Signs completed runs with the named key, else the project's.
  */
 export async function recover(cwd: string, { signingKey }: { signingKey?: string } = {}): Promise<Recovered[]> {
   const home = homeFrom(cwd);
@@ -60,7 +60,7 @@ export async function recover(cwd: string, { signingKey }: { signingKey?: string
   return recovered;
 }
 
-/** Completes a run if it is dead and ours. Every other run is left as it is: a checkout may hold any journal. */
+/** Completes a run if it is dead and was started here. Other runs stay unchanged: a checkout can contain any journal. */
 async function recoverOne(
   home: string,
   place: RunPlace,
@@ -76,7 +76,7 @@ async function recoverOne(
   const suite = openSuiteIn(folder);
   if (suite) return recoverSuite(place, suite, ledger);
   if (!RUN_ID.test(id)) return { id, became: 'odd', why: ELSEWHERE };
-  // Two that recover the same run would write over each other.
+  // Two recoveries of one run would overwrite each other.
   const lock = takeOwnLock(`recover-${id}`);
   if (!lock) return { id, became: 'alive' };
   try {
@@ -89,7 +89,7 @@ async function recoverOne(
     const sealing = { signer, ledger };
     return { id, became: await recoverRun(folder, systemClock.now(), sealing, undefined, 'found', judgeAgent) };
   } catch (error) {
-    // One that cannot be completed must not keep the others from it.
+    // A run that cannot be completed must not stop the others.
     if (!(error instanceof Fault)) throw error;
     return { id, became: 'odd', why: error.message };
   } finally {
@@ -97,10 +97,10 @@ async function recoverOne(
   }
 }
 
-/** Only runs of agents need it, and most of what recovers has none. */
+/** Loaded on demand, because only runs of agents need it. */
 const judgeAgent: JudgeAgent = async left => (await import('../run/agent/interrupted.ts')).judgeInterrupted(left);
 
-/** Waits until the launcher of a dead agent's run has saved the work tree. False if it takes longer than it may. */
+/** Waits until the launcher of a dead agent run has saved the work tree. False after 70 s. */
 async function isLauncherGone(plan: OpenRun['plan']): Promise<boolean> {
   const { launcher, owner } = (plan ?? {}) as Partial<AgentPlan>;
   if (!launcher || !owner) return true;
@@ -112,11 +112,11 @@ async function isLauncherGone(plan: OpenRun['plan']): Promise<boolean> {
   return false;
 }
 
-/** A little longer than a launcher outlives its owner. */
+/** Slightly longer than a launcher outlives its owner. */
 const LAUNCHER_MS = 70_000;
 const LOOK_MS = 20;
 
-/** An interrupted suite is not over: `--resume` goes on with it. One that died before its cases were laid out is removed. */
+/** Leaves an interrupted suite for `--resume`. Removes one that died before its cases were written. */
 async function recoverSuite(
   { id, folder }: RunPlace,
   { plan }: SuiteState,
@@ -131,7 +131,7 @@ async function recoverSuite(
   return { id, became: 'removed' };
 }
 
-/** What the journal of a suite's run says; undefined if it is that of another kind, or not to be believed. */
+/** The state in a suite's journal; undefined for another kind of run or an invalid journal. */
 export function openSuiteIn(folder: string): SuiteState | undefined {
   try {
     const state = suiteStateIn(folder);
@@ -142,28 +142,25 @@ export function openSuiteIn(folder: string): SuiteState | undefined {
   }
 }
 
-/** Whether whoever lays out a suite, or runs it, is still there. */
+/** Whether the process that prepares or runs a suite is alive. */
 function ownedBy({ plan, layer }: SuiteState): boolean {
   return isAlive({ plan: plan ?? (layer && { owner: layer }) });
 }
 
-/**
- * Removes what is left of a suite of ours that died while its cases were laid out: nothing was asked yet, and a new run
- * may have its name.
- */
+/** Removes a suite of ours that died before its cases were written, so that a new run can have its name. */
 export function removeUnbegunSuite(folder: string): void {
   if (!hasJournal(folder) || isSealed(folder)) return;
   const suite = openSuiteIn(folder);
   if (suite?.isOurs && !suite.plan && !ownedBy(suite)) rmSync(folder, { recursive: true, force: true });
 }
 
-const ELSEWHERE = 'It is not finished, and does not have the name of a run.';
+const ELSEWHERE = 'It is not finished, and its name is not that of a run.';
 const FOREIGN =
-  'Its journal is not one that your Proctor wrote on this machine, so it is neither completed nor removed. proctor show reads it; proctor prune removes it when it is old enough.';
+  'You did not start it on this machine, so Proctor neither completes nor removes it. Read it with proctor show; proctor prune removes it once it is old enough.';
 
 /**
- * How far a run has come. `foreign` is interrupted and not started here; `unknown` is a journal that cannot be read. A
- * run with its seal is finished, even if its journal was left over.
+ * The state of a run. `foreign`: interrupted, and not started here. `unknown`: its journal cannot be read. A sealed run is
+ * finished, even if its journal still exists.
  */
 export type Life = 'finished' | 'alive' | 'dead' | 'foreign' | 'unknown';
 
@@ -172,7 +169,7 @@ export function lifeOf({ id, folder }: RunPlace): Life {
   try {
     const suite = openSuiteIn(folder);
     const run = suite ?? openRun(folder);
-    // A copy says whose the original is, not whose it is itself.
+    // The journal of a copy names the owner of the original.
     const isNamedSo = run.plan === undefined || run.plan.request.run_id === id;
     if (isNamedSo && (suite ? ownedBy(suite) : isAlive(run))) return 'alive';
     if (isSealed(folder)) return 'finished';
@@ -183,7 +180,7 @@ export function lifeOf({ id, folder }: RunPlace): Life {
   }
 }
 
-/** Whether the process that a run belongs to is still there. */
+/** Whether the process of a run is alive. */
 export function isAlive({ plan }: { readonly plan: Pick<ScriptPlan, 'owner'> | undefined }): boolean {
   if (!plan) return false;
   return plan.owner.bootId === bootId() && startTicksOf(plan.owner.pid) === plan.owner.startTicks;

@@ -44,7 +44,7 @@ export type Subject =
 
 type Folders = readonly (string | undefined)[];
 
-/** Writes reports into a folder, each whole or not at all, and says where. */
+/** Writes reports to a folder, each completely or not at all, and returns their files. */
 export function writeReports(
   folder: string,
   subject: Subject,
@@ -54,7 +54,7 @@ export function writeReports(
   try {
     makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
-    throw new Fault('folder_failed', 'The folder for the reports could not be made. Name another one (--out, out).', {
+    throw new Fault('folder_failed', 'Cannot create the folder for the reports. Name another one with --out.', {
       cause,
     });
   }
@@ -66,7 +66,7 @@ export function writeReports(
   return files;
 }
 
-/** The text of a report, piece by piece. */
+/** The file name and the text of a report, in pieces. */
 export function reportOf(
   subject: Subject,
   format: Format,
@@ -124,11 +124,11 @@ function htmlOfComparison({ comparison, folders, kept }: ComparisonSubject): Ite
   });
 }
 
-/** The text of a small file that an artifact of ours names. */
+/** The text of a small asset that an artifact names. */
 function assetIn(folder: string | undefined, href: string): string | undefined {
   if (folder === undefined || unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
   const file = path.join(folder, href);
-  // A folder from elsewhere may hold links that lead out of it.
+  // A folder from elsewhere may contain links to outside.
   if (!isWithin(folder, file)) return undefined;
   const bytes = readRegular(file, ASSET_BYTES_MAX);
   return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
@@ -145,9 +145,9 @@ function isWithin(folder: string, file: string): boolean {
 const ASSET_BYTES_MAX = 64 * 1024;
 
 export interface ReportOptions {
-  /** The folder that the reports go to; else `.proctor/reports/<id>`. */
+  /** The folder for the reports; `.proctor/reports/<id>` by default. */
   readonly out?: string | undefined;
-  /** The file of the public key that a comparison must be signed with; else that of this place, if it has a key. */
+  /** Public key that must have signed the comparison; the project's key by default. */
   readonly key?: string | undefined;
   readonly signingKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -156,13 +156,13 @@ export interface ReportOptions {
 interface Reported {
   readonly subject: Subject;
   readonly folder: string;
-  /** Whether the judgement that was found is bound to its seal. */
+  /** Whether the stored evaluation matches its seal. */
   readonly judgement: Told;
 }
 
 /**
- * What a word means to a report: a comparison or a run of a suite, by path, id, beginning of one, or `latest`. And the
- * folder where reports of it go: never that of a run or a comparison, which are sealed.
+ * Finds the comparison or suite run to report on, by path, id, start of an id, or `latest`, and the folder for its reports.
+ * That is never the folder of the run or comparison, which is sealed.
  */
 export async function subjectOf(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
   const { out, key: named, signal } = options;
@@ -178,7 +178,8 @@ export async function subjectOf(word: string, cwd: string, options: ReportOption
     return { subject, folder: given ?? path.join(home, 'reports', id), judgement };
   }
   const folder = suiteFolder(word, home);
-  if (folder === undefined) throw new Fault('no_run', `No run or comparison is called "${printable(word)}".`);
+  if (folder === undefined)
+    throw new Fault('no_run', `There is no run or comparison "${printable(word)}". Run proctor list to see the runs.`);
   const { run, request } = readSuite(folder);
   const judge: Judge = { home, key, ...(signal && { signal }) };
   const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
@@ -186,12 +187,12 @@ export async function subjectOf(word: string, cwd: string, options: ReportOption
   return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, listRuns(home))), judgement };
 }
 
-/** What the folder of a run's reports is called. A run of the other side may have the same name. */
+/** The name of the report folder. A run of the other side may have the same id. */
 function reportsName({ run_id, version }: RunArtifact, places: readonly RunPlace[]): string {
   return places.filter(({ id }) => id === run_id).length > 1 ? `${version}-${run_id}` : run_id;
 }
 
-/** A file that is added to a sealed folder is one that its seal does not name. */
+/** Rejects a sealed folder, because its seal covers exactly its files. */
 function refuseSealed(folder: string): void {
   let isSealed = existsSync(path.join(folder, 'comparison.seal.json'));
   for (let within = folder; within !== path.dirname(within); within = path.dirname(within)) {
@@ -200,11 +201,11 @@ function refuseSealed(folder: string): void {
   if (!isSealed) return;
   throw new Fault(
     'usage',
-    'The folder for the reports is that of a sealed run or comparison. Name another one: --out.',
+    'The folder for the reports belongs to a sealed run or comparison. Name another one with --out.',
   );
 }
 
-/** The folder of the comparison that a word means; undefined if it means a run. */
+/** The folder of the comparison; undefined if the word names a run. */
 function comparisonFolder(word: string, home: string, cwd: string): string | undefined {
   const root = path.join(home, 'comparisons');
   const places = (existsSync(root) ? readdirSync(root) : [])
@@ -213,7 +214,7 @@ function comparisonFolder(word: string, home: string, cwd: string): string | und
   if (word === 'latest') {
     const latest = byAge(places).at(-1);
     const run = listRuns(home).findLast(({ lane }) => lane === 'baseline' || lane === 'new');
-    // Of the same second, the comparison came last: it needs runs.
+    // Within the same second, the comparison is newer, because it needs the run.
     return latest && (!run || secondOf(latest) >= secondOf(run)) ? latest.folder : undefined;
   }
   const given = path.resolve(cwd, word);
@@ -232,21 +233,21 @@ function comparisonSubject(folder: string, home: string, key: Checker | undefine
   if ('why' in comparison) {
     throw new Fault(
       'bad_comparison',
-      `The comparison is not trusted: it ${comparison.why}. Compare the runs again: proctor compare.`,
+      `The comparison is not trusted: it ${comparison.why}. Run proctor compare again.`,
     );
   }
   const runs = listRuns(home);
   const foldersOf = ({ run_ids, seals }: Comparison['sides']['new']): Folders =>
     run_ids.map((id, index) => {
       const named = runs.filter(run => run.id === id && (run.lane === 'baseline' || run.lane === 'new'));
-      // A run of the same name that was sealed otherwise is another run.
+      // A run with the same id but another seal is a different run.
       return named.find(place => readSuite(place.folder).sealSha256 === seals[index])?.folder;
     });
   const { baseline, new: candidate } = comparison.sides;
   return { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } };
 }
 
-/** The runs of a comparison that are not among those of the home: a page can show nothing of them. */
+/** The runs of a comparison that are not in this project, so the report cannot show them. */
 export function runsNotHere(subject: Subject): readonly string[] {
   if (!('comparison' in subject)) return [];
   const { comparison, folders } = subject;

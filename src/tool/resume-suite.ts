@@ -28,13 +28,13 @@ export type ResumeOptions = Pick<
   | 'breakerPausesMs'
 > &
   Named & {
-    /** The value of a variable of the environment. Asked only for a run that was begun here. */
+    /** Reads an environment variable. Used only for a run that was started here. */
     readonly variable: (name: string) => string | undefined;
   };
 
 /**
- * Goes on with a run that was interrupted, and with its repetitions. A run that was begun here goes on as it began. For one
- * that was begun elsewhere, the target and every variable are named again: nothing but its cases and answers is believed.
+ * Resumes an interrupted run and its repetitions. A run that was started here keeps its settings. For a run from another
+ * machine, the user names the target and variables again, because Proctor trusts only its cases and answers.
  */
 export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
   const { cwd = process.cwd(), signingKey, variable } = options;
@@ -43,7 +43,7 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
   const place = findRun(home, word);
   const { open, isOurs } = await openAround(place, home, options);
   const [plan] = open.map(one => one.plan);
-  if (!plan) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
+  if (!plan) throw new Fault('finished', 'The run is finished. There is nothing to resume.');
   const places = open.map(one => one.place);
   const going = { ...options, home, signer };
   if (!isOurs) {
@@ -63,7 +63,7 @@ interface Open {
   readonly plan: SuitePlan;
 }
 
-/** The unfinished repetitions of a run that were begun where it was. Journals left over beside a seal are removed. */
+/** The unfinished repetitions that were started where the run was. Removes journals of sealed runs. */
 async function openAround(
   place: RunPlace,
   home: string,
@@ -80,14 +80,15 @@ async function openAround(
     if (isSealed(sibling.folder)) {
       if (isOurs) await removeJournal(sibling.folder, ledgerOf(home, onWarning, 'all of it'));
     } else if (plan) open.push({ place: sibling, plan });
-    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder holds no suite that had begun.');
+    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder contains no started suite.');
   }
   return { open, isOurs };
 }
 
-const UNBEGUN = 'The run had not begun when it was interrupted. proctor recover removes it; then run the suite again.';
+const UNBEGUN =
+  'The run was interrupted before it started. Run proctor recover to remove it, then run the suite again.';
 
-/** The repetitions that a run belongs to, itself among them, as far as its journal or its request tells. */
+/** All repetitions of a run, including itself, according to its journal or request. */
 function siblingsOf(place: RunPlace): RunPlace[] {
   const request = hasJournal(place.folder) ? suitePlanIn(place.folder)?.request : readSuite(place.folder).request;
   if (!request) return [place];
@@ -98,10 +99,10 @@ function siblingsOf(place: RunPlace): RunPlace[] {
   });
 }
 
-/** Whoever names something else for a run that goes on as it began would be misled. */
+/** Rejects options that a resumed run would ignore. */
 function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): void {
   const { baseUrl, script, agent, policy, dir, redirects, headers = [], secrets = {}, bounds = {} } = options;
-  // The values in a query are not stored, so the address is named again, and must be the same.
+  // Query values are not stored, so the user names the URL again. It must be the same.
   const hasQuery = target.kind === 'http' && target.url.includes('?');
   const named = [hasQuery ? undefined : baseUrl, script, agent, policy, dir, redirects].some(
     word => word !== undefined,
@@ -110,12 +111,12 @@ function checkNothingNamed(options: ResumeOptions, { request: { target } }: Suit
     return;
   throw new Fault(
     'usage',
-    'This run was begun here and goes on as it began: --resume takes no cases, and no flag but --json, and --base-url where its address has a query.',
+    'This run was started here and keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query.',
   );
 }
 
 function known(name: string, variable: (name: string) => string | undefined): string {
   const value = variable(name);
-  if (value === undefined) throw new Fault('usage', `The variable ${printable(name)} is not set.`);
+  if (value === undefined) throw new Fault('usage', `The environment variable ${printable(name)} is not set.`);
   return value;
 }

@@ -13,32 +13,29 @@ import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { foreignResume } from './suite-words.ts';
 import { wholeness } from './whole.ts';
 
-/** A run as a list shows it. */
 export interface Listed {
-  /** As the run itself has it; its folder may have been given another name. */
+  /** The id in the run's documents. Its folder may have another name. */
   readonly id: string;
   readonly kind: string;
   readonly folder: string;
   readonly startedAt: string | undefined;
-  /** What it ended with, or that it has not. */
   readonly status: string;
   readonly subject: string | undefined;
   readonly durationMs: number | undefined;
-  /** How many cases of a suite passed and failed, where it was judged. */
+  /** The verdicts of a judged suite. */
   readonly judged?: Evaluation['summary'];
-  /** Cases of a suite that is not finished. */
+  /** The progress of an unfinished suite. */
   readonly progress?: { readonly done: number; readonly total: number };
-  /** It was interrupted, and completed later; and what is not known of it. */
+  /** Set if the run was interrupted and completed later. */
   readonly recovered?: RecoveredNote;
-  /** False for a run that was interrupted and not started here. */
+  /** False for an interrupted run that was not started here. */
   readonly startedHere?: false;
-  /** The command that goes on with it, or completes it. */
+  /** The command that resumes or completes it. */
   readonly resume?: string;
-  /** The folder has the name of another run, or of none. */
+  /** True if the name of the folder is not the id of the run. */
   readonly renamed?: true;
 }
 
-/** All runs, the newest first. */
 export async function listRuns(
   cwd: string,
   limit: number,
@@ -78,7 +75,7 @@ async function listed(place: RunPlace, life: Life): Promise<Listed> {
   };
 }
 
-/** Documents of a run that is not finished may be anything: only a seal closes them. */
+/** Only a sealed run has a trusted status. */
 function statusOf(life: Life, status: string | undefined): string {
   if (life === 'finished') return status ?? 'unreadable';
   return life === 'alive' ? 'running' : 'unfinished';
@@ -120,7 +117,6 @@ function listedAgent({ id, lane, folder }: RunPlace, life: Life): Listed {
   };
 }
 
-/** As much of a task as stands on one line of a list. */
 function firstWords(task: string): string {
   const [line = ''] = task.trim().split('\n', 1);
   return line.length > WORDS_UNITS_MAX ? `${line.slice(0, WORDS_UNITS_MAX).trimEnd()}…` : line;
@@ -152,7 +148,6 @@ async function listedSuite(place: RunPlace, life: Life): Promise<Listed> {
   };
 }
 
-/** That every case was answered is good news only where they passed. */
 function judgedStatus(sums: EvaluationSums | undefined): string {
   if (!sums) return 'answered';
   const { total, passed, failed, unjudged } = sums.summary;
@@ -162,7 +157,7 @@ function judgedStatus(sums: EvaluationSums | undefined): string {
   return unjudged === total ? 'answered' : 'passed';
 }
 
-/** A suite that is running, or was interrupted: how far it has come, by its journal. */
+/** A running or interrupted suite, with the progress in its journal. */
 function openSuite({ id, lane, folder }: RunPlace, life: Life): Listed {
   const { plan, done = 0, startedAtMs } = openSuiteIn(folder) ?? {};
   const { cases, target } = plan?.request ?? {};
@@ -173,7 +168,7 @@ function openSuite({ id, lane, folder }: RunPlace, life: Life): Listed {
     folder,
     startedAt: startedAtMs === undefined ? undefined : instantText(startedAtMs),
     status: statusOf(life, undefined),
-    subject: cases ? `${lane}, ${done} of ${cases.count} cases so far, ${whom}` : `${lane}, not begun yet`,
+    subject: cases ? `${lane}, ${done} of ${cases.count} cases so far, ${whom}` : `${lane}, not started yet`,
     durationMs: undefined,
     ...(cases && { progress: { done, total: cases.count } }),
     ...(target && life === 'dead' && { resume: `proctor run suite --resume ${id}` }),
@@ -184,15 +179,14 @@ function openSuite({ id, lane, folder }: RunPlace, life: Life): Listed {
 export interface Shown extends ScriptFolder {
   readonly place: RunPlace;
   readonly life: Life;
-  /** The folder verifies: it is as it was sealed. */
+  /** Whether the run folder verifies. */
   readonly isWhole: boolean;
-  /** The keys that the seal says it is signed with; null if it is not. */
+  /** The signing keys that the seal names; null if it is not signed. */
   readonly keyIds: readonly string[] | null;
-  /** What only those who run Proctor should read. */
+  /** The internal log, for operators only. */
   readonly log?: readonly LogLine[];
 }
 
-/** One run. */
 export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown> {
   const whole = await wholeness(place.folder);
   const read = readScriptFolder(place.folder);
@@ -203,13 +197,13 @@ export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown>
   if (!shown.outcome && life === 'finished') {
     throw new Fault(
       'unreadable_run',
-      'This folder does not hold the run of a script that can be believed. proctor verify says why.',
+      'This is not the run folder of a script, or it does not verify. Run proctor verify for details.',
     );
   }
   return shown;
 }
 
-/** Where the run lies that a word means. Nothing is completed, sealed or removed on the way. */
+/** Finds a run by path, id, start of an id, or `latest`. Changes nothing. */
 export function placeOf(cwd: string, word: string): RunPlace {
   return findRun(homeFrom(cwd), word);
 }

@@ -14,27 +14,26 @@ import { type Life, lifeOf } from './recover.ts';
 import { type Timeline, timelineOf } from './timeline.ts';
 import { wholeness } from './whole.ts';
 
-/** The run of an agent, as far as it has come. */
 export interface ShownAgent extends AgentFolder {
   readonly place: RunPlace;
   readonly life: Life;
-  /** What was decided before it started, while it is not finished. */
+  /** The plan, while the run is not finished. */
   readonly plan: Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined;
   readonly timeline: Timeline;
   readonly diff: DiffSummary | undefined;
-  /** Changes that run by themselves where they are applied; undefined where nobody knows what was changed. */
+  /** Changed files that run by themselves; undefined if the changes are unknown. */
   readonly needsReview: NonNullable<WorkspaceStatus['needs_review']> | undefined;
   readonly evaluation: AgentEvaluation | undefined;
-  /** Whether the evaluation in the folder is bound to its seal; undefined while the run is open. */
+  /** Whether the evaluation matches its seal; undefined while the run is open. */
   readonly judgement: Told | undefined;
-  /** The folder verifies: it is as it was sealed. */
+  /** Whether the run folder verifies. */
   readonly isWhole: boolean;
-  /** The keys that the seal says it is signed with; null if it is not. */
+  /** The signing keys that the seal names; null if it is not signed. */
   readonly keyIds: readonly string[] | null;
   readonly log?: readonly LogLine[];
 }
 
-/** What a folder says of the run of an agent; undefined if it is not one. */
+/** Reads the run folder of an agent; undefined for another kind of run. */
 export async function showAgent(
   place: RunPlace,
   withLog: boolean,
@@ -63,7 +62,7 @@ export async function showAgent(
   };
 }
 
-/** For runs of an earlier version, which wrote no such list: what the names alone tell. */
+/** Derives the list from file names, for runs of versions that did not write it. */
 function reviewByNames({ changed }: WorkspaceStatus): NonNullable<WorkspaceStatus['needs_review']> {
   const names = new Map(changed.listed.map(({ path }) => [Buffer.from(path).toString('latin1'), path]));
   const view = { linkAt: () => undefined, links: [], has: () => false, textsOf: () => undefined };
@@ -71,7 +70,7 @@ function reviewByNames({ changed }: WorkspaceStatus): NonNullable<WorkspaceStatu
   return { total: listed.length, listed };
 }
 
-/** The diff stays as the agent made it; names of files are shown as the status of the work tree has them, which is masked. */
+/** Shows file names as in the masked status of the work tree, because the diff itself is not masked. */
 function named(diff: DiffSummary | undefined, { workspace }: AgentFolder): DiffSummary | undefined {
   const changed = workspace?.changed;
   const known = new Set(changed?.listed.map(({ path }) => path));
@@ -86,5 +85,4 @@ function named(diff: DiffSummary | undefined, { workspace }: AgentFolder): DiffS
   );
 }
 
-/** Of a list that goes on in the diff itself. */
 const FILES_MAX = 20;

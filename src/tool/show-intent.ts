@@ -4,18 +4,17 @@ import type { RunPlace } from '../evidence/runs.ts';
 import { type Life, lifeOf } from './recover.ts';
 import { wholeness } from './whole.ts';
 
-/** The run of an intent, as far as it has come. */
 export interface ShownIntent extends IntentFolder {
   readonly place: RunPlace;
   readonly life: Life;
-  /** The folder verifies: it is as it was sealed. */
+  /** Whether the run folder verifies. */
   readonly isWhole: boolean;
-  /** The keys that the seal says it is signed with; null if it is not. */
+  /** The signing keys that the seal names; null if it is not signed. */
   readonly keyIds: readonly string[] | null;
   readonly log?: readonly LogLine[];
 }
 
-/** What a folder says of the run of an intent; undefined if it is not one. */
+/** Reads the run folder of an intent; undefined for another kind of run. */
 export async function showIntent(place: RunPlace, withLog: boolean): Promise<ShownIntent | undefined> {
   const read = readIntentFolder(place.folder);
   const life = lifeOf(place);

@@ -10,25 +10,24 @@ import { shownEvaluation, type Told } from './judged.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { wholeness } from './whole.ts';
 
-/** A run of a suite, as far as it has come. */
 export interface ShownSuite {
   readonly place: RunPlace;
-  /** Undefined while it is open. */
+  /** Undefined while the run is open. */
   readonly run: RunArtifact | undefined;
   readonly request: SuiteRequest | undefined;
   readonly evaluation: Evaluation | undefined;
-  /** Whether the evaluation in the folder is bound to its seal; undefined while the run is open. */
+  /** Whether the evaluation matches its seal; undefined while the run is open. */
   readonly judgement: Told | undefined;
   readonly life: Life;
-  /** How many cases of an open run are finished. */
+  /** The number of finished cases of an open run. */
   readonly done: number | undefined;
-  /** The folder verifies: it is as it was sealed. */
+  /** Whether the run folder verifies. */
   readonly isWhole: boolean;
-  /** The keys that the seal says it is signed with; null if it is not. */
+  /** The signing keys that the seal names; null if it is not signed. */
   readonly keyIds: readonly string[] | null;
 }
 
-/** What a folder says of the run of a suite; undefined if it is not one. */
+/** Reads the run folder of a suite; undefined for another kind of run. */
 export async function showSuite(place: RunPlace, key: Checker | undefined): Promise<ShownSuite | undefined> {
   const { folder } = place;
   const open = hasJournal(folder) ? openSuiteIn(folder) : undefined;

@@ -21,7 +21,7 @@ import { profileOf } from './profile.ts';
 import type { Going, RunSuiteOptions } from './run-suite.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
 
-/** Who is asked, as the plan of a run names it. */
+/** The target in the plan of a run. */
 export async function targetFor(plan: SuitePlan, going: Going): Promise<Target> {
   const { request, agent } = plan;
   const settings = settingsFrom(request.settings);
@@ -50,7 +50,7 @@ async function httpFor(
   });
 }
 
-/** Everything that must not be seen of the way to an agent: headers, their parts, the values in its address, and the rest. */
+/** All values to mask: headers and their parts, query values, and declared secrets. */
 export function secretsFor(
   url: string,
   headers: readonly { readonly name: string; readonly value: string }[],
@@ -63,18 +63,18 @@ export function secretsFor(
   ];
 }
 
-/** The address with the values of its query, which are stored nowhere; whoever goes on with a run gives it again. */
+/** The URL with its query values. They are not stored, so the user names the URL again to resume. */
 export function addressOf(stored: string, given: string | undefined): string {
   const isWhole = !stored.includes('?');
   if (given === undefined && isWhole) return stored;
   if (given === undefined)
     throw new Fault(
       'usage',
-      'The values in the address of the run are not stored. Give the address again: --base-url URL.',
+      'Proctor does not store the query values of the URL. Name the URL again with --base-url URL.',
     );
   const url = checkedUrl(given);
   if (storedUrl(url) !== stored)
-    throw new Fault('usage', 'The run asked another address. Give the one that it began with: --base-url URL.');
+    throw new Fault('usage', 'The run used another URL. Name the same one with --base-url URL.');
   return url;
 }
 
@@ -88,7 +88,7 @@ async function scriptFor(
   const { scriptTarget } = await import('../run/suite/script-target.ts');
   const sha256 = script === null ? undefined : hashOf(script);
   if (script === null || target.kind !== 'script' || sha256 !== target.sha256) {
-    throw new Fault('script_changed', 'The script is not the one that the run began with.');
+    throw new Fault('script_changed', 'The script changed since the run started. Restore it, or start a new run.');
   }
   const kept = attemptsIn(home);
   return scriptTarget({
@@ -124,7 +124,10 @@ async function agentFor(
   const order = { ...asked, agent, secrets, keepCredentials, environment, needsModel: true, ...clocksOf(settings) };
   const { target: now } = await namedAgent(order, { launcher: await sharedLauncher(), home: kept, signer: undefined });
   if (contentHash(now) !== request.target_sha256)
-    throw new Fault('agent_changed', 'The agent or its policy is not the one that the run began with.');
+    throw new Fault(
+      'agent_changed',
+      'The agent or its policy changed since the run started. Restore it, or start a new run.',
+    );
   const recordings = recordingsOf(where.modelMode, folder);
   if (recordings) makeRecordings(recordings);
   const { number: repetition } = request.repetition;
@@ -145,7 +148,7 @@ const SCRIPT_BYTES_MAX = 64 * 1024 * 1024;
 
 type Whom = Pick<SuiteOrder, 'target' | 'script' | 'agent' | 'bounds' | 'effective'>;
 
-/** Whom the options name, looked at before anything is made. */
+/** Checks and describes the target in the options, before anything is written. */
 export async function whomToAsk(
   options: RunSuiteOptions,
   settings: SuiteSettings,
@@ -154,32 +157,26 @@ export async function whomToAsk(
 ): Promise<Whom> {
   const { baseUrl, script, agent, policy, dir, bounds } = options;
   if ([baseUrl, script, agent].filter(one => one !== undefined).length > 1)
-    throw new Fault(
-      'usage',
-      'Ask one of an address (--base-url), a script (--script) and an agent (--agent), not more.',
-    );
+    throw new Fault('usage', 'Name only one target: --base-url, --script or --agent.');
   if (agent === undefined && (policy !== undefined || dir !== undefined))
-    throw new Fault('usage', 'A policy and a folder are of use only with an agent: --agent claude or codex.');
+    throw new Fault('usage', '--policy and --dir require an agent. Add --agent claude or --agent codex.');
   const [ofAgents] = Object.keys(askedIn(options)) as (keyof typeof AGENT_ASKED)[];
   if (agent === undefined && ofAgents !== undefined)
-    throw new Fault('usage', `${AGENT_ASKED[ofAgents]} is of use only with an agent: --agent claude or codex.`);
+    throw new Fault('usage', `${AGENT_ASKED[ofAgents]} requires an agent. Add --agent claude or --agent codex.`);
   if (script !== undefined) return scriptNamed(options, settings, cwd);
   const { cpus, ...ofScripts } = bounds ?? {};
   if (agent === undefined && cpus !== undefined)
-    throw new Fault('not_enforceable', 'A share of the processors (--cpus) cannot be enforced on an address.');
+    throw new Fault('not_enforceable', 'Proctor cannot enforce --cpus on an API. Omit it.');
   if (agent === undefined) return httpNamed(options);
   if (Object.keys(ofScripts).length > 0)
-    throw new Fault('usage', 'Bounds of a script are of no use with an agent: its policy has them.');
+    throw new Fault('usage', 'Limits for scripts do not apply to an agent. Set them in its policy.');
   return agentNamed({ ...options, agent }, settings, home, cwd);
 }
 
 function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
   for (const header of headers) checkHeader(header);
   if (baseUrl === undefined)
-    throw new Fault(
-      'usage',
-      'Say whom to ask: an agent by its address (--base-url, baseUrl) or by its name (--agent, agent), or a script (--script, script).',
-    );
+    throw new Fault('usage', 'Name a target: an API (--base-url), an agent (--agent) or a script (--script).');
   const target: SuiteTarget = {
     kind: 'http',
     url: storedUrl(checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)])),

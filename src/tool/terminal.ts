@@ -1,7 +1,7 @@
 import { type Paint, terminalReport } from '../reports/index.ts';
 import type { Subject } from './report.ts';
 
-/** What a person in a terminal reads of a comparison or a run. */
+/** The terminal report of a comparison or run. */
 export function terminalText(
   subject: { readonly comparison: Extract<Subject, { comparison: unknown }>['comparison'] } | Subject,
   paint: Paint,
