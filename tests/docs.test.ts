@@ -91,7 +91,7 @@ test('docs/intents.md names the profiles as they are, every error, and every opt
   }
   for (let code = 1; code <= 7; code++) expect(page).toContain(`| RUN_E00${code} |`);
   const refused: unknown = await runIntent({ intent: 'x', nothing: true } as never).catch((error: unknown) => error);
-  const [, options = ''] = /There are: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
+  const [, options = ''] = /Options: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
   expect(options).toMatch(/^intent, mode, /);
   for (const option of options.split(', ')) expect(page).toMatch(new RegExp(`[\\s\`]${option}[\`:]`));
 });

@@ -19,7 +19,7 @@ afterAll(closeLauncher);
 const OK = `import proctor_tool\nprint('hello')\nproctor_tool.succeed()\n`;
 const PUBLIC = path.join('.proctor', 'keys', 'signing.pub');
 
-/** A place with a key, and what that is called. */
+/** A project with a key, and the id of the key. */
 function withKey(): { here: Place; keyId: string } {
   const here = place();
   here.file('ok.py', OK);
@@ -41,7 +41,7 @@ async function expectSigned(folder = '', keyFile = ''): Promise<void> {
   }
 }
 
-/** One clear sentence, and nothing has run. */
+/** Prints one sentence and runs nothing. */
 function expectRefusal({ code, stderr }: Ran, here: Place, said: RegExp): void {
   expect(code, stderr).toBe(2);
   expect(stderr).toMatch(said);
@@ -51,7 +51,7 @@ function expectRefusal({ code, stderr }: Ran, here: Place, said: RegExp): void {
 }
 
 describe('proctor keys new', () => {
-  test('makes a key that only its owner reads, says what it is called, and writes over none', () => {
+  test('creates a key that only its owner can read, prints its id, and overwrites no key', () => {
     const here = place();
     expect(here.proctor(['keys', 'show']).stdout).toMatch(/^Runs here are not signed\./);
     const { code, stdout } = here.proctor(['keys', 'new']);
@@ -72,7 +72,7 @@ describe('proctor keys new', () => {
     expect(everythingIn(folder)).toBe(before);
   });
 
-  test('writes where it is told, and nothing over a file or through a link', () => {
+  test('writes to the named file, but not over a file or through a link', () => {
     const here = place();
     const { stdout } = here.proctor(['keys', 'new', '--out', 'deep/ours.key', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ private_key: 'deep/ours.key', public_key: 'deep/ours.pub' });
@@ -90,7 +90,7 @@ describe('proctor keys new', () => {
 });
 
 describe('with a key', () => {
-  test('a run of a script is signed, says so, and the key stays where it is', () => {
+  test('signs the run of a script, reports it, and keeps the key out of the run', () => {
     const { here, keyId } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     here.file(
@@ -111,8 +111,8 @@ proctor_tool.succeed()`,
     expect(run.stderr).toContain('sealed and signed');
     const good = checked(here, 'latest');
     expect(good.code, good.stdout).toBe(0);
-    expect(good.stdout).toContain('as it was sealed and signed');
-    expect(here.proctor(['show']).stdout).toContain(`as it was sealed, signed by ${keyId} (verify --key checks it)`);
+    expect(good.stdout).toContain('matches its seal and signature');
+    expect(here.proctor(['show']).stdout).toContain(`matches its seal, signed by ${keyId} (check with verify --key)`);
     expect(here.proctor(['verify', 'latest']).stdout).toContain(
       'note   The signature was not checked: --key FILE does.',
     );
@@ -122,7 +122,7 @@ proctor_tool.succeed()`,
     expect(kept).not.toContain(secret);
   });
 
-  test('the run of a suite is signed, and so is each attempt of its script', () => {
+  test('signs the run of a suite and each attempt of its script', () => {
     const { here, keyId } = withKey();
     here.file('cases.json', JSON.stringify([{ id: 'one', input: { user: 'hello' } }]));
     here.file('agent.sh', `printf '{"case_id":"one","final_output":{"content_type":"text","content":"hi"}}'\n`);
@@ -136,7 +136,7 @@ proctor_tool.succeed()`,
     expect(here.proctor(['show', 'latest']).stdout).toContain(`signed by ${keyId}`);
   });
 
-  test('a run that was killed is signed when it is recovered, and waits while the key cannot be used', async () => {
+  test('signs a killed run on recovery, and leaves it unfinished while the key is unusable', async () => {
     const { here } = withKey();
     here.file('slow.py', `import time\nprint('up', flush=True)\ntime.sleep(60)`);
     const started = here.start(['run', 'script', 'slow.py']);
@@ -145,7 +145,7 @@ proctor_tool.succeed()`,
     await started.ended;
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     chmodSync(keyFile, 0o640);
-    expect(here.proctor(['recover']).stdout).toContain('is left alone: The signing key signing.key is open to other');
+    expect(here.proctor(['recover']).stdout).toContain('is unchanged: The signing key signing.key is open to other');
     chmodSync(keyFile, 0o600);
     expect(here.proctor(['recover']).stdout).toContain('its folder is complete now');
     const good = checked(here, 'latest');
@@ -154,7 +154,7 @@ proctor_tool.succeed()`,
 });
 
 describe('a suite that is resumed', () => {
-  test('is signed by whoever goes on with it', async () => {
+  test('is signed with the key of the resuming user', async () => {
     const { here, keyId } = withKey();
     const agent = new Agent();
     const baseUrl = await agent.start();
@@ -174,7 +174,7 @@ function writeCases(here: Place): void {
 }
 
 describe('PROCTOR_KEY', () => {
-  test('names a key that comes before the one of the place', () => {
+  test('takes precedence over the key of the project', () => {
     const { here } = withKey();
     makeKey(path.join(here.cwd, 'other.key'));
     expect(ran(here, [], { PROCTOR_KEY: 'other.key' }).stderr).toContain('sealed and signed');
@@ -200,7 +200,7 @@ describe('PROCTOR_KEY', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test('and the key of a place are not passed over, though they lead nowhere', () => {
+  test('and the key of the project stop a run if they are dangling links', () => {
     const { here } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     unlinkSync(keyFile);
@@ -210,7 +210,7 @@ describe('PROCTOR_KEY', () => {
 });
 
 describe('as a library', () => {
-  test('a key is named by an option, which says what it signed with', async () => {
+  test('signs with the key in the options and returns its id', async () => {
     const here = place();
     const script = here.file('ok.py', OK);
     makeKey(path.join(here.cwd, 'our.key'));
@@ -227,7 +227,7 @@ describe('as a library', () => {
 });
 
 describe('proctor verify', () => {
-  test('refuses what is not asked well', () => {
+  test('rejects bad key options', () => {
     const { here } = withKey();
     const asked = (...flags: string[]): Ran => here.proctor(['verify', '.', ...flags]);
     expect(asked('--require-signature')).toMatchObject({
@@ -240,11 +240,11 @@ describe('proctor verify', () => {
     });
     expect(asked('--key', 'nowhere.pub')).toMatchObject({
       code: 2,
-      stderr: 'error: The key nowhere.pub is not a file of at most 64 KiB that can be read.\n',
+      stderr: 'error: Cannot read the key nowhere.pub, or it is larger than 64 KiB.\n',
     });
   });
 
-  test('says of an unsigned folder what its seal is worth', () => {
+  test('reports what the seal of an unsigned folder proves', () => {
     const here = place();
     here.file('ok.py', OK);
     ran(here);

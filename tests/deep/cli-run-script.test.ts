@@ -31,7 +31,7 @@ function expectRefusal({ code, stdout, stderr }: Ran, said: RegExp, what = ''): 
   expect(code, `${what}\n${stdout}${stderr}`).toBe(2);
   expect(stdout, what).toBe('');
   expect(stderr, what).toMatch(said);
-  expect(stderr, what).toMatch(/^error: [^\n]+\n(?:\(add --help for what there is\)\n)?$/);
+  expect(stderr, what).toMatch(/^error: [^\n]+\n(?:Add --help to see what you can use\.\n)?$/);
   expect(stderr, what).not.toMatch(/bug of its own|\n\s+at |node:|[\\/](?:dist|tmp)[\\/]/);
 }
 
@@ -45,7 +45,7 @@ describe('somebody who is new here', () => {
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stderr).toMatch(/✓ succeeded {2}report\.py {2}exit 0/);
     expect(ran.stderr).toContain(
-      `  sandbox   process, strict: network blocked, files read-only (tried beforehand, and held)
+      `  sandbox   process, strict: network blocked, files read-only (probed before the run)
   limits    60 s, 1 GiB, 256 processes, 1,000 files and 500 MiB of output
   output    1 file, `,
     );
@@ -101,7 +101,7 @@ proctor_tool.succeed()`;
       env: { NOT_FOR_SCRIPTS: 'hidden' },
     });
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stderr).toContain('none: nothing is isolated');
+    expect(ran.stderr).toContain('none: no isolation');
     expect(readFileSync(path.join(here.runFolders()[0] ?? '', 'output/seen.json'), 'utf8')).not.toContain('hidden');
     expect(evidence(here, 'evidence/runner.json').sandbox).toMatchObject({ backend: 'none', isolation_level: 'none' });
   });
@@ -601,7 +601,7 @@ describe('odd places and scripts', () => {
       const ran = here.proctor(['run', 'script', 'ok.py']);
       expect(ran.code, ran.stderr).toBe(0);
       expect(ran.stderr).toContain(
-        '  sandbox   process, strict: network blocked, files read-only (tried beforehand, and held)\n',
+        '  sandbox   process, strict: network blocked, files read-only (probed before the run)\n',
       );
     }
   });

@@ -95,7 +95,7 @@ test('who waits for an answer to what was sent again can stop waiting', async ()
   await until('it was asked again', () => agent.times('a') === 2);
   run.kill('SIGINT');
   const { code, stderr } = await run.ended;
-  expect([code, stderr]).toEqual([130, 'error: It was cancelled before an answer came.\n']);
+  expect([code, stderr]).toEqual([130, 'error: Cancelled before an answer arrived.\n']);
 });
 
 test('a page of a comparison whose runs are elsewhere says which they are', async () => {

@@ -118,7 +118,7 @@ describe('the story of a suite', () => {
     expect((await proctor('resend', 'latest', 'refund')).code).toBe(0);
     const other = await proctor('resend', 'latest', 'refund', '--base-url', now);
     expect(other.code).toBe(1);
-    expect(other.stdout).toContain('another answer');
+    expect(other.stdout).toContain('different answer');
     expect(other.stdout).toContain('orders.list');
     expect((await proctor('resend', 'latest', 'nobody')).code).toBe(2);
   });
@@ -167,7 +167,7 @@ describe('a run folder', () => {
     await expectValid(folder);
     const again = await suite('new', '--out', 'apps/runner/runs', '--run-id', 'r1');
     expect(again.code).toBe(2);
-    expect(again.stderr).toContain('There is a run called r1 already');
+    expect(again.stderr).toContain('A run named r1 exists');
   });
 
   test('that is moved gives the same reports, byte for byte, and nothing in it says where it was', async () => {

@@ -138,13 +138,13 @@ describe('a bare goal with a recording', () => {
 describe('a model mode', () => {
   test.each(['strict', 'default'])('is refused under %s, by PL4', async policy => {
     expect(await replayed([], {}, { policy })).toBe(
-      `RUN_E004: The profile ${policy} allows no model: its model mode must be none.`,
+      `RUN_E004: The profile ${policy} allows no model. Use --model-mode none, or the profile dev.`,
     );
   });
 
   test('without a recording is refused, by PL5', async () => {
     const told = await ran({ goal: 'g' }, { policy: 'dev', modelMode: 'replay' }).catch(toldOf);
-    expect(told).toBe('RUN_E004: The model mode replay needs a recording: --recording FILE.');
+    expect(told).toBe('RUN_E004: The model mode replay requires a recording. Add --recording FILE.');
   });
 
   test('with a recording that was changed is refused', async () => {

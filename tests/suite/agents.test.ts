@@ -176,7 +176,7 @@ test('a suite that was stopped in the middle goes on with the same agent, and wi
   writeFileSync(placeAgent('claude', other), '\n// changed\n', { flag: 'a' });
   const going = { cwd, variable: () => undefined };
   const changed = { ...going, environment: { ...environment, PATH: `${other}:${process.env['PATH']}` } };
-  await expect(resumeSuite('stopped', changed)).rejects.toThrow('not the one that the run began with');
+  await expect(resumeSuite('stopped', changed)).rejects.toThrow('changed since the run started');
   const resumed = await resumeSuite('stopped', { ...going, environment });
   expect(resumed.runs[0]).toMatchObject({ ok: 3, failed: 0, isOpen: false });
 });

@@ -28,7 +28,9 @@ function laidOut(owner: typeof DEAD, id = 'mine') {
 describe('a suite whose owner died while its cases were laid out', () => {
   test.each(['mine', 'suite_20260106_120000_aaaaaaaaaaaa'])('is removed at once: %s', async id => {
     const { cwd, folder } = laidOut(DEAD, id);
-    expect((await listRuns(cwd, 9)).runs).toMatchObject([{ id, status: 'unfinished', subject: 'new, not begun yet' }]);
+    expect((await listRuns(cwd, 9)).runs).toMatchObject([
+      { id, status: 'unfinished', subject: 'new, not started yet' },
+    ]);
     expect(existsSync(folder)).toBe(true);
     expect(await recover(cwd)).toEqual([{ id, became: 'removed' }]);
     expect(existsSync(folder)).toBe(false);
@@ -55,7 +57,7 @@ test('a suite that somebody lays out is left alone', async () => {
     runId: 'mine',
     baseUrl: 'http://127.0.0.1:1',
   });
-  await expect(again).rejects.toThrow('There is a run called mine already');
+  await expect(again).rejects.toThrow('A run named mine exists');
 });
 
 describe('a part of an evaluation whose writer died', () => {

@@ -52,7 +52,7 @@ describe('a run without limits', () => {
     const { suite, proctor } = await world([bad('a'), bad('b'), { id: 'smoke', input: { user: 'smoke' } }]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ Every case that was judged fails.');
+    expect(firstLine(stderr)).toBe('✗ Every judged case fails.');
     expect(stderr).toMatch(/^✗ all answered, none passed {2}new {2}3 of 3 cases/m);
     const { stdout } = await suite('new', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ ending: { how: 'exited', code: 1 }, all_failing: true, checks: [] });
