@@ -56,7 +56,7 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
   return [
     `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
     ...(gaveUp
-      ? ['  Proctor stopped asking, because the target did not answer for too long. Cases that were not sent say so.']
+      ? ['  The target did not answer for too long, so Proctor stopped. Cases that were not sent are marked.']
       : []),
     ...troubles
       .slice(0, 3)

@@ -77,8 +77,7 @@ function placeOf(address: string): string {
 export function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Askable {
   const [folder] = side.trials.flatMap(({ folder: at, isRerun }) => (at !== undefined && !isRerun ? [at] : []));
   const request = folder === undefined ? undefined : readSuite(folder).request;
-  if (folder === undefined || !request)
-    throw new Fault('no_run', `The ${sideName(version)} has no run that could run again.`);
+  if (folder === undefined || !request) throw new Fault('no_run', `The ${sideName(version)} has no run to repeat.`);
   if (path.basename(folder) !== request.repetition.of || path.basename(path.dirname(folder)) !== request.version) {
     throw new Fault(
       'usage',

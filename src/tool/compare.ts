@@ -78,7 +78,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null };
 }
 
-/** Judges both sides and compares them. Its evaluations are freed before the reports are written. */
+/** Judges both sides and compares them. The evaluations are freed before the reports are written. */
 async function judgedSides(options: CompareOptions, gate: Gate, judge: Judge, cwd: string) {
   const { signingKey } = options;
   const first = await bothSides(options, cwd, judge);

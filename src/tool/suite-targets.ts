@@ -176,7 +176,10 @@ export async function whomToAsk(
 function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
   for (const header of headers) checkHeader(header);
   if (baseUrl === undefined)
-    throw new Fault('usage', 'Name a target: an API (--base-url), an agent (--agent) or a script (--script).');
+    throw new Fault(
+      'usage',
+      'Name a target: an API (--base-url, baseUrl), an agent (--agent, agent) or a script (--script, script).',
+    );
   const target: SuiteTarget = {
     kind: 'http',
     url: storedUrl(checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)])),

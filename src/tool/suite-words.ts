@@ -14,7 +14,7 @@ const BOUNDS: Readonly<Record<keyof SuiteSettings, readonly [number, number, str
   bodyBytesMax: [1_024, 8 * 1024 * 1024, 'The maximum size of an answer must be from 1k to 8m.'],
   snippetBytesMax: [0, 65_536, 'The maximum size of a snippet must be from 0 to 64k.'],
   payloadInlineBytesMax: [0, 1_048_576, 'The maximum size of an inline payload must be from 0 to 1m.'],
-  breakerFailures: [0, 1_000_000, 'The number of failures that stop the run must be from 0 to 1000000.'],
+  breakerFailures: [0, 1_000_000, 'The number of failures before Proctor pauses must be from 0 to 1000000.'],
 };
 
 /** The requested settings over the defaults. */

@@ -107,5 +107,5 @@ test('the changes of an agent are unknown where its launcher was killed with Pro
   expect(existsSync(path.join(folder, 'workspace.diff'))).toBe(false);
   const shown = world.tried(['show', 'latest']).stdout;
   expect(shown).toContain('what it changed\n');
-  expect(shown).toContain('changes   not known');
+  expect(shown).toContain('changes   unknown');
 });

@@ -169,7 +169,7 @@ test('names a case of each side if no names match', () => {
   const cwd = folderWith({ 'before.csv': 'case,pass\na,1\n', 'after.csv': 'case,pass\n"b\u001b[2J",1\n' });
   const { code, stdout } = gate(cwd, 'before.csv', 'after.csv');
   expect(code).toBe(3);
-  expect(stdout).toContain('The baseline begins with "a", the new results with "b\\u{1b}[2J".');
+  expect(stdout).toContain('The baseline starts with "a", the new results with "b\\u{1b}[2J".');
   expect(stdout).not.toContain('\u001b');
 });
 

@@ -57,7 +57,7 @@ describe('proctor keys new', () => {
     const { code, stdout } = here.proctor(['keys', 'new']);
     expect(code).toBe(0);
     const [, keyId = ''] = /^key id {7}(sha256:[0-9a-f]{64})\n/.exec(stdout) ?? [];
-    expect(stdout).toContain('private key  .proctor/keys/signing.key,');
+    expect(stdout).toContain('private key  .proctor/keys/signing.key;');
     expect(stdout).toContain('proctor verify latest --key .proctor/keys/signing.pub --require-signature');
     expect(here.proctor(['keys', 'show']).stdout).toBe(`${keyId}\n`);
     const folder = path.join(here.cwd, '.proctor', 'keys');
@@ -147,7 +147,7 @@ proctor_tool.succeed()`,
     chmodSync(keyFile, 0o640);
     expect(here.proctor(['recover']).stdout).toContain('is unchanged: The signing key signing.key is open to other');
     chmodSync(keyFile, 0o600);
-    expect(here.proctor(['recover']).stdout).toContain('its folder is complete now');
+    expect(here.proctor(['recover']).stdout).toContain('its run folder is complete now');
     const good = checked(here, 'latest');
     expect(good.code, good.stdout).toBe(0);
   });

@@ -60,7 +60,7 @@ describe('the ledger of a project', () => {
       ]);
     expect(named('baseline').code).toBe(0);
     expect(named('new').code).toBe(0);
-    expect(named('new')).toMatchObject({ code: 2, stderr: expect.stringContaining('A run named nightly exists') });
+    expect(named('new')).toMatchObject({ code: 2, stderr: expect.stringContaining('There is a run called nightly') });
     const before = linesIn(home);
     expect(named('new', '--out', 'artifacts')).toMatchObject({
       code: 0,
@@ -94,7 +94,7 @@ describe('the ledger of a project', () => {
       code: 0,
       stderr: expect.stringMatching(/warning: ledger_line_missing: script_\S+ is sealed/),
     });
-    expect(suite(here)).toMatchObject({ code: 0, stderr: expect.stringMatching(/The next run here adds it/) });
+    expect(suite(here)).toMatchObject({ code: 0, stderr: expect.stringMatching(/The next run adds it/) });
     expect(here.proctor(['recover']).stdout).toMatch(/^ledger\.ndjson {2}is unchanged: /);
     rmdirSync(ledgerIn(home));
     expect(here.proctor(['recover']).stdout).toMatch(/^(?:\S+ {2}had no ledger line; added it\n){2}$/);
@@ -126,7 +126,7 @@ describe('the ledger of a project', () => {
       appendFileSync(ledgerIn(home), torn);
       writeFileSync(journal, '{"is":"left"}\n', { mode: 0o600 });
       proveJournal(path.dirname(journal));
-      expect(proctor(['recover'], here).stdout).toContain(`${runId(1)}  was finished already`);
+      expect(proctor(['recover'], here).stdout).toContain(`${runId(1)}  was already finished`);
       expect(existsSync(journal)).toBe(false);
       expect(readFileSync(ledgerIn(home), 'utf8')).toBe(`${first}\n${second}\n`);
     }

@@ -51,7 +51,7 @@ describe.runIf(canBeApart)('a machine', () => {
       observed: [],
     });
     expect(stdout).toMatch(
-      /^✗ sandbox process {2}does not work here\n {4}Not installed: bwrap\.\n {4}to do {5}Install it: /,
+      /^✗ sandbox process {2}does not work here\n {4}Not installed: bwrap\.\n {4}to do {5}Install the missing programs: /,
     );
   });
 

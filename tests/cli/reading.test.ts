@@ -57,7 +57,7 @@ const READERS: readonly (readonly string[])[] = [
 const titled = READERS.map(args => [args.join(' '), args] as const);
 
 describe('a command that reads', () => {
-  test.each(titled)('does not change the project: %s', (_, args) => {
+  test.each(titled)('changes no byte of the project: %s', (_, args) => {
     const before = digestOf(cwd);
     const { stderr } = proctor(args, { cwd });
     expect(stderr).not.toContain('bug');

@@ -81,7 +81,7 @@ describe('proctor show', () => {
         '    I added a test for parse(), and all tests pass.',
         '  changes   2 files, +3 −1',
         '    +1     tests/parse.test.ts  new',
-        '    enforced  workspace write; network deny; bounded auto approve; in src, tests; not in src/generated; without push',
+        '    enforced  workspace write; network deny; bounded auto approve; in src, tests; except src/generated; without push',
         '            matches its seal, not signed',
       ]),
     );
@@ -210,7 +210,7 @@ describe('proctor list', () => {
 describe('the run of an agent', () => {
   test('is recovered after a crash, verifies, and is shown and pruned like any other', async () => {
     const { cwd, folder } = openPlace(GONE);
-    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; its folder is complete now');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; its run folder is complete now');
     await expectValid(folder);
     const { stdout } = proctor(['show', 'latest'], { cwd });
     expect(stdout).toMatch(/^✗ error {2}claude 2\.1\.325 {2}interrupted\n/);

@@ -460,7 +460,7 @@ describe('what cannot be run as asked', () => {
     [['ok.py', '--env', '1X=1'], /not the name of a variable/],
     [['ok.py', '--env', 'PATH=/bin'], /set by Proctor itself/],
     [['ok.py', '--env', 'AWS_KEY=1'], /kept for credentials/],
-    [['ok.py', '--secret', 'TOKEN=value'], /no secret/],
+    [['ok.py', '--secret', 'TOKEN=value'], /Give only the name, --secret TOKEN/],
     [['ok.py', '--secret', 'NOT_SET_ANYWHERE'], /is not set/],
     [['ok.py', '--sandbox', 'none', '--isolation', 'strict'], /nobody can enforce isolation "strict"/],
     [['ok.py', '--sandbox', 'none', '--profile', 'default'], /a blocked network/],
@@ -566,7 +566,7 @@ describe('odd places and scripts', () => {
         ['-c', `rmdir "$PWD" && exec ${process.execPath} ${bin} ${command}`],
         { cwd: path.join(here.cwd, 'gone'), encoding: 'utf8', env: { ...process.env, TMPDIR: here.temp } },
       );
-      expectRefusal({ code: status, stdout, stderr }, /does not exist any more/, command);
+      expectRefusal({ code: status, stdout, stderr }, /no longer exists/, command);
     }
   });
 
@@ -616,7 +616,7 @@ describe('odd places and scripts', () => {
     expect(here.proctor(['run', 'script', 'crlf']).code).toBe(0);
     const empty = here.proctor(['run', 'script', 'empty.sh']);
     expect(empty.code).toBe(1);
-    expect(empty.stderr).toContain('hint      A script says how it went in result.json');
+    expect(empty.stderr).toContain('hint      A script must write result.json');
     const reasons = here.runFolders().map(folder => outcomeIn(folder).reason);
     expect(reasons.filter(reason => reason !== null)).toEqual(['result_missing']);
   });

@@ -58,7 +58,7 @@ describe('runs that are finished', () => {
     expect(here.proctor(['show', 'latest']).stdout).toContain(idOf(second));
     const whole = here.proctor(['show', idOf(first)]).stdout;
     expect(whole).toMatch(/ {4}requested nothing; all defaults\n/);
-    expect(whole).toMatch(/ {4}tried {5}✓ network: A connection to a server on this machine was refused\.\n/);
+    expect(whole).toMatch(/ {4}probe {5}✓ network: A connection to a server on this machine was refused\.\n/);
     expect(whole).toMatch(/ {12}matches its seal, not signed\n$/);
     expect(whole).not.toContain('observed');
     const bySpelling = [
@@ -317,11 +317,11 @@ describe('doctor', () => {
       '✓ agent claude  2.1.325, understood; ANTHROPIC_API_KEY is set\n– agent codex  is not on the PATH\n    to do     Install it: npm install --global @openai/codex@0.166\n',
     );
     expect(told('known')).toContain(
-      'understood; ANTHROPIC_API_KEY is not set\n    to do     Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN',
+      'supported; ANTHROPIC_API_KEY is not set\n    to do     Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN',
     );
     expect(told('known', 'a-key-of-mine')).not.toContain('a-key-of-mine');
     expect(told('newer')).toMatch(
-      /✓ agent claude {2}9\.9\.9, understood; .*\n {4}to do {5}It is newer than 2\.1\.325, the newest version that was tried\./,
+      /✓ agent claude {2}9\.9\.9, supported; .*\n {4}to do {5}It is newer than 2\.1\.325, the newest version that was tried\./,
     );
     expect(told('older')).toMatch(
       /✗ agent claude {2}2\.0\.1, not supported; .*\n {4}to do {5}Understood are 2\.1\.190 to/,
@@ -345,7 +345,7 @@ describe('doctor', () => {
     expect(stdout).toMatch(/sandbox process {2}isolation standard\n/);
     expect(stdout).toMatch(/lacks {5}limits on the memory of a whole run, for which control groups are needed\n/);
     expect(stdout).toMatch(/limits {4}watched: processor time; memory, .*\n/);
-    expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in a group of its own/);
+    expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in its own scope/);
     const told = JSON.parse(here.proctor(['doctor', '--json'], { uid: 65_534 }).stdout);
     expect(told.sandboxes[0]).toMatchObject({ name: 'process', works: true, isolation: 'standard' });
     expect(readdirSync(here.cwd)).toEqual([]);

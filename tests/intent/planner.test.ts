@@ -104,7 +104,7 @@ test.each([
   const { cwd, recording, answer } = await planned(intent, { onWarning: sentence => warnings.push(sentence) });
   expect(answer.result).toMatchObject({ kernel_result_kind: kind, model_mode: 'none' });
   expect(answer.internal.model_io_path).toBeUndefined();
-  expect(warnings).toEqual([expect.stringMatching(/^The planner was not asked: /)]);
+  expect(warnings).toEqual([expect.stringMatching(/^The planner did not run: /)]);
   expect([existsSync(recording), runsIn(cwd)]).toEqual([false, []]);
 });
 
@@ -149,9 +149,9 @@ test('nobody is asked whose answer could not be kept, or who is not there', asyn
 test.each<[string, Partial<RunIntentOptions>, string]>([
   ['without a model mode', { modelMode: 'none', recording: undefined as never }, 'RUN_E007: A planner requires'],
   ['that nobody knows', { planner: 'gpt' as never }, 'RUN_E007: planner must be claude or codex.'],
-  ['left out', { planner: undefined as never }, 'RUN_E007: The model mode record needs somebody to ask'],
+  ['left out', { planner: undefined as never }, 'RUN_E007: The model mode record requires a planner'],
   ['under strict', { policy: 'strict' }, 'RUN_E004: The profile strict allows no model'],
-  ['without a recording', { recording: undefined as never }, 'RUN_E004: The model mode record needs a recording'],
+  ['without a recording', { recording: undefined as never }, 'RUN_E004: The model mode record requires a recording'],
 ])('a planner %s is an error', async (_, options, told) => {
   expect((await refused({ goal: 'g' }, options)).told).toContain(told);
 });

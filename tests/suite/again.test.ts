@@ -121,7 +121,7 @@ describe('asking suspects again', () => {
 
   test('refuses the address of the new side as that of the baseline', async () => {
     const { compare, url } = await twoSides(answering('all is lost'));
-    const refused = 'The new side is asked at the address of --baseline-url';
+    const refused = '--baseline-url names the URL of the candidate';
     await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
     const elsewhere = 'http://127.0.0.1:1/v2';
     await expect(compare({ baselineUrl: `${elsewhere}/?a=b`, baseUrl: elsewhere })).rejects.toThrow(refused);
@@ -129,7 +129,7 @@ describe('asking suspects again', () => {
 
   test('refuses to ask again for a gate that counts planned trials only', async () => {
     const { now, compare } = await twoSides(answering('all is lost'));
-    await expect(compare({}, { mode: 'strict' })).rejects.toThrow('strict counts planned trials only');
+    await expect(compare({}, { mode: 'strict' })).rejects.toThrow('The strict gate counts only planned trials');
     expect(now.times('case-3')).toBe(1);
   });
 
@@ -139,7 +139,7 @@ describe('asking suspects again', () => {
     const found = await compare({}, { baseline: 'accepted.json' });
     expect(found).toMatchObject({ exit_code: 1, again: { sides: 'new' } });
     await expect(compare({ baselineUrl: 'http://127.0.0.1:1' }, { baseline: 'accepted.json' })).rejects.toThrow(
-      'cannot be asked again',
+      'cannot run again',
     );
   });
 
@@ -197,7 +197,7 @@ describe('asking suspects again', () => {
     const compare = (again: CompareOptions['again']) =>
       compareRuns({ baseline: 'before', candidate: 'now', cwd, again: again ?? {} });
     await expect(compare({})).rejects.toThrow('The runs used the script bad.sh. Name its file: --script FILE.');
-    await expect(compare({ script: 'good.sh' })).rejects.toThrow('The script is not the one that the runs');
+    await expect(compare({ script: 'good.sh' })).rejects.toThrow('The script changed since the runs');
     const { comparison } = await compare({ script: 'bad.sh', baselineScript: 'good.sh', maxTrials: 4 });
     expect(comparison.again).toMatchObject({ sides: 'both', rounds: 1, trials: 4, stopped: 'trials' });
   });

@@ -73,7 +73,7 @@ describe('flags of an agent in a suite', () => {
       { agent: 'claude', modelMode: 'record', recordings: 'cases.json' },
       /a file of that name/,
     ],
-    ['of a mode that nobody knows', { agent: 'claude', modelMode: 'tape' }, /modelMode is "live"/],
+    ['of a mode that nobody knows', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
   ])('are refused before anything is made: one %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);

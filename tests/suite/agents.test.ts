@@ -138,10 +138,10 @@ describe('an agent that cannot be asked', () => {
       /no program called claude/,
     ],
     ['without a key of its model', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
-    ['beside a script', { agent: 'claude', script: 'a.py' }, /not more/],
-    ['with the bounds of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /its policy has them/],
+    ['beside a script', { agent: 'claude', script: 'a.py' }, /only one target/],
+    ['with the bounds of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /in its policy/],
     ['under a policy that is none', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],
-    ['left out, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /only with an agent/],
+    ['left out, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /require an agent/],
   ])('is refused before anything is made: one %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);

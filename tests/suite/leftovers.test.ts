@@ -57,7 +57,7 @@ test('a suite that somebody lays out is left alone', async () => {
     runId: 'mine',
     baseUrl: 'http://127.0.0.1:1',
   });
-  await expect(again).rejects.toThrow('A run named mine exists');
+  await expect(again).rejects.toThrow('There is a run called mine already');
 });
 
 describe('a part of an evaluation whose writer died', () => {

@@ -249,7 +249,7 @@ describe('what people see of a run follows its verdicts', () => {
     const message = 'max_flaky cannot be judged: no case was judged twice. --repeat 3 runs the suite three times.';
     expect((await proctor('show')).stdout.split('\n').slice(0, 2)).toEqual([
       '✗ 1 of 1 case answered, 1 passed  new',
-      `  limit     ${message}`,
+      `  gate      ${message}`,
     ]);
     expect((await proctor('list')).stdout).toMatch(/^limit not met /);
     const { stdout } = await proctor('report', 'r1', '--format', 'junit,md,terminal,html', '--out', 'reports');

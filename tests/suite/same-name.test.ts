@@ -51,7 +51,7 @@ test('a name is taken on its own side, also by a run that is gone', async () => 
   await run('baseline');
   await expect(run('baseline')).rejects.toThrow(taken);
   rmSync(path.join(cwd, '.proctor', 'runs', 'baseline', 'nightly'), { recursive: true });
-  await expect(run('baseline')).rejects.toThrow('which stands in the ledger');
+  await expect(run('baseline')).rejects.toThrow('The ledger already has a run named');
   await run('new');
 });
 
@@ -61,7 +61,7 @@ test('a line that does not say its side keeps its name on both', async () => {
   const [{ version: _, ...older }] = lines() as [LedgerLine];
   writeFileSync(ledger, `${canonicalize(older)}\n`);
   await expectValid(path.join(cwd, '.proctor'));
-  await expect(run('new')).rejects.toThrow('which stands in the ledger');
+  await expect(run('new')).rejects.toThrow('The ledger already has a run named');
 });
 
 test('is compared by its name, and never with itself', async () => {

@@ -40,7 +40,7 @@ describe('runScript', () => {
 
   test('rejects an unknown option even if its value is undefined', async () => {
     const { cwd, script } = world();
-    expect(await refusal({ script, cwd, isolated: undefined }, cwd)).toMatch(/does not know the option "isolated"/);
+    expect(await refusal({ script, cwd, isolated: undefined }, cwd)).toMatch(/has no option "isolated"/);
   });
 
   test.each([

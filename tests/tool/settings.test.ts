@@ -34,9 +34,9 @@ describe('settings', () => {
   test.each([
     ['{"kept_stdout_bytes":1', /^settings\.json is not an acceptable JSON document: /],
     ['{"kept_stdout_bytes":1,"kept_stdout_bytes":2}', /^settings\.json is not an acceptable JSON document: /],
-    ['[]', /^settings\.json must be an object\.$/],
+    ['[]', /^settings\.json must contain an object\.$/],
     ['{"stdout":1}', /^settings\.json has an unknown key: "stdout"\. Use kept_stdout_bytes, /],
-    ['{"__proto__":1}', /^settings\.json has a key that is not known: "__proto__"\./],
+    ['{"__proto__":1}', /^settings\.json has an unknown key: "__proto__"\./],
   ])('reject %s', (text, sentence) => {
     expect(() => settingsIn(homeWith(text))).toThrow(sentence);
   });

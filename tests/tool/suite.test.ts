@@ -41,9 +41,9 @@ describe('suites as a library', () => {
   test.each([
     ['an unknown option', () => compare({ baseline: 'a', new: 'b' }), 'has no option "new"'],
     ['a missing side', () => compare({ baseline: 'baseline' }), 'compareRuns requires candidate'],
-    ['nothing at all', () => compare(), 'compareRuns needs baseline'],
+    ['nothing at all', () => compare(), 'compareRuns requires baseline'],
     ['a suite for nobody', () => run({ cases: 'cases.json', as: 'new' }), 'baseUrl'],
-    ['a suite without a side', () => run({ cases: 'cases.json' }), 'as is "baseline" or "new"'],
+    ['a suite without a side', () => run({ cases: 'cases.json' }), 'as must be "baseline" or "new"'],
   ] as const)('reject %s', async (_, act, words) => {
     await expect(act()).rejects.toThrow(words);
   });
