@@ -154,7 +154,7 @@ test('docs/intents.md lists the profiles with their values, every error and ever
   }
   for (let code = 1; code <= 7; code++) expect(page).toContain(`| RUN_E00${code} |`);
   const refused: unknown = await runIntent({ intent: 'x', nothing: true } as never).catch((error: unknown) => error);
-  const [, options = ''] = /There are: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
+  const [, options = ''] = /Options: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
   expect(options).toMatch(/^intent, mode, /);
   for (const option of options.split(', ')) expect(page).toMatch(new RegExp(`[\\s\`]${option}[\`:]`));
 });

@@ -95,5 +95,5 @@ export function proctor(
 
 /** What a command says, but for that it had to wait: how many runs there are on this machine is no matter of one test. */
 export function unhurried(stderr: string): string {
-  return stderr.replace('waiting: other runs take all places on this machine …\n', '');
+  return stderr.replace('waiting: all run slots are in use …\n', '');
 }

@@ -8,7 +8,7 @@ import { OWN_FILE } from './private.ts';
  * Writes a whole file or none of it: a reader sees the old bytes or the new ones, never a part, also after a power cut.
  * Only its owner can read it, unless `mode` says more, of which the umask takes its part.
  */
-export function writeAtomic(file: string, bytes: string | Uint8Array | Generator<string>, mode = OWN_FILE): void {
+export function writeAtomic(file: string, bytes: string | Uint8Array | Iterable<string>, mode = OWN_FILE): void {
   const folder = path.dirname(file);
   const temporary = temporaryBeside(file);
   try {
@@ -24,6 +24,7 @@ export function writeAtomic(file: string, bytes: string | Uint8Array | Generator
     syncFolder(folder);
   } catch (cause) {
     rmSync(temporary, { force: true });
+    if (cause instanceof Fault) throw cause;
     throw new Fault('write_failed', `The file ${path.basename(file)} could not be written.`, { cause });
   }
 }

@@ -1,14 +1,13 @@
 import { printable } from '../base/printable.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
-import type { LeftRunning } from '../contracts/capture.ts';
 import type { PolicySummary } from '../contracts/agent-step/index.ts';
+import type { LeftRunning } from '../contracts/capture.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import type { Paint } from './paint.ts';
 import { counted, shortText } from './units.ts';
 
-/** What the agent changed, file by file. */
 export function diffLines(diff: ShownAgent['diff'], paint: Paint): string[] {
-  if (!diff) return ['', `  ${paint('strong', 'changes')}   not known: there is no diff`];
+  if (!diff) return ['', `  ${paint('strong', 'changes')}   unknown: the run has no diff`];
   if (diff.total === 0) return ['', `  ${paint('strong', 'changes')}   none`];
   const counts = diff.files.map(({ added, removed, binary }) => (binary ? ['bin', ''] : [plus(added), minus(removed)]));
   const widths = [0, 1].map(column => Math.max(...counts.map(count => (count[column] ?? '').length)));
@@ -25,22 +24,22 @@ export function diffLines(diff: ShownAgent['diff'], paint: Paint): string[] {
   ];
 }
 
-/** What a diff does not show of a work tree. */
+/** Facts about the work tree that the diff does not show. */
 export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint): string[] {
   if (!workspace) return [];
   const { commits, ignored, left_out, hooks, links_out, nested_repositories, diff } = workspace;
   const odd = [
-    ...(diff.cut ? ['the diff is cut, and cannot be applied'] : []),
-    ...(workspace.branch_moved ? ['a branch of yours was moved in the clone'] : []),
-    ...(workspace.rewritten ? ['what it began with was rewritten'] : []),
+    ...(diff.cut ? ['the diff is truncated and cannot be applied'] : []),
+    ...(workspace.branch_moved ? ['the agent moved one of your branches in the clone'] : []),
+    ...(workspace.rewritten ? ['the agent rewrote the commits it started from'] : []),
     ...(workspace.git_folder === 'kept' ? [] : [`.git is ${workspace.git_folder}`]),
     ...(workspace.git_config_changed ? ['.git/config was changed'] : []),
     ...(hooks.total > 0 ? [counted(hooks.total, 'hook')] : []),
-    ...(links_out.total > 0 ? [`${counted(links_out.total, 'link')} out of the tree`] : []),
+    ...(links_out.total > 0 ? [`${counted(links_out.total, 'link')} that point outside the tree`] : []),
     ...(nested_repositories.total > 0
-      ? [counted(nested_repositories.total, 'repository in it', 'repositories in it')]
+      ? [counted(nested_repositories.total, 'nested repository', 'nested repositories')]
       : []),
-    ...(left_out.total > 0 ? [`${counted(left_out.total, 'file')} that no diff can hold`] : []),
+    ...(left_out.total > 0 ? [`${counted(left_out.total, 'file')} that a diff cannot represent`] : []),
   ];
   const total = commits.total ?? commits.listed.length;
   return [
@@ -52,20 +51,20 @@ export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint)
           `    ${paint('faint', sha.slice(0, 9))}  ${printable(shortText(subject, PATH_UNITS_MAX))}`,
       ),
     ...(ignored.total > 0
-      ? [paint('faint', `    ${counted(ignored.total, 'file')} that .gitignore keeps out of the diff`)]
+      ? [paint('faint', `    ${counted(ignored.total, 'file')} ignored by .gitignore and not in the diff`)]
       : []),
     ...odd.map(what => `    ${paint('note', '!')} ${what}`),
   ];
 }
 
-/** Changes that run by themselves where they are applied. */
+/** Changed files that run by themselves once applied. */
 export function reviewLines(needsReview: ShownAgent['needsReview'], paint: Paint): string[] {
   if (!needsReview || needsReview.total === 0) return [];
   const shown = needsReview.listed.slice(0, REVIEW_MAX);
   const rest = needsReview.total - shown.length;
   return [
     '',
-    `  ${paint('note', 'needs review')}  ${counted(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} without being asked; proctor apply wants each named with --allow-active`,
+    `  ${paint('note', 'needs review')}  ${counted(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} by ${needsReview.total === 1 ? 'itself' : 'themselves'}; name each with --allow-active to apply it`,
     ...shown.map(({ path, reason }) => `    ${printable(shortText(path, PATH_UNITS_MAX))}: ${printable(reason)}`),
     ...(rest > 0 ? [paint('faint', `    ${counted(rest, 'more file')}`)] : []),
   ];
@@ -73,11 +72,13 @@ export function reviewLines(needsReview: ShownAgent['needsReview'], paint: Paint
 
 const REVIEW_MAX = 20;
 
-/** What Proctor had to end after the agent. */
+/** Processes that the agent left running and Proctor ended. */
 export function leftRunningLines(left: LeftRunning | null | undefined, paint: Paint): string[] {
   if (!left || left.processes === 0) return [];
   const names = left.programs.map(name => printable(shortText(name, PATH_UNITS_MAX))).join(', ');
-  return [`  ${paint('note', 'running')}   ${counted(left.processes, 'process', 'processes')} when it ended: ${names}`];
+  return [
+    `  ${paint('note', 'running')}   ${counted(left.processes, 'process', 'processes')} left when the agent ended: ${names}`,
+  ];
 }
 
 const COMMITS_MAX = 5;
@@ -93,12 +94,12 @@ function minus(count: number): string {
   return count === 0 ? '' : `−${count.toLocaleString('en-US')}`;
 }
 
-/** Where what it says does not fit what it did. */
+/** Claims of the agent that do not match what it did. */
 export function claimLines(flags: AgentEvaluation['flags'] | undefined, paint: Paint): string[] {
   if (!flags || flags.length === 0) return [];
   return [
     '',
-    `  ${paint('strong', 'claims')}    ${paint('faint', 'what it says against what it did; a reason to look, no verdict')}`,
+    `  ${paint('strong', 'claims')}    ${paint('faint', 'claims that do not match the record; review them, they are not a verdict')}`,
     ...flags.map(({ flag, message, seq }) => {
       const where = seq === null ? '' : `, line ${seq} of the transcript`;
       return `    ${paint('note', '⚠')} ${printable(message)} ${paint('faint', `(${flag}${where})`)}`;
@@ -106,7 +107,6 @@ export function claimLines(flags: AgentEvaluation['flags'] | undefined, paint: P
   ];
 }
 
-/** What was asked, what was enforced, and what was seen. */
 export function policyLines(policy: PolicySummary, paint: Paint): string[] {
   const { requested, effective, observed, applied_overrides, violations, capability_notes, enforcement_notes } = policy;
   const notes = [...capability_notes, ...enforcement_notes];
@@ -114,12 +114,12 @@ export function policyLines(policy: PolicySummary, paint: Paint): string[] {
   return [
     '',
     `  ${paint('strong', 'policy')}`,
-    `    asked     ${postures(requested)}`,
+    `    requested ${postures(requested)}`,
     `    enforced  ${postures(effective)}`,
     ...some(overrides).map(note => `    tightened ${printable(note)}`),
     ...some(observed).map(
       ({ dimension, held, note }) =>
-        `    tried     ${held ? paint('good', '✓') : paint('bad', '✗')} ${words(dimension)}: ${printable(note)}`,
+        `    probe     ${held ? paint('good', '✓') : paint('bad', '✗')} ${words(dimension)}: ${printable(note)}`,
     ),
     ...some(notes).map(note => `    ${paint('faint', 'note')}      ${printable(note.replace(DIMENSION, words))}`),
     ...some(violations).map(({ class: kind, message, path, operation, hard }) => {
@@ -131,7 +131,7 @@ export function policyLines(policy: PolicySummary, paint: Paint): string[] {
   ];
 }
 
-/** What a note is about, where it begins with it. */
+/** The dimension at the start of a note. */
 const DIMENSION = /^[a-z]+_[a-z]+(?=: )/;
 
 const SHOWN_MAX = 20;
@@ -156,10 +156,10 @@ function postures(policy: Postures): string {
     ...(network_posture ? [`network ${words(network_posture)}`] : []),
     ...(approval_posture ? [words(approval_posture)] : []),
     ...(allowed_paths ? [whereText(allowed_paths)] : []),
-    ...(forbidden_paths?.length ? [`not in ${list(forbidden_paths)}`] : []),
+    ...(forbidden_paths?.length ? [`except ${list(forbidden_paths)}`] : []),
     ...(forbidden_operations?.length ? [`without ${list(forbidden_operations)}`] : []),
   ];
-  return asked.join('; ') || 'nothing, all by default';
+  return asked.join('; ') || 'nothing; all defaults';
 }
 
 function whereText(allowed: readonly string[]): string {

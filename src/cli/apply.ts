@@ -20,7 +20,7 @@ export async function applyCommand(
     }
     const paint = paintFor(1);
     if (changed.total === 0) {
-      stdout.write(`${printable(runId)} changed nothing, so there is nothing to apply.\n`);
+      stdout.write(`${printable(runId)} changed nothing. There is nothing to apply.\n`);
       return;
     }
     const shown = changed.listed.slice(0, SHOWN_MAX);
@@ -33,7 +33,7 @@ export async function applyCommand(
         ...needsReview.map(({ path, reason }) => `  ${paint('note', '!')} ${printable(path)}: ${printable(reason)}`),
         ...notes.map(note => `  ${paint('faint', printable(note))}`),
         ...(applied && fromClone
-          ? [paint('faint', '  Nothing is committed: look at it with git status and git diff.')]
+          ? [paint('faint', '  Nothing is committed. Review the changes with git status and git diff.')]
           : []),
         '',
       ].join('\n'),

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { type Accepted, acceptBaseline } from '../tool/baseline.ts';
-import { closeLauncher } from '../tool/run-script.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
@@ -30,10 +30,10 @@ export async function acceptCommand(word: string, { out, json }: { out: string; 
     } else {
       const mark = passed === 0 ? paint('note', '!') : paint('good', '✓');
       stdout.write(
-        `${judgementLine(judgements, paint)}${mark} ${paint('strong', isNew ? 'accepted' : 'accepted anew')}  ${counted(cases, 'case')}, ${passed} of them passing, from ${runIds.map(printable).join(', ')}\n` +
+        `${judgementLine(judgements, paint)}${mark} ${paint('strong', isNew ? 'accepted' : 'accepted again')}  ${counted(cases, 'case')}, ${passed} passing, from ${runIds.map(printable).join(', ')}\n` +
           `  baseline  ${printable(name)}, ${sealedText(keyId)}\n` +
           `  pack      ${printable(packName)}, ${packText(pack)}\n` +
-          paint('faint', `            commit both, and compare with: proctor compare ${printable(name)} new\n`),
+          paint('faint', `            commit both files, then run: proctor compare ${printable(name)} new\n`),
       );
     }
     if (passed === 0) stderr.write(NOTHING_PASSES);
@@ -44,9 +44,9 @@ export async function acceptCommand(word: string, { out, json }: { out: string; 
 }
 
 function packText({ bytes, artifacts, left_out }: Accepted['pack']): string {
-  const rest = left_out === 0 ? '' : `; ${counted(left_out, 'document')} left out, too large for it`;
-  return `${counted(artifacts, 'answer')} to explain changes by, ${Math.ceil(bytes / 1024)} KiB${rest}`;
+  const rest = left_out === 0 ? '' : `; ${counted(left_out, 'document')} left out because of size`;
+  return `${counted(artifacts, 'answer')} to explain changes with, ${Math.ceil(bytes / 1024)} KiB${rest}`;
 }
 
 const NOTHING_PASSES =
-  'warning: No case of this run passes, and what has never passed cannot regress: compared with this baseline, every version is good enough. Accept a run of a version that is known to work.\n';
+  'warning: No case of this run passes, so no candidate can regress against this baseline. Accept a run of a version that works.\n';

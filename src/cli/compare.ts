@@ -6,8 +6,8 @@ import type { Comparison } from '../contracts/comparison/index.ts';
 import type { AgainOptions } from '../tool/ask-again.ts';
 import { compareRuns } from '../tool/compare.ts';
 import type { Format } from '../tool/formats.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
-import { closeLauncher } from '../tool/run-script.ts';
 import { terminalText } from '../tool/terminal.ts';
 import { gateOf } from './gate-word.ts';
 import { headerOf } from './headers.ts';
@@ -68,12 +68,12 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       stdout.write(`${printableJson({ ...made, judgements: judgements.map(judgementJson), ...summary })}\n`);
     } else {
       stdout.write(judgementLine(judgements, paintFor(1)));
-      stdout.write(await terminalText({ comparison }, paintFor(1)));
+      stdout.write(terminalText({ comparison }, paintFor(1)));
       if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
       stdout.write(againText(comparison, baseline, candidate));
       for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
     }
-    await addStepSummary({ comparison, folders: { baseline: [], new: [] } });
+    addStepSummary({ comparison, folders: { baseline: [], new: [] } });
     return interrupt.exit() ?? comparison.exit_code;
   } finally {
     await closeLauncher();
@@ -82,12 +82,11 @@ export async function compareCommand(baseline: string, candidate: string, flags:
 }
 
 const MAKE_ONE = `
-  To make a baseline, run the version that is known to be good, and accept it if it should be committed:
+  To create a baseline, run a version that works, and accept the run if you want to commit it:
     proctor run suite CASES --base-url URL --as baseline
     proctor baseline accept baseline
 `;
 
-/** Whom to ask again, and within which budget. */
 function againOf(flags: CompareFlags): { again?: AgainOptions } {
   const { again, againTrials, againTime, againCost, baseUrl, baselineUrl, script, baselineScript, policy, dir } = flags;
   const given = { maxTrials: againTrials, maxMs: againTime, maxCostUsd: againCost };
@@ -95,7 +94,7 @@ function againOf(flags: CompareFlags): { again?: AgainOptions } {
   const said = Object.entries({ ...given, ...targets }).filter(([, value]) => value !== undefined);
   if (!again) {
     if (said.length === 0 && flags.header === undefined) return {};
-    throw new Fault('usage', 'A target and a budget are of use only where cases are asked again: --again.');
+    throw new Fault('usage', 'Targets and budgets apply only when cases run again. Add --again.');
   }
   const paint = paintFor(2);
   return {
@@ -106,17 +105,17 @@ function againOf(flags: CompareFlags): { again?: AgainOptions } {
       environment: process.env,
       onRound: ({ round, cases, sides }) =>
         stderr.write(
-          `  asking again  round ${round}: ${counted(cases, 'case')}, ${sides === 'both' ? 'both sides' : 'the new side'}\n`,
+          `  running again  round ${round}: ${counted(cases, 'case')}, ${sides === 'both' ? 'both sides' : 'candidate only'}\n`,
         ),
       onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     },
   };
 }
 
-/** The command that asks suspects, unless they were asked. */
+/** The command that runs suspect cases again, unless this comparison did. */
 function againText({ decision, again }: Comparison, baseline: string, candidate: string): string {
   if (again || decision?.cause !== 'suspect') return '';
-  return `\n  To settle it, ask the suspects again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;
+  return `\n  To settle it, run the suspect cases again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;
 }
 
 export interface ReportFlags {
@@ -134,7 +133,7 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
     const { subject, folder, judgement } = await subjectOf(word, process.cwd(), options);
     if (!flags.json) stdout.write(judgementLine([judgement], paintFor(1)));
     const formats = flags.format ?? ['html'];
-    const files = await writeReports(
+    const files = writeReports(
       folder,
       subject,
       formats.filter(format => format !== 'terminal'),
@@ -144,12 +143,12 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
       const document = { reports: Object.fromEntries(relative), judgement: judgementJson(judgement) };
       stdout.write(`${printableJson(document)}\n`);
     } else {
-      if (formats.includes('terminal')) stdout.write(await terminalText(subject, paintFor(1)));
+      if (formats.includes('terminal')) stdout.write(terminalText(subject, paintFor(1)));
       for (const [, file] of relative) stdout.write(`${printable(file)}\n`);
     }
     const gone = formats.includes('html') ? runsNotHere(subject) : [];
     if (gone.length > 0) stderr.write(`${paintFor(2)('note', 'warning')}: ${notHereText(gone)}\n`);
-    await addStepSummary(subject);
+    addStepSummary(subject);
     return interrupt.exit() ?? 0;
   } finally {
     await closeLauncher();
@@ -161,20 +160,20 @@ function notHereText(ids: readonly string[]): string {
   const named = ids.slice(0, NAMED_MAX).map(printable).join(', ');
   const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : '';
   const runs = ids.length === 1 ? 'The run' : 'The runs';
-  return `${runs} ${named}${more} cannot be found here, so the page shows no events and answers of theirs; proctor compare, given their folders, makes a whole one.`;
+  return `${runs} ${named}${more} ${ids.length === 1 ? 'is' : 'are'} not here, so the report shows none of their events and answers. Run proctor compare with the run folders to get a complete report.`;
 }
 
 const NAMED_MAX = 5;
 
-/** On GitHub, the page of the job shows what is written to this file. */
-async function addStepSummary(subject: Parameters<typeof reportOf>[0]): Promise<void> {
+/** GitHub shows this file on the page of the job. */
+function addStepSummary(subject: Parameters<typeof reportOf>[0]): void {
   const { GITHUB_STEP_SUMMARY: file } = process.env;
   if (!file) return;
-  const { pieces } = await reportOf(subject, 'md');
+  const { pieces } = reportOf(subject, 'md');
   try {
     appendFileSync(file, [...pieces].join(''));
   } catch {
-    stderr.write('warning: The summary of the step could not be written.\n');
+    stderr.write('warning: Cannot write the GitHub step summary.\n');
   }
 }
 

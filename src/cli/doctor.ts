@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
 import { diagnose, type Diagnosis, type SandboxDiagnosis } from '../tool/doctor.ts';
-import { closeLauncher } from '../tool/run-script.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 
@@ -47,10 +47,10 @@ function agentText(
   paint: Paint,
 ) {
   const mark = !isFound ? paint('faint', '–') : isUnderstood ? paint('good', '✓') : paint('bad', '✗');
-  const known = `${printable(version ?? '')}, ${isUnderstood ? 'understood' : 'not understood'}; ${key.variable} is ${key.isSet ? '' : 'not '}set`;
+  const known = `${printable(version ?? '')}, ${isUnderstood ? 'supported' : 'not supported'}; ${key.variable} is ${key.isSet ? '' : 'not '}set`;
   return [
     `${mark} ${paint('strong', `agent ${agent}`)}  ${trouble === undefined ? known : printable(trouble)}`,
-    ...(login.isUsable ? [`    login     can be used: --login ${agent}`] : []),
+    ...(login.isUsable ? [`    login     available: --login ${agent}`] : []),
     ...advice.map(what => `    ${paint('note', 'to do')}     ${what}`),
   ].join('\n');
 }
@@ -67,7 +67,7 @@ function sandboxText(
     ...limitLines(limits).map(line => `    limits    ${line}`),
     ...observed.map(
       ({ what, held, note }) =>
-        `    tried     ${held ? paint('good', 'held') : paint('bad', 'broken')}: ${what.replace('_', ' ')}. ${printable(note)}`,
+        `    probe     ${held ? paint('good', 'passed') : paint('bad', 'failed')}: ${what.replace('_', ' ')}. ${printable(note)}`,
     ),
     ...lacks.map(what => `    ${paint('note', 'lacks')}     ${what}`),
     ...advice.map(what => `    ${paint('note', 'to do')}     ${what}`),

@@ -5,7 +5,7 @@ import { counted } from './units.ts';
 
 type Access = AgentOutcome['model_access'];
 
-/** What the door to the model counted, and what bounded it. Nothing for evidence from before it did. */
+/** What Proctor's model gateway counted, and its limits. Old evidence has no counts. */
 export function doorLines(access: Access, paint: Paint): string[] {
   const { counted: count, budget, mode } = access;
   if (!count || mode === 'none') return refusalLines(access, paint);
@@ -19,18 +19,18 @@ export function doorLines(access: Access, paint: Paint): string[] {
   ];
   const limits = budgetText(budget);
   return [
-    `  door      ${said.join(', ')}${limits === '' ? '' : `; at most ${limits}`}`,
+    `  gateway   ${said.join(', ')}${limits === '' ? '' : `; at most ${limits}`}`,
     ...refusalLines(access, paint),
   ];
 }
 
-/** What the door refused and took out, in a line each. */
+/** What the gateway refused and removed. */
 export function refusalLines({ refused, stripped }: Access, paint: Paint): string[] {
   return [
     ...(refused && refused.total > 0
-      ? [`  ${paint('note', 'refused')}   ${counted(refused.total, 'request')} at the door: ${placesText(refused)}`]
+      ? [`  ${paint('note', 'refused')}   ${counted(refused.total, 'request')} at the gateway: ${placesText(refused)}`]
       : []),
-    ...(stripped && stripped.total > 0 ? [`  removed   ${placesText(stripped)}, before requests went out`] : []),
+    ...(stripped && stripped.total > 0 ? [`  removed   ${placesText(stripped)}, before requests were sent`] : []),
   ];
 }
 

@@ -11,7 +11,10 @@ export async function explainCommand(words: readonly string[]): Promise<number> 
   for (const word of words) {
     const { contract, rules, folderRules, packRules } = await explain(word);
     if (!contract && [rules, folderRules, packRules].every(({ length }) => length === 0)) {
-      throw new Fault('usage', `No rule or format is called "${printable(word)}". proctor explain lists them all.`);
+      throw new Fault(
+        'usage',
+        `There is no rule or format "${printable(word)}". Run proctor explain to list them all.`,
+      );
     }
     if (contract) stdout.write(`${aboutContract(contract, paint)}\n`);
     for (const same of groupedBy(rules, ({ rule }) => rule.id)) stdout.write(`${aboutRule(same, paint)}\n`);
@@ -27,11 +30,11 @@ function everything(contracts: readonly Contract[], paint: Paint): string {
     ...contract.rules.map(({ id, title }) => `    ${id.padEnd(5)} ${title}`),
   ]);
   const folders = [
-    `${paint('strong', 'folders')}  What the documents of a folder say of each other and of the files in it`,
+    `${paint('strong', 'folders')}  Rules across the documents and files of a folder`,
     ...folderRules.map(({ id, title }) => `    ${id.padEnd(5)} ${title}`),
   ];
   const packs = [
-    `${paint('strong', 'packs')}  What is asked of an archive of a run, beyond what its folder is asked`,
+    `${paint('strong', 'packs')}  Rules for packs, in addition to the rules for folders`,
     ...packRules.map(({ id, title }) => `    ${id.padEnd(5)} ${title}`),
   ];
   return `${[...formats, folders, packs].map(lines => lines.join('\n')).join('\n\n')}\n`;
@@ -39,10 +42,10 @@ function everything(contracts: readonly Contract[], paint: Paint): string {
 
 function heading({ name, title, tells, source, version, fileNames }: Contract, paint: Paint): string {
   const field = version && `${version.field}: ${JSON.stringify(version.value)}`;
-  const known = [field, ...(fileNames ?? []).map(fileName => `the file name ${fileName}`), `--as ${name}`]
+  const known = [field, ...(fileNames ?? []).map(fileName => `file name ${fileName}`), `--as ${name}`]
     .filter(Boolean)
     .join(', or ');
-  return `${paint('strong', name)}  ${title}\n  ${tells}\n  ${paint('faint', `${source} · known by ${known}`)}`;
+  return `${paint('strong', name)}  ${title}\n  ${tells}\n  ${paint('faint', `${source} · detected by ${known}`)}`;
 }
 
 function aboutContract(contract: Contract, paint: Paint): string {
@@ -53,12 +56,12 @@ function aboutContract(contract: Contract, paint: Paint): string {
   const { name } = contract;
   lines.push(
     '',
-    paint('faint', `  proctor example ${name} prints a valid one, proctor schema ${name} its JSON Schema.`),
+    paint('faint', `  proctor example ${name} prints a valid document, proctor schema ${name} its JSON Schema.`),
   );
   return `${lines.join('\n')}\n`;
 }
 
-/** The same rule in several formats, those that ask the same of it together. */
+/** One rule, with the formats grouped by what it requires of them. */
 function aboutRule(rules: readonly RuleIn[], paint: Paint): string {
   const [{ rule }] = rules as [RuleIn];
   const lines = [`${paint('strong', rule.id)}  ${rule.title}`, `  ${rule.why}`];
@@ -70,7 +73,7 @@ function aboutRule(rules: readonly RuleIn[], paint: Paint): string {
     );
     for (const ask of first.rule.asks) lines.push(`    - ${ask}`);
     const [broken] = first.broken;
-    if (broken) lines.push(`    ${paint('faint', `A broken one reads: ${broken.message}`)}`);
+    if (broken) lines.push(`    ${paint('faint', `Example of a violation: ${broken.message}`)}`);
   }
   return `${lines.join('\n')}\n`;
 }

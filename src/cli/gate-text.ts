@@ -7,7 +7,7 @@ import { counted } from './units.ts';
 
 type Finding = Gated['decision']['broken'][number];
 
-/** The verdict in a sentence, then the cases behind it, what was ruled out, and what would settle it. */
+/** The verdict, then the cases behind it, what is ruled out, and what would settle it. */
 export function gateText(gated: Gated, paint: Paint): string {
   const { verdict, reason, decision, notes, sides, skipped } = gated;
   const [style, mark, words] = VERDICTS[verdict];
@@ -17,7 +17,7 @@ export function gateText(gated: Gated, paint: Paint): string {
   };
   for (const text of findingLines(decision.broken)) line('broken', text, 'bad');
   for (const text of findingLines(decision.suspects)) line('suspect', text, 'note');
-  // Without a pair all cases are gone, and names are what is wrong.
+  // Without pairs, every case counts as removed. The real problem is the names.
   const gone = decision.cause === 'no_pairs' ? [] : decision.removed;
   for (const name of gone.slice(0, LINES_MAX)) line(skipped.includes(name) ? 'skipped' : 'removed', said(name), 'note');
   if (gone.length > LINES_MAX) line('', `and ${gone.length - LINES_MAX} more`);
@@ -38,12 +38,12 @@ const VERDICTS = {
   not_enough_evidence: ['note', '?', 'Not enough evidence'],
 } as const;
 
-/** What the trials show of the whole suite. Nothing was computed without pairs, or by the mode strict. */
+/** The result for the whole suite. Without pairs, and in strict mode, there is none. */
 function suiteWords({ decision, gate }: Gated): { readonly measured?: string; readonly ruledOut?: string } {
   const { cases, drop, high, p } = decision;
   if (drop === null || high === null || p === null) return {};
   const rate = drop === 0 ? 'as often as' : `${points(Math.abs(drop))} ${drop > 0 ? 'less' : 'more'} often than`;
-  const chance = drop > 0 ? ` (${probability(p)} if nothing has changed)` : '';
+  const chance = drop > 0 ? ` (${probability(p)} if nothing changed)` : '';
   return {
     measured: `${counted(cases, 'case')} ${cases === 1 ? 'passes' : 'pass'} ${rate} before${chance}`,
     ruledOut:
@@ -72,12 +72,12 @@ const SAID_BYTES_MAX = 2_000;
 
 function* findingLines(found: readonly Finding[]): Generator<string> {
   for (const { case_id, baseline, new: now, p } of found.slice(0, LINES_MAX)) {
-    yield `${said(case_id)}  ${baseline.passes}/${baseline.trials} → ${now.passes}/${now.trials}  (${probability(p)} if it has not changed)`;
+    yield `${said(case_id)}  ${baseline.passes}/${baseline.trials} → ${now.passes}/${now.trials}  (${probability(p)} if nothing changed)`;
   }
   if (found.length > LINES_MAX) yield `and ${found.length - LINES_MAX} more`;
 }
 
-/** Limits of the gate file that hold. Those that do not are in the reason. */
+/** Limits of the gate file that are met. The reason names the others. */
 function* keptLimits(metrics: Gated['decision']['metrics']): Generator<string> {
   for (const { metric, bounds, limit, verdict, cases, change, high } of metrics) {
     if (verdict !== 'no_regression' || change === null || high === null) continue;
@@ -85,19 +85,19 @@ function* keptLimits(metrics: Gated['decision']['metrics']): Generator<string> {
     const isShare = bounds === 'ratio' || isTail;
     const amount = (value: number): string =>
       `${Number(((isShare ? 100 : 1) * value).toPrecision(3))}${isShare ? ' %' : ''}`;
-    const what = isTail ? `trials beyond the p95 of ${metric}` : metric;
+    const what = isTail ? `trials above the p95 of ${metric}` : metric;
     const worse = metric === 'score' ? 'less' : 'more';
     yield `${what}: ${amount(change)} ${worse}, at most ${amount(high)} over ${counted(cases, 'case')}; the limit is ${amount(isTail ? TAIL_SHARE_MAX : limit)}`;
   }
 }
 
-/** What to do next where the evidence is thin. */
+/** What to do next if there is not enough evidence. */
 function* settling({ verdict, ask_again: ids, more_trials: more, decision }: Gated): Generator<string> {
   if (verdict !== 'not_enough_evidence') return;
   if (ids.length > 0 && decision.suspects.length > 0) {
     const named = ids.slice(0, LINES_MAX).map(said).join(', ');
     const rest = ids.length > LINES_MAX ? ` and ${ids.length - LINES_MAX} more` : '';
-    yield `one more trial on both sides, marked as rerun, of ${named}${rest}`;
+    yield `one more trial of ${named}${rest} on both sides, marked as rerun`;
   } else if (more !== null) {
     yield `about ${counted(more, 'more trial')} of all ${counted(decision.cases, 'case')} on both sides`;
   }

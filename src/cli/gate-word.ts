@@ -1,6 +1,6 @@
 export type Mode = 'balanced' | 'proven' | 'strict';
 
-/** What `--gate` says: the name of a mode, or the file of a gate. */
+/** `--gate` takes the name of a mode or a gate file. */
 export function gateOf(word: string | undefined): { mode?: Mode; gate?: string } {
   if (word === undefined) return {};
   return MODES.has(word) ? { mode: word as Mode } : { gate: word };

@@ -1,4 +1,4 @@
-/** The first signal stops the run and lets it be written down; what comes later is the same wish. */
+/** The first signal stops the run, which is then sealed. Later signals have no effect. */
 export function interruptions() {
   const controller = new AbortController();
   let stopped: { readonly name: string; readonly code: number } | undefined;
@@ -13,7 +13,6 @@ export function interruptions() {
   });
   return {
     signal: controller.signal,
-    /** The signal that came, and the exit code that says so. */
     name: () => stopped?.name,
     exit: () => stopped?.code,
     end: () => {

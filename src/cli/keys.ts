@@ -5,7 +5,7 @@ import { stdout } from './out.ts';
 import { namedKey } from './variables.ts';
 
 export async function newKeyCommand({ out, json }: { out?: string; json?: true }): Promise<number> {
-  const { keyId, privateFile, publicFile } = await newKey(process.cwd(), out);
+  const { keyId, privateFile, publicFile } = newKey(process.cwd(), out);
   const [privateName, publicName] = [privateFile, publicFile].map(file => path.relative(process.cwd(), file)) as [
     string,
     string,
@@ -15,12 +15,14 @@ export async function newKeyCommand({ out, json }: { out?: string; json?: true }
     return 0;
   }
   const isUsed =
-    out === undefined ? 'Runs of this place are signed with it.' : `To sign with it: PROCTOR_KEY=${printable(out)}`;
+    out === undefined
+      ? 'Proctor signs the runs of this project with it.'
+      : `To sign with it, set PROCTOR_KEY=${printable(out)}`;
   stdout.write(
     [
       `key id       ${keyId}`,
-      `private key  ${printable(privateName)}, which stays here and secret`,
-      `public key   ${printable(publicName)}, for everybody who verifies`,
+      `private key  ${printable(privateName)}; keep it secret`,
+      `public key   ${printable(publicName)}; share it with anyone who verifies`,
       '',
       isUsed,
       `To verify: proctor verify latest --key ${printable(publicName)} --require-signature`,
@@ -31,8 +33,11 @@ export async function newKeyCommand({ out, json }: { out?: string; json?: true }
 }
 
 export async function showKeyCommand({ json }: { json?: true }): Promise<number> {
-  const keyId = await signingKeyId(process.cwd(), namedKey().signingKey);
+  const keyId = signingKeyId(process.cwd(), namedKey().signingKey);
   if (json) stdout.write(`${printableJson({ key_id: keyId ?? null })}\n`);
-  else stdout.write(keyId === undefined ? 'Runs here are not signed. proctor keys new makes a key.\n' : `${keyId}\n`);
+  else
+    stdout.write(
+      keyId === undefined ? 'Runs here are not signed. Run proctor keys new to create a key.\n' : `${keyId}\n`,
+    );
   return 0;
 }

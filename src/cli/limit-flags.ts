@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Limits } from '../contracts/gate/limits/index.ts';
 import { wholeNumber } from './units.ts';
 
-/** The flags of the limits that are asked for most; a gate file has all of them. */
+/** Flags for the most common limits. A gate file can set all of them. */
 export interface LimitFlags {
   readonly minPassRate?: number;
   readonly maxFailing?: number;
@@ -12,11 +12,11 @@ export interface LimitFlags {
 export function addLimitFlags(command: Command): Command {
   return command
     .option('--min-pass-rate <share>', 'fail if a smaller share of trials passes, such as 0.9', share)
-    .option('--max-failing <count>', 'fail if more cases fail in every trial', wholeNumber)
-    .option('--max-flaky <count>', 'fail if more cases both pass and fail; needs --repeat', wholeNumber);
+    .option('--max-failing <count>', 'fail if more than this many cases fail in every trial', wholeNumber)
+    .option('--max-flaky <count>', 'fail if more than this many cases are flaky; requires --repeat', wholeNumber);
 }
 
-/** The limits that flags name; undefined where none does. */
+/** The limits in the flags; undefined if there are none. */
 export function limitsOf({ minPassRate, maxFailing, maxFlaky }: LimitFlags): Limits | undefined {
   const limits: Limits = {
     ...(minPassRate !== undefined && { min_pass_rate: minPassRate }),
@@ -28,7 +28,7 @@ export function limitsOf({ minPassRate, maxFailing, maxFlaky }: LimitFlags): Lim
 
 function share(text: string): number {
   if (!/^(?:0(?:\.\d{1,9})?|1(?:\.0{1,9})?)$/.test(text)) {
-    throw new InvalidArgumentError('It takes a number from 0 to 1, such as 0.9.');
+    throw new InvalidArgumentError('Use a number from 0 to 1, such as 0.9.');
   }
   return Number(text);
 }

@@ -2,10 +2,8 @@ import { StringDecoder } from 'node:string_decoder';
 import { printable } from '../base/printable.ts';
 
 /**
- * What a script says, made fit for a terminal: text with line ends and tabs, and everything that could move the cursor
- * or colour the screen written out. A line that ends with a return alone is one that was written over; it becomes a line.
- * Lines are shown whole, so that two streams do not mix within one; the beginning of one that takes its time is shown as
- * it is.
+ * Shows the output of a program in a terminal, with control characters escaped. It writes whole lines, so that two streams
+ * do not mix within one, and flushes a partial line after 100 ms. A lone carriage return ends a line.
  */
 export class LiveText {
   readonly #decoder = new StringDecoder('utf8');

@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs';
 import { Fault } from '../base/fault.ts';
 
 /**
- * Standard output, written in order and without a growing queue: a reader that is slow slows us down. One that has gone
- * away (`| head`) is written to no more, but the work goes on: the exit code must still be true.
+ * Standard output, written synchronously, so that a slow reader slows Proctor down and no queue grows. If the reader goes
+ * away (`| head`), the work continues: the exit code must still be correct.
  */
 export const stdout = { write: writer(1) };
 
@@ -20,7 +20,7 @@ function writer(fd: number): (text: string) => void {
         const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
         if (code === 'EPIPE') isGone = true;
         else if (code === 'EAGAIN') Atomics.wait(PAUSE, 0, 0, 2);
-        else throw new Fault('write_failed', 'The answer could not be written.', { cause });
+        else throw new Fault('write_failed', 'Cannot write to standard output or standard error.', { cause });
       }
     }
   };

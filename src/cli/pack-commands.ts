@@ -1,15 +1,16 @@
 import type { Command } from 'commander';
+import { HELP } from './help.ts';
 import { collect } from './units.ts';
 
-/** The commands that take a run somewhere else: into one file and out of it, and its changes to where they belong. */
+/** The commands that move a run or its changes elsewhere. */
 export function addPackCommands(program: Command, ended: (code: number) => void): void {
   program
     .command('pack')
-    .description('Make one file of a run: its folder as it was sealed, and its line of the ledger.')
-    .argument('[run]', 'a path, an id, the beginning of one, or latest', 'latest')
-    .option('--out <file>', 'where to write it (default: <run id>.proctor.tar, here); nothing is written over')
-    .option('--internal', 'pack the internal files, too, which are not for end users')
-    .option('--json', 'answer with one JSON document')
+    .description('Pack a sealed run and its ledger line into one file')
+    .argument('[run]', HELP.run, 'latest')
+    .option('--out <file>', 'file to write (default: <run id>.proctor.tar); must not exist')
+    .option('--internal', 'include internal files, which are not for end users')
+    .option('--json', HELP.json)
     .addHelpText('after', PACK_EXITS)
     .action(async (run: string, flags) => {
       const { packCommand } = await import('./pack.ts');
@@ -18,10 +19,10 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
 
   program
     .command('unpack')
-    .description('Verify a pack, then make the folder of the run in it.')
-    .argument('<pack>', 'a file that proctor pack has written')
-    .option('--to <folder>', 'the folder to make (default: the id of the run, here); it must not be there yet')
-    .option('--json', 'answer with one JSON document')
+    .description('Verify a pack and extract its run folder')
+    .argument('<pack>', 'file written by proctor pack')
+    .option('--to <folder>', 'folder to create (default: the run id); must not exist')
+    .option('--json', HELP.json)
     .addHelpText('after', UNPACK_EXITS)
     .action(async (file: string, flags) => {
       const { unpackCommand } = await import('./pack.ts');
@@ -30,17 +31,13 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
 
   program
     .command('apply')
-    .description('Bring what an agent changed to a work tree, all of it or nothing. Nothing is committed.')
-    .argument('[run]', 'a path, an id, the beginning of one, or latest', 'latest')
-    .option('--dir <folder>', 'the work tree, or a folder in it (default: here)')
-    .option('--check', 'only say whether it would work')
-    .option('--anyway', 'also where the agent did not complete its task')
-    .option(
-      '--allow-active <path>',
-      'a file to apply although it runs by itself, by its exact path; may be repeated',
-      collect,
-    )
-    .option('--json', 'answer with one JSON document')
+    .description("Apply an agent's changes to a work tree, all or nothing, without committing")
+    .argument('[run]', HELP.run, 'latest')
+    .option('--dir <folder>', 'work tree, or a folder in it (default: .)')
+    .option('--check', 'check whether the changes apply, without applying them')
+    .option('--anyway', 'apply even if the agent did not complete its task')
+    .option('--allow-active <path>', 'apply this file although it runs by itself; exact path, repeatable', collect)
+    .option('--json', HELP.json)
     .addHelpText('after', APPLY_EXITS)
     .action(async (run: string, flags) => {
       const { applyCommand } = await import('./apply.ts');
@@ -49,22 +46,22 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
 }
 
 const PACK_EXITS = `
-The same folder, with the same line of the ledger or without one, gives the same bytes on any machine and at any time.
+The same run folder and ledger line give the same bytes on every machine.
 
 Exit codes:
   0  packed
   1  the run does not verify; nothing was written
-  2  there is no such run, the file is there already, or a fault of the machine`;
+  2  no such run, the file exists, or a fault of the machine`;
 
 const UNPACK_EXITS = `
 Exit codes:
   0  unpacked
   1  the pack does not verify; nothing was written
-  2  the folder is there already, or a fault of the machine`;
+  2  the folder exists, or a fault of the machine`;
 
 const APPLY_EXITS = `
 Exit codes:
-  0  applied, or there was nothing to apply
-  1  the run does not verify, broke its policy or is not whole, its changes do not fit, or a file that runs by itself
-     was not named with --allow-active; nothing was changed
-  2  there is no such run or folder, or a fault of the machine`;
+  0  applied, or nothing to apply
+  1  nothing was changed: the run does not verify, violated its policy or is incomplete, its changes do not apply, or a
+     file that runs by itself was not named with --allow-active
+  2  no such run or folder, or a fault of the machine`;

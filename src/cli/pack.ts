@@ -32,7 +32,7 @@ export async function packCommand(
     }
     const paint = paintFor(1);
     const internal = leftOut > 0 ? `, without ${counted(leftOut, 'internal file')}` : '';
-    const ledger = hasLedgerLine ? ', with its line of the ledger' : '';
+    const ledger = hasLedgerLine ? ', with its ledger line' : '';
     stdout.write(
       `${paint('good', '✓')} ${paint('strong', 'packed')}  ${printable(runId)}: ${counted(entries, 'entry', 'entries')}, ${sizeText(bytes)}${internal}${ledger}\n` +
         `  pack    ${printable(file)}\n` +
@@ -52,7 +52,7 @@ export async function unpackCommand(file: string, { json, to }: { to?: string; j
       return;
     }
     const paint = paintFor(1);
-    const internal = leftOut > 0 ? `, without ${counted(leftOut, 'internal file')}, which the pack does not hold` : '';
+    const internal = leftOut > 0 ? `, without ${counted(leftOut, 'internal file')} that the pack does not contain` : '';
     stdout.write(
       `${paint('good', '✓')} ${paint('strong', 'unpacked')}  ${printable(runId)}: ${counted(files, 'file')}${internal}\n` +
         `  folder  ${printable(folder)}\n`,
@@ -60,7 +60,7 @@ export async function unpackCommand(file: string, { json, to }: { to?: string; j
   });
 }
 
-/** Exit 1 for evidence that is not to be believed; a signal stops the work, and nothing is left of it. */
+/** Exits with 1 if the evidence does not verify. A signal stops the work and leaves nothing behind. */
 export async function told(json: true | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const interrupted = interruptions();
   try {

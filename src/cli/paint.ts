@@ -2,7 +2,7 @@ import { isatty } from 'node:tty';
 
 export type Paint = (style: keyof typeof CODES, text: string) => string;
 
-/** Colours for a stream, or none: NO_COLOR wins, then FORCE_COLOR, then whether a person is looking. */
+/** Colours for a stream. NO_COLOR has priority, then FORCE_COLOR, then whether the stream is a terminal. */
 export function paintFor(fd: number): Paint {
   const { NO_COLOR, FORCE_COLOR } = process.env;
   const isOn = !NO_COLOR && (FORCE_COLOR ? FORCE_COLOR !== '0' : isatty(fd));

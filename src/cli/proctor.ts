@@ -1,36 +1,34 @@
 #!/usr/bin/env node
-/**
- * The door. It knows how to be quick: the version needs nothing else, and every command loads only its own rooms.
- */
+/** The entry point. It stays small, because `--version` loads nothing else and each command loads only its own code. */
 import { writeSync } from 'node:fs';
 
 declare const PROCTOR_VERSION: string;
 
-// What nobody caught is told in a sentence: a fault in its own words, a bug as one, without the stack that helps only us.
+// An uncaught error becomes one sentence. The stack is shown only on request.
 process.on('uncaughtException', error => {
-  const detail = process.env['PROCTOR_DEBUG'] ? (error.stack ?? String(error)) : 'PROCTOR_DEBUG=1 shows where.';
-  const said = error.name === 'Fault' ? `error: ${error.message}` : `Proctor failed by a bug of its own. ${detail}`;
+  const detail = process.env['PROCTOR_DEBUG'] ? (error.stack ?? String(error)) : 'Set PROCTOR_DEBUG=1 to see where.';
+  const said = error.name === 'Fault' ? `error: ${error.message}` : `error: Proctor hit an internal error. ${detail}`;
   process.stderr.write(`${said}\n`);
   process.exit(2);
 });
 
 const [first, ...rest] = process.argv.slice(2);
 
-// npm runs a script in the package's folder; the paths that follow `npm run runner-verify --` are those of the caller's.
+// npm runs scripts in the folder of the package, but paths after `npm run runner-verify --` are relative to the caller.
 const { npm_lifecycle_event: script, npm_package_name: owner, INIT_CWD: callersFolder } = process.env;
 if (script === 'runner-verify' && owner === 'proctor' && callersFolder) {
   try {
     process.chdir(callersFolder);
   } catch {
-    // The folder is gone; its relative paths will be said not to exist.
+    // The folder is gone. The command will report that the files do not exist.
   }
 }
 
 if (first === '--version' || first === '-V') {
-  // Not process.stdout, which loads streams and terminals first.
+  // `process.stdout` would load streams and terminals first.
   writeSync(1, `${PROCTOR_VERSION}\n`);
 } else if (first === 'runner-verify' && rest.length > 0 && rest.every(word => word === '-' || !word.startsWith('-'))) {
-  // Called once per record by other people's scripts: without flags there is nothing to parse.
+  // Scripts call this once per record. Without flags, there is nothing to parse.
   const { runnerVerifyCommand } = await import('./runner-verify.ts');
   process.exitCode = runnerVerifyCommand(rest, {});
 } else {

@@ -1,10 +1,10 @@
 import { monotonicMs } from '../base/clock.ts';
 import { durationText } from './units.ts';
 
-/** How a suite comes along: a line that is written over in a terminal, and one every ten seconds elsewhere. */
+/** The progress of a suite: one line that updates in a terminal, or a line every 10 s elsewhere. */
 export class ProgressLine {
   readonly #write: (text: string) => unknown;
-  /** How wide the terminal is just now; undefined where nobody watches. */
+  /** The current width of the terminal; undefined without one. */
   readonly #columns: (() => number) | undefined;
   #id = '';
   #startedMs = 0;
@@ -26,7 +26,7 @@ export class ProgressLine {
   }
 
   readonly show = ({ done, failed, total }: { done: number; failed: number; total: number }): void => {
-    // Cases of an earlier sitting took none of this time.
+    // Cases finished before a resume took none of this time.
     if (this.#first < 0) this.#first = done - 1;
     const nowMs = monotonicMs();
     if (nowMs - this.#shownMs < (this.#columns ? 100 : 10_000)) return;
@@ -44,19 +44,17 @@ export class ProgressLine {
   }
 }
 
-/** A line that wraps cannot be written over. The id goes first, then the end; the last column stays free. */
+/** Keeps the line shorter than the terminal, because a wrapped line cannot be overwritten. The id is dropped first. */
 function fitting(id: string, text: string, columns: number): string {
   const whole = `${id}  ${text}`;
   return (whole.length < columns ? whole : text).slice(0, Math.max(0, columns - 1));
 }
 
 function rate(perSecond: number): string {
-  return perSecond >= 1
-    ? `${perSecond.toFixed(perSecond < 10 ? 1 : 0)} a second`
-    : `${(perSecond * 60).toFixed(1)} a minute`;
+  return perSecond >= 1 ? `${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s` : `${(perSecond * 60).toFixed(1)}/min`;
 }
 
-/** The width of a terminal that a person looks at. Those who keep logs of pipelines set CI, also where they lend a terminal. */
+/** The width of the terminal; undefined in CI, where a terminal may exist but its output becomes a log. */
 export function watchedColumns(stream: NodeJS.WriteStream, { CI }: NodeJS.ProcessEnv): (() => number) | undefined {
   const isPipeline = CI !== undefined && CI !== '' && CI !== '0' && CI !== 'false';
   return stream.isTTY && !isPipeline ? () => stream.columns || 80 : undefined;

@@ -1,13 +1,13 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { reproduce } from '../tool/reproduce.ts';
-import { closeLauncher } from '../tool/run-script.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
+import { WAITING } from './run-text.ts';
 import { namedKey } from './variables.ts';
 
-/** Runs an intent again, and says whether the same came out. */
 export async function reproduceCommand(word: string, { json }: { readonly json?: true }): Promise<number> {
   const interrupt = interruptions();
   try {
@@ -16,7 +16,7 @@ export async function reproduceCommand(word: string, { json }: { readonly json?:
       ...namedKey(),
       signal: interrupt.signal,
       onWarning: sentence => stderr.write(`${paintFor(2)('note', 'warning')}: ${sentence}\n`),
-      onWait: () => stderr.write('waiting: other runs take all places on this machine …\n'),
+      onWait: () => stderr.write(WAITING),
     });
     const relative = path.relative(process.cwd(), folder);
     const runs = { before: before.run_id, now: now.run_id, folder: relative };
@@ -24,11 +24,11 @@ export async function reproduceCommand(word: string, { json }: { readonly json?:
     else {
       const lines = first
         ? [
-            `${paint('bad', '✗')} ${paint('strong', 'differs')}  first at ${printable(first.path)}`,
+            `${paint('bad', '✗')} ${paint('strong', 'differs')}  first difference at ${printable(first.path)}`,
             `  before    ${printable(first.before)}`,
             `  now       ${printable(first.now)}`,
           ]
-        : [`${paint('good', '✓')} ${paint('strong', 'the same')}  byte for byte, but for its id and its times`];
+        : [`${paint('good', '✓')} ${paint('strong', 'identical')}  byte for byte, except for ids and times`];
       stdout.write(`${[...lines, `  run       ${before.run_id}`, `  again     ${printable(relative)}`].join('\n')}\n`);
     }
     return interrupt.exit() ?? (same ? 0 : 1);

@@ -1,7 +1,7 @@
 import { printable, printableJson } from '../base/printable.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { lineDiff } from '../tool/line-diff.ts';
 import { type Resent, resendCase } from '../tool/resend.ts';
-import { closeLauncher } from '../tool/run-script.ts';
 import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
 import { stdout } from './out.ts';
@@ -33,7 +33,7 @@ export async function resendCommand(run: string, caseId: string, flags: Flags): 
       ...(flags.timeout !== undefined && { timeoutMs: flags.timeout }),
     });
     if (flags.json) stdout.write(`${printableJson(asJson(resent))}\n`);
-    else stdout.write(await resentText(resent, paintFor(1)));
+    else stdout.write(resentText(resent, paintFor(1)));
     return interrupt.exit() ?? (resent.difference ? 1 : 0);
   } catch (error) {
     return exitOfStopped(error, interrupt.exit(), flags.json === true);
@@ -62,12 +62,9 @@ function asJson({ runId, caseId, target, latencyMs, now, difference }: Resent): 
   };
 }
 
-async function resentText(
-  { caseId, target, latencyMs, recorded, now, difference }: Resent,
-  paint: Paint,
-): Promise<string> {
+function resentText({ caseId, target, latencyMs, recorded, now, difference }: Resent, paint: Paint): string {
   const mark = difference ? paint('bad', '≠') : paint('good', '=');
-  const state = difference ? 'another answer' : 'the same answer';
+  const state = difference ? 'different answer' : 'same answer';
   const lines = [
     `${mark} ${paint('strong', state)}  ${printable(caseId)}, ${printable(target)}, ${durationText(latencyMs)}`,
     ...(difference ? [`  ${printable(difference.says)}.`] : []),
@@ -76,7 +73,7 @@ async function resentText(
       : []),
     ...(now.runner_failure ? [`  ${printable(now.runner_failure.error_message ?? now.runner_failure.class)}`] : []),
   ];
-  const diff = await lineDiff(outputOf(recorded), outputOf(now));
+  const diff = lineDiff(outputOf(recorded), outputOf(now));
   for (const { sign, text } of diff) {
     lines.push(
       sign === ' '

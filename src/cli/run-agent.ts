@@ -1,17 +1,18 @@
 import { isUtf8 } from 'node:buffer';
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { type AgentRunResult, runAgent, type RunAgentOptions } from '../tool/run-agent.ts';
-import { closeLauncher } from '../tool/run-script.ts';
+import { leftRunningLines } from './agent-text.ts';
 import { refusalLines } from './door-text.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
-import { leftRunningLines } from './agent-text.ts';
 import {
   contextLines,
   credentialText,
@@ -21,6 +22,7 @@ import {
   sandboxText,
   sealedText,
   untestedText,
+  WAITING,
 } from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { counted, durationText } from './units.ts';
@@ -65,7 +67,7 @@ export async function runAgentCommand(flags: RunAgentFlags): Promise<number> {
       signal: interrupt.signal,
       onEvent: line => show(line, paint),
       onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${printable(sentence)}\n`),
-      onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
+      onWait: () => stderr.write(paint('faint', WAITING)),
     });
     if (flags.json) stdout.write(`${printableJson(asJson(result))}\n`);
     else {
@@ -102,7 +104,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     keepCredentials: flags.keepCredentials,
   };
   return {
-    ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)),
+    ...defined(given),
     ...namedKey(),
     agent: flags.agent,
     task: taskOf(flags),
@@ -124,21 +126,21 @@ function overridesOf({ allowPath, forbidPath, forbid }: RunAgentFlags): NonNulla
 
 function taskOf({ task, taskFile }: RunAgentFlags): string {
   if ((task === undefined) === (taskFile === undefined))
-    throw new Fault('usage', 'Say what the agent is to do, with either --task or --task-file.');
+    throw new Fault('usage', 'Give the task with either --task or --task-file.');
   if (task !== undefined) return task;
   const shown = `The task file ${printable(path.basename(taskFile as string))}`;
   const bytes = bytesIn(taskFile as string, shown);
-  if (bytes.length > TASK_BYTES_MAX) throw new Fault('usage', `${shown} is larger than any task.`);
-  if (!isUtf8(bytes)) throw new Fault('usage', `${shown} is not text in UTF-8.`);
+  if (bytes.length > TASK_BYTES_MAX) throw new Fault('usage', `${shown} is too large: a task has at most 8 MiB.`);
+  if (!isUtf8(bytes)) throw new Fault('usage', `${shown} is not UTF-8 text.`);
   return new TextDecoder().decode(bytes);
 }
 
-/** One byte more than a task may have, at most: who pipes into us may never end. A FIFO is not waited for. */
+/** Reads at most one byte more than a task may have, because standard input may never end. Does not wait for a FIFO. */
 function bytesIn(file: string, shown: string): Buffer {
   const bytes = Buffer.alloc(TASK_BYTES_MAX + 1);
   let fd: number | undefined;
   try {
-    if (file !== '-' && !statSync(file).isFile()) throw new Fault('usage', `${shown} is no file.`);
+    if (file !== '-' && !statSync(file).isFile()) throw new Fault('usage', `${shown} is not a file.`);
     fd = file === '-' ? 0 : openSync(file, 'r');
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {
@@ -153,7 +155,7 @@ function bytesIn(file: string, shown: string): Buffer {
   }
 }
 
-/** Far more than is taken, so that whoever gives too much is told how much it is. */
+/** Far above the real limit, so that the error for a large task can state its size. */
 const TASK_BYTES_MAX = 8 * 1024 * 1024;
 
 function show(line: TranscriptLine, paint: Paint): void {
@@ -161,12 +163,11 @@ function show(line: TranscriptLine, paint: Paint): void {
   if (text !== undefined) stderr.write(`${text}\n`);
 }
 
-/** Completed, and nothing went against the policy. */
 function isFine({ termination, violations }: AgentRunResult): boolean {
   return termination === 'completed' && violations.length === 0;
 }
 
-/** As `proctor apply` sees it: a tool that was denied did nothing. */
+/** Whether `proctor apply` would accept it. A denied tool call has no effect, so it does not count. */
 function isToApply({ termination, violations }: AgentRunResult): boolean {
   return termination === 'completed' && !violations.some(({ hard }) => hard);
 }
@@ -211,7 +212,7 @@ function asJson(result: AgentRunResult): object {
 
 function summary(result: AgentRunResult, paint: Paint): string {
   const { termination, reason, agent, runner, violations, changes, policy } = result;
-  // What ended it may be a violation, and is told there, with its class.
+  // A violation that ended the run is listed below, with its class.
   const message = violations.some(one => one.message === result.message) ? null : result.message;
   const mark = isFine(result) ? paint('good', '✓') : paint('bad', '✗');
   const why = reason === 'ok' ? '' : ` (${reason})`;
@@ -228,7 +229,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
       ),
     ...(violations.length > SHOWN_MAX ? [`  ${violations.length - SHOWN_MAX} more violations`] : []),
     ...result.flags.slice(0, SHOWN_MAX).map(({ message }) => `  ${paint('note', '⚠ claims')}  ${printable(message)}`),
-    `  policy    ${policy.policy_reference ?? 'of its own'}: ${policy.execution_posture.replace('_', ' ')}, network ${policy.network_posture}, ${policy.approval_posture.replaceAll('_', ' ')}`,
+    `  policy    ${policy.policy_reference ?? 'custom'}: ${policy.execution_posture.replace('_', ' ')}, network ${policy.network_posture}, ${policy.approval_posture.replaceAll('_', ' ')}`,
     ...(typeof runner === 'string'
       ? []
       : [
@@ -253,9 +254,8 @@ function summary(result: AgentRunResult, paint: Paint): string {
 
 const SHOWN_MAX = 10;
 
-/** Of an agent that did its task, and was held back on the way. */
 function againstText({ termination, violations }: AgentRunResult): string {
-  return termination === 'completed' && violations.length > 0 ? ', against its policy' : '';
+  return termination === 'completed' && violations.length > 0 ? ', with policy violations' : '';
 }
 
 function usedText({ reported, modelAccess }: AgentRunResult): string {
@@ -265,9 +265,9 @@ function usedText({ reported, modelAccess }: AgentRunResult): string {
     ...(input_tokens === null
       ? []
       : [`${counted(input_tokens, 'token')} in, ${(output_tokens ?? 0).toLocaleString('en-US')} out`]),
-    ...(cost_usd === null ? [] : [`${cost_usd.toFixed(4)} USD by its own account`]),
+    ...(cost_usd === null ? [] : [`${cost_usd.toFixed(4)} USD as the agent reports`]),
     ...(modelAccess.mode === 'none'
-      ? ['no way to a model']
+      ? ['no model access']
       : [
           `${counted(modelAccess.requests, 'request')} to the model (${[modelAccess.mode, ...credentialText(modelAccess)].join(', ')})`,
         ]),
@@ -275,15 +275,15 @@ function usedText({ reported, modelAccess }: AgentRunResult): string {
   return parts.join(', ');
 }
 
-/** The first of the files that apply wants to be named, and why. */
+/** The first file that `proctor apply` requires you to name, and why. */
 function reviewText({ needsReview }: AgentRunResult): string {
   const [first] = needsReview;
   const more = needsReview.length > 1 ? `, and ${counted(needsReview.length - 1, 'more file')}` : '';
-  return `${printable(first?.path ?? '')} needs review before it is applied: ${printable(first?.reason ?? '')}${more}`;
+  return `${printable(first?.path ?? '')} needs review before you apply it: ${printable(first?.reason ?? '')}${more}`;
 }
 
 function changesText({ changes }: AgentRunResult): string {
-  if (!changes) return 'not known';
+  if (!changes) return 'unknown';
   const { files, commits } = changes;
   if (files === 0 && commits === 0) return 'none';
   return `${counted(files, 'file')}${commits > 0 ? `, ${counted(commits, 'commit')}` : ''}`;

@@ -4,14 +4,14 @@ import { CommanderError } from 'commander';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { runErrorOf } from '../tool/run-error.ts';
 import { type IntentRunResult, runIntent, type RunIntentOptions } from '../tool/run-intent.ts';
-import { closeLauncher } from '../tool/run-script.ts';
 import { interruptions } from './interruptions.ts';
 import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { sealedText } from './run-text.ts';
+import { sealedText, WAITING } from './run-text.ts';
 import { eventText } from './transcript-text.ts';
 import { namedKey } from './variables.ts';
 
@@ -28,7 +28,7 @@ export interface RunIntentFlags {
   readonly internal?: true;
 }
 
-/** Standard output is the canonical result, or a run error, and nothing else, not even a line feed. */
+/** Writes the canonical result or a run error to standard output, and nothing else, not even a line feed. */
 export async function runIntentCommand(intent: string, flags: RunIntentFlags): Promise<number> {
   const paint = paintFor(2);
   const live = { stdout: new LiveText(stderr.write), stderr: new LiveText(stderr.write) };
@@ -47,7 +47,7 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
     },
     onOutput: (stream, bytes) => live[stream].take(bytes),
     onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
-    onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
+    onWait: () => stderr.write(paint('faint', WAITING)),
   };
   try {
     const answer = await runIntent(options);
@@ -66,7 +66,7 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
   }
 }
 
-/** A command line that cannot be understood; what is wrong with it stands on standard error already. */
+/** Reports bad usage as a run error. Commander has already written the message to standard error. */
 export function toldUsage(error: unknown): number {
   if (!(error instanceof CommanderError)) return told(error);
   stdout.write(canonicalize(runErrorOf(new Fault('usage', error.message.replace(/^error: /, '')))));
@@ -74,17 +74,17 @@ export function toldUsage(error: unknown): number {
   return 2;
 }
 
-/** The answer ends without a line feed. On a terminal, what follows would stand in the same line. */
+/** The result ends without a line feed, so on a terminal the next text would continue its line. */
 function afterAnswer(): string {
   return isatty(1) && isatty(2) ? '\n' : '';
 }
 
-/** An error of the harness, as a document on standard output and as a sentence beside it. */
+/** Writes an error as a document to standard output and as a sentence to standard error. */
 function told(error: unknown): number {
   const document = runErrorOf(error);
   stdout.write(canonicalize(document));
   stderr.write(`${afterAnswer()}error: ${printable(document.message)}\n`);
-  // A bug must be seen by whoever can mend it, and by nobody else.
+  // The stack of an internal error helps only developers.
   if (!(error instanceof Fault) && process.env['PROCTOR_DEBUG'])
     stderr.write(`${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
   return 2;
@@ -97,7 +97,7 @@ function summary(
 ): string {
   const { kernel_result_kind: kind, decision, execution, clarify_questions = [], policy } = result;
   const mark = decision.accepted ? paint('good', '✓') : kind === 'CLARIFY' ? paint('note', '?') : paint('bad', '✗');
-  // Their paths are those inside the sandbox. Nobody should look for them here.
+  // The paths of the outputs are those inside the sandbox, so say where the files are.
   const taken = execution && execution.outputs.length > 0 ? ', outputs in output/' : '';
   const lines = [
     '',
@@ -109,7 +109,7 @@ function summary(
     ...(plannedBy ? [`  planned   ${plannerText(plannedBy)}`] : []),
     `  evidence  ${printable(shortPath(folder))}`,
     ...(clarify_questions.length > 0
-      ? [paint('faint', '            answer in a file, {"KEY": answer}, and run again with --answers FILE')]
+      ? [paint('faint', '            put the answers in a file, {"KEY": answer}, and run again with --answers FILE')]
       : [
           paint(
             'faint',

@@ -1,12 +1,14 @@
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { printable, printableJson } from '../base/printable.ts';
-import { closeLauncher, runScript, type RunScriptOptions, type ScriptRunResult } from '../tool/run-script.ts';
+import { closeLauncher } from '../tool/launcher.ts';
+import { runScript, type RunScriptOptions, type ScriptRunResult } from '../tool/run-script.ts';
 import { interruptions } from './interruptions.ts';
 import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
-import { endingText, limitsText, sandboxText, sealedText } from './run-text.ts';
 import { exitOfStopped } from './refusal.ts';
+import { endingText, limitsText, sandboxText, sealedText, WAITING } from './run-text.ts';
 import { counted, durationText, sizeText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
@@ -36,7 +38,7 @@ export async function runScriptCommand(
   flags: RunScriptFlags,
 ): Promise<number> {
   const paint = paintFor(2);
-  // The answer of --json is alone on standard output.
+  // With --json, standard output contains only the JSON document.
   const live = { stdout: new LiveText((flags.json ? stderr : stdout).write), stderr: new LiveText(stderr.write) };
   const interrupt = interruptions();
   const options: RunScriptOptions = {
@@ -50,7 +52,7 @@ export async function runScriptCommand(
     signal: interrupt.signal,
     onOutput: (stream, bytes) => live[stream].take(bytes),
     onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
-    onWait: () => stderr.write(paint('faint', 'waiting: other runs take all places on this machine …\n')),
+    onWait: () => stderr.write(paint('faint', WAITING)),
     ...(flags.profile !== undefined && { profile: flags.profile }),
     ...(flags.keepCredentials && { keepCredentials: true }),
     ...(flags.copyOutput !== undefined && { copyOutputTo: flags.copyOutput }),
@@ -83,7 +85,7 @@ function boundsOf(flags: RunScriptFlags): Partial<RunScriptOptions> {
     outputFilesMax: flags.maxFiles,
     outputBytesMax: flags.maxBytes,
   };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return defined(given);
 }
 
 function asJson(result: ScriptRunResult): object {
@@ -128,26 +130,28 @@ function summary(result: ScriptRunResult, script: string, flags: RunScriptFlags,
   return `${lines.join('\n')}\n`;
 }
 
-/** What people stumble over first. */
+/** Advice for the most common failures. */
 function hintFor({ reason, interpreter, ending, forksDenied, limits }: ScriptRunResult): string | undefined {
   if (reason === null) return undefined;
-  if (forksDenied > 0) return `It was refused further processes; --pids allows more than ${limits.pids}.`;
+  if (forksDenied > 0) return `The script reached its limit of ${limits.pids} processes. Raise it with --pids.`;
   if (reason === 'result_missing') {
-    if (ending.how === 'exited' && ending.code !== 0) return 'What it said last, above, tells why.';
-    if (interpreter.startsWith('python')) return 'End it with: import proctor_tool; proctor_tool.succeed()';
-    if (interpreter === 'node') return 'End it with: (await import(process.env.PROCTOR_TOOL)).succeed()';
-    return "A script says how it went in result.json. In a shell: python3 -c 'import proctor_tool; proctor_tool.succeed()'";
+    if (ending.how === 'exited' && ending.code !== 0) return 'See the last output of the script, above.';
+    if (interpreter.startsWith('python')) return 'End the script with: import proctor_tool; proctor_tool.succeed()';
+    if (interpreter === 'node') return 'End the script with: (await import(process.env.PROCTOR_TOOL)).succeed()';
+    return "A script must write result.json. In a shell script: python3 -c 'import proctor_tool; proctor_tool.succeed()'";
   }
-  return HINTS[reason] ?? (reason.startsWith('script_') ? undefined : 'proctor show latest --internal says more.');
+  return (
+    HINTS[reason] ?? (reason.startsWith('script_') ? undefined : 'Run proctor show latest --internal for details.')
+  );
 }
 
 const HINTS: Readonly<Record<string, string>> = {
-  oom_killed: '--memory gives it more, such as --memory 2g. Files in its work folder count as memory, too.',
-  wall_timeout: '--timeout gives it more time, up to 10m.',
-  idle_timeout: '--idle-timeout lets it be silent for longer.',
-  cpu_timeout: '--cpu-seconds gives it more processor time.',
-  artifact_limit_count: '--max-files allows more files.',
-  artifact_limit_total: '--max-bytes allows more bytes.',
-  artifact_limit_file: '--max-bytes allows more bytes.',
-  cancelled: 'What it had done by then is kept.',
+  oom_killed: 'Allow more memory, such as --memory 2g. Files in the work folder count as memory.',
+  wall_timeout: 'Allow more time with --timeout, at most 10m.',
+  idle_timeout: 'Allow more time without output with --idle-timeout.',
+  cpu_timeout: 'Allow more CPU time with --cpu-seconds.',
+  artifact_limit_count: 'Allow more files with --max-files.',
+  artifact_limit_total: 'Allow more bytes with --max-bytes.',
+  artifact_limit_file: 'Allow more bytes with --max-bytes.',
+  cancelled: 'Output from before the cancellation is kept.',
 };

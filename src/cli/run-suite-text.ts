@@ -8,14 +8,13 @@ import { counted, durationText } from './units.ts';
 
 type JudgedRun = SuiteRunResult['runs'][number];
 
-/** 0 only where every case was answered, some case passes, and every limit is met. */
+/** 0 only if every case has an answer, a case passes, and every limit is met. */
 export function exitOf({ runs, isAllFailing, checks }: SuiteRunResult): 0 | 1 {
   const isWhole = runs.every(({ failed, isOpen }) => failed === 0 && !isOpen);
   const isMet = checks?.every(({ is_met }) => is_met) === true;
   return isWhole && isMet && !isAllFailing ? 0 : 1;
 }
 
-/** What a program reads of a suite that was run. */
 export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefined): object {
   const { version, runs, isAllFailing, checks, keyId } = result;
   const [first] = runs;
@@ -45,7 +44,7 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
   };
 }
 
-/** The same for people: whether it may pass, then each run. */
+/** The limits, then each run. */
 export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
   const lines = result.runs.flatMap(run => runLines(run, result, paint));
   return `${[...gateLines(result, paint), ...lines].join('\n')}\n`;
@@ -56,7 +55,9 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
   const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
   return [
     `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
-    ...(gaveUp ? ['  The target was silent for so long that it was given up; cases that were not sent say so.'] : []),
+    ...(gaveUp
+      ? ['  The target did not answer for too long, so Proctor stopped. Cases that were not sent are marked.']
+      : []),
     ...troubles
       .slice(0, 3)
       .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
@@ -75,12 +76,12 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
   ];
 }
 
-/** What makes a run fail, though every case was answered; and that limits are met, where there are any. */
+/** Why a run fails although every case has an answer, or that its limits are met. */
 function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint): string[] {
   const unmet = checks?.filter(({ is_met }) => !is_met) ?? [];
   const isOver = runs.every(({ isOpen }) => !isOpen);
   const bad = [
-    ...(isAllFailing ? ['Every case that was judged fails.'] : []),
+    ...(isAllFailing ? ['Every judged case fails.'] : []),
     ...(checks === null && isOver ? [NOT_CHECKED] : []),
     ...unmet.map(({ message }) => printable(message)),
   ].map(line => `${paint('bad', '✗')} ${line}`);
@@ -89,9 +90,8 @@ function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint)
   return [...bad, `${paint('good', '✓')} ${all} met.`];
 }
 
-const NOT_CHECKED = 'The limits cannot be judged, because not every repetition was judged here.';
+const NOT_CHECKED = 'Cannot check the limits, because not every repetition was judged here.';
 
-/** That every case was answered is not yet good news. */
 function headline({ isOpen, failed, judged, notPassed }: JudgedRun, paint: Paint): string {
   if (isOpen) return `${paint('note', '…')} ${paint('strong', 'interrupted')}`;
   if (failed > 0) return `${paint('bad', '✗')} ${paint('strong', 'not all answered')}`;
@@ -104,14 +104,14 @@ function headline({ isOpen, failed, judged, notPassed }: JudgedRun, paint: Paint
 }
 
 function judgedLines({ place, isOpen, judged, notPassed }: JudgedRun, paint: Paint): string[] {
-  if (!judged) return isOpen ? [] : [`  judged    not yet: proctor report ${wordFor(place)} does it`];
+  if (!judged) return isOpen ? [] : [`  judged    not yet; run proctor report ${wordFor(place)}`];
   const { total, passed, failed, errors, unjudged } = judged;
   const parts = [
     `${passed} of ${total} passed`,
     ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
     ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
   ];
-  const proof = unjudged > 0 ? `; ${unjudged} expect nothing that can be judged` : '';
+  const proof = unjudged > 0 ? `; ${unjudged} without an expectation` : '';
   const more = failed + errors - notPassed.length;
   return [
     `  judged    ${parts.join(', ')}${proof}`,

@@ -1,12 +1,13 @@
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printableJson } from '../base/printable.ts';
 import type { Named } from '../tool/adopt-suite.ts';
+import { closeLauncher } from '../tool/launcher.ts';
 import { resumeSuite } from '../tool/resume-suite.ts';
 import { runSuite, type RunSuiteOptions } from '../tool/run-suite.ts';
-import { closeLauncher } from '../tool/run-script.ts';
 import { headerOf } from './headers.ts';
-import { type LimitFlags, limitsOf } from './limit-flags.ts';
 import { interruptions } from './interruptions.ts';
+import { type LimitFlags, limitsOf } from './limit-flags.ts';
 import { stayLean } from './memory.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
@@ -93,13 +94,13 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
   }
 }
 
-/** What may be named for a run that was begun elsewhere. For one that was begun here, the tool refuses it. */
+/** The flags that name the target again. Only a run that another machine started may use them. */
 function namedAgain(cases: string | undefined, flags: RunSuiteFlags): Named {
   const other = Object.keys(flags).find(key => !NAMED_AGAIN.has(key));
   if (cases !== undefined || other !== undefined) {
     throw new Fault(
       'usage',
-      'A run that is resumed goes on as it began: --resume takes no cases, and no flag but --json, and --base-url where its address has a query. A run that was not started here also takes its target and variables.',
+      'A resumed run keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query. For a run that another machine started, name the target and variables again.',
     );
   }
   return targetOf(flags);
@@ -131,7 +132,6 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'memory',
 ]);
 
-/** What is asked, with which variables, and what holds it. */
 function targetOf(flags: RunSuiteFlags): Named {
   const bounds = {
     profile: flags.profile,
@@ -166,8 +166,8 @@ function targetOf(flags: RunSuiteFlags): Named {
 }
 
 function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {
-  if (cases === undefined) throw new Fault('usage', 'Say which cases: proctor run suite cases.yaml …');
-  if (flags.as === undefined) throw new Fault('usage', 'Say which side it is: --as baseline or --as new.');
+  if (cases === undefined) throw new Fault('usage', 'Name the file of the cases: proctor run suite cases.yaml …');
+  if (flags.as === undefined) throw new Fault('usage', 'Name the side of the comparison: --as baseline or --as new.');
   const given = {
     out: flags.out,
     runId: flags.runId,
@@ -186,12 +186,8 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
   return { ...targetOf(flags), ...defined(given), cases, as: flags.as };
 }
 
-/** `model=NAME`; the value may hold further signs of equality. */
+/** `model=NAME`. The value may contain more equals signs. */
 function pairIn(text: string): [name: string, value: string] {
   const at = text.indexOf('=');
   return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
-}
-
-function defined(given: object): object {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }

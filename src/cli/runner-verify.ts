@@ -2,7 +2,7 @@ import { printable, printableJson } from '../base/printable.ts';
 import { type RunnerAnswer, runnerVerify } from '../tool/runner-verify.ts';
 import { stderr, stdout } from './out.ts';
 
-/** A line of JSON per file on stdout, by the letter of the specification; everything for people goes to stderr. */
+/** Writes one line of JSON per file to stdout, as the specification requires, and text for people to stderr. */
 export function runnerVerifyCommand(files: readonly string[], options: { strict?: true; maxBytes?: number }): number {
   let exit = 0;
   const { strict = false, maxBytes: bytesMax } = options;
@@ -11,7 +11,7 @@ export function runnerVerifyCommand(files: readonly string[], options: { strict?
       file === '-' && files.indexOf('-') < index
         ? { exit: 2, trouble: 'Standard input can be read only once.' }
         : runnerVerify(file, bytesMax === undefined ? { strict } : { strict, bytesMax });
-    // With several files each line says which one it is about; the single form is the specification's own.
+    // The specification defines the form for one file. With several, each line also names its file.
     stdout.write(`${printableJson(files.length === 1 ? answerOf(answer) : { file, ...answerOf(answer) })}\n`);
     explain(file, answer);
     exit = Math.max(exit, answer.exit);

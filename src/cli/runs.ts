@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../base/printable.ts';
-import { recover } from '../tool/recover.ts';
 import { prune } from '../tool/prune.ts';
+import { recover } from '../tool/recover.ts';
 import { type Listed, listRuns } from '../tool/runs.ts';
 import { stdout } from './out.ts';
 import { paintFor } from './paint.ts';
@@ -25,11 +25,11 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     return 0;
   }
   if (runs.length === 0)
-    stdout.write('No run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.\n');
+    stdout.write('No runs yet. Start one with proctor run script FILE, run intent FILE or run suite CASES.\n');
   for (const { id, startedAt, status, subject, durationMs, startedHere, renamed, resume, recovered, folder } of runs) {
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
-    const where = renamed ? paint('note', `  in a folder of another name: ${printable(path.basename(folder))}`) : '';
+    const where = renamed ? paint('note', `  in the folder ${printable(path.basename(folder))}`) : '';
     const foreign = startedHere === false ? paint('note', '  interrupted, not started here') : '';
     const torn = recovered ? paint('note', `  ${interruptedText(recovered)}`) : '';
     const style = STYLES[status] ?? 'bad';
@@ -37,17 +37,17 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
       `${paint(style, printable(status.replace('_', ' ').padEnd(STATUS_WIDTH)))} ${printable(when)}  ${took.padStart(8)}  ${printable(id)}  ${printable(subject ?? '')}${torn}${foreign}${where}\n`,
     );
     if (resume !== undefined)
-      stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} to go on: ${printable(resume)}\n`));
+      stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} resume with: ${printable(resume)}\n`));
   }
-  if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older ones: --limit shows more\n`));
+  if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older runs; use --limit to see more\n`));
   return 0;
 }
 
 function interruptedText({ unknown }: NonNullable<Listed['recovered']>): string {
-  return unknown.length === 0 ? 'interrupted' : `interrupted; not known: ${unknownText(unknown)}`;
+  return unknown.length === 0 ? 'interrupted' : `interrupted; unknown: ${unknownText(unknown)}`;
 }
 
-/** As long as the longest status: how an agent ended. */
+/** The length of the longest status. */
 const STATUS_WIDTH = 'killed timeout'.length;
 
 const STYLES: Readonly<Record<string, 'good' | 'note'>> = {
@@ -95,19 +95,19 @@ export async function recoverCommand({ json }: { json?: true }): Promise<number>
     for (const { id, became, why } of recovered) {
       stdout.write(`${printable(id)}  ${BECAME[became]}${why === undefined ? '' : `: ${printable(why)}`}\n`);
     }
-    if (recovered.length === 0) stdout.write('Every run here is finished.\n');
+    if (recovered.length === 0) stdout.write('All runs are finished.\n');
   }
   return 0;
 }
 
 const BECAME = {
-  recovered: 'was interrupted; its folder is complete now, and says so',
-  sealed: 'was finished already, only its journal was left',
-  removed: 'had not begun; nothing is left of it',
+  recovered: 'was interrupted; its run folder is complete now, and records the interruption',
+  sealed: 'was already finished; removed its journal',
+  removed: 'had not started; removed',
   alive: 'is still running',
-  resumable: 'is a suite that was interrupted, and can be resumed',
-  foreign: 'was interrupted, and not started here',
-  odd: 'is left alone',
-  entered: 'had no line in the ledger, and has one now',
-  repaired: 'is whole again',
+  resumable: 'is an interrupted suite; resume it',
+  foreign: 'was interrupted, not started here',
+  odd: 'is unchanged',
+  entered: 'had no ledger line; added it',
+  repaired: 'is repaired',
 } as const;

@@ -4,12 +4,10 @@ import { contractNames } from '../contracts/catalogue.ts';
 import { example, schema } from '../tool/schema.ts';
 import { stdout } from './out.ts';
 
-/** Prints the schema of a format; without a name, the names there are. */
 export async function schemaCommand(name?: string): Promise<number> {
   return print(name, schema);
 }
 
-/** Prints a valid document of a format; without a name, the names there are. */
 export async function exampleCommand(name?: string): Promise<number> {
   return print(name, example);
 }
@@ -21,7 +19,7 @@ async function print(name: string | undefined, find: (name: string) => Promise<u
   }
   const found = await find(name);
   if (found === undefined) {
-    throw new Fault('usage', `No format is called "${printable(name)}". There are: ${contractNames.join(', ')}.`);
+    throw new Fault('usage', `There is no format "${printable(name)}". Use one of: ${contractNames.join(', ')}.`);
   }
   stdout.write(`${JSON.stringify(found, null, 2)}\n`);
   return 0;

@@ -62,7 +62,6 @@ export function agentJson(shown: ShownAgent): object {
   };
 }
 
-/** The run of an agent for people: what it was asked, what it did, what came of it, and what held it. */
 export function agentText(shown: ShownAgent, paint: Paint): string {
   const { place, outcome, timeline, evaluation, diff, needsReview, policy, workspace } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
@@ -113,12 +112,12 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
   const untested = agent.untested ? paint('note', `  ${untestedText(agent)}`) : '';
   const took = Date.parse(metadata?.ended_at ?? '') - Date.parse(metadata?.started_at ?? '');
   return [
-    `${mark} ${paint('strong', termination.replace('_', ' '))}${isAgainst ? ', against its policy' : ''}  ${nameOf(agent)}${why}${untested}`,
+    `${mark} ${paint('strong', termination.replace('_', ' '))}${isAgainst ? ', with policy violations' : ''}  ${nameOf(agent)}${why}${untested}`,
     ...(detail === null ? [] : [`  ${printable(shortText(detail, DETAIL_UNITS_MAX))}`]),
     ...recoveredLines(outcome.recovered, paint),
     `  run       ${printable(place.id)}`,
     ...(request ? [`  task      ${taskText(request.rendered_task_text)}`] : []),
-    `  when      ${metadata?.started_at ?? 'not known'}${Number.isNaN(took) ? '' : `, took ${durationText(took)}`}`,
+    `  when      ${metadata?.started_at ?? 'unknown'}${Number.isNaN(took) ? '' : `, took ${durationText(took)}`}`,
     `  ended     ${endingText(ending)}`,
     ...leftRunningLines(outcome.left_running, paint),
     `  used      ${usedBy(outcome)}`,
@@ -133,7 +132,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
 
 const DETAIL_UNITS_MAX = 500;
 
-/** Its first line, and how many more there are. */
+/** The first line of the task, and the number of further lines. */
 function taskText(task: string): string {
   const lines = task.trim().split('\n');
   const more = lines.length === 1 ? '' : `  (${counted(lines.length - 1, 'more line')})`;
@@ -142,24 +141,24 @@ function taskText(task: string): string {
 
 function usedBy({ reported, usage }: Outcome): string {
   const { turns, input_tokens, cached_input_tokens, output_tokens, cost_usd } = reported;
-  const cached = cached_input_tokens ? ` (${cached_input_tokens.toLocaleString('en-US')} of them cached)` : '';
+  const cached = cached_input_tokens ? ` (${cached_input_tokens.toLocaleString('en-US')} cached)` : '';
   const said = [
     ...(turns === null ? [] : [counted(turns, 'turn')]),
     ...(input_tokens === null ? [] : [`${counted(input_tokens, 'token')} in${cached}`]),
     ...(output_tokens === null ? [] : [`${output_tokens.toLocaleString('en-US')} out`]),
     ...(cost_usd === null ? [] : [`$${cost_usd.toFixed(cost_usd < 1 ? 4 : 2)}`]),
-    ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of processor time`]),
-    ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} of memory at most`]),
+    ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of CPU time`]),
+    ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} peak memory`]),
     ...sampledText(usage),
-    ...(usage.forks_denied ? [`refused a further process ${counted(usage.forks_denied, 'time')}`] : []),
+    ...(usage.forks_denied ? [`hit the process limit ${counted(usage.forks_denied, 'time')}`] : []),
   ];
   return said.join(', ') || 'not measured';
 }
 
 function modelText({ agent, model_access: { mode, requests, failures, credential }, recovered }: Outcome): string {
-  const name = agent.model === null ? 'not named' : printable(agent.model);
-  if (mode === 'none') return `${name}, without a way to it`;
-  if (recovered?.unknown.includes('requests')) return `${name}, ${HOW[mode]}: not known how many requests`;
+  const name = agent.model === null ? 'unnamed' : printable(agent.model);
+  if (mode === 'none') return `${name}, no access`;
+  if (recovered?.unknown.includes('requests')) return `${name}, ${HOW[mode]}: number of requests unknown`;
   const failed = failures > 0 ? [`${failures} failed`] : [];
   return `${name}, ${HOW[mode]}: ${[counted(requests, 'request'), ...failed, ...credentialText({ credential })].join(', ')}`;
 }
@@ -167,11 +166,11 @@ function modelText({ agent, model_access: { mode, requests, failures, credential
 const HOW = { live: 'live', record: 'live and recorded', replay: 'replayed from a recording' } as const;
 
 function lastWords({ finalText }: ShownAgent, paint: Paint): string[] {
-  if (finalText === undefined) return ['', `  ${paint('strong', 'last words')}  none`];
+  if (finalText === undefined) return ['', `  ${paint('strong', 'response')}  none`];
   const lines = finalText.trim().split('\n');
   return [
     '',
-    `  ${paint('strong', 'last words')}`,
+    `  ${paint('strong', 'response')}`,
     ...lines.slice(0, WORDS_LINES_MAX).map(line => `    ${printable(shortText(line, WORDS_UNITS_MAX))}`.trimEnd()),
     ...(lines.length > WORDS_LINES_MAX
       ? [paint('faint', `    ${counted(lines.length - WORDS_LINES_MAX, 'more line')}`)]
@@ -187,15 +186,15 @@ function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: P
   const clock = [
     durationText(clocks.timeout_ms),
     `${durationText(clocks.idle_timeout_ms)} without progress`,
-    `${durationText(clocks.tool_idle_timeout_ms)} while a tool works`,
-    `${durationText(clocks.grace_ms)} after its last line`,
+    `${durationText(clocks.tool_idle_timeout_ms)} while a tool runs`,
+    `${durationText(clocks.grace_ms)} to exit after its last line`,
   ];
   return [
     '',
-    `  ${paint('strong', 'bounds')}`,
+    `  ${paint('strong', 'limits')}`,
     ...(runner
-      ? [`    sandbox   ${sandboxText(runner, observed)}`, `    limits    ${limitsText(runner, limits, enforcement)}`]
-      : [`    sandbox   no record: ${printable(metadata?.runner_record_absent ?? 'not known')}`]),
+      ? [`    sandbox   ${sandboxText(runner, observed)}`, `    allowed   ${limitsText(runner, limits, enforcement)}`]
+      : [`    sandbox   no record: ${printable(metadata?.runner_record_absent ?? 'unknown')}`]),
     ...limitClaimLines(enforcement).map(line => `    ${line}`),
     `    clocks    ${clock.join(', ')}`,
     ...(turn_limit
@@ -203,7 +202,7 @@ function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: P
       : []),
     ...observed
       .filter(({ held }) => !held)
-      .map(({ what, note }) => `    tried     ${paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`),
+      .map(({ what, note }) => `    probe     ${paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`),
     ...(runner?.warnings ?? [])
       .filter(isNews)
       .map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
@@ -216,7 +215,7 @@ function counter({ enforced_by }: NonNullable<Outcome['turn_limit']>, { agent }:
 
 function leftLines({ streams, lines, events }: Outcome, paint: Paint): string[] {
   const odd = [
-    ...(lines.unknown > 0 ? [`${lines.unknown} of a type that is not known`] : []),
+    ...(lines.unknown > 0 ? [`${lines.unknown} of an unknown type`] : []),
     ...(lines.broken > 0 ? [`${lines.broken} broken`] : []),
     ...(lines.oversized > 0 ? [`${lines.oversized} too long`] : []),
   ];
@@ -227,7 +226,7 @@ function leftLines({ streams, lines, events }: Outcome, paint: Paint): string[] 
   });
   return [
     '',
-    `  ${paint('strong', 'left behind')}`,
+    `  ${paint('strong', 'output')}`,
     ...said,
     `    stream    ${counted(lines.total, 'line')}${odd.length > 0 ? `, ${odd.join(', ')}` : ''}; ${counted(events, 'event')} in the transcript`,
   ];

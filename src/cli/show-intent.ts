@@ -38,7 +38,6 @@ export function intentJson(shown: ShownIntent): object {
   };
 }
 
-/** The run of an intent for people: what was wanted, what was decided, and what came of it. */
 export function intentText(shown: ShownIntent, paint: Paint): string {
   const { place, life, request, result, intent } = shown;
   const folder = printable(path.relative(process.cwd(), place.folder) || '.');
@@ -56,7 +55,7 @@ export function intentText(shown: ShownIntent, paint: Paint): string {
     ...recoveredLines(shown.outcome?.recovered, paint),
     ...(intent ? [`  goal      ${printable(short(intent.goal))}`] : []),
     `  run       ${request.run_id}`,
-    `  asked     ${request.mode}, policy ${request.policy}${request.answers ? ', with answers' : ''}, model mode ${request.model_mode}`,
+    `  request   ${request.mode}, policy ${request.policy}${request.answers ? ', with answers' : ''}, model mode ${request.model_mode}`,
     `  intent    ${result.intent.sha256.slice(0, 23)}…${result.bundle ? `, ${result.bundle.bundle_id}` : ''}`,
     `  when      ${result.started_at}, took ${durationText(took)}`,
     ...planLines(shown),
@@ -94,7 +93,7 @@ function ranLines({ runner, outcome, result }: ShownIntent, paint: Paint): strin
           `  limits    ${limitsText(runner, outcome.limits, outcome.enforcement)}`,
           `  writes    ${runner.write_roots.join(', ')}; programs ${runner.commands.allowlist.join(', ') || 'all'}`,
         ]
-      : ['  sandbox   no record: the exit is not known']),
+      : ['  sandbox   no record: the exit is unknown']),
     ...limitClaimLines(outcome.enforcement).map(line => `  ${line}`),
     ...(runner?.warnings ?? []).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
     ...outcome.checks.slice(0, SHOWN_MAX).map(({ check, path: file, held, message }) => {

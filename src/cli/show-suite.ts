@@ -28,7 +28,6 @@ export function suiteJson(shown: ShownSuite): object {
   };
 }
 
-/** A run of a suite for people: what was asked, of whom, and what came of it. */
 export function suiteText(shown: ShownSuite, paint: Paint): string {
   const { place, run, request, evaluation, life, done } = shown;
   if (!request) return '';
@@ -49,7 +48,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     ...(done === undefined ? [] : [`  progress  ${done} of ${counted(cases.count, 'case')} so far`]),
     ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
     ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
-    `  bounds    ${durationText(settings.timeout_ms)} for an attempt, ${counted(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} of an answer`,
+    `  limits    ${durationText(settings.timeout_ms)} per attempt, ${counted(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} per answer`,
     ...judgedLines(evaluation, paint),
     `  evidence  ${folder}`,
     ...whatNext(shown, paint),
@@ -57,7 +56,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** What a person sees first follows what was judged, and not only that there were answers. */
+/** The mark follows the verdicts, not only the number of answers. */
 function markOf(unanswered: number, evaluation: ShownSuite['evaluation'], paint: Paint): string {
   if (unanswered > 0) return paint('bad', '✗');
   if (!evaluation) return paint('note', '!');
@@ -73,19 +72,18 @@ function answeredText(ok: number, total: number, evaluation: ShownSuite['evaluat
   return `${answered}, ${passed - unjudged} passed`;
 }
 
-/** Limits that are not met stand first; those that are met are counted. */
 function limitLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {
   const checks = evaluation?.gate?.checks ?? [];
   const unmet = checks.filter(({ is_met }) => !is_met);
-  if (checks.length > 0 && unmet.length === 0) return [`  limits    all ${checks.length} met`];
-  return unmet.map(({ message }) => `  ${paint('bad', 'limit')}     ${printable(message)}`);
+  if (checks.length > 0 && unmet.length === 0) return [`  gate      all ${counted(checks.length, 'limit')} met`];
+  return unmet.map(({ message }) => `  ${paint('bad', 'gate')}      ${printable(message)}`);
 }
 
-/** Answers that came before the run was taken over are another machine's word. */
+/** Another machine vouches for the answers from before the run was taken over. */
 function elsewhereLines({ begun_elsewhere: begun, cases }: SuiteRequest, paint: Paint): string[] {
   if (!begun) return [];
   const answers = `${begun.cases_done} of ${counted(cases.count, 'case')} were answered there`;
-  return [`  ${paint('note', 'warning')}   begun_elsewhere: this machine did not start the run; ${answers}`];
+  return [`  ${paint('note', 'warning')}   begun_elsewhere: another machine started the run; ${answers}`];
 }
 
 function whomText(target: NonNullable<ShownSuite['request']>['target']): string {
@@ -98,7 +96,6 @@ function whomText(target: NonNullable<ShownSuite['request']>['target']): string 
   return `${whom}${asked}, ${target.isolation} in ${target.sandbox}`;
 }
 
-/** What was asked of the agent beside its policy. */
 function askedText(target: Extract<SuiteRequest['target'], { kind: 'agent' }>): string {
   const { model, max_turns: turns, max_cost_usd: cost, model_mode: mode, allow_untested_version: untested } = target;
   const { max_requests: requests, max_tokens: tokens } = target;
@@ -119,11 +116,11 @@ function whatNext({ place, request, life, isWhole, keyIds }: ShownSuite, paint: 
   if (life === 'foreign' && request) return [`  resume    ${foreignResume(wordFor(place), request.target.kind)}`];
   if (life !== 'finished') return [`  resume    proctor run suite --resume ${wordFor(place)}`];
   return isWhole
-    ? [paint('faint', `            as it was sealed, ${signedText(keyIds)} · proctor report latest · proctor compare`)]
-    : [paint('bad', '            not as it was sealed: proctor verify says what')];
+    ? [paint('faint', `            matches its seal, ${signedText(keyIds)} · proctor report latest · proctor compare`)]
+    : [paint('bad', '            does not match its seal: run proctor verify for details')];
 }
 
-/** What a run is found by: its id among the runs of this place, else its path. */
+/** How to name a run on the command line: by its id in this project, else by its path. */
 export function wordFor({ id, folder }: { readonly id: string; readonly folder: string }): string {
   const isHere = path.basename(path.dirname(path.dirname(path.dirname(folder)))) === '.proctor';
   return isHere ? id : printable(path.relative(process.cwd(), folder));
@@ -131,7 +128,7 @@ export function wordFor({ id, folder }: { readonly id: string; readonly folder: 
 
 function stateOf(life: ShownSuite['life']): string {
   if (life === 'alive') return 'is running';
-  return life === 'foreign' ? 'interrupted, not started here' : 'was interrupted';
+  return life === 'foreign' ? 'was interrupted, not started here' : 'was interrupted';
 }
 
 function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {
@@ -139,7 +136,7 @@ function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string
   const { passed, failed, errors, unjudged } = evaluation.summary;
   const troubled = evaluation.cases.filter(({ verdict }) => verdict !== 'pass');
   return [
-    `  judged    ${passed} passed, ${failed} failed, ${errors} without a verdict${unjudged > 0 ? `; ${unjudged} expect nothing that can be judged` : ''}`,
+    `  judged    ${passed} passed, ${failed} failed, ${errors} without a verdict${unjudged > 0 ? `; ${unjudged} without an expectation` : ''}`,
     ...troubled.slice(0, CASES_SHOWN).map(({ case_id, verdict, error_class, assertions }) => {
       const why = error_class ?? assertions.find(({ status }) => status === 'fail')?.message ?? '';
       return `    ${paint('bad', verdict.padEnd(5))}  ${case_id}  ${paint('faint', printable(why))}`;

@@ -31,8 +31,8 @@ import { counted, durationText, sizeText } from './units.ts';
 import { namedKey } from './variables.ts';
 
 export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
-  const place = await placeOf(process.cwd(), word);
-  const key = await checkerIfUsable(process.cwd(), namedKey().signingKey);
+  const place = placeOf(process.cwd(), word);
+  const key = checkerIfUsable(process.cwd(), namedKey().signingKey);
   const suite = await showSuite(place, key);
   if (suite) {
     const text = (): string => judgementLine([suite.judgement], paintFor(1)) + suiteText(suite, paintFor(1));
@@ -90,42 +90,43 @@ function showText(shown: Shown, paint: Paint): string {
     `  run       ${request.run_id}`,
     `  script    ${printable(request.script.name)}, run by ${request.interpreter.name}, ${request.script.sha256.slice(0, 23)}…`,
     `  inputs    ${request.inputs.map(({ name, bytes }) => `${printable(name)} (${sizeText(bytes)})`).join(', ') || 'none'}`,
-    `  sees      ${[...request.env_names, ...request.secret_names.map(name => `${name} (secret)`)].map(printable).join(', ') || 'no variable of the caller'}`,
+    `  env       ${[...request.env_names, ...request.secret_names.map(name => `${name} (secret)`)].map(printable).join(', ') || 'no variables'}`,
     `  when      ${whenText(shown)}`,
-    `  ended     ${endingText(outcome.ending)}${reason}; the script itself ${claimOf(outcome)}`,
+    `  ended     ${endingText(outcome.ending)}${reason}; the script ${claimOf(outcome)}`,
     `  used      ${usedBy(outcome)}`,
     '',
-    `  ${paint('strong', 'bounds')}`,
-    `    asked     ${askedOf(request)}`,
+    `  ${paint('strong', 'limits')}`,
+    `    requested ${askedOf(request)}`,
     ...(runner
       ? [
           `    sandbox   ${sandboxText(runner, [])}`,
-          `    limits    ${limitsText(runner, outcome.limits, outcome.enforcement)}`,
+          `    allowed   ${limitsText(runner, outcome.limits, outcome.enforcement)}`,
         ]
       : [`    sandbox   no record: ${printable(absent ?? '')}`]),
     ...enforcedBy(outcome).map(line => `    ${line}`),
     ...outcome.observed.map(
       ({ what, held, note }) =>
-        `    tried     ${held ? paint('good', '✓') : paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`,
+        `    probe     ${held ? paint('good', '✓') : paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`,
     ),
     ...(runner?.warnings ?? []).map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
     '',
-    `  ${paint('strong', 'left behind')}`,
+    `  ${paint('strong', 'output')}`,
     ...outcome.streams.map(stream => `    ${streamText(stream, 'script')}`),
     ...result.artifacts
       .slice(0, FILES_SHOWN)
       .map(({ path: file, bytes }) => `    ${printable(file)}  ${paint('faint', sizeText(bytes))}`),
     ...(result.artifacts.length > FILES_SHOWN ? [`    ${result.artifacts.length - FILES_SHOWN} more files`] : []),
-    ...(outcome.salvaged
-      ? [paint('note', '    salvaged: the run did not succeed, its files are kept all the same')]
-      : []),
+    ...(outcome.salvaged ? [paint('note', '    salvaged: the run failed, but its files are kept')] : []),
     ...outcome.cuts
       .filter(({ what }) => what !== 'stdout' && what !== 'stderr')
       .map(({ what, bytes_total, bytes_kept }) =>
-        paint('note', `    ${what.replace('_', ' ')} is cut: ${sizeText(bytes_kept)} of ${sizeText(bytes_total)}`),
+        paint(
+          'note',
+          `    ${what.replace('_', ' ')} is truncated: ${sizeText(bytes_kept)} of ${sizeText(bytes_total)}`,
+        ),
       ),
     ...outcome.replaced.map(what =>
-      paint('note', `    ${REPLACED[what] ?? `${what} is replaced: not fit to be shown`}`),
+      paint('note', `    ${REPLACED[what] ?? `${what} is replaced: it is not safe to show`}`),
     ),
     ...maskingLines(outcome.masking, paint),
     ...logLines(shown),
@@ -145,27 +146,28 @@ function whenText({ runner, metadata }: Shown): string {
   return `${started_at}, took ${durationText(Date.parse(ended_at) - Date.parse(started_at))}`;
 }
 
-/** Without a claim, the reason tells whether its result was bad, or whether Proctor never came to read it. */
+/** Without a claim, the reason tells whether the result was invalid or never read. */
 function claimOf({ claimed_status, reason }: ScriptOutcome): string {
-  if (claimed_status !== null) return `said: ${claimed_status}`;
-  return LOOKED_AT.test(reason ?? '') ? 'wrote no valid result' : 'may have left a result, which was not read';
+  if (claimed_status !== null) return `reported: ${claimed_status}`;
+  return LOOKED_AT.test(reason ?? '')
+    ? 'wrote no valid result'
+    : 'may have written a result, but Proctor did not read it';
 }
 
-/** Reasons of runs whose result was looked at. The others are faults of Proctor or of the machine. */
+/** Reasons of runs whose result Proctor read. The others are faults of Proctor or the machine. */
 const LOOKED_AT =
   /^(?:result|schema|version|artifact)_|_timeout$|^(?:policy|cancelled|oom_killed|killed_by_signal|not_started)$/;
 
 function usedBy({ usage }: ScriptOutcome): string {
   const used = [
-    ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of processor time`]),
-    ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} of memory at most`]),
+    ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of CPU time`]),
+    ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} peak memory`]),
     ...sampledText(usage),
-    ...(usage.forks_denied ? [`refused a further process ${counted(usage.forks_denied, 'time')}`] : []),
+    ...(usage.forks_denied ? [`hit the process limit ${counted(usage.forks_denied, 'time')}`] : []),
   ];
   return used.join(', ') || 'not measured';
 }
 
-/** What the caller said; a default is not a wish. */
 function askedOf({ requested }: ScriptRequest): string {
   const { profile, sandbox, isolation, timeout_ms, idle_timeout_ms, memory_bytes, cpu_seconds, cpus, pids } = requested;
   const { max_output_files, max_total_output_bytes } = requested;
@@ -174,31 +176,31 @@ function askedOf({ requested }: ScriptRequest): string {
     sandbox && `sandbox ${sandbox}`,
     isolation && `isolation ${isolation}`,
     timeout_ms && durationText(timeout_ms),
-    idle_timeout_ms && `${durationText(idle_timeout_ms)} without a word`,
-    cpus && counted(cpus, 'processor'),
-    cpu_seconds && `${durationText(cpu_seconds * 1_000)} of processor time`,
+    idle_timeout_ms && `${durationText(idle_timeout_ms)} without output`,
+    cpus && counted(cpus, 'CPU'),
+    cpu_seconds && `${durationText(cpu_seconds * 1_000)} of CPU time`,
     memory_bytes && sizeText(memory_bytes),
     pids && `${pids} processes`,
     max_output_files && `${counted(max_output_files, 'file')} of output`,
     max_total_output_bytes && `${sizeText(max_total_output_bytes)} of output`,
   ].filter(Boolean);
-  return asked.length === 0 ? 'nothing, all by default' : `${asked.join(', ')}; the rest by default`;
+  return asked.length === 0 ? 'nothing; all defaults' : `${asked.join(', ')}; defaults for the rest`;
 }
 
 function enforcedBy({ enforcement }: ScriptOutcome): string[] {
   const { memory, pids, cpu, output, seccomp, user, kill } = enforcement;
-  const by = Object.entries({ memory, processes: pids, 'processor time': cpu, output: output }).filter(
+  const by = Object.entries({ memory, processes: pids, 'CPU time': cpu, output: output }).filter(
     ([, who]) => who !== 'none',
   );
   return [
     ...limitClaimLines(enforcement),
     `held by   ${[...by.map(([what, who]) => `${what}: ${who.replace('_', ' ')}`), `end: ${kill.replace('_', ' ')}`].join(', ')}`,
-    `          ${seccomp ? 'with' : 'without'} a system call filter, ${user ? 'not as root' : 'as root of this machine'}`,
+    `          ${seccomp ? 'with' : 'without'} a system call filter, ${user ? 'not as root' : 'as root'}`,
   ];
 }
 
-/** What Proctor did not pass on as the script said it. */
+/** Results that Proctor changed before it stored them. */
 const REPLACED: Readonly<Record<string, string>> = {
-  error_summary: 'error summary is replaced: not fit to be shown',
-  html_output: 'html output held U+0000, which is shown as U+FFFD',
+  error_summary: 'error summary is replaced: it is not safe to show',
+  html_output: 'html output contained U+0000, shown as U+FFFD',
 };

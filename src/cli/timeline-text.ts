@@ -4,7 +4,6 @@ import type { Paint } from './paint.ts';
 import { inWorkFolder } from './transcript-text.ts';
 import { counted, durationText, shortText } from './units.ts';
 
-/** What an agent did, a line each, and which calls were denied. */
 export function timelineLines({ moments, omitted, calls, denials }: Timeline, paint: Paint): string[] {
   const sums = [
     counted(calls.total, 'tool call'),
@@ -30,7 +29,7 @@ export function timelineLines({ moments, omitted, calls, denials }: Timeline, pa
   ];
 }
 
-/** Lines that are no call of a tool, and keep to no column. */
+/** Moments that are not tool calls, and ignore the columns. */
 const WIDE: ReadonlySet<Moment['what']> = new Set(['pause', 'final', 'trouble', 'retry']);
 const REASON_UNITS_MAX = 120;
 const ABOUT_UNITS_MAX = 72;
@@ -43,12 +42,12 @@ function nameOf(tool: string): string {
 function momentLine(moment: Moment, clock: string, width: number, paint: Paint): string {
   const { what, tool, about, tookMs, state } = moment;
   const at = paint('faint', clock.padStart(8));
-  if (what === 'pause') return `${''.padEnd(8)}  ${paint('note', `· ${durationText(tookMs ?? 0)} without a word`)}`;
+  if (what === 'pause') return `${''.padEnd(8)}  ${paint('note', `· ${durationText(tookMs ?? 0)} without output`)}`;
   if (what === 'final')
-    return `${at}  ${state === 'ok' ? paint('good', '✓') : paint('bad', '✗')} ${state === 'ok' ? 'says that it is done' : 'says that it failed'}`;
+    return `${at}  ${state === 'ok' ? paint('good', '✓') : paint('bad', '✗')} ${state === 'ok' ? 'reports success' : 'reports failure'}`;
   const text = printable(shortText(inWorkFolder(about), ABOUT_UNITS_MAX));
   if (what === 'retry') {
-    const during = tookMs ? `, again for ${durationText(tookMs)}` : '';
+    const during = tookMs ? `, retried for ${durationText(tookMs)}` : '';
     return `${at}  ${paint('note', '↻')} the model did not answer: ${text}${during}`;
   }
   if (what === 'trouble') return `${at}  ${paint(tool === 'error' ? 'bad' : 'note', '!')} ${text}`;
@@ -62,7 +61,7 @@ const MARKS = {
   denied: (paint: Paint) => paint('note', '⊘'),
 } as const;
 
-/** How a call came out, where that is not only well, and how long it took, where that was long. */
+/** How a call ended unless it succeeded, and its duration if at least a second. */
 function endOf({ what, state, tookMs, exitCode }: Moment, paint: Paint): string {
   const how =
     state === 'denied'
@@ -79,14 +78,14 @@ function endOf({ what, state, tookMs, exitCode }: Moment, paint: Paint): string 
 
 const LONG_MS = 1_000;
 
-/** Of a run that was over in a moment, moments count. */
+/** Shorter runs show tenths of a second. */
 const SHORT_MS = 60_000;
 
 function tenthsText(ms: number): string {
   return `${(ms / 1_000).toFixed(1)}s`;
 }
 
-/** `0:08`, `1:02:30`, from the start of the agent. */
+/** `0:08`, `1:02:30`. */
 function minutesText(ms: number): string {
   const seconds = Math.floor(ms / 1_000);
   const [hours, minutes] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60];

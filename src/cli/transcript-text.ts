@@ -2,7 +2,7 @@ import { printable } from '../base/printable.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { Paint } from './paint.ts';
 
-/** An event of an agent as one line of a terminal; undefined for what is only for the record. */
+/** One line for an event of an agent; undefined for events that only the record needs. */
 export function eventText(line: TranscriptLine, paint: Paint): string | undefined {
   const at = paint('faint', `${(line.at_ms / 1_000).toFixed(1).padStart(6)}s`);
   const said = saidBy(line, paint);
@@ -31,12 +31,12 @@ function saidBy(line: TranscriptLine, paint: Paint): string | undefined {
   }
 }
 
-/** The work folder inside is `/work`, which every path would begin with. */
+/** Drops `/work/`, the work folder inside the sandbox, which every path would begin with. */
 export function inWorkFolder(text: string): string {
   return text.startsWith('/work/') ? text.slice('/work/'.length) : text;
 }
 
-/** The first line that says something, as much of it as fits beside the time. */
+/** The first line that is not blank, cut to fit next to the time. */
 function short(text: string): string {
   const first = text.split('\n', 100).find(part => part.trim() !== '') ?? '';
   const line = printable(first.trim());

@@ -1,48 +1,48 @@
 import { InvalidArgumentError } from 'commander';
 
-/** `500ms`, `60s`, `10m`, `2h`, `30d`; a bare number is seconds. Returns milliseconds. */
+/** Parses `500ms`, `60s`, `10m`, `2h` or `30d` into milliseconds. A bare number is in seconds. */
 export function duration(text: string): number {
   const [, digits, unit = 's'] = /^(\d{1,9})(ms|s|m|h|d)?$/i.exec(text) ?? [];
-  if (digits === undefined) throw new InvalidArgumentError('It takes a time such as 500ms, 60s, 10m, 2h or 30d.');
+  if (digits === undefined) throw new InvalidArgumentError('Use a time such as 500ms, 60s, 10m, 2h or 30d.');
   return Number(digits) * (UNITS_MS[unit.toLowerCase()] ?? 1_000);
 }
 
-/** A duration that says its unit: a slip would remove what cannot be brought back. */
+/** A duration with a mandatory unit, because a slip would remove runs for good. */
 export function age(text: string): number {
-  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Say the unit, too: 30d for days, 12h for hours.');
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Add the unit: 30d for days, 12h for hours.');
   return duration(text);
 }
 
 const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** `65536`, `512k`, `64m`, `1g`. Returns bytes. */
+/** Parses `65536`, `512k`, `64m` or `1g` into bytes. */
 export function size(text: string): number {
   const [, digits, unit] = /^(\d{1,12})([kmg]?)(?:i?b)?$/i.exec(text) ?? [];
   const bytes = Number(digits) * 1024 ** ' kmg'.indexOf(unit?.toLowerCase() || ' ');
-  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('It takes a size such as 65536, 512k, 64m or 1g.');
+  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('Use a size such as 65536, 512k, 64m or 1g.');
   return bytes;
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It takes a whole number.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Use a whole number.');
   return Number(text);
 }
 
 /** `0.5`, `2`. */
 export function cpus(text: string): number {
-  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(text)) throw new InvalidArgumentError('It takes a number such as 0.5 or 2.');
+  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(text)) throw new InvalidArgumentError('Use a number such as 0.5 or 2.');
   return Number(text);
 }
 
 /** `0.50`, `3`. */
 export function dollars(text: string): number {
-  if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('It takes a sum such as 0.50 or 3.');
+  if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Use an amount such as 0.50 or 3.');
   return Number(text);
 }
 
 export function atLeastOne(text: string): number {
   const number = wholeNumber(text);
-  if (number < 1) throw new InvalidArgumentError('It takes a whole number from 1 up.');
+  if (number < 1) throw new InvalidArgumentError('Use a whole number of at least 1.');
   return number;
 }
 
@@ -53,7 +53,7 @@ export function durationText(ms: number): string {
   return `${Number(value.toFixed(1))} ${unit}`;
 }
 
-/** `812 B`, `14.2 kB`, `500 MiB`: powers of two where they come out even. */
+/** `812 B`, `14.2 KiB`, `500 MiB`. */
 export function sizeText(bytes: number): string {
   for (const [unit, of] of [
     ['GiB', 1024 ** 3],
@@ -69,12 +69,12 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }
 
-/** For a flag that may be repeated. */
+/** Collects the values of a repeatable flag. */
 export function collect(word: string, words: readonly string[] | undefined): readonly string[] {
   return [...(words ?? []), word];
 }
 
-/** The first line of a text, and no more of it than has room. */
+/** The first line of a text, cut to a maximum length. */
 export function shortText(text: string, unitsMax: number): string {
   const [line = ''] = text.trim().split('\n', 1);
   return line.length > unitsMax || line.length < text.trim().length ? `${line.slice(0, unitsMax).trimEnd()}…` : line;

@@ -22,7 +22,7 @@ export async function verifyCommand(
   { json, maxBytes, key, ...flags }: Flags,
 ): Promise<number> {
   if (flags.as !== undefined && !contractNames.includes(flags.as)) {
-    throw new Fault('usage', `No format is called "${printable(flags.as)}". There are: ${contractNames.join(', ')}.`);
+    throw new Fault('usage', `There is no format "${printable(flags.as)}". Use one of: ${contractNames.join(', ')}.`);
   }
   const options = {
     ...flags,
@@ -43,16 +43,14 @@ export async function verifyCommand(
   return exit;
 }
 
-/** From here on a run counts as a long stream. */
 const LONG = 10_000;
 
 interface Printer {
   verdict(verdict: Verdict): void;
-  /** Writes what comes last. */
   end(exit: number): void;
 }
 
-/** One JSON document, written as the verdicts come, so that a million of them need no memory. */
+/** One JSON document, written as verdicts arrive, so that a million of them fit in memory. */
 function asJson(): Printer {
   let separator = '{"inputs":[';
   return {
@@ -64,9 +62,8 @@ function asJson(): Printer {
   };
 }
 
-/** Lines for people. Of the parts of a file or folder only those with something to say are shown, up to a bound. */
+/** Text for people. Shows only the invalid parts of a file or folder, at most 50. */
 function asText(paint: Paint): Printer {
-  /** Of the inputs themselves, which comes first, and of the documents in them. */
   const notChecked = new Set<string>();
   const notCheckedInParts = new Set<string>();
   const inputs: Partial<Record<Outcome, number>> = {};
@@ -87,7 +84,7 @@ function asText(paint: Paint): Printer {
       }
       stdout.write(linesFor(verdict, paint));
       if (verdict.within !== undefined) return;
-      if (partsHidden > 0) stdout.write(`    ${partsHidden} more with trouble are not shown; --json lists all\n`);
+      if (partsHidden > 0) stdout.write(`    ${partsHidden} more invalid parts; use --json to list all\n`);
       partsHidden = 0;
       partsShown = 0;
     },
@@ -97,7 +94,7 @@ function asText(paint: Paint): Printer {
       for (const item of items.slice(0, NOT_CHECKED_SHOWN))
         stdout.write(`${paint('faint', `  not checked: ${printable(item)}`)}\n`);
       const more = items.length - NOT_CHECKED_SHOWN;
-      if (more > 0) stdout.write(`${paint('faint', `  not checked: ${more} more things, which --json lists`)}\n`);
+      if (more > 0) stdout.write(`${paint('faint', `  not checked: ${more} more; use --json to list all`)}\n`);
       if (total > 1) stdout.write(`${paint('strong', `${total} inputs`)}: ${counted(inputs)}\n`);
     },
   };
@@ -121,8 +118,8 @@ function linesFor(verdict: Verdict, paint: Paint): string {
     lines.push(`    ${paint('note', 'advice')} ${rule_id}: ${printable(message)}`);
   }
   const hidden = Math.max(0, violations.length - VIOLATIONS_SHOWN) + Math.max(0, advice.length - ADVICE_SHOWN);
-  if (hidden > 0) lines.push(`    ${hidden} more are not shown; --json lists them`);
-  if (omitted > 0) lines.push(`    ${omitted} more were counted and not kept`);
+  if (hidden > 0) lines.push(`    ${hidden} more; use --json to list all`);
+  if (omitted > 0) lines.push(`    ${omitted} more were counted but not kept`);
   for (const note of notes) lines.push(`    ${paint('note', 'note')}   ${printable(note)}`);
   if (hash) lines.push(`    ${paint('faint', `hash         ${hash}`)}`);
   if (environment_hash) lines.push(`    ${paint('faint', `environment  ${environment_hash}`)}`);
@@ -145,21 +142,20 @@ function summary({ outcome, contract, documents, violations, signatures }: Verdi
   if (documents) {
     const formats = Object.entries(documents.contracts).map(([name, count]) => `${number(count)} ${name}`);
     const listed = formats.length > 0 && formats.length <= FORMATS_SHOWN ? ` (${formats.join(', ')})` : '';
-    const advised = documents.advised > 0 ? `; ${number(documents.advised)} with advice, which --json lists` : '';
+    const advised = documents.advised > 0 ? `; ${number(documents.advised)} with advice; use --json to list it` : '';
     const isSealed = documents.contracts['seal'] !== undefined && outcome === 'valid';
     const isSigned = signatures?.checked === true && signatures.unsigned === 0;
     const before =
       violations.length > 0
         ? `${brokenIn(violations)} between its files; `
         : isSealed
-          ? `as it was sealed${isSigned ? ' and signed' : ''}; `
+          ? `matches its seal${isSigned ? ' and signature' : ''}; `
           : '';
     return `${before}${before === '' ? '' : 'documents: '}${counted(documents.outcomes)}${listed}${advised}`;
   }
   return outcome === 'valid' ? `valid ${contract}` : `not a valid ${contract}: ${brokenIn(violations)}`;
 }
 
-/** A list of more kinds than this is for programs. */
 const FORMATS_SHOWN = 5;
 
 function brokenIn(violations: Verdict['violations']): string {

@@ -1,8 +1,9 @@
-import { closeSync, existsSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { readChunk } from '../base/chunk.ts';
 import { Masker, needlesOf } from '../base/masker.ts';
 import type { Needles } from '../base/needles.ts';
+import { replaceFile } from '../base/replace.ts';
 import type { Changes } from '../contracts/agent-step/changes.ts';
 import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import { violationsIn } from '../policy/agent-violations.ts';
@@ -35,9 +36,8 @@ export async function keepTree(
   const notes = clone.notes.map(mask);
   const holds = holdsSecret(kept.diff, needles);
   const text = JSON.stringify({ changes: maskedChanges(changes, mask), breaches, notes, holdsSecret: holds });
-  if (Buffer.byteLength(text) > kept.factsBytesMax) return;
-  writeFileSync(`${kept.facts}.tmp`, text, { mode: 0o600 });
-  renameSync(`${kept.facts}.tmp`, kept.facts);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= kept.factsBytesMax) replaceFile(kept.facts, text, bytes);
 }
 
 export interface KeepTree {

@@ -16,10 +16,10 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { Fault } from '../base/fault.ts';
 import type { ContentHash } from '../base/hash.ts';
 import { isMine } from '../base/owner.ts';
+import { findInPackage } from '../base/package-file.ts';
 import { isDead, NAME, ownName } from './processes.ts';
 
 /**
@@ -140,17 +140,8 @@ const CHUNK_BYTES = 256 * 1024;
 
 /** Copies the helpers that a script can import to write its result. */
 export function stageTools(stage: string): void {
-  const folder = toolsFolder();
+  const folder = path.dirname(findInPackage(['helpers/proctor_tool.py']));
   for (const name of readdirSync(folder)) {
     if (/\.(?:py|mjs)$/.test(name)) copyFileSync(path.join(folder, name), path.join(stage, 'opt', name));
-  }
-}
-
-/** Found next to the folder of this bundle, or above this source file. */
-function toolsFolder(): string {
-  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
-    if (existsSync(path.join(folder, 'helpers', 'proctor_tool.py'))) return path.join(folder, 'helpers');
-    if (folder === path.dirname(folder))
-      throw new Fault('not_built', 'The helpers are missing from the Proctor package. Install Proctor again.');
   }
 }

@@ -1,3 +1,4 @@
+import { defined } from '../base/defined.ts';
 import { documentIn } from '../evidence/read.ts';
 import { casesById, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
@@ -117,7 +118,7 @@ function provenanceOf({ request }: SuiteFolder, seen: SeenProvenance = {}): Cond
 function limitsOf(target: Extract<SuiteTarget, { kind: 'agent' }>): object {
   const { max_turns, max_requests, max_tokens, max_cost_usd, model_mode } = target;
   const limits = { max_turns, max_requests, max_tokens, max_cost_usd, model_mode };
-  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined));
+  return defined(limits);
 }
 
 function named(group: string, values: object): Conditions {

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Fault } from '../base/fault.ts';
+import { findInPackage } from '../base/package-file.ts';
 import { comparisonPage } from './comparison-page.ts';
 import { embedded, embeddedJson, escaped, htmlText } from './embed.ts';
 import type { Coverage, PageHead } from './page-data.ts';
@@ -115,17 +114,7 @@ const hashSource = (code: string): string => `sha256-${createHash('sha256').upda
 
 /** The app, as the build has left it. */
 function pageCode(): { readonly style: string; readonly script: string } {
-  const folder = codeFolder();
+  const folder = path.dirname(findInPackage(['page/report.js', 'dist/page/report.js']));
   const read = (file: string): string => readFileSync(path.join(folder, file), 'utf8').trim();
   return { style: read('report.css'), script: read('report.js') };
-}
-
-/** Beside the bundle that this file is part of, else in the dist folder of the package that it is the source of. */
-function codeFolder(): string {
-  for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
-    for (const place of ['page', 'dist/page']) {
-      if (existsSync(path.join(folder, place, 'report.js'))) return path.join(folder, place);
-    }
-    if (folder === path.dirname(folder)) throw new Fault('not_built', 'Proctor is not built: npm run build builds it.');
-  }
 }

@@ -1,26 +1,31 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { soundLimits } from '../contracts/gate/limits/index.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { adoptSuite } from '../evidence/suite-adopt.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
+import { repositoryAt } from '../execute/repository.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
+import { suitePlan } from '../run/suite/plan.ts';
+import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 import { whomToAsk } from './suite-targets.ts';
 import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
 
-/** What a suite that was begun elsewhere is asked with: everything that its folder names is named again. */
+/** The options to resume a suite that another machine started. The user names the target and variables again. */
 export type Named = Pick<
   RunSuiteOptions,
   'baseUrl' | 'script' | 'agent' | 'policy' | 'dir' | 'headers' | 'secrets' | 'redirects' | 'bounds' | keyof AgentAsked
 >;
 
-/** Whether the target and every variable that the run used were named again. */
+/** Throws unless the options name the target and every variable of the run again. */
 export function checkNamedAgain(word: string, { request }: SuitePlan, named: Named): void {
   const { baseUrl, script, agent, headers = [], secrets = {} } = named;
   if (baseUrl === undefined && script === undefined && agent === undefined) {
     throw new Fault(
       'not_started_here',
-      `The run was interrupted, and not started here. Name the target and every variable again: ${foreignResume(word, request.target.kind)}`,
+      `The run was interrupted and not started here. Name the target and every variable again: ${foreignResume(word, request.target.kind)}`,
     );
   }
   const headerNames = new Set(headers.map(({ name }) => name));
@@ -32,27 +37,16 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Nam
     ...request.secret_names.filter(name => !variables.has(name)).map(name => `--secret ${printable(name)}`),
   ];
   if (lacking.length === 0) return;
-  throw new Fault(
-    'not_started_here',
-    `The run was not started here, and used variables that must be named again: ${lacking.join(' ')}`,
-  );
+  throw new Fault('not_started_here', `The run was not started here. Name its variables again: ${lacking.join(' ')}`);
 }
 
-/** Makes the run one of this user's: what it asks, and with which variables, is what was named now. */
+/** Makes the run this user's own, with the target and variables that the user named. */
 export async function adopt(
   { place, plan: before }: { readonly place: RunPlace; readonly plan: SuitePlan },
   named: Named,
   home: string,
   cwd: string,
 ): Promise<void> {
-  const [{ soundLimits }, { adoptSuite }, { suitePlan }, { DEFAULT_SETTINGS, settingsFrom }, { repositoryAt }] =
-    await Promise.all([
-      import('../contracts/gate/limits/index.ts'),
-      import('../evidence/suite-adopt.ts'),
-      import('../run/suite/plan.ts'),
-      import('../run/suite/settings.ts'),
-      import('../execute/repository.ts'),
-    ]);
   const { version, repetition, only, cases, gate } = before.request;
   const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = named;

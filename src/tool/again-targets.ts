@@ -1,33 +1,36 @@
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { SuiteRequest, SuiteTarget } from '../contracts/suite/index.ts';
+import { readSuite } from '../evidence/suite-folder.ts';
 import type { Side } from '../judge/compare-input.ts';
+import { settingsFrom } from '../run/suite/settings.ts';
 import type { Header, RunSuiteOptions } from './run-suite.ts';
 import { addressOf } from './suite-targets.ts';
 
-/** Where the two sides are asked again. What is not said is what their runs asked. */
+/** The targets to run cases on again. Each defaults to the target of the recorded runs. */
 export interface AgainTargets {
-  /** Another address of the new side. */
+  /** The URL of the candidate, if it changed. */
   readonly baseUrl?: string;
-  /** Where the version of the baseline answers now. */
+  /** The URL of the baseline version. */
   readonly baselineUrl?: string;
-  /** The script that the runs of the new side asked. */
+  /** The script of the candidate. */
   readonly script?: string;
-  /** The script that the runs of the baseline asked. */
+  /** The script of the baseline. */
   readonly baselineScript?: string;
-  /** The policy of an agent's program, where it is a file. */
+  /** The policy file of an agent. */
   readonly policy?: string;
-  /** The folder that an agent's program works on clones of. */
+  /** The folder that an agent gets clones of. */
   readonly dir?: string;
   readonly headers?: readonly Header[];
-  /** The value of a variable of the environment: what the runs masked is masked again. */
+  /** Reads an environment variable, to mask the values that the runs masked. */
   readonly variable?: (name: string) => string | undefined;
-  /** Where an agent's program and the key of its model are looked up. */
+  /** The environment in which to find the agent's program and model credential. */
   readonly environment?: RunSuiteOptions['environment'];
 }
 
-/** A side that can be asked: its first run, and what to ask it with. */
+/** A side that can run again: its first run, and the options to run it with. */
 export interface Askable {
   readonly folder: string;
   readonly request: SuiteRequest;
@@ -35,8 +38,8 @@ export interface Askable {
 }
 
 /**
- * Whether the version of the baseline can still be asked. An address that both sides used answers with one version only,
- * the new one most likely; asking it for the baseline would acquit every case.
+ * Whether the baseline version can still be run. A URL that both sides used serves one version, most likely the new one.
+ * Running the baseline there would clear every suspect case.
  */
 export function canAskBaseline(
   baseline: Side,
@@ -47,7 +50,7 @@ export function canAskBaseline(
     if (baselineUrl !== undefined || baselineScript !== undefined)
       throw new Fault(
         'usage',
-        'An accepted baseline cannot be asked again. Compare with its run, or leave its target out.',
+        'An accepted baseline cannot run again. Compare with its run, or omit the target of the baseline.',
       );
     return false;
   }
@@ -58,32 +61,27 @@ export function canAskBaseline(
   if (isSame && baselineUrl !== undefined)
     throw new Fault(
       'usage',
-      'The new side is asked at the address of --baseline-url, which cannot answer for both versions. Name the address of the old version, or leave --baseline-url out.',
+      '--baseline-url names the URL of the candidate, which cannot serve both versions. Name the URL of the old version, or omit --baseline-url.',
     );
   return !isSame;
 }
 
-/** Where an address leads: headers, queries and a slash at its end do not make it another one. */
+/** A URL without its query and trailing slashes, which do not make it a different target. */
 function placeOf(address: string): string {
   if (!URL.canParse(address)) return address;
   const { origin, pathname } = new URL(address);
   return `${origin}${pathname.replace(/\/+$/, '')}`;
 }
 
-/** How the runs of a side are asked again, with everything that their folder does not hold. */
-export async function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Promise<Askable> {
-  const [{ readSuite }, { settingsFrom }] = await Promise.all([
-    import('../evidence/suite-folder.ts'),
-    import('../run/suite/settings.ts'),
-  ]);
+/** The options to run a side again, completed with what its run folder does not store. */
+export function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Askable {
   const [folder] = side.trials.flatMap(({ folder: at, isRerun }) => (at !== undefined && !isRerun ? [at] : []));
   const request = folder === undefined ? undefined : readSuite(folder).request;
-  if (folder === undefined || !request)
-    throw new Fault('no_run', `There is no run of the ${version} side that could be asked again.`);
+  if (folder === undefined || !request) throw new Fault('no_run', `The ${sideName(version)} has no run to repeat.`);
   if (path.basename(folder) !== request.repetition.of || path.basename(path.dirname(folder)) !== request.version) {
     throw new Fault(
       'usage',
-      `The run of the ${version} side lies elsewhere than where it was made, so no round can be put beside it.`,
+      `The run folder of the ${sideName(version)} was moved, so no round can be added next to it. Move it back.`,
     );
   }
   const headers = headersFor(request.target, version, given);
@@ -108,13 +106,16 @@ function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: Agai
   if (target.kind === 'script') {
     const flag = version === 'baseline' ? '--baseline-script' : '--script';
     if (script === undefined)
-      throw new Fault('usage', `The runs asked the script ${printable(target.name)}: say where it is (${flag} FILE).`);
+      throw new Fault('usage', `The runs used the script ${printable(target.name)}. Name its file: ${flag} FILE.`);
     const { sandbox, isolation } = target;
     return { script, bounds: { ...(sandbox !== 'vm' && sandbox !== 'container' && { sandbox }), isolation } };
   }
   const { name, policy, model, max_turns, max_requests, max_tokens, max_cost_usd, model_mode } = target;
   if (model_mode === 'replay')
-    throw new Fault('usage', 'The model of these runs was a recording, which gives the same answer again.');
+    throw new Fault(
+      'usage',
+      'These runs replayed a recording, which gives the same answers again. Run without --again.',
+    );
   const limits = {
     model,
     maxTurns: max_turns,
@@ -126,24 +127,24 @@ function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: Agai
     agent: name,
     policy: given.policy ?? policy,
     ...(given.dir !== undefined && { dir: given.dir }),
-    ...Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)),
+    ...defined(limits),
     ...(target.allow_untested_version && { allowUntestedVersion: true }),
   };
 }
 
-function headersFor(target: SuiteTarget, version: string, { headers = [] }: AgainTargets): Header[] {
+function headersFor(target: SuiteTarget, version: 'baseline' | 'new', { headers = [] }: AgainTargets): Header[] {
   if (target.kind !== 'http') return [];
   return target.header_names.map(name => {
     const header = headers.find(one => one.name === name);
     if (header) return header;
     throw new Fault(
       'usage',
-      `The runs of the ${version} side sent the header ${printable(name)}: --header '${printable(name)}: env:VARIABLE'.`,
+      `The runs of the ${sideName(version)} sent the header ${printable(name)}. Add --header '${printable(name)}: env:VARIABLE'.`,
     );
   });
 }
 
-/** The values that the runs masked; without them, an answer could show what must not be seen. */
+/** The secrets of the runs. Without them, an answer could contain a secret unmasked. */
 function secretsFor(
   { secret_names }: SuiteRequest,
   headers: readonly Header[],
@@ -156,8 +157,15 @@ function secretsFor(
       .map(name => {
         const value = variable?.(name);
         if (value === undefined)
-          throw new Fault('usage', `The runs masked the value of ${printable(name)}, and that variable is not set.`);
+          throw new Fault(
+            'usage',
+            `The runs masked the environment variable ${printable(name)}, which is not set. Set it.`,
+          );
         return [name, value];
       }),
   );
+}
+
+function sideName(version: 'baseline' | 'new'): string {
+  return version === 'new' ? 'candidate' : version;
 }

@@ -2,18 +2,26 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
 import type { ReviewedPath } from '../contracts/agent-step/changes.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
+import { readAgentFolder } from '../evidence/agent-folder.ts';
+import { refuseForeign } from '../evidence/own-file.ts';
+import { notSealed, sealOf } from '../evidence/pack.ts';
+import { applyDiff } from '../execute/apply.ts';
+import { verifyFolder } from '../verify/folder.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
+import { firstTrouble } from './pack.ts';
+import { placeOf } from './runs.ts';
 
 export interface ApplyOptions {
-  /** The work tree to bring the changes to; `cwd` if not said. */
+  /** The work tree to change; `cwd` by default. */
   readonly dir?: string;
-  /** Only say whether they could be. */
+  /** Check whether the changes apply, without applying them. */
   readonly check?: boolean;
-  /** Also those of an agent that did not complete its task. */
+  /** Apply even if the agent did not complete its task. */
   readonly anyway?: boolean;
-  /** Files that run by themselves where they land, and may be applied all the same: exact paths. */
+  /** Exact paths of files to apply although they run by themselves. */
   readonly allowActive?: readonly string[];
   readonly cwd?: string;
   readonly signal?: AbortSignal;
@@ -21,42 +29,33 @@ export interface ApplyOptions {
 
 export interface AppliedRun {
   readonly runId: string;
-  /** False where there was nothing to do, or nothing but to look. */
+  /** False if there was nothing to apply, or with `check`. */
   readonly applied: boolean;
-  /** The agent worked on a clone of a repository, and not on a copy of a folder. */
+  /** True if the agent worked on a clone of a repository, false if on a copy of a folder. */
   readonly fromClone: boolean;
   readonly changed: WorkspaceStatus['changed'];
-  /** Changes that run by themselves and were allowed, each with what runs it. */
+  /** Allowed changes that run by themselves, each with what runs it. */
   readonly needsReview: readonly ReviewedPath[];
-  /** What was not brought along, or should be looked at. */
+  /** What was not applied or needs attention. */
   readonly notes: readonly string[];
 }
 
-/** Brings home what an agent changed, if its run verifies and kept its policy. It never commits. */
+/** Applies an agent's changes to a work tree if its run verifies and kept its policy. It never commits. */
 export async function applyRun(run: string, options: ApplyOptions = {}): Promise<AppliedRun> {
   checkRunWord('applyRun', run);
   refuseUnknown('applyRun', options, OPTIONS);
   const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
   checkPaths(allowActive);
-  const [{ placeOf }, { notSealed, sealOf }, { firstTrouble }, { verifyFolder }, { applyDiff }, { refuseForeign }] =
-    await Promise.all([
-      import('./runs.ts'),
-      import('../evidence/pack.ts'),
-      import('./pack.ts'),
-      import('../verify/folder.ts'),
-      import('../execute/apply.ts'),
-      import('../evidence/own-file.ts'),
-    ]);
-  const { folder } = await placeOf(cwd, run);
+  const { folder } = placeOf(cwd, run);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
-  if (kind !== 'agent') throw refused(`${printable(runId)} is no run of an agent, so it has no changes to apply.`);
+  if (kind !== 'agent') throw refused(`${printable(runId)} is not a run of an agent, so it has no changes to apply.`);
   const trouble = await firstTrouble(verifyFolder(folder, {}), signal);
   if (trouble !== undefined) {
-    throw new Fault('not_valid', `${printable(runId)} is not applied, because it does not verify: ${trouble}`);
+    throw new Fault('not_valid', `Cannot apply ${printable(runId)}, because it does not verify: ${trouble}`);
   }
   refuseForeign(folder);
-  const { status, diff } = await readChanges(folder, anyway);
+  const { status, diff } = readChanges(folder, anyway);
   const fromClone = status.kind === 'clone';
   const answer = { runId, fromClone, changed: status.changed, notes: notesOf(status) };
   if (status.changed.total === 0) return { ...answer, applied: false, needsReview: [] };
@@ -72,7 +71,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
 
 function checkPaths(paths: unknown): void {
   if (Array.isArray(paths) && paths.every(each => typeof each === 'string')) return;
-  throw new Fault('usage', 'applyRun takes allowActive as a list of paths.');
+  throw new Fault('usage', 'allowActive of applyRun must be a list of paths.');
 }
 
 const OPTIONS: Record<keyof ApplyOptions, true> = {
@@ -84,29 +83,26 @@ const OPTIONS: Record<keyof ApplyOptions, true> = {
   signal: true,
 };
 
-/** What a sealed folder says of the changes, where they may be applied. */
-async function readChanges(folder: string, anyway: boolean): Promise<{ status: WorkspaceStatus; diff: Buffer }> {
-  const [{ readAgentFolder }, { readRegular }] = await Promise.all([
-    import('../evidence/agent-folder.ts'),
-    import('../base/regular.ts'),
-  ]);
+/** The changes in a sealed folder. Throws if they must not be applied. */
+function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus; diff: Buffer } {
   const { result, policy, workspace: status } = readAgentFolder(folder);
   if (!result || !policy || !status)
-    throw refused('The run does not say what the agent changed, and under which policy.');
+    throw refused('The run does not record what the agent changed and under which policy.');
   const broken = policy.violations.find(({ hard }) => hard);
-  if (broken) throw refused(`The agent broke its policy: ${printable(broken.message)}`);
-  if (result.termination === 'killed_policy') throw refused('The agent was ended because it broke its policy.');
+  if (broken) throw refused(`The agent violated its policy: ${printable(broken.message)}`);
+  if (result.termination === 'killed_policy')
+    throw refused('Proctor stopped the agent because it violated its policy.');
   if (result.termination !== 'completed' && !anyway) {
     throw refused(`The agent did not complete its task: ${result.termination}. Use --anyway to apply what it left.`);
   }
-  if (status.diff.cut) throw refused('The diff of the run is not whole: there was more than could be kept.');
+  if (status.diff.cut) throw refused('The diff of the run is truncated, because the changes were too large to keep.');
   const diff = readRegular(path.join(folder, status.diff.path), DIFF_BYTES_MAX);
-  // Again, since the folder was verified a moment ago.
+  // Check again, because the folder may have changed since it was verified.
   if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused('The diff of the run cannot be read.');
   return { status, diff };
 }
 
-/** More than any diff that is whole. */
+/** More than any complete diff. */
 const DIFF_BYTES_MAX = 128 * 1024 * 1024;
 
 function refused(message: string): Fault {
@@ -115,11 +111,11 @@ function refused(message: string): Fault {
 
 function notesOf({ links_out, left_out, nested_repositories, submodules, hooks }: WorkspaceStatus): string[] {
   const said: [{ total: number; listed: readonly unknown[] }, string][] = [
-    [links_out, 'links lead out of the tree'],
-    [left_out, 'entries were left out, because no diff can hold them'],
-    [nested_repositories, 'folders were repositories of their own; their files are there, their history is not'],
-    [submodules, 'submodules were changed, which is left out'],
-    [hooks, 'hooks of git were made, which are left out'],
+    [links_out, 'links point outside the tree'],
+    [left_out, 'entries were left out, because a diff cannot represent them'],
+    [nested_repositories, 'folders were nested repositories; their files are applied, their history is not'],
+    [submodules, 'submodule changes were left out'],
+    [hooks, 'git hooks were left out'],
   ];
   return said.filter(([{ total }]) => total > 0).map(([{ total }, words]) => `${total} ${words}.`);
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
@@ -5,20 +6,27 @@ import { contentHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import { rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
+import { isSealed } from '../evidence/recover.ts';
 import type { Side, TrialOfSide } from '../judge/compare-input.ts';
 import type { Gate } from '../judge/gate.ts';
-import type { AskedCase } from '../judge/suspects.ts';
+import { isUnanswered, trialFrom } from '../judge/side.ts';
+import { type AskedCase, casesToAsk } from '../judge/suspects.ts';
+import { layOutAgain } from '../run/suite/layout.ts';
+import { suitePlan } from '../run/suite/plan.ts';
+import { layOutSuite, placeFor } from '../run/suite/suite.ts';
 import { type AgainTargets, type Askable, askableSide, canAskBaseline } from './again-targets.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
+import { signerAt } from './keys.ts';
+import { removeUnbegunSuite } from './recover.ts';
 import { orderOf, runAll, type RunSuiteOptions } from './run-suite.ts';
 
-/** Whom to ask again, and what that may take. */
+/** The targets to run suspect cases on again, and the budget. */
 export interface AgainOptions extends AgainTargets {
-  /** Cases that may be asked, each side counted: 200, or what the gate file says. */
+  /** Maximum number of trials, both sides counted; from the gate file, else 200. */
   readonly maxTrials?: number;
-  /** How long the rounds may take together: 10 minutes, or what the gate file says. */
+  /** Time for all rounds; from the gate file, else 10 minutes. */
   readonly maxMs?: number;
-  /** What they may cost, by their own account. A case that does not tell its cost then ends it. */
+  /** Maximum reported cost. A case that does not report its cost then ends the rounds. */
   readonly maxCostUsd?: number;
   readonly onRound?: (round: {
     readonly round: number;
@@ -36,7 +44,6 @@ export interface AskedAgain {
   readonly again: NonNullable<Comparison['again']>;
 }
 
-/** What asking again happens with. */
 interface Around {
   readonly gate: Gate;
   readonly judge: Judge;
@@ -45,18 +52,14 @@ interface Around {
 }
 
 /**
- * Asks cases that look broken again, one trial a side in each round, until none is left that more trials would settle or
- * the budget is used up. Each round is a run of its own beside the first one, and its request says why it was made.
+ * Runs suspect cases again, one trial per side and round, until more trials would settle nothing or the budget is used up.
+ * Each round is a separate run next to the first one, and its request records the reason.
  */
 export async function askSuspects(
   first: { readonly baseline: Side; readonly candidate: Side },
   options: AgainOptions,
   around: Around,
 ): Promise<AskedAgain> {
-  const [{ casesToAsk }, { isUnanswered }] = await Promise.all([
-    import('../judge/suspects.ts'),
-    import('../judge/side.ts'),
-  ]);
   const budget = new Budget(options, around.gate.again);
   let { baseline, candidate } = first;
   let sides: 'both' | 'new' = canAskBaseline(baseline, candidate, options) ? 'both' : 'new';
@@ -76,14 +79,14 @@ export async function askSuspects(
     rounds++;
     options.onRound?.({ round: rounds, cases: cases.length, sides });
     const ask = async (side: Side, version: 'baseline' | 'new'): Promise<TrialOfSide> => {
-      const asked = await askRound(await askableSide(side, version, options), cases, options, around);
+      const asked = await askRound(askableSide(side, version, options), cases, options, around);
       told.push(asked.told);
       budget.spend(asked.trial, cases.length);
       return asked.trial;
     };
     if (sides === 'both') {
       const trial = await ask(baseline, 'baseline');
-      // A baseline that is gone has not failed. Its round does not count, and the new side goes on alone.
+      // A baseline that no longer answers has not failed. Its round does not count, and the candidate continues alone.
       if (isUnanswered(trial)) sides = 'new';
       else baseline = withTrial(baseline, trial);
     }
@@ -96,7 +99,6 @@ function withTrial(side: Side, trial: TrialOfSide): Side {
   return { ...side, trials: [...side.trials, trial] };
 }
 
-/** What was used up of what may be. */
 class Budget {
   readonly #maxTrials: number;
   readonly #maxMs: number;
@@ -111,7 +113,7 @@ class Budget {
     this.#maxCostUsd = maxCostUsd ?? file.max_cost_usd;
   }
 
-  /** Why no further round may begin. */
+  /** Why no further round may start. */
   trouble(trials: number): AskedAgain['again']['stopped'] | undefined {
     if (this.#trials + trials > this.#maxTrials) return 'trials';
     if (systemClock.now() - this.#began >= this.#maxMs) return 'time';
@@ -141,20 +143,13 @@ class Budget {
 const TRIALS_MAX = 200;
 const MINUTES_MAX = 10;
 
-/** Asks cases of one side once more, and judges the answers. */
+/** Runs cases of one side once more and judges the answers. */
 async function askRound(
   { folder, request, options }: Askable,
   cases: readonly AskedCase[],
   { onProgress, onWarning }: AgainOptions,
   { judge, cwd, signingKey }: Around,
 ): Promise<{ readonly trial: TrialOfSide; readonly told: Told }> {
-  const [{ layOutSuite, placeFor }, { layOutAgain }, { suitePlan }, { trialFrom }, { signerAt }] = await Promise.all([
-    import('../run/suite/suite.ts'),
-    import('../run/suite/layout.ts'),
-    import('../run/suite/plan.ts'),
-    import('../judge/side.ts'),
-    import('./keys.ts'),
-  ]);
   const only = cases.map(({ case_id }) => case_id);
   const { of } = request.repetition;
   const out = path.dirname(path.dirname(folder));
@@ -167,7 +162,10 @@ async function askRound(
     rerun: { of, round, cases: [...cases] },
   };
   if (request.target.kind !== 'http' && contentHash(order.target) !== request.target_sha256)
-    throw new Fault('target_changed', `The ${request.target.kind} is not the one that the runs of this side asked.`);
+    throw new Fault(
+      'target_changed',
+      `The ${request.target.kind} changed since the runs of this side. Use the version that they used.`,
+    );
   layOutSuite({
     place,
     write: into => layOutAgain(folder, only, into),
@@ -176,37 +174,29 @@ async function askRound(
   const { runs } = await runAll([place], {
     ...options,
     home: judge.home,
-    signer: await signerAt(cwd, signingKey),
+    signer: signerAt(cwd, signingKey),
     ...(judge.signal && { signal: judge.signal }),
     ...(onProgress && { onProgress }),
     ...(onWarning && { onWarning }),
   });
   if (runs[0]?.isOpen)
-    throw new Fault('cancelled', `Asking again was stopped. proctor run suite --resume ${runId} goes on with it.`);
+    throw new Fault('cancelled', `The round was stopped. Resume it with proctor run suite --resume ${runId}`);
   const judged = await judgedRun(place.folder, judge, 'anew');
   return { trial: trialFrom(place.folder, judged.evaluation, judged.seal), told: judged.told };
 }
 
-/** The first round that nobody began. One that was interrupted is gone on with first, so that nothing is asked twice. */
+/** The number of the next round. An interrupted round must be resumed first, so that no case runs twice. */
 async function nextRound(of: string, beside: string): Promise<number> {
-  const [{ existsSync }, { isSealed }, { removeUnbegunSuite }] = await Promise.all([
-    import('node:fs'),
-    import('../evidence/recover.ts'),
-    import('./recover.ts'),
-  ]);
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const id = rerunId(of, round);
     const folder = path.join(beside, id);
-    await removeUnbegunSuite(folder);
+    removeUnbegunSuite(folder);
     if (!existsSync(folder)) return round;
     if (isSealed(folder)) continue;
     throw new Fault(
       'suite_open',
-      `An earlier round was interrupted. Go on with it first: proctor run suite --resume ${printable(id)}`,
+      `An earlier round was interrupted. Resume it first: proctor run suite --resume ${printable(id)}`,
     );
   }
-  throw new Fault(
-    'too_many_rounds',
-    `These cases were asked again ${ROUNDS_MAX} times. Run the suite again with --repeat.`,
-  );
+  throw new Fault('too_many_rounds', `These cases ran again ${ROUNDS_MAX} times. Run the suite with --repeat instead.`);
 }

@@ -2,14 +2,14 @@ import { canonicalize } from '../base/canonical.ts';
 import type { Baseline } from '../contracts/baseline/index.ts';
 
 /**
- * An accepted baseline as it is committed: a line for each trial, so that a diff shows what changed. Without the line
- * breaks and the blanks that begin a line it is canonical JSON, so that a shell can compute its digest.
+ * The text of an accepted baseline: one line per trial, so that a diff shows what changed. Without line breaks and
+ * indentation it is canonical JSON, so that a shell can compute its digest.
  */
 export function baselineText(baseline: Baseline): string {
   return `${linesOf(baseline, 0)}\n`;
 }
 
-/** Below the trials of a case, everything stands on one line. */
+/** Values below the trials of a case stay on one line. */
 const DEPTH_MAX = 4;
 
 function linesOf(value: unknown, depth: number): string {

@@ -5,6 +5,9 @@ import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { modesIn } from '../base/private.ts';
 import type { Baseline } from '../contracts/baseline/index.ts';
+import { homeFrom } from '../evidence/runs.ts';
+import { packOf } from '../judge/baseline-pack.ts';
+import { acceptedFrom, plannedOnly } from '../judge/baseline.ts';
 import { baselineText } from './baseline-text.ts';
 import type { Told } from './judged.ts';
 import { signerAt } from './keys.ts';
@@ -12,34 +15,29 @@ import { packFileOf, sideOf } from './sides.ts';
 
 export interface Accepted {
   readonly file: string;
-  /** The file beside it that keeps cases, events and outputs. */
+  /** The file next to it that contains cases, events and outputs. */
   readonly packFile: string;
   readonly pack: NonNullable<Baseline['pack']>;
   readonly cases: number;
   readonly passed: number;
   readonly runIds: readonly string[];
   readonly isNew: boolean;
-  /** The key that the baseline was signed with, or null. */
+  /** The id of the signing key, or null. */
   readonly keyId: string | null;
-  /** Whether the evaluations that were found are bound to their seals. */
+  /** Whether the stored evaluations match their seals. */
   readonly judgements: readonly Told[];
 }
 
-/** Makes the small sealed document that later runs are compared with. It is signed with the key that is named, else with that of the place. */
+/** Writes an accepted baseline: a small sealed document to commit, and its pack. Signs with the named key, else the project's. */
 export async function acceptBaseline(
   word: string,
   out: string,
   cwd: string,
   { signingKey }: { readonly signingKey?: string } = {},
 ): Promise<Accepted> {
-  const [{ homeFrom }, { acceptedFrom, plannedOnly }, { packOf }] = await Promise.all([
-    import('../evidence/runs.ts'),
-    import('../judge/baseline.ts'),
-    import('../judge/baseline-pack.ts'),
-  ]);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const { side, told } = await sideOf(word, cwd, { home: homeFrom(cwd), key: signer });
-  if (side.source === 'accepted') throw new Fault('usage', 'That is an accepted baseline already.');
+  if (side.source === 'accepted') throw new Fault('usage', 'This is already an accepted baseline. Name a run.');
   if (side.incomplete !== undefined) throw new Fault('incomplete', side.incomplete);
   const { bytes, note: pack } = packOf(plannedOnly(side));
   const baseline = acceptedFrom(side, instantText(systemClock.now()), signer, pack);

@@ -4,14 +4,19 @@ import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import { makeFolders, modesIn } from '../base/private.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
+import { sealComparison, writeComparison } from '../evidence/comparison-files.ts';
+import { homeFrom, makeHome } from '../evidence/runs.ts';
 import type { Side } from '../judge/compare-input.ts';
+import { compareSides } from '../judge/compare.ts';
+import { foundationsOf } from '../judge/foundations.ts';
 import type { Gate } from '../judge/gate.ts';
+import { artifactInFolder, caseNames, casesInFolders } from '../judge/side.ts';
 import type { AgainOptions } from './ask-again.ts';
 import type { Format } from './formats.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
-import { writeReports } from './report.ts';
 import type { Judge, Told } from './judged.ts';
 import { checkerAt, signerAt } from './keys.ts';
+import { writeReports } from './report.ts';
 import { sideOf } from './sides.ts';
 import { checkCompareOptions } from './suite-options.ts';
 
@@ -21,15 +26,15 @@ export interface CompareOptions extends GateSettings {
   /** A run, or `new`. */
   readonly candidate: string;
   readonly formats?: readonly Format[];
-  /** Where the comparison and its reports go; else `.proctor/comparisons/<id>`. */
+  /** The folder for the comparison and its reports; `.proctor/comparisons/<id>` by default. */
   readonly out?: string;
-  /** Judges the runs again, whatever evaluation lies in their folders. */
+  /** Judges the runs again, even if they have evaluations. */
   readonly rejudge?: boolean;
-  /** Asks cases that look broken again before it decides. */
+  /** Runs suspect cases again before it decides. */
   readonly again?: AgainOptions;
-  /** The file of the public key that a baseline must be signed with; else that of this place, if it has a key. */
+  /** Public key that must have signed an accepted baseline; the project's key by default. */
   readonly key?: string;
-  /** The file of the key that the comparison is signed with; else that of `.proctor`, if it has one. */
+  /** Key that signs the comparison; the key in `.proctor` by default. */
   readonly signingKey?: string;
   readonly cwd?: string;
   readonly signal?: AbortSignal;
@@ -38,28 +43,26 @@ export interface CompareOptions extends GateSettings {
 export interface Compared {
   readonly comparison: Comparison;
   readonly folder: string;
-  /** The files of the reports, by their formats. */
   readonly files: Readonly<Partial<Record<Format, string>>>;
-  /** Whether the evaluations that were found are bound to their seals, and what was done about those that are not. */
+  /** Whether the stored evaluations match their seals, and what Proctor did about the others. */
   readonly judgements: readonly Told[];
-  /** The key that the comparison was signed with, or null. */
+  /** The id of the signing key, or null. */
   readonly keyId: string | null;
 }
 
-/** Says whether a new side is worse than its baseline, and writes down why. */
+/** Decides whether the candidate is worse than its baseline, and writes the reasons to a sealed folder. */
 export async function compareRuns(options: CompareOptions): Promise<Compared> {
   checkCompareOptions(options);
   const { cwd = process.cwd(), formats = ['html'], signal, rejudge } = options;
-  const { homeFrom, makeHome } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
-  const gate = await gateFor(options, cwd);
+  const gate = gateFor(options, cwd);
   if (options.again && gate.mode === 'strict')
     throw new Fault(
       'usage',
-      'strict counts planned trials only, so asking again changes nothing. Leave --again out, or choose balanced or proven.',
+      'The strict gate counts only planned trials, so running cases again changes nothing. Omit --again, or use balanced or proven.',
     );
-  const signer = await signerAt(cwd, options.signingKey);
-  const key = await checkerAt(cwd, options);
+  const signer = signerAt(cwd, options.signingKey);
+  const key = checkerAt(cwd, options);
   const judge: Judge = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
   const { comparison, input, restsOn, judgements } = await judgedSides(options, gate, judge, cwd);
   if (options.out === undefined) makeHome(home);
@@ -68,24 +71,22 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
       ? path.join(home, 'comparisons', comparison.comparison_id)
       : path.resolve(cwd, options.out);
   makeFolder(folder);
-  const { sealComparison, writeComparison } = await import('../evidence/comparison-files.ts');
   writeComparison(folder, comparison);
-  const files = await writeReports(folder, { comparison, ...input }, formats);
+  const files = writeReports(folder, { comparison, ...input }, formats);
   const reports = Object.values(files).map(file => path.basename(file));
   sealComparison(folder, comparison, reports, restsOn, signer);
   return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null };
 }
 
-/** Judges both sides and compares them. What judging said of every case is let go before reports are written. */
+/** Judges both sides and compares them. The evaluations are freed before the reports are written. */
 async function judgedSides(options: CompareOptions, gate: Gate, judge: Judge, cwd: string) {
   const { signingKey } = options;
   const first = await bothSides(options, cwd, judge);
   const { baseline, candidate, told, again } = options.again
     ? await (await import('./ask-again.ts')).askSuspects(first, options.again, { gate, judge, cwd, signingKey })
     : { ...first, told: [], again: undefined };
-  const { foundationsOf } = await import('../judge/foundations.ts');
   return {
-    comparison: { ...(await compared(baseline, candidate, gate)), ...(again && { again }) },
+    comparison: { ...compared(baseline, candidate, gate), ...(again && { again }) },
     input: {
       folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) },
       kept: baseline.trials.map(({ kept }) => kept),
@@ -106,21 +107,13 @@ function makeFolder(folder: string): void {
   try {
     makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
-    throw new Fault(
-      'folder_failed',
-      'The folder for the comparison could not be made. Name another one (--out, out).',
-      {
-        cause,
-      },
-    );
+    throw new Fault('folder_failed', 'Cannot create the folder for the comparison. Name another one with --out.', {
+      cause,
+    });
   }
 }
 
-async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Comparison> {
-  const [{ compareSides }, { artifactInFolder, caseNames, casesInFolders }] = await Promise.all([
-    import('../judge/compare.ts'),
-    import('../judge/side.ts'),
-  ]);
+function compared(baseline: Side, candidate: Side, gate: Gate): Comparison {
   const named = candidate.trials[0]?.folder ?? baseline.trials[0]?.folder;
   return compareSides(baseline, candidate, gate, {
     comparisonId: newRunId('comparison', systemClock),
@@ -131,19 +124,18 @@ async function compared(baseline: Side, candidate: Side, gate: Gate): Promise<Co
   });
 }
 
-/** A run that is held against itself is never worse. */
+/** Rejects a comparison of a run with itself, which can never fail. */
 function checkApart(baseline: Side, candidate: Side): void {
   const seals = new Set(baseline.trials.map(({ sealSha256 }) => sealSha256));
   if (!candidate.trials.some(({ sealSha256 }) => sealSha256 !== undefined && seals.has(sealSha256))) return;
   throw new Fault(
     'same_run',
     baseline.source === 'accepted'
-      ? 'The baseline was accepted from this run, so the run cannot be compared with it. Name another run.'
-      : 'Both sides are the same run. proctor list shows which runs there are.',
+      ? 'The baseline was accepted from this run. Name another run as the candidate.'
+      : 'Both sides are the same run. Run proctor list to see the others.',
   );
 }
 
-/** Where a report finds what it shows. */
 function foldersOf({ trials }: Side): (string | undefined)[] {
   return trials.map(({ folder }) => folder);
 }

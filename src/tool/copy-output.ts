@@ -4,29 +4,23 @@ import { readChunk } from '../base/chunk.ts';
 import { Fault } from '../base/fault.ts';
 import { makeFolders } from '../base/private.ts';
 
-/** Refuses a place to copy output to that holds something, before anything is run. */
+/** Rejects a target folder that is not empty, before anything runs. */
 export function checkTarget(folder: string): void {
   if (!existsSync(folder)) return;
-  if (!statSync(folder).isDirectory()) throw new Fault('usage', 'The place to copy the output to is not a folder.');
+  if (!statSync(folder).isDirectory())
+    throw new Fault('usage', 'The target for the output is not a folder. Name an empty or new folder.');
   if (readdirSync(folder).length > 0)
-    throw new Fault(
-      'usage',
-      'The folder to copy the output to is not empty. Give an empty one, or one that is not there yet.',
-    );
+    throw new Fault('usage', 'The folder for the output is not empty. Name an empty or new folder.');
 }
 
-/** Copies what a run left to where somebody wants it. The copies are for use, so their modes follow the umask. */
+/** Copies the output of a run. The modes of the copies follow the umask. */
 export function copyOutput(folder: string, target: string): void {
   try {
     makeFolders(target, 0o777);
     const output = path.join(folder, 'output');
     if (existsSync(output)) copyFolder(output, target);
   } catch (cause) {
-    throw new Fault(
-      'copy_failed',
-      'The output is in the run folder, but could not be copied from there. Name another folder.',
-      { cause },
-    );
+    throw new Fault('copy_failed', 'Cannot copy the output from the run folder. Name another folder.', { cause });
   }
 }
 
@@ -40,7 +34,7 @@ function copyFolder(from: string, to: string): void {
   }
 }
 
-/** By hand: `copyFileSync` gives a copy the mode of its source. */
+/** `copyFileSync` would keep the mode of the source. */
 function copyFile(source: string, target: string): void {
   const from = openSync(source, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {

@@ -1,18 +1,20 @@
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
-import type { Observation } from '../execute/canary.ts';
-import type { Machine } from '../execute/machine.ts';
-import type { AgentHere } from '../run/agent/agents-here.ts';
-import type { Claim, LimitName } from '../contracts/script-outcome/claims.ts';
-import type { MachineLimits } from '../policy/limits.ts';
-import { sharedLauncher } from './run-script.ts';
+import { type Claim, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
+import { type Observation, observe } from '../execute/canary.ts';
+import { interpreters, type Machine } from '../execute/machine.ts';
+import { SLOTS } from '../execute/slots.ts';
+import { makeStage, removeStage } from '../execute/workspace.ts';
+import { heldBy, LIMITS, type MachineLimits } from '../policy/limits.ts';
+import { type AgentHere, agentsHere } from '../run/agent/agents-here.ts';
+import { offersOf } from '../run/plan.ts';
+import { sharedLauncher } from './launcher.ts';
 
-/** What this machine can promise. */
 export interface Diagnosis {
   readonly machine: Machine;
   readonly sandboxes: readonly SandboxDiagnosis[];
-  /** Programs that scripts ask for, and whether a sandbox sees them. */
+  /** Interpreters, and where a sandbox finds them. */
   readonly interpreters: readonly { readonly name: string; readonly path: string | undefined }[];
   readonly agents: readonly AgentHere[];
   readonly slots: number;
@@ -22,28 +24,19 @@ export interface SandboxDiagnosis {
   readonly name: 'none' | 'process';
   readonly works: boolean;
   readonly isolation: 'strict' | 'standard' | 'none';
-  /** What it enforces, in words. */
   readonly enforces: readonly string[];
-  /** What each limit is worth on this machine. */
+  /** How this machine enforces each limit. */
   readonly limits: readonly { readonly limit: LimitName; readonly title: string; readonly claim: Claim }[];
   readonly lacks: readonly string[];
   readonly observed: readonly Observation[];
-  /** Why it does not work. */
   readonly trouble?: string;
-  /** What to do for more. */
   readonly advice: readonly string[];
 }
 
-/** Tries every sandbox for real, and looks for agents and their keys in the environment of the caller. */
+/** Probes every sandbox, and looks for agents and their credentials in the environment. */
 export async function diagnose(environment: Readonly<Record<string, string | undefined>>): Promise<Diagnosis> {
   const launcher = await sharedLauncher();
   const machine = await launcher.machine();
-  const [{ offersOf }, { interpreters }, { SLOTS }, { agentsHere }] = await Promise.all([
-    import('../run/plan.ts'),
-    import('../execute/machine.ts'),
-    import('../execute/slots.ts'),
-    import('../run/agent/agents-here.ts'),
-  ]);
   const offers = offersOf(machine);
   const offer = offers.find(({ sandbox }) => sandbox === 'process');
   const bare = offers.find(({ sandbox }) => sandbox === 'none');
@@ -58,7 +51,7 @@ export async function diagnose(environment: Readonly<Record<string, string | und
         works,
         isolation: works && offer ? offer.isolation : 'none',
         enforces: works ? walls(machine) : [],
-        limits: works ? await limitsOn(offer?.machine) : [],
+        limits: works ? limitsOn(offer?.machine) : [],
         lacks: offer?.lacks ?? [],
         observed: tried.observed,
         ...(tried.trouble !== undefined && { trouble: tried.trouble }),
@@ -68,8 +61,8 @@ export async function diagnose(environment: Readonly<Record<string, string | und
         name: 'none',
         works: true,
         isolation: 'none',
-        enforces: ['a clean environment, and how much is kept of what it prints'],
-        limits: await limitsOn(bare?.machine),
+        enforces: ['a clean environment, and limits on stored output'],
+        limits: limitsOn(bare?.machine),
         lacks: [],
         observed: [],
         advice: [],
@@ -88,8 +81,6 @@ async function tryProcess(
     const names = machine.missing.map(file => file.split('/').at(-1)).join(', ');
     return { observed: [], trouble: `Not installed: ${names}.` };
   }
-  const { observe } = await import('../execute/canary.ts');
-  const { makeStage, removeStage } = await import('../execute/workspace.ts');
   const id = newRunId('doctor', systemClock);
   const stage = makeStage(id);
   try {
@@ -97,8 +88,8 @@ async function tryProcess(
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const [detail] = causeText(error.cause).split('\n');
-    // The user already runs `proctor doctor`.
-    const sentence = error.message.replace(/ Run `proctor doctor`\.$/, '');
+    // The user is already running the doctor.
+    const sentence = error.message.replace(/ [^.]*\bproctor doctor\b[^.]*\.$/, '');
     return { observed: [], trouble: `${sentence}${detail ? ` (${detail})` : ''}` };
   } finally {
     removeStage(stage);
@@ -132,41 +123,39 @@ function trialJob(id: string, stage: string) {
 function walls({ seccomp }: Machine): string[] {
   return [
     'network blocked',
-    'files read-only but for the work folder, whose size and number of files the kernel bounds',
-    'environment empty but for what is given',
-    'the whole tree of processes ends together',
+    'files read-only except the work folder, where the kernel limits size and number of files',
+    'environment empty except for declared variables',
+    'all processes end together',
     ...(seccomp ? ['a system call filter'] : []),
   ];
 }
 
-/** How every limit is held here, in the order from the strongest claim to none. */
-async function limitsOn(machine: MachineLimits | undefined): Promise<SandboxDiagnosis['limits']> {
-  const [{ LIMITS, heldBy }, { CLAIMS }] = await Promise.all([
-    import('../policy/limits.ts'),
-    import('../contracts/script-outcome/claims.ts'),
-  ]);
+/** How this machine enforces every limit, strongest claim first. */
+function limitsOn(machine: MachineLimits | undefined): SandboxDiagnosis['limits'] {
   if (!machine) return [];
   const network = machine.kind === 'no_sandbox' ? 'open' : 'blocked';
   const held = LIMITS.map(({ limit, title }) => ({ limit, title, claim: heldBy(limit, machine, network)[0] }));
   return CLAIMS.flatMap(claim => held.filter(each => each.claim === claim));
 }
 
-/** What to do for more, for the cases that people meet. */
+/** Advice for the common causes. */
 function adviceFor({ missing, cgroups, isRoot }: Machine, trouble: string | undefined, isStrict: boolean): string[] {
   if (missing.length > 0)
-    return ['Install it: apt-get install bubblewrap util-linux (Debian, Ubuntu), dnf install bubblewrap (Fedora).'];
+    return [
+      'Install the missing programs: apt-get install bubblewrap util-linux (Debian, Ubuntu), dnf install bubblewrap (Fedora).',
+    ];
   const advice: string[] = [];
   if (trouble !== undefined) {
     advice.push(
-      'On Ubuntu 23.10 and later, AppArmor keeps unprivileged programs from making user namespaces. Either: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for /usr/bin/bwrap and /usr/bin/unshare with the rule "userns,".',
-      'On other systems, see that sysctl user.max_user_namespaces is not 0; inside a container, its own filter may forbid namespaces.',
+      'On Ubuntu 23.10 and later, AppArmor blocks user namespaces for unprivileged programs. Run sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or add an AppArmor profile for /usr/bin/bwrap and /usr/bin/unshare with the rule "userns,".',
+      'On other systems, check that sysctl user.max_user_namespaces is not 0. In a container, its seccomp filter may block namespaces.',
     );
   }
   if (!isStrict && cgroups === 'none') {
     advice.push(
       isRoot
-        ? 'For strict isolation, control groups must be writable; in a container, mount /sys/fs/cgroup read-write.'
-        : 'For strict isolation, start Proctor in a group of its own: systemd-run --user --scope -p Delegate=yes -- proctor …',
+        ? 'For strict isolation, make control groups writable. In a container, mount /sys/fs/cgroup read-write.'
+        : 'For strict isolation, start Proctor in its own scope: systemd-run --user --scope -p Delegate=yes -- proctor …',
     );
   }
   return advice;

@@ -5,15 +5,14 @@ import type { Rule } from '../contracts/rule.ts';
 import { type FolderRule, folderRules } from '../verify/folder-rules.ts';
 import { packRules } from '../verify/pack-rules.ts';
 
-/** A rule in one of the documents that it binds. */
+/** A rule in one of the formats that it applies to. */
 export interface RuleIn {
   readonly contract: Contract;
   readonly rule: Rule;
-  /** What the verifier says of a document that breaks this rule and no other. */
+  /** The violations that the verifier reports for a document that breaks only this rule. */
   readonly broken: readonly Violation[];
 }
 
-/** What a word means: a format, or rules of documents, folders or packs. */
 export interface Explanation {
   readonly contract?: Contract;
   readonly rules: readonly RuleIn[];
@@ -21,7 +20,7 @@ export interface Explanation {
   readonly packRules: readonly FolderRule[];
 }
 
-/** Looks up a format by name, a rule by id or a family of rules by its letters, whatever their case. */
+/** Finds a format by name, a rule by id or a rule family by its letters. Case does not matter. */
 export async function explain(word: string): Promise<Explanation> {
   const contracts = await loadContracts();
   const contract = contracts.find(({ name }) => name === word.toLowerCase());

@@ -2,26 +2,25 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
-import type { AskedLimits, Limits } from '../contracts/gate/limits/index.ts';
-import type { Gate } from '../judge/gate.ts';
+import { type AskedLimits, hasLimits, type Limits, limitsIn } from '../contracts/gate/limits/index.ts';
+import { readGate } from '../judge/gate-file.ts';
+import { type Gate, gateOf } from '../judge/gate.ts';
 
-/** What a command says of its gate. */
 export interface GateSettings {
-  /** The file of a gate. */
+  /** A gate file. */
   readonly gate?: string;
   readonly mode?: Gate['mode'];
-  /** Cases of the baseline may be gone from the suite. */
+  /** Accepts cases of the baseline that the candidate does not have. */
   readonly allowRemoved?: boolean;
-  /** Cases may ask less than in the baseline. */
+  /** Accepts cases that expect less than in the baseline. */
   readonly allowWeakened?: boolean;
-  /** Limits on all cases of the new side. Each takes the place of the same limit of the file. */
+  /** Limits on all cases of the candidate. Each overrides the same limit in the file. */
   readonly limits?: Limits;
 }
 
-/** The gate of a file, and what was said beside it. */
-export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate> {
+/** The gate in the file, overridden by the other settings. */
+export function gateFor(settings: GateSettings, cwd: string): Gate {
   const { gate: file, mode, allowRemoved, allowWeakened, limits } = settings;
-  const [{ gateOf }, { readGate }] = await Promise.all([import('../judge/gate.ts'), import('../judge/gate-file.ts')]);
   const flags = {
     ...(mode && { mode }),
     ...(allowRemoved && { allow_removed: true }),
@@ -33,18 +32,17 @@ export async function gateFor(settings: GateSettings, cwd: string): Promise<Gate
     const name = printable(path.basename(file));
     throw new Fault(
       'no_gate',
-      `There is no gate file "${name}" of at most 1 MiB that can be read. Modes (balanced, proven, strict) are for proctor compare and proctor gate.`,
+      `Cannot read the gate file "${name}", or it is larger than 1 MiB. Only proctor compare and proctor gate accept a mode (balanced, proven, strict).`,
     );
   }
   const gate = readGate(bytes);
   return { ...gate, ...flags, ...limitsOver(gate.limits, limits) };
 }
 
-/** The limits that a run must keep to; undefined where there are none. */
-export async function limitsFor(settings: GateSettings, cwd: string): Promise<AskedLimits | undefined> {
+/** The limits of a run; undefined if there are none. */
+export function limitsFor(settings: GateSettings, cwd: string): AskedLimits | undefined {
   if (settings.gate === undefined && settings.limits === undefined) return undefined;
-  const { hasLimits, limitsIn } = await import('../contracts/gate/limits/index.ts');
-  const asked = limitsIn(await gateFor(settings, cwd));
+  const asked = limitsIn(gateFor(settings, cwd));
   return hasLimits(asked) ? asked : undefined;
 }
 

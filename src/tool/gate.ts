@@ -1,13 +1,14 @@
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import type { Gate } from '../judge/gate.ts';
 import { type GatedResults, gateResults } from '../judge/gate-results.ts';
+import type { Gate } from '../judge/gate.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
 import { refuseUnknown } from './options.ts';
 import { readSide, type ReadSide, type ResultFile } from './result-files.ts';
 
 export interface GateOptions extends Omit<GateSettings, 'allowWeakened' | 'limits'> {
-  /** A file of results, a folder of them, or several with commas between. */
+  /** A file of results, a folder, or several separated by commas. */
   readonly baseline: string;
   readonly candidate: string;
   readonly margin?: number;
@@ -18,7 +19,6 @@ export interface GateOptions extends Omit<GateSettings, 'allowWeakened' | 'limit
   readonly cwd?: string;
 }
 
-/** The verdict on results of any tool, and what it rests on. */
 export interface Gated extends GatedResults {
   readonly sides: { readonly baseline: GatedSide; readonly new: GatedSide };
   readonly notes: readonly string[];
@@ -30,17 +30,16 @@ export interface GatedSide {
   readonly trials: number;
 }
 
-/** Says whether new results are worse than those of a baseline. It reads files, and writes none. */
+/** Decides whether the results of a candidate are worse than those of its baseline. Writes no files. */
 export async function gate(options: GateOptions): Promise<Gated> {
   checkOptions(options);
   const { cwd = process.cwd(), margin, alpha, confidence, critical, looks } = options;
-  const given = { margin, alpha, confidence, critical, looks };
-  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const settings: Gate = { ...(await gateFor(options, cwd)), ...said };
+  const given = { margin, alpha, confidence, critical: critical && [...critical], looks };
+  const settings: Gate = { ...gateFor(options, cwd), ...defined(given) };
   const baseline = readSide(options.baseline, cwd);
   const candidate = readSide(options.candidate, cwd);
   if (baseline.paths.some(file => candidate.paths.includes(file)))
-    throw new Fault('same_file', 'A file is on both sides. Results are never worse than themselves.');
+    throw new Fault('same_file', 'The same file is on both sides. Name different results.');
   const results = gateResults(baseline.side, candidate.side, settings);
   return {
     ...results,
@@ -48,7 +47,7 @@ export async function gate(options: GateOptions): Promise<Gated> {
     notes: [
       ...namesNote(results, baseline, candidate),
       ...copiesNote(baseline, 'baseline'),
-      ...copiesNote(candidate, 'new'),
+      ...copiesNote(candidate, 'candidate'),
     ],
   };
 }
@@ -57,20 +56,19 @@ function summaryOf({ side, files }: ReadSide): GatedSide {
   return { files, cases: side.cases.size, trials: side.trials };
 }
 
-/** Two tools, or two versions of one, may name the same case differently. */
 function namesNote({ decision }: GatedResults, ...sides: readonly [ReadSide, ReadSide]): string[] {
   const [before, now] = sides.map(({ side }) => side.cases.keys().next().value);
   if (decision.cause !== 'no_pairs' || before === undefined || now === undefined) return [];
   return [
-    `Cases are matched by name. The baseline begins with "${printable(before)}", the new results with "${printable(now)}".`,
+    `Cases match by name, and no names match. The baseline starts with "${printable(before)}", the new results with "${printable(now)}".`,
   ];
 }
 
-function copiesNote({ copies }: ReadSide, side: 'baseline' | 'new'): string[] {
+function copiesNote({ copies }: ReadSide, side: 'baseline' | 'candidate'): string[] {
   if (copies === 0) return [];
   const files = copies === 1 ? 'A file' : `${copies} files`;
   return [
-    `${files} of the ${side} side ${copies === 1 ? 'is a copy' : 'are copies'} of another one. A copy is not a trial.`,
+    `${files} of the ${side} ${copies === 1 ? 'is a copy' : 'are copies'} of another file. Copies do not count as trials.`,
   ];
 }
 

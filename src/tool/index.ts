@@ -1,16 +1,70 @@
-/** Proctor as a library: the same verbs as on the command line. */
+/** Proctor as a library: the verbs of the command line. Importing it is cheap: each verb loads its code on first use. */
+import type * as apply from './apply.ts';
+import type * as baseline from './baseline.ts';
+import type * as compare from './compare.ts';
+import type * as pack from './pack.ts';
+import type * as recovery from './recover.ts';
+import type * as reproduction from './reproduce.ts';
+import type * as resume from './resume-suite.ts';
+import type * as agent from './run-agent.ts';
+import type * as intent from './run-intent.ts';
+import type * as script from './run-script.ts';
+import type * as suite from './run-suite.ts';
+import type * as unpacking from './unpack.ts';
+
 export { Fault } from '../base/fault.ts';
 export { useStateFolder } from '../base/state-folder.ts';
-export { type AppliedRun, type ApplyOptions, applyRun } from './apply.ts';
-export { acceptBaseline } from './baseline.ts';
-export { type Compared, type CompareOptions, compareRuns } from './compare.ts';
-export { type Reproduction, reproduce } from './reproduce.ts';
-export { type AgentRunResult, runAgent, type RunAgentOptions } from './run-agent.ts';
 export { runErrorOf } from './run-error.ts';
-export { type IntentRunResult, runIntent, type RunIntentOptions } from './run-intent.ts';
-export { type PackedRun, type PackOptions, packRun } from './pack.ts';
-export { runScript, type RunScriptOptions, type ScriptRunResult } from './run-script.ts';
-export { resumeSuite } from './resume-suite.ts';
-export { runSuite, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
-export { recover, type Recovered } from './recover.ts';
-export { unpack, type UnpackedRun, type UnpackOptions } from './unpack.ts';
+export type { AppliedRun, ApplyOptions } from './apply.ts';
+export type { Compared, CompareOptions } from './compare.ts';
+export type { PackedRun, PackOptions } from './pack.ts';
+export type { Recovered } from './recover.ts';
+export type { Reproduction } from './reproduce.ts';
+export type { AgentRunResult, RunAgentOptions } from './run-agent.ts';
+export type { IntentRunResult, RunIntentOptions } from './run-intent.ts';
+export type { RunScriptOptions, ScriptRunResult } from './run-script.ts';
+export type { RunSuiteOptions, SuiteRunResult } from './run-suite.ts';
+export type { UnpackedRun, UnpackOptions } from './unpack.ts';
+
+/** Runs a script inside limits that Proctor enforces, and seals the evidence. */
+export const runScript: typeof script.runScript = async options => (await import('./run-script.ts')).runScript(options);
+
+/** Lets an agent do a task on a private clone, under a policy that Proctor enforces, and seals the evidence. */
+export const runAgent: typeof agent.runAgent = async options => (await import('./run-agent.ts')).runAgent(options);
+
+/** Applies an agent's changes to a work tree if its run verifies and kept its policy. It never commits. */
+export const applyRun: typeof apply.applyRun = async (run, options) =>
+  (await import('./apply.ts')).applyRun(run, options);
+
+/** Decides on an intent, executes the plan if asked to, and seals the evidence. */
+export const runIntent: typeof intent.runIntent = async options => (await import('./run-intent.ts')).runIntent(options);
+
+/** Runs an intent again from its run folder and compares the results. */
+export const reproduce: typeof reproduction.reproduce = async (word, options) =>
+  (await import('./reproduce.ts')).reproduce(word, options);
+
+/** Sends every case of a suite to its target, judges the answers and seals the evidence. */
+export const runSuite: typeof suite.runSuite = async options => (await import('./run-suite.ts')).runSuite(options);
+
+/** Resumes an interrupted suite. */
+export const resumeSuite: typeof resume.resumeSuite = async (word, options) =>
+  (await import('./resume-suite.ts')).resumeSuite(word, options);
+
+/** Decides whether the candidate is worse than its baseline, and writes the reasons to a sealed folder. */
+export const compareRuns: typeof compare.compareRuns = async options =>
+  (await import('./compare.ts')).compareRuns(options);
+
+/** Writes an accepted baseline: a small sealed document to commit, and its pack. */
+export const acceptBaseline: typeof baseline.acceptBaseline = async (word, out, cwd, options) =>
+  (await import('./baseline.ts')).acceptBaseline(word, out, cwd, options);
+
+/** Packs a run into one file. Only a run that verifies is packed. */
+export const packRun: typeof pack.packRun = async (run, options) => (await import('./pack.ts')).packRun(run, options);
+
+/** Writes the run folder in a pack if the pack verifies. */
+export const unpack: typeof unpacking.unpack = async (file, options) =>
+  (await import('./unpack.ts')).unpack(file, options);
+
+/** Completes interrupted runs that this machine started, and removes what they left behind. */
+export const recover: typeof recovery.recover = async (cwd, options) =>
+  (await import('./recover.ts')).recover(cwd, options);

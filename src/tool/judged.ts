@@ -2,55 +2,54 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
-import type { Evaluation } from '../contracts/evaluation/index.ts';
+import { type Evaluation, evaluation as contract } from '../contracts/evaluation/index.ts';
 import type { Checker, Signer } from '../contracts/seal/index.ts';
+import { repetitionId } from '../contracts/suite/index.ts';
+import { evaluationIn, findEvaluation } from '../evidence/evaluation-files.ts';
 import type { SealState, Untrusted } from '../evidence/judgement.ts';
+import { attemptsIn } from '../evidence/runs.ts';
+import { sealTrouble } from '../evidence/sealed-folder.ts';
+import { readSuite } from '../evidence/suite-folder.ts';
+import { checkByScript } from '../judge/check-script.ts';
 import type { RunCheck } from '../judge/check.ts';
-import type { Earlier } from '../judge/run-limits.ts';
+import { evaluateSuite, writeEvaluation, isSealedSo } from '../judge/evaluate.ts';
+import { type Earlier, earlierFrom } from '../judge/run-limits.ts';
 import { withThread } from './judge-thread.ts';
+import { sharedLauncher } from './launcher.ts';
 
-/** Who judges: where runs of checks lie while they last, and who stops them. */
 export interface Judge {
   readonly home: string;
   readonly signal?: AbortSignal;
-  /** Judges anew, whatever evaluation lies in the folder. */
+  /** Judges again, even if the folder has an evaluation. */
   readonly again?: boolean;
-  /** The key that signatures of evaluations are checked with. */
+  /** The key that checks the signatures of evaluations. */
   readonly key?: Checker | undefined;
 }
 
-/** Whether a judgement is bound to its seal, and what was done about one that is not. */
+/** Whether an evaluation matches its seal, and what Proctor did if it does not. */
 export interface Told {
-  /** The run that was judged, or the comparison. */
+  /** The id of the run or comparison. */
   readonly id: string;
   readonly state: SealState;
-  /** What is wrong with it, as a sentence; null if nothing is. */
+  /** What is wrong with it; null if nothing is. */
   readonly message: string | null;
-  /** `as_sealed`: the evaluation that was found is used. `again`: a new one was made. `not`: there is none to be trusted. */
+  /** `as_sealed`: the stored evaluation is used. `again`: Proctor judged the run again. `not`: no trusted evaluation exists. */
   readonly judged: 'as_sealed' | 'again' | 'not';
 }
 
-/** A run and what judging says of it. */
 export interface JudgedRun {
   readonly evaluation: Evaluation;
-  /** The hash of the seal of this evaluation, if it has one. */
+  /** The hash of the evaluation's seal, if it has one. */
   readonly seal: string | undefined;
   readonly told: Told;
 }
 
 /**
- * The evaluation of a sealed run. What is not bound to the run's seal is made anew and never read. `wants: 'anew'` makes
- * it anew also where only its seal would have to be trusted: judging answers costs no more than reading verdicts.
- * Writes nothing into the folder.
+ * The evaluation of a sealed run. An evaluation that does not match the run's seal is never read, and the run is judged
+ * again. With `wants: 'anew'`, the run is judged again even if only the seal vouches for the evaluation, because judging
+ * answers costs no more than reading verdicts. Writes nothing to the run folder.
  */
 export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'as sealed'): Promise<JudgedRun> {
-  const [{ evaluateSuite, isSealedSo }, { evaluationIn, findEvaluation }, { evaluation: contract }] = await Promise.all(
-    [
-      import('../judge/evaluate.ts'),
-      import('../evidence/evaluation-files.ts'),
-      import('../contracts/evaluation/index.ts'),
-    ],
-  );
   const whole = wants === 'anew' ? await wholeRun(folder) : undefined;
   const found = findEvaluation(folder, contract, judge.key);
   const ours = found.state === 'sound' && found.seal.statement.predicate.judge_version === VERSION ? found : undefined;
@@ -61,8 +60,8 @@ export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'a
     doubt = known;
   }
   const { hasChecks } = whole ?? (await wholeRun(folder));
-  const judging = await checksOf(judge, 'throw');
-  // The earlier repetitions may lie elsewhere by now; the seal covers what was found in them.
+  const judging = checksOf(judge, 'throw');
+  // The earlier repetitions may have been moved since. The seal covers their results.
   const earlier = () => (ours && (evaluationIn(ours, contract) as Partial<Evaluation>).gate?.earlier) || undefined;
   const evaluation = await withThread(judge.signal, judgeApart =>
     evaluateSuite(folder, { ...judging, judgeApart, earlier }),
@@ -70,26 +69,19 @@ export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'a
   const { run_id: id } = evaluation;
   if (!ours) return { evaluation, seal: undefined, told: toldOf(id, found, 'again') };
   if (isSealedSo(evaluation, ours.seal)) return asSealed(evaluation, ours.seal.sha256);
-  // A check may have changed its mind; a function of the answer has not.
+  // A check script may give a different verdict the second time; built-in expectations cannot.
   return { evaluation, seal: undefined, told: toldOf(id, doubt ?? (hasChecks ? found : OTHERWISE), 'again') };
 }
 
 /**
- * What `show` tells: the evaluation in the folder if it is bound to its seal, else one that is made of the answers alone.
- * Showing a run starts nothing, so a run whose cases are judged by scripts then has none.
+ * The evaluation for `show`: the stored one if it matches its seal, else a new one from the answers alone. `show` starts no
+ * programs, so a run with check scripts then has no evaluation.
  */
 export async function shownEvaluation(
   folder: string,
   id: string,
   key: Checker | undefined,
 ): Promise<{ readonly evaluation: Evaluation | undefined; readonly told: Told }> {
-  const [{ evaluateSuite }, { evaluationIn, findEvaluation }, { evaluation: contract }, { sealTrouble }] =
-    await Promise.all([
-      import('../judge/evaluate.ts'),
-      import('../evidence/evaluation-files.ts'),
-      import('../contracts/evaluation/index.ts'),
-      import('../evidence/sealed-folder.ts'),
-    ]);
   const found = findEvaluation(folder, contract, key);
   if (found.state === 'none') return { evaluation: undefined, told: toldOf(id, found, 'not') };
   const known = found.state === 'sound' ? evaluationIn(found, contract) : found;
@@ -102,16 +94,15 @@ export async function shownEvaluation(
   return { evaluation, told: toldOf(id, known, 'again') };
 }
 
-const noCheck: RunCheck = () => Promise.resolve({ trouble: 'Showing a run starts no check.' });
+const noCheck: RunCheck = () => Promise.resolve({ trouble: 'proctor show starts no check scripts.' });
 
-const OTHERWISE: Untrusted = { state: 'broken', why: 'does not say what judging the run again says' };
+const OTHERWISE: Untrusted = { state: 'broken', why: 'differs from what judging the run again gives' };
 
 function asSealed(evaluation: Evaluation, seal: string): JudgedRun {
   const told = { id: evaluation.run_id, state: 'sound', message: null, judged: 'as_sealed' } as const;
   return { evaluation, seal, told };
 }
 
-/** What is told of an evaluation that was found so. */
 export function toldOf(
   id: string,
   found: { readonly state: SealState; readonly why?: string },
@@ -122,19 +113,17 @@ export function toldOf(
   return { id, state, message, judged };
 }
 
-/** Judging begins with what was sealed, or not at all. */
+/** Throws unless the folder still matches its seal. */
 async function wholeRun(folder: string): Promise<{ readonly hasChecks: boolean }> {
-  const { sealTrouble } = await import('../evidence/sealed-folder.ts');
   const { trouble, hasChecks } = await sealTrouble(folder);
   if (trouble === undefined) return { hasChecks };
   const id = printable(path.basename(folder));
-  throw new Fault('not_as_sealed', `${id} is not as it was sealed: ${trouble}. proctor verify says more.`);
+  throw new Fault('not_as_sealed', `${id} does not match its seal: ${trouble}. Run proctor verify for details.`);
 }
 
-/** Judges a run in its own process, and writes the evaluation and its seal into its folder. */
+/** Judges a run that this process just finished, and writes the evaluation and its seal to the run folder. */
 export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer | undefined): Promise<Evaluation> {
-  const { evaluateSuite, writeEvaluation } = await import('../judge/evaluate.ts');
-  const judging = await checksOf(judge, 'tell');
+  const judging = checksOf(judge, 'tell');
   const before = await earlierRepetitions(folder, judge);
   const evaluation = await withThread(judge.signal, judgeApart =>
     evaluateSuite(folder, { ...judging, judgeApart, earlier: () => before }),
@@ -143,13 +132,8 @@ export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer |
   return evaluation;
 }
 
-/** What the repetitions before a run came to, where it must keep to limits; undefined if one of them cannot be judged. */
+/** The results of the earlier repetitions, if the run has limits; undefined if one of them cannot be judged. */
 async function earlierRepetitions(folder: string, judge: Judge): Promise<Earlier | undefined> {
-  const [{ readSuite }, { repetitionId }, { earlierFrom }] = await Promise.all([
-    import('../evidence/suite-folder.ts'),
-    import('../contracts/suite/index.ts'),
-    import('../judge/run-limits.ts'),
-  ]);
   const { gate, repetition } = readSuite(folder).request;
   if (!gate || repetition.total === 1 || repetition.number < repetition.total) return undefined;
   const evaluations: Evaluation[] = [];
@@ -165,15 +149,10 @@ async function earlierRepetitions(folder: string, judge: Judge): Promise<Earlier
   return earlierFrom(evaluations);
 }
 
-async function checksOf(
+function checksOf(
   { home, signal }: Judge,
   onMachineFault: 'tell' | 'throw',
-): Promise<{ runCheck: RunCheck; signal?: AbortSignal }> {
-  const [{ checkByScript }, { sharedLauncher }, { attemptsIn }] = await Promise.all([
-    import('../judge/check-script.ts'),
-    import('./run-script.ts'),
-    import('../evidence/runs.ts'),
-  ]);
+): { runCheck: RunCheck; signal?: AbortSignal } {
   const stop = signal && { signal };
   return {
     runCheck: checkByScript({ launcher: sharedLauncher, home: attemptsIn(home), onMachineFault, ...stop }),

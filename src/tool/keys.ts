@@ -1,62 +1,53 @@
 import path from 'node:path';
+import { publicKeyIn } from '../base/ed25519.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
-import type { Checker, Signer } from '../contracts/seal/index.ts';
-import type { NewKey } from '../evidence/signing-key.ts';
+import { type Checker, checkerWith, type Signer } from '../contracts/seal/index.ts';
+import { homeFrom, makeHome } from '../evidence/runs.ts';
+import { makeKey, makeKeyIn, type NewKey, signerFor } from '../evidence/signing-key.ts';
 
-/** Makes a key that seals are signed with: in the file that is named, else where every run of this place finds it. */
-export async function newKey(cwd: string, out?: string): Promise<NewKey> {
-  const [{ makeKey, makeKeyIn }, { homeFrom, makeHome }] = await Promise.all([
-    import('../evidence/signing-key.ts'),
-    import('../evidence/runs.ts'),
-  ]);
+/** Creates a signing key in the named file, else in the project, where every run uses it. */
+export function newKey(cwd: string, out?: string): NewKey {
   if (out !== undefined) return makeKey(path.resolve(cwd, out));
   const home = homeFrom(cwd);
   makeHome(home);
   return makeKeyIn(home);
 }
 
-/** What the key is called that a run here would be signed with; undefined if it would not be signed. */
-export async function signingKeyId(cwd: string, signingKey?: string): Promise<string | undefined> {
-  return (await signerAt(cwd, signingKey))?.keyId;
+/** The id of the key that signs runs here; undefined without a key. */
+export function signingKeyId(cwd: string, signingKey?: string): string | undefined {
+  return signerAt(cwd, signingKey)?.keyId;
 }
 
-/** Who signs the runs of a place. */
-export async function signerAt(cwd: string, signingKey?: string): Promise<Signer | undefined> {
-  // Whoever names a key wants signatures; a name that got lost on the way must not cost them.
-  if (signingKey === '') throw new Fault('usage', 'The name of the signing key is empty. Name a file, or nothing.');
-  const [{ signerFor }, { homeFrom }] = await Promise.all([
-    import('../evidence/signing-key.ts'),
-    import('../evidence/runs.ts'),
-  ]);
+/** The signer for runs in a folder; undefined without a key. */
+export function signerAt(cwd: string, signingKey?: string): Signer | undefined {
+  // An empty name is more likely a lost variable than a wish for unsigned runs.
+  if (signingKey === '')
+    throw new Fault('usage', 'The name of the signing key is empty. Name a file, or unset PROCTOR_KEY.');
   return signerFor(homeFrom(cwd), signingKey === undefined ? undefined : path.resolve(cwd, signingKey));
 }
 
-/** The key that judgements are checked with: the public one that is named, else that of the place; undefined if there is none. */
-export async function checkerAt(
+/** The key that checks evaluations: the named public key, else the project's; undefined without either. */
+export function checkerAt(
   cwd: string,
   { key, signingKey }: { readonly key?: string | undefined; readonly signingKey?: string | undefined },
-): Promise<Checker | undefined> {
+): Checker | undefined {
   if (key === undefined) return signerAt(cwd, signingKey);
-  const [{ publicKeyIn }, { checkerWith }] = await Promise.all([
-    import('../base/ed25519.ts'),
-    import('../contracts/seal/index.ts'),
-  ]);
   const bytes = readRegular(meant(path.resolve(cwd, key)), KEY_BYTES_MAX);
   const publicKey = bytes && publicKeyIn(bytes.toString('latin1'));
   if (publicKey) return checkerWith(publicKey);
   const name = printable(path.basename(key));
   throw new Fault(
     'usage',
-    `The key ${name} is not one Ed25519 public key in PEM, as proctor keys new writes it: .pub.`,
+    `${name} is not an Ed25519 public key in PEM format. Name the .pub file that proctor keys new wrote.`,
   );
 }
 
-/** The same for commands that only look: a key that cannot be used here does not keep anybody from looking. */
-export async function checkerIfUsable(cwd: string, signingKey?: string): Promise<Checker | undefined> {
+/** The same for commands that only read, which must work even if the key is unusable. */
+export function checkerIfUsable(cwd: string, signingKey?: string): Checker | undefined {
   try {
-    return await checkerAt(cwd, { signingKey });
+    return checkerAt(cwd, { signingKey });
   } catch (error) {
     if (error instanceof Fault) return undefined;
     throw error;

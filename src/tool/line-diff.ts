@@ -1,13 +1,14 @@
-/** A line of a text beside another: gone, come, or in both. */
+import { align } from '../judge/align.ts';
+
+/** A line that was removed, added or kept. */
 export interface DiffLine {
   readonly sign: '-' | '+' | ' ';
   readonly text: string;
 }
 
-/** Two texts line by line, with a little of what is the same around what is not. Nothing where they are the same. */
-export async function lineDiff(before: string, now: string): Promise<DiffLine[]> {
+/** The line diff of two texts, with two lines of context. Empty if they are equal. */
+export function lineDiff(before: string, now: string): DiffLine[] {
   if (before === now) return [];
-  const { align } = await import('../judge/align.ts');
   const [old, fresh] = [before.split('\n'), now.split('\n')];
   const lines: DiffLine[] = [];
   for (const { same, baseline, candidate } of align(old, fresh).stretches) {

@@ -3,16 +3,20 @@ import path from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { ledgerLineOf } from '../evidence/ledger-line.ts';
+import { alreadyThere, notSealed, sealOf, writePack } from '../evidence/pack.ts';
 import type { Verdict } from '../verify/index.ts';
+import { PACK_ENDING, verifyPackable } from '../verify/pack.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
+import { placeOf } from './runs.ts';
 
 export interface PackOptions {
-  /** Where the pack is written; `<run id>.proctor.tar` in `cwd` if not said. */
+  /** The file to write; `<run id>.proctor.tar` in `cwd` by default. */
   readonly out?: string;
-  /** Files for internal use are packed, too. */
+  /** Includes internal files. */
   readonly internal?: boolean;
   readonly cwd?: string;
-  /** Stops it, and leaves nothing. */
+  /** Stops the work and leaves nothing behind. */
   readonly signal?: AbortSignal;
 }
 
@@ -21,35 +25,29 @@ export interface PackedRun {
   readonly kind: string;
   readonly file: string;
   readonly bytes: number;
-  /** Of the whole file. */
+  /** The hash of the whole pack. */
   readonly sha256: string;
   readonly entries: number;
-  /** How many internal files were left out. */
+  /** The number of internal files that were left out. */
   readonly leftOut: number;
-  /** The line of the ledger that tells of the run is in the pack. */
+  /** Whether the pack contains the run's ledger line. */
   readonly hasLedgerLine: boolean;
 }
 
-/** Makes one file of a run: a path, an id, the beginning of one, or `latest`. Only a run that verifies is packed. */
+/** Packs a run into one file. The run is a path, an id, the start of an id, or `latest`, and must verify. */
 export async function packRun(run: string, options: PackOptions = {}): Promise<PackedRun> {
   checkRunWord('packRun', run);
   refuseUnknown('packRun', options, OPTIONS);
   const { internal = false, cwd = process.cwd(), signal } = options;
-  const [{ placeOf }, { alreadyThere, notSealed, sealOf, writePack }, { ledgerLineOf }, room] = await Promise.all([
-    import('./runs.ts'),
-    import('../evidence/pack.ts'),
-    import('../evidence/ledger-line.ts'),
-    import('../verify/pack.ts'),
-  ]);
-  const { id, folder } = await placeOf(cwd, run);
+  const { id, folder } = placeOf(cwd, run);
   const { run_id: runId = id, kind } = sealOf(folder)?.statement.predicate ?? {};
-  const file = path.resolve(cwd, options.out ?? `${runId}${room.PACK_ENDING}`);
-  // Said before the work is done, and asked again when it is.
+  const file = path.resolve(cwd, options.out ?? `${runId}${PACK_ENDING}`);
+  // Fail early. Writing the pack checks this again.
   if (existsSync(file)) throw alreadyThere(file);
   const ledgerLine = ledgerLineOf(folder);
-  const trouble = await firstTrouble(room.verifyPackable(folder, ledgerLine), signal);
+  const trouble = await firstTrouble(verifyPackable(folder, ledgerLine), signal);
   if (trouble !== undefined) {
-    throw new Fault('not_valid', `${printable(runId)} is not packed, because it does not verify: ${trouble}`);
+    throw new Fault('not_valid', `Cannot pack ${printable(runId)}, because it does not verify: ${trouble}`);
   }
   if (kind === undefined) throw notSealed();
   const packed = await writePack(folder, file, { withInternal: internal, ledgerLine, signal });
@@ -58,7 +56,7 @@ export async function packRun(run: string, options: PackOptions = {}): Promise<P
 
 const OPTIONS: Record<keyof PackOptions, true> = { out: true, internal: true, cwd: true, signal: true };
 
-/** What is wrong first, in words; undefined if nothing is. */
+/** The first violation as text; undefined if everything is valid. */
 export async function firstTrouble(
   batches: AsyncIterable<readonly Verdict[]>,
   signal?: AbortSignal,
@@ -69,11 +67,11 @@ export async function firstTrouble(
       if (outcome === 'valid') continue;
       const where = within === undefined ? '' : `${path.relative(within, input)}: `;
       const [first] = violations;
-      return printable(where + (first ? `${first.rule_id} ${first.message}` : (reason?.message ?? 'It is not valid.')));
+      return printable(where + (first ? `${first.rule_id} ${first.message}` : (reason?.message ?? 'not valid')));
     }
-    // A signal is heard only when others have their turn.
+    // Yield regularly, so that a signal can arrive.
     if (++count % 256 === 0) await others();
-    if (signal?.aborted) throw new Fault('interrupted', 'It was interrupted, and nothing was written.');
+    if (signal?.aborted) throw new Fault('interrupted', 'Interrupted. Nothing was written.');
   }
   return undefined;
 }

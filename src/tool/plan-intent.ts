@@ -13,7 +13,6 @@ import { IntentFault } from '../run/intent/trouble.ts';
 import { type AgentRunResult, runAgent } from './run-agent.ts';
 import type { RunIntentOptions } from './run-intent.ts';
 
-/** Who plans, and where what it answers is written. */
 type Planning = Pick<
   RunIntentOptions,
   'environment' | 'cwd' | 'signingKey' | 'signal' | 'onWait' | 'onWarning' | 'onPlannerEvent'
@@ -22,8 +21,8 @@ type Planning = Pick<
 type Proposer = Pick<IntentOrder, 'modelMode' | 'recording' | 'propose' | 'onDecided'>;
 
 /**
- * Lets an agent plan a bare goal. From its answer on, the intent is decided upon as if the recording had been there before:
- * what is recorded now and replayed later is the same. The file is written once the answer has become a decision.
+ * Lets an agent plan a bare goal. Proctor then decides on the intent as if it replayed the recording, so recording and
+ * replaying give the same result. The recording is written after the decision.
  */
 export async function recordPlan(
   asked: Omit<Asked, 'propose'>,
@@ -33,7 +32,7 @@ export async function recordPlan(
   checkFree(file);
   const goal = goalToPlan(asked);
   if (!goal) {
-    onWarning?.('The planner was not asked: the intent has commands already, is refused, or must be answered first.');
+    onWarning?.('The planner did not run: the intent already has commands, is refused, or has open questions.');
     return { modelMode: 'none', recording: null };
   }
   const startedAtMs = systemClock.now();
@@ -59,7 +58,7 @@ export async function recordPlan(
   };
 }
 
-/** A run of its own, with evidence of its own: in an empty folder where it may only read, with no way out but to its model. */
+/** Runs the planner as a separate agent run, read-only, in an empty folder, with access only to its model. */
 async function planned(goal: Intent, planning: Planning): Promise<AgentRunResult> {
   const { planner, recording: _, onPlannerEvent, ...around } = planning;
   const dir = mkdtempSync(path.join(tmpdir(), 'proctor-plan-'));
@@ -76,7 +75,7 @@ async function planned(goal: Intent, planning: Planning): Promise<AgentRunResult
     if (run.termination === 'completed') return run;
     throw new IntentFault(
       'planner_failed',
-      `The planner ${planner} has not come to an end that counts: ${run.termination} (${run.reason}). proctor show ${run.runId} tells more.`,
+      `The planner ${planner} did not complete: ${run.termination} (${run.reason}). Run proctor show ${run.runId} for details.`,
       { details: { planner_run_id: run.runId, termination: run.termination, termination_reason: run.reason } },
     );
   } finally {
@@ -84,15 +83,15 @@ async function planned(goal: Intent, planning: Planning): Promise<AgentRunResult
   }
 }
 
-/** An answer costs time and money, so that there is a place for it is known before it is asked for. */
+/** Checks the file of the recording first, because an answer costs time and money. */
 function checkFree(file: string): void {
   const name = path.basename(file);
   const trouble = bareNameTrouble(name);
   if (trouble)
-    throw new IntentFault('recording_unusable', `The recording has a name that evidence cannot hold: it ${trouble}.`);
+    throw new IntentFault('recording_unusable', `The name of the recording is not allowed in evidence: it ${trouble}.`);
   if (existsSync(file)) throw new IntentFault('recording_unusable', EXISTS);
   if (!existsSync(path.dirname(file)))
-    throw new IntentFault('recording_unusable', 'The folder in which the recording is to lie does not exist.');
+    throw new IntentFault('recording_unusable', 'The folder for the recording does not exist. Create it first.');
 }
 
 function writeNew(file: string, bytes: Uint8Array): void {
@@ -102,8 +101,8 @@ function writeNew(file: string, bytes: Uint8Array): void {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
       throw new IntentFault('recording_unusable', EXISTS, { cause });
     rmSync(file, { force: true });
-    throw new IntentFault('recording_unusable', 'The recording could not be written.', { cause });
+    throw new IntentFault('recording_unusable', 'Cannot write the recording.', { cause });
   }
 }
 
-const EXISTS = 'There is a file in the place of the recording. A recording replaces none.';
+const EXISTS = 'The file of the recording exists, and Proctor does not overwrite it. Name another file.';

@@ -5,14 +5,14 @@ import { check } from '../contracts/check.ts';
 import { MIB } from '../contracts/contract.ts';
 import { builtInProfile, builtInProfiles, type Profile, profile as contract } from '../contracts/profile/index.ts';
 
-/** A profile by name, by file, or as it is; judged before it binds anything. */
+/** A profile by name, from a file, or as given. It must be valid. */
 export function profileOf(given: string | Profile): Profile {
   if (typeof given !== 'string') return judged(given);
   const builtIn = builtInProfile(given);
   if (builtIn) return builtIn;
   const reading = readJson(bytesOf(given), { bytesMax: MIB });
   if (!reading.ok)
-    throw new Fault('bad_profile', `The profile is not one acceptable JSON document: ${reading.refusal.message}`);
+    throw new Fault('bad_profile', `The profile is not an acceptable JSON document: ${reading.refusal.message}`);
   return judged(reading.value);
 }
 
@@ -21,7 +21,7 @@ function judged(value: unknown): Profile {
   const [first] = violations;
   if (!first) return value as Profile;
   const more = violations.length - 1;
-  const rest = more > 0 ? ` More faults: ${more}.` : '';
+  const rest = more > 0 ? ` It breaks ${more} more.` : '';
   throw new Fault('bad_profile', `The profile breaks a rule: ${first.rule_id}: ${first.message}${rest}`);
 }
 
@@ -39,7 +39,7 @@ function bytesOf(file: string): Buffer {
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
     const names = Object.keys(builtInProfiles).join(', ');
-    throw new Fault('bad_profile', `There is no such profile: neither ${names}, nor a file that can be read.`, {
+    throw new Fault('bad_profile', `There is no such profile. Use ${names} or a readable file.`, {
       cause,
     });
   }

@@ -2,9 +2,11 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { attemptsIn, homeFrom, RUN_ID, listRuns as placesIn } from '../evidence/runs.ts';
+import { sweepBare } from '../execute/sweep.ts';
 import { lifeOf, openSuiteIn } from './recover.ts';
 
-/** What was removed, by its ids; reports by those of their runs. */
+/** The ids of what was removed. Reports have the ids of their runs. */
 export interface Pruned {
   readonly runs: readonly string[];
   readonly comparisons: readonly string[];
@@ -12,14 +14,13 @@ export interface Pruned {
 }
 
 /**
- * Removes runs that began longer ago than that, and comparisons and reports that were made longer ago, and says which. A
- * run that is alive stays, and so does an interrupted suite that can be resumed. Nothing is completed or sealed first.
+ * Removes runs, comparisons and reports older than the given age. Keeps running runs and interrupted suites that can be
+ * resumed. Completes and seals nothing first.
  */
 export async function prune(cwd: string, olderThanMs: number, isTrial: boolean): Promise<Pruned> {
-  const { attemptsIn, homeFrom, RUN_ID } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const runs = await pruneHome(home, olderThanMs, isTrial);
-  // Attempts are as old as the suites that they belong to, and nobody made them by name.
+  // Attempts are as old as their suites, and have no names to report.
   await pruneHome(attemptsIn(home), olderThanMs, isTrial);
   const before = systemClock.now() - olderThanMs;
   const removedIn = (lane: string, isOld: (id: string, folder: string) => boolean): string[] => {
@@ -30,7 +31,7 @@ export async function prune(cwd: string, olderThanMs: number, isTrial: boolean):
   return {
     runs,
     comparisons: removedIn('comparisons', id => COMPARISON_ID.test(id) && beganAt(id) < before),
-    // A run may be old, and the report of it new.
+    // An old run can have a new report.
     reports: removedIn('reports', (id, folder) => RUN_ID.test(id) && statSync(folder).mtimeMs < before),
   };
 }
@@ -47,15 +48,14 @@ function foldersIn(folder: string): string[] {
 }
 
 async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
-  const { listRuns: placesIn, RUN_ID } = await import('../evidence/runs.ts');
   const before = systemClock.now() - olderThanMs;
   const removed: string[] = [];
   for (const place of placesIn(home)) {
-    // What somebody has put beside the runs is not ours to remove, whatever time is in its name.
+    // Proctor removes only its own folders, whatever date another name contains.
     if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
-    const life = await lifeOf(place);
+    const life = lifeOf(place);
     if (life === 'alive' || life === 'unknown') continue;
-    if (life === 'dead' && (await openSuiteIn(place.folder))?.plan) continue;
+    if (life === 'dead' && openSuiteIn(place.folder)?.plan) continue;
     if (!isTrial) {
       if (life === 'dead') await endLeftovers(place.id);
       removeFolder(place.id, place.folder);
@@ -65,9 +65,8 @@ async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): P
   return removed;
 }
 
-/** Programs of a run of ours without a sandbox may have outlived it. */
+/** Programs that ran without a sandbox may have outlived their run. */
 async function endLeftovers(id: string): Promise<void> {
-  const { sweepBare } = await import('../execute/sweep.ts');
   await sweepBare(id);
 }
 
@@ -75,11 +74,11 @@ function removeFolder(id: string, folder: string): void {
   try {
     rmSync(folder, { recursive: true, force: true });
   } catch (cause) {
-    throw new Fault('not_removed', `${id} could not be removed; perhaps it belongs to another user.`, { cause });
+    throw new Fault('not_removed', `Cannot remove ${id}. It may belong to another user.`, { cause });
   }
 }
 
-/** The time in an id; one without is never old. */
+/** The start time in an id. An id without one is never old. */
 function beganAt(id: string): number {
   const [, date = '', time = ''] = /(\d{8})_(\d{6})_/.exec(id) ?? [];
   const text = `${date.replace(/(....)(..)(..)/, '$1-$2-$3')}T${time.replace(/(..)(..)(..)/, '$1:$2:$3')}.000Z`;

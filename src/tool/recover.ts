@@ -2,14 +2,21 @@ import { rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { isStartedHere } from '../evidence/journal.ts';
 import type { JournaledPlan, Kinds } from '../evidence/kind.ts';
-import type { RunPlace } from '../evidence/runs.ts';
-import type { SuiteState } from '../evidence/suite-resume.ts';
+import { hasJournal, isSealed, openRun, recoverRun, removeJournal, removeUnwritten } from '../evidence/recover.ts';
+import { attemptsIn, hasLedger, homeFrom, listRuns, RUN_ID, type RunPlace } from '../evidence/runs.ts';
+import { type SuiteState, suiteStateIn } from '../evidence/suite-resume.ts';
+import { removeAbandoned } from '../execute/abandoned.ts';
+import { takeOwnLock } from '../execute/locks.ts';
+import { bootId } from '../execute/machine.ts';
+import { isAlive as isProcessAlive, startTicksOf } from '../execute/processes.ts';
+import { sweepBare } from '../execute/sweep.ts';
 import { KINDS } from '../run/kinds.ts';
 import { signerAt } from './keys.ts';
 import { completeLedger, ledgerOf } from './ledger.ts';
 
-/** What became of a run whose journal is still there, or without its line in the ledger; or of the ledger. */
+/** What happened to an unfinished run, to a run without a ledger line, or to the ledger itself. */
 export interface Recovered {
   readonly id: string;
   readonly became:
@@ -22,20 +29,19 @@ export interface Recovered {
     | 'odd'
     | 'entered'
     | 'repaired';
-  /** Why it was left as it is, in a sentence. */
+  /** Why it is unchanged. */
   readonly why?: string;
 }
 
 /**
- * Completes every dead run of this place that this user's Proctor began on this machine, and the ledger, and removes what
- * dead runs have left on this machine. Completed runs are signed with the key that is named, else with that of the place.
+ * Completes every dead run of this project that this user started on this machine, repairs the ledger, and removes what dead
+ * runs left on the machine. Signs completed runs with the named key, else the project's.
  */
 export async function recover(cwd: string, { signingKey }: { signingKey?: string } = {}): Promise<Recovered[]> {
   return recoverAll(cwd, signingKey, KINDS);
 }
 
 export async function recoverAll(cwd: string, signingKey: string | undefined, kinds: Kinds): Promise<Recovered[]> {
-  const { attemptsIn, homeFrom, listRuns } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
   for (const lies of [home, attemptsIn(home)]) {
@@ -45,12 +51,11 @@ export async function recoverAll(cwd: string, signingKey: string | undefined, ki
     }
   }
   recovered.push(...(await completeLedger(home)));
-  const { removeAbandoned } = await import('../execute/abandoned.ts');
   await removeAbandoned();
   return recovered;
 }
 
-/** Completes a run if it is dead and ours. Every other run is left as it is: a checkout may hold any journal. */
+/** Completes a run if it is dead and was started here. Other runs stay unchanged: a checkout can contain any journal. */
 async function recoverOne(
   home: string,
   place: RunPlace,
@@ -59,34 +64,27 @@ async function recoverOne(
   kinds: Kinds,
 ): Promise<Recovered | undefined> {
   const { id, folder } = place;
-  const [{ hasJournal, openRun, recoverRun, removeUnwritten }, { isStartedHere }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/journal.ts'),
-  ]);
   if (removeUnwritten(folder)) return { id, became: 'removed' };
   if (!hasJournal(folder)) return undefined;
-  if ((await lifeOf(place)) === 'alive') return { id, became: 'alive' };
+  if (lifeOf(place) === 'alive') return { id, became: 'alive' };
   if (!isStartedHere(folder)) return { id, became: 'foreign', why: FOREIGN };
-  const { hasLedger, RUN_ID } = await import('../evidence/runs.ts');
   const ledger = hasLedger(home) ? ledgerOf(home, undefined, 'all of it') : undefined;
-  const suite = await openSuiteIn(folder);
+  const suite = openSuiteIn(folder);
   if (suite) return recoverSuite(place, suite, ledger);
   if (!RUN_ID.test(id)) return { id, became: 'odd', why: ELSEWHERE };
-  const { takeOwnLock } = await import('../execute/locks.ts');
-  // Two that recover the same run would write over each other.
+  // Two recoveries of one run would overwrite each other.
   const lock = takeOwnLock(`recover-${id}`);
   if (!lock) return { id, became: 'alive' };
   try {
     if (!hasJournal(folder)) return undefined;
     const run = openRun(folder);
-    if (await isAlive(run)) return { id, became: 'alive' };
-    const { sweepBare } = await import('../execute/sweep.ts');
+    if (isAlive(run)) return { id, became: 'alive' };
     if (run.plan && run.isOurs) await sweepBare(id);
-    const signer = run.isSealed ? undefined : await signerAt(cwd, signingKey);
+    const signer = run.isSealed ? undefined : signerAt(cwd, signingKey);
     if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
     return { id, became: await recoverRun(folder, kinds, { nowMs: systemClock.now(), sealing: { signer, ledger } }) };
   } catch (error) {
-    // One that cannot be completed must not keep the others from it.
+    // A run that cannot be completed must not stop the others.
     if (!(error instanceof Fault)) throw error;
     return { id, became: 'odd', why: error.message };
   } finally {
@@ -94,16 +92,11 @@ async function recoverOne(
   }
 }
 
-/** Waits until the launcher of a dead agent's run has saved the work tree. False if it takes longer than it may. */
+/** Waits until the launcher of a dead agent run has saved the work tree. False after 70 s. */
 async function isLauncherGone(plan: JournaledPlan | undefined): Promise<boolean> {
   const { launcher, owner } = plan ?? {};
   if (!launcher || !owner) return true;
-  const [{ bootId }, processes] = await Promise.all([
-    import('../execute/machine.ts'),
-    import('../execute/processes.ts'),
-  ]);
-  const isThere = (): boolean =>
-    processes.isAlive(launcher.pid) && processes.startTicksOf(launcher.pid) === launcher.startTicks;
+  const isThere = (): boolean => isProcessAlive(launcher.pid) && startTicksOf(launcher.pid) === launcher.startTicks;
   for (let waitedMs = 0; waitedMs < LAUNCHER_MS; waitedMs += LOOK_MS) {
     if (owner.bootId !== bootId() || !isThere()) return true;
     await wait(LOOK_MS);
@@ -111,17 +104,16 @@ async function isLauncherGone(plan: JournaledPlan | undefined): Promise<boolean>
   return false;
 }
 
-/** A little longer than a launcher outlives its owner. */
+/** Slightly longer than a launcher outlives its owner. */
 const LAUNCHER_MS = 70_000;
 const LOOK_MS = 20;
 
-/** An interrupted suite is not over: `--resume` goes on with it. One that died before its cases were laid out is removed. */
+/** Leaves an interrupted suite for `--resume`. Removes one that died before its cases were written. */
 async function recoverSuite(
   { id, folder }: RunPlace,
   { plan }: SuiteState,
   ledger: ReturnType<typeof ledgerOf> | undefined,
 ): Promise<Recovered> {
-  const { isSealed, removeJournal } = await import('../evidence/recover.ts');
   if (isSealed(folder)) {
     await removeJournal(folder, ledger);
     return { id, became: 'sealed' };
@@ -131,9 +123,8 @@ async function recoverSuite(
   return { id, became: 'removed' };
 }
 
-/** What the journal of a suite's run says; undefined if it is that of another kind, or not to be believed. */
-export async function openSuiteIn(folder: string): Promise<SuiteState | undefined> {
-  const { suiteStateIn } = await import('../evidence/suite-resume.ts');
+/** The state in a suite's journal; undefined for another kind of run or an invalid journal. */
+export function openSuiteIn(folder: string): SuiteState | undefined {
   try {
     const state = suiteStateIn(folder);
     return state.plan || state.layer ? state : undefined;
@@ -143,41 +134,36 @@ export async function openSuiteIn(folder: string): Promise<SuiteState | undefine
   }
 }
 
-/** Whether whoever lays out a suite, or runs it, is still there. */
-function ownedBy({ plan, layer }: SuiteState): Promise<boolean> {
+/** Whether the process that prepares or runs a suite is alive. */
+function ownedBy({ plan, layer }: SuiteState): boolean {
   return isAlive({ plan: plan ?? (layer && { owner: layer }) });
 }
 
-/**
- * Removes what is left of a suite of ours that died while its cases were laid out: nothing was asked yet, and a new run
- * may have its name.
- */
-export async function removeUnbegunSuite(folder: string): Promise<void> {
-  const { hasJournal, isSealed } = await import('../evidence/recover.ts');
+/** Removes a suite of ours that died before its cases were written, so that a new run can have its name. */
+export function removeUnbegunSuite(folder: string): void {
   if (!hasJournal(folder) || isSealed(folder)) return;
-  const suite = await openSuiteIn(folder);
-  if (suite?.isOurs && !suite.plan && !(await ownedBy(suite))) rmSync(folder, { recursive: true, force: true });
+  const suite = openSuiteIn(folder);
+  if (suite?.isOurs && !suite.plan && !ownedBy(suite)) rmSync(folder, { recursive: true, force: true });
 }
 
-const ELSEWHERE = 'It is not finished, and does not have the name of a run.';
+const ELSEWHERE = 'It is not finished, and its name is not that of a run.';
 const FOREIGN =
-  'Its journal is not one that your Proctor wrote on this machine, so it is neither completed nor removed. proctor show reads it; proctor prune removes it when it is old enough.';
+  'You did not start it on this machine, so Proctor neither completes nor removes it. Read it with proctor show; proctor prune removes it once it is old enough.';
 
 /**
- * How far a run has come. `foreign` is interrupted and not started here; `unknown` is a journal that cannot be read. A
- * run with its seal is finished, even if its journal was left over.
+ * The state of a run. `foreign`: interrupted, and not started here. `unknown`: its journal cannot be read. A sealed run is
+ * finished, even if its journal still exists.
  */
 export type Life = 'finished' | 'alive' | 'dead' | 'foreign' | 'unknown';
 
-export async function lifeOf({ id, folder }: RunPlace): Promise<Life> {
-  const { hasJournal, isSealed, openRun } = await import('../evidence/recover.ts');
+export function lifeOf({ id, folder }: RunPlace): Life {
   if (!hasJournal(folder)) return 'finished';
   try {
-    const suite = await openSuiteIn(folder);
+    const suite = openSuiteIn(folder);
     const run = suite ?? openRun(folder);
-    // A copy says whose the original is, not whose it is itself.
+    // The journal of a copy names the owner of the original.
     const isNamedSo = run.plan === undefined || run.plan.request.run_id === id;
-    if (isNamedSo && (await (suite ? ownedBy(suite) : isAlive(run)))) return 'alive';
+    if (isNamedSo && (suite ? ownedBy(suite) : isAlive(run))) return 'alive';
     if (isSealed(folder)) return 'finished';
     return run.isOurs ? 'dead' : 'foreign';
   } catch (error) {
@@ -186,12 +172,8 @@ export async function lifeOf({ id, folder }: RunPlace): Promise<Life> {
   }
 }
 
-/** Whether the process that a run belongs to is still there. */
-export async function isAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): Promise<boolean> {
+/** Whether the process of a run is alive. */
+export function isAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): boolean {
   if (!plan) return false;
-  const [{ bootId }, { startTicksOf }] = await Promise.all([
-    import('../execute/machine.ts'),
-    import('../execute/processes.ts'),
-  ]);
   return plan.owner.bootId === bootId() && startTicksOf(plan.owner.pid) === plan.owner.startTicks;
 }

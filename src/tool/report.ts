@@ -1,15 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  realpathSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
 import path from 'node:path';
+import { writeAtomic } from '../base/atomic.ts';
 import { Fault } from '../base/fault.ts';
 import { unsafePath } from '../base/path.ts';
 import { printable } from '../base/printable.ts';
@@ -20,22 +12,29 @@ import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
-import type * as runs from '../evidence/runs.ts';
+import { readComparison } from '../evidence/comparison-files.ts';
+import { byAge, homeFrom, listRuns, type RunPlace, secondOf } from '../evidence/runs.ts';
+import { casesById, readCaseArtifact, readRun, readSuite, suiteCases } from '../evidence/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
+import { firstTrial } from '../judge/pairing.ts';
+import { htmlReport, htmlRunReport } from '../reports/html.ts';
+import { reports } from '../reports/index.ts';
 import type { Format } from './formats.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { suiteFolder } from './sides.ts';
 
-/** What a report is about: a comparison, or one run and what judging says of it. */
+interface ComparisonSubject {
+  readonly comparison: Comparison;
+  /** The run folder of each trial, in order; undefined if the run is not here. */
+  readonly folders: { readonly baseline: Folders; readonly new: Folders };
+  /** The documents in the pack of an accepted baseline, one entry per trial. */
+  readonly kept?: readonly (KeptDocuments | undefined)[];
+}
+
+/** The subject of a report: a comparison, or one run and its evaluation. */
 export type Subject =
-  | {
-      readonly comparison: Comparison;
-      /** Where the trials of each side lie, in their order; undefined for one that is not here. */
-      readonly folders: { readonly baseline: Folders; readonly new: Folders };
-      /** What the pack of an accepted baseline keeps of its trials, in their order. */
-      readonly kept?: readonly (KeptDocuments | undefined)[];
-    }
+  | ComparisonSubject
   | {
       readonly run: RunArtifact;
       readonly evaluation: Evaluation;
@@ -45,80 +44,41 @@ export type Subject =
 
 type Folders = readonly (string | undefined)[];
 
-/** Writes reports into a folder, each whole or not at all, and says where. */
-export async function writeReports(
+/** Writes reports to a folder, each completely or not at all, and returns their files. */
+export function writeReports(
   folder: string,
   subject: Subject,
   formats: readonly Format[],
-): Promise<Partial<Record<Format, string>>> {
+): Partial<Record<Format, string>> {
   const files: Partial<Record<Format, string>> = {};
   try {
     makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
-    throw new Fault('folder_failed', 'The folder for the reports could not be made. Name another one (--out, out).', {
+    throw new Fault('folder_failed', 'Cannot create the folder for the reports. Name another one with --out.', {
       cause,
     });
   }
   for (const format of formats) {
-    const { file, pieces } = await reportOf(subject, format);
+    const { file, pieces } = reportOf(subject, format);
     files[format] = path.join(folder, file);
-    writePieces(files[format], pieces);
+    writeAtomic(files[format], pieces, modesIn(folder).file);
   }
   return files;
 }
 
-/** The text of a report, piece by piece. */
-export async function reportOf(
+/** The file name and the text of a report, in pieces. */
+export function reportOf(
   subject: Subject,
   format: Format,
-): Promise<{ readonly file: string; readonly pieces: Iterable<string> }> {
-  if (format === 'html') return { file: 'report.html', pieces: await htmlOf(subject) };
-  const { reports } = await import('../reports/index.ts');
+): { readonly file: string; readonly pieces: Iterable<string> } {
+  if (format === 'html') return { file: 'report.html', pieces: htmlOf(subject) };
   const report = reports[format];
   const pieces = 'comparison' in subject ? report.ofComparison(subject.comparison) : report.ofRun(subject);
   return { file: report.file, pieces };
 }
 
-async function htmlOf(subject: Subject): Promise<Iterable<string>> {
-  const [{ htmlReport, htmlRunReport }, room, { firstTrial }] = await Promise.all([
-    import('../reports/html.ts'),
-    import('../evidence/suite-folder.ts'),
-    import('../judge/pairing.ts'),
-  ]);
-  const { casesById, readCaseArtifact, readRun, suiteCases } = room;
-  if ('comparison' in subject) {
-    const { comparison, folders, kept } = subject;
-    const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
-    const caseOf = asked === undefined ? () => undefined : casesById(asked);
-    const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
-    /** Where the case lies that was read last: its assets are asked for before the next one. */
-    const from: { baseline?: string | undefined; new?: string | undefined } = {};
-    /** The trial whose events the cause cites: one that passed before, and one that fails now. */
-    const shown = (id: string, side: 'baseline' | 'new') => {
-      const trials = compared.get(id)?.[side].trials ?? [];
-      const index = firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0;
-      const folder = folders[side][index];
-      from[side] = folder;
-      const packed = side === 'baseline' ? kept?.[index]?.artifactOf(id) : undefined;
-      const artifact = folder === undefined ? packed : readCaseArtifact(folder, id);
-      return { artifact, runId: comparison.sides[side].run_ids[index] };
-    };
-    const urlOf = (side: 'baseline' | 'new') => {
-      const folder = folders[side].find(one => one !== undefined);
-      return folder === undefined ? undefined : readRun(folder)?.base_url;
-    };
-    return htmlReport({
-      comparison,
-      targets: { baseline: urlOf('baseline'), new: urlOf('new') },
-      pairs: id => {
-        const before = shown(id, 'baseline');
-        const now = shown(id, 'new');
-        const runIds = { baseline: before.runId, new: now.runId };
-        return { baseline: before.artifact, new: now.artifact, case: caseOf(id), runIds };
-      },
-      assetText: (side, href) => assetIn(from[side], href),
-    });
-  }
+function htmlOf(subject: Subject): Iterable<string> {
+  if ('comparison' in subject) return htmlOfComparison(subject);
   const { run, evaluation, repetition, folder } = subject;
   const caseOf = casesById(folder);
   return htmlRunReport({
@@ -131,11 +91,44 @@ async function htmlOf(subject: Subject): Promise<Iterable<string>> {
   });
 }
 
-/** The text of a small file that an artifact of ours names. */
+function htmlOfComparison({ comparison, folders, kept }: ComparisonSubject): Iterable<string> {
+  const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
+  const caseOf = asked === undefined ? () => undefined : casesById(asked);
+  const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
+  /** The folders of the case read last. The report asks for its assets before it reads the next case. */
+  const from: { baseline?: string | undefined; new?: string | undefined } = {};
+  /** The trial that the cause cites: one that passed in the baseline, and one that fails in the candidate. */
+  const shown = (id: string, side: 'baseline' | 'new') => {
+    const trials = compared.get(id)?.[side].trials ?? [];
+    const index = firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0;
+    const folder = folders[side][index];
+    from[side] = folder;
+    const packed = side === 'baseline' ? kept?.[index]?.artifactOf(id) : undefined;
+    const artifact = folder === undefined ? packed : readCaseArtifact(folder, id);
+    return { artifact, runId: comparison.sides[side].run_ids[index] };
+  };
+  const urlOf = (side: 'baseline' | 'new') => {
+    const folder = folders[side].find(one => one !== undefined);
+    return folder === undefined ? undefined : readRun(folder)?.base_url;
+  };
+  return htmlReport({
+    comparison,
+    targets: { baseline: urlOf('baseline'), new: urlOf('new') },
+    pairs: id => {
+      const before = shown(id, 'baseline');
+      const now = shown(id, 'new');
+      const runIds = { baseline: before.runId, new: now.runId };
+      return { baseline: before.artifact, new: now.artifact, case: caseOf(id), runIds };
+    },
+    assetText: (side, href) => assetIn(from[side], href),
+  });
+}
+
+/** The text of a small asset that an artifact names. */
 function assetIn(folder: string | undefined, href: string): string | undefined {
   if (folder === undefined || unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
   const file = path.join(folder, href);
-  // A folder from elsewhere may hold links that lead out of it.
+  // A folder from elsewhere may contain links to outside.
   if (!isWithin(folder, file)) return undefined;
   const bytes = readRegular(file, ASSET_BYTES_MAX);
   return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
@@ -151,26 +144,10 @@ function isWithin(folder: string, file: string): boolean {
 
 const ASSET_BYTES_MAX = 64 * 1024;
 
-function writePieces(file: string, pieces: Iterable<string>): void {
-  try {
-    const fd = openSync(`${file}.tmp`, 'w', modesIn(path.dirname(file)).file);
-    try {
-      for (const piece of pieces) writeFileSync(fd, piece);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
-    renameSync(`${file}.tmp`, file);
-  } catch (cause) {
-    if (cause instanceof Fault) throw cause;
-    throw new Fault('write_failed', `The report ${path.basename(file)} could not be written.`, { cause });
-  }
-}
-
 export interface ReportOptions {
-  /** The folder that the reports go to; else `.proctor/reports/<id>`. */
+  /** The folder for the reports; `.proctor/reports/<id>` by default. */
   readonly out?: string | undefined;
-  /** The file of the public key that a comparison must be signed with; else that of this place, if it has a key. */
+  /** Public key that must have signed the comparison; the project's key by default. */
   readonly key?: string | undefined;
   readonly signingKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -179,45 +156,43 @@ export interface ReportOptions {
 interface Reported {
   readonly subject: Subject;
   readonly folder: string;
-  /** Whether the judgement that was found is bound to its seal. */
+  /** Whether the stored evaluation matches its seal. */
   readonly judgement: Told;
 }
 
 /**
- * What a word means to a report: a comparison or a run of a suite, by path, id, beginning of one, or `latest`. And the
- * folder where reports of it go: never that of a run or a comparison, which are sealed.
+ * Finds the comparison or suite run to report on, by path, id, start of an id, or `latest`, and the folder for its reports.
+ * That is never the folder of the run or comparison, which is sealed.
  */
 export async function subjectOf(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
   const { out, key: named, signal } = options;
-  const room = await import('../evidence/runs.ts');
-  const home = room.homeFrom(cwd);
+  const home = homeFrom(cwd);
   const given = out === undefined ? undefined : path.resolve(cwd, out);
   if (given !== undefined) refuseSealed(given);
-  const key =
-    named === undefined ? await checkerIfUsable(cwd, options.signingKey) : await checkerAt(cwd, { key: named });
-  const comparison = comparisonFolder(word, home, cwd, room);
+  const key = named === undefined ? checkerIfUsable(cwd, options.signingKey) : checkerAt(cwd, { key: named });
+  const comparison = comparisonFolder(word, home, cwd);
   if (comparison !== undefined) {
-    const subject = await comparisonSubject(comparison, home, key);
+    const subject = comparisonSubject(comparison, home, key);
     const { comparison_id: id } = subject.comparison;
     const judgement = { id, state: 'sound', message: null, judged: 'as_sealed' } as const;
     return { subject, folder: given ?? path.join(home, 'reports', id), judgement };
   }
-  const folder = await suiteFolder(word, home);
-  if (folder === undefined) throw new Fault('no_run', `No run or comparison is called "${printable(word)}".`);
-  const { readSuite } = await import('../evidence/suite-folder.ts');
+  const folder = suiteFolder(word, home);
+  if (folder === undefined)
+    throw new Fault('no_run', `There is no run or comparison "${printable(word)}". Run proctor list to see the runs.`);
   const { run, request } = readSuite(folder);
   const judge: Judge = { home, key, ...(signal && { signal }) };
   const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
   const subject = { run, evaluation, repetition: request.repetition, folder };
-  return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, room.listRuns(home))), judgement };
+  return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, listRuns(home))), judgement };
 }
 
-/** What the folder of a run's reports is called. A run of the other side may have the same name. */
-function reportsName({ run_id, version }: RunArtifact, places: readonly runs.RunPlace[]): string {
+/** The name of the report folder. A run of the other side may have the same id. */
+function reportsName({ run_id, version }: RunArtifact, places: readonly RunPlace[]): string {
   return places.filter(({ id }) => id === run_id).length > 1 ? `${version}-${run_id}` : run_id;
 }
 
-/** A file that is added to a sealed folder is one that its seal does not name. */
+/** Rejects a sealed folder, because its seal covers exactly its files. */
 function refuseSealed(folder: string): void {
   let isSealed = existsSync(path.join(folder, 'comparison.seal.json'));
   for (let within = folder; within !== path.dirname(within); within = path.dirname(within)) {
@@ -226,21 +201,21 @@ function refuseSealed(folder: string): void {
   if (!isSealed) return;
   throw new Fault(
     'usage',
-    'The folder for the reports is that of a sealed run or comparison. Name another one: --out.',
+    'The folder for the reports belongs to a sealed run or comparison. Name another one with --out.',
   );
 }
 
-/** The folder of the comparison that a word means; undefined if it means a run. */
-function comparisonFolder(word: string, home: string, cwd: string, room: Room): string | undefined {
+/** The folder of the comparison; undefined if the word names a run. */
+function comparisonFolder(word: string, home: string, cwd: string): string | undefined {
   const root = path.join(home, 'comparisons');
   const places = (existsSync(root) ? readdirSync(root) : [])
     .map(id => ({ id, lane: 'comparison', folder: path.join(root, id) }))
     .filter(({ folder }) => hasComparison(folder));
   if (word === 'latest') {
-    const latest = room.byAge(places).at(-1);
-    const run = room.listRuns(home).findLast(({ lane }) => lane === 'baseline' || lane === 'new');
-    // Of the same second, the comparison came last: it needs runs.
-    return latest && (!run || room.secondOf(latest) >= room.secondOf(run)) ? latest.folder : undefined;
+    const latest = byAge(places).at(-1);
+    const run = listRuns(home).findLast(({ lane }) => lane === 'baseline' || lane === 'new');
+    // Within the same second, the comparison is newer, because it needs the run.
+    return latest && (!run || secondOf(latest) >= secondOf(run)) ? latest.folder : undefined;
   }
   const given = path.resolve(cwd, word);
   if (hasComparison(given)) return given;
@@ -249,41 +224,30 @@ function comparisonFolder(word: string, home: string, cwd: string, room: Room): 
   return matches.length === 1 ? matches[0]?.folder : undefined;
 }
 
-type Room = Pick<typeof runs, 'byAge' | 'listRuns' | 'secondOf'>;
-
 function hasComparison(folder: string): boolean {
   return existsSync(path.join(folder, 'comparison.json'));
 }
 
-async function comparisonSubject(
-  folder: string,
-  home: string,
-  key: Checker | undefined,
-): Promise<Extract<Subject, { comparison: unknown }>> {
-  const [{ readComparison }, { listRuns }, { readSuite }] = await Promise.all([
-    import('../evidence/comparison-files.ts'),
-    import('../evidence/runs.ts'),
-    import('../evidence/suite-folder.ts'),
-  ]);
+function comparisonSubject(folder: string, home: string, key: Checker | undefined): ComparisonSubject {
   const comparison = readComparison(folder, key);
   if ('why' in comparison) {
     throw new Fault(
       'bad_comparison',
-      `The comparison is not trusted: it ${comparison.why}. Compare the runs again: proctor compare.`,
+      `The comparison is not trusted: it ${comparison.why}. Run proctor compare again.`,
     );
   }
   const runs = listRuns(home);
   const foldersOf = ({ run_ids, seals }: Comparison['sides']['new']): Folders =>
     run_ids.map((id, index) => {
       const named = runs.filter(run => run.id === id && (run.lane === 'baseline' || run.lane === 'new'));
-      // A run of the same name that was sealed otherwise is another run.
+      // A run with the same id but another seal is a different run.
       return named.find(place => readSuite(place.folder).sealSha256 === seals[index])?.folder;
     });
   const { baseline, new: candidate } = comparison.sides;
   return { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } };
 }
 
-/** The runs of a comparison that are not among those of the home: a page can show nothing of them. */
+/** The runs of a comparison that are not in this project, so the report cannot show them. */
 export function runsNotHere(subject: Subject): readonly string[] {
   if (!('comparison' in subject)) return [];
   const { comparison, folders } = subject;

@@ -2,37 +2,37 @@ import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { placeOf as placeIn } from '../base/place.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
+import { readIntentFolder } from '../evidence/intent-folder.ts';
+import { IntentFault } from '../run/intent/trouble.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
 import { recordingIn, runOrder, type RunIntentOptions } from './run-intent.ts';
 import { placeOf } from './runs.ts';
 import { wholeness } from './whole.ts';
 
-/** Whether a run of an intent came out as before. */
 export interface Reproduction {
-  /** Byte for byte, but for what differs between any two runs. */
+  /** True if identical byte for byte, except for ids and times. */
   readonly same: boolean;
-  /** Where the two differ first, and what stands there. */
+  /** The first difference. */
   readonly first: { readonly path: string; readonly before: string; readonly now: string } | undefined;
   readonly before: RunResult;
   readonly now: RunResult;
-  /** The folder of the new run. */
+  /** The run folder of the new run. */
   readonly folder: string;
 }
 
-/** Runs an intent again from nothing but its folder, and compares what comes out. */
+/** Runs an intent again from its run folder and compares the results. */
 export async function reproduce(word: string, options: ReproduceOptions = {}): Promise<Reproduction> {
   checkRunWord('reproduce', word);
   refuseUnknown('reproduce', options, OPTIONS);
   const { cwd = process.cwd(), ...around } = options;
-  const { folder } = await placeOf(cwd, word);
+  const { folder } = placeOf(cwd, word);
   const { before, request, intent, profile, keptCredentials } = await recordIn(folder);
-  const recording =
-    request.recording !== null ? await recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
+  const recording = request.recording !== null ? recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
   const { result: now, folder: newFolder } = await runOrder(
     {
       intent,
       given: request.intent,
-      // What was answered stands in the intent already.
+      // The intent already contains the answers.
       answers: null,
       profile,
       mode: request.mode,
@@ -56,27 +56,23 @@ const OPTIONS: Record<keyof ReproduceOptions, true> = {
   onWarning: true,
 };
 
-/** What a folder says of its run. One that does not verify is not repeated: nobody knows what it was. */
+/** The documents to run an intent again. The folder must verify, or they could be anything. */
 async function recordIn(folder: string) {
-  const [{ readIntentFolder }, { IntentFault }] = await Promise.all([
-    import('../evidence/intent-folder.ts'),
-    import('../run/intent/trouble.ts'),
-  ]);
   if (!(await wholeness(folder)).isWhole)
-    throw new IntentFault('evidence_invalid', 'The folder of the run does not verify. proctor verify says why.');
+    throw new IntentFault('evidence_invalid', 'The run folder does not verify. Run proctor verify for details.');
   const { result: before, request, intent, policy: profile, outcome } = readIntentFolder(folder);
   if (!before || !request || !intent || !profile)
-    throw new IntentFault('evidence_invalid', 'The folder does not hold the run of an intent.');
+    throw new IntentFault('evidence_invalid', 'The folder is not the run folder of an intent.');
   return { before, request, intent, profile, keptCredentials: outcome?.masking?.credentials === 'kept' };
 }
 
-/** Without what differs between any two runs. */
+/** Drops what differs between any two runs. */
 function canonicalSubset(result: RunResult): object {
   const { run_id: _, started_at: __, completed_at: ___, sandbox_path: ____, model_io_path: _____, ...rest } = result;
   return rest;
 }
 
-/** The first place, in the order of the canonical text, where two values differ. */
+/** The first difference of two values, in canonical order. */
 function firstDifference(before: unknown, now: unknown, at: string): Reproduction['first'] {
   if (canonicalize(before ?? null) === canonicalize(now ?? null)) return undefined;
   if (isTree(before) && isTree(now) && Array.isArray(before) === Array.isArray(now)) {
@@ -97,7 +93,6 @@ function byOrder(tree: object): (a: string, b: string) => number {
   return Array.isArray(tree) ? (a, b) => Number(a) - Number(b) : (a, b) => (a < b ? -1 : 1);
 }
 
-/** As much of a value as fits into a line. */
 function shown(value: unknown): string {
   const text = value === undefined ? 'nothing' : canonicalize(value);
   return text.length > SHOWN_UNITS ? `${text.slice(0, SHOWN_UNITS)}…` : text;

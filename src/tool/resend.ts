@@ -5,12 +5,17 @@ import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import { storedUrl } from '../base/secret-parts.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
-import type { SuiteRequest } from '../contracts/suite/index.ts';
+import { caseUrl, type SuiteRequest } from '../contracts/suite/index.ts';
+import { attemptsIn, homeFrom } from '../evidence/runs.ts';
+import { casesById, readCaseArtifact, readSuite } from '../evidence/suite-folder.ts';
 import type { Difference } from '../judge/difference.ts';
-import type { SuiteSettings } from '../run/suite/settings.ts';
+import { firstDifference } from '../judge/divergence.ts';
+import * as artifacts from '../run/suite/artifact.ts';
+import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
-import type { Header } from './run-suite.ts';
 import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
+import type { Header } from './run-suite.ts';
 import { suiteFolder } from './sides.ts';
 import { addressOf, secretsFor } from './suite-targets.ts';
 import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
@@ -18,20 +23,20 @@ import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
 export interface ResendOptions {
   readonly run: string;
   readonly caseId: string;
-  /** Another agent than the one that was asked. */
+  /** Another API to ask. */
   readonly baseUrl?: string;
   readonly script?: string;
   readonly headers?: readonly Header[];
   readonly timeoutMs?: number;
-  /** The value of a variable of the environment: what the run masked is masked again. */
+  /** Reads an environment variable, to mask the values that the run masked. */
   readonly variable?: (name: string) => string | undefined;
   readonly cwd?: string;
-  /** The file of the key that the run of a script is signed with; else that of `.proctor`, if it has one. */
+  /** Key that signs the run of a script; the key in `.proctor` by default. */
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
 }
 
-/** What came back, beside what had come back when the run was made. */
+/** The new answer, and the recorded one. */
 export interface Resent {
   readonly runId: string;
   readonly caseId: string;
@@ -39,43 +44,36 @@ export interface Resent {
   readonly latencyMs: number;
   readonly recorded: CaseArtifact;
   readonly now: CaseArtifact;
-  /** The first thing that is not the same; undefined if all is. */
+  /** The first difference; undefined if the answers are the same. */
   readonly difference: Difference | undefined;
 }
 
-/** Sends the recorded request of a case again. Nothing is written: the run stays what it was. */
+/** Sends the recorded request of a case again. It does not change the run. */
 export async function resendCase(options: ResendOptions): Promise<Resent> {
   const { caseId, cwd = process.cwd() } = options;
-  const [{ homeFrom }, { casesById, readCaseArtifact, readSuite }, { settingsFrom }, artifacts, { firstDifference }] =
-    await Promise.all([
-      import('../evidence/runs.ts'),
-      import('../evidence/suite-folder.ts'),
-      import('../run/suite/settings.ts'),
-      import('../run/suite/artifact.ts'),
-      import('../judge/divergence.ts'),
-    ]);
   const home = homeFrom(cwd);
-  const folder = await suiteFolder(options.run, home);
-  if (folder === undefined) throw new Fault('no_run', 'There is no such run of a suite.');
+  const folder = suiteFolder(options.run, home);
+  if (folder === undefined)
+    throw new Fault('no_run', 'There is no such run of a suite. Run proctor list to see the runs.');
   const { request, run } = readSuite(folder);
   const one = casesById(folder)(caseId);
   const recorded = readCaseArtifact(folder, caseId);
   if (!one || !recorded) {
     const meant = didYouMean(caseId, run.selected_case_ids);
-    throw new Fault('no_case', `The run has no case called "${printable(caseId)}".${meant}`);
+    throw new Fault('no_case', `The run has no case "${printable(caseId)}".${meant}`);
   }
   const recordedSettings = { ...settingsFrom(request.settings), concurrency: 1 };
   const { timeoutMs } = options;
   const settings = timeoutMs === undefined ? recordedSettings : checkedSettings({ timeoutMs }, recordedSettings);
   const { target, url, askedAt = url } = await targetFor(options, { request, settings, home, cwd });
   const signal = options.signal ?? new AbortController().signal;
-  // Who asks an address does not listen to the signal.
+  // An HTTP target does not observe the signal.
   const cancel = (): void => target.cancel();
   signal.addEventListener('abort', cancel);
   try {
     const key = `${request.run_id}/${caseId}/resend-${newCorrelationId()}`;
     const told = signal.aborted ? undefined : await target.ask({ one, attempt: 1, key, signal });
-    if (!told || signal.aborted) throw new Fault('cancelled', 'It was cancelled before an answer came.');
+    if (!told || signal.aborted) throw new Fault('cancelled', 'Cancelled before an answer arrived.');
     const named = { id: caseId, side: run.version, url: askedAt, settings };
     const { outcome } = told;
     const now = outcome.ok
@@ -98,14 +96,17 @@ interface Recorded {
   readonly cwd: string;
 }
 
-/** The values that the run masked; without them, an answer could show what must not be seen. */
+/** The secrets of the run. Without them, an answer could contain a secret unmasked. */
 function secretsOf({ request }: Recorded, { headers = [], variable }: ResendOptions): Record<string, string> {
   const given = new Map(headers.map(({ env, value }) => [env, value]));
   return Object.fromEntries(
     request.secret_names.map(name => {
       const value = given.get(name) ?? variable?.(name);
       if (value === undefined) {
-        throw new Fault('usage', `The run masked the value of ${printable(name)}, and that variable is not set.`);
+        throw new Fault(
+          'usage',
+          `The run masked the environment variable ${printable(name)}, which is not set. Set it.`,
+        );
       }
       return [name, value];
     }),
@@ -115,7 +116,7 @@ function secretsOf({ request }: Recorded, { headers = [], variable }: ResendOpti
 interface Asked {
   readonly target: Target;
   readonly url: string;
-  /** The address that a case is sent to, if it is another than that of the agent. */
+  /** The URL of the case, if it differs from that of the target. */
   readonly askedAt?: string;
 }
 
@@ -125,11 +126,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
   const secrets = secretsOf(recordedRun, options);
   const { run_id: runId, version: side, target: recorded } = request;
   if (script !== undefined) {
-    const [{ scriptTarget }, { sharedLauncher }, { attemptsIn }] = await Promise.all([
-      import('../run/suite/script-target.ts'),
-      import('./run-script.ts'),
-      import('../evidence/runs.ts'),
-    ]);
+    const { scriptTarget } = await import('../run/suite/script-target.ts');
     const bounds = { timeoutMs: settings.timeoutMs };
     const file = path.resolve(cwd, script);
     const agent = {
@@ -138,7 +135,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
       runId,
       launcher: sharedLauncher,
       home: attemptsIn(home),
-      signer: await signerAt(cwd, options.signingKey),
+      signer: signerAt(cwd, options.signingKey),
       bounds,
       secrets,
       settings,
@@ -146,15 +143,12 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
   }
   if (baseUrl === undefined && recorded.kind === 'script') {
-    throw new Fault(
-      'usage',
-      `The run asked the script ${printable(recorded.name)}: say where it is (--script FILE, script).`,
-    );
+    throw new Fault('usage', `The run used the script ${printable(recorded.name)}. Name its file: --script FILE.`);
   }
   if (baseUrl === undefined && recorded.kind === 'agent') {
     throw new Fault(
       'usage',
-      `The run asked the agent ${recorded.name}. Run the suite again with --only and the id of the case.`,
+      `The run used the agent ${recorded.name}. Run the suite again with --only and the id of the case.`,
     );
   }
   const url =
@@ -164,13 +158,10 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
   if (baseUrl === undefined && lacking) {
     throw new Fault(
       'usage',
-      `The run sent the header ${printable(lacking)}: --header '${printable(lacking)}: env:VARIABLE'.`,
+      `The run sent the header ${printable(lacking)}. Add --header '${printable(lacking)}: env:VARIABLE'.`,
     );
   }
-  const [{ httpTarget }, { caseUrl }] = await Promise.all([
-    import('../run/suite/http-target.ts'),
-    import('../contracts/suite/index.ts'),
-  ]);
+  const { httpTarget } = await import('../run/suite/http-target.ts');
   for (const header of headers) checkHeader(header);
   const agent = {
     url,

@@ -8,24 +8,23 @@ import { FILE_BYTES_MAX, readResults, type ResultFormat } from '../judge/results
 import { ResultTrouble } from '../judge/results/row.ts';
 import { ResultSide } from '../judge/results/side.ts';
 
-/** A file that was read. */
 export interface ResultFile {
   readonly name: string;
   readonly format: ResultFormat;
-  /** Its trials were asked again. */
+  /** Whether its trials are reruns. */
   readonly rerun: boolean;
 }
 
 export interface ReadSide {
   readonly side: ResultSide;
   readonly files: readonly ResultFile[];
-  /** The files themselves, to see whether both sides are the same. */
+  /** The resolved paths, to detect a file on both sides. */
   readonly paths: readonly string[];
-  /** How many files hold the same bytes as one before them. Their trials do not count. */
+  /** The number of files with the same bytes as an earlier one. Their trials do not count. */
   readonly copies: number;
 }
 
-/** Reads one side: a file, a folder of files, or several of them with commas between. */
+/** Reads one side: a file, a folder, or several separated by commas. */
 export function readSide(word: string, cwd: string): ReadSide {
   const paths = filesOf(word, cwd);
   const side = new ResultSide();
@@ -34,9 +33,9 @@ export function readSide(word: string, cwd: string): ReadSide {
   const files = paths.map(file => {
     const name = printable(path.basename(file));
     const bytes = readRegular(meant(file), FILE_BYTES_MAX);
-    if (!bytes) throw refused(`${name} cannot be read: it is not a file of at most ${FILE_BYTES_MAX / MIB} MiB.`);
+    if (!bytes) throw refused(`Cannot read ${name}: it is not a file of at most ${FILE_BYTES_MAX / MIB} MiB.`);
     if ((bytesLeft -= bytes.length) < 0)
-      throw refused(`The files of one side are larger than ${SIDE_BYTES_MAX / MIB} MiB together.`);
+      throw refused(`The files of one side exceed ${SIDE_BYTES_MAX / MIB} MiB in total.`);
     const hash = createHash('sha256').update(bytes).digest('hex');
     const rerun = RERUN.test(file);
     const format = formatOf(bytes, name, hashes.has(hash) ? new ResultSide() : side, rerun);
@@ -50,7 +49,7 @@ const MIB = 1024 * 1024;
 const SIDE_BYTES_MAX = 256 * MIB;
 const FILES_MAX = 1_000;
 
-/** Files such as `3.rerun.xml` hold cases that were asked again; JUnit and CTRF have no other word for it. */
+/** Files such as `3.rerun.xml` contain reruns, which JUnit and CTRF cannot mark otherwise. */
 const RERUN = /\.rerun\.[^./\\]+$/i;
 
 function formatOf(bytes: Buffer, name: string, side: ResultSide, isRerun: boolean): ResultFormat {
@@ -66,13 +65,13 @@ function formatOf(bytes: Buffer, name: string, side: ResultSide, isRerun: boolea
 }
 
 function filesOf(word: string, cwd: string): readonly string[] {
-  // A comma may also be part of a name.
+  // A file name can contain commas.
   const words = existsSync(path.resolve(cwd, word)) ? [word] : word.split(',').filter(one => one !== '');
   const files = words.flatMap(one => filesAt(path.resolve(cwd, one)));
-  if (files.length === 0) throw refused('A side of the gate has no file.');
-  if (files.length > FILES_MAX) throw refused(`A side has more than ${FILES_MAX.toLocaleString('en-US')} files.`);
+  if (files.length === 0) throw refused('One side names no file.');
+  if (files.length > FILES_MAX) throw refused(`One side has more than ${FILES_MAX.toLocaleString('en-US')} files.`);
   const twice = files.find((file, index) => files.slice(0, index).some(other => meant(other) === meant(file)));
-  if (twice !== undefined) throw refused(`${printable(path.basename(twice))} is named twice on one side.`);
+  if (twice !== undefined) throw refused(`${printable(path.basename(twice))} appears twice on one side.`);
   return files;
 }
 
@@ -82,13 +81,13 @@ function filesAt(place: string): readonly string[] {
   if (!stat) throw refused(`There is no file or folder ${name}.`);
   if (!stat.isDirectory()) return [place];
   const found = resultsIn(place);
-  if (found.length === 0) throw refused(`The folder ${name} has no file that ends in ${ENDINGS.join(', ')}.`);
+  if (found.length === 0) throw refused(`The folder ${name} contains no ${ENDINGS.join(', ')} file.`);
   return found;
 }
 
 const ENDINGS: readonly string[] = ['.xml', '.json', '.jsonl', '.ndjson', '.csv'];
 
-/** By name, so that the order is the same on every machine. */
+/** Sorted by name, so that the order is the same on every machine. */
 function resultsIn(folder: string): readonly string[] {
   const found: string[] = [];
   const entries = opendirSync(folder);

@@ -2,13 +2,18 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import { isStartedHere } from '../evidence/journal.ts';
+import { hasJournal, isSealed, removeJournal } from '../evidence/recover.ts';
+import { findRun, homeFrom, type RunPlace } from '../evidence/runs.ts';
+import { readSuite } from '../evidence/suite-folder.ts';
+import { suitePlanIn } from '../evidence/suite-resume.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
+import { askedIn } from '../run/suite/agent-asked.ts';
+import { adopt, checkNamedAgain, type Named } from './adopt-suite.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { isAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
-import { adopt, checkNamedAgain, type Named } from './adopt-suite.ts';
 
 export type ResumeOptions = Pick<
   RunSuiteOptions,
@@ -23,23 +28,22 @@ export type ResumeOptions = Pick<
   | 'breakerPausesMs'
 > &
   Named & {
-    /** The value of a variable of the environment. Asked only for a run that was begun here. */
+    /** Reads an environment variable. Used only for a run that was started here. */
     readonly variable: (name: string) => string | undefined;
   };
 
 /**
- * Goes on with a run that was interrupted, and with its repetitions. A run that was begun here goes on as it began. For one
- * that was begun elsewhere, the target and every variable are named again: nothing but its cases and answers is believed.
+ * Resumes an interrupted run and its repetitions. A run that was started here keeps its settings. For a run from another
+ * machine, the user names the target and variables again, because Proctor trusts only its cases and answers.
  */
 export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
   const { cwd = process.cwd(), signingKey, variable } = options;
-  const { findRun, homeFrom } = await import('../evidence/runs.ts');
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const place = findRun(home, word);
   const { open, isOurs } = await openAround(place, home, options);
   const [plan] = open.map(one => one.plan);
-  if (!plan) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
+  if (!plan) throw new Fault('finished', 'The run is finished. There is nothing to resume.');
   const places = open.map(one => one.place);
   const going = { ...options, home, signer };
   if (!isOurs) {
@@ -47,7 +51,7 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
     for (const one of open) await adopt(one, options, home, cwd);
     return runAll(places, going);
   }
-  await checkNothingNamed(options, plan);
+  checkNothingNamed(options, plan);
   const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
   const taken = new Set(headers.map(({ env }) => env));
   const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
@@ -59,42 +63,33 @@ interface Open {
   readonly plan: SuitePlan;
 }
 
-/** The unfinished repetitions of a run that were begun where it was. Journals left over beside a seal are removed. */
+/** The unfinished repetitions that were started where the run was. Removes journals of sealed runs. */
 async function openAround(
   place: RunPlace,
   home: string,
   { onWarning }: ResumeOptions,
 ): Promise<{ readonly open: readonly Open[]; readonly isOurs: boolean }> {
-  const [{ hasJournal, isSealed, removeJournal }, { isStartedHere }, { suitePlanIn }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/journal.ts'),
-    import('../evidence/suite-resume.ts'),
-  ]);
-  const siblings = (await siblingsOf(place)).filter(({ folder }) => hasJournal(folder));
+  const siblings = siblingsOf(place).filter(({ folder }) => hasJournal(folder));
   const named = siblings.filter(({ folder }) => folder === place.folder);
   const isOurs = (named.length > 0 ? named : siblings).some(({ folder }) => isStartedHere(folder));
   const ofThese = siblings.filter(({ folder }) => isStartedHere(folder) === isOurs);
   const open: Open[] = [];
   for (const sibling of ofThese) {
     const plan = suitePlanIn(sibling.folder);
-    if (await isAlive({ plan })) throw new Fault('alive', `${sibling.id} is still running.`);
+    if (isAlive({ plan })) throw new Fault('alive', `${sibling.id} is still running.`);
     if (isSealed(sibling.folder)) {
       if (isOurs) await removeJournal(sibling.folder, ledgerOf(home, onWarning, 'all of it'));
     } else if (plan) open.push({ place: sibling, plan });
-    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder holds no suite that had begun.');
+    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder contains no started suite.');
   }
   return { open, isOurs };
 }
 
-const UNBEGUN = 'The run had not begun when it was interrupted. proctor recover removes it; then run the suite again.';
+const UNBEGUN =
+  'The run was interrupted before it started. Run proctor recover to remove it, then run the suite again.';
 
-/** The repetitions that a run belongs to, itself among them, as far as its journal or its request tells. */
-async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
-  const [{ hasJournal }, { suitePlanIn }, { readSuite }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/suite-resume.ts'),
-    import('../evidence/suite-folder.ts'),
-  ]);
+/** All repetitions of a run, including itself, according to its journal or request. */
+function siblingsOf(place: RunPlace): RunPlace[] {
   const request = hasJournal(place.folder) ? suitePlanIn(place.folder)?.request : readSuite(place.folder).request;
   if (!request) return [place];
   const { of, total } = request.repetition;
@@ -104,11 +99,10 @@ async function siblingsOf(place: RunPlace): Promise<RunPlace[]> {
   });
 }
 
-/** Whoever names something else for a run that goes on as it began would be misled. */
-async function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): Promise<void> {
-  const { askedIn } = await import('../run/suite/agent-asked.ts');
+/** Rejects options that a resumed run would ignore. */
+function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): void {
   const { baseUrl, script, agent, policy, dir, redirects, headers = [], secrets = {}, bounds = {} } = options;
-  // The values in a query are not stored, so the address is named again, and must be the same.
+  // Query values are not stored, so the user names the URL again. It must be the same.
   const hasQuery = target.kind === 'http' && target.url.includes('?');
   const named = [hasQuery ? undefined : baseUrl, script, agent, policy, dir, redirects].some(
     word => word !== undefined,
@@ -117,12 +111,12 @@ async function checkNothingNamed(options: ResumeOptions, { request: { target } }
     return;
   throw new Fault(
     'usage',
-    'This run was begun here and goes on as it began: --resume takes no cases, and no flag but --json, and --base-url where its address has a query.',
+    'This run was started here and keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query.',
   );
 }
 
 function known(name: string, variable: (name: string) => string | undefined): string {
   const value = variable(name);
-  if (value === undefined) throw new Fault('usage', `The variable ${printable(name)} is not set.`);
+  if (value === undefined) throw new Fault('usage', `The environment variable ${printable(name)} is not set.`);
   return value;
 }

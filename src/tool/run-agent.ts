@@ -1,38 +1,38 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { LeftRunning } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { AgentJudgement, AgentPlan } from '../evidence/agent-run.ts';
+import { homeFrom } from '../evidence/runs.ts';
 import type { AgentAnswer, AgentAround, AgentOrder } from '../run/agent/agent.ts';
 import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
-import { sharedLauncher } from './run-script.ts';
 
-/** What an agent is to do, and within which bounds. What is not said takes its default. */
+/** A task for an agent, and its limits. */
 export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd'> {
-  /** The folder that the agent works on a private clone of. The working folder, if not said. */
+  /** The folder that the agent gets a private clone of; the working folder by default. */
   readonly dir?: string;
-  /** `read-only`, `edit`, `open` or the file of a policy; `read-only`, if not said. */
+  /** `read-only` (default), `edit`, `open` or a policy file. */
   readonly policy?: string;
-  /** The environment in which the program and the key of the model are looked up. Nothing of it reaches the agent. */
+  /** The environment in which to find the agent's program and model credential. The agent does not see it. */
   readonly environment?: AgentOrder['environment'];
-  /** The file of the key that the seal is signed with; else that of `.proctor`, if it has one. */
+  /** Key that signs the seal; the key in `.proctor` by default. */
   readonly signingKey?: string;
-  /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
+  /** Proctor stores the run in the nearest `.proctor` from here upwards; the working folder by default. */
   readonly cwd?: string;
   readonly signal?: AbortSignal;
-  /** What the agent does, as it does it. */
+  /** Called for each event of the agent, as it happens. */
   readonly onEvent?: (line: TranscriptLine) => void;
   readonly onWait?: AgentAround['onWait'];
   readonly onFolder?: AgentAround['onFolder'];
-  /** Something that does not touch the run, but that its caller should know. */
+  /** Called with warnings that do not affect the run. */
   readonly onWarning?: (sentence: string) => void;
 }
 
-/** How an agent's run ended, and where its evidence is. */
 export interface AgentRunResult {
   readonly kind: 'agent';
   readonly runId: string;
@@ -40,25 +40,24 @@ export interface AgentRunResult {
   readonly folder: string;
   readonly termination: AgentJudgement['termination'];
   readonly reason: AgentJudgement['reason'];
-  /** A sentence for people, or null. */
   readonly message: string | null;
   readonly ending: Ending;
   readonly correlationId: string;
   readonly agent: AgentPlan['agent'];
-  /** Which model answered, by the agent's own account. */
+  /** The model that answered, as the agent reports it. */
   readonly model: string | null;
   readonly finalResponse: string | null;
   readonly transcriptPath: string;
   readonly finalResponsePath: string | null;
   readonly violations: AgentAnswer['violations'];
-  /** Where what the agent says does not fit what it did. */
+  /** Claims of the agent that do not match what it did. */
   readonly flags: AgentEvaluation['flags'];
   readonly denials: number;
   readonly reported: AgentJudgement['reported'];
   readonly changes: AgentAnswer['changes'];
-  /** Changes that `applyRun` wants named, because they run by themselves where they land. */
+  /** Changed files that run by themselves, so `applyRun` applies them only by name. */
   readonly needsReview: AgentAnswer['needsReview'];
-  /** What was still running when the agent ended or was ended; null where nobody looked. */
+  /** Processes still running when the agent ended; null if not checked. */
   readonly leftRunning: LeftRunning | null;
   readonly policy: AgentAnswer['effective'];
   readonly runner: AgentPlan['runner'];
@@ -71,24 +70,23 @@ export interface AgentRunResult {
   readonly projectContext: AgentPlan['projectContext'];
   readonly warnings: readonly string[];
   readonly durationMs: number;
-  /** The key that the seal was signed with, or null. */
+  /** The id of the signing key, or null. */
   readonly keyId: string | null;
 }
 
-/** Lets an agent do a task under a policy that is enforced around it, and leaves evidence that anyone can verify. */
+/** Lets an agent do a task on a private clone, under a policy that Proctor enforces, and seals the evidence. */
 export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult> {
   checkOptions(options);
   const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
   const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
-  // The launcher starts while the rest is loaded.
-  const [{ runAgent: run }, { homeFrom }, { judgeAgentRun }, launcher] = await Promise.all([
+  // The launcher starts while the code loads.
+  const [{ runAgent: run }, { judgeAgentRun }, launcher] = await Promise.all([
     import('../run/agent/agent.ts'),
-    import('../evidence/runs.ts'),
     import('../judge/judge-agent.ts'),
     sharedLauncher(),
   ]);
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const order: AgentOrder = {
     ...asked,
     dir: path.resolve(cwd, dir),
@@ -112,10 +110,9 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   return { ...resultOf(answer), flags, keyId: signer?.keyId ?? null };
 }
 
-/** A bound that is misspelt would silently not bound. */
 function checkOptions(options: RunAgentOptions): void {
-  if (typeof options?.agent !== 'string') throw new Fault('usage', 'runAgent needs agent: claude or codex.');
-  if (typeof options.task !== 'string') throw new Fault('usage', 'runAgent needs task: what the agent is to do.');
+  if (typeof options?.agent !== 'string') throw new Fault('usage', 'runAgent requires agent: claude or codex.');
+  if (typeof options.task !== 'string') throw new Fault('usage', 'runAgent requires task: the task for the agent.');
   refuseUnknown('runAgent', options, OPTIONS);
 }
 

@@ -4,20 +4,22 @@ import { hostPathIn } from '../base/path.ts';
 import { holdsSecret, redact } from '../base/redact.ts';
 import type { RunError } from '../contracts/run-error/index.ts';
 
-/** Why an intent could not be decided upon, in the words of run errors. Anything that is no fault of ours is a bug. */
+/** An error as a run error document. Anything but a fault is an internal error. */
 export function runErrorOf(error: unknown): RunError {
-  if (!(error instanceof Fault)) return { code: 'RUN_E007', message: 'Proctor failed by a bug of its own.' };
+  if (!(error instanceof Fault)) return { code: 'RUN_E007', message: 'Proctor hit an internal error.' };
   const { ruleId, details } = error as Fault & { ruleId?: string; details?: Record<string, unknown> };
   const message = redact(error.message).text;
   return {
     code: CODES[error.code] ?? 'RUN_E007',
-    message: hostPathIn(message) ? 'The run failed, for a reason that is not told here.' : message,
+    message: hostPathIn(message)
+      ? 'The run failed. The reason names a path on this machine, so it is not shown.'
+      : message,
     ...(ruleId !== undefined && /^[A-Z]{2}\d{1,3}$/.test(ruleId) && { rule_id: ruleId }),
     details: { ...(details && isPublic(details) && details), reason: error.code },
   };
 }
 
-/** Details quote what was read, such as a key that nobody knows. */
+/** Details can quote input, so they must not contain secrets or host paths. */
 function isPublic(details: object): boolean {
   const text = canonicalize(details);
   return !hostPathIn(text) && !holdsSecret(text);

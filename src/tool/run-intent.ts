@@ -1,83 +1,88 @@
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
+import { homeFrom } from '../evidence/runs.ts';
+import { unjudgeableChecks } from '../judge/accept.ts';
+import { judgeAccept } from '../judge/apart.ts';
 import type { Asked } from '../run/intent/decide.ts';
-import type { IntentAround, IntentOrder } from '../run/intent/intent.ts';
+import { type IntentAround, type IntentOrder, runIntent as run } from '../run/intent/intent.ts';
+import { judgedRecording, replayed } from '../run/intent/propose.ts';
+import { judgedIntent, readGiven } from '../run/intent/read-intent.ts';
+import { IntentFault } from '../run/intent/trouble.ts';
 import { checkTarget, copyOutput } from './copy-output.ts';
+import { withThread } from './judge-thread.ts';
 import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
-import { withThread } from './judge-thread.ts';
 import { profileOf } from './profile.ts';
 import type { AgentRunResult, RunAgentOptions } from './run-agent.ts';
-import { sharedLauncher } from './run-script.ts';
 
-/** What is to be done, and how. What is not said takes its default. */
+/** An intent, and how to run it. */
 export interface RunIntentOptions {
-  /** The file of the intent, JSON or YAML. */
+  /** The intent file, JSON or YAML. */
   readonly intent: string;
-  /** `plan-only`, if not said: nothing runs. */
+  /** `plan-only` (default) runs nothing. */
   readonly mode?: 'plan-only' | 'execute-sandbox';
-  /** The name of a built-in profile, the file of another, or one itself; `default`, if not said. */
+  /** A built-in profile, a profile file, or a profile; `default` by default. */
   readonly policy?: string | Profile;
   /** A file with answers to the questions of an earlier run. */
   readonly answers?: string;
-  /** `none`, if not said; `record` lets an agent plan a bare goal, `replay` takes what it answered then. */
+  /** `none` (default); `record` lets an agent plan a bare goal, `replay` uses its recorded answer. */
   readonly modelMode?: IntentRequest['model_mode'];
-  /** The file of what the model answered: read by `replay`, written by `record`, which replaces none. */
+  /** The recording: `replay` reads it; `record` writes it and never overwrites a file. */
   readonly recording?: string;
-  /** The agent that plans, for `record`. */
+  /** The agent that plans, with `record`. */
   readonly planner?: 'claude' | 'codex';
-  /** Where the planner's program and the key of its model are looked up. Nothing of it reaches the planner. */
+  /** The environment in which to find the planner's program and model credential. The planner does not see it. */
   readonly environment?: NonNullable<RunAgentOptions['environment']>;
-  /** Keeps what the sandbox held, to be looked at. */
+  /** Keeps the contents of the sandbox for inspection. */
   readonly keepSandbox?: boolean;
-  /** Stores well-known credentials as the commands say them. */
+  /** Stores well-known credentials unmasked. */
   readonly keepCredentials?: boolean;
-  /** Copies the outputs to this folder, which must be empty or not exist. */
+  /** Copies the outputs to this folder, which must be empty or new. */
   readonly copyOutputTo?: string;
-  /** The file of the key that the seal is signed with; the key of the place, if not said. */
+  /** Key that signs the seal; the key in `.proctor` by default. */
   readonly signingKey?: string;
-  /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
+  /** Proctor stores the run in the nearest `.proctor` from here upwards; the working folder by default. */
   readonly cwd?: string;
   readonly signal?: AbortSignal;
   readonly onOutput?: IntentAround['onOutput'];
   readonly onWait?: IntentAround['onWait'];
   readonly onFolder?: IntentAround['onFolder'];
-  /** What the planner does, as it does it. */
+  /** Called for each event of the planner, as it happens. */
   readonly onPlannerEvent?: NonNullable<RunAgentOptions['onEvent']>;
-  /** Something that does not touch the run, but that its caller should know. */
+  /** Called with warnings that do not affect the run. */
   readonly onWarning?: (sentence: string) => void;
 }
 
-/** What became of an intent, and where its evidence is. */
 export interface IntentRunResult {
   readonly kind: 'intent';
   readonly runId: string;
   /** The run folder. */
   readonly folder: string;
-  /** The same as run.json in it. */
+  /** The same as run.json in the run folder. */
   readonly result: RunResult;
-  /** The key that the seal was signed with, or null. */
+  /** The id of the signing key, or null. */
   readonly keyId: string | null;
-  /** The run of the agent that has planned it, or null. */
+  /** The agent run that planned it, or null. */
   readonly plannedBy: AgentRunResult | null;
-  /** What only those who run Proctor should see: paths of this machine. */
+  /** Paths on this machine, for its operators only. */
   readonly internal: { readonly sandbox_path?: string; readonly model_io_path?: string };
 }
 
-/** Decides upon an intent, does what was decided if asked to, and leaves evidence that anyone can verify. */
+/** Decides on an intent, executes the plan if asked to, and seals the evidence. */
 export async function runIntent(options: RunIntentOptions): Promise<IntentRunResult> {
   checkOptions(options);
   const { policy = 'default', mode = 'plan-only', copyOutputTo } = options;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const profile = profileOf(policy);
-  await checkModelMode(profile, options);
-  const { judgedIntent, readGiven } = await import('../run/intent/read-intent.ts');
+  checkModelMode(profile, options);
   const read = readGiven(options.intent, 'The intent', INTENT_BYTES_MAX);
-  const answers = options.answers === undefined ? null : await answersIn(options.answers);
+  const answers = options.answers === undefined ? null : answersIn(options.answers);
   const asked = { intent: judgedIntent(read.value), profile, mode };
   const { plannedBy = null, ...proposer } = await proposerFor({ ...asked, answers: answers?.values ?? {} }, options);
   const answer = await runOrder({ ...asked, given: read.given, answers, ...proposer }, options);
@@ -87,7 +92,7 @@ export async function runIntent(options: RunIntentOptions): Promise<IntentRunRes
 
 const INTENT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Carries out an order that was read already. */
+/** Runs an order that has already been read. */
 export async function runOrder(
   order: Omit<IntentOrder, 'judgeAccept' | 'checkAccept' | 'keepIn'>,
   {
@@ -103,17 +108,8 @@ export async function runOrder(
     onWarning,
   }: Partial<RunIntentOptions>,
 ): Promise<IntentRunResult> {
-  const [{ runIntent: run }, { homeFrom }, { judgeAccept }, { unjudgeableChecks }, { IntentFault }] = await Promise.all(
-    [
-      import('../run/intent/intent.ts'),
-      import('../evidence/runs.ts'),
-      import('../judge/apart.ts'),
-      import('../judge/accept.ts'),
-      import('../run/intent/trouble.ts'),
-    ],
-  );
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const { place, result, keptIn } = await run(
     {
       ...order,
@@ -152,13 +148,13 @@ export async function runOrder(
 }
 
 function checkOptions(options: RunIntentOptions): void {
-  if (typeof options?.intent !== 'string') throw new Fault('usage', 'runIntent needs intent: the path of a file.');
+  if (typeof options?.intent !== 'string') throw new Fault('usage', 'runIntent requires intent: the path of a file.');
   refuseUnknown('runIntent', options, OPTIONS);
   for (const name of ['answers', 'recording'] as const) {
     if (!['string', 'undefined'].includes(typeof options[name]))
-      throw new Fault('usage', `${name} is the path of a file.`);
+      throw new Fault('usage', `${name} must be the path of a file.`);
   }
-  // A word that nobody knows must not be taken for the one that runs something.
+  // An unknown value must never select the mode that runs something.
   for (const [name, values] of Object.entries(WORDS)) {
     const value: unknown = options[name as keyof typeof WORDS];
     if (value !== undefined && !values.some(known => known === value))
@@ -194,59 +190,48 @@ const OPTIONS: Record<keyof RunIntentOptions, true> = {
   onWarning: true,
 };
 
-/** PL4 and PL5: a run under strict or default depends on no model, and one that does has a recording. */
-async function checkModelMode(
-  { name }: Profile,
-  { modelMode: mode = 'none', recording, planner }: RunIntentOptions,
-): Promise<void> {
-  const { IntentFault } = await import('../run/intent/trouble.ts');
+/** PL4 and PL5: a run under strict or default uses no model, and a run with a model has a recording. */
+function checkModelMode({ name }: Profile, { modelMode: mode = 'none', recording, planner }: RunIntentOptions): void {
   if (mode === 'none') {
     const idle = recording !== undefined ? 'A recording' : planner !== undefined ? 'A planner' : undefined;
-    if (idle !== undefined) throw new Fault('usage', `${idle} is of use only with --model-mode record or replay.`);
+    if (idle !== undefined) throw new Fault('usage', `${idle} requires --model-mode record or replay.`);
     return;
   }
   if (name === 'strict' || name === 'default')
-    throw new IntentFault('model_mode_refused', `The profile ${name} allows no model: its model mode must be none.`, {
-      ruleId: 'PL4',
-    });
+    throw new IntentFault(
+      'model_mode_refused',
+      `The profile ${name} allows no model. Use --model-mode none, or the profile dev.`,
+      {
+        ruleId: 'PL4',
+      },
+    );
   if (recording === undefined)
-    throw new IntentFault('model_mode_refused', `The model mode ${mode} needs a recording: --recording FILE.`, {
+    throw new IntentFault('model_mode_refused', `The model mode ${mode} requires a recording. Add --recording FILE.`, {
       ruleId: 'PL5',
     });
   if (mode === 'record' && planner === undefined)
-    throw new Fault('usage', 'The model mode record needs somebody to ask: --planner claude or --planner codex.');
+    throw new Fault('usage', 'The model mode record requires a planner. Add --planner claude or --planner codex.');
 }
 
-/** Who proposes something for a bare goal: nobody, a recording, or an agent that is recorded. */
+/** The source of a plan for a bare goal: none, a recording, or an agent to record. */
 async function proposerFor(asked: Omit<Asked, 'propose'>, options: RunIntentOptions) {
   const { modelMode = 'none', recording, planner } = options;
   if (recording === undefined) return { modelMode, recording: null };
-  if (modelMode !== 'record' || planner === undefined) return { modelMode, ...(await recordingIn(recording)) };
+  if (modelMode !== 'record' || planner === undefined) return { modelMode, ...recordingIn(recording) };
   const { environment, cwd, signingKey, signal, onWait, onWarning, onPlannerEvent } = options;
   const given = { environment, cwd, signingKey, signal, onWait, onWarning, onPlannerEvent };
-  const around = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
   const { recordPlan } = await import('./plan-intent.ts');
-  return recordPlan(asked, { ...around, planner, recording });
+  return recordPlan(asked, { ...defined(given), planner, recording });
 }
 
-async function answersIn(file: string): Promise<NonNullable<IntentOrder['answers']>> {
-  const { readGiven } = await import('../run/intent/read-intent.ts');
-  const { IntentFault } = await import('../run/intent/trouble.ts');
+function answersIn(file: string): NonNullable<IntentOrder['answers']> {
   const { value, given } = readGiven(file, 'The file of answers', INTENT_BYTES_MAX);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new IntentFault(
-      'intent_invalid',
-      'The file of answers must hold an object: a question’s key, and its answer.',
-    );
+    throw new IntentFault('intent_invalid', 'The file of answers must contain an object: {"KEY": answer}.');
   return { values: value as Record<string, unknown>, given };
 }
 
-/** The recording, and what it answers. */
-export async function recordingIn(file: string): Promise<Pick<IntentOrder, 'recording' | 'propose'>> {
-  const [{ readGiven }, { judgedRecording, replayed }] = await Promise.all([
-    import('../run/intent/read-intent.ts'),
-    import('../run/intent/propose.ts'),
-  ]);
+export function recordingIn(file: string): Pick<IntentOrder, 'recording' | 'propose'> {
   const { bytes, value, given } = readGiven(file, 'The recording', RECORDING_BYTES_MAX);
   const session = judgedRecording(value);
   return { recording: { bytes, given }, propose: intent => replayed(session, intent) };

@@ -1,50 +1,51 @@
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
-import type { Launcher } from '../execute/launch.ts';
+import { homeFrom } from '../evidence/runs.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { RunContext } from '../run/journaled-run.ts';
-import type { ScriptAnswer } from '../run/script.ts';
+import { runScript as run, type ScriptAnswer } from '../run/script.ts';
+import { checkTarget, copyOutput } from './copy-output.ts';
 import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
 import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
-import { checkTarget, copyOutput } from './copy-output.ts';
 import { profileOf } from './profile.ts';
 import { settingsIn } from './settings.ts';
 
-/** What to run, and within which bounds. What is not said takes its default. */
+/** A script to run, and its limits. */
 export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'> {
-  /** The file of the script: with a first line such as `#!/usr/bin/env python3`, or the ending .py, .mjs, .js or .sh. */
+  /** A script with a first line such as `#!/usr/bin/env python3`, or named .py, .mjs, .js or .sh. */
   readonly script: string;
-  /** Files that the script finds in `input/`. */
+  /** Files to copy to `input/`. */
   readonly inputs?: readonly string[];
   readonly args?: readonly string[];
-  /** Variables that the script sees, and nothing else of the environment. */
+  /** Environment variables to pass. The script sees no others. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Variables that the script sees, and whose values are masked wherever they would be stored or shown. */
+  /** Environment variables to pass and to mask in everything stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** Stores well-known credentials as the script says them. Declared secrets are masked all the same. */
+  /** Stores well-known credentials unmasked. Declared secrets stay masked. */
   readonly keepCredentials?: boolean;
-  /** The name of a built-in profile, the file of another, or one itself. */
+  /** A built-in profile, a profile file, or a profile. */
   readonly profile?: string | Profile;
-  /** Copies what the script left in `output/` to this folder, which must be empty or not exist. */
+  /** Copies the output files to this folder, which must be empty or new. */
   readonly copyOutputTo?: string;
-  /** Where the run is kept: in the nearest `.proctor` from here upwards. The working folder, if not said. */
+  /** Proctor stores the run in the nearest `.proctor` from here upwards; the working folder by default. */
   readonly cwd?: string;
-  /** How much is kept of what the script says; else what settings.json in `.proctor` says, else the defaults. */
+  /** How much output to keep; from `.proctor/settings.json` by default. */
   readonly caps?: Partial<Caps>;
-  /** The file of the key that the seal is signed with; else that of `.proctor`, if it has one. */
+  /** Key that signs the seal; the key in `.proctor` by default. */
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
   readonly onOutput?: RunContext['onOutput'];
   readonly onWait?: RunContext['onWait'];
   readonly onFolder?: RunContext['onFolder'];
-  /** Something went wrong that does not touch the run. */
+  /** Called with warnings that do not affect the run. */
   readonly onWarning?: (sentence: string) => void;
 }
 
-/** How the run of a script ended, and where its evidence is. */
 export interface ScriptRunResult {
   readonly kind: 'script';
   readonly runId: string;
@@ -52,44 +53,38 @@ export interface ScriptRunResult {
   readonly folder: string;
   readonly status: 'succeeded' | 'failed' | 'timed_out';
   readonly ending: Ending;
-  /** A word for why it did not succeed, or null. */
+  /** The code of the failure, or null. */
   readonly reason: string | null;
-  /** A sentence for people, or null. */
   readonly message: string | null;
-  /** What joins the sentence to the internal log. */
+  /** Links the message to the internal log. */
   readonly correlationId: string;
   readonly html: string;
-  /** What the script left in `output/`. */
+  /** The files in `output/`. */
   readonly files: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
-  /** How it was bounded, as written in runner.json. */
+  /** The runner record, as in runner.json. */
   readonly runner: ScriptAnswer['plan']['runner'];
   readonly observed: ScriptAnswer['plan']['observed'];
-  /** What held each limit, and the limits that runner.json has no place for. */
+  /** What enforced each limit. */
   readonly enforcement: ScriptAnswer['plan']['enforcement'];
   readonly limits: ScriptAnswer['plan']['limits'];
   readonly warnings: readonly string[];
-  /** How often it was refused another process, where that is counted. */
+  /** How often the process limit refused a process, if counted. */
   readonly forksDenied: number;
-  /** The program that ran it. */
   readonly interpreter: string;
   readonly durationMs: number;
-  /** The key that the seal was signed with, or null. */
+  /** The id of the signing key, or null. */
   readonly keyId: string | null;
 }
 
-/** Runs a script inside bounds that are enforced, and leaves evidence of it that anyone can verify. */
+/** Runs a script inside limits that Proctor enforces, and seals the evidence. */
 export async function runScript(options: RunScriptOptions): Promise<ScriptRunResult> {
   checkOptions(options);
   const { script, inputs, args, env, secrets, profile, copyOutputTo, cwd = process.cwd(), ...rest } = options;
   const { signal, onOutput, onWait, onFolder, onWarning, caps, signingKey, keepCredentials, ...bounds } = rest;
   if (copyOutputTo !== undefined) checkTarget(copyOutputTo);
   const loaded = profile === undefined ? undefined : profileOf(profile);
-  const [{ runScript: run }, { homeFrom }] = await Promise.all([
-    import('../run/script.ts'),
-    import('../evidence/runs.ts'),
-  ]);
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, signingKey);
+  const signer = signerAt(cwd, signingKey);
   const order = defined({
     script,
     inputs,
@@ -107,9 +102,8 @@ export async function runScript(options: RunScriptOptions): Promise<ScriptRunRes
   return { ...resultOf(answer), keyId: signer?.keyId ?? null };
 }
 
-/** A bound that is misspelt would silently not bound. */
 function checkOptions(options: RunScriptOptions): void {
-  if (typeof options?.script !== 'string') throw new Fault('usage', 'runScript needs script: the path of a file.');
+  if (typeof options?.script !== 'string') throw new Fault('usage', 'runScript requires script: the path of a file.');
   refuseUnknown('runScript', options, OPTIONS);
 }
 
@@ -142,28 +136,6 @@ const OPTIONS: Record<keyof RunScriptOptions, true> = {
   onWarning: true,
 };
 
-let shared: Promise<Launcher> | undefined;
-
-/** One launcher for all runs of this process. It ends with the process. */
-export async function sharedLauncher(): Promise<Launcher> {
-  shared ??= import('../execute/launch.ts').then(({ openLauncher }) => openLauncher());
-  const launcher = await shared;
-  if (!launcher.isLost()) return launcher;
-  shared = undefined;
-  return sharedLauncher();
-}
-
-/** Ends the launcher, and comes back when nothing of it is left on the machine. */
-export async function closeLauncher(): Promise<void> {
-  const launcher = await shared;
-  shared = undefined;
-  if (!launcher) return;
-  if (await launcher.close()) return;
-  // It died after its last word, and may have had something left to take away.
-  const { removeAfter } = await import('../execute/abandoned.ts');
-  await removeAfter(launcher.pid);
-}
-
 function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: ScriptAnswer) {
   return {
     kind: 'script' as const,
@@ -185,9 +157,4 @@ function resultOf({ place, plan, ending, reading, forksDenied, completedAtMs }: 
     interpreter: plan.request.interpreter.name,
     durationMs: completedAtMs - plan.startedAtMs,
   };
-}
-
-/** Without the keys that were not given. */
-function defined<Value extends object>(value: Value): { [Key in keyof Value]: Exclude<Value[Key], undefined> } {
-  return Object.fromEntries(Object.entries(value).filter(([, entry]) => entry !== undefined)) as never;
 }

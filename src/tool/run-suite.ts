@@ -2,21 +2,28 @@ import { realpathSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
 import { newRunId } from '../base/ids.ts';
-import type { Evaluation } from '../contracts/evaluation/index.ts';
+import { type Evaluation, isAllFailing } from '../contracts/evaluation/index.ts';
 import type { LimitCheck, Limits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import { stateWarning } from '../evidence/chain.ts';
+import { homeFrom, makeHome, RUN_ID, type RunPlace } from '../evidence/runs.ts';
+import { suitePlanIn } from '../evidence/suite-resume.ts';
+import { takeOwnLock } from '../execute/locks.ts';
+import { repositoryAt } from '../execute/repository.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
-import type { SuiteOrder } from '../run/suite/plan.ts';
-import type { SuiteSettings } from '../run/suite/settings.ts';
-import type { SuiteAnswer, SuiteAround } from '../run/suite/suite.ts';
+import { copyLayout, layOutCases } from '../run/suite/layout.ts';
+import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
+import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
+import { layOutSuite, placeFor, runSuite as run, type SuiteAnswer, type SuiteAround } from '../run/suite/suite.ts';
 import { limitsFor } from './gate-settings.ts';
+import { judgeOwnRun } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf, refuseTaken } from './ledger.ts';
 import { removeUnbegunSuite } from './recover.ts';
@@ -24,51 +31,51 @@ import { checkSuiteOptions } from './suite-options.ts';
 import { targetFor, whomToAsk } from './suite-targets.ts';
 import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
-/** What to ask whom, and within which bounds. What is not said takes its default. */
+/** A suite to run, its target and its limits. */
 export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
-  /** The file of the cases: .json, .jsonl, .yaml or .csv. */
+  /** The file of the cases: .yaml, .json, .jsonl or .csv. */
   readonly cases: string;
   readonly as: 'baseline' | 'new';
-  /** Where the agent is: cases go to `run-case` below it. */
+  /** The URL of an API; cases go to `run-case` below it. */
   readonly baseUrl?: string;
-  /** A script that answers in the place of an agent, in a sandbox. */
+  /** A script that answers, in a sandbox. */
   readonly script?: string;
-  /** An agent's program, `claude` or `codex`: the text of a case is its task. */
+  /** An agent, `claude` or `codex`. The text of a case is its task. */
   readonly agent?: string;
-  /** What that agent may do: `read-only`, `edit`, `open` or the file of a policy; `read-only`, if not said. */
+  /** The agent policy: `read-only` (default), `edit`, `open` or a file. */
   readonly policy?: string;
-  /** The folder that every attempt of that agent works on a private clone of. The working folder, if not said. */
+  /** The folder that each attempt of the agent gets a private clone of; the working folder by default. */
   readonly dir?: string;
-  /** Where the agent's program and the key of its model are looked up. Nothing of it reaches the agent. */
+  /** The environment in which to find the agent's program and model credential. The agent does not see it. */
   readonly environment?: AgentOrder['environment'];
   readonly bounds?: Omit<Requested, 'profile' | 'timeoutMs' | 'idleMs'> & { readonly profile?: string | Profile };
-  /** The folder of the artifacts, `baseline/` and `new/` below it; else `.proctor/runs`. */
+  /** The folder for the artifacts, in `baseline/` and `new/`; `.proctor/runs` by default. */
   readonly out?: string;
   readonly runId?: string;
   /** The ids of the cases to run. */
   readonly only?: readonly string[];
   readonly repeat?: number;
-  /** The file of a gate, of which the limits on the new side count. */
+  /** A gate file. Its limits on the candidate apply. */
   readonly gate?: string;
-  /** Limits on all cases. Each takes the place of the same limit of the file. */
+  /** Limits on all cases. Each overrides the same limit in the file. */
   readonly limits?: Limits;
-  /** Headers of every request. Their values are masked wherever they would be stored. */
+  /** Headers of every request. Their values are masked in everything stored. */
   readonly headers?: readonly Header[];
-  /** More values to mask, by the names of their variables; a script sees them, too. */
+  /** More values to mask, by variable name. Scripts and agents also see them. */
   readonly secrets?: Readonly<Record<string, string>>;
-  /** Stores well-known credentials as they are answered. Declared secrets are masked all the same. */
+  /** Stores well-known credentials unmasked. Declared secrets stay masked. */
   readonly keepCredentials?: boolean;
-  /** What the agent is made of, where its answers do not say: such as model, prompt_version or agent_version. */
+  /** What the target consists of, if its answers do not say: model, prompt_version, agent_version … */
   readonly provenance?: StatedProvenance;
-  /** Redirects within the same origin are followed. */
+  /** Follows redirects within the same origin. */
   readonly redirects?: boolean;
   readonly cwd?: string;
-  /** The file of the key that seals are signed with; else that of `.proctor`, if it has one. */
+  /** Key that signs the seals; the key in `.proctor` by default. */
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: SuiteAround['onProgress'];
   readonly onFolder?: (place: RunPlace) => void;
-  /** Something went wrong that does not touch the runs. */
+  /** Called with warnings that do not affect the runs. */
   readonly onWarning?: (sentence: string) => void;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
@@ -76,52 +83,47 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
 
 export interface Header {
   readonly name: string;
-  /** The variable that its value came from. */
+  /** The environment variable that provides the value. */
   readonly env: string;
   readonly value: string;
 }
 
-/** How the run of a suite ended: one entry per repetition. */
+/** The result of a suite, with one run per repetition. */
 export interface SuiteRunResult {
   readonly kind: 'suite';
   readonly version: 'baseline' | 'new';
   readonly runs: readonly JudgedAnswer[];
-  /** Every case that was judged fails. */
+  /** Every judged case fails. */
   readonly isAllFailing: boolean;
-  /** Every limit that the run must keep to, with what was measured; null where there are limits and nothing was judged. */
+  /** Each limit with its measurement; null if there are limits but nothing was judged. */
   readonly checks: readonly LimitCheck[] | null;
-  /** The key that the seals were signed with, or null. */
+  /** The id of the signing key, or null. */
   readonly keyId: string | null;
 }
 
-/** A run, and how many of its cases passed; of one that is open, or was stopped before that was judged, nobody knows yet. */
+/** A run and its verdicts. An open run, or one stopped before judging, has none yet. */
 interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;
-  /** The ids of the first cases that did not pass, at most ten. */
+  /** The ids of the first ten cases that did not pass. */
   readonly notPassed: readonly string[];
 }
 
 const NAMED_MAX = 10;
 
-/** Sends every case of a suite to an agent or a script, and leaves artifacts that anyone can verify. */
+/** Sends every case of a suite to its target, judges the answers and seals the evidence. */
 export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult> {
   checkSuiteOptions(options);
   const { cwd = process.cwd(), repeat = 1 } = options;
-  const { homeFrom, makeHome } = await import('../evidence/runs.ts');
-  const { layOutSuite, placeFor } = await import('../run/suite/suite.ts');
-  const { copyLayout, layOutCases } = await import('../run/suite/layout.ts');
-  const { suitePlan } = await import('../run/suite/plan.ts');
   const home = homeFrom(cwd);
-  const signer = await signerAt(cwd, options.signingKey);
+  const signer = signerAt(cwd, options.signingKey);
   const order = await orderOf(options, home, cwd);
   const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
   const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
   const ids = numbers.map(number => repetitionId(order.group, number));
-  for (const id of ids) await removeUnbegunSuite(path.join(out, options.as, id));
+  for (const id of ids) removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
-  if (options.runId !== undefined && options.out === undefined) await refuseTaken(home, ids, options.as);
+  if (options.runId !== undefined && options.out === undefined) refuseTaken(home, ids, options.as);
   makeHome(home);
-  const { stateWarning } = await import('../evidence/chain.ts');
   const unproven = stateWarning();
   if (unproven !== undefined) options.onWarning?.(unproven);
   let first: ReturnType<typeof layOutCases> | undefined;
@@ -137,7 +139,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   return runAll(places, { ...options, home, signer });
 }
 
-/** Everything that a run needs besides its plan. */
+/** What a run needs in addition to its plan. */
 export type Going = Pick<
   RunSuiteOptions,
   | 'baseUrl'
@@ -153,20 +155,16 @@ export type Going = Pick<
   | 'breakerPausesMs'
 > & { readonly home: string; readonly signer: Signer | undefined };
 
-/** Runs what was laid out, one repetition after the other, and judges each. */
+/** Runs the prepared repetitions one after the other and judges each. */
 export async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
-  const { runSuite: run } = await import('../run/suite/suite.ts');
-  const { suitePlanIn } = await import('../evidence/suite-resume.ts');
-  const { RUN_ID } = await import('../evidence/runs.ts');
-  const { judgeOwnRun } = await import('./judged.ts');
   const runs: JudgedAnswer[] = [];
   const evaluations: Evaluation[] = [];
   const signal = going.signal ?? new AbortController().signal;
   for (const place of places) {
-    // Of a name that a person gave, another run may stand anywhere in it.
+    // The ledger may contain a name that a user chose anywhere, not only at its end.
     const ledger = ledgerOf(going.home, going.onWarning, RUN_ID.test(place.id) ? 'its end' : 'all of it');
     const plan = suitePlanIn(place.folder);
-    if (!plan) throw new Fault('not_a_suite', 'The journal in the folder is not that of a suite that had begun.');
+    if (!plan) throw new Fault('not_a_suite', 'The journal in the folder does not belong to a started suite.');
     going.onFolder?.(place);
     const answer = await alone(place, async () =>
       run(place, await targetFor(plan, going), {
@@ -179,18 +177,17 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
       }),
     );
     const judge = { home: going.home, signal };
-    // A suite from elsewhere may bring scripts that judge it. They run only when its user asks for a report.
+    // A suite from elsewhere may bring check scripts. They run only when the user asks for a report.
     const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
     const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     if (evaluation) evaluations.push(evaluation);
     runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
-    // Whoever stops it between two repetitions is told of the one that is still to come, which asks nothing any more.
+    // A stop between two repetitions is reported for the next one, which then sends nothing.
     if (answer.isOpen) break;
   }
   const { version, gate } = runs[0]?.plan.request ?? {};
-  if (version === undefined) throw new Fault('finished', 'The run is finished: there is nothing to resume.');
-  const { isAllFailing } = await import('../contracts/evaluation/index.ts');
+  if (version === undefined) throw new Fault('finished', 'The run is finished. There is nothing to resume.');
   return {
     kind: 'suite',
     version,
@@ -201,17 +198,13 @@ export async function runAll(places: readonly RunPlace[], going: Going): Promise
   };
 }
 
-/** Whoever stops a suite while it is judged has its answers all the same, and may judge them later. */
+/** A suite that is stopped during judging keeps its answers. The user can judge them later. */
 function ifStopped(error: unknown): undefined {
   if (!(error instanceof Fault && error.code === 'cancelled')) throw error;
 }
 
-/** Two that go on with the same run would ask every case twice, and write over each other. */
+/** Takes the lock of a run. Two processes on one run would send every case twice and overwrite each other. */
 async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer>): Promise<Answer> {
-  const [{ takeOwnLock }, { bytesHash }] = await Promise.all([
-    import('../execute/locks.ts'),
-    import('../base/hash.ts'),
-  ]);
   const lock = takeOwnLock(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
   if (!lock) throw new Fault('alive', `${id} is still running.`);
   try {
@@ -221,16 +214,14 @@ async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer
   }
 }
 
-/** What a suite is run with, as its plan keeps it. */
+/** The settings of a suite, as its plan stores them. */
 export async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
-  const { AGENT_CLOCKS, DEFAULT_SETTINGS } = await import('../run/suite/settings.ts');
   const settings =
     options.agent === undefined
       ? checkedSettings(options, DEFAULT_SETTINGS)
       : checkedSettings({ ...AGENT_CLOCKS, ...options }, DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = options;
   const named = await whomToAsk(options, settings, home, cwd);
-  const { repositoryAt } = await import('../execute/repository.ts');
   return {
     group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
     repetitions: options.repeat ?? 1,
@@ -245,7 +236,7 @@ export async function orderOf(options: RunSuiteOptions, home: string, cwd: strin
       options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),
     repository: await repositoryAt(cwd),
     headers: headers.map(({ name, env }) => ({ name, env })),
-    gate: await limitsFor(options, cwd),
+    gate: limitsFor(options, cwd),
     ...named,
   };
 }

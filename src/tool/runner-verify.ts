@@ -6,7 +6,7 @@ import { EXIT } from '../verify/verdict.ts';
 
 export interface RunnerAnswer {
   readonly exit: number;
-  /** Why there is no judgement, for a person. */
+  /** Why there is no judgement. */
   readonly trouble?: string;
   readonly judgement?: Judgement;
 }

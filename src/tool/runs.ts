@@ -2,49 +2,48 @@ import { instantText } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
+import { targetName } from '../contracts/suite/index.ts';
 import type { EvaluationSums } from '../evidence/evaluation-sums.ts';
-import type { Kinds } from '../evidence/kind.ts';
-import type { LogLine, ScriptFolder } from '../evidence/read.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import { type Kinds, kindNamed } from '../evidence/kind.ts';
+import { type LogLine, readLog, readScriptFolder, type ScriptFolder } from '../evidence/read.ts';
+import { findRun, homeFrom, type RunPlace } from '../evidence/runs.ts';
+import * as room from '../evidence/runs.ts';
 import { KINDS } from '../run/kinds.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { foreignResume } from './suite-words.ts';
+import { wholeness } from './whole.ts';
 
-/** A run as a list shows it. */
 export interface Listed {
-  /** As the run itself has it; its folder may have been given another name. */
+  /** The id in the run's documents. Its folder may have another name. */
   readonly id: string;
   readonly kind: string;
   readonly folder: string;
   readonly startedAt: string | undefined;
-  /** What it ended with, or that it has not. */
   readonly status: string;
   readonly subject: string | undefined;
   readonly durationMs: number | undefined;
-  /** How many cases of a suite passed and failed, where it was judged. */
+  /** The verdicts of a judged suite. */
   readonly judged?: Evaluation['summary'];
-  /** Cases of a suite that is not finished. */
+  /** The progress of an unfinished suite. */
   readonly progress?: { readonly done: number; readonly total: number };
-  /** It was interrupted, and completed later; and what is not known of it. */
+  /** Set if the run was interrupted and completed later. */
   readonly recovered?: RecoveredNote;
-  /** False for a run that was interrupted and not started here. */
+  /** False for an interrupted run that was not started here. */
   readonly startedHere?: false;
-  /** The command that goes on with it, or completes it. */
+  /** The command that resumes or completes it. */
   readonly resume?: string;
-  /** The folder has the name of another run, or of none. */
+  /** True if the name of the folder is not the id of the run. */
   readonly renamed?: true;
 }
 
-/** All runs, the newest first. */
 export async function listRuns(
   cwd: string,
   limit: number,
 ): Promise<{ readonly runs: Listed[]; readonly total: number }> {
-  const room = await import('../evidence/runs.ts');
   const places = room.listRuns(room.homeFrom(cwd)).reverse();
   const runs: Listed[] = [];
   for (const place of places.slice(0, limit)) {
-    const life = await lifeOf(place);
+    const life = lifeOf(place);
     const one = await listed(place, life);
     const isDead = life === 'dead' && one.resume === undefined;
     runs.push({
@@ -60,7 +59,6 @@ export async function listRuns(
 export async function listed(place: RunPlace, life: Life, kinds: Kinds = KINDS): Promise<Listed> {
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, life);
-  const { kindNamed } = await import('../evidence/kind.ts');
   const kind = (await kindNamed(kinds, lane)) ?? (await KINDS.script());
   const { runId, startedAt, status, subject, durationMs, recovered } = kind.summarize(folder);
   return {
@@ -76,7 +74,7 @@ export async function listed(place: RunPlace, life: Life, kinds: Kinds = KINDS):
   };
 }
 
-/** Documents of a run that is not finished may be anything: only a seal closes them. */
+/** Only a sealed run has a trusted status. */
 function statusOf(life: Life, status: string | undefined): string {
   if (life === 'finished') return status ?? 'unreadable';
   return life === 'alive' ? 'running' : 'unfinished';
@@ -84,11 +82,13 @@ function statusOf(life: Life, status: string | undefined): string {
 
 async function listedSuite(place: RunPlace, life: Life): Promise<Listed> {
   const { id, lane, folder } = place;
-  const { readRun } = await import('../evidence/suite-folder.ts');
-  const run = readRun(folder);
   if (life !== 'finished') return openSuite(place, life);
+  const [{ readRun }, { evaluationSumsIn }] = await Promise.all([
+    import('../evidence/suite-folder.ts'),
+    import('../evidence/evaluation-sums.ts'),
+  ]);
+  const run = readRun(folder);
   const { cases_completed: ok = 0, cases_total: total = 0, duration_ms: durationMs } = run?.stats ?? {};
-  const { evaluationSumsIn } = await import('../evidence/evaluation-sums.ts');
   const sums = evaluationSumsIn(folder);
   const counts = sums && `, ${sums.summary.passed - sums.summary.unjudged} passed, ${sums.summary.failed} failed`;
   return {
@@ -104,7 +104,6 @@ async function listedSuite(place: RunPlace, life: Life): Promise<Listed> {
   };
 }
 
-/** That every case was answered is good news only where they passed. */
 function judgedStatus(sums: EvaluationSums | undefined): string {
   if (!sums) return 'answered';
   const { total, passed, failed, unjudged } = sums.summary;
@@ -114,10 +113,9 @@ function judgedStatus(sums: EvaluationSums | undefined): string {
   return unjudged === total ? 'answered' : 'passed';
 }
 
-/** A suite that is running, or was interrupted: how far it has come, by its journal. */
-async function openSuite({ id, lane, folder }: RunPlace, life: Life): Promise<Listed> {
-  const { plan, done = 0, startedAtMs } = (await openSuiteIn(folder)) ?? {};
-  const { targetName } = await import('../contracts/suite/index.ts');
+/** A running or interrupted suite, with the progress in its journal. */
+function openSuite({ id, lane, folder }: RunPlace, life: Life): Listed {
+  const { plan, done = 0, startedAtMs } = openSuiteIn(folder) ?? {};
   const { cases, target } = plan?.request ?? {};
   const whom = target && targetName(target);
   return {
@@ -126,7 +124,7 @@ async function openSuite({ id, lane, folder }: RunPlace, life: Life): Promise<Li
     folder,
     startedAt: startedAtMs === undefined ? undefined : instantText(startedAtMs),
     status: statusOf(life, undefined),
-    subject: cases ? `${lane}, ${done} of ${cases.count} cases so far, ${whom}` : `${lane}, not begun yet`,
+    subject: cases ? `${lane}, ${done} of ${cases.count} cases so far, ${whom}` : `${lane}, not started yet`,
     durationMs: undefined,
     ...(cases && { progress: { done, total: cases.count } }),
     ...(target && life === 'dead' && { resume: `proctor run suite --resume ${id}` }),
@@ -137,35 +135,31 @@ async function openSuite({ id, lane, folder }: RunPlace, life: Life): Promise<Li
 export interface Shown extends ScriptFolder {
   readonly place: RunPlace;
   readonly life: Life;
-  /** The folder verifies: it is as it was sealed. */
+  /** Whether the run folder verifies. */
   readonly isWhole: boolean;
-  /** The keys that the seal says it is signed with; null if it is not. */
+  /** The signing keys that the seal names; null if it is not signed. */
   readonly keyIds: readonly string[] | null;
-  /** What only those who run Proctor should read. */
+  /** The internal log, for operators only. */
   readonly log?: readonly LogLine[];
 }
 
-/** One run. */
 export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown> {
-  const { readLog, readScriptFolder } = await import('../evidence/read.ts');
-  const { wholeness } = await import('./whole.ts');
   const whole = await wholeness(place.folder);
   const read = readScriptFolder(place.folder);
   const id = read.request?.run_id ?? place.id;
-  const life = await lifeOf(place);
+  const life = lifeOf(place);
   const log = withLog ? { log: readLog(place.folder) } : {};
   const shown = { place: { ...place, id }, life, ...whole, ...read, ...log };
   if (!shown.outcome && life === 'finished') {
     throw new Fault(
       'unreadable_run',
-      'This folder does not hold the run of a script that can be believed. proctor verify says why.',
+      'This is not the run folder of a script, or it does not verify. Run proctor verify for details.',
     );
   }
   return shown;
 }
 
-/** Where the run lies that a word means. Nothing is completed, sealed or removed on the way. */
-export async function placeOf(cwd: string, word: string): Promise<RunPlace> {
-  const { findRun, homeFrom } = await import('../evidence/runs.ts');
+/** Finds a run by path, id, start of an id, or `latest`. Changes nothing. */
+export function placeOf(cwd: string, word: string): RunPlace {
   return findRun(homeFrom(cwd), word);
 }

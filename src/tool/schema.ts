@@ -2,13 +2,11 @@ import { catalogue } from '../contracts/catalogue.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { type JsonSchema, jsonSchema } from '../contracts/json-schema.ts';
 
-/** The JSON Schema of a format, or undefined if none has that name. */
 export async function schema(name: string): Promise<JsonSchema | undefined> {
   const contract = await contractOf(name);
   return contract && jsonSchema(contract);
 }
 
-/** A valid document of a format, or undefined if none has that name. */
 export async function example(name: string): Promise<unknown> {
   return (await contractOf(name))?.example;
 }

@@ -6,26 +6,23 @@ import { readRegular } from '../base/regular.ts';
 import { MIB } from '../contracts/contract.ts';
 import type { Caps } from '../policy/caps.ts';
 
-/** What `settings.json` in the folder of all runs says, if there is one. Whether the values will do is judged with the others. */
+/** The settings in `.proctor/settings.json`, if it exists. Their values are checked later, with the others. */
 export function settingsIn(home: string): Partial<Caps> {
   const bytes = readRegular(path.join(home, 'settings.json'), MIB);
   if (!bytes) return {};
   const reading = readJson(bytes, { bytesMax: MIB });
   if (!reading.ok)
-    throw new Fault('bad_settings', `settings.json is not one acceptable JSON document: ${reading.refusal.message}`);
+    throw new Fault('bad_settings', `settings.json is not an acceptable JSON document: ${reading.refusal.message}`);
   const { value } = reading;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Fault('bad_settings', 'settings.json must be an object.');
+    throw new Fault('bad_settings', 'settings.json must contain an object.');
   }
   return Object.fromEntries(
     Object.entries(value).map(([key, entry]) => {
       const cap = Object.hasOwn(KEYS, key) ? KEYS[key] : undefined;
       if (cap === undefined) {
         const known = Object.keys(KEYS).join(', ');
-        throw new Fault(
-          'bad_settings',
-          `settings.json has a key that is not known: "${printable(key)}". There are: ${known}.`,
-        );
+        throw new Fault('bad_settings', `settings.json has an unknown key: "${printable(key)}". Use ${known}.`);
       }
       return [cap, entry];
     }),

@@ -1,59 +1,49 @@
 import { redact } from '../base/redact.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
-import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
-import type { AgentFolder } from '../evidence/agent-folder.ts';
+import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
+import { type AgentFolder, fileOf, openAgentIn, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
 import type { AgentPlan } from '../evidence/agent-run.ts';
-import type { DiffSummary } from '../evidence/diff-summary.ts';
-import type { LogLine } from '../evidence/read.ts';
+import { type DiffSummary, diffSummary } from '../evidence/diff-summary.ts';
+import { type LogLine, readLog } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { agentEvaluationOf } from '../judge/judge-agent.ts';
+import { needsReview } from '../policy/active-changes.ts';
 import { type Told, toldOf } from './judged.ts';
-import { lifeOf } from './recover.ts';
+import { type Life, lifeOf } from './recover.ts';
 import { type Timeline, timelineOf } from './timeline.ts';
 import { wholeness } from './whole.ts';
 
-/** The run of an agent, as far as it has come. */
 export interface ShownAgent extends AgentFolder {
   readonly place: RunPlace;
-  readonly life: Awaited<ReturnType<typeof lifeOf>>;
-  /** What was decided before it started, while it is not finished. */
+  readonly life: Life;
+  /** The plan, while the run is not finished. */
   readonly plan: Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined;
   readonly timeline: Timeline;
   readonly diff: DiffSummary | undefined;
-  /** Changes that run by themselves where they are applied; undefined where nobody knows what was changed. */
+  /** Changed files that run by themselves; undefined if the changes are unknown. */
   readonly needsReview: NonNullable<WorkspaceStatus['needs_review']> | undefined;
   readonly evaluation: AgentEvaluation | undefined;
-  /** Whether the evaluation in the folder is bound to its seal; undefined while the run is open. */
+  /** Whether the evaluation matches its seal; undefined while the run is open. */
   readonly judgement: Told | undefined;
-  /** The folder verifies: it is as it was sealed. */
+  /** Whether the run folder verifies. */
   readonly isWhole: boolean;
-  /** The keys that the seal says it is signed with; null if it is not. */
+  /** The signing keys that the seal names; null if it is not signed. */
   readonly keyIds: readonly string[] | null;
   readonly log?: readonly LogLine[];
 }
 
-/** What a folder says of the run of an agent; undefined if it is not one. */
+/** Reads the run folder of an agent; undefined for another kind of run. */
 export async function showAgent(
   place: RunPlace,
   withLog: boolean,
   key: Checker | undefined,
 ): Promise<ShownAgent | undefined> {
-  const [
-    { fileOf, openAgentIn, readAgentFolder, transcriptLines },
-    { diffSummary },
-    { readLog },
-    { agentEvaluationOf },
-  ] = await Promise.all([
-    import('../evidence/agent-folder.ts'),
-    import('../evidence/diff-summary.ts'),
-    import('../evidence/read.ts'),
-    import('../judge/judge-agent.ts'),
-  ]);
   const { folder } = place;
   const read = readAgentFolder(folder);
   const plan = openAgentIn(folder);
   if (!read.outcome && !plan) return undefined;
-  const life = await lifeOf(place);
+  const life = lifeOf(place);
   const diff = fileOf(read.manifest, 'workspace_diff');
   const id = read.outcome?.run_id ?? place.id;
   const judged = read.outcome && life === 'finished' ? agentEvaluationOf(folder, key) : undefined;
@@ -63,7 +53,7 @@ export async function showAgent(
     life,
     plan,
     timeline: timelineOf(transcriptLines(folder)),
-    needsReview: read.workspace && (read.workspace.needs_review ?? (await reviewByNames(read.workspace))),
+    needsReview: read.workspace && (read.workspace.needs_review ?? reviewByNames(read.workspace)),
     diff: diff === undefined ? undefined : named(diffSummary(folder, diff, FILES_MAX), read),
     evaluation: judged?.evaluation,
     judgement: judged && toldOf(id, judged.found, judged.found.state === 'sound' ? 'as_sealed' : 'again'),
@@ -72,16 +62,15 @@ export async function showAgent(
   };
 }
 
-/** For runs of an earlier version, which wrote no such list: what the names alone tell. */
-async function reviewByNames({ changed }: WorkspaceStatus): Promise<NonNullable<WorkspaceStatus['needs_review']>> {
-  const { needsReview } = await import('../policy/active-changes.ts');
+/** Derives the list from file names, for runs of versions that did not write it. */
+function reviewByNames({ changed }: WorkspaceStatus): NonNullable<WorkspaceStatus['needs_review']> {
   const names = new Map(changed.listed.map(({ path }) => [Buffer.from(path).toString('latin1'), path]));
   const view = { linkAt: () => undefined, links: [], has: () => false, textsOf: () => undefined };
   const listed = [...needsReview(names.keys(), view)].map(([at, reason]) => ({ path: names.get(at) ?? at, reason }));
   return { total: listed.length, listed };
 }
 
-/** The diff stays as the agent made it; names of files are shown as the status of the work tree has them, which is masked. */
+/** Shows file names as in the masked status of the work tree, because the diff itself is not masked. */
 function named(diff: DiffSummary | undefined, { workspace }: AgentFolder): DiffSummary | undefined {
   const changed = workspace?.changed;
   const known = new Set(changed?.listed.map(({ path }) => path));
@@ -96,5 +85,4 @@ function named(diff: DiffSummary | undefined, { workspace }: AgentFolder): DiffS
   );
 }
 
-/** Of a list that goes on in the diff itself. */
 const FILES_MAX = 20;

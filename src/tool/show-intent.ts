@@ -1,28 +1,23 @@
-import type { IntentFolder } from '../evidence/intent-folder.ts';
-import type { LogLine } from '../evidence/read.ts';
+import { type IntentFolder, readIntentFolder } from '../evidence/intent-folder.ts';
+import { type LogLine, readLog } from '../evidence/read.ts';
 import type { RunPlace } from '../evidence/runs.ts';
-import { lifeOf } from './recover.ts';
+import { type Life, lifeOf } from './recover.ts';
 import { wholeness } from './whole.ts';
 
-/** The run of an intent, as far as it has come. */
 export interface ShownIntent extends IntentFolder {
   readonly place: RunPlace;
-  readonly life: Awaited<ReturnType<typeof lifeOf>>;
-  /** The folder verifies: it is as it was sealed. */
+  readonly life: Life;
+  /** Whether the run folder verifies. */
   readonly isWhole: boolean;
-  /** The keys that the seal says it is signed with; null if it is not. */
+  /** The signing keys that the seal names; null if it is not signed. */
   readonly keyIds: readonly string[] | null;
   readonly log?: readonly LogLine[];
 }
 
-/** What a folder says of the run of an intent; undefined if it is not one. */
+/** Reads the run folder of an intent; undefined for another kind of run. */
 export async function showIntent(place: RunPlace, withLog: boolean): Promise<ShownIntent | undefined> {
-  const [{ readIntentFolder }, { readLog }] = await Promise.all([
-    import('../evidence/intent-folder.ts'),
-    import('../evidence/read.ts'),
-  ]);
   const read = readIntentFolder(place.folder);
-  const life = await lifeOf(place);
+  const life = lifeOf(place);
   if (!read.request && (place.lane !== 'intent' || life === 'finished')) return undefined;
   return {
     place: { ...place, id: read.request?.run_id ?? place.id },

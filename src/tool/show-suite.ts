@@ -1,47 +1,41 @@
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
-import type { SuiteRequest } from '../contracts/suite/index.ts';
+import { type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
+import { documentIn } from '../evidence/read.ts';
+import { hasJournal } from '../evidence/recover.ts';
 import type { RunPlace } from '../evidence/runs.ts';
+import { readRun } from '../evidence/suite-folder.ts';
 import { shownEvaluation, type Told } from './judged.ts';
-import { lifeOf, openSuiteIn } from './recover.ts';
+import { type Life, lifeOf, openSuiteIn } from './recover.ts';
+import { wholeness } from './whole.ts';
 
-/** A run of a suite, as far as it has come. */
 export interface ShownSuite {
   readonly place: RunPlace;
-  /** Undefined while it is open. */
+  /** Undefined while the run is open. */
   readonly run: RunArtifact | undefined;
   readonly request: SuiteRequest | undefined;
   readonly evaluation: Evaluation | undefined;
-  /** Whether the evaluation in the folder is bound to its seal; undefined while the run is open. */
+  /** Whether the evaluation matches its seal; undefined while the run is open. */
   readonly judgement: Told | undefined;
-  readonly life: Awaited<ReturnType<typeof lifeOf>>;
-  /** How many cases of an open run are finished. */
+  readonly life: Life;
+  /** The number of finished cases of an open run. */
   readonly done: number | undefined;
-  /** The folder verifies: it is as it was sealed. */
+  /** Whether the run folder verifies. */
   readonly isWhole: boolean;
-  /** The keys that the seal says it is signed with; null if it is not. */
+  /** The signing keys that the seal names; null if it is not signed. */
   readonly keyIds: readonly string[] | null;
 }
 
-/** What a folder says of the run of a suite; undefined if it is not one. */
+/** Reads the run folder of a suite; undefined for another kind of run. */
 export async function showSuite(place: RunPlace, key: Checker | undefined): Promise<ShownSuite | undefined> {
-  const [{ readRun }, { documentIn }, { hasJournal }] = await Promise.all([
-    import('../evidence/suite-folder.ts'),
-    import('../evidence/read.ts'),
-    import('../evidence/recover.ts'),
-  ]);
-  const [{ suiteRequest }, { wholeness }] = await Promise.all([
-    import('../contracts/suite/index.ts'),
-    import('./whole.ts'),
-  ]);
   const { folder } = place;
-  const open = hasJournal(folder) ? await openSuiteIn(folder) : undefined;
+  const open = hasJournal(folder) ? openSuiteIn(folder) : undefined;
   const request =
     open?.plan?.request ?? (documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined);
   const run = readRun(folder);
   if (!request) return undefined;
-  const life = await lifeOf(place);
+  const life = lifeOf(place);
   const { run_id: id } = request;
   const judged = life === 'finished' ? await shownEvaluation(folder, id, key) : undefined;
   return {

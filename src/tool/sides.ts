@@ -1,48 +1,52 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { readJson } from '../base/json.ts';
 import { printable } from '../base/printable.ts';
 import { meant, readRegular } from '../base/regular.ts';
-import type { Baseline } from '../contracts/baseline/index.ts';
+import { type Baseline, baseline } from '../contracts/baseline/index.ts';
+import { check } from '../contracts/check.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { repetitionId, rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
-import type { RunPlace } from '../evidence/runs.ts';
-import type { openPack } from '../judge/baseline-pack.ts';
+import { notSignedBy } from '../evidence/judgement.ts';
+import { isSealed } from '../evidence/recover.ts';
+import { byAge, findRun, listRuns, type RunPlace } from '../evidence/runs.ts';
+import { readSuite } from '../evidence/suite-folder.ts';
+import { openPack } from '../judge/baseline-pack.ts';
+import { sideFromAccepted } from '../judge/baseline.ts';
 import type { Side, TrialOfSide } from '../judge/compare-input.ts';
+import { isUnanswered, trialFrom } from '../judge/side.ts';
 import { type Judge, judgedRun, type Told } from './judged.ts';
 
-/** A side, and what is told of the evaluations of its runs. */
 export interface JudgedSide {
   readonly side: Side;
   readonly told: readonly Told[];
 }
 
 /**
- * A side of a comparison, by the word that people have for it: a run and its repetitions, `baseline` or `new` for the
- * newest of these, or the file of an accepted baseline. A side that nobody has run yet is empty. `side` tells apart two
- * runs of one name.
+ * Finds a side of a comparison: a run and its repetitions, `baseline` or `new` for the newest run of that side, or an
+ * accepted baseline file. A side without runs is empty. `side` distinguishes two runs with the same name.
  */
 export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'baseline' | 'new'): Promise<JudgedSide> {
   const file = path.resolve(cwd, word);
-  if (existsSync(file) && statSync(file).isFile()) return { side: await acceptedIn(file, judge.key), told: [] };
-  // The file of a baseline that nobody has accepted yet.
+  if (existsSync(file) && statSync(file).isFile()) return { side: acceptedIn(file, judge.key), told: [] };
+  // A baseline file that does not exist yet.
   if (word.endsWith('.json') && !existsSync(file)) return { side: { source: 'accepted', trials: [] }, told: [] };
-  const { folders, incomplete } = await repetitionsOf(await suitePlace(word, judge.home, side));
-  const { isUnanswered, trialFrom } = await import('../judge/side.ts');
+  const { folders, incomplete } = repetitionsOf(suitePlace(word, judge.home, side));
   const trials: TrialOfSide[] = [];
   const told: Told[] = [];
   for (const folder of folders) {
     const judged = await judgedRun(folder, judge, 'anew');
     const trial = trialFrom(folder, judged.evaluation, judged.seal);
     told.push(judged.told);
-    // A baseline that was gone when it was asked again has not failed.
+    // A baseline that no longer answered in a later round has not failed.
     if (side !== 'baseline' || !isUnanswered(trial)) trials.push(trial);
   }
   const missing = incomplete ?? replacedIn(trials);
   return { side: { source: 'runs', trials, ...(missing !== undefined && { incomplete: missing }) }, told };
 }
 
-/** A copy of another run in the place of a repetition is no trial of its own. */
+/** Detects a copy of another run in the folder of a repetition. A copy is not a trial. */
 function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
   if (trials.length < 2) return undefined;
   const other = trials.find(({ folder, runId }) => folder !== undefined && path.basename(folder) !== runId);
@@ -50,88 +54,78 @@ function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
   if (new Set(seals).size < seals.length && !other) return 'Two runs of one side have the same seal, so one is a copy.';
   if (!other?.folder) return undefined;
   const [name, run] = [path.basename(other.folder), other.runId].map(printable);
-  return `The folder ${name} holds the run ${run}, so the trials may have been chosen.`;
+  return `The folder ${name} contains the run ${run}, so the trials may be hand-picked.`;
 }
 
-/** An accepted baseline. One that is not as it was sealed, or not signed with the key that is known, is refused. */
-async function acceptedIn(file: string, key: Checker | undefined): Promise<Side> {
-  const [{ baseline }, { check }, { readJson }, { sideFromAccepted }, { notSignedBy }] = await Promise.all([
-    import('../contracts/baseline/index.ts'),
-    import('../contracts/check.ts'),
-    import('../base/json.ts'),
-    import('../judge/baseline.ts'),
-    import('../evidence/judgement.ts'),
-  ]);
+/** Reads an accepted baseline. Rejects one that does not match its seal or is not signed with the known key. */
+function acceptedIn(file: string, key: Checker | undefined): Side {
   const name = printable(path.basename(file));
   const bytes = readRegular(meant(file), baseline.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: baseline.bytesMax });
-  if (!reading?.ok) throw new Fault('bad_baseline', `${name} is not one acceptable JSON document.`);
+  if (!reading?.ok) throw new Fault('bad_baseline', `${name} is not an acceptable JSON document.`);
   const [first] = check(baseline, reading.value, { strict: false, internal: false }).violations;
-  if (first) throw new Fault('bad_baseline', `${name} is not a baseline that can be believed: ${first.message}`);
+  if (first) throw new Fault('bad_baseline', `${name} is not a valid baseline: ${first.message}`);
   const accepted = reading.value as Baseline;
   if (!accepted.seal) {
-    throw new Fault('bad_baseline', `${name} has no seal, so nothing shows that it is what was accepted. ${ACCEPT}`);
+    throw new Fault('bad_baseline', `${name} has no seal, so nothing proves that it was accepted unchanged. ${ACCEPT}`);
   }
   const trouble = key && notSignedBy(key, accepted.seal);
   if (trouble) throw new Fault('bad_baseline', `${name} is not trusted: it ${trouble}. ${SAY_KEY}`);
-  return sideFromAccepted(accepted, await packBeside(meant(file), accepted));
+  return sideFromAccepted(accepted, packBeside(meant(file), accepted));
 }
 
-/** The documents that the pack beside a baseline keeps; undefined where it is not there. Another pack is refused. */
-async function packBeside(file: string, { pack }: Baseline): Promise<ReturnType<typeof openPack>> {
+/** The documents in the pack next to a baseline; undefined if there is no pack. Rejects a different pack. */
+function packBeside(file: string, { pack }: Baseline): ReturnType<typeof openPack> {
   const packFile = packFileOf(file);
   if (!pack || !existsSync(packFile)) return undefined;
-  const { openPack } = await import('../judge/baseline-pack.ts');
   const kept = openPack(meant(packFile), pack);
   if (kept) return kept;
   const [name, baseline] = [packFile, file].map(one => printable(path.basename(one)));
   throw new Fault(
     'bad_baseline',
-    `${name} is not the pack that was accepted with ${baseline}: its bytes differ. Restore it, or remove it and do without causes.`,
+    `${name} is not the pack that was accepted with ${baseline}: its bytes differ. Restore it, or remove it to compare without causes.`,
   );
 }
 
-/** Where the pack of a baseline lies. */
 export function packFileOf(file: string): string {
   return `${file.replace(/\.json$/, '')}.pack`;
 }
 
-const ACCEPT = 'Accept a run again: proctor baseline accept RUN.';
-const SAY_KEY = 'If somebody else accepted it whom you trust, name their public key: --key FILE.';
+const ACCEPT = 'Accept a run again with proctor baseline accept RUN.';
+const SAY_KEY = 'If a person you trust accepted it, name their public key with --key FILE.';
 
-/** The folder of one run: the one that was named, or the first of the newest repetitions. */
-export async function suiteFolder(word: string, home: string): Promise<string | undefined> {
-  const place = await suitePlace(word, home);
-  const [first] = (await repetitionsOf(place)).folders;
+/** The folder of the named run, or of the first of the newest repetitions. */
+export function suiteFolder(word: string, home: string): string | undefined {
+  const place = suitePlace(word, home);
+  const [first] = repetitionsOf(place).folders;
   return word === 'latest' || word === 'baseline' || word === 'new' ? first : place?.folder;
 }
 
-/** Folders of one side, and a sentence about those that should be there and are not. */
+/** The folders of one side, and a sentence if some are missing. */
 interface Repetitions {
   readonly folders: readonly string[];
   readonly incomplete?: string | undefined;
 }
 
-/** The folders of a run, of its repetitions and of the rounds in which its cases were asked again. */
-async function repetitionsOf(place: RunPlace | undefined): Promise<Repetitions> {
+/** The folders of a run, its repetitions and its later rounds. */
+function repetitionsOf(place: RunPlace | undefined): Repetitions {
   if (!place) return { folders: [] };
-  const { readSuite } = await import('../evidence/suite-folder.ts');
   const { repetition, rerun, version } = readSuite(place.folder).request;
   const beside = path.dirname(place.folder);
   const first = path.join(beside, rerun?.of ?? repetition.of);
   if (rerun && !existsSync(first)) {
     const [round, run] = [path.basename(place.folder), rerun.of].map(printable);
-    return { folders: [place.folder], incomplete: `${round} asked cases of ${run} again, and ${run} is not here.` };
+    return { folders: [place.folder], incomplete: `${round} is a later round of ${run}, and ${run} is not here.` };
   }
   const { of, total } = rerun ? readSuite(first).request.repetition : repetition;
   const planned = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
   const there = planned.filter(folder => existsSync(folder));
-  const reruns = await rerunsOf(of, version, beside);
+  const reruns = rerunsOf(of, version, beside);
   const folders = [...there, ...reruns.folders];
   const gone = reruns.missing;
   if (folders.includes(place.folder)) return { folders, incomplete: notHere(of, total - there.length, total) ?? gone };
-  // A folder that was copied out of its place may have another name, and no repetition beside it.
-  const left = reruns.folders.length > 0 ? `The rounds of ${printable(of)} are not counted for its copy` : undefined;
+  // A copied folder may have another name and no repetitions next to it.
+  const left = reruns.folders.length > 0 ? `The later rounds of ${printable(of)} do not count for its copy` : undefined;
   return { folders: [place.folder], incomplete: notHere(of, total - 1, total) ?? (left && `${left}, ${CHOSEN}`) };
 }
 
@@ -140,15 +134,11 @@ function notHere(of: string, missing: number, total: number): string | undefined
   return `${missing} of ${total} repetitions of ${printable(of)} ${missing === 1 ? 'is' : 'are'} not here, ${CHOSEN}`;
 }
 
-const CHOSEN = 'so the trials may have been chosen.';
+const CHOSEN = 'so the trials may be hand-picked.';
 
-/** The rounds in which cases were asked again. One that was interrupted does not count until it is resumed. */
-async function rerunsOf(of: string, version: string, beside: string) {
-  const [{ isSealed }, { readSuite }] = await Promise.all([
-    import('../evidence/recover.ts'),
-    import('../evidence/suite-folder.ts'),
-  ]);
-  /** A folder of that name may hold anything, such as a copy of a run that did well. */
+/** The later rounds of a run. An interrupted round does not count until it is resumed. */
+function rerunsOf(of: string, version: string, beside: string) {
+  /** A folder with the right name may contain anything, such as a copy of a run that did well. */
   const isRound = (folder: string, round: number): boolean => {
     if (!existsSync(folder) || !isSealed(folder)) return false;
     try {
@@ -166,25 +156,24 @@ async function rerunsOf(of: string, version: string, beside: string) {
   const isGap = gap >= 0 && known.lastIndexOf(true) > gap;
   return {
     folders: all.filter((_, index) => known[index]),
-    missing: isGap ? `Round ${gap + 1} of ${printable(of)} is not here, and a later one is, ${CHOSEN}` : undefined,
+    missing: isGap ? `Round ${gap + 1} of ${printable(of)} is not here but a later one is, ${CHOSEN}` : undefined,
   };
 }
 
-/** Asking cases of an old run again does not make it the newest. */
+/** A later round does not make an old run the newest. */
 const RERUN = /\.a\d+$/;
 
-/** The run of a suite that a word means; undefined if there is none of that side yet. */
-async function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): Promise<RunPlace | undefined> {
-  const { byAge, findRun, listRuns } = await import('../evidence/runs.ts');
+/** The run of a suite; undefined if the side has no run yet. */
+function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunPlace | undefined {
   const suites = listRuns(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new'], side), byAge);
   const latest = suites.at(-1);
-  if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. proctor run suite CASES makes one.');
+  if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. Start one with proctor run suite CASES.');
   return latest;
 }
 
-/** `--out` of the runner holds `baseline/` and `new/`, and each holds runs; who names one of these means its newest run. */
+/** `--out` of a suite contains `baseline/` and `new/` with runs. Naming one of them means its newest run. */
 function asGiven(place: RunPlace, byAge: (places: readonly RunPlace[]) => RunPlace[]): RunPlace {
   if (existsSync(path.join(place.folder, 'run.json')) || existsSync(path.join(place.folder, 'journal.ndjson'))) {
     return place;
@@ -194,6 +183,6 @@ function asGiven(place: RunPlace, byAge: (places: readonly RunPlace[]) => RunPla
     .map(id => ({ id, lane, folder: path.join(place.folder, id) }))
     .filter(({ folder }) => existsSync(path.join(folder, 'run.json')));
   const newest = byAge(inner).at(-1);
-  if (!newest) throw new Fault('not_a_suite', 'The folder holds no run of a suite.');
+  if (!newest) throw new Fault('not_a_suite', 'The folder contains no run of a suite.');
   return newest;
 }

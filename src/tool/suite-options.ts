@@ -1,31 +1,31 @@
 import { Fault } from '../base/fault.ts';
 import { formOf } from '../contracts/form.ts';
-import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
 import { askedLimits } from '../contracts/gate/limits/shape.ts';
+import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
-/** Doubts what a program says that no compiler has looked at: an option that is misspelt would silently do nothing. */
+/** Checks options at run time, because callers in JavaScript have no compiler to do it. */
 export function checkSuiteOptions(options: RunSuiteOptions): void {
   refuseUnknown('runSuite', options, OPTIONS);
-  if (typeof options?.cases !== 'string') throw new Fault('usage', 'runSuite needs cases: the path of a file.');
+  if (typeof options?.cases !== 'string') throw new Fault('usage', 'runSuite requires cases: the path of a file.');
   if (options.as !== 'baseline' && options.as !== 'new') {
-    throw new Fault('usage', 'Say which side it is: as is "baseline" or "new".');
+    throw new Fault('usage', 'Name the side of the comparison: as must be "baseline" or "new".');
   }
   for (const name of ['agent', 'policy', 'dir', 'model', 'prices', 'recordings'] as const) {
-    if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} is a text.`);
+    if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} must be a string.`);
   }
   checkProvenance(options.provenance ?? {});
   const { headers = [], repeat = 1, modelMode = 'live' } = options;
   checkLimits(options?.limits);
   if (!['live', 'record', 'replay'].includes(modelMode))
-    throw new Fault('usage', 'modelMode is "live", "record" or "replay".');
+    throw new Fault('usage', 'modelMode must be "live", "record" or "replay".');
   if (!Array.isArray(headers) || !headers.every(isHeader)) {
-    throw new Fault('usage', 'headers is a list of objects with name, env (the variable it comes from) and value.');
+    throw new Fault('usage', 'headers must be a list of objects with name, env (the environment variable) and value.');
   }
   if (!Number.isSafeInteger(repeat) || repeat < 1 || repeat > REPEAT_MAX) {
-    throw new Fault('usage', `A suite can be repeated 1 to ${REPEAT_MAX} times.`);
+    throw new Fault('usage', `repeat must be from 1 to ${REPEAT_MAX}.`);
   }
 }
 
@@ -35,29 +35,24 @@ function checkProvenance(provenance: object): void {
   if (isKnown && formOf(statedProvenance).fits(provenance)) return;
   throw new Fault(
     'usage',
-    `Provenance has the names ${names.join(', ')}, and values on one line of 1 to 200 characters: --provenance model=NAME.`,
+    `Provenance takes the names ${names.join(', ')} and values of 1 to 200 characters on one line, such as --provenance model=NAME.`,
   );
 }
 
-/** Limits come from a file, where their contract is checked, or from a program. */
 function checkLimits(limits: unknown): void {
   if (limits === undefined || formOf(askedLimits).fits({ limits })) return;
-  throw new Fault('usage', `limits is an object with ${LIMITS_TEXT}.`);
+  throw new Fault('usage', `limits must be an object with ${LIMITS_TEXT}.`);
 }
 
 const LIMITS_TEXT =
   'min_pass_rate, a number from 0 to 1, the counts max_failing, max_flaky, max_unjudged and max_missing, max_cost_usd or max_latency_ms';
 
-/** The same for a comparison. */
 export function checkCompareOptions(options: CompareOptions): void {
   refuseUnknown('compareRuns', options, COMPARE_OPTIONS);
   checkLimits(options?.limits);
   for (const side of ['baseline', 'candidate'] as const) {
     if (typeof options?.[side] === 'string') continue;
-    throw new Fault(
-      'usage',
-      `compareRuns needs ${side}: a run, or a word for one such as "baseline", "new" or "latest".`,
-    );
+    throw new Fault('usage', `compareRuns requires ${side}: a run, or a word such as "baseline", "new" or "latest".`);
   }
 }
 

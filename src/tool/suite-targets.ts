@@ -1,22 +1,29 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { contentHash } from '../base/hash.ts';
+import { bytesHash, contentHash } from '../base/hash.ts';
+import { meant, readRegular } from '../base/regular.ts';
+import { headerSecrets, storedUrl, urlSecrets } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
+import { attemptsIn } from '../evidence/runs.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
-import type { Requested } from '../policy/bounds.ts';
+import { effectiveBounds, type Requested } from '../policy/bounds.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
+import { checkOrder } from '../run/order.ts';
+import { offersOf } from '../run/plan.ts';
+import { AGENT_ASKED, askedIn } from '../run/suite/agent-asked.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
-import type { SuiteSettings } from '../run/suite/settings.ts';
+import { checkRecordings, makeRecordings, recordingsOf } from '../run/suite/recordings.ts';
+import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
+import { sharedLauncher } from './launcher.ts';
+import { profileOf } from './profile.ts';
 import type { Going, RunSuiteOptions } from './run-suite.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
-import { headerSecrets, storedUrl, urlSecrets } from '../base/secret-parts.ts';
 
-/** Who is asked, as the plan of a run names it. */
+/** The target in the plan of a run. */
 export async function targetFor(plan: SuitePlan, going: Going): Promise<Target> {
   const { request, agent } = plan;
-  const { settingsFrom } = await import('../run/suite/settings.ts');
   const settings = settingsFrom(request.settings);
   if (request.target.kind === 'http') return httpFor(request.target, plan, going, settings);
   return agent ? agentFor(plan, agent, going, settings) : scriptFor(plan, going, settings);
@@ -43,7 +50,7 @@ async function httpFor(
   });
 }
 
-/** Everything that must not be seen of the way to an agent: headers, their parts, the values in its address, and the rest. */
+/** All values to mask: headers and their parts, query values, and declared secrets. */
 export function secretsFor(
   url: string,
   headers: readonly { readonly name: string; readonly value: string }[],
@@ -56,18 +63,18 @@ export function secretsFor(
   ];
 }
 
-/** The address with the values of its query, which are stored nowhere; whoever goes on with a run gives it again. */
+/** The URL with its query values. They are not stored, so the user names the URL again to resume. */
 export function addressOf(stored: string, given: string | undefined): string {
   const isWhole = !stored.includes('?');
   if (given === undefined && isWhole) return stored;
   if (given === undefined)
     throw new Fault(
       'usage',
-      'The values in the address of the run are not stored. Give the address again: --base-url URL.',
+      'Proctor does not store the query values of the URL. Name the URL again with --base-url URL.',
     );
   const url = checkedUrl(given);
   if (storedUrl(url) !== stored)
-    throw new Fault('usage', 'The run asked another address. Give the one that it began with: --base-url URL.');
+    throw new Fault('usage', 'The run used another URL. Name the same one with --base-url URL.');
   return url;
 }
 
@@ -78,15 +85,11 @@ async function scriptFor(
 ): Promise<Target> {
   const { run_id: runId, version: side, target } = request;
   const keepCredentials = request.keep_credentials === true;
-  const [{ scriptTarget }, { sharedLauncher }] = await Promise.all([
-    import('../run/suite/script-target.ts'),
-    import('./run-script.ts'),
-  ]);
-  const sha256 = script === null ? undefined : await hashOf(script);
+  const { scriptTarget } = await import('../run/suite/script-target.ts');
+  const sha256 = script === null ? undefined : hashOf(script);
   if (script === null || target.kind !== 'script' || sha256 !== target.sha256) {
-    throw new Fault('script_changed', 'The script is not the one that the run began with.');
+    throw new Fault('script_changed', 'The script changed since the run started. Restore it, or start a new run.');
   }
-  const { attemptsIn } = await import('../evidence/runs.ts');
   const kept = attemptsIn(home);
   return scriptTarget({
     script,
@@ -109,17 +112,8 @@ async function agentFor(
   settings: SuiteSettings,
 ): Promise<Target> {
   const { version: side, target } = request;
-  const [
-    { agentTarget, namedAgent },
-    { makeRecordings, recordingsOf },
-    { attemptsIn },
-    { sharedLauncher },
-    { judgeAgentRun },
-  ] = await Promise.all([
+  const [{ agentTarget, namedAgent }, { judgeAgentRun }] = await Promise.all([
     import('../run/suite/agent-target.ts'),
-    import('../run/suite/recordings.ts'),
-    import('../evidence/runs.ts'),
-    import('./run-script.ts'),
     import('../judge/judge-agent.ts'),
   ]);
   const kept = attemptsIn(home);
@@ -130,7 +124,10 @@ async function agentFor(
   const order = { ...asked, agent, secrets, keepCredentials, environment, needsModel: true, ...clocksOf(settings) };
   const { target: now } = await namedAgent(order, { launcher: await sharedLauncher(), home: kept, signer: undefined });
   if (contentHash(now) !== request.target_sha256)
-    throw new Fault('agent_changed', 'The agent or its policy is not the one that the run began with.');
+    throw new Fault(
+      'agent_changed',
+      'The agent or its policy changed since the run started. Restore it, or start a new run.',
+    );
   const recordings = recordingsOf(where.modelMode, folder);
   if (recordings) makeRecordings(recordings);
   const { number: repetition } = request.repetition;
@@ -142,11 +139,7 @@ function clocksOf({ timeoutMs, idleMs }: SuiteSettings): Pick<AgentOrder, 'timeo
   return { timeoutMs, idleMs };
 }
 
-async function hashOf(script: string): Promise<string | undefined> {
-  const [{ meant, readRegular }, { bytesHash }] = await Promise.all([
-    import('../base/regular.ts'),
-    import('../base/hash.ts'),
-  ]);
+function hashOf(script: string): string | undefined {
   const bytes = readRegular(meant(script), SCRIPT_BYTES_MAX);
   return bytes && bytesHash(bytes);
 }
@@ -155,7 +148,7 @@ const SCRIPT_BYTES_MAX = 64 * 1024 * 1024;
 
 type Whom = Pick<SuiteOrder, 'target' | 'script' | 'agent' | 'bounds' | 'effective'>;
 
-/** Whom the options name, looked at before anything is made. */
+/** Checks and describes the target in the options, before anything is written. */
 export async function whomToAsk(
   options: RunSuiteOptions,
   settings: SuiteSettings,
@@ -164,23 +157,19 @@ export async function whomToAsk(
 ): Promise<Whom> {
   const { baseUrl, script, agent, policy, dir, bounds } = options;
   if ([baseUrl, script, agent].filter(one => one !== undefined).length > 1)
-    throw new Fault(
-      'usage',
-      'Ask one of an address (--base-url), a script (--script) and an agent (--agent), not more.',
-    );
+    throw new Fault('usage', 'Name only one target: --base-url, --script or --agent.');
   if (agent === undefined && (policy !== undefined || dir !== undefined))
-    throw new Fault('usage', 'A policy and a folder are of use only with an agent: --agent claude or codex.');
-  const { AGENT_ASKED, askedIn } = await import('../run/suite/agent-asked.ts');
+    throw new Fault('usage', '--policy and --dir require an agent. Add --agent claude or --agent codex.');
   const [ofAgents] = Object.keys(askedIn(options)) as (keyof typeof AGENT_ASKED)[];
   if (agent === undefined && ofAgents !== undefined)
-    throw new Fault('usage', `${AGENT_ASKED[ofAgents]} is of use only with an agent: --agent claude or codex.`);
+    throw new Fault('usage', `${AGENT_ASKED[ofAgents]} requires an agent. Add --agent claude or --agent codex.`);
   if (script !== undefined) return scriptNamed(options, settings, cwd);
   const { cpus, ...ofScripts } = bounds ?? {};
   if (agent === undefined && cpus !== undefined)
-    throw new Fault('not_enforceable', 'A share of the processors (--cpus) cannot be enforced on an address.');
+    throw new Fault('not_enforceable', 'Proctor cannot enforce --cpus on an API. Omit it.');
   if (agent === undefined) return httpNamed(options);
   if (Object.keys(ofScripts).length > 0)
-    throw new Fault('usage', 'Bounds of a script are of no use with an agent: its policy has them.');
+    throw new Fault('usage', 'Limits for scripts do not apply to an agent. Set them in its policy.');
   return agentNamed({ ...options, agent }, settings, home, cwd);
 }
 
@@ -189,7 +178,7 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: R
   if (baseUrl === undefined)
     throw new Fault(
       'usage',
-      'Say whom to ask: an agent by its address (--base-url, baseUrl) or by its name (--agent, agent), or a script (--script, script).',
+      'Name a target: an API (--base-url, baseUrl), an agent (--agent, agent) or a script (--script, script).',
     );
   const target: SuiteTarget = {
     kind: 'http',
@@ -202,13 +191,6 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: R
 
 async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {
   const script = path.resolve(cwd, options.script as string);
-  const [{ checkOrder }, { offersOf }, { effectiveBounds }, { profileOf }, { sharedLauncher }] = await Promise.all([
-    import('../run/order.ts'),
-    import('../run/plan.ts'),
-    import('../policy/bounds.ts'),
-    import('./profile.ts'),
-    import('./run-script.ts'),
-  ]);
   const { profile, ...asked } = options.bounds ?? {};
   const bounds: Requested = {
     ...asked,
@@ -217,7 +199,7 @@ async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cw
   };
   checkOrder({ script, bounds, secrets: options.secrets ?? {} });
   const effective = effectiveBounds(bounds, offersOf(await (await sharedLauncher()).machine()));
-  const sha256 = await hashOf(script);
+  const sha256 = hashOf(script);
   if (sha256 === undefined) throw new Fault('usage', 'The script is not a regular file of at most 64 MiB.');
   const target: SuiteTarget = {
     kind: 'script',
@@ -237,14 +219,7 @@ async function agentNamed(
   cwd: string,
 ): Promise<Whom> {
   const { agent, policy = 'read-only', dir = '.', secrets = {}, environment = {}, bounds } = options;
-  const [{ namedAgent }, { askedIn }, { checkRecordings, recordingsOf }, { attemptsIn }, { sharedLauncher }] =
-    await Promise.all([
-      import('../run/suite/agent-target.ts'),
-      import('../run/suite/agent-asked.ts'),
-      import('../run/suite/recordings.ts'),
-      import('../evidence/runs.ts'),
-      import('./run-script.ts'),
-    ]);
+  const { namedAgent } = await import('../run/suite/agent-target.ts');
   const { recordings: folder, ...asked } = askedIn(options);
   const recordings = recordingsOf(asked.modelMode, folder && path.resolve(cwd, folder));
   if (recordings) checkRecordings(recordings);

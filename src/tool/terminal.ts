@@ -1,12 +1,11 @@
-import type { Paint } from '../reports/index.ts';
+import { type Paint, terminalReport } from '../reports/index.ts';
 import type { Subject } from './report.ts';
 
-/** What a person in a terminal reads of a comparison or a run. */
-export async function terminalText(
+/** The terminal report of a comparison or run. */
+export function terminalText(
   subject: { readonly comparison: Extract<Subject, { comparison: unknown }>['comparison'] } | Subject,
   paint: Paint,
-): Promise<string> {
-  const { terminalReport } = await import('../reports/index.ts');
+): string {
   const report = terminalReport(paint);
   return [...('comparison' in subject ? report.ofComparison(subject.comparison) : report.ofRun(subject))].join('');
 }

@@ -1,28 +1,27 @@
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 
-/** Something that an agent did or that befell it, as a timeline shows it. */
+/** An entry of a timeline. */
 export interface Moment {
   /** The line of the transcript. */
   readonly seq: number;
   readonly atMs: number;
   readonly what: 'call' | 'change' | 'denial' | 'retry' | 'trouble' | 'pause' | 'final';
-  /** The tool, or what stands for one. */
   readonly tool: string;
-  /** What it was called with, or what was said. Nobody has made it fit to be shown yet. */
+  /** The arguments or message. Not yet escaped for a terminal. */
   readonly about: string;
-  /** Null while nobody knows; `denied` counts before `failed`. */
+  /** Null while unknown. A denied call that also failed is `denied`. */
   readonly state: 'ok' | 'failed' | 'denied' | null;
   readonly tookMs: number | null;
   readonly exitCode: number | null;
 }
 
 export interface Timeline {
-  /** The first ones and the last ones. */
+  /** The first and last moments. */
   readonly moments: readonly Moment[];
-  /** How many there are between them, and after how many of the first. */
+  /** The number of moments left out, and after how many of the first. */
   readonly omitted: { readonly after: number; readonly count: number };
   readonly calls: { readonly total: number; readonly failed: number; readonly denied: number };
-  /** Calls that were denied: the first for each tool and reason, and how many there are of it. */
+  /** Denied calls, grouped by tool and reason. */
   readonly denials: readonly {
     readonly seq: number;
     readonly tool: string;
@@ -31,7 +30,7 @@ export interface Timeline {
   }[];
 }
 
-/** What an agent did, in the order of time and in bounded memory however long its transcript is. */
+/** The timeline of a transcript, in memory that does not grow with the transcript. */
 export function timelineOf(lines: Iterable<TranscriptLine>): Timeline {
   const fold = new Fold();
   for (const line of lines) fold.take(line);
@@ -55,7 +54,7 @@ class Fold {
   take(line: TranscriptLine): void {
     const { seq, at_ms: atMs } = line;
     const silentMs = atMs - this.#lastAtMs;
-    // While a tool is at work, how long it took says as much.
+    // While a tool runs, its duration already shows the silence.
     if (silentMs > PAUSE_MS && this.#inFlight === 0)
       this.#add({ seq, atMs: this.#lastAtMs, what: 'pause', tookMs: silentMs });
     this.#lastAtMs = atMs;
@@ -96,7 +95,7 @@ class Fold {
     this.#calls.total++;
     this.#inFlight++;
     this.#open.set(call, moment);
-    // An agent may leave calls open for ever.
+    // An agent may never answer some calls.
     if (this.#open.size > OPEN_MAX) this.#open.delete(this.#open.keys().next().value as string);
   }
 
@@ -106,7 +105,7 @@ class Fold {
     this.#inFlight--;
     moment.tookMs = line.at_ms - moment.atMs;
     moment.exitCode = line.exit_code;
-    // Of a change by a tool that has just told the file, nothing more need be said.
+    // The call already shows the file, so the change needs no moment.
     this.#changed = moment.about;
     if (moment.state === null) moment.state = line.ok ? 'ok' : 'failed';
     if (moment.state === 'failed') this.#calls.failed++;
@@ -126,7 +125,7 @@ class Fold {
     moment.state = 'denied';
   }
 
-  /** Many in a row are one: a model that is not there is tried again and again. */
+  /** Merges consecutive retries into one moment. */
   #retried(line: TranscriptLine & { kind: 'retry' }): void {
     const { seq, at_ms: atMs, message, status } = line;
     const about = status === null ? message : `${status}: ${message}`;
@@ -140,5 +139,5 @@ const MOMENTS_MAX = 40;
 const DENIALS_MAX = 20;
 const OPEN_MAX = 10_000;
 const ABOUT_UNITS_MAX = 1_000;
-/** A model may think that long without a word; longer is worth a look. */
+/** Models are often silent this long; a longer pause is worth showing. */
 const PAUSE_MS = 20_000;

@@ -1,16 +1,20 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { packFile } from '../evidence/pack-file.ts';
+import { changed, digestsIn, writeFolder } from '../evidence/unpack.ts';
 import type { Options } from '../verify/index.ts';
+import { verifyOpenPack } from '../verify/pack.ts';
+import { changeOf, openRegular } from '../verify/source.ts';
 import { refuseUnknown } from './options.ts';
 import { firstTrouble } from './pack.ts';
 
 export interface UnpackOptions {
-  /** The folder that is made; the name of the run, in `cwd`, if not said. */
+  /** The folder to create; the run id in `cwd` by default. */
   readonly to?: string;
   readonly cwd?: string;
-  /** Stops it, and leaves nothing. */
+  /** Stops the work and leaves nothing behind. */
   readonly signal?: AbortSignal;
-  /** How the pack is verified before anything is written. */
+  /** Options for verifying the pack before anything is written. */
   readonly verify?: Options;
 }
 
@@ -19,31 +23,24 @@ export interface UnpackedRun {
   readonly kind: string;
   readonly folder: string;
   readonly files: number;
-  /** The internal files, which the pack does not hold, are not in the folder either. */
+  /** The number of internal files that neither the pack nor the folder contains. */
   readonly leftOut: number;
 }
 
-/** Makes the folder of the run in a pack, if the pack verifies. */
+/** Writes the run folder in a pack if the pack verifies. */
 export async function unpack(file: string, options: UnpackOptions = {}): Promise<UnpackedRun> {
-  if (typeof file !== 'string') throw new Fault('usage', 'unpack needs a pack: the path of a file.');
+  if (typeof file !== 'string') throw new Fault('usage', 'unpack requires a pack: the path of a file.');
   refuseUnknown('unpack', options, OPTIONS);
   const { cwd = process.cwd(), signal } = options;
-  const [{ packFile }, { changed, digestsIn, writeFolder }, { verifyOpenPack }, { changeOf, openRegular }] =
-    await Promise.all([
-      import('../evidence/pack-file.ts'),
-      import('../evidence/unpack.ts'),
-      import('../verify/pack.ts'),
-      import('../verify/source.ts'),
-    ]);
   const opened = openRegular(path.resolve(cwd, file));
-  if (!opened.ok) throw new Fault(opened.code, `The pack cannot be read. ${opened.message}`);
+  if (!opened.ok) throw new Fault(opened.code, `Cannot read the pack. ${opened.message}`);
   const pack = packFile(opened.fd);
   try {
     const trouble = await firstTrouble(verifyOpenPack(path.basename(file), pack, options.verify ?? {}), signal);
     if (trouble !== undefined)
-      throw new Fault('not_valid', `The pack is not unpacked, because it does not verify: ${trouble}`);
+      throw new Fault('not_valid', `Cannot unpack, because the pack does not verify: ${trouble}`);
     const { runId, kind, digests, leftOut } = digestsIn(pack);
-    // These digests are those that were verified only if nobody has written into the pack since.
+    // The digests are verified only if the pack has not changed since.
     if (changeOf(opened)) throw changed();
     const folder = path.resolve(cwd, options.to ?? runId);
     const files = await writeFolder(pack, folder, digests, signal);

@@ -1,5 +1,6 @@
-/** Whether a folder verifies, and which keys its seal says it is signed with; nobody has checked that yet. */
+/** Whether a folder verifies, and which keys its seal names. Nothing has checked the signatures yet. */
 export async function wholeness(folder: string): Promise<{ isWhole: boolean; keyIds: readonly string[] | null }> {
+  // `proctor list` shares this module and verifies nothing.
   const { verify } = await import('../verify/index.ts');
   let isWhole = true;
   let keyIds: readonly string[] | null = null;

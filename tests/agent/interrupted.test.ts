@@ -68,7 +68,7 @@ test('an agent whose Proctor was killed is recovered with its denials, its reque
   const shown = world.tried(['show', 'latest']).stdout;
   expect(shown).toContain('  unknown   how it ended, what it used, whether it printed more\n');
   expect(shown).toMatch(/changes {3}1 file, \+1 −0/);
-  expect(world.tried(['list']).stdout).toContain('interrupted; not known: how it ended');
+  expect(world.tried(['list']).stdout).toContain('interrupted; unknown: how it ended');
 });
 
 test('what an agent changed is held against its policy, and secrets in names are masked', async () => {
@@ -107,5 +107,5 @@ test('the changes of an agent are unknown where its launcher was killed with Pro
   expect(existsSync(path.join(folder, 'workspace.diff'))).toBe(false);
   const shown = world.tried(['show', 'latest']).stdout;
   expect(shown).toContain('what it changed\n');
-  expect(shown).toContain('changes   not known');
+  expect(shown).toContain('changes   unknown');
 });

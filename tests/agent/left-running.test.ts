@@ -17,7 +17,7 @@ test.each([
   expect(answer, stderr).toMatchObject({ ...completed, ending: { how: 'exited', code: 0 }, left_running: STAYS });
   const outcome = JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as object;
   expect(outcome).toMatchObject({ left_running: STAYS, survivors: 0 });
-  expect(world.tried(['show', 'latest']).stdout).toMatch(/running {3}1 process when it ended: daemon\n/);
+  expect(world.tried(['show', 'latest']).stdout).toMatch(/running {3}1 process left when the agent ended: daemon\n/);
 });
 
 test('an agent that said that it is done, and stays, has completed; what it left is told', () => {

@@ -109,9 +109,7 @@ test.each([
   expect(answer).toMatchObject({ ...completed, agent });
   const warning = `version: ${version} is untested, the newest tested version is 2.1.325`;
   expect(stderr).toContain(`warning: ${warning}`);
-  expect(world.tried(['show', 'latest']).stdout).toContain(
-    'a version that was not tried (the newest that was: 2.1.325)',
-  );
+  expect(world.tried(['show', 'latest']).stdout).toContain('untested version (newest tested: 2.1.325)');
   const read = (file: string): object =>
     JSON.parse(readFileSync(path.join(folder, 'evidence', file), 'utf8')) as object;
   expect(read('outcome.json')).toMatchObject({ agent });
@@ -193,8 +191,8 @@ test('what cannot be run is refused in a sentence, and leaves nothing', () => {
   chmodSync(path.join(place.cwd, 'other', 'claude'), 0o755);
   const refused: readonly (readonly [flags: readonly string[], sentence: string, env?: NodeJS.ProcessEnv])[] = [
     [['--task', ' '], 'The task is empty. Describe what the agent should do.'],
-    [['--task', 'x', '--task-file', 'y'], 'Say what the agent is to do, with either --task or --task-file.'],
-    [['--task-file', '/dev/zero'], 'The task file zero is no file.'],
+    [['--task', 'x', '--task-file', 'y'], 'Give the task with either --task or --task-file.'],
+    [['--task-file', '/dev/zero'], 'The task file zero is not a file.'],
     [['--task', 'x', '--prompt-ref', '/home/alice/p'], 'The prompt reference is an absolute path'],
     [['--task', 'x', '--secret', 'PIN'], 'The value of PIN is too short to mask', { PIN: '123' }],
     [['--task', 'x', '--recording', 'r.json'], '--recording requires --model-mode'],

@@ -251,7 +251,7 @@ describe('a disk that has no room for the output', () => {
       artifacts: { files: 0, declared_missing: [] },
     });
     const shown = here.proctor(['show', 'latest']).stdout;
-    expect(shown).toContain('the script itself said: succeeded');
+    expect(shown).toContain('the script reported: succeeded');
     expect(shown).not.toContain('wrote no valid result');
   });
 });

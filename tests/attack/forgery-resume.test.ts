@@ -83,9 +83,7 @@ describe('a suite that came with a clone', () => {
     expect((await resume('--base-url', await mine.start(), ...flags)).code).toBe(0);
     const request: unknown = JSON.parse(readFileSync(path.join(folder, 'evidence', 'request.json'), 'utf8'));
     expect(request).toMatchObject({ begun_elsewhere: { cases_done: 1 } });
-    expect(proctor(['show', SUITE_RUN], { cwd }).stdout).toContain(
-      'begun_elsewhere: this machine did not start the run',
-    );
+    expect(proctor(['show', SUITE_RUN], { cwd }).stdout).toContain('begun_elsewhere: another machine started the run');
   });
 
   test('runs neither a script nor an agent that its folder names, nor a script that judges its cases', async () => {

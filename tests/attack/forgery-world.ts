@@ -17,7 +17,7 @@ import { JOURNAL } from '../../src/evidence/journal.ts';
 import type { ScriptLine } from '../../src/evidence/script-run.ts';
 import { bootId } from '../../src/execute/machine.ts';
 import { runIntent } from '../../src/tool/run-intent.ts';
-import { closeLauncher } from '../../src/tool/run-script.ts';
+import { closeLauncher } from '../../src/tool/launcher.ts';
 import { runSuite, type RunSuiteOptions } from '../../src/tool/run-suite.ts';
 import { AGENT_RUN, EVENTS, planOf as agentPlan, transcriptOf } from '../evidence/agent-world.ts';
 import { captureOf, COMPLETED_AT, noteOf, plan, put, STARTED_AT, succeeded } from '../evidence/script-world.ts';

@@ -89,7 +89,7 @@ describe('journals that came with a clone', () => {
     const { code, stdout } = asVictim(args.map(word => (word === 'INTENT' ? intent : word)));
     expect(digestOf(here)).toBe(before);
     if (!['list', 'show', 'recover'].includes(args[0] as string)) expect(code).not.toBe(0);
-    expect(stdout).not.toMatch(/as it was sealed|succeeded/);
+    expect(stdout).not.toMatch(/matches its seal|succeeded/);
   });
 
   test('are called interrupted, not started here, by list, show and verify', () => {
@@ -109,7 +109,7 @@ describe('journals that came with a clone', () => {
     const { code, stdout } = asVictim(['recover'], cwd);
     expect(code).toBe(0);
     for (const id of [SCRIPT_RUN, AGENT_RUN, intent, SUITE_RUN]) {
-      expect(stdout).toContain(`${id}  was interrupted, and not started here: `);
+      expect(stdout).toContain(`${id}  was interrupted, not started here: `);
     }
     expect(stdout).toContain('script_20260404_000000_bbbbbbbbbbbb  was interrupted; its folder is complete now');
     expect(existsSync(path.join(own, 'evidence', 'seal.json'))).toBe(true);
@@ -132,7 +132,7 @@ test('a sealed folder that came with a clone gets no line in the ledger', () => 
   const there = temporaryFolder();
   cpSync(path.join(cwd, '.proctor', 'runs'), path.join(there, '.proctor', 'runs'), { recursive: true });
   const before = digestOf(there);
-  expect(asVictim(['recover'], there).stdout).toBe('Every run here is finished.\n');
+  expect(asVictim(['recover'], there).stdout).toBe('All runs are finished.\n');
   expect(digestOf(there)).toBe(before);
 });
 

@@ -144,7 +144,7 @@ for letter in said:
       { path: 'output/.ssh/id_rsa', code: 'credential_file_name', kinds: [] },
       { path: 'output/notes.txt', code: 'credential_in_file', kinds: ['github_token'] },
     ]);
-    expect(world.proctor(['show', 'latest']).stdout).toMatch(/needs a look.*output\/notes\.txt.*github_token/);
+    expect(world.proctor(['show', 'latest']).stdout).toMatch(/needs review.*output\/notes\.txt.*github_token/);
   });
 
   test('credentials are kept on request, the evidence says so, and declared secrets are masked all the same', () => {

@@ -1,4 +1,4 @@
-/** What was tried of a sandbox is remembered. Only what we have written ourselves is believed. */
+/** Proctor caches the results of sandbox probes, and trusts only a cache that it wrote itself. */
 import {
   chmodSync,
   chownSync,
@@ -25,7 +25,7 @@ function observed(here: Place): unknown {
   return outcome.outcome.observed;
 }
 
-test('a memory of the canary that is not ours alone, or not what we write, is tried again', () => {
+test('probes the sandbox again if others can write the cache, or if its contents are not ours', () => {
   const here = place();
   here.file('ok.py', `import proctor_tool\nproctor_tool.succeed('<p>done</p>')\n`);
   const first = observed(here);

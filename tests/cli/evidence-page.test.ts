@@ -28,7 +28,7 @@ import { ROOT, temporaryFolder } from '../support.ts';
 
 const page = readFileSync(path.join(ROOT, 'docs', 'evidence.md'), 'utf8');
 const section = page.slice(page.indexOf('## Check a run with sha256sum and openssl'));
-/** The commands of the page, word for word: the names to replace, the signature, the files. */
+/** Runs the commands of the page verbatim: names to replace, signature, files. */
 const [, signature = '', files = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
   ([, code]) => code as string,
 );
@@ -75,7 +75,7 @@ function copied(change: (folder: string) => void): string {
   return folder;
 }
 
-/** Another file, and the seal that belongs to it, under the signature of the old one. */
+/** Changes a file and its seal, but keeps the old signature. */
 function forge(folder: string): void {
   const file = path.join(folder, 'evidence', 'seal.json');
   writeFileSync(path.join(folder, 'output', 'ä b.txt'), 'bbb');
@@ -87,7 +87,7 @@ function forge(folder: string): void {
   writeFileSync(file, canonicalize({ ...sealEnvelope(statement), signatures: envelope.signatures }));
 }
 
-/** The commands under a heading of the page: its second block, after the names to replace. */
+/** The second block under a heading of the page, after the names to replace. */
 function commandsUnder(heading: string): string {
   const [, code = ''] = [...page.slice(page.indexOf(heading)).matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
     ([, text]) => text as string,
@@ -95,7 +95,7 @@ function commandsUnder(heading: string): string {
   return code;
 }
 
-describe('the commands for verdicts', () => {
+describe('the commands for evaluations', () => {
   const verdict = commandsUnder('### An evaluation or a comparison');
   const baseline = commandsUnder('### An accepted baseline');
   let judged: Place;
@@ -122,7 +122,7 @@ describe('the commands for verdicts', () => {
     expect(checked(comparison, 'comparison.seal.json')).toEqual({ ok: true, said: AS_SIGNED });
   });
 
-  test('find a changed verdict, a changed report, the verdict of another run, and another key', () => {
+  test('detect a changed verdict, a changed report, the verdict of another run, and another key', () => {
     const copy = (from: string): string => {
       const folder = path.join(temporaryFolder(), 'copy');
       cpSync(from, folder, { recursive: true });
@@ -142,7 +142,7 @@ describe('the commands for verdicts', () => {
     expect(checked(run, 'evaluation.seal.json', key)).toMatchObject({ ok: false });
   });
 
-  test('accept a signed baseline, and find a changed one', () => {
+  test('accept a signed baseline and detect a changed one', () => {
     const file = path.join(judged.cwd, 'proctor-baseline.json');
     expect(shell(baseline, '', own, { BASELINE: file })).toEqual({
       ok: true,
@@ -156,7 +156,7 @@ describe('the commands for verdicts', () => {
 });
 
 describe('the commands of docs/evidence.md', () => {
-  test('accept a signed folder, without anything of ours', () => {
+  test('accept a signed folder without using Proctor', () => {
     expect(shell(signature + files, run)).toEqual({
       ok: true,
       said: 'Signature Verified Successfully\nThe files are as they were signed.\n',
@@ -172,21 +172,21 @@ describe('the commands of docs/evidence.md', () => {
     ['a link more', folder => symlinkSync('result.json', path.join(folder, 'more'))],
     ['a seal that was written anew', forge],
   ];
-  test.each(tampered)('find %s', (_, change) => {
+  test.each(tampered)('detect %s', (_, change) => {
     expect(shell(signature + files, copied(change))).toMatchObject({ ok: false });
   });
 
-  test('find a seal that was written anew by the signature alone, which the files do not tell', () => {
+  test('detect a rewritten seal by its signature alone', () => {
     const folder = copied(forge);
     expect(shell(signature, folder)).toMatchObject({ ok: false, said: 'Signature Verification Failure\n' });
     expect(shell(signature.replace(/^openssl.*\n/m, '') + files, folder)).toMatchObject({ ok: true });
   });
 
-  test('find that another key has signed it', () => {
+  test('detect a signature by another key', () => {
     expect(shell(signature, run, path.join(here.cwd, 'other.pub'))).toMatchObject({ ok: false });
   });
 
-  test('do not take a name that they misread for another', () => {
+  test('do not mistake one unusual file name for another', () => {
     const folder = temporaryFolder();
     const names = ['a', 'a"b'];
     for (const name of names) writeFileSync(path.join(folder, name), 'x');
@@ -200,7 +200,7 @@ describe('the commands of docs/evidence.md', () => {
     expect(shell(signature + files, folder)).toMatchObject({ ok: false });
   });
 
-  test('name a key as we do', () => {
+  test('compute the same key id as Proctor', () => {
     const [command = ''] = /openssl pkey -pubin[^`]*/.exec(page) ?? [];
     const { said } = shell(command.replace('signing.pub', '"$KEY"'), run);
     expect(`sha256:${said.slice(0, 64)}\n`).toBe(here.proctor(['keys', 'show']).stdout);

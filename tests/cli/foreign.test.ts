@@ -1,4 +1,4 @@
-/** Folders from elsewhere: whatever they hold, looking at them harms nothing. */
+/** Reading a folder from elsewhere has no side effects, whatever it contains. */
 import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { proctor, temporaryFolder } from '../support.ts';
 const ID = 'script_20260101_000000_aaaaaaaaaaaa';
 const line = (value: object): string => `${JSON.stringify(value)}\n`;
 
-/** A place with one run folder, and what is in its journal. */
+/** A project with one run folder and a given journal. */
 function placeWith(journal: string, id = ID): { readonly cwd: string; readonly run: string } {
   const cwd = temporaryFolder();
   const run = path.join(cwd, '.proctor', 'runs', 'script', id);
@@ -21,7 +21,7 @@ function placeWith(journal: string, id = ID): { readonly cwd: string; readonly r
 const LOOKS = [['list'], ['show', ID], ['verify', ID], ['recover'], ['prune', '--older-than', '1d', '--dry-run']];
 
 describe('a folder from elsewhere', () => {
-  test('that holds a file called journal.ndjson is not removed by looking at it', () => {
+  test('with a journal.ndjson is not removed by reading it', () => {
     const cwd = temporaryFolder();
     const folder = path.join(cwd, 'diary');
     mkdirSync(path.join(folder, 'src'), { recursive: true });
@@ -33,16 +33,16 @@ describe('a folder from elsewhere', () => {
     expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(true);
   });
 
-  test('that lies among the runs, but holds more than a run that never began, is left alone', () => {
+  test('among the runs is unchanged if it contains more than a run that never started', () => {
     const { cwd, run } = placeWith('');
     writeFileSync(path.join(run, 'thesis.txt'), 'precious');
     for (const look of LOOKS) proctor(look, { cwd });
     expect(readFileSync(path.join(run, 'thesis.txt'), 'utf8')).toBe('precious');
-    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, and not started here');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, not started here');
   });
 
-  test('makes nobody end a process or remove a folder that its journal names', () => {
-    // A mark that only the victim has: whoever should believe the journal after all must hit nobody else.
+  test('cannot make Proctor end a process or remove a folder that its journal names', () => {
+    // Only the victim has this mark, so a failing test cannot hit another process.
     const mark = path.basename(temporaryFolder());
     const victim = spawn('sleep', ['600'], { env: { PROCTOR_VICTIM: mark, PROCTOR_RUN: 'another' } });
     onTestFinished(() => void victim.kill('SIGKILL'));
@@ -61,7 +61,7 @@ describe('a folder from elsewhere', () => {
     expect(existsSync(stage)).toBe(true);
   });
 
-  test('with a pipe or a link in it is neither waited for nor followed', () => {
+  test('with a pipe or a link neither blocks nor is followed', () => {
     const plan = { owner: { pid: 1, startTicks: 0, bootId: 'x' }, request: { run_id: ID } };
     const outside = temporaryFolder();
     writeFileSync(path.join(outside, 'draft.tmp'), 'precious');
@@ -72,7 +72,7 @@ describe('a folder from elsewhere', () => {
     expect(existsSync(path.join(run, 'journal.ndjson'))).toBe(true);
   });
 
-  test('whose journal others may write to is left alone', () => {
+  test('is unchanged if others can write its journal', () => {
     const { cwd, run } = placeWith('');
     writeFileSync(path.join(run, 'journal.ndjson'), '', { mode: 0o666 });
     const open = path.join(temporaryFolder(), '.proctor');
@@ -80,7 +80,7 @@ describe('a folder from elsewhere', () => {
     expect(proctor(['recover'], { cwd }).code).toBe(0);
   });
 
-  test('with a name or documents that a terminal would obey is shown as text', () => {
+  test('is shown with terminal control characters escaped', () => {
     const id = 'run\u001b[2J\u001b]0;x\u0007y';
     const { cwd } = placeWith('{"is":"pla', id);
     const sealed = path.join(cwd, '.proctor', 'runs', 'script', ID, 'evidence');
@@ -96,9 +96,9 @@ describe('a folder from elsewhere', () => {
     }
   });
 
-  test('whose journal proves nothing stays until it is pruned', () => {
+  test('with an unproven journal stays until it is pruned', () => {
     const { cwd, run } = placeWith('{"is":"pla');
-    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, and not started here');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, not started here');
     expect(existsSync(run)).toBe(true);
     expect(proctor(['prune', '--older-than', '1d'], { cwd }).stdout).toContain(`removed  ${ID}`);
     expect(existsSync(run)).toBe(false);

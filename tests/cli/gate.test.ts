@@ -13,7 +13,7 @@ function folderWith(files: Readonly<Record<string, string>>): string {
   return cwd;
 }
 
-/** A table of cases, and of those that fail in every trial. */
+/** A CSV table in which the given cases fail in every trial. */
 function table(cases: number, trials: number, failing: readonly number[] = []): string {
   const rows = Array.from({ length: cases * trials }, (_, at) => {
     const one = at % cases;
@@ -42,7 +42,7 @@ function ctrf(cases: number, failing: readonly number[] = []): string {
 
 const gate = (cwd: string, ...words: string[]) => proctor(['gate', ...words], { cwd });
 
-test('says the verdict first, then counts, what was ruled out and what would settle it', () => {
+test('prints the verdict first, then counts, what is ruled out and what would settle it', () => {
   const cwd = folderWith({ 'before.csv': table(30, 1), 'after.csv': table(30, 1, [7]) });
   const { code, stdout } = gate(cwd, 'before.csv', 'after.csv');
   expect(code).toBe(3);
@@ -50,10 +50,10 @@ test('says the verdict first, then counts, what was ruled out and what would set
     [
       '? Not enough evidence  1 of 30 cases looks broken, and could still be chance: “case-7” (1/1 → 0/1). Ask it again on both sides, up to 6 times.',
       '',
-      '  suspect    case-7  1/1 → 0/1  (p = 0.25 if it has not changed)',
-      '  measured   30 cases pass 3.3 points less often than before (p = 0.25 if nothing has changed)',
+      '  suspect    case-7  1/1 → 0/1  (p = 0.25 if nothing changed)',
+      '  measured   30 cases pass 3.3 points less often than before (p = 0.25 if nothing changed)',
       '  ruled out  a drop of more than 10.1 points, with 95 % confidence',
-      '  to settle  one more trial on both sides, marked as rerun, of case-7',
+      '  to settle  one more trial of case-7 on both sides, marked as rerun',
       '  baseline   30 trials of 30 cases (before.csv, CSV)',
       '  new        30 trials of 30 cases (after.csv, CSV)',
       '',
@@ -61,7 +61,7 @@ test('says the verdict first, then counts, what was ruled out and what would set
   );
 });
 
-test('ends with 0, 1 and 3 for no regression, a regression and too little evidence', () => {
+test('exits with 0, 1 and 3 for no regression, a regression and not enough evidence', () => {
   const cwd = folderWith({
     'before.csv': table(30, 6),
     'same.csv': table(30, 6),
@@ -78,7 +78,7 @@ test('ends with 0, 1 and 3 for no regression, a regression and too little eviden
     code: 1,
     stdout: expect.stringMatching(/^✗ Regression {2}1 of 30 cases broke, beyond chance: “case-7” \(6\/6 → 0\/6\)\./),
   });
-  expect(broken.stdout).toContain('\n  broken     case-7  6/6 → 0/6  (p < 0.001 if it has not changed)\n');
+  expect(broken.stdout).toContain('\n  broken     case-7  6/6 → 0/6  (p < 0.001 if nothing changed)\n');
   expect(gate(cwd, 'once.csv', 'again.csv').code).toBe(0);
   const proven = gate(cwd, 'once.csv', 'again.csv', '--gate', 'proven');
   expect(proven).toMatchObject({
@@ -87,7 +87,7 @@ test('ends with 0, 1 and 3 for no regression, a regression and too little eviden
   });
 });
 
-test('takes a JUnit or CTRF file per trial, from folders and from lists', () => {
+test('reads one JUnit or CTRF file per trial, from folders and lists', () => {
   const before = Object.fromEntries(
     [1, 2, 3, 4, 5, 6].map(trial => [`before/${trial}.xml`, junit(9) + '\n'.repeat(trial)]),
   );
@@ -111,17 +111,17 @@ test('takes a JUnit or CTRF file per trial, from folders and from lists', () => 
   });
 });
 
-test('does not count the trials of a file that is a copy of another one', () => {
+test('does not count trials from a copy of another file', () => {
   const copies = Object.fromEntries([1, 2, 3, 4, 5, 6].map(trial => [`after/${trial}.xml`, junit(9)]));
   const cwd = folderWith({ 'before/1.xml': junit(9), ...copies, 'after/7.xml': junit(9, [4]) });
   const { stdout } = gate(cwd, 'before', 'after', '--json');
   expect(JSON.parse(stdout)).toMatchObject({
     sides: { baseline: { trials: 9 }, new: { cases: 9, trials: 18, files: { length: 7 } } },
-    notes: ['5 files of the new side are copies of another one. A copy is not a trial.'],
+    notes: ['5 files of the candidate are copies of another file. Copies do not count as trials.'],
   });
 });
 
-test('counts files named *.rerun.* for their cases alone', () => {
+test('counts files named *.rerun.* only for the cases in them', () => {
   const timed = (at: number, body: string): string =>
     `<testsuite><testcase classname="pay" name="case 4" time="0.${at}">${body}</testcase></testsuite>`;
   const reruns = [1, 2, 3, 4, 5].flatMap(at => [
@@ -135,7 +135,7 @@ test('counts files named *.rerun.* for their cases alone', () => {
   expect(stdout).toContain('40 cases pass 2.5 points less often');
 });
 
-test('closes on a test that is skipped now, until that is allowed', () => {
+test('fails on a newly skipped test unless --allow-removed is given', () => {
   const cwd = folderWith({ 'before.xml': junit(10), 'after.xml': junit(10, [], [3]) });
   const closed = gate(cwd, 'before.xml', 'after.xml');
   expect(closed.code).toBe(3);
@@ -144,7 +144,7 @@ test('closes on a test that is skipped now, until that is allowed', () => {
   expect(gate(cwd, 'before.xml', 'after.xml', '--allow-removed', '--critical', 'pay > case 3').code).toBe(3);
 });
 
-test('keeps the tolerances of a gate file, and flags before the file', () => {
+test('applies the tolerances of a gate file, and prefers flags to the file', () => {
   const rows = (latency: number): string =>
     Array.from({ length: 8 }, (_, at) => JSON.stringify({ case: `c${at}`, pass: true, latency_ms: latency + at })).join(
       '\n',
@@ -165,37 +165,37 @@ test('keeps the tolerances of a gate file, and flags before the file', () => {
   expect(gate(cwd, 'before.jsonl', 'after.jsonl', '--gate', 'wide.yaml', '--margin', '0.05').code).toBe(3);
 });
 
-test('names the cases of both sides where none has a partner', () => {
+test('names a case of each side if no names match', () => {
   const cwd = folderWith({ 'before.csv': 'case,pass\na,1\n', 'after.csv': 'case,pass\n"b\u001b[2J",1\n' });
   const { code, stdout } = gate(cwd, 'before.csv', 'after.csv');
   expect(code).toBe(3);
-  expect(stdout).toContain('The baseline begins with "a", the new results with "b\\u{1b}[2J".');
+  expect(stdout).toContain('The baseline starts with "a", the new results with "b\\u{1b}[2J".');
   expect(stdout).not.toContain('\u001b');
 });
 
 test.each([
-  [['before.csv', 'before.csv'], 'A file is on both sides. Results are never worse than themselves.'],
-  [['before.csv', 'link.csv'], 'A file is on both sides. Results are never worse than themselves.'],
-  [['before.csv,before.csv', 'bad.csv'], 'before.csv is named twice on one side.'],
+  [['before.csv', 'before.csv'], 'The same file is on both sides. Name different results.'],
+  [['before.csv', 'link.csv'], 'The same file is on both sides. Name different results.'],
+  [['before.csv,before.csv', 'bad.csv'], 'before.csv appears twice on one side.'],
   [['before.csv', 'nothing.csv'], 'There is no file or folder nothing.csv.'],
-  [['before.csv', 'empty'], 'The folder empty has no file that ends in .xml, .json, .jsonl, .ndjson, .csv.'],
+  [['before.csv', 'empty'], 'The folder empty contains no .xml, .json, .jsonl, .ndjson, .csv file.'],
   [
     ['before.csv', 'bad.csv'],
     'bad.csv, line 3: pass must be 0, 1, true, false, pass, fail, passed, failed, error, skipped or empty.',
   ],
-  [['before.csv', 'pipe.csv'], 'pipe.csv cannot be read: it is not a file of at most 64 MiB.'],
-  [['before.csv', 'large.csv'], 'large.csv cannot be read: it is not a file of at most 64 MiB.'],
+  [['before.csv', 'pipe.csv'], 'Cannot read pipe.csv: it is not a file of at most 64 MiB.'],
+  [['before.csv', 'large.csv'], 'Cannot read large.csv: it is not a file of at most 64 MiB.'],
   [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and entities of their own are not read.'],
   [
     ['before.csv', 'after.csv', '--gate', 'nothing.yaml'],
-    'There is no gate file "nothing.yaml" of at most 1 MiB that can be read. Modes (balanced, proven, strict) are for proctor compare and proctor gate.',
+    'Cannot read the gate file "nothing.yaml", or it is larger than 1 MiB. Only proctor compare and proctor gate accept a mode (balanced, proven, strict).',
   ],
   [
     ['before.csv', 'after.csv', '--critical', 'case-11'],
     'The critical case "case-11" is in the results of neither side. Did you mean "case-1"?',
   ],
   [['before.csv', 'after.csv', '--looks', '6'], 'looks must be a whole number from 1 to 5.'],
-])('refuses %j with 2', (words, says) => {
+])('rejects %j with exit code 2', (words, says) => {
   const lol =
     '<?xml version="1.0"?>\n<!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>\n<testsuite name="&lol2;"/>';
   const files = {
@@ -221,7 +221,7 @@ test('writes nothing', () => {
   expect(readdirSync(cwd).sort()).toEqual(['after.csv', 'before.csv']);
 });
 
-test('docs/ci.md shows what its example prints', () => {
+test('prints what the example in docs/ci.md shows', () => {
   const page = readFileSync(path.join(ROOT, 'docs', 'ci.md'), 'utf8');
   const [, script = '', shown] =
     /<!-- gate example: run by tests -->\n```sh\n(.*?)```\n\n```text\n(.*?)```/s.exec(page) ?? [];

@@ -6,7 +6,7 @@ import { place } from '../runs-support.ts';
 const SAYS = `console.log('one'); console.error('two'); require('fs').writeFileSync('out/a.txt', 'abc')`;
 const INTENT = { goal: 'Write a file', commands: [{ argv: ['node', '-e', SAYS] }], outputs: ['out/a.txt'] };
 
-test('people are told where the outputs lie, whether it is signed, what was kept, and what was only planned', () => {
+test('prints where the outputs are, whether the run is signed, what was kept, and what was only planned', () => {
   const here = place();
   here.file('intent.json', JSON.stringify(INTENT));
   const planned = here.proctor(['run', 'intent', 'intent.json']);
@@ -28,22 +28,22 @@ test('people are told where the outputs lie, whether it is signed, what was kept
   }
 
   const listed = here.proctor(['list'], { env: { NO_COLOR: '', FORCE_COLOR: '1' } }).stdout.split('\n');
-  // What was accepted is painted as good.
+  // An accepted intent is shown in green.
   expect(listed[0]).toMatch(/^\u001b\[32maccepted .*intent\.json, BUNDLE$/);
   expect(listed[1]).toMatch(/intent\.json, BUNDLE, only planned$/);
 });
 
-test('a profile with several faults says how many more there are', () => {
+test('reports how many more rules a profile breaks', () => {
   const here = place();
   here.file('intent.json', JSON.stringify(INTENT));
   here.file('mine.json', '{"name":"mine","timeout_ms":1000}');
   expect(here.proctor(['run', 'intent', 'intent.json', '--policy', 'mine.json'])).toMatchObject({
     code: 2,
-    stderr: 'error: The profile breaks a rule: PL2: allow_network is missing. More faults: 4.\n',
+    stderr: 'error: The profile breaks a rule: PL2: allow_network is missing. It breaks 4 more.\n',
   });
 });
 
-test('who names a pack where a run is asked for is told what makes one of it', () => {
+test('suggests unpack for a pack that is named as a run', () => {
   const here = place();
   here.file('a.proctor.tar', '');
   expect(here.proctor(['show', 'a.proctor.tar'])).toMatchObject({
@@ -61,7 +61,7 @@ test.each<[string, object, string]>([
   ['that names a place of a machine', { '/home/me/a': 1 }, 'The answers hold a text that is not shown here, to which'],
   ['among others', { version: '1', b: 1, a: 2 }, 'The answers hold 2 such as "b", to which there is no question.'],
   ['of a kind that does not fit', { version: [] }, 'The answer to version must be a text or a number.'],
-])('an answer %s is named', (_, answers, sentence) => {
+])('names an answer %s', (_, answers, sentence) => {
   const here = place();
   here.file('intent.json', '{"goal":"Release <version>"}');
   here.file('answers.json', JSON.stringify(answers));

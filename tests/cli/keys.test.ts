@@ -5,7 +5,8 @@ import { newKeyPair } from '../../src/base/ed25519.ts';
 import { makeHome } from '../../src/evidence/runs.ts';
 import { makeKey, makeKeyIn } from '../../src/evidence/signing-key.ts';
 import { resumeSuite } from '../../src/tool/resume-suite.ts';
-import { closeLauncher, runScript } from '../../src/tool/run-script.ts';
+import { closeLauncher } from '../../src/tool/launcher.ts';
+import { runScript } from '../../src/tool/run-script.ts';
 import { runSuite } from '../../src/tool/run-suite.ts';
 import { verify } from '../../src/verify/index.ts';
 import { type Place, place, until } from '../runs-support.ts';
@@ -18,7 +19,7 @@ afterAll(closeLauncher);
 const OK = `import proctor_tool\nprint('hello')\nproctor_tool.succeed()\n`;
 const PUBLIC = path.join('.proctor', 'keys', 'signing.pub');
 
-/** A place with a key, and what that is called. */
+/** A project with a key, and the id of the key. */
 function withKey(): { here: Place; keyId: string } {
   const here = place();
   here.file('ok.py', OK);
@@ -40,7 +41,7 @@ async function expectSigned(folder = '', keyFile = ''): Promise<void> {
   }
 }
 
-/** One clear sentence, and nothing has run. */
+/** Prints one sentence and runs nothing. */
 function expectRefusal({ code, stderr }: Ran, here: Place, said: RegExp): void {
   expect(code, stderr).toBe(2);
   expect(stderr).toMatch(said);
@@ -50,13 +51,13 @@ function expectRefusal({ code, stderr }: Ran, here: Place, said: RegExp): void {
 }
 
 describe('proctor keys new', () => {
-  test('makes a key that only its owner reads, says what it is called, and writes over none', () => {
+  test('creates a key that only its owner can read, prints its id, and overwrites no key', () => {
     const here = place();
     expect(here.proctor(['keys', 'show']).stdout).toMatch(/^Runs here are not signed\./);
     const { code, stdout } = here.proctor(['keys', 'new']);
     expect(code).toBe(0);
     const [, keyId = ''] = /^key id {7}(sha256:[0-9a-f]{64})\n/.exec(stdout) ?? [];
-    expect(stdout).toContain('private key  .proctor/keys/signing.key,');
+    expect(stdout).toContain('private key  .proctor/keys/signing.key;');
     expect(stdout).toContain('proctor verify latest --key .proctor/keys/signing.pub --require-signature');
     expect(here.proctor(['keys', 'show']).stdout).toBe(`${keyId}\n`);
     const folder = path.join(here.cwd, '.proctor', 'keys');
@@ -71,7 +72,7 @@ describe('proctor keys new', () => {
     expect(everythingIn(folder)).toBe(before);
   });
 
-  test('writes where it is told, and nothing over a file or through a link', () => {
+  test('writes to the named file, but not over a file or through a link', () => {
     const here = place();
     const { stdout } = here.proctor(['keys', 'new', '--out', 'deep/ours.key', '--json']);
     expect(JSON.parse(stdout)).toMatchObject({ private_key: 'deep/ours.key', public_key: 'deep/ours.pub' });
@@ -89,7 +90,7 @@ describe('proctor keys new', () => {
 });
 
 describe('with a key', () => {
-  test('a run of a script is signed, says so, and the key stays where it is', () => {
+  test('signs the run of a script, reports it, and keeps the key out of the run', () => {
     const { here, keyId } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     here.file(
@@ -110,8 +111,8 @@ proctor_tool.succeed()`,
     expect(run.stderr).toContain('sealed and signed');
     const good = checked(here, 'latest');
     expect(good.code, good.stdout).toBe(0);
-    expect(good.stdout).toContain('as it was sealed and signed');
-    expect(here.proctor(['show']).stdout).toContain(`as it was sealed, signed by ${keyId} (verify --key checks it)`);
+    expect(good.stdout).toContain('matches its seal and signature');
+    expect(here.proctor(['show']).stdout).toContain(`matches its seal, signed by ${keyId} (check with verify --key)`);
     expect(here.proctor(['verify', 'latest']).stdout).toContain(
       'note   The signature was not checked: --key FILE does.',
     );
@@ -121,7 +122,7 @@ proctor_tool.succeed()`,
     expect(kept).not.toContain(secret);
   });
 
-  test('the run of a suite is signed, and so is each attempt of its script', () => {
+  test('signs the run of a suite and each attempt of its script', () => {
     const { here, keyId } = withKey();
     here.file('cases.json', JSON.stringify([{ id: 'one', input: { user: 'hello' } }]));
     here.file('agent.sh', `printf '{"case_id":"one","final_output":{"content_type":"text","content":"hi"}}'\n`);
@@ -135,7 +136,7 @@ proctor_tool.succeed()`,
     expect(here.proctor(['show', 'latest']).stdout).toContain(`signed by ${keyId}`);
   });
 
-  test('a run that was killed is signed when it is recovered, and waits while the key cannot be used', async () => {
+  test('signs a killed run on recovery, and leaves it unfinished while the key is unusable', async () => {
     const { here } = withKey();
     here.file('slow.py', `import time\nprint('up', flush=True)\ntime.sleep(60)`);
     const started = here.start(['run', 'script', 'slow.py']);
@@ -145,17 +146,17 @@ proctor_tool.succeed()`,
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     chmodSync(keyFile, 0o640);
     expect(here.proctor(['recover']).stdout).toContain(
-      'is left alone: The signing key signing.key is accessible to other',
+      'is unchanged: The signing key signing.key is accessible to other',
     );
     chmodSync(keyFile, 0o600);
-    expect(here.proctor(['recover']).stdout).toContain('its folder is complete now');
+    expect(here.proctor(['recover']).stdout).toContain('its run folder is complete now');
     const good = checked(here, 'latest');
     expect(good.code, good.stdout).toBe(0);
   });
 });
 
 describe('a suite that is resumed', () => {
-  test('is signed by whoever goes on with it', async () => {
+  test('is signed with the key of the resuming user', async () => {
     const { here, keyId } = withKey();
     const agent = new Agent();
     const baseUrl = await agent.start();
@@ -175,7 +176,7 @@ function writeCases(here: Place): void {
 }
 
 describe('PROCTOR_KEY', () => {
-  test('names a key that comes before the one of the place', () => {
+  test('takes precedence over the key of the project', () => {
     const { here } = withKey();
     makeKey(path.join(here.cwd, 'other.key'));
     expect(ran(here, [], { PROCTOR_KEY: 'other.key' }).stderr).toContain('sealed and signed');
@@ -201,7 +202,7 @@ describe('PROCTOR_KEY', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test('and the key of a place are not passed over, though they lead nowhere', () => {
+  test('and the key of the project stop a run if they are dangling links', () => {
     const { here } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     unlinkSync(keyFile);
@@ -211,7 +212,7 @@ describe('PROCTOR_KEY', () => {
 });
 
 describe('as a library', () => {
-  test('a key is named by an option, which says what it signed with', async () => {
+  test('signs with the key in the options and returns its id', async () => {
     const here = place();
     const script = here.file('ok.py', OK);
     makeKey(path.join(here.cwd, 'our.key'));
@@ -228,7 +229,7 @@ describe('as a library', () => {
 });
 
 describe('proctor verify', () => {
-  test('refuses what is not asked well', () => {
+  test('rejects bad key options', () => {
     const { here } = withKey();
     const asked = (...flags: string[]): Ran => here.proctor(['verify', '.', ...flags]);
     expect(asked('--require-signature')).toMatchObject({
@@ -241,11 +242,11 @@ describe('proctor verify', () => {
     });
     expect(asked('--key', 'nowhere.pub')).toMatchObject({
       code: 2,
-      stderr: 'error: The key nowhere.pub is not a file of at most 64 KiB that can be read.\n',
+      stderr: 'error: Cannot read the key nowhere.pub, or it is larger than 64 KiB.\n',
     });
   });
 
-  test('says of an unsigned folder what its seal is worth', () => {
+  test('reports what the seal of an unsigned folder proves', () => {
     const here = place();
     here.file('ok.py', OK);
     ran(here);

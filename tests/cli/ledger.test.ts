@@ -32,8 +32,8 @@ function furnished(): { here: Place; home: string; script: () => string } {
 const suite = (here: Place, ...more: string[]) =>
   here.proctor(['run', 'suite', 'cases.jsonl', '--script', 'agent.py', '--as', 'new', ...more]);
 
-describe('the ledger of a place', () => {
-  test('has a line for every script and every repetition of a suite, and none for their attempts', () => {
+describe('the ledger of a project', () => {
+  test('has a line for every script and every repetition of a suite, but not for attempts', () => {
     const { here, home, script } = furnished();
     const id = script();
     expect(here.proctor(['run', 'script', 'fails.py']).code).toBe(1);
@@ -47,11 +47,11 @@ describe('the ledger of a place', () => {
       const { code, stdout } = here.proctor(['verify', input]);
       expect(code, stdout).toBe(0);
     }
-    expect(here.proctor(['recover']).stdout).toBe('Every run here is finished.\n');
+    expect(here.proctor(['recover']).stdout).toBe('All runs are finished.\n');
     expect(linesIn(home)).toEqual(lines);
   });
 
-  test('knows every run by its name and side, so no second one gets that of another', () => {
+  test('identifies a run by name and side, and rejects a second run with both', () => {
     const { here, home } = furnished();
     const named = (side: string, ...more: string[]) =>
       here.proctor([
@@ -68,11 +68,14 @@ describe('the ledger of a place', () => {
     });
     expect(linesIn(home)).toEqual(before);
     rmSync(path.join(home, 'runs', 'new', 'nightly'), { recursive: true });
-    expect(named('new')).toMatchObject({ code: 2, stderr: expect.stringContaining('There was a run called nightly') });
+    expect(named('new')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('The ledger already has a run named nightly'),
+    });
     expect(here.proctor(['verify', '.proctor']).code).toBe(0);
   });
 
-  test('keeps the lines of runs that were pruned', async () => {
+  test('keeps the lines of pruned runs', async () => {
     const home = await homeWithRuns(2);
     const here = { cwd: path.dirname(home) };
     const before = linesIn(home);
@@ -83,7 +86,7 @@ describe('the ledger of a place', () => {
     expect(proctor(['verify', '.proctor'], here).code).toBe(0);
   });
 
-  test('that cannot be written leaves runs valid, says so, and gets its lines later', () => {
+  test('leaves runs valid if it cannot be written, warns, and gets the lines later', () => {
     const { here, home } = furnished();
     mkdirSync(ledgerIn(home), { recursive: true });
     const script = here.proctor(['run', 'script', 'ok.py']);
@@ -91,15 +94,15 @@ describe('the ledger of a place', () => {
       code: 0,
       stderr: expect.stringMatching(/warning: ledger_line_missing: script_\S+ is sealed/),
     });
-    expect(suite(here)).toMatchObject({ code: 0, stderr: expect.stringMatching(/The next run here adds it/) });
-    expect(here.proctor(['recover']).stdout).toMatch(/^ledger\.ndjson {2}is left alone: /);
+    expect(suite(here)).toMatchObject({ code: 0, stderr: expect.stringMatching(/The next run adds it/) });
+    expect(here.proctor(['recover']).stdout).toMatch(/^ledger\.ndjson {2}is unchanged: /);
     rmdirSync(ledgerIn(home));
-    expect(here.proctor(['recover']).stdout).toMatch(/^(?:\S+ {2}had no line in the ledger, and has one now\n){2}$/);
+    expect(here.proctor(['recover']).stdout).toMatch(/^(?:\S+ {2}had no ledger line; added it\n){2}$/);
     expect(linesIn(home).map(({ kind }) => kind)).toEqual(['script', 'suite']);
     expect(here.proctor(['verify', '.proctor']).code).toBe(0);
   });
 
-  test('gets a line that is missing from the next run', () => {
+  test('gets a missing line from the next run', () => {
     const { here, home } = furnished();
     mkdirSync(ledgerIn(home), { recursive: true });
     const first = here.proctor(['run', 'script', 'ok.py', '--json']);
@@ -113,7 +116,7 @@ describe('the ledger of a place', () => {
     expect(here.proctor(['verify', '.proctor']).code).toBe(0);
   });
 
-  test('is completed by recover after a kill between the seal and the line, or in the middle of it', async () => {
+  test('is completed by recover after a kill before or within a line', async () => {
     const home = await homeWithRuns(2);
     const here = { cwd: path.dirname(home) };
     const [first = '', second = ''] = readFileSync(ledgerIn(home), 'utf8').split('\n');
@@ -123,14 +126,14 @@ describe('the ledger of a place', () => {
       appendFileSync(ledgerIn(home), torn);
       writeFileSync(journal, '{"is":"left"}\n', { mode: 0o600 });
       proveJournal(path.dirname(journal));
-      expect(proctor(['recover'], here).stdout).toContain(`${runId(1)}  was finished already`);
+      expect(proctor(['recover'], here).stdout).toContain(`${runId(1)}  was already finished`);
       expect(existsSync(journal)).toBe(false);
       expect(readFileSync(ledgerIn(home), 'utf8')).toBe(`${first}\n${second}\n`);
     }
     expect(proctor(['verify', '.proctor'], here).code).toBe(0);
   });
 
-  test('says which line is wrong, in words', async () => {
+  test('is reported with the line that is wrong', async () => {
     const home = await homeWithRuns(3);
     const here = { cwd: path.dirname(home) };
     const lines = readFileSync(ledgerIn(home), 'utf8').split('\n').slice(0, -1);

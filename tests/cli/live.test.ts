@@ -4,7 +4,7 @@ import { isPrintable } from '../../src/base/printable.ts';
 import { LiveText } from '../../src/cli/live.ts';
 import { until } from '../runs-support.ts';
 
-/** What is shown of a text, piece by piece. */
+/** The pieces that are shown of a text. */
 function live(): { text: LiveText; shown: string[] } {
   const shown: string[] = [];
   return { text: new LiveText(piece => shown.push(piece)), shown };
@@ -18,7 +18,7 @@ function shownOf(...pieces: readonly (string | Uint8Array)[]): string[] {
 }
 
 describe('lines', () => {
-  test('are shown whole, and only when they are', () => {
+  test('are shown once they are complete', () => {
     const { text, shown } = live();
     text.take(Buffer.from('one'));
     expect(shown).toEqual([]);
@@ -42,12 +42,12 @@ describe('lines', () => {
     expect(screen).toEqual(['aaaa\n', 'bbbb\n']);
   });
 
-  test('that were only begun are shown at the end', () => {
+  test('that are incomplete are shown at the end', () => {
     expect(shownOf('one\ntw', 'o')).toEqual(['one\n', 'two']);
     expect(shownOf()).toEqual([]);
   });
 
-  test('that take their time are shown as far as they came, and once', async () => {
+  test('that are slow are shown in part, and nothing twice', async () => {
     const { text, shown } = live();
     text.take(Buffer.from('Name? '));
     expect(shown).toEqual([]);
@@ -57,7 +57,7 @@ describe('lines', () => {
     expect(shown).toEqual(['Name? ', 'Ada\n']);
   });
 
-  test('without an end are not kept for ever', () => {
+  test('without an end are flushed at a maximum length', () => {
     const { text, shown } = live();
     const flood = 'x'.repeat(5_000);
     text.take(Buffer.from(flood));
@@ -66,12 +66,12 @@ describe('lines', () => {
     expect(shown).toEqual([flood]);
   });
 
-  test('that are written over become lines', () => {
+  test('that end with a carriage return become lines', () => {
     expect(shownOf('10%\r20%\rdone\r\nnext\n').join('')).toBe('10%\n20%\ndone\nnext\n');
   });
 });
 
-describe('what could move the cursor', () => {
+describe('a control sequence', () => {
   test.each([
     ['a colour', '\u001b[31mred\u001b[0m\n', '\\u{1b}[31mred\\u{1b}[0m\n'],
     ['a title', '\u001b]0;title\u0007\n', '\\u{1b}]0;title\\u{7}\n'],
@@ -79,21 +79,21 @@ describe('what could move the cursor', () => {
     ['a step back', 'secret\b\b\n', 'secret\\u{8}\\u{8}\n'],
     ['a turned line', 'a\u202eb\n', 'a\\u{202e}b\n'],
     ['a NUL', 'a\0b\n', 'a\\u{0}b\n'],
-  ])('is written out: %s', (_, said, expected) => {
+  ])('is escaped: %s', (_, said, expected) => {
     expect(shownOf(said).join('')).toBe(expected);
     expect(shownOf(...Array.from(Buffer.from(said), byte => Uint8Array.of(byte))).join('')).toBe(expected);
   });
 
-  test('is not a tab, and not a letter that came in two halves', () => {
+  test('is not a tab or a character split across two chunks', () => {
     const euro = Buffer.from('€');
     expect(shownOf('a\tb ', euro.subarray(0, 1), euro.subarray(1), '\n').join('')).toBe('a\tb €\n');
   });
 
-  test('is a letter that never came whole', () => {
+  test('is an incomplete character', () => {
     expect(shownOf('a', Buffer.from('€').subarray(0, 2)).join('')).toBe('a\ufffd');
   });
 
-  test('is never shown raw, whatever comes in whatever pieces', () => {
+  test('is never shown raw, however the output is split', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 40 }),
       fc.constantFrom('\u001b[2J', '\r', '\n', '\t', '\u202e', '\u009b', '€').map(text => Buffer.from(text)),

@@ -1,4 +1,4 @@
-/** Machines that lack what a sandbox is made of, or forbid it. */
+/** Machines that lack the programs for a sandbox, or forbid namespaces. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -9,11 +9,11 @@ import { ROOT, unhurried } from '../support.ts';
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
-/** In a namespace of its own whoever calls is root, may mount, and may forbid what is below it. */
+/** In a new user namespace the caller is root, so it can mount and can forbid nested namespaces. */
 const APART = ['--user', '--map-root-user', '--mount'];
 const canBeApart = spawnSync('unshare', [...APART, 'true']).status === 0;
 
-/** Runs the command line where something has been done to the machine before. */
+/** Runs the command line after a change to the machine. */
 function proctorAfter(deed: string, here: Place, args: readonly string[], uid?: number) {
   const command = `${deed} && exec "$0" "$@"`;
   const words = [process.execPath, path.join(ROOT, 'dist', 'proctor.js'), ...args];
@@ -31,7 +31,7 @@ const TAKEN = 'mount --bind /dev/null /usr/bin/bwrap';
 const FORBIDDEN = 'echo 0 > /proc/sys/user/max_user_namespaces';
 
 describe.runIf(canBeApart)('a machine', () => {
-  test('without bubblewrap refuses a run in one sentence, and says what to install', () => {
+  test('without bubblewrap rejects a run and says what to install', () => {
     const here = furnished();
     expect(proctorAfter(TAKEN, here, ['run', 'script', 'ok.py'])).toEqual({
       code: 2,
@@ -51,13 +51,13 @@ describe.runIf(canBeApart)('a machine', () => {
       observed: [],
     });
     expect(stdout).toMatch(
-      /^✗ sandbox process {2}does not work here\n {4}Not installed: bwrap\.\n {4}to do {5}Install it: /,
+      /^✗ sandbox process {2}does not work here\n {4}Not installed: bwrap\.\n {4}to do {5}Install the missing programs: /,
     );
   });
 
-  // With control groups it is met when it joins them, without when it mounts its disk.
+  // With control groups the sandbox fails when it joins them, without them when it mounts its disk.
   test.each([['us', undefined], ...(isRoot ? ([['an ordinary user', NOBODY]] as const) : [])] as const)(
-    'that forbids namespaces to %s refuses a run in one sentence, and says why',
+    'that forbids namespaces to %s rejects a run and says why',
     (_, uid) => {
       const here = furnished();
       expect(proctorAfter(FORBIDDEN, here, ['run', 'script', 'ok.py'], uid)).toEqual({

@@ -14,7 +14,7 @@ echo '{"contract_version":1,"status":"succeeded","html_output":"","error_summary
 
 const answer = ({ stdout }: Ran): Record<string, unknown> => JSON.parse(stdout) as Record<string, unknown>;
 
-test('a run is packed, sent, verified and unpacked elsewhere, and is the same evidence there', () => {
+test('packs a run that verifies and unpacks to the same evidence elsewhere', () => {
   const here = place();
   here.file('report.sh', SCRIPT);
   expect(here.proctor(['keys', 'new']).code).toBe(0);
@@ -22,7 +22,7 @@ test('a run is packed, sent, verified and unpacked elsewhere, and is the same ev
   const packed = here.proctor(['pack']);
   expect(packed).toMatchObject({ code: 0, stderr: '' });
   expect(packed.stdout).toMatch(
-    /^✓ packed {2}script_\S+: \d+ entries, [\d.]+ KiB, without 1 internal file, with its line of the ledger\n/,
+    /^✓ packed {2}script_\S+: \d+ entries, [\d.]+ KiB, without 1 internal file, with its ledger line\n/,
   );
   const file = readdirSync(here.cwd).find(name => name.endsWith('.proctor.tar')) ?? '';
   expect(packed.stdout).toContain(`pack    ${file}\n`);
@@ -31,7 +31,7 @@ test('a run is packed, sent, verified and unpacked elsewhere, and is the same ev
   writeFileSync(path.join(there.cwd, 'evidence'), readFileSync(path.join(here.cwd, file)));
   const verified = there.proctor(['verify', 'evidence']);
   expect(verified).toMatchObject({ code: 0, stderr: '' });
-  expect(verified.stdout).toMatch(/^✓ evidence {2}as it was sealed; documents: all \d+ valid/);
+  expect(verified.stdout).toMatch(/^✓ evidence {2}matches its seal; documents: all \d+ valid/);
   expect(verified.stdout).toContain('not checked: the internal files, which are not here\n');
 
   const key = readFileSync(path.join(here.cwd, '.proctor', 'keys', 'signing.pub'), 'utf8');
@@ -51,7 +51,7 @@ test('a run is packed, sent, verified and unpacked elsewhere, and is the same ev
   );
 });
 
-test('programs are answered in JSON, and the exit code says what happened', () => {
+test('prints JSON for programs and sets the exit code', () => {
   const here = place();
   here.file('report.sh', SCRIPT);
   const { run_id: id } = answer(here.proctor(['run', 'script', 'report.sh', '--json'])) as { run_id: string };
@@ -77,12 +77,12 @@ test('programs are answered in JSON, and the exit code says what happened', () =
   const refused = here.proctor(['unpack', 'c.tar', '--to', 'c', '--json']);
   expect(refused.code).toBe(1);
   expect(answer(refused)).toMatchObject({ ok: false, error: { code: 'not_valid' } });
-  expect(refused.stderr).toMatch(/^error: The pack is not unpacked, because it does not verify: FD3 /);
+  expect(refused.stderr).toMatch(/^error: Cannot unpack, because the pack does not verify: FD3 /);
   expect(existsSync(path.join(here.cwd, 'c'))).toBe(false);
 
   writeFileSync(path.join(here.cwd, 'b', 'output', 'report.txt'), 'another report');
   const spoilt = here.proctor(['pack', 'b', '--out', 'd.tar']);
   expect(spoilt).toMatchObject({ code: 1, stdout: '' });
-  expect(spoilt.stderr).toContain('is not packed, because it does not verify: SL5 output/report.txt');
+  expect(spoilt.stderr).toContain(', because it does not verify: SL5 output/report.txt');
   expect(here.proctor(['pack', 'nothing']).code).toBe(2);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ProgressLine, watchedColumns } from '../../src/cli/progress.ts';
 import { until } from '../runs-support.ts';
 
-/** The first line that is shown of a suite in a terminal of so many columns. */
+/** The first progress line of a suite in a terminal with this many columns. */
 async function shownIn(columns: number): Promise<string> {
   const written: string[] = [];
   const line = new ProgressLine(
@@ -19,21 +19,18 @@ async function shownIn(columns: number): Promise<string> {
   return (written[0] ?? '').replace('\r', '').replace('\u001b[K', '');
 }
 
-describe('the line of progress', () => {
-  test('is whole where there is room', async () => {
+describe('the progress line', () => {
+  test('is complete if there is room', async () => {
     expect(await shownIn(120)).toMatch(/^suite_20260106_120000_a{12} {2}7\/1000, 2 without an answer {2}.* left$/);
   });
 
-  test.each([60, 20, 1, 0])(
-    'is never as wide as the terminal, and the numbers come first: %d columns',
-    async columns => {
-      const shown = await shownIn(columns);
-      expect(shown.length).toBeLessThanOrEqual(Math.max(0, columns - 1));
-      if (columns >= 20) expect(shown).toMatch(/^7\/1000, 2 without/);
-    },
-  );
+  test.each([60, 20, 1, 0])('is narrower than the terminal and keeps the numbers: %d columns', async columns => {
+    const shown = await shownIn(columns);
+    expect(shown.length).toBeLessThanOrEqual(Math.max(0, columns - 1));
+    if (columns >= 20) expect(shown).toMatch(/^7\/1000, 2 without/);
+  });
 
-  test('is seldom, and a line of its own, where nobody watches', () => {
+  test('is a new line every 10 s without a terminal', () => {
     const written: string[] = [];
     const line = new ProgressLine(text => written.push(text), undefined);
     line.begin('r1');
@@ -42,7 +39,7 @@ describe('the line of progress', () => {
     expect(written).toEqual([]);
   });
 
-  test('is for people: a pipeline that lends a terminal has none', () => {
+  test('is not interactive in CI, even with a terminal', () => {
     const stream = { isTTY: true, columns: 77 } as NodeJS.WriteStream;
     expect(watchedColumns(stream, {})?.()).toBe(77);
     expect(watchedColumns(stream, { CI: 'false' })?.()).toBe(77);

@@ -1,4 +1,4 @@
-/** Commands that read write nothing below the project, and work where nothing can be written. */
+/** Commands that read write nothing to the project, and work on a read-only file system. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -64,8 +64,8 @@ describe('a command that reads', () => {
     expect(digestOf(cwd)).toBe(before);
   });
 
-  test('tells of an interrupted run of ours how to complete it', () => {
-    expect(proctor(['show', DEAD], { cwd }).stdout).toContain('was interrupted: proctor recover completes it');
+  test('says how to complete an interrupted run', () => {
+    expect(proctor(['show', DEAD], { cwd }).stdout).toContain('was interrupted; run proctor recover to complete it');
     expect(proctor(['show', PLANTED], { cwd }).stdout).toContain('interrupted, not started here');
     const { runs } = JSON.parse(proctor(['list', '--json'], { cwd }).stdout) as { runs: Record<string, unknown>[] };
     const of = (id: string) => runs.find(run => run['run_id'] === id);
@@ -74,7 +74,7 @@ describe('a command that reads', () => {
   });
 });
 
-/** Runs a command where the project is mounted read-only. Root needs no user namespace for it. */
+/** Runs a command with the project mounted read-only. Root needs no user namespace for this. */
 function readOnly(args: readonly string[]): Ran {
   const space = process.getuid?.() === 0 ? ['--mount'] : ['--user', '--map-root-user', '--mount'];
   const mounts = `mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"`;
@@ -86,7 +86,7 @@ function readOnly(args: readonly string[]): Ran {
   return { code: status, stdout, stderr };
 }
 
-/** Whether this user may mount anything at all. */
+/** Whether this user can mount. */
 const canMount =
   spawnSync('unshare', [
     ...(process.getuid?.() === 0 ? ['--mount'] : ['--user', '--map-root-user', '--mount']),
@@ -94,7 +94,7 @@ const canMount =
   ]).status === 0;
 
 describe.runIf(canMount)('on a project that is mounted read-only', () => {
-  test.each(titled)('the answer is the same as elsewhere: %s', (_, args) => {
+  test.each(titled)('prints the same as on a writable project: %s', (_, args) => {
     const written = path.join(root, 'reports');
     rmSync(written, { recursive: true, force: true });
     const there = proctor(args, { cwd });
@@ -110,5 +110,5 @@ describe.runIf(canMount)('on a project that is mounted read-only', () => {
   });
 });
 
-/** What differs between two equal runs: how long something took. */
+/** Durations differ between equal runs. */
 const timeless = (text: string): string => text.replaceAll(/[\d.]+ (?:ms|s)\b/g, '');

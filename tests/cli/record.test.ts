@@ -25,7 +25,7 @@ describe('the record of a run', () => {
     expect(recordOf(here).context.env_allowlist).toEqual(names);
   });
 
-  test('draws no advice in its folder, and does alone', () => {
+  test('gets advice alone, but not in its run folder', () => {
     const here = place();
     here.file('names.py', ENVIRONMENT);
     expect(here.proctor(['run', 'script', 'names.py']).code).toBe(0);
@@ -40,7 +40,7 @@ describe('the record of a run', () => {
     ]);
   });
 
-  test('is of a run that succeeded although its result was written in escapes', () => {
+  test('records success if the result is written with JSON escapes', () => {
     const here = place();
     const result = { ...RESULT, html_output: '@' };
     const text = JSON.stringify(result).replace('null', 'None').replace('"@"', '"é" * 180000');

@@ -11,7 +11,7 @@ const good = JSON.stringify(runner.example);
 const bad = JSON.stringify(exampleWith(runner, { write_roots: ['/etc'] }));
 
 describe('proctor runner-verify', () => {
-  test('prints exactly the answer of the specification, advice on stderr', () => {
+  test('prints exactly what the specification requires, with advice on stderr', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'runner.json'), good);
     const { code, stdout, stderr } = proctor(['runner-verify', 'runner.json'], { cwd });
@@ -19,7 +19,7 @@ describe('proctor runner-verify', () => {
     expect(stderr).toContain('advice RN12');
   });
 
-  test('prints exactly the violations of an invalid record, exit 3', () => {
+  test('prints exactly the violations of an invalid record and exits with 3', () => {
     expect(proctor(['runner-verify', '-'], { input: bad })).toMatchObject({
       code: 3,
       stdout:
@@ -27,7 +27,7 @@ describe('proctor runner-verify', () => {
     });
   });
 
-  test('a file that is not there is exit 1, with a sentence and no path of its own', () => {
+  test('exits with 1 and one sentence for a missing file', () => {
     expect(proctor(['runner-verify', 'nowhere.json'])).toEqual({
       code: 1,
       stdout: '{"ok":false,"violations":[]}\n',
@@ -35,7 +35,7 @@ describe('proctor runner-verify', () => {
     });
   });
 
-  test('bytes that are no JSON are exit 2', () => {
+  test('exits with 2 for bytes that are not JSON', () => {
     expect(proctor(['runner-verify', '-'], { input: '{' })).toMatchObject({
       code: 2,
       stdout: '{"ok":false,"violations":[]}\n',
@@ -43,11 +43,11 @@ describe('proctor runner-verify', () => {
     expect(proctor(['runner-verify', '-'], { input: '' })).toMatchObject({ code: 2 });
   });
 
-  test.each(['[]', 'null', '3'])('the JSON value %s is exit 3', input => {
+  test.each(['[]', 'null', '3'])('exits with 3 for the JSON value %s', input => {
     expect(proctor(['runner-verify', '-'], { input })).toMatchObject({ code: 3 });
   });
 
-  test('several files get a line each, and the highest exit code counts', () => {
+  test('prints one line per file and exits with the highest code', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'a.json'), good);
     writeFileSync(path.join(cwd, 'b.json'), bad);
@@ -66,11 +66,11 @@ describe('proctor runner-verify', () => {
     expect(code).toBe(3);
   });
 
-  test('--strict makes violations of advice', () => {
+  test('--strict turns advice into violations', () => {
     expect(proctor(['runner-verify', '--strict', '-'], { input: good })).toMatchObject({ code: 3 });
   });
 
-  test('--max-bytes moves the cap, and nonsense is bad usage', () => {
+  test('--max-bytes changes the limit and rejects invalid sizes', () => {
     expect(proctor(['runner-verify', '--max-bytes', '1k', '-'], { input: good + ' '.repeat(2000) })).toMatchObject({
       code: 2,
     });
@@ -82,21 +82,21 @@ describe('proctor runner-verify', () => {
       expect(proctor(['runner-verify', '--max-bytes', size, '-'], { input: good }).code, size).toBe(2);
   });
 
-  test('no argument, or an unknown flag, is bad usage', () => {
+  test('rejects a missing argument and an unknown flag', () => {
     expect(proctor(['runner-verify']).code).toBe(2);
     expect(proctor(['runner-verify', '--loose', '-'], { input: good }).code).toBe(2);
   });
 });
 
 describe('npm run runner-verify', () => {
-  test('takes paths of the folder it is called from', () => {
+  test('resolves paths from the folder of the caller', () => {
     const folder = path.join(ROOT, 'node_modules', '.cache', `runner-verify-${process.pid}`);
     mkdirSync(folder, { recursive: true });
     writeFileSync(path.join(folder, 'mine.json'), good);
     expect(npmRun(['mine.json'], folder)).toEqual(OK);
   });
 
-  test('reads standard input, and its last line is the answer', () => {
+  test('reads standard input and prints the result on the last line', () => {
     expect(npmRun(['-'], ROOT, good)).toEqual(OK);
     const loud = execFileSync('npm', ['run', 'runner-verify', '--', '-'], {
       cwd: ROOT,

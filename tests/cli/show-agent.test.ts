@@ -20,14 +20,14 @@ import { sealedFolder } from '../evidence/pack-world.ts';
 import { expectValid } from '../evidence/script-world.ts';
 import { proctor, proveJournal, temporaryFolder } from '../support.ts';
 
-/** A place with one run of an agent in it. */
+/** A project with one run of an agent. */
 async function placeWith(told: Told = {}): Promise<{ readonly cwd: string; readonly folder: string }> {
   const cwd = temporaryFolder();
   mkdirSync(path.join(cwd, '.proctor'), { mode: 0o755 });
   return { cwd, folder: await agentFolder(path.join(cwd, '.proctor'), told) };
 }
 
-/** One that is not finished: its journal, and what it had said by then. */
+/** An unfinished run: its journal and its output so far. */
 function openPlace(owner: { pid: number; startTicks: number; bootId: string }): { cwd: string; folder: string } {
   const cwd = temporaryFolder();
   const folder = path.join(cwd, '.proctor', 'runs', 'agent', AGENT_RUN);
@@ -50,7 +50,7 @@ const HERE = { pid: process.pid, startTicks: startTicksOf(process.pid) as number
 const GONE = { pid: 1, startTicks: 1, bootId: 'boot' };
 
 describe('proctor show', () => {
-  test('lists changes that run by themselves, also of runs from before there was such a list', async () => {
+  test('lists changes that run by themselves, even for runs that recorded no such list', async () => {
     const listed = [{ path: 'src/x', reason: 'git runs it as a hook' }];
     const { cwd } = await placeWith({ workspace: { needs_review: { total: 1, listed } } });
     expect(proctor(['show', 'latest'], { cwd }).stdout).toMatch(
@@ -66,7 +66,7 @@ describe('proctor show', () => {
     );
   });
 
-  test('tells of an agent what it was asked, what it did, what it changed and what held it', async () => {
+  test('shows the task, the actions, the changes and the limits of an agent', async () => {
     const { cwd } = await placeWith();
     const { code, stdout } = proctor(['show', 'latest'], { cwd });
     expect(code).toBe(0);
@@ -81,14 +81,14 @@ describe('proctor show', () => {
         '    I added a test for parse(), and all tests pass.',
         '  changes   2 files, +3 −1',
         '    +1     tests/parse.test.ts  new',
-        '    enforced  workspace write; network deny; bounded auto approve; in src, tests; not in src/generated; without push',
-        '            as it was sealed, not signed',
+        '    enforced  workspace write; network deny; bounded auto approve; in src, tests; except src/generated; without push',
+        '            matches its seal, not signed',
       ]),
     );
     expect(stdout).not.toMatch(/claims|denied/);
   });
 
-  test('tells why a run was stopped, what was denied, and what does not fit what was said', async () => {
+  test('shows why a run was stopped, what was denied, and which claims do not match', async () => {
     const events: Happening[] = [
       { kind: 'tool_call', call: 'a', tool: 'Write', input: text('{}'), path: '/work/docs/x.md', atMs: 1_000 },
       { kind: 'denial', call: 'a', tool: 'Write', reason: 'Permission to use Write has been denied.', atMs: 1_001 },
@@ -116,7 +116,7 @@ describe('proctor show', () => {
     expect(stdout).toContain('  timeline  2 tool calls, 1 failed, 1 denied\n');
     expect(stdout).toContain('⊘ Write  docs/x.md  denied');
     expect(stdout).toContain('✗ Bash   make…  exit 2');
-    expect(stdout).toContain('· 37.9 s without a word');
+    expect(stdout).toContain('· 37.9 s without output');
     expect(stdout).toContain('    Write  Permission to use Write has been denied.  line 2\n');
     expect(stdout).toContain('    1 commit\n    aaaaaaaaa  Sneak in\n');
     expect(stdout).toContain(
@@ -126,13 +126,13 @@ describe('proctor show', () => {
     await expectValid(folder);
   });
 
-  test('marks a run as bad that was completed against its policy, as running it did', async () => {
+  test('marks a completed run with policy violations as failed', async () => {
     const violation = { class: 'native_policy_block', message: 'Write was denied.', hard: false } as const;
     const { cwd } = await placeWith({ policy: { violations: [violation] } });
-    expect(proctor(['show'], { cwd }).stdout).toMatch(/^✗ completed, against its policy {2}claude 2\.1\.325\n/);
+    expect(proctor(['show'], { cwd }).stdout).toMatch(/^✗ completed, with policy violations {2}claude 2\.1\.325\n/);
   });
 
-  test('lets nothing of the agent move the cursor', async () => {
+  test('escapes control characters from the agent', async () => {
     const evil = '\u001b[2J\u202e\u0007\r';
     const events: Happening[] = [
       { kind: 'tool_call', call: 'a', tool: evil, input: text('{}'), command: text(evil), atMs: 1 },
@@ -157,7 +157,7 @@ describe('proctor show', () => {
     }
   });
 
-  test('gives all of it as JSON', async () => {
+  test('prints everything as JSON', async () => {
     const { cwd } = await placeWith();
     const shown = JSON.parse(proctor(['show', 'latest', '--json'], { cwd }).stdout) as Record<string, unknown>;
     expect(shown).toMatchObject({
@@ -173,13 +173,13 @@ describe('proctor show', () => {
     });
   });
 
-  test('says of a folder that was changed that it does not hold', async () => {
+  test('reports that a changed folder does not verify', async () => {
     const { cwd, folder } = await placeWith();
     writeFileSync(path.join(folder, 'workspace.diff'), '');
-    expect(proctor(['show', 'latest'], { cwd }).stdout).toContain('does not hold: proctor verify says why');
+    expect(proctor(['show', 'latest'], { cwd }).stdout).toContain('does not verify: run proctor verify for details');
   });
 
-  test('tells of one that is running what it has done so far', () => {
+  test('shows the progress of a running agent', () => {
     const { cwd } = openPlace(HERE);
     const { stdout } = proctor(['show', 'latest'], { cwd });
     expect(stdout).toContain(`${AGENT_RUN}  is still running\n  agent     claude 2.1.325\n  task      Add a test`);
@@ -188,7 +188,7 @@ describe('proctor show', () => {
 });
 
 describe('proctor list', () => {
-  test('tells how an agent ended, and what its task was', async () => {
+  test('shows how an agent ended and its task', async () => {
     const { cwd } = await placeWith({ task: `\n ${'word '.repeat(40)}\nmore` });
     const { stdout } = proctor(['list'], { cwd });
     expect(stdout).toMatch(
@@ -198,7 +198,7 @@ describe('proctor list', () => {
     expect(runs).toMatchObject([{ kind: 'agent', status: 'completed', duration_ms: 65_000 }]);
   });
 
-  test('knows one that is running', () => {
+  test('shows a running agent', () => {
     const { cwd, folder } = openPlace(HERE);
     expect(proctor(['list'], { cwd }).stdout).toMatch(
       /^running {8}2026-04-03 .* claude: Add a test for parse\(\)\.\n$/,
@@ -208,20 +208,20 @@ describe('proctor list', () => {
 });
 
 describe('the run of an agent', () => {
-  test('that died is recovered, verifies, and is shown and pruned like any other', async () => {
+  test('is recovered after a crash, verifies, and is shown and pruned like any other', async () => {
     const { cwd, folder } = openPlace(GONE);
-    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; its folder is complete now');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; its run folder is complete now');
     await expectValid(folder);
     const { stdout } = proctor(['show', 'latest'], { cwd });
     expect(stdout).toMatch(/^✗ error {2}claude 2\.1\.325 {2}interrupted\n/);
-    expect(stdout).toContain('  last words  none\n');
-    expect(stdout).toContain('  changes   not known: there is no diff\n');
+    expect(stdout).toContain('  response  none\n');
+    expect(stdout).toContain('  changes   unknown: the run has no diff\n');
     expect(proctor(['list'], { cwd }).stdout).toMatch(/^error {10}2026/);
     expect(proctor(['prune', '--older-than', '1d'], { cwd }).stdout).toContain(AGENT_RUN);
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('is packed with its evaluation and unpacked again', async () => {
+  test('is packed with its evaluation and unpacked', async () => {
     const { cwd, folder } = await placeWith();
     await judgeAgentRun(folder, undefined);
     const packed = proctor(['pack', 'latest', '--out', 'a.proctor.tar'], { cwd });
@@ -238,7 +238,7 @@ describe('the run of an agent', () => {
     expect(proctor(['show', 'back'], { cwd }).stdout).toMatch(/^✓ completed/);
   });
 
-  test('is not packed with what no agent leaves', async () => {
+  test('is not packed with files that no agent run contains', async () => {
     const folder = await sealedFolder('agent', AGENT_RUN, { ...agentFiles(), 'notes.txt': 'x' });
     const { code, stderr } = proctor(['pack', folder], { cwd: temporaryFolder() });
     expect(code).not.toBe(0);

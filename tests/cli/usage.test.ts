@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { proctor, temporaryFolder } from '../support.ts';
 
-/** `run intent` has a document of its own for this. */
+/** `run intent` prints its own document instead. */
 const COMMANDS = [
   'run script',
   'run suite',
@@ -28,7 +28,7 @@ const COMMANDS = [
   'example',
 ];
 
-/** What a command line with a slip in it is answered with. */
+/** The error document for a wrong command line. */
 function refused(...args: string[]): { readonly message: string; readonly code: string } {
   const { code, stdout, stderr } = proctor(args, { cwd: temporaryFolder() });
   expect(code, stderr).toBe(2);
@@ -38,15 +38,15 @@ function refused(...args: string[]): { readonly message: string; readonly code: 
   return answer.error;
 }
 
-describe('a command line that cannot be understood', () => {
-  test.each(COMMANDS)('is one JSON document where JSON is asked for: %s', command => {
+describe('a wrong command line', () => {
+  test.each(COMMANDS)('prints one JSON document with --json: %s', command => {
     expect(refused(...command.split(' '), '--no-such-flag', '--json')).toEqual({
       code: 'usage',
       message: expect.stringContaining("unknown option '--no-such-flag'") as string,
     });
   });
 
-  test('is the same for every command that there is', () => {
+  test('covers every command', () => {
     const { stdout } = proctor(['--help']);
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+)(?= .* {2}|$)/gm)].map(([, name]) => name);
     const firsts = new Set(COMMANDS.map(command => command.split(' ')[0]));
@@ -54,22 +54,22 @@ describe('a command line that cannot be understood', () => {
   });
 
   test.each([
-    ['an argument that is missing', ['verify', '--json'], "missing required argument 'path'"],
-    ['a flag that is missing', ['prune', '--json'], '--older-than'],
-    ['a value that is missing', ['run', 'suite', 'cases.yaml', '--json', '--base-url'], 'argument missing'],
-    ['a word that is not one of its choices', ['run', 'suite', '--as', 'old', '--json'], 'Allowed choices'],
-    ['a number that is none', ['list', '--limit', 'many', '--json'], 'whole number'],
-    ['too many words', ['list', 'what', '--json'], 'too many arguments'],
-    ['a command that is misspelt', ['compar', '--json'], 'Did you mean compare?'],
-    ['half a command', ['baseline', '--json'], ''],
-  ] as const)('says what is wrong: %s', (_, args, words) => {
+    ['a missing argument', ['verify', '--json'], "missing required argument 'path'"],
+    ['a missing flag', ['prune', '--json'], '--older-than'],
+    ['a missing value', ['run', 'suite', 'cases.yaml', '--json', '--base-url'], 'argument missing'],
+    ['an invalid choice', ['run', 'suite', '--as', 'old', '--json'], 'Allowed choices'],
+    ['an invalid number', ['list', '--limit', 'many', '--json'], 'whole number'],
+    ['too many arguments', ['list', 'what', '--json'], 'too many arguments'],
+    ['a misspelt command', ['compar', '--json'], 'Did you mean compare?'],
+    ['an incomplete command', ['baseline', '--json'], ''],
+  ] as const)('reports what is wrong: %s', (_, args, words) => {
     const { code, message } = refused(...args);
     expect(code).toBe('usage');
     expect(message).toContain(words);
     expect(message).not.toMatch(/\n|^error|outputHelp/);
   });
 
-  test('is no JSON where nobody asked for it, and where --json is a word of the script', () => {
+  test('prints no JSON without --json, or if --json is an argument of the script', () => {
     for (const args of [
       ['list', '--frob'],
       ['run', 'script', '--frob', 'x.py', '--', '--json'],

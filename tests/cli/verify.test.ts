@@ -10,7 +10,7 @@ const good = canonicalize(runner.example);
 const bad = canonicalize(exampleWith(runner, { write_roots: ['/etc'], 'exit.code': 300 }));
 
 describe('proctor verify', () => {
-  test('tells people what is valid, what is broken and what it could not read, a line each', () => {
+  test('prints one line for each valid, invalid and unreadable input', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'good.json'), good);
     writeFileSync(path.join(cwd, 'bad.json'), bad);
@@ -26,7 +26,7 @@ describe('proctor verify', () => {
     expect(stdout).toContain('not checked: whether the sandbox enforced what the record says');
   });
 
-  test('answers programs with one JSON document', () => {
+  test('prints one JSON document with --json', () => {
     const { code, stdout } = proctor(['verify', '--json', '-', 'nowhere.json'], { input: bad });
     const answer = JSON.parse(stdout) as { ok: boolean; exit_code: number; inputs: unknown[] };
     expect(code).toBe(3);
@@ -46,7 +46,7 @@ describe('proctor verify', () => {
     });
   });
 
-  test('NDJSON gets a verdict per line, and finds an id that comes back', () => {
+  test('verifies NDJSON line by line and detects a repeated id', () => {
     const cwd = temporaryFolder();
     const other = canonicalize(exampleWith(runner, { runner_id: 'runner_20260106_120000_other' }));
     writeFileSync(path.join(cwd, 'records.ndjson'), [good, other, bad, '', good, '{'].join('\n'));
@@ -63,7 +63,7 @@ describe('proctor verify', () => {
     expect(stdout).toContain('✗ records.ndjson  2 valid, 2 invalid, 2 refused (4 runner)');
   });
 
-  test('NDJSON without trouble is one line, also from standard input', () => {
+  test('prints one line for valid NDJSON, also from standard input', () => {
     expect(proctor(['verify', '--ndjson', '-'], { input: `${good}\n` })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('✓ standard input  1 valid (1 runner)') as string,
@@ -71,12 +71,12 @@ describe('proctor verify', () => {
     expect(proctor(['verify', '--ndjson', '-'], { input: '' })).toMatchObject({ code: 2 });
   });
 
-  test('--as judges by another contract, and only by one that exists', () => {
+  test('--as verifies as another format, which must exist', () => {
     expect(proctor(['verify', '--as', 'runner', '-'], { input: '{}' })).toMatchObject({ code: 3 });
     expect(proctor(['verify', '--as', 'nothing', '-'], { input: '{}' })).toMatchObject({ code: 2, stdout: '' });
   });
 
-  test('a document that no contract knows is refused by name', () => {
+  test('rejects a document of an unknown format', () => {
     expect(proctor(['verify', '-'], { input: '{"a":1}' })).toMatchObject({
       code: 2,
       stdout: expect.stringContaining('--as NAME') as string,
@@ -84,7 +84,7 @@ describe('proctor verify', () => {
     expect(proctor(['verify', '-'], { input: '[]' }).code).toBe(2);
   });
 
-  test('a runner record without its version is known by its file name', () => {
+  test('detects a runner record without a version by its file name', () => {
     const cwd = temporaryFolder();
     writeFileSync(
       path.join(cwd, 'runner.json'),
@@ -96,21 +96,21 @@ describe('proctor verify', () => {
     });
   });
 
-  test('standard input is read once, and the second time is said', () => {
+  test('reads standard input once and reports a second use', () => {
     expect(proctor(['verify', '-', '-'], { input: good })).toMatchObject({
       code: 2,
       stdout: expect.stringContaining('only once') as string,
     });
   });
 
-  test('a terminal is sent no control character of a document or a name', () => {
+  test('escapes control characters in documents and names', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'a\u001b[31mb.json'), canonicalize(exampleWith(runner, { '\u001b]0;x\u0007': 1 })));
     const { stdout } = proctor(['verify', 'a\u001b[31mb.json'], { cwd });
     expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f]/);
   });
 
-  test('colours come when asked for and not otherwise', () => {
+  test('prints colours only when asked to', () => {
     expect(proctor(['verify', '-'], { input: good, env: { NO_COLOR: '', FORCE_COLOR: '1' } }).stdout).toContain(
       '\u001b[32m✓',
     );
@@ -119,31 +119,31 @@ describe('proctor verify', () => {
     );
   });
 
-  test('the exit code is true, whether anyone reads the answer or not', () => {
+  test('exits with the correct code even if nothing reads the output', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'bad.json'), bad);
     const cli = `"${process.execPath}" "${ROOT}/dist/proctor.js"`;
     const script = `${cli} verify bad.json | true; echo "\${PIPESTATUS[0]}"; ${cli} runner-verify bad.json | true; echo "\${PIPESTATUS[0]}"; ${cli} verify bad.json > /dev/full; echo "$?"`;
     const { stdout, stderr } = spawnSync('bash', ['-c', script], { cwd, encoding: 'utf8' });
     expect(stdout).toBe('3\n3\n2\n');
-    expect(stderr).toContain('error: The answer could not be written.');
+    expect(stderr).toContain('error: Cannot write to standard output or standard error.');
     expect(stderr).not.toContain(' at ');
   });
 
-  test('advice on parts of a file is counted', () => {
+  test('counts advice on parts of a file', () => {
     const other = canonicalize(exampleWith(runner, { 'context.timezone': 'Europe/Berlin' }));
     expect(proctor(['verify', '--ndjson', '-'], { input: other }).stdout).toContain(
-      '1 with advice, which --json lists',
+      '1 with advice; use --json to list it',
     );
   });
 
-  test('several inputs end with a total', () => {
+  test('ends with a total for several inputs', () => {
     expect(proctor(['verify', '-', 'a', 'b'], { input: good }).stdout).toMatch(
       /\n3 inputs: 1 valid, 2 not readable\n$/,
     );
   });
 
-  test('a reader that goes away is no error', () => {
+  test('does not fail if the reader goes away', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'many.ndjson'), `${bad}\n`.repeat(5_000));
     const { stderr, status } = spawnSync(
@@ -154,7 +154,7 @@ describe('proctor verify', () => {
     expect({ stderr, status }).toEqual({ stderr: '', status: 0 });
   });
 
-  test('links are followed when they are named, and a circle of them is told', () => {
+  test('follows links named on the command line and reports a cycle', () => {
     const cwd = temporaryFolder();
     mkdirSync(path.join(cwd, 'x'));
     writeFileSync(path.join(cwd, 'x', 'good.json'), good);
@@ -168,9 +168,9 @@ describe('proctor verify', () => {
   });
 });
 
-test('explain knows rules, families, formats and folders, and says what it does not know', () => {
+test('explain finds rules, families, formats and folders, and rejects unknown words', () => {
   expect(proctor(['explain', 'rn7']).stdout).toMatch(
-    /^RN7 {2}Write Roots Valid\n[\s\S]*A broken one reads: write_roots\[0\] is absolute\./,
+    /^RN7 {2}Write Roots Valid\n[\s\S]*Example of a violation: write_roots\[0\] is absolute\./,
   );
   expect(proctor(['explain', 'RN']).stdout.match(/^RN\d+ {2}/gm)).toHaveLength(12);
   expect(proctor(['explain', 'script-result']).stdout).toMatch(/SR1[\s\S]*SR6/);
@@ -178,11 +178,11 @@ test('explain knows rules, families, formats and folders, and says what it does 
   expect(proctor(['explain']).stdout).toMatch(/^runner[\s\S]*folders/);
   expect(proctor(['explain', 'RN7', 'XY9'])).toMatchObject({
     code: 2,
-    stderr: 'error: No rule or format is called "XY9". proctor explain lists them all.\n',
+    stderr: 'error: There is no rule or format "XY9". Run proctor explain to list them all.\n',
   });
 });
 
-test('help and version answer on stdout with exit 0, an unknown command is exit 2 with a suggestion', () => {
+test('prints help and version to stdout with exit code 0, and rejects an unknown command with a suggestion', () => {
   expect(proctor(['--version'])).toMatchObject({
     code: 0,
     stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) as string,

@@ -218,7 +218,7 @@ test('a task is read from a file alone, and never for ever', () => {
   for (const file of ['/dev/zero', '/dev/tty', world.repository]) {
     const { code, stderr } = world.tried([...base, file]);
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^error: The task file \S+ is no file\.\n$/);
+    expect(stderr).toMatch(/^error: The task file \S+ is not a file\.\n$/);
   }
   expect(existsSync(path.join(world.place.cwd, '.proctor', 'runs'))).toBe(false);
 });

@@ -40,7 +40,7 @@ describe('looking', () => {
     for (const look of LOOKS) proctor(look, { cwd });
     expect(namesIn(run)).toEqual([JOURNAL]);
     expect(proctor(['list'], { cwd }).stdout).toMatch(/^unfinished .* script_/);
-    expect(proctor(['recover'], { cwd }).stdout).toBe(`${ID}  had not begun; nothing is left of it\n`);
+    expect(proctor(['recover'], { cwd }).stdout).toBe(`${ID}  had not started; removed\n`);
     expect(existsSync(run)).toBe(false);
   });
 
@@ -59,7 +59,7 @@ describe('looking', () => {
       expect(namesIn(elsewhere), args.join(' ')).toEqual(before);
     }
     expect(proctor(['show', elsewhere], { cwd }).stdout).toMatch(/interrupted, not started here/);
-    expect(proctor(['show', run], { cwd }).stdout).toMatch(/was interrupted: proctor recover completes it/);
+    expect(proctor(['show', run], { cwd }).stdout).toMatch(/was interrupted; run proctor recover to complete it/);
     expect(namesIn(run)).toEqual([JOURNAL]);
   });
 
@@ -73,8 +73,8 @@ describe('looking', () => {
     writeFileSync(path.join(run, JOURNAL), readFileSync(path.join(mine, JOURNAL)));
     const { stdout, code } = proctor(['recover'], { cwd });
     expect(code).toBe(0);
-    expect(stdout).toContain(`${other}  was interrupted, and not started here`);
-    expect(stdout).toContain(`${ID}  was interrupted; its folder is complete now, and says so\n`);
+    expect(stdout).toContain(`${other}  was interrupted, not started here`);
+    expect(stdout).toContain(`${ID}  was interrupted; its run folder is complete now, and records the interruption\n`);
     expect(namesIn(run)).toEqual([JOURNAL, 'output', 'output/a.txt']);
   });
 
@@ -107,7 +107,7 @@ describe('looking', () => {
       expect([0, 1, 2, 3], look.join(' ')).toContain(proctor(look, { cwd }).code);
     }
     const { stdout } = proctor(['recover'], { cwd });
-    expect(stdout).toMatch(/script_\w+ {2}was interrupted, and not started here/);
+    expect(stdout).toMatch(/script_\w+ {2}was interrupted, not started here/);
     expect(existsSync(run)).toBe(false);
     expect(existsSync(piped)).toBe(true);
   });
@@ -163,7 +163,7 @@ describe('another user', () => {
     mkdirSync(below);
     chownSync(path.join(top, '.proctor'), 65_533, 65_533);
     expect(proctor(['list'], { cwd: below }).stdout).toMatch(/^No run yet/);
-    expect(proctor(['recover'], { cwd: below }).stdout).toBe('Every run here is finished.\n');
+    expect(proctor(['recover'], { cwd: below }).stdout).toBe('All runs are finished.\n');
     expect(proctor(['list'], { cwd: top })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(

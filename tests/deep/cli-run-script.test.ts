@@ -31,7 +31,7 @@ function expectRefusal({ code, stdout, stderr }: Ran, said: RegExp, what = ''): 
   expect(code, `${what}\n${stdout}${stderr}`).toBe(2);
   expect(stdout, what).toBe('');
   expect(stderr, what).toMatch(said);
-  expect(stderr, what).toMatch(/^error: [^\n]+\n(?:\(add --help for what there is\)\n)?$/);
+  expect(stderr, what).toMatch(/^error: [^\n]+\n(?:Add --help to see what you can use\.\n)?$/);
   expect(stderr, what).not.toMatch(/bug of its own|\n\s+at |node:|[\\/](?:dist|tmp)[\\/]/);
 }
 
@@ -45,7 +45,7 @@ describe('somebody who is new here', () => {
     expect(ran.code, ran.stderr).toBe(0);
     expect(ran.stderr).toMatch(/✓ succeeded {2}report\.py {2}exit 0/);
     expect(ran.stderr).toContain(
-      `  sandbox   process, strict: network blocked, files read-only (tried beforehand, and held)
+      `  sandbox   process, strict: network blocked, files read-only (probed before the run)
   limits    60 s, 1 GiB, 256 processes, 1,000 files and 500 MiB of output
   output    1 file, `,
     );
@@ -101,7 +101,7 @@ proctor_tool.succeed()`;
       env: { NOT_FOR_SCRIPTS: 'hidden' },
     });
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stderr).toContain('none: nothing is isolated');
+    expect(ran.stderr).toContain('none: no isolation');
     expect(readFileSync(path.join(here.runFolders()[0] ?? '', 'output/seen.json'), 'utf8')).not.toContain('hidden');
     expect(evidence(here, 'evidence/runner.json').sandbox).toMatchObject({ backend: 'none', isolation_level: 'none' });
   });
@@ -460,7 +460,7 @@ describe('what cannot be run as asked', () => {
     [['ok.py', '--env', '1X=1'], /not the name of a variable/],
     [['ok.py', '--env', 'PATH=/bin'], /set by Proctor itself/],
     [['ok.py', '--env', 'AWS_KEY=1'], /kept for credentials/],
-    [['ok.py', '--secret', 'TOKEN=value'], /no secret/],
+    [['ok.py', '--secret', 'TOKEN=value'], /Give only the name, --secret TOKEN/],
     [['ok.py', '--secret', 'NOT_SET_ANYWHERE'], /is not set/],
     [['ok.py', '--sandbox', 'none', '--isolation', 'strict'], /cannot enforce isolation "strict"/],
     [['ok.py', '--sandbox', 'none', '--profile', 'default'], /a blocked network/],
@@ -566,7 +566,7 @@ describe('odd places and scripts', () => {
         ['-c', `rmdir "$PWD" && exec ${process.execPath} ${bin} ${command}`],
         { cwd: path.join(here.cwd, 'gone'), encoding: 'utf8', env: { ...process.env, TMPDIR: here.temp } },
       );
-      expectRefusal({ code: status, stdout, stderr }, /does not exist any more/, command);
+      expectRefusal({ code: status, stdout, stderr }, /no longer exists/, command);
     }
   });
 
@@ -601,7 +601,7 @@ describe('odd places and scripts', () => {
       const ran = here.proctor(['run', 'script', 'ok.py']);
       expect(ran.code, ran.stderr).toBe(0);
       expect(ran.stderr).toContain(
-        '  sandbox   process, strict: network blocked, files read-only (tried beforehand, and held)\n',
+        '  sandbox   process, strict: network blocked, files read-only (probed before the run)\n',
       );
     }
   });
@@ -616,7 +616,7 @@ describe('odd places and scripts', () => {
     expect(here.proctor(['run', 'script', 'crlf']).code).toBe(0);
     const empty = here.proctor(['run', 'script', 'empty.sh']);
     expect(empty.code).toBe(1);
-    expect(empty.stderr).toContain('hint      A script says how it went in result.json');
+    expect(empty.stderr).toContain('hint      A script must write result.json');
     const reasons = here.runFolders().map(folder => outcomeIn(folder).reason);
     expect(reasons.filter(reason => reason !== null)).toEqual(['result_missing']);
   });

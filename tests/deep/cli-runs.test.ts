@@ -15,10 +15,10 @@ describe('a place without runs', () => {
     const here = place();
     expect(here.proctor(['list'])).toMatchObject({
       code: 0,
-      stdout: 'No run yet. proctor run script FILE, run intent FILE or run suite CASES makes one.\n',
+      stdout: 'No runs yet. Start one with proctor run script FILE, run intent FILE or run suite CASES.\n',
     });
     expect(here.proctor(['list', '--json'])).toMatchObject({ code: 0, stdout: '{"runs":[],"total":0}\n' });
-    expect(here.proctor(['recover'])).toMatchObject({ code: 0, stdout: 'Every run here is finished.\n' });
+    expect(here.proctor(['recover'])).toMatchObject({ code: 0, stdout: 'All runs are finished.\n' });
     expect(here.proctor(['recover', '--json'])).toMatchObject({ code: 0, stdout: '{"runs":[]}\n' });
     expect(here.proctor(['prune', '--older-than', '1d'])).toMatchObject({ code: 0, stdout: '0 runs removed.\n' });
     for (const args of [['show'], ['show', 'latest'], ['verify', 'latest']]) {
@@ -57,9 +57,9 @@ describe('runs that are finished', () => {
     expect(here.proctor(['show']).stdout).toMatch(/✗ failed {2}fails\.py\n {2}No rows\./);
     expect(here.proctor(['show', 'latest']).stdout).toContain(idOf(second));
     const whole = here.proctor(['show', idOf(first)]).stdout;
-    expect(whole).toMatch(/ {4}asked {5}nothing, all by default\n/);
-    expect(whole).toMatch(/ {4}tried {5}✓ network: A connection to a server on this machine was refused\.\n/);
-    expect(whole).toMatch(/ {12}as it was sealed, not signed\n$/);
+    expect(whole).toMatch(/ {4}requested nothing; all defaults\n/);
+    expect(whole).toMatch(/ {4}probe {5}✓ network: A connection to a server on this machine was refused\.\n/);
+    expect(whole).toMatch(/ {12}matches its seal, not signed\n$/);
     expect(whole).not.toContain('observed');
     const bySpelling = [
       idOf(first),
@@ -97,7 +97,7 @@ describe('runs that are finished', () => {
     expect(lines).toHaveLength(2);
     expect(lines[0]).toMatch(new RegExp(`^failed .* ${idOf(second)} {2}fails\\.py$`));
     expect(lines[1]).toMatch(new RegExp(`^succeeded .* ${idOf(first)} {2}ok\\.py$`));
-    expect(here.proctor(['list', '--limit', '1']).stdout).toMatch(/^[^\n]+\n1 older ones: --limit shows more\n$/);
+    expect(here.proctor(['list', '--limit', '1']).stdout).toMatch(/^[^\n]+\n1 older runs; use --limit to see more\n$/);
     const list = JSON.parse(here.proctor(['list', '--json']).stdout) as { runs: object[]; total: number };
     expect(list.total).toBe(2);
     expect(list.runs).toContainEqual({
@@ -169,13 +169,13 @@ describe('runs that are finished', () => {
     });
     const shown = here.proctor(['show']);
     expect(shown.code, shown.stderr).toBe(0);
-    expect(shown.stdout).toMatch(/ {12}does not hold: proctor verify says why\n$/);
+    expect(shown.stdout).toMatch(/ {12}does not verify: run proctor verify for details\n$/);
     expect(shown.stdout).not.toContain('as it was sealed');
     expect(JSON.parse(here.proctor(['show', '--json']).stdout)).toMatchObject({ is_open: false, is_whole: false });
     writeFileSync(path.join(folder, 'output', 'a.txt'), 'abc');
-    expect(here.proctor(['show']).stdout).toMatch(/ {12}as it was sealed, not signed\n$/);
+    expect(here.proctor(['show']).stdout).toMatch(/ {12}matches its seal, not signed\n$/);
     rmSync(path.join(folder, 'evidence', 'seal.json'));
-    expect(here.proctor(['show']).stdout).toMatch(/does not hold: proctor verify says why\n$/);
+    expect(here.proctor(['show']).stdout).toMatch(/does not verify: run proctor verify for details\n$/);
     expect(here.proctor(['verify', 'latest'])).toMatchObject({
       code: 3,
       stdout: expect.stringMatching(/SL5.*evidence\/seal\.json|evidence\/seal\.json.*SL5/s),
@@ -222,7 +222,7 @@ describe('a run that was interrupted', () => {
     const folder = await killed(here);
     const before = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
     const meetings: [string[], number, RegExp][] = [
-      [['show'], 0, /was interrupted: proctor recover completes it/],
+      [['show'], 0, /was interrupted; run proctor recover to complete it/],
       [['list'], 0, /^unfinished .*\n +to go on: proctor recover\n$/],
       [['verify', 'latest'], 3, /SL7 .*run proctor recover to finish it/],
       [['verify', idOf(folder)], 3, /SL7/],
@@ -233,15 +233,17 @@ describe('a run that was interrupted', () => {
       expect(ran.stdout, args.join(' ')).toMatch(said);
       expect(readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort(), args.join(' ')).toEqual(before);
     }
-    expect(here.proctor(['recover']).stdout).toMatch(/was interrupted; its folder is complete now, and says so/);
+    expect(here.proctor(['recover']).stdout).toMatch(
+      /was interrupted; its run folder is complete now, and records the interruption/,
+    );
     expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(false);
     expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
     expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
     expect(here.proctor(['show']).stdout).toMatch(
-      /unknown {3}how it ended, what it used, .*\n[^]*ended {5}not known, Proctor was interrupted \(interrupted\)/,
+      /unknown {3}how it ended, what it used, .*\n[^]*ended {5}unknown: Proctor was interrupted \(interrupted\)/,
     );
-    expect(here.proctor(['list']).stdout).toMatch(/^failed .*interrupted; not known: how it ended/);
-    expect(here.proctor(['recover']).stdout).toBe('Every run here is finished.\n');
+    expect(here.proctor(['list']).stdout).toMatch(/^failed .*interrupted; unknown: how it ended/);
+    expect(here.proctor(['recover']).stdout).toBe('All runs are finished.\n');
   });
 
   test('a journal beside a seal is only taken away, and one that proves nothing is left alone', async () => {
@@ -315,14 +317,14 @@ describe('doctor', () => {
       '✓ agent claude  2.1.325, understood; ANTHROPIC_API_KEY is set\n– agent codex  is not on the PATH\n    to do     Install it: npm install --global @openai/codex@0.166\n',
     );
     expect(told('known')).toContain(
-      'understood; ANTHROPIC_API_KEY is not set\n    to do     Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN',
+      'supported; ANTHROPIC_API_KEY is not set\n    to do     Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN',
     );
     expect(told('known', 'a-key-of-mine')).not.toContain('a-key-of-mine');
     expect(told('newer')).toMatch(
-      /✓ agent claude {2}9\.9\.9, understood; .*\n {4}to do {5}It is newer than 2\.1\.325, the newest tested version\./,
+      /✓ agent claude {2}9\.9\.9, supported; .*\n {4}to do {5}It is newer than 2\.1\.325, the newest tested version\./,
     );
     expect(told('older')).toMatch(
-      /✗ agent claude {2}2\.0\.1, not understood; .*\n {4}to do {5}Supported versions are 2\.1\.190 to/,
+      /✗ agent claude {2}2\.0\.1, not supported; .*\n {4}to do {5}Supported versions are 2\.1\.190 to/,
     );
     expect(told('silent')).toContain('✗ agent claude  does not report its version\n');
     expect(told('broken')).toContain('✗ agent claude  cannot report its version: claude does not say its version');
@@ -341,7 +343,7 @@ describe('doctor', () => {
     expect(stdout).toMatch(/sandbox process {2}isolation standard\n/);
     expect(stdout).toMatch(/lacks {5}limits on the memory of a whole run, for which control groups are needed\n/);
     expect(stdout).toMatch(/limits {4}watched: CPU time; memory, .*\n/);
-    expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in a group of its own/);
+    expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in its own scope/);
     const told = JSON.parse(here.proctor(['doctor', '--json'], { uid: 65_534 }).stdout);
     expect(told.sandboxes[0]).toMatchObject({ name: 'process', works: true, isolation: 'standard' });
     expect(readdirSync(here.cwd)).toEqual([]);

@@ -41,7 +41,7 @@ describe('what is told of a suite that was run', () => {
     await suite('baseline');
     const { code, stdout, stderr } = await proctor('baseline', 'accept');
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^! accepted {2}1 case, 0 of them passing/);
+    expect(stdout).toMatch(/^! accepted {2}1 case, 0 passing/);
     expect(stderr).toMatch(/^warning: No case of this run passes/);
   });
 });
@@ -95,7 +95,7 @@ test('who waits for an answer to what was sent again can stop waiting', async ()
   await until('it was asked again', () => agent.times('a') === 2);
   run.kill('SIGINT');
   const { code, stderr } = await run.ended;
-  expect([code, stderr]).toEqual([130, 'error: It was cancelled before an answer came.\n']);
+  expect([code, stderr]).toEqual([130, 'error: Cancelled before an answer arrived.\n']);
 });
 
 test('a page of a comparison whose runs are elsewhere says which they are', async () => {
@@ -105,7 +105,7 @@ test('a page of a comparison whose runs are elsewhere says which they are', asyn
   expect((await proctor('compare', 'art/baseline', 'art/new')).code).toBe(0);
   const { code, stderr } = await proctor('report', 'latest');
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^warning: The runs old, fresh cannot be found here/);
+  expect(stderr).toMatch(/^warning: The runs old, fresh are not here/);
 });
 
 describe('a suite that was repeated', () => {

@@ -118,7 +118,7 @@ describe('the story of a suite', () => {
     expect((await proctor('resend', 'latest', 'refund')).code).toBe(0);
     const other = await proctor('resend', 'latest', 'refund', '--base-url', now);
     expect(other.code).toBe(1);
-    expect(other.stdout).toContain('another answer');
+    expect(other.stdout).toContain('different answer');
     expect(other.stdout).toContain('orders.list');
     expect((await proctor('resend', 'latest', 'nobody')).code).toBe(2);
   });

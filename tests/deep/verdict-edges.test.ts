@@ -123,5 +123,5 @@ test('identical sides are no regression, and proof of it', async () => {
 
 test('one run in which everything fails ends with 1', async () => {
   const { ran } = await sides({ fresh: () => answering('all is lost') });
-  expect([ran.code, ran.stderr.split('\n', 1)[0]]).toEqual([1, '✗ Every case that was judged fails.']);
+  expect([ran.code, ran.stderr.split('\n', 1)[0]]).toEqual([1, '✗ Every judged case fails.']);
 });

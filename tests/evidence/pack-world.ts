@@ -11,7 +11,7 @@ import { entryBytes, packFile } from '../../src/evidence/pack-file.ts';
 import { sealedEntry } from '../../src/evidence/sealed-entry.ts';
 import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { runIntent } from '../../src/tool/index.ts';
-import { closeLauncher } from '../../src/tool/run-script.ts';
+import { closeLauncher } from '../../src/tool/launcher.ts';
 import { type Verdict, verify } from '../../src/verify/index.ts';
 import { exampleWith, temporaryFolder } from '../support.ts';
 import { captureOf, finishRun, put, said, succeeded } from './script-world.ts';

@@ -181,7 +181,7 @@ describe('unpacking', () => {
     const cwd = temporaryFolder();
     const file = await packOf(await scriptFolder());
     await expect(unpack(file, { cwd, signal: AbortSignal.abort() })).rejects.toThrow('interrupted');
-    await expect(unpack('missing.tar', { cwd })).rejects.toThrow('The pack cannot be read.');
+    await expect(unpack('missing.tar', { cwd })).rejects.toThrow('Cannot read the pack.');
     expect(readdirSync(cwd)).toEqual([]);
   });
 });

@@ -242,7 +242,7 @@ describe('RUN_E006 and RUN_E007', () => {
       other.proctor(['run', 'intent', 'intent.json']);
       appendFileSync(path.join(other.runFolders()[0] ?? '', 'intent.json'), ' ');
       const { code, stderr, stdout } = other.proctor(['reproduce', 'latest', '--json']);
-      expect([code, stderr]).toEqual([2, 'error: The folder of the run does not verify. proctor verify says why.\n']);
+      expect([code, stderr]).toEqual([2, 'error: The run folder does not verify. Run proctor verify for details.\n']);
       expect(JSON.parse(stdout)).toMatchObject({ ok: false, error: { code: 'evidence_invalid' } });
     } finally {
       other.remove();
@@ -267,7 +267,7 @@ describe('proctor reproduce', () => {
     const same = place.proctor(['reproduce', 'latest']);
     expect([same.code, same.stdout.split('\n')[0]]).toEqual([
       0,
-      '✓ the same  byte for byte, but for its id and its times',
+      '✓ identical  byte for byte, except for ids and times',
     ]);
     run(
       given({

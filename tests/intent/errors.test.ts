@@ -227,7 +227,7 @@ describe('RUN_E007: a call that is not understood', () => {
   test('a bug of ours says nothing of itself', () => {
     expect(runErrorOf(new TypeError('at /home/someone/secret.js'))).toEqual({
       code: 'RUN_E007',
-      message: 'Proctor failed by a bug of its own.',
+      message: 'Proctor hit an internal error.',
     });
   });
 });

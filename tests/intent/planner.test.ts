@@ -6,7 +6,7 @@ import { type ModelIo, modelIo } from '../../src/contracts/intent/index.ts';
 import { check } from '../../src/contracts/check.ts';
 import { reproduce } from '../../src/tool/reproduce.ts';
 import type { RunIntentOptions } from '../../src/tool/run-intent.ts';
-import { closeLauncher } from '../../src/tool/run-script.ts';
+import { closeLauncher } from '../../src/tool/launcher.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import { proctor, temporaryFolder } from '../support.ts';
 import { canonicalPart, node, ran, saidIn, strictTroubles, toldOf } from './world.ts';
@@ -104,7 +104,7 @@ test.each([
   const { cwd, recording, answer } = await planned(intent, { onWarning: sentence => warnings.push(sentence) });
   expect(answer.result).toMatchObject({ kernel_result_kind: kind, model_mode: 'none' });
   expect(answer.internal.model_io_path).toBeUndefined();
-  expect(warnings).toEqual([expect.stringMatching(/^The planner was not asked: /)]);
+  expect(warnings).toEqual([expect.stringMatching(/^The planner did not run: /)]);
   expect([existsSync(recording), runsIn(cwd)]).toEqual([false, []]);
 });
 
@@ -122,7 +122,7 @@ test.each<[string, object, string]>([
 test('a planner that does not complete its work is a fault that says how it ended', async () => {
   const { told, isRecorded, runs } = await refused({ goal: 'DO=api_error:500 now' });
   expect(told).toBe(
-    `RUN_E007: The planner claude has not come to an end that counts: error (api_error). proctor show ${runs[0]} tells more.`,
+    `RUN_E007: The planner claude did not complete: error (api_error). Run proctor show ${runs[0]} for details.`,
   );
   expect(isRecorded).toBe(false);
 });
@@ -131,7 +131,7 @@ test('nobody is asked whose answer could not be kept, or who is not there', asyn
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'plan.json'), 'mine');
   expect(await planned(goalFor(PLAN), { cwd }).catch(toldOf)).toBe(
-    'RUN_E007: There is a file in the place of the recording. A recording replaces none.',
+    'RUN_E007: The file of the recording exists, and Proctor does not overwrite it. Name another file.',
   );
   expect(readFileSync(path.join(cwd, 'plan.json'), 'utf8')).toBe('mine');
   const nowhere = path.join(cwd, 'nowhere', 'plan.json');
@@ -147,15 +147,11 @@ test('nobody is asked whose answer could not be kept, or who is not there', asyn
 });
 
 test.each<[string, Partial<RunIntentOptions>, string]>([
-  [
-    'without a model mode',
-    { modelMode: 'none', recording: undefined as never },
-    'RUN_E007: A planner is of use only with',
-  ],
+  ['without a model mode', { modelMode: 'none', recording: undefined as never }, 'RUN_E007: A planner requires'],
   ['that nobody knows', { planner: 'gpt' as never }, 'RUN_E007: planner must be claude or codex.'],
-  ['left out', { planner: undefined as never }, 'RUN_E007: The model mode record needs somebody to ask'],
+  ['left out', { planner: undefined as never }, 'RUN_E007: The model mode record requires a planner'],
   ['under strict', { policy: 'strict' }, 'RUN_E004: The profile strict allows no model'],
-  ['without a recording', { recording: undefined as never }, 'RUN_E004: The model mode record needs a recording'],
+  ['without a recording', { recording: undefined as never }, 'RUN_E004: The model mode record requires a recording'],
 ])('a planner %s is an error', async (_, options, told) => {
   expect((await refused({ goal: 'g' }, options)).told).toContain(told);
 });

@@ -5,7 +5,7 @@ import type { Intent } from '../../src/contracts/intent/index.ts';
 import { plannerPrompt } from '../../src/run/intent/propose.ts';
 import { reproduce } from '../../src/tool/reproduce.ts';
 import type { RunIntentOptions } from '../../src/tool/run-intent.ts';
-import { closeLauncher } from '../../src/tool/run-script.ts';
+import { closeLauncher } from '../../src/tool/launcher.ts';
 import { temporaryFolder } from '../support.ts';
 import { GOAL, node, own, ran, recording, saidIn, toldOf } from './world.ts';
 
@@ -126,13 +126,13 @@ describe('a bare goal with a recording', () => {
 describe('a model mode', () => {
   test.each(['strict', 'default'])('is refused under %s, by PL4', async policy => {
     expect(await replayed([], {}, { policy })).toBe(
-      `RUN_E004: The profile ${policy} allows no model: its model mode must be none.`,
+      `RUN_E004: The profile ${policy} allows no model. Use --model-mode none, or the profile dev.`,
     );
   });
 
   test('without a recording is refused, by PL5', async () => {
     const told = await ran({ goal: 'g' }, { policy: 'dev', modelMode: 'replay' }).catch(toldOf);
-    expect(told).toBe('RUN_E004: The model mode replay needs a recording: --recording FILE.');
+    expect(told).toBe('RUN_E004: The model mode replay requires a recording. Add --recording FILE.');
   });
 
   test('with a recording that was changed is refused', async () => {

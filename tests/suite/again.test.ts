@@ -121,7 +121,7 @@ describe('asking suspects again', () => {
 
   test('refuses the address of the new side as that of the baseline', async () => {
     const { compare, url } = await twoSides(answering('all is lost'));
-    const refused = 'The new side is asked at the address of --baseline-url';
+    const refused = '--baseline-url names the URL of the candidate';
     await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
     const elsewhere = 'http://127.0.0.1:1/v2';
     await expect(compare({ baselineUrl: `${elsewhere}/?a=b`, baseUrl: elsewhere })).rejects.toThrow(refused);
@@ -129,7 +129,7 @@ describe('asking suspects again', () => {
 
   test('refuses to ask again for a gate that counts planned trials only', async () => {
     const { now, compare } = await twoSides(answering('all is lost'));
-    await expect(compare({}, { mode: 'strict' })).rejects.toThrow('strict counts planned trials only');
+    await expect(compare({}, { mode: 'strict' })).rejects.toThrow('The strict gate counts only planned trials');
     expect(now.times('case-3')).toBe(1);
   });
 
@@ -139,7 +139,7 @@ describe('asking suspects again', () => {
     const found = await compare({}, { baseline: 'accepted.json' });
     expect(found).toMatchObject({ exit_code: 1, again: { sides: 'new' } });
     await expect(compare({ baselineUrl: 'http://127.0.0.1:1' }, { baseline: 'accepted.json' })).rejects.toThrow(
-      'cannot be asked again',
+      'cannot run again',
     );
   });
 
@@ -196,8 +196,8 @@ describe('asking suspects again', () => {
     await ranSuite(cases, { cwd, as: 'new', runId: 'now', script: 'bad.sh' });
     const compare = (again: CompareOptions['again']) =>
       compareRuns({ baseline: 'before', candidate: 'now', cwd, again: again ?? {} });
-    await expect(compare({})).rejects.toThrow('The runs asked the script bad.sh: say where it is (--script FILE).');
-    await expect(compare({ script: 'good.sh' })).rejects.toThrow('The script is not the one that the runs');
+    await expect(compare({})).rejects.toThrow('The runs used the script bad.sh. Name its file: --script FILE.');
+    await expect(compare({ script: 'good.sh' })).rejects.toThrow('The script changed since the runs');
     const { comparison } = await compare({ script: 'bad.sh', baselineScript: 'good.sh', maxTrials: 4 });
     expect(comparison.again).toMatchObject({ sides: 'both', rounds: 1, trials: 4, stopped: 'trials' });
   });
@@ -219,7 +219,7 @@ describe('the trials of a side', () => {
     const { cwd, compare } = await twoSides(worse, { repeat: 3 });
     cpSync(runs(cwd, 'now'), path.join(cwd, 'best'), { recursive: true });
     for (const id of ['now.2', 'now.3']) rmSync(runs(cwd, id), { recursive: true });
-    const gone = notComparable('2 of 3 repetitions of now are not here, so the trials may have been chosen.');
+    const gone = notComparable('2 of 3 repetitions of now are not here, so the trials may be hand-picked.');
     expect(await compare(undefined)).toMatchObject(gone);
     expect(await compare(undefined, { candidate: path.join(cwd, 'best') })).toMatchObject(gone);
     await expect(acceptBaseline('now', 'accepted.json', cwd)).rejects.toThrow('2 of 3 repetitions of now');
@@ -230,7 +230,7 @@ describe('the trials of a side', () => {
     rmSync(runs(cwd, 'now.2'), { recursive: true });
     cpSync(runs(cwd, 'now'), runs(cwd, 'now.2'), { recursive: true });
     expect(await compare(undefined, { candidate: 'now' })).toMatchObject(
-      notComparable('The folder now.2 holds the run now, so the trials may have been chosen.'),
+      notComparable('The folder now.2 contains the run now, so the trials may be hand-picked.'),
     );
   });
 
@@ -239,11 +239,11 @@ describe('the trials of a side', () => {
     expect((await compare({})).again?.rounds).toBeGreaterThan(1);
     cpSync(runs(cwd, 'now'), runs(cwd, 'copy'), { recursive: true });
     expect(await compare(undefined, { candidate: runs(cwd, 'copy') })).toMatchObject(
-      notComparable('The rounds of now are not counted for its copy, so the trials may have been chosen.'),
+      notComparable('The later rounds of now do not count for its copy, so the trials may be hand-picked.'),
     );
     rmSync(runs(cwd, 'now.a1'), { recursive: true });
     expect(await compare(undefined, { candidate: 'now' })).toMatchObject(
-      notComparable('Round 1 of now is not here, and a later one is, so the trials may have been chosen.'),
+      notComparable('Round 1 of now is not here but a later one is, so the trials may be hand-picked.'),
     );
   });
 

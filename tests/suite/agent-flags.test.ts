@@ -62,7 +62,7 @@ describe('flags of an agent in a suite', () => {
   });
 
   test.each<[string, object, RegExp]>([
-    ['without an agent', { baseUrl: 'http://127.0.0.1:9', maxTurns: 3 }, /--max-turns is of use only with an agent/],
+    ['without an agent', { baseUrl: 'http://127.0.0.1:9', maxTurns: 3 }, /--max-turns requires an agent/],
     ['that cannot be enforced', { agent: 'codex', maxCostUsd: 1 }, /cost/],
     ['of recordings without a mode', { agent: 'claude', recordings: 'r' }, /only with --model-mode record or replay/],
     ['of a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /needs a folder of recordings/],
@@ -73,7 +73,7 @@ describe('flags of an agent in a suite', () => {
       { agent: 'claude', modelMode: 'record', recordings: 'cases.json' },
       /a file of that name/,
     ],
-    ['of a mode that nobody knows', { agent: 'claude', modelMode: 'tape' }, /modelMode is "live"/],
+    ['of a mode that nobody knows', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
   ])('are refused before anything is made: one %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);
@@ -150,7 +150,7 @@ describe('recordings of a suite', () => {
     });
     expect(runs[0]).toMatchObject({ ok: 1, isOpen: true });
     const going = { cwd, environment: model, variable: () => undefined };
-    await expect(resumeSuite('stopped', { ...going, maxTurns: 6 })).rejects.toThrow('goes on as it began');
+    await expect(resumeSuite('stopped', { ...going, maxTurns: 6 })).rejects.toThrow('keeps its settings');
     const resumed = await resumeSuite('stopped', going);
     expect(resumed.runs[0]).toMatchObject({ ok: 2, failed: 0, isOpen: false });
     expect(resumed.runs[0]?.plan.request.target).toMatchObject({ max_turns: 5, model_mode: 'record' });

@@ -138,10 +138,10 @@ describe('an agent that cannot be asked', () => {
       /no program called claude/,
     ],
     ['without a key of its model', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
-    ['beside a script', { agent: 'claude', script: 'a.py' }, /not more/],
-    ['with the bounds of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /its policy has them/],
+    ['beside a script', { agent: 'claude', script: 'a.py' }, /only one target/],
+    ['with the bounds of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /in its policy/],
     ['under a policy that is none', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],
-    ['left out, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /only with an agent/],
+    ['left out, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /require an agent/],
   ])('is refused before anything is made: one %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);
@@ -176,7 +176,7 @@ test('a suite that was stopped in the middle goes on with the same agent, and wi
   writeFileSync(placeAgent('claude', other), '\n// changed\n', { flag: 'a' });
   const going = { cwd, variable: () => undefined };
   const changed = { ...going, environment: { ...environment, PATH: `${other}:${process.env['PATH']}` } };
-  await expect(resumeSuite('stopped', changed)).rejects.toThrow('not the one that the run began with');
+  await expect(resumeSuite('stopped', changed)).rejects.toThrow('changed since the run started');
   const resumed = await resumeSuite('stopped', { ...going, environment });
   expect(resumed.runs[0]).toMatchObject({ ok: 3, failed: 0, isOpen: false });
 });

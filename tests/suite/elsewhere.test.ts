@@ -25,7 +25,7 @@ async function compared(...trials: readonly Behaviour[]) {
   const { comparison, files } = await compareRuns({ baseline: 'baseline', candidate: 'new', cwd });
   const reported = async () => {
     const { subject, folder } = await subjectOf('latest', cwd);
-    const { html = '' } = await writeReports(folder, subject, ['html']);
+    const { html = '' } = writeReports(folder, subject, ['html']);
     return { subject, page: readFileSync(html, 'utf8') };
   };
   return { cwd, comparison, page: readFileSync(files.html ?? '', 'utf8'), reported };

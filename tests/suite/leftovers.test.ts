@@ -28,7 +28,9 @@ function laidOut(owner: typeof DEAD, id = 'mine') {
 describe('a suite whose owner died while its cases were laid out', () => {
   test.each(['mine', 'suite_20260106_120000_aaaaaaaaaaaa'])('is removed at once: %s', async id => {
     const { cwd, folder } = laidOut(DEAD, id);
-    expect((await listRuns(cwd, 9)).runs).toMatchObject([{ id, status: 'unfinished', subject: 'new, not begun yet' }]);
+    expect((await listRuns(cwd, 9)).runs).toMatchObject([
+      { id, status: 'unfinished', subject: 'new, not started yet' },
+    ]);
     expect(existsSync(folder)).toBe(true);
     expect(await recover(cwd)).toEqual([{ id, became: 'removed' }]);
     expect(existsSync(folder)).toBe(false);
@@ -45,7 +47,7 @@ test('a suite that somebody lays out is left alone', async () => {
   const id = 'suite_20260106_120000_aaaaaaaaaaaa';
   const { cwd, folder } = laidOut(ownerHere(), id);
   expect((await listRuns(cwd, 9)).runs).toMatchObject([{ status: 'running' }]);
-  await placeOf(cwd, id);
+  placeOf(cwd, id);
   expect(await recover(cwd)).toEqual([{ id, became: 'alive' }]);
   expect(await prune(cwd, 0, false)).toMatchObject({ runs: [] });
   expect(existsSync(folder)).toBe(true);

@@ -52,7 +52,7 @@ describe('a run without limits', () => {
     const { suite, proctor } = await world([bad('a'), bad('b'), { id: 'smoke', input: { user: 'smoke' } }]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ Every case that was judged fails.');
+    expect(firstLine(stderr)).toBe('✗ Every judged case fails.');
     expect(stderr).toMatch(/^✗ all answered, none passed {2}new {2}3 of 3 cases/m);
     const { stdout } = await suite('new', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ ending: { how: 'exited', code: 1 }, all_failing: true, checks: [] });
@@ -249,7 +249,7 @@ describe('what people see of a run follows its verdicts', () => {
     const message = 'max_flaky cannot be judged: no case was judged twice. --repeat 3 runs the suite three times.';
     expect((await proctor('show')).stdout.split('\n').slice(0, 2)).toEqual([
       '✗ 1 of 1 case answered, 1 passed  new',
-      `  limit     ${message}`,
+      `  gate      ${message}`,
     ]);
     expect((await proctor('list')).stdout).toMatch(/^limit not met /);
     const { stdout } = await proctor('report', 'r1', '--format', 'junit,md,terminal,html', '--out', 'reports');

@@ -44,7 +44,7 @@ test('whoever waits for an answer in vain can stop waiting', async () => {
     },
   });
   const resent = resendCase({ ...options, caseId: 'plain', signal: stop.signal, timeoutMs: 600_000 });
-  await expect(resent).rejects.toThrow('cancelled before an answer came');
+  await expect(resent).rejects.toThrow('Cancelled before an answer arrived');
 });
 
 test('nothing is sent to wait for longer than a run may, or not at all', async () => {

@@ -13,7 +13,7 @@ interface Telling extends Pick<Told, 'judgement' | 'policy' | 'ending'> {
   readonly diffBytesMax?: number;
 }
 
-/** The sealed folder of an agent's run in a repository, in the home of that repository. */
+/** A sealed agent run, stored in its repository. */
 async function agentRun({ files, diffBytesMax, ...told }: Telling = {}): Promise<{ folder: string; home: string }> {
   const home = repository({ 'readme.md': 'hello\n', 'src/a.ts': 'one\n', '.gitignore': '.proctor/\n' });
   const { tree, took } = await given(home);
@@ -39,7 +39,7 @@ const LATE: Telling = {
 };
 
 describe('proctor apply', () => {
-  test('brings the changes of a run home, tells them, and commits nothing', async () => {
+  test('applies the changes of a run, lists them, and commits nothing', async () => {
     const { home } = await agentRun();
     const check = proctor(['apply', RUN, '--check'], { cwd: home });
     expect(check, check.stderr).toMatchObject({ code: 0, stdout: expect.stringContaining('can be applied') as string });
@@ -57,7 +57,7 @@ describe('proctor apply', () => {
     });
   });
 
-  test('takes no repository for the one that the agent worked on, only because the diff fits', async () => {
+  test('rejects another repository even if the diff applies', async () => {
     const { home } = await agentRun();
     const other = repository({ 'readme.md': 'hello\n', 'src/a.ts': 'one\n', other: '' });
     const refused = proctor(['apply', RUN, '--dir', other], { cwd: home });
@@ -68,17 +68,17 @@ describe('proctor apply', () => {
     expect(textOf(other, 'src/a.ts')).toBe('two\n');
   });
 
-  test('has nothing to do where nothing changed', async () => {
+  test('does nothing if nothing changed', async () => {
     const { home } = await agentRun({ files: {} });
     const { code, stdout } = proctor(['apply', RUN], { cwd: home });
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining('changed nothing') as string });
   });
 
   test.each<[string, Telling, RegExp]>([
-    ['was ended for its policy', BROKEN, /broke its policy: It wrote to secrets\./],
-    ['changed more than was kept', { diffBytesMax: 200 }, /not whole/],
+    ['was ended for its policy', BROKEN, /violated its policy: It wrote to secrets\./],
+    ['changed more than was kept', { diffBytesMax: 200 }, /truncated/],
     ['did not complete', LATE, /did not complete its task: killed_timeout/],
-  ])('refuses a run that %s', async (_, told, words) => {
+  ])('rejects a run that %s', async (_, told, words) => {
     const { home } = await agentRun(told);
     const { code, stderr } = proctor(['apply', RUN], { cwd: home });
     expect(stderr).toMatch(words);
@@ -86,13 +86,13 @@ describe('proctor apply', () => {
     expect(textOf(home, 'src/a.ts')).toBe('one\n');
   });
 
-  test('takes what a run left that did not complete, if it is asked to', async () => {
+  test('applies the changes of an incomplete run only with anyway', async () => {
     const { home } = await agentRun(LATE);
     expect(proctor(['apply', RUN, '--anyway', '--json'], { cwd: home })).toMatchObject({ code: 0 });
     expect(textOf(home, 'src/a.ts')).toBe('two\n');
   });
 
-  test('refuses a run whose diff was exchanged, and one that says less than it must', async () => {
+  test('rejects a run with a replaced diff or missing documents', async () => {
     const { home, folder } = await agentRun();
     put(folder, { 'workspace.diff': textOf(folder, 'workspace.diff').replace('+two', '+owned') });
     expect(proctor(['apply', RUN], { cwd: home })).toMatchObject({

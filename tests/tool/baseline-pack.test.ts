@@ -27,7 +27,7 @@ const cases = [0, 1, 2].map(number => ({
   expected: { tool_required: 'orders.get', contains: 'asked' },
 }));
 
-/** A folder with an accepted baseline, and a new run that calls another tool in one case. */
+/** A project with an accepted baseline, and a candidate that calls another tool in one case. */
 async function accepted(now: readonly object[] = cases): Promise<string> {
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'before.json'), JSON.stringify(cases));
@@ -44,7 +44,7 @@ async function accepted(now: readonly object[] = cases): Promise<string> {
 const compare = (cwd: string, baseline = 'proctor-baseline.json') =>
   compareRuns({ baseline, candidate: 'new', formats: ['html'], cwd });
 
-test('causes against an accepted baseline are those against its runs', async () => {
+test('finds the same causes against an accepted baseline as against its runs', async () => {
   const cwd = await accepted();
   const { comparison: byRuns } = await compare(cwd, 'baseline');
   const { comparison, files } = await compare(cwd);
@@ -52,12 +52,12 @@ test('causes against an accepted baseline are those against its runs', async () 
   expect(divergence[1]).toMatchObject({ kind: 'tool_choice', confidence: 'high', baseline_at: 'events[0]' });
   expect(comparison.cases.map(one => one.divergence)).toEqual(divergence);
   expect(comparison.sides.baseline).toMatchObject({ source: 'accepted', pack: 'read' });
-  expect(await terminalText({ comparison }, (_, text) => text)).not.toContain('guess');
-  // The page shows the events that the cause cites, out of the pack.
+  expect(terminalText({ comparison }, (_, text) => text)).not.toContain('guess');
+  // The report shows the events that the cause cites, from the pack.
   expect(readFileSync(files.html ?? '', 'utf8')).toContain('"tool":"orders.get"');
 });
 
-test('a case that was changed since the baseline was accepted shows what it lost', async () => {
+test('shows what a case lost since the baseline was accepted', async () => {
   const weaker = [...cases.slice(0, 2), { ...cases[2], expected: { contains: 'asked' } }];
   const { comparison } = await compare(await accepted(weaker));
   expect(comparison.cases[2]?.changed).toEqual({
@@ -65,16 +65,16 @@ test('a case that was changed since the baseline was accepted shows what it lost
   });
 });
 
-test('a pack that is not there is reported, and causes are guesses', async () => {
+test('reports a missing pack and guesses the causes', async () => {
   const cwd = await accepted();
   rmSync(path.join(cwd, 'proctor-baseline.pack'));
   const { comparison } = await compare(cwd);
   expect(comparison.sides.baseline.pack).toBe('missing');
   expect(comparison.cases[1]?.divergence?.confidence ?? 'low').toBe('low');
-  expect(await terminalText({ comparison }, (_, text) => text)).toContain('The pack of the baseline is missing');
+  expect(terminalText({ comparison }, (_, text) => text)).toContain('The pack of the baseline is missing');
 });
 
-test('a pack that was changed is refused by its name', async () => {
+test('rejects a changed pack by name', async () => {
   const cwd = await accepted();
   const file = path.join(cwd, 'proctor-baseline.pack');
   const bytes = readFileSync(file);
@@ -85,7 +85,7 @@ test('a pack that was changed is refused by its name', async () => {
   await expect(compare(cwd)).rejects.toThrow('proctor-baseline.pack is not the pack that was accepted with');
 });
 
-test('the baseline is sealed with the digest of its pack, and has a line for every trial', async () => {
+test('seals the baseline with the digest of its pack, one line per trial', async () => {
   const cwd = await accepted();
   const text = readFileSync(path.join(cwd, 'proctor-baseline.json'), 'utf8');
   const baseline = JSON.parse(text) as Baseline;
@@ -98,7 +98,7 @@ test('the baseline is sealed with the digest of its pack, and has a line for eve
   expect(Math.max(...trials.map(line => line.length))).toBeLessThan(400);
 });
 
-test('a pack keeps five trials of a case, passing ones first, and counts what it has no room for', async () => {
+test('keeps five trials per case in the pack, passing ones first, and counts the rest', async () => {
   const root = temporaryFolder();
   const trials = [];
   for (let number = 1; number <= 7; number++) {

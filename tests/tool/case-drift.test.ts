@@ -8,7 +8,7 @@ import { temporaryFolder } from '../support.ts';
 
 const says = (content: string) => saying({ final_output: { content_type: 'text', content } });
 
-/** Ten cases, of which the agent fails the last. */
+/** Ten cases; the target fails the last. */
 const cases = Array.from({ length: 10 }, (_, index) => ({
   id: `case-${index}`,
   input: { user: `Question ${index}` },
@@ -29,10 +29,10 @@ async function comparedWith(now: readonly Case[], options: object = {}): Promise
   return compareRuns({ baseline: 'baseline', candidate: 'new', formats: ['md', 'html', 'junit'], cwd, ...options });
 }
 
-describe('the expectation of a failing case that was deleted', () => {
+describe('a deleted expectation of a failing case', () => {
   const weaker = edited(one => ({ ...one, expected: { contains: 'asked', max_steps: 9 } }));
 
-  test('closes the gate: the first line names case and expectation, and every report shows what was lost', async () => {
+  test('fails the gate: the first line names the case and expectation, and every report shows what was lost', async () => {
     const { comparison, files } = await comparedWith(weaker);
     expect(comparison).toMatchObject({
       verdict: 'not_enough_evidence',
@@ -45,18 +45,18 @@ describe('the expectation of a failing case that was deleted', () => {
     expect(md).toContain('| `case-9` | **weakened** lost expectation contains: `Question 9`; looser expectation max');
     expect(junit).toContain('lost expectation contains: “Question 9”');
     expect(html).toContain('lost expectation contains: “Question 9”');
-    const told = await terminalText({ comparison }, (_, text) => text);
+    const told = terminalText({ comparison }, (_, text) => text);
     expect(told).toContain('  weakened   case-9\n             lost expectation contains: “Question 9”\n');
   });
 
-  test('is accepted by name, and the evidence keeps that it was', async () => {
+  test('is accepted with allowWeakened, and the evidence records it', async () => {
     const { comparison } = await comparedWith(weaker, { allowWeakened: true });
     expect(comparison).toMatchObject({ exit_code: 0, gate: { allow_weakened: true }, decision: { weakened: [] } });
     expect(comparison.cases.find(({ case_id }) => case_id === 'case-9')?.changed?.differences).toHaveLength(2);
   });
 });
 
-test('another input with the same expectations is drift that names the case and shows the texts', async () => {
+test('reports a changed input with the same expectations as drift, with the case and both texts', async () => {
   const { comparison, files } = await comparedWith(edited(one => ({ ...one, input: { user: 'Something else' } })));
   expect(comparison).toMatchObject({ comparability: { state: 'drift' }, decision: { weakened: [] } });
   expect(comparison.decision?.cause).not.toBe('weakened');

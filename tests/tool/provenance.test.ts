@@ -11,7 +11,7 @@ function folderWithCases(): string {
   return cwd;
 }
 
-test('a run keeps what it was started with, answers say more, and both are drift where they differ', async () => {
+test('records stated provenance, prefers what answers state, and reports differences as drift', async () => {
   const cwd = folderWithCases();
   const run = async (as: 'baseline' | 'new', commit: string, answered: object): Promise<void> => {
     const baseUrl = await new Agent({ a: saying({ provenance: answered }) }).start();
@@ -27,10 +27,10 @@ test('a run keeps what it was started with, answers say more, and both are drift
 });
 
 test.each([
-  ['a name that is not known', { modell: 'm-1' }],
+  ['an unknown name', { modell: 'm-1' }],
   ['a value that is empty', { model: '' }],
   ['a value of two lines', { model: 'a\nb' }],
-])('a suite refuses provenance with %s, in a sentence', async (_, provenance) => {
+])('rejects provenance with %s', async (_, provenance) => {
   const order = { cases: 'cases.json', cwd: folderWithCases(), baseUrl: 'http://127.0.0.1:1', as: 'new' } as const;
   await expect(runSuite({ ...order, provenance: provenance as object })).rejects.toThrow('--provenance model=NAME');
 });

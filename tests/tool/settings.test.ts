@@ -11,7 +11,7 @@ function homeWith(text: string): string {
 }
 
 describe('settings', () => {
-  test('are those of the file, under their own names', () => {
+  test('come from the file', () => {
     const text = '{"kept_stdout_bytes":1000,"kept_stderr_bytes":2000,"kept_html_bytes":3,"kept_summary_bytes":400}';
     expect(settingsIn(homeWith(text))).toEqual({
       stdoutBytes: 1000,
@@ -21,7 +21,7 @@ describe('settings', () => {
     });
   });
 
-  test('say nothing where there is no file, or only a link or a folder', () => {
+  test('are empty without a regular file', () => {
     const home = temporaryFolder();
     expect(settingsIn(home)).toEqual({});
     symlinkSync(path.join(homeWith('{"x":1}'), 'settings.json'), path.join(home, 'settings.json'));
@@ -32,12 +32,12 @@ describe('settings', () => {
   });
 
   test.each([
-    ['{"kept_stdout_bytes":1', /^settings\.json is not one acceptable JSON document: /],
-    ['{"kept_stdout_bytes":1,"kept_stdout_bytes":2}', /^settings\.json is not one acceptable JSON document: /],
-    ['[]', /^settings\.json must be an object\.$/],
-    ['{"stdout":1}', /^settings\.json has a key that is not known: "stdout"\. There are: kept_stdout_bytes, /],
-    ['{"__proto__":1}', /^settings\.json has a key that is not known: "__proto__"\./],
-  ])('of %s are refused in a sentence', (text, sentence) => {
+    ['{"kept_stdout_bytes":1', /^settings\.json is not an acceptable JSON document: /],
+    ['{"kept_stdout_bytes":1,"kept_stdout_bytes":2}', /^settings\.json is not an acceptable JSON document: /],
+    ['[]', /^settings\.json must contain an object\.$/],
+    ['{"stdout":1}', /^settings\.json has an unknown key: "stdout"\. Use kept_stdout_bytes, /],
+    ['{"__proto__":1}', /^settings\.json has an unknown key: "__proto__"\./],
+  ])('reject %s', (text, sentence) => {
     expect(() => settingsIn(homeWith(text))).toThrow(sentence);
   });
 });

@@ -6,7 +6,7 @@ import { Agent, saying } from '../suite/agent.ts';
 import { temporaryFolder } from '../support.ts';
 
 describe('suites as a library', () => {
-  test('are run, compared and accepted, and the answers say where everything lies', async () => {
+  test('run, compare and accept, and return the folders', async () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'cases.json'), JSON.stringify([{ id: 'a', expected: { contains: 'asked' } }]));
     const good = await new Agent().start();
@@ -39,12 +39,12 @@ describe('suites as a library', () => {
   const run = runSuite as (options?: object) => Promise<unknown>;
 
   test.each([
-    ['an option that is not known', () => compare({ baseline: 'a', new: 'b' }), 'does not know the option "new"'],
-    ['a side that is missing', () => compare({ baseline: 'baseline' }), 'compareRuns needs candidate'],
-    ['nothing at all', () => compare(), 'compareRuns needs baseline'],
+    ['an unknown option', () => compare({ baseline: 'a', new: 'b' }), 'has no option "new"'],
+    ['a missing side', () => compare({ baseline: 'baseline' }), 'compareRuns requires candidate'],
+    ['nothing at all', () => compare(), 'compareRuns requires baseline'],
     ['a suite for nobody', () => run({ cases: 'cases.json', as: 'new' }), 'baseUrl'],
-    ['a suite without a side', () => run({ cases: 'cases.json' }), 'as is "baseline" or "new"'],
-  ] as const)('refuse %s in a sentence', async (_, act, words) => {
+    ['a suite without a side', () => run({ cases: 'cases.json' }), 'as must be "baseline" or "new"'],
+  ] as const)('reject %s', async (_, act, words) => {
     await expect(act()).rejects.toThrow(words);
   });
 });

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.ts';
 import {
   type CaseFinding,
   type CaseTrials,
@@ -44,7 +45,7 @@ export function decideComparison(gate: GateSettings, { cases, sides }: DecisionI
   const counts = countsOf(cases, { baseline: baseline.replayed === true, new: candidate.replayed === true });
   const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio, looks } = gate;
   const given = { margin, alpha, confidence, critical, missingMaxRatio, looks };
-  const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const settings = defined(given);
   const counted = gate.allow_removed ? withoutRemoved(counts, critical) : counts.counted;
   const decided = decideCases(counted, { mode, ...settings, identical: counts.isIdentical });
   const removed = gate.allow_removed ? [] : counts.removed;

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.ts';
 import { readJson } from '../../base/json.ts';
 import { LineCutter } from '../../base/line-cutter.ts';
 import { isObject } from '../../contracts/kind.ts';
@@ -58,8 +59,7 @@ export class AnswerReader {
   #event(bytes: Buffer): void {
     const reading = readJson(bytes, { bytesMax: EVENT_BYTES_MAX });
     if (!reading.ok || !isObject(reading.value)) return;
-    const said = Object.entries(this.#gateway.hear(reading.value)).filter(([, value]) => value !== undefined);
-    this.#heard = { ...this.#heard, ...Object.fromEntries(said) };
+    this.#heard = { ...this.#heard, ...defined(this.#gateway.hear(reading.value)) };
   }
 }
 

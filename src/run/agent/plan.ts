@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Invocation } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
+import { warningOf } from '../../contracts/runner/warnings.ts';
 import type { AgentPlan } from '../../evidence/agent-run.ts';
 import { KEPT_BYTES_MAX } from '../../evidence/kept-tree.ts';
 import { PARTS } from '../../evidence/left.ts';
@@ -206,4 +207,4 @@ function runnerFor({ ready: { bound, model }, door, job }: AgentTypes['made']): 
 }
 
 const RECORD_MS_MAX = 600_000;
-const ENDPOINT_ONLY = 'network: model endpoint only';
+const ENDPOINT_ONLY = warningOf('network', 'model endpoint only');

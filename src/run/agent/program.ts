@@ -3,6 +3,7 @@ import type { AgentAdapter } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
+import { warningOf } from '../../contracts/runner/warnings.ts';
 import { digestOf, probe, probeVersion } from '../../execute/agent-probe.ts';
 import { type AgentProgram, findAgentProgram } from '../../execute/agent-program.ts';
 import type { AgentAround } from './agent.ts';
@@ -55,5 +56,7 @@ export async function programFor(order: AgentOrder, adapter: AgentAdapter, aroun
 
 /** Warnings about an untested version, in the form that runner records use. */
 export function versionWarnings({ untested, version, newestTried }: Program): string[] {
-  return untested ? [`version: ${printable(version)} is untested, the newest tested version is ${newestTried}`] : [];
+  return untested
+    ? [warningOf('version', `${printable(version)} is untested, the newest tested version is ${newestTried}`)]
+    : [];
 }

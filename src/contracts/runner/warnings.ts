@@ -1,0 +1,10 @@
+/** Codes of the warnings that programs act on. A warning of a runner record reads `code: text`. */
+export type WarningCode = 'network' | 'version';
+
+export function warningOf(code: WarningCode, text: string): string {
+  return `${code}: ${text}`;
+}
+
+export function hasCode(warning: string, code: WarningCode): boolean {
+  return warning.startsWith(`${code}: `);
+}
