@@ -315,7 +315,7 @@ describe('apply, asked to be fooled', () => {
     await refuses(
       home,
       diffOf(home, folder => symlinkSync(target, path.join(folder, name))),
-      `${name}: it is a link`,
+      `${name}: it is a symlink`,
     );
   });
 
@@ -374,7 +374,7 @@ describe('apply, asked to be fooled', () => {
     await refuses(
       home,
       diffOf(home, folder => put(folder, { 'own.config': '[x]\n' })),
-      'own.config: the settings',
+      'own.config: your git configuration',
     );
     await ran(
       home,

@@ -224,7 +224,7 @@ export function* signedTroubles(
 /** An unsigned envelope around a changed statement, for the breaches of rules. */
 export function restated<Content extends Statement>(
   envelope: SealEnvelope,
-  change: (statement: Content) => Statement,
+  change: (statement: Content) => Content,
 ): SealEnvelope {
   const content = contentOf(envelope.payload);
   return content.ok ? sealEnvelope(change(content.value as Content)) : envelope;
