@@ -97,7 +97,7 @@ function loggedIn(world: AgentWorld, agent: 'claude' | 'codex', expiresAtMs = TO
   return { HOME: path.join(world.place.cwd, 'home'), CODEX_HOME: '', CLAUDE_CONFIG_DIR: '' };
 }
 
-describe('a variable of the caller', () => {
+describe('a credential variable', () => {
   const all = {
     ANTHROPIC_API_KEY: SECRETS.key,
     ANTHROPIC_AUTH_TOKEN: SECRETS.bearer,
@@ -117,7 +117,7 @@ describe('a variable of the caller', () => {
     ],
     ['CLAUDE_CODE_OAUTH_TOKEN', ['authorization', `Bearer ${SECRETS.oauth}`], ['CLAUDE_CODE_OAUTH_TOKEN']],
   ] as const)(
-    '%s opens the model, is named in the evidence, and is never seen inside',
+    '%s authenticates to the model, is named in the evidence, and is hidden from the sandbox',
     async (name, [header, value], set) => {
       const world = new AgentWorld();
       const { url, seen } = await model();
@@ -141,7 +141,7 @@ describe('a login', () => {
   test.each([
     ['claude', 'ANTHROPIC_BASE_URL', '/v1/messages', SECRETS.oauth],
     ['codex', 'CHATGPT_BASE_URL', '/backend-api/codex/responses', jwt(TOMORROW)],
-  ] as const)('of %s opens the model when it is asked for by name', async (agent, variable, asked, token) => {
+  ] as const)('of %s authenticates to the model with --login', async (agent, variable, asked, token) => {
     const world = new AgentWorld();
     const { url, seen } = await model();
     const env = { ...loggedIn(world, agent), [variable]: agent === 'codex' ? `${url}/backend-api/codex` : url };
@@ -156,7 +156,7 @@ describe('a login', () => {
     expectKept(run);
   });
 
-  test('that cannot be used is refused in a sentence that says what to do, and nothing is left', async () => {
+  test('that cannot be used is refused with advice, and leaves no files', async () => {
     const world = new AgentWorld();
     const file = (agent: 'claude' | 'codex'): string => path.join(world.place.cwd, 'home', FILES[agent]);
     const refusal = async (
@@ -186,7 +186,7 @@ describe('a login', () => {
     expect(world.place.runFolders()).toEqual([]);
   });
 
-  test('and the variables are what the doctor looks for', async () => {
+  test('and the variables are the ones that doctor checks', async () => {
     const world = new AgentWorld();
     const env = { ...world.environment, ...loggedIn(world, 'codex'), ANTHROPIC_AUTH_TOKEN: SECRETS.bearer };
     const { stdout } = await world.place.start(['doctor', '--json'], env).ended;
@@ -201,7 +201,7 @@ describe('a login', () => {
 });
 
 describe('a model behind TLS', () => {
-  test('is asked only with a certificate that is trusted and has its name', async () => {
+  test('is contacted only with a trusted certificate for its name', async () => {
     const world = new AgentWorld();
     const seen: Seen[] = [];
     const ours = authority();
@@ -221,7 +221,7 @@ describe('a model behind TLS', () => {
   });
 });
 
-describe('a proxy of the caller', () => {
+describe('a proxy', () => {
   /** A proxy that leads everywhere to one port, and keeps what it was asked. */
   async function proxy(port: number, status = 200) {
     const asked: { readonly target: string | undefined; readonly authorization: string | undefined }[] = [];
@@ -265,7 +265,7 @@ describe('a proxy of the caller', () => {
     return { env, seen, asked };
   }
 
-  test('leads to the model, and its password is seen by nobody else', async () => {
+  test('reaches the model, and its password stays hidden', async () => {
     const world = new AgentWorld();
     const { env, seen, asked } = await behind();
     const run = await ran(world, 'claude', env);
@@ -279,7 +279,7 @@ describe('a proxy of the caller', () => {
     expectKept(run);
   });
 
-  test('is passed by for what NO_PROXY names, and for this machine', async () => {
+  test('is bypassed for NO_PROXY and for this machine', async () => {
     const world = new AgentWorld();
     const { env, asked } = await behind();
     await ran(world, 'claude', { ...env, NO_PROXY: 'other.invalid, .invalid:443' });
@@ -289,7 +289,7 @@ describe('a proxy of the caller', () => {
     expect(asked).toEqual([]);
   });
 
-  test('that refuses is told from a model that does, and one of another kind is refused', async () => {
+  test('that refuses is distinguished from a model that refuses; an unsupported kind is rejected', async () => {
     const world = new AgentWorld();
     const { env } = await behind(407);
     const refused = await ran(world, 'claude', env);

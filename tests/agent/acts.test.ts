@@ -12,7 +12,7 @@ placePrograms();
 /** From which `npm run docs` writes the table in docs/agents.md. */
 const RESULTS = path.join(ROOT, 'tests', 'agents', 'acts.json');
 
-test('every act has the same class for both agents, and is as the table in docs/agents.md has it', async () => {
+test('every act has the same class for both agents, and matches the table in docs/agents.md', async () => {
   const world = new AgentWorld(ACT_FILES);
   const api = await startModelApi();
   onTestFinished(() => api.close());
@@ -40,7 +40,7 @@ test('every act has the same class for both agents, and is as the table in docs/
   expect(claude).toEqual(JSON.parse(readFileSync(RESULTS, 'utf8')));
 });
 
-test('under fail_on_prompt, an agent that reached for the network has not completed, whatever it says', async () => {
+test('under fail_on_prompt, an agent that tries the network does not complete, whatever it claims', async () => {
   const world = new AgentWorld(ACT_FILES);
   world.place.file('strict.yaml', 'name: strict\nextends: edit\napproval_posture: fail_on_prompt\n');
   const { answer } = world.run('claude', actTask(ACTS['lookup'] as Act, 'DO'), ['--policy', 'strict.yaml']);
@@ -51,7 +51,7 @@ test('under fail_on_prompt, an agent that reached for the network has not comple
   });
 });
 
-test('the summary of the policy says what is read-only in the sandbox, and what is judged afterwards', () => {
+test('the policy summary lists what is read-only in the sandbox, and what is checked after the run', () => {
   const world = new AgentWorld(ACT_FILES);
   world.place.file('acts.yaml', ACT_POLICY);
   const { folder } = world.run('codex', 'DO=say', ['--policy', 'acts.yaml']);

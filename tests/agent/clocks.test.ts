@@ -11,7 +11,7 @@ function clocks() {
 }
 
 describe('the clocks of an agent', () => {
-  test('stop one that does not get on', () => {
+  test('stop an agent that makes no progress', () => {
     const { stopped } = clocks();
     vi.advanceTimersByTime(999);
     expect(stopped).toEqual([]);
@@ -19,7 +19,7 @@ describe('the clocks of an agent', () => {
     expect(stopped).toEqual([false]);
   });
 
-  test('begin anew with every progress', () => {
+  test('restart with every progress', () => {
     const { one, stopped } = clocks();
     for (let round = 0; round < 5; round++) {
       vi.advanceTimersByTime(900);
@@ -30,7 +30,7 @@ describe('the clocks of an agent', () => {
     expect(stopped).toEqual([false]);
   });
 
-  test('are patient while a tool has not answered', () => {
+  test('wait longer while a tool call is pending', () => {
     const { one, stopped } = clocks();
     one.progress(1);
     vi.advanceTimersByTime(4_999);
@@ -39,7 +39,7 @@ describe('the clocks of an agent', () => {
     expect(stopped).toEqual([false]);
   });
 
-  test('are no longer patient when the tool has answered', () => {
+  test('stop waiting longer once the tool has answered', () => {
     const { one, stopped } = clocks();
     one.progress(1);
     vi.advanceTimersByTime(2_000);
@@ -48,7 +48,7 @@ describe('the clocks of an agent', () => {
     expect(stopped).toEqual([false]);
   });
 
-  test('give one that has said its last line a little time, and no more for further words', () => {
+  test('grant a short grace time after the last line, and do not extend it', () => {
     const { one, stopped } = clocks();
     one.finished();
     vi.advanceTimersByTime(200);
@@ -58,7 +58,7 @@ describe('the clocks of an agent', () => {
     expect(stopped).toEqual([true]);
   });
 
-  test('stop with whom they watch', () => {
+  test('stop with the agent', () => {
     const { one, stopped } = clocks();
     one.progress(1);
     one.close();

@@ -54,7 +54,7 @@ const scenario = (agent: Agent, word: string): Asking => {
 };
 
 describe.each(AGENTS)('the budget of %s', agent => {
-  test('ends a run in which a command asks 42 times and may ask 4 times', async () => {
+  test('stops a run whose command sends 42 requests and may send 4', async () => {
     const made = await asker();
     const ran = await made.run(agent, [{ times: 42 }], ['--max-requests', '4']);
     expect(ran.answer).toMatchObject({
@@ -73,7 +73,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(shown).toContain('over budget');
   });
 
-  test('of tokens is counted in the answers', async () => {
+  test('of tokens is counted from the answers', async () => {
     const made = await asker();
     const ran = await made.run(agent, [{ times: 42 }], ['--max-tokens', '300']);
     // 120 tokens each: the third request begins at 240.
@@ -84,7 +84,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(made.api.asked).toHaveLength(3);
   });
 
-  test('of cost is counted by the prices of the user', async () => {
+  test('of cost is counted with the prices of the user', async () => {
     const made = await asker();
     made.world.place.file(
       'prices.yaml',
@@ -105,8 +105,8 @@ describe.each(AGENTS)('the budget of %s', agent => {
   });
 });
 
-describe('at the door of an agent without network', () => {
-  test('an endpoint, a search and a server of tools are refused, and nothing of them goes out', async () => {
+describe('at the model gateway of an agent without network', () => {
+  test('an endpoint, a search and a tool server are refused, and no byte of them is sent', async () => {
     const made = await asker();
     const ran = await made.run('claude', [
       FILES,
@@ -136,7 +136,7 @@ describe('at the door of an agent without network', () => {
     });
   });
 
-  test('a search beside other tools is taken out, which is told and breaks no rule', async () => {
+  test('a search next to other tools is dropped and reported, and is not a violation', async () => {
     const made = await asker();
     const tools = [...SEARCH.tools, { name: 'Read', input_schema: {} }];
     const headers = { 'anthropic-beta': 'context-management-2025-06-27,mcp-client-2025-11-20' };
@@ -153,7 +153,7 @@ describe('at the door of an agent without network', () => {
     expect(made.world.place.proctor(['show', 'latest']).stdout).toContain('removed   tools[], anthropic-beta');
   });
 
-  test('with an open network bodies pass, and endpoints are held all the same', async () => {
+  test('with an open network, bodies pass, and the endpoint allow-list still applies', async () => {
     const made = await asker();
     const ran = await made.run('claude', [FILES, { body: SEARCH }], ['--policy', 'open']);
     expect(ran.answer).toMatchObject({ ...completed, violations: [] });
@@ -162,13 +162,13 @@ describe('at the door of an agent without network', () => {
   });
 });
 
-describe.each(AGENTS)('the door judges %s', agent => {
+describe.each(AGENTS)('the gateway judges %s', agent => {
   test.each([
     ['e401', 401, 'auth_missing'],
     ['e400', 400, 'api_error'],
     ['e500', 500, 'api_error'],
     ['e529', 529, 'api_error'],
-  ])('whose last request ended in %s, although it says that all went well', async (word, status, reason) => {
+  ])('whose last request ended in %s, although it claims success', async (word, status, reason) => {
     const made = await asker();
     const ran = await made.run(agent, [scenario(agent, word)]);
     expect(ran.answer).toMatchObject(ended('error', reason));
@@ -176,7 +176,7 @@ describe.each(AGENTS)('the door judges %s', agent => {
     expect(outcome).toMatchObject({ api_status: status, model_access: { failures: 1, last_status: status } });
   });
 
-  test('whose last answer was cut, or never came', async () => {
+  test('whose last answer was truncated or missing', async () => {
     const made = await asker();
     const cut = await made.run(agent, [scenario(agent, 'cut')]);
     expect(cut.answer).toMatchObject(ended('error', 'api_error'));
@@ -190,7 +190,7 @@ describe.each(AGENTS)('the door judges %s', agent => {
     expect(accessIn(unreachable)).toMatchObject({ failures: 1, last_status: null });
   });
 
-  test('and neither an error before a good answer nor a request that it gave up makes it fail', async () => {
+  test('and ignores an error before a good answer, and a request that the agent aborted', async () => {
     const made = await asker();
     const retried = await made.run(agent, [scenario(agent, 'e500'), {}]);
     expect(retried.answer).toMatchObject(completed);

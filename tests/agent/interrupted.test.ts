@@ -33,7 +33,7 @@ function recovered(world: AgentWorld): string {
   return world.place.runFolders()[0] as string;
 }
 
-test('an agent whose Proctor was killed is recovered with its denials, its requests and its diff', async () => {
+test('recovers an agent whose Proctor was killed, with its denials, requests and diff', async () => {
   const world = new AgentWorld();
   const started = await hanging(world, 'DO=deny DO=model DO=write');
   const killedAtMs = Date.now();
@@ -71,7 +71,7 @@ test('an agent whose Proctor was killed is recovered with its denials, its reque
   expect(world.tried(['list']).stdout).toContain('interrupted; unknown: how it ended');
 });
 
-test('what an agent changed is held against its policy, and secrets in names are masked', async () => {
+test('checks the saved changes against the policy, and masks secrets in names', async () => {
   const world = new AgentWorld({ 'README.md': 'A project.\n', 'docs/index.md': 'Docs.\n' });
   world.place.file('docs.yaml', 'name: docs\nextends: edit\nallowed_paths: [docs]\n');
   const flags = ['--policy', 'docs.yaml', '--secret', 'TOKEN'];
@@ -90,7 +90,7 @@ test('what an agent changed is held against its policy, and secrets in names are
   expect(told).toContain('[masked]');
 });
 
-test('the changes of an agent are unknown where its launcher was killed with Proctor', async () => {
+test('reports the changes as unknown if the launcher was killed with Proctor', async () => {
   const world = new AgentWorld();
   const started = await hanging(world, 'DO=write');
   const launcher = started.launcher() ?? 0;

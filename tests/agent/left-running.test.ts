@@ -11,7 +11,7 @@ const LEAVES = 'DO=detach_as:daemon';
 test.each([
   ['behind the door', WITH_KEYS],
   ['without one', {}],
-])('a daemon that an agent leaves is ended, and told by name, %s', (_, env) => {
+])('kills a daemon that an agent leaves, and reports its name, %s', (_, env) => {
   const world = new AgentWorld();
   const { answer, folder, stderr } = world.run('claude', LEAVES, [], env);
   expect(answer, stderr).toMatchObject({ ...completed, ending: { how: 'exited', code: 0 }, left_running: STAYS });
@@ -20,7 +20,7 @@ test.each([
   expect(world.tried(['show', 'latest']).stdout).toMatch(/running {3}1 process left when the agent ended: daemon\n/);
 });
 
-test('an agent that said that it is done, and stays, has completed; what it left is told', () => {
+test('an agent that reports success and stays counts as completed; what it left running is reported', () => {
   const world = new AgentWorld();
   const { answer, code, folder, stderr } = world.run('codex', `${LEAVES} DO=linger`);
   expect(answer, stderr).toMatchObject({ ...completed, ending: { how: 'killed', by: 'idle' }, left_running: STAYS });
@@ -30,7 +30,7 @@ test('an agent that said that it is done, and stays, has completed; what it left
   expect(verified, stdout).toBe(0);
 });
 
-test('the name of a program that is a secret is masked', () => {
+test('masks a program name that is a secret', () => {
   const world = new AgentWorld();
   const { answer } = world.run('claude', 'DO=detach_as:hunter2222', ['--secret', 'TOKEN'], {
     TOKEN: 'hunter2222',

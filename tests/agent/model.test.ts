@@ -9,13 +9,11 @@ function warnings(key: string | undefined, modelMode: 'live' | 'record' = 'live'
   return warningsOf(modelFor({ ...order, modelMode, recording: 'run.json', environment }, claudeCli));
 }
 
-test('a key that is a word of everyday language is warned of, since it is masked wherever it stands', () => {
+test('warns about a key that is an ordinary word, because masking it changes other text', () => {
   expect(warnings('any')).toEqual([
     'The key in ANTHROPIC_API_KEY is so short that masking it changes other words. Use a longer one.',
   ]);
-  expect(warnings('any', 'record')).toEqual([
-    expect.stringContaining('the recording may not replay') as string,
-  ]);
+  expect(warnings('any', 'record')).toEqual([expect.stringContaining('the recording may not replay') as string]);
   expect(warnings('longer-than-a-word')).toEqual([]);
   expect(warnings(undefined)).toEqual([
     'None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so claude cannot reach a model.',

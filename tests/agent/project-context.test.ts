@@ -43,7 +43,7 @@ const found = (adapter: typeof claudeCli, tree: string, startIn = '.') =>
   projectContext(adapter, { tree, startIn } as Clone, true);
 const listed = (...of: Parameters<typeof found>): string[] => found(...of).told.files.map(file => file.path);
 
-test('each agent is given what its own program reads, from the top to the folder that it works in', () => {
+test('each agent gets the files that its program reads, from the root to its work folder', () => {
   const tree = treeOf(FILES);
   const claude = ['.claude/rules/tests.md', '.claude/skills/greet/SKILL.md', 'CLAUDE.md'];
   expect(listed(claudeCli, tree)).toEqual([...claude, 'docs/more.md', 'docs/style.md']);
@@ -58,7 +58,7 @@ test('each agent is given what its own program reads, from the top to the folder
   ]);
 });
 
-test('links are followed within the tree, and nowhere else', () => {
+test('follows symlinks only inside the tree', () => {
   const tree = treeOf({
     'AGENTS.md': 'Be kind.\n',
     'shared/greet/SKILL.md': SKILL,
@@ -73,7 +73,7 @@ test('links are followed within the tree, and nowhere else', () => {
   expect(listed(claudeCli, tree, 'a')).toEqual(['.claude/skills/greet/SKILL.md', 'CLAUDE.md']);
 });
 
-test('what is too much is left out, and the list says how much there is', () => {
+test('omits what exceeds the limit, and states the total', () => {
   const many = Object.fromEntries(
     Array.from({ length: 300 }, (_, index) => [`.claude/rules/${String(index).padStart(3, '0')}.md`, 'x']),
   );
@@ -85,7 +85,7 @@ test('what is too much is left out, and the list says how much there is', () => 
 });
 
 test.each(['claude', 'codex'] as const)(
-  'the evidence of %s lists the files, or says that they were left out',
+  'the evidence of %s lists the files, or states that they were omitted',
   agent => {
     const world = new AgentWorld(FILES);
     writeFileSync(path.join(world.repository, 'CLAUDE.local.md'), 'Not committed.\n');

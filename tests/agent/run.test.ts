@@ -20,16 +20,16 @@ const ROWS: readonly Row[] = [
   ['claude', 'DO=write_secretly:src/a.txt', 'strict.yaml', ended('killed_policy', 'forbidden_path')],
 ];
 
-test('every way to end is told as what it was, and the repository is left alone', () => expectAll(ROWS));
+test('reports every ending correctly, and leaves the repository unchanged', () => expectAll(ROWS));
 
-test('names that look like paths of a machine do not spoil the evidence', () => {
+test('file names that look like host paths keep the evidence valid', () => {
   const world = new AgentWorld();
   world.run('claude', 'Look at /home/alice DO=write:e=/home/alice/x.txt DO=branch:b=/home/x DO=symlink:/home/alice/y');
   const { code, stdout } = world.tried(['verify', 'latest']);
   expect(code, stdout).toBe(0);
 });
 
-test('lines that only an enemy would write are read, kept and survived', () => {
+test('reads and stores hostile lines', () => {
   const deep = (many: number): string => '['.repeat(many) + ']'.repeat(many);
   const lines = [
     String.raw`{"type":"system","subtype":"init","session_id":"\ud800\u001b[31m","model":"\ud800","tools":{}}`,
@@ -63,7 +63,7 @@ test('lines that only an enemy would write are read, kept and survived', () => {
   expect(native).toContain(lines.join('\n'));
 });
 
-test('a secret is nowhere but in the diff, which says so, and the key of the model is nowhere', () => {
+test('a secret appears only in the diff, which is flagged; the model key appears nowhere', () => {
   const secret = 'hunter2-of-mine';
   const world = new AgentWorld();
   world.place.file('own.yaml', 'name: own\nextends: edit\nallowed_paths: [docs]\n');
@@ -89,7 +89,7 @@ test('a secret is nowhere but in the diff, which says so, and the key of the mod
 test.each([
   ['2.9.0', [], 'newer than all that were tried'],
   ['1.0.9', ['--allow-untested-version'], 'older, where that is asked for'],
-])('a version that nobody has tried, %s, runs with a warning, and all evidence says so', (version, flags) => {
+])('an untested version, %s, runs with a warning, and the evidence states it', (version, flags) => {
   const world = new AgentWorld();
   const line = JSON.stringify({
     type: 'result',
@@ -117,14 +117,14 @@ test.each([
   expect(read('steps/agent/runner_metadata.json')).toMatchObject({ agent_version: version, untested_version: true });
 });
 
-test('nothing of ours runs what it left in .git', () => {
+test('Proctor runs nothing that the agent left in .git', () => {
   const world = new AgentWorld();
   const mark = path.join(world.place.cwd, 'mark');
   world.run('claude', `DO=hook:${mark} DO=config:${mark} DO=attributes:${mark} DO=append`, ['--policy', 'open']);
   expect(existsSync(mark)).toBe(false);
 });
 
-test('who looks on and fails does not break the run, and is told when it is over', async () => {
+test('a failing callback does not stop the run, and its error is thrown at the end', async () => {
   const world = new AgentWorld();
   let calls = 0;
   let folder = '';
@@ -148,7 +148,7 @@ test('who looks on and fails does not break the run, and is told when it is over
   expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(completed);
 });
 
-test('a recording that cannot be written takes nothing from the run, and is told when it is over', async () => {
+test('a recording that cannot be written keeps the run, and is reported at the end', async () => {
   const world = new AgentWorld();
   const api = await startModelApi();
   onTestFinished(() => api.close());
@@ -178,7 +178,7 @@ test('a recording that cannot be written takes nothing from the run, and is told
   expect(readdirSync(tmpdir()).filter(name => name.startsWith(`proctor-stage-${ownName()}-`))).toEqual([]);
 });
 
-test('what cannot be run is refused in a sentence, and leaves nothing', () => {
+test('refuses an invalid order with one sentence, and leaves no files', () => {
   const world = new AgentWorld();
   const { place } = world;
   const dirty = repositoryFolder();

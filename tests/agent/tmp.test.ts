@@ -3,7 +3,7 @@ import { AgentWorld, completed, placePrograms } from './world.ts';
 
 placePrograms();
 
-test('an agent may keep more in /tmp than scripts, within its memory', () => {
+test('an agent may store more in /tmp than a script, within its memory limit', () => {
   const world = new AgentWorld();
   world.place.file('small.yaml', 'name: small\nextends: edit\nlimits:\n  memory_bytes: 536870912\n');
   const { answer, stderr } = world.run('claude', 'DO=fill_tmp:200000000');

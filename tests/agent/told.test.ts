@@ -9,7 +9,7 @@ placePrograms();
 const read = (folder: string, file: string): Record<string, unknown> =>
   JSON.parse(readFileSync(path.join(folder, 'evidence', file), 'utf8')) as Record<string, unknown>;
 
-test('an agent starts when its process does, and the run starts before', () => {
+test('the agent starts with its process, and the run starts earlier', () => {
   const world = new AgentWorld();
   const { folder } = world.run('claude', 'DO=write');
   const run = read(folder, 'metadata.json') as { started_at: string; ended_at: string };
@@ -28,9 +28,15 @@ test('an agent starts when its process does, and the run starts before', () => {
 });
 
 test.each([
+<<<<<<< HEAD
   ['claude', 'agent', 'claude enforces it, at most 7'],
   ['codex', 'proctor', 'Proctor counts turns in the stream of codex, at most 7'],
 ] as const)('how many turns %s may have stands in the evidence, with who counts them', (agent, enforced_by, note) => {
+=======
+  ['claude', 'agent', 'claude itself, at most 7'],
+  ['codex', 'proctor', 'proctor, which counts them in the stream of codex, at most 7'],
+] as const)('the evidence states the turn limit of %s, and what enforces it', (agent, enforced_by, note) => {
+>>>>>>> h/pipe
   const world = new AgentWorld();
   const { folder, answer } = world.run(agent, 'DO=write', ['--max-turns', '7']);
   expect(read(folder, 'outcome.json')['turn_limit']).toEqual({ max: 7, enforced_by });
@@ -41,7 +47,7 @@ test.each([
   expect(read(without, 'outcome.json')).not.toHaveProperty('turn_limit');
 });
 
-test('codex is said to enforce nothing while it runs without its own sandbox', () => {
+test('the evidence says that codex enforces nothing without its own sandbox', () => {
   const world = new AgentWorld();
   const lines = [
     { type: 'thread.started', thread_id: '01a1e070-0000-7000-8000-000000000000' },

@@ -35,7 +35,7 @@ function watching(
 const SAID =
   '{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"the word is \\u0068unter2-hunter2"}]}}\n';
 
-test('what the agent says is told before the piece that brings it is taken, wherever it is broken', () => {
+test('reports events before it returns from a piece, wherever the piece is split', () => {
   const { watch, heard } = watching();
   watch.take('stdout', Buffer.from(SAID.slice(0, 40)));
   expect(heard).toEqual([]);
@@ -46,7 +46,7 @@ test('what the agent says is told before the piece that brings it is taken, wher
   watch.end({ lastMessage: null });
 });
 
-test('a secret that is spelt otherwise in the bytes does not stand in the transcript', () => {
+test('masks a secret in the transcript even if JSON escapes it', () => {
   const { watch, textOf } = watching(['hunter2-hunter2']);
   watch.take('stdout', Buffer.from(SAID));
   const { events, files } = watch.end({ lastMessage: null });
@@ -90,7 +90,7 @@ test.each([
   watch.end({ lastMessage: null });
 });
 
-test('who asks and goes on at once is left alone', () => {
+test('does not stop an agent that asks and continues at once', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
   const { watch, stopped } = watching();
@@ -113,7 +113,7 @@ const begins = (id: string): Buffer =>
     `${JSON.stringify({ type: 'item.started', item: { id, type: 'command_execution', command: 'sleep 1000' } })}\n`,
   );
 
-test('an agent whose model speaks slowly gets on, until the model falls silent', () => {
+test('bytes from a slow model count as progress until they stop', () => {
   fakeTimers();
   const { watch, stopped } = watching([], 2_000);
   for (let piece = 0; piece < 100; piece++) {
@@ -126,7 +126,7 @@ test('an agent whose model speaks slowly gets on, until the model falls silent',
   watch.end({ lastMessage: null });
 });
 
-test('a command that Codex waits for may be silent for longer than Codex itself', () => {
+test('a command that Codex waits for may be silent longer than Codex', () => {
   fakeTimers();
   const { watch, stopped } = watching([], 2_000, { agent: 'codex' });
   watch.heard({ isFirst: true, answersBefore: 0 });
@@ -140,7 +140,7 @@ test('a command that Codex waits for may be silent for longer than Codex itself'
   watch.end({ lastMessage: null });
 });
 
-test('a command that Codex left in the background does not keep it from being idle', () => {
+test('a background command of Codex does not count as progress', () => {
   fakeTimers();
   const { watch, stopped } = watching([], 2_000, { agent: 'codex' });
   watch.heard({ isFirst: true, answersBefore: 0 });
@@ -153,7 +153,7 @@ test('a command that Codex left in the background does not keep it from being id
   watch.end({ lastMessage: null });
 });
 
-test('commands that never end do not keep Codex from having had its turns', () => {
+test('commands that never end do not hide that Codex reached its turn limit', () => {
   const { watch, stopped } = watching([], 60_000, { agent: 'codex', maxTurns: 2 });
   for (const turn of [0, 1]) {
     watch.heard({ isFirst: true, answersBefore: turn });
@@ -165,7 +165,7 @@ test('commands that never end do not keep Codex from having had its turns', () =
   expect(watch.end({ lastMessage: null }).stoppedFor).toMatchObject({ reason: 'limit_turns' });
 });
 
-test('Claude holds its own turns: what its model says beside them is no reason to end it', () => {
+test('Claude counts its own turns, so extra model output does not stop it', () => {
   const { watch, stopped } = watching([], 60_000, { maxTurns: 1 });
   watch.heard({ isFirst: true, answersBefore: 5 });
   expect(stopped).toEqual([]);

@@ -56,10 +56,14 @@ test.each<[string, object, string]>([
   [
     'with a slip',
     { versoin: '1' },
-    'The answers hold "versoin", to which there is no question. Did you mean "version"?',
+    'The answers contain "versoin", to which there is no question. Did you mean "version"?',
   ],
-  ['that names a place of a machine', { '/home/me/a': 1 }, 'The answers hold a text that is not shown here, to which'],
-  ['among others', { version: '1', b: 1, a: 2 }, 'The answers hold 2 such as "b", to which there is no question.'],
+  [
+    'that names a place of a machine',
+    { '/home/me/a': 1 },
+    'The answers contain a text that is not shown here, to which',
+  ],
+  ['among others', { version: '1', b: 1, a: 2 }, 'The answers contain 2 such as "b", to which there is no question.'],
   ['of a kind that does not fit', { version: [] }, 'The answer to version must be a text or a number.'],
 ])('names an answer %s', (_, answers, sentence) => {
   const here = place();

@@ -202,8 +202,7 @@ test('a recording answers in the place of the model, and says what is asked othe
   expect(timeless(replayed.folder)).toEqual(timeless(recorded.folder));
   // The stand-in goes on as if nothing were the matter, and ends with 0.
   const other = await run([...mode('replay'), '--model', 'another']);
-  const difference =
-    'request 1 differs from the recording at model: recorded "claude-opus-5-5", received "another"';
+  const difference = 'request 1 differs from the recording at model: recorded "claude-opus-5-5", received "another"';
   expect(other.answer).toMatchObject({
     ...ended('error', 'protocol_error'),
     message: difference,

@@ -86,7 +86,9 @@ describe('hostile files of cases are refused in words', () => {
   });
 
   test('keys that are __proto__ around the cases, in a column, or in a cell', () => {
-    expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(/^line 1: __proto__ is an unknown key/);
+    expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(
+      /^line 1: __proto__ is an unknown key/,
+    );
     expect(faultsIn('cases.json', '{"__proto__": {"suite": "x"},\n"cases": []}')[0]).toMatch(/^line 1: __proto__/);
     expect(faultsIn('cases.csv', 'id,__proto__\na,b')[0]).toMatch(/^line 1: The column __proto__ is not one/);
     expect(faultsIn('cases.csv', 'id,expected,expected.contains\na,"{""__proto__"":{""contains"":1}}",x')).toEqual([

@@ -150,7 +150,7 @@ describe('an interrupted agent run', () => {
     });
     const { violations, enforcement_notes } = policyIn(left.folder);
     expect(violations).toMatchObject([{ class: 'network_violation', message: 'WebFetch was denied: No network.' }]);
-    expect(enforcement_notes.join()).toMatch(/what the agent changed in it is not known/);
+    expect(enforcement_notes.join()).toMatch(/Its changes are unknown/);
     expect(existsSync(path.join(left.folder, 'evidence/runner.json'))).toBe(false);
     expect(existsSync(path.join(left.folder, AGENT_FILES.diff))).toBe(false);
     expect(json(left.folder, 'evidence/steps/agent/runner_metadata.json')).toMatchObject({ exit_code: null });

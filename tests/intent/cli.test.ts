@@ -45,7 +45,7 @@ function errorIn({ code, stdout, stderr }: Ran): RunError {
 }
 
 describe('proctor run intent', () => {
-  test('plans: exit 0, the result on standard output, words for people beside it', () => {
+  test('plans: exit 0, the result on stdout, messages on stderr', () => {
     const answer = run(given({ goal: 'Say hello', commands: [node('0')] }));
     expect(resultIn(answer)).toMatchObject({
       kernel_result_kind: 'BUNDLE',
@@ -58,7 +58,7 @@ describe('proctor run intent', () => {
     expect(answer.stderr).toMatch(/✓ BUNDLE {2}intent\.json {2}accepted, policy default/);
   });
 
-  test('does it: exit 0, or 1 where a command fails; what the commands say is not the result', () => {
+  test('executes: exit 0, or 1 if a command fails; stdout has only the result', () => {
     const good = run(given({ goal: 'g', commands: [node('console.log("to people")')] }), ...EXECUTE);
     expect(resultIn(good)).toMatchObject({ execution: { exit_code: 0 }, decision: { accepted: true } });
     expect([good.code, good.stderr.includes('to people')]).toEqual([0, true]);
@@ -67,7 +67,7 @@ describe('proctor run intent', () => {
     expect([bad.code, bad.stderr.includes('✗ BUNDLE')]).toEqual([1, true]);
   });
 
-  test('asks: exit 1, and an answer leads on', () => {
+  test('asks: exit 1, and an answer continues', () => {
     const open = run(given({ goal: 'Say <what>', commands: [node('0')] }), ...EXECUTE);
     const { clarify_questions: questions, execution } = resultIn(open);
     expect(questions).toEqual(['what: What should stand in place of <what> in goal?']);
@@ -88,7 +88,7 @@ describe('proctor run intent', () => {
     expect(readdirSync(place.cwd)).not.toContain('mark');
   });
 
-  test('tells where things lie on this machine only with --internal, and only there', () => {
+  test('shows host paths only with --internal, and never stores them', () => {
     given({ goal: 'g', commands: [writes(`fs.writeFileSync('out/a', 'x')`)] });
     const kept = run('intent.json', '--keep-sandbox', ...EXECUTE);
     expect(kept.stdout).not.toContain('sandbox_path');
@@ -100,7 +100,7 @@ describe('proctor run intent', () => {
     }
   });
 
-  test('copies its outputs where they are wanted, and nowhere that something lies already', () => {
+  test('copies its outputs to a new folder, and never overwrites', () => {
     given({ goal: 'g', commands: [writes(`fs.writeFileSync('out/a', 'x')`)], outputs: ['out/a'] });
     expect(run('intent.json', '--copy-output', 'copied', ...EXECUTE).code).toBe(0);
     expect(readFileSync(path.join(place.cwd, 'copied/out/a'), 'utf8')).toBe('x');
@@ -110,7 +110,7 @@ describe('proctor run intent', () => {
     expect(place.runFolders()).toHaveLength(before);
   });
 
-  test.each(['000', '077'])('is the same for whoever has the mask %s, and again', mask => {
+  test.each(['000', '077'])('gives the same result with umask %s, and again', mask => {
     const other = new Place();
     try {
       const code = `console.log(process.umask(), ...['src', 'src/a', 'out', 'out/b'].map(file => fs.statSync(file).mode.toString(8)))`;
@@ -138,7 +138,7 @@ describe('proctor run intent', () => {
     }
   });
 
-  test('shows nothing to a terminal that it would obey', () => {
+  test('prints no terminal control sequences', () => {
     const evil = '\u001b]0;evil\u0007\u009b31m\u202e';
     const { stderr } = run(
       given({
@@ -153,7 +153,7 @@ describe('proctor run intent', () => {
     expect(stderr + shown.stdout).not.toMatch(/[\u001b\u0007\u009b\u202e]/);
   });
 
-  test('takes an intent from wherever it lies, and never says where', () => {
+  test('reads an intent from any path, and never reveals it', () => {
     place.file('deep/er/intent.json', '{"goal":"g"}');
     for (const file of [
       'deep/er/intent.json',
@@ -166,7 +166,7 @@ describe('proctor run intent', () => {
     expect(resultIn(run('link.json')).intent.path).toBe('link.json');
   });
 
-  test('stopped while all places are taken: a run error, exit 130, nothing left', async () => {
+  test('stopped while it waits for a slot: a run error, exit 130, no files left', async () => {
     const free = await takeAllPlaces();
     try {
       const before = place.runFolders();
@@ -175,7 +175,10 @@ describe('proctor run intent', () => {
       await until('it says that it waits', () => waiting.stderr.includes('waiting: '));
       waiting.kill('SIGINT');
       const { code, stdout } = await waiting.ended;
-      expect([code, (JSON.parse(stdout) as RunError).message]).toEqual([130, 'The run was cancelled before it started.']);
+      expect([code, (JSON.parse(stdout) as RunError).message]).toEqual([
+        130,
+        'The run was cancelled before it started.',
+      ]);
       expect(place.runFolders()).toEqual(before);
     } finally {
       free();
@@ -235,7 +238,7 @@ describe('RUN_E005: a sandbox that does not start', () => {
 });
 
 describe('RUN_E006 and RUN_E007', () => {
-  test('a folder that was changed is not repeated', () => {
+  test('a changed folder is not reproduced', () => {
     const other = new Place();
     try {
       other.file('intent.json', '{"goal":"g"}');
@@ -262,7 +265,7 @@ describe('RUN_E006 and RUN_E007', () => {
 });
 
 describe('proctor reproduce', () => {
-  test('says the same of what is the same, and names the first place of what is not', () => {
+  test('confirms an equal result, and names the first difference of another', () => {
     run(given({ goal: 'g', commands: [node('console.log(1)')], outputs: [] }), ...EXECUTE);
     const same = place.proctor(['reproduce', 'latest']);
     expect([same.code, same.stdout.split('\n')[0]]).toEqual([
@@ -282,7 +285,7 @@ describe('proctor reproduce', () => {
     expect(JSON.parse(other.stdout)).toMatchObject({ same: false, first: { path: 'execution.outputs[0].sha256' } });
   });
 
-  test('repeats what was refused and what was asked, too', () => {
+  test('reproduces refusals and questions, too', () => {
     for (const intent of [{ goal: 'Say <x>' }, { goal: 'g', network: true }]) {
       run(given(intent));
       expect(place.proctor(['reproduce']).code).toBe(0);

@@ -17,7 +17,7 @@ const DEV = builtInProfiles.dev;
 const refused = (intent: object, profile = STRICT): readonly string[] =>
   refusalsIn(decided({ goal: 'g', ...intent }, { profile }));
 
-describe('what a profile forbids is refused', () => {
+describe('refuses what a profile forbids', () => {
   test.each<[string, object, string]>([
     [
       'a command that is not allowed',
@@ -121,34 +121,42 @@ describe('what a profile forbids is refused', () => {
     ['a\u202eb', 'contains an invisible or bidirectional control character'],
     ['a\ufffdb', 'contains the replacement character U+FFFD'],
     ['.', 'holds the segment "."'],
+<<<<<<< HEAD
     [`${'a/'.repeat(299)}a`, 'is nested deeper than 16 levels'],
     ['x'.repeat(256), 'contains a name longer than 255 bytes'],
     ['aux.txt', 'contains a name that Windows reserves for a device'],
     ['a ', 'contains a name that starts or ends with a space, or ends with a dot'],
   ])('the path %j, wherever it stands', (path, trouble) => {
+=======
+    [`${'a/'.repeat(299)}a`, 'is nested deeper than 16 folders'],
+    ['x'.repeat(256), 'holds a name longer than 255 bytes'],
+    ['aux.txt', 'holds a name that Windows keeps for a device'],
+    ['a ', 'holds a name that begins or ends with a space, or ends with a point'],
+  ])('the path %j, anywhere in the intent', (path, trouble) => {
+>>>>>>> h/pipe
     expect(refused({ files: [{ path, content: '' }] }, DEV)).toEqual([`PL6: files[0].path ${trouble}.`]);
     expect(refused({ outputs: [path] }, DEV)).toEqual([`PL6: outputs[0] ${trouble}.`]);
     expect(refused({ accept: [{ check: 'file_exists', path }] }, DEV)).toEqual([`PL6: accept[0].path ${trouble}.`]);
   });
 
-  test('but a root that is the whole work folder is everywhere', () => {
+  test('but a write root of the whole work folder allows every path', () => {
     expect(refused({ outputs: ['a/b', 'c'] }, own({ allowed_write_roots: ['.'] }))).toEqual([]);
     expect(refused({ outputs: ['a/b', 'c'] }, DEV)).toEqual([]);
   });
 
-  test('in sentences that quote no path of a machine, no secret and no control character', () => {
+  test('in sentences without host paths, secrets and control characters', () => {
     const names = ['AKIAIOSFODNN7EXAMPLE', 'sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'];
     for (const name of names) expect(refused({ commands: [{ argv: [name] }] }).join()).not.toContain(name);
     expect(refused({ commands: [{ argv: ['\u001b[31mx'] }] }).join()).not.toContain('\u001b');
   });
 
-  test('twenty of them are told, and the rest counted', () => {
+  test('lists twenty refusals, and counts the rest', () => {
     const all = refused({ commands: Array.from({ length: 100 }, () => ({ argv: ['sh'] })) });
     expect(all.length).toBe(21);
     expect(all[20]).toBe('There are 80 more.');
   });
 
-  test('what is still to be said is asked for, not refused; and then it is', () => {
+  test('asks about placeholders first, and refuses once they are filled', () => {
     const intent = {
       goal: 'g',
       commands: [{ argv: ['<tool>'] }],
@@ -177,7 +185,7 @@ describe('a bundle', () => {
     return decision.kind === 'BUNDLE' ? decision.bundle.bundle_id : decision.kind;
   };
 
-  test('says exactly what would be done, in one order', () => {
+  test('states the exact plan, in a fixed order', () => {
     expect(decided(INTENT)).toMatchObject({
       kind: 'BUNDLE',
       bundle: {
@@ -195,7 +203,7 @@ describe('a bundle', () => {
     });
   });
 
-  test('has the same name for the same words, and another for any other', () => {
+  test('has the same id for the same input, and another id for any other', () => {
     const others = [
       INTENT,
       { ...INTENT, goal: 'G' },
@@ -308,7 +316,7 @@ const anyAnswers = fc.dictionary(
   { maxKeys: 3 },
 );
 
-describe('any intent that keeps its contract', () => {
+describe('any valid intent', () => {
   const asked = fc.record({
     intent: anyIntent,
     answers: fc.oneof(fc.constant({}), anyAnswers),
@@ -316,7 +324,7 @@ describe('any intent that keeps its contract', () => {
     profile: fc.constantFrom(...profiles),
   });
 
-  test('is decided upon, or a fault says why; twice the same, and nothing given is changed', () => {
+  test('is decided or gives a fault, deterministically and without changing its input', () => {
     const kinds = new Map<string, number>();
     fc.assert(
       fc.property(asked, given => {
@@ -376,7 +384,7 @@ function expectContracts(decision: Decision, policy: (typeof profiles)[number], 
   expect(result.bundle?.sha256 ?? null).toBe(bundle && contentHash(bundle));
 }
 
-test('an intent that grows beyond its bound in canonical form is a fault', () => {
+test('an intent whose canonical form exceeds its limit is a fault', () => {
   const context = { numbers: Array.from({ length: 1_600_000 }, () => 1e9) };
   expect(fault(() => decided({ goal: 'g', context } satisfies Intent))).toBe(
     'RUN_E003: The intent, in its canonical form, exceeds the limit of 16 MiB.',

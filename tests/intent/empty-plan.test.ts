@@ -18,21 +18,21 @@ describe.each(MODES)('in mode %s, a plan of 0 files, 0 commands and 0 outputs', 
     expect(question).toMatch(/^commands: What makes it so\? .*\bcommands, files or outputs\b.*--planner\b/);
   });
 
-  test('is left by an answer that says what makes it so', () => {
+  test('is completed by an answer that adds commands', () => {
     const answers = { commands: { commands: [node('0')], outputs: ['out/runbook.md'] } };
     expect(decided({ goal: 'Write the runbook' }, { mode, answers }).kind).toBe('BUNDLE');
   });
 
-  test('is asked about again where the answer adds nothing', () => {
+  test('is asked about again if the answer adds nothing', () => {
     expect(questionsIn(decided({ goal: 'g' }, { mode, answers: { commands: { accept: [] } } }))).toEqual(['commands']);
   });
 
-  test('is asked about where an answer has taken away all there was', () => {
+  test('is asked about if an answer removed everything', () => {
     const answers = { 'outputs[0].command': false };
     expect(questionsIn(decided({ goal: 'g', outputs: ['out/a'] }, { mode, answers }))).toEqual(['commands']);
   });
 
-  test('is asked about once more questions are answered', () => {
+  test('is asked about after other questions are answered', () => {
     expect(questionsIn(decided({ goal: 'Deploy <service>' }, { mode }))).toEqual(['service', 'commands']);
     expect(questionsIn(decided({ goal: 'Deploy <service>' }, { mode, answers: { service: 'web' } }))).toEqual([
       'commands',
@@ -40,7 +40,7 @@ describe.each(MODES)('in mode %s, a plan of 0 files, 0 commands and 0 outputs', 
   });
 });
 
-test('a plan of files alone is one, and a question where it is to be run', () => {
+test('a plan of files alone is complete, and a question if it is to be executed', () => {
   const intent = { goal: 'g', files: [{ path: 'out/a.md', content: '' }] };
   expect(decided(intent).kind).toBe('BUNDLE');
   expect(questionsIn(decided(intent, { mode: 'execute-sandbox' }))).toEqual(['commands']);

@@ -24,7 +24,7 @@ async function told(
   return document;
 }
 
-describe('RUN_E002: an intent that is no document', () => {
+describe('RUN_E002: an intent that is not a document', () => {
   test.each<[string, string, string | Uint8Array, RegExp]>([
     ['nothing', 'a.json', '', /empty/],
     ['no JSON', 'a.json', '{"goal":', /JSON document/],
@@ -174,7 +174,7 @@ describe('RUN_E003: an intent that breaks a rule', () => {
     expect(await told(intent)).toMatchObject({ code: 'RUN_E003', rule_id: rule });
   });
 
-  test('answers that are no object, or cannot be read', async () => {
+  test('answers that are not an object, or cannot be read', async () => {
     const answers = path.join(temporaryFolder(), 'answers.json');
     expect((await told({ goal: 'g' }, { answers })).code).toBe('RUN_E001');
     writeFileSync(answers, '[]');
@@ -191,7 +191,7 @@ describe('RUN_E003: an intent that breaks a rule', () => {
   });
 });
 
-describe('RUN_E004: a profile that cannot bind', () => {
+describe('RUN_E004: an invalid profile', () => {
   test.each<[string, string | Profile]>([
     ['nowhere', 'nowhere.json'],
     ['a folder', '.'],
@@ -207,14 +207,14 @@ describe('RUN_E004: a profile that cannot bind', () => {
     expect((await told({ goal: 'g' }, { policy })).code).toBe('RUN_E004');
   });
 
-  test('a file that is no JSON', async () => {
+  test('a file that is not JSON', async () => {
     const policy = path.join(temporaryFolder(), 'policy.json');
     writeFileSync(policy, '{');
     expect((await told({ goal: 'g' }, { policy })).code).toBe('RUN_E004');
   });
 });
 
-describe('RUN_E007: a call that is not understood', () => {
+describe('RUN_E007: an invalid call', () => {
   test.each<[string, object]>([
     ['an option with a slip', { modus: 'x' }],
     ['a mode that nobody knows', { mode: 'plan' }],
@@ -224,7 +224,7 @@ describe('RUN_E007: a call that is not understood', () => {
     expect(await told({ goal: 'g' }, options)).toMatchObject({ code: 'RUN_E007', details: { reason: 'usage' } });
   });
 
-  test('a bug of ours says nothing of itself', () => {
+  test('an internal error reveals no details', () => {
     expect(runErrorOf(new TypeError('at /home/someone/secret.js'))).toEqual({
       code: 'RUN_E007',
       message: 'Proctor hit an internal error.',

@@ -32,7 +32,7 @@ const NAMED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-test('every fixture has its decision', () => {
+test('every fixture has a recorded decision', () => {
   const names = readdirSync(FOLDER).map(file => path.basename(file, '.json'));
   expect(names.sort()).toEqual(Object.keys(EXPECTED).sort());
 });
@@ -40,7 +40,7 @@ test('every fixture has its decision', () => {
 describe.each(Object.entries(EXPECTED))('the intent %s', (name, expected) => {
   const text = readFileSync(path.join(FOLDER, `${name}.json`), 'utf8');
 
-  test.each(MODES)('is decided the same in mode %s', mode => {
+  test.each(MODES)('has its recorded decision in mode %s', mode => {
     if (expected === 'RUN_E003') {
       expect(fault(() => decided(JSON.parse(text), { mode }))).toMatch(/^RUN_E003: /);
       return;

@@ -58,7 +58,7 @@ describe('constraints do not contradict each other', () => {
   });
 });
 
-test('a question names both constraints, and either answer settles it', () => {
+test('a question names both constraints, and either answer resolves it', () => {
   const intent = {
     goal: 'g',
     constraints: ['Output must be JSON', 'Output must be YAML'],
@@ -74,7 +74,7 @@ test('a question names both constraints, and either answer settles it', () => {
   }
 });
 
-test('a constraint that holds a path of a machine is named by its place alone', () => {
+test('a constraint with a host path is named by its position only', () => {
   const constraints = ['Must read /data/customers.csv', 'Must not read /data/customers.csv'];
   const decision = decided({ goal: 'g', constraints });
   expect(questionsIn(decision)).toEqual(['constraints[1] or constraints[0]', 'commands']);

@@ -57,7 +57,7 @@ const runsIn = (cwd: string, lane = 'agent'): string[] => {
 };
 
 describe.each(['claude', 'codex'] as const)('a goal that %s plans', planner => {
-  test('is done as it says, recorded, and comes out the same from the recording without it', async () => {
+  test('is executed and recorded, and replays from the recording alone', async () => {
     const intent = goalFor(PLAN);
     const { cwd, recording, answer } = await planned(intent, { planner });
     const { result, folder, internal, plannedBy } = answer;
@@ -87,7 +87,7 @@ describe.each(['claude', 'codex'] as const)('a goal that %s plans', planner => {
   });
 });
 
-test('what a model says in a fence is taken out of it, and stands in the recording as it was said', async () => {
+test('unwraps a fenced answer, and records it unchanged', async () => {
   const said = `\`\`\`json\n${JSON.stringify(PLAN)}\n\`\`\`\n`;
   const { answer, recording } = await planned(goalFor(said));
   expect(answer.result.decision.accepted).toBe(true);
@@ -99,7 +99,7 @@ test.each([
   ['must be asked about first', { goal: 'Say <what>' }, 'CLARIFY'],
   ['contradicts itself', { goal: 'Say it', constraints: ['must be sync', 'must be async'] }, 'CLARIFY'],
   ['is refused anyway', { goal: 'Say hello', network: true }, 'REFUSE'],
-])('nobody is asked where an intent %s', async (_, intent, kind) => {
+])('does not call the planner if an intent %s', async (_, intent, kind) => {
   const warnings: string[] = [];
   const { cwd, recording, answer } = await planned(intent, { onWarning: sentence => warnings.push(sentence) });
   expect(answer.result).toMatchObject({ kernel_result_kind: kind, model_mode: 'none' });
@@ -115,11 +115,11 @@ test.each<[string, object, string]>([
     goalFor({ ...PLAN, network: true }),
     'RUN_E003: The proposal has a key that must not be proposed.',
   ],
-])('an answer that %s is a fault, with the evidence of who gave it, and no recording', async (_, intent, told) => {
+])('an answer that %s is a fault, with evidence of the planner and without a recording', async (_, intent, told) => {
   expect(await refused(intent)).toMatchObject({ told, isRecorded: false, runs: [expect.any(String)] });
 });
 
-test('a planner that does not complete its work is a fault that says how it ended', async () => {
+test('a planner that does not complete is a fault that states its ending', async () => {
   const { told, isRecorded, runs } = await refused({ goal: 'DO=api_error:500 now' });
   expect(told).toBe(
     `RUN_E007: The planner claude did not complete: error (api_error). Run proctor show ${runs[0]} for details.`,
@@ -127,7 +127,7 @@ test('a planner that does not complete its work is a fault that says how it ende
   expect(isRecorded).toBe(false);
 });
 
-test('nobody is asked whose answer could not be kept, or who is not there', async () => {
+test('does not start a planner that is missing, or whose answer cannot be stored', async () => {
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'plan.json'), 'mine');
   expect(await planned(goalFor(PLAN), { cwd }).catch(toldOf)).toBe(
@@ -156,7 +156,7 @@ test.each<[string, Partial<RunIntentOptions>, string]>([
   expect((await refused({ goal: 'g' }, options)).told).toContain(told);
 });
 
-test('on the command line, standard output has the result alone, and what the planner does stands beside it', () => {
+test('on the command line, stdout has only the result, and stderr shows the planner', () => {
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'goal.json'), JSON.stringify({ goal: `${goalFor(PLAN).goal} DO=tested too` }));
   const record = ['--policy', 'dev', '--planner', 'claude', '--model-mode', 'record', '--recording', 'plan.json'];

@@ -61,7 +61,7 @@ describe('placeholders', () => {
     { commands: [{ shell: 'sort <in >out/x; sort<in>out/y; wc -l <in > out/z; cat <<EOF >out/e' }] },
     { outputs: ['out/TODO.md', 'out/FIXME.txt', 'out/xxx.md', 'out/TBDs.md'] },
     { accept: [{ check: 'content_matches', path: 'out/a', pattern: '(?P<year>\\d+) <p> TBD' }] },
-  ])('%j has none', intent => {
+  ])('%j has no placeholder', intent => {
     expect(keysIn(intent)).toEqual([]);
   });
 });
@@ -83,7 +83,7 @@ describe('a placeholder inside a word or a path', () => {
     });
   });
 
-  test('is filled wherever it stands', () => {
+  test('is filled everywhere', () => {
     expect(decided(intent, { answers: { version: '2.4.0' } })).toMatchObject({
       kind: 'BUNDLE',
       intent: {
@@ -94,11 +94,11 @@ describe('a placeholder inside a word or a path', () => {
     });
   });
 
-  test('is judged by the profile once it is filled', () => {
+  test('is checked against the profile once it is filled', () => {
     expect(decided(intent, { answers: { version: '../../x' } }).kind).toBe('REFUSE');
   });
 
-  test('leaves what only talks about placeholders as it is', () => {
+  test('leaves text about placeholders unchanged', () => {
     const constraints = ['Reject goals that are only TBD or TODO. The owner is TBD', 'No TODO left'];
     const answers = { 'constraints[0]': 'the platform team' };
     expect(decided({ goal: 'g', files, constraints }, { answers }).intent.constraints).toEqual([
@@ -143,7 +143,7 @@ describe('contradictions', () => {
   });
 });
 
-describe('an output is asked about where nothing makes it', () => {
+describe('asks about an output that nothing makes', () => {
   const made = (...makes: string[]) => [{ ...node('0'), makes }];
   test.each<[object, string[]]>([
     [{ outputs: ['out/a'], commands: made('out/b') }, ['outputs[0].command']],
@@ -250,13 +250,13 @@ describe('a question that is answered', () => {
     expect(decided(intent, { ...more, answers: { ...others, [first?.id ?? '']: answer } }).kind).toBe('BUNDLE');
   });
 
-  test('and one that is not: what is answered stays, and the rest is asked', () => {
+  test('and one that is not: applies the answers, and asks the rest', () => {
     const half = decided({ goal: '<a> and <b>', files }, { answers: { a: 'A' } });
     expect(questionsIn(half)).toEqual(['b']);
     expect(half.intent.goal).toBe('A and <b>');
   });
 
-  test('can raise the next, which the same answers answer', () => {
+  test('can raise the next question, which the same answers file answers', () => {
     const answers = { a: '<b>', b: '<c>', c: 'end' };
     expect(decided({ goal: 'to the <a>', files }, { answers })).toMatchObject({
       kind: 'BUNDLE',
@@ -264,14 +264,14 @@ describe('a question that is answered', () => {
     });
   });
 
-  test('with what has no end is a fault', () => {
+  test('with an endless chain of questions is a fault', () => {
     const answers = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`n${at}`, `<n${at + 1}>`]));
     expect(fault(() => decided({ goal: 'to <n0>' }, { answers }))).toBe(
       'RUN_E003: Each answer raises a new question. Proctor stopped asking.',
     );
   });
 
-  test('of two that share a key, the first takes the answer and the second its id', () => {
+  test('with a shared key: the first question takes the key, the second needs its id', () => {
     const asked = { mode: 'execute-sandbox' } as const;
     const open = decided({ goal: 'Run <commands>' }, asked);
     expect(questionsIn(open)).toEqual(['commands', 'commands']);
@@ -284,18 +284,18 @@ describe('a question that is answered', () => {
   });
 
   test.each<[string, object, Record<string, unknown>, string]>([
-    ['to what nobody asks', {}, { x: 1 }, 'The answers hold "x", to which there is no question.'],
+    ['to what nobody asks', {}, { x: 1 }, 'The answers contain "x", to which there is no question.'],
     [
       'called __proto__',
       {},
       JSON.parse('{"__proto__":1}') as never,
-      'The answers hold "__proto__", to which there is no question.',
+      'The answers contain "__proto__", to which there is no question.',
     ],
     [
       'by key and by id',
       { goal: '<a>' },
       { a: '1', q_0: '2' },
-      'The answers hold "q_0", to which there is no question.',
+      'The answers contain "q_0", to which there is no question.',
     ],
     ['that is no text', { goal: '<a>' }, { a: ['x'] }, 'The answer to a must be a text or a number.'],
     [
@@ -337,12 +337,12 @@ describe('a question that is answered', () => {
     ['the network', { commands: [node('0')], network: true }, 'The proposal has a key that must not be proposed.'],
     ['another goal', { commands: [node('0')], goal: 'x' }, 'The proposal has a key that must not be proposed.'],
     ['commands that are none', { commands: 'node' }, 'The intent is invalid: commands must be a list, is a string.'],
-  ])('%s cannot be what is to be run', (_, value, message) => {
+  ])('%s is not a valid plan', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);
   });
 
-  test('adds to what the author wrote, and takes nothing of it away', () => {
+  test('adds to the intent, and removes nothing', () => {
     const written = {
       goal: 'g',
       files: [{ path: 'out/z', content: '' }],
@@ -366,12 +366,12 @@ describe('a question that is answered', () => {
     });
   });
 
-  test('a million times is refused before it fills the memory', () => {
+  test('a million times is refused before it exhausts memory', () => {
     const work = () => decided({ goal: '<x> '.repeat(1_000_000) }, { answers: { x: 'y'.repeat(100_000) } });
     expect(fault(work)).toBe('RUN_E003: With its answers, the intent exceeds its size limit.');
   });
 
-  test('with a command is bound by the profile as if its author had written it', () => {
+  test('with a command is checked against the profile', () => {
     const { refusals } = decided(
       { goal: 'g', outputs: ['out/a'] },
       { answers: { 'outputs[0].command': ['sh', '-c', 'x'] } },
@@ -387,7 +387,7 @@ describe('a question that is answered', () => {
   });
 });
 
-test('there are never more questions than can be read', () => {
+test('limits the number of questions', () => {
   const constraints = Array.from({ length: 100_000 }, (_, at) => `thing ${at} is TBD`);
   expect(questionsIn(decided({ goal: 'g', files, constraints })).length).toBe(100);
 });

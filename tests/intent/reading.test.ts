@@ -18,6 +18,6 @@ test.each<[Ending, number, string]>([
   [{ how: 'killed', by: 'timeout', signal: 'SIGKILL' }, 137, 'was stopped: its time was over'],
   [{ how: 'killed', by: 'timeout', signal: 'SIGTERM' }, 143, 'was stopped: its time was over'],
   [{ how: 'not_started', code: 126 }, 126, 'could not be started: it is not executable'],
-])('of %j, nothing is said that may be another the next time', (ending, code, words) => {
+])('describes %j without details that vary between runs', (ending, code, words) => {
   expect(of(ending)).toMatchObject({ exitCode: code, reasons: [`commands[2] ${words}.`] });
 });

@@ -36,7 +36,7 @@ const resultOf = async (run: ReturnType<typeof replayed>) => {
 };
 
 describe('a bare goal with a recording', () => {
-  test('is planned as the model did, and done', async () => {
+  test('is planned from the recording, and executed', async () => {
     const other: Intent = { ...GOAL, goal: 'Something else' };
     const { result, folder, internal } = await resultOf(
       replayed([
@@ -51,12 +51,12 @@ describe('a bare goal with a recording', () => {
     expect(saidIn(folder)).toBe('hello\n');
   });
 
-  test('comes out again from its folder alone', async () => {
+  test('reproduces from its run folder alone', async () => {
     const { folder } = await resultOf(replayed([[GOAL, PLAN]]));
     expect(await reproduce(folder, { cwd: temporaryFolder() })).toMatchObject({ same: true, first: undefined });
   });
 
-  test('is asked about first where it has a placeholder, and is planned when that is filled', async () => {
+  test('asks about a placeholder first, and is planned once it is filled', async () => {
     const answer = [{ ...GOAL, goal: 'Say yes' }, PLAN] as const;
     const open = await resultOf(replayed([answer], { goal: 'Say <what>' }));
     expect(open.result.clarify_questions?.[0]).toMatch(/^what: /);
@@ -66,7 +66,7 @@ describe('a bare goal with a recording', () => {
     expect(result.decision.accepted).toBe(true);
   });
 
-  test('keeps what its author has written beside what the model adds', async () => {
+  test('keeps what its author wrote next to what the model adds', async () => {
     const intent = {
       goal: GOAL.goal,
       accept: [{ check: 'file_exists', path: 'out/a' }],
@@ -81,7 +81,7 @@ describe('a bare goal with a recording', () => {
     });
   });
 
-  test('is bound by its profile, whatever the model proposed', async () => {
+  test('is checked against its profile, whatever the model proposed', async () => {
     const policy = own({ allowed_commands: ['node'] });
     const plan = { commands: [{ argv: ['sh', '-c', 'id'] }] };
     const { result } = await resultOf(replayed([[GOAL, plan]], { goal: GOAL.goal }, { policy }));
@@ -116,7 +116,7 @@ describe('a bare goal with a recording', () => {
     expect(await replayed([[GOAL, answer]])).toBe(told);
   });
 
-  test('for which nothing was recorded is a fault', async () => {
+  test('without a recorded answer is a fault', async () => {
     expect(await replayed([[{ ...GOAL, context: { a: 1 } }, PLAN]])).toBe(
       'RUN_E007: The recording contains no answer for this goal.',
     );
@@ -135,7 +135,7 @@ describe('a model mode', () => {
     expect(told).toBe('RUN_E004: The model mode replay requires a recording. Add --recording FILE.');
   });
 
-  test('with a recording that was changed is refused', async () => {
+  test('with a changed recording is refused', async () => {
     const file = path.join(temporaryFolder(), 'model.json');
     const changed = JSON.stringify(recording([[plannerPrompt(GOAL), 'x']])).replace('"x"', '"y"');
     writeFileSync(file, changed);

@@ -28,8 +28,8 @@ async function recoverFrom(folder: string, lines: readonly unknown[]): Promise<v
 
 const intent = (rest: object): object => ({ goal: 'Try it', ...rest });
 
-describe('an intent that is done', () => {
-  test('leaves its outputs, and says so', async () => {
+describe('an executed intent', () => {
+  test('leaves its outputs, and lists them', async () => {
     const { result, folder } = await ran(
       intent({
         files: [
@@ -58,13 +58,13 @@ describe('an intent that is done', () => {
     expect(saidIn(folder)).toBe('second\n');
   });
 
-  test('shows no path of a machine in its result, though its commands have some', async () => {
+  test('shows no host path in its result, although its commands have some', async () => {
     const { result, folder } = await ran(intent({ commands: [node('0', '/etc/passwd', 'x', '/home/someone/a')] }));
     expect(result.execution?.cmd).toEqual(['node', '-e', '0', '[a word with a path]', 'x', '[a word with a path]']);
     expect(readFileSync(path.join(folder, 'bundle.json'), 'utf8')).toContain('/home/someone/a');
   });
 
-  test('takes an argument as long as the kernel does, and no longer one', async () => {
+  test('accepts arguments up to the limit of the kernel', async () => {
     const { result } = await ran(intent({ commands: [node('0', 'x'.repeat(131_071))] }));
     expect(result.decision.accepted).toBe(true);
     const told = await ran(intent({ commands: [node('0', 'x'.repeat(131_072))] })).catch(toldOf);
@@ -73,7 +73,7 @@ describe('an intent that is done', () => {
     );
   });
 
-  test('shows no absolute path of any root, and every word that has none', async () => {
+  test('hides absolute paths, and shows every other word', async () => {
     const words = [
       '/data/customers/x.csv',
       '--in=/srv2/x',
@@ -92,7 +92,7 @@ describe('an intent that is done', () => {
     ]);
   });
 
-  test('may have files of any name that its profile leaves free', async () => {
+  test('may have files of any name that its profile allows', async () => {
     const code = `for (const name of ['output', 'input/a', 'A', 'a', '-x', 'tmp/x']) console.log(name, fs.readFileSync(name).length)`;
     const files = ['output', 'input/a', 'A', 'a', '-x', 'tmp/x'].map(name => ({ path: name, content: 'x' }));
     const { folder } = await ran(intent({ files, commands: [writes(code)] }));
@@ -278,7 +278,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
 ];
 
 describe('a command that', () => {
-  test.each(TROUBLES)('%s is told of, and never accepted', async (_, rest, code, reasons, policy = 'strict') => {
+  test.each(TROUBLES)('%s is reported, and never accepted', async (_, rest, code, reasons, policy = 'strict') => {
     const { result } = await ran(intent(rest), { policy });
     expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', decision: { accepted: false, reasons } });
     expect(result.execution?.exit_code).toBe(code);
@@ -286,7 +286,7 @@ describe('a command that', () => {
       expect(reasons).toEqual(['The run left more output than its limits allow.']);
   });
 
-  test('breaks out finds a wall everywhere, under strict', async () => {
+  test('tries to break out is blocked everywhere, under strict', async () => {
     const code = `const { spawnSync } = require('node:child_process');
 const tried = (what, work) => { try { work(); console.log(what, 'done'); } catch (error) { console.log(what, error.code); } };
 for (const place of ['x', '/x', '/work/x', '/usr/x', 'src/x', 'out/../x', '../x']) tried(place, () => fs.writeFileSync(place, ''));
@@ -305,7 +305,7 @@ require('node:net').connect(1, '127.0.0.1').on('error', error => console.log('lo
     expect(result.execution?.outputs).toEqual([]);
   });
 
-  test('leaves somebody running is over when it is over', async () => {
+  test('leaves a process running ends with its own exit', async () => {
     const code = `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => require("node:fs").writeFileSync("out/late", ""), 300)'], { detached: true, stdio: 'ignore' }).unref()`;
     const { result } = await ran(
       intent({ commands: [node(code), node('setTimeout(() => {}, 800)')], outputs: ['out/'] }),
@@ -313,7 +313,7 @@ require('node:net').connect(1, '127.0.0.1').on('error', error => console.log('lo
     expect(result.decision).toMatchObject({ accepted: false, reasons: ['The output "out/" is not there.'] });
   });
 
-  test('cannot change a file that lies outside the roots, nor what the next command finds there', async () => {
+  test('writes outside the write roots changes nothing for the next command', async () => {
     const files = [{ path: 'src/a', content: 'true' }];
     const { folder } = await ran(
       intent({
@@ -331,7 +331,7 @@ require('node:net').connect(1, '127.0.0.1').on('error', error => console.log('lo
 });
 
 describe('a profile from a file', () => {
-  test('binds the run, lies beside the result, and is what the result holds', async () => {
+  test('limits the run, and is stored in the run folder and in the result', async () => {
     const policy = own({
       allowed_write_roots: ['a/b', 'a', 'output'],
       allowed_commands: ['node'],
@@ -354,7 +354,7 @@ describe('a profile from a file', () => {
     expect(runner.commands).toMatchObject({ allowlist: ['node'], shell: 'none' });
   });
 
-  test('whose only root is the work folder lets an intent write everywhere in it', async () => {
+  test('with the work folder as its only write root lets an intent write everywhere in it', async () => {
     const { result } = await ran(intent({ commands: [writes(`fs.writeFileSync('x', '')`)], outputs: ['x'] }), {
       policy: own({ allowed_write_roots: ['.'] }),
     });
@@ -362,8 +362,8 @@ describe('a profile from a file', () => {
   });
 });
 
-describe('what is kept of a sandbox', () => {
-  test('is what it held, with none of our rights, and not a word of it in the evidence', async () => {
+describe('the kept files of a sandbox', () => {
+  test('are complete and unprivileged, and do not appear in the evidence', async () => {
     const code = `fs.writeFileSync('out/tool', 'x'); fs.chmodSync('out/tool', 0o6755); fs.symlinkSync('/etc', 'out/link'); fs.writeFileSync(Buffer.from([0x6f, 0x75, 0x74, 0x2f, 0xff]), '');`;
     const { internal, folder, result } = await ran(intent({ commands: [writes(code)], outputs: ['out/tool'] }), {
       keepSandbox: true,
@@ -380,7 +380,7 @@ describe('what is kept of a sandbox', () => {
   });
 });
 
-test('a run that is stopped is written down as one that was', async () => {
+test('a run that is stopped is recorded as stopped', async () => {
   const stop = new AbortController();
   const { result, folder } = await ran(
     intent({ commands: [node('console.log("begun"); setInterval(() => {}, 1e3)')] }),
@@ -399,7 +399,7 @@ test('a run that is stopped is written down as one that was', async () => {
   });
 });
 
-test('a sandbox that dies is an error of ours, and leaves evidence of a run that was not accepted', async () => {
+test('a sandbox that dies is a fault, and leaves evidence of a run that was not accepted', async () => {
   const cwd = temporaryFolder();
   let folder = '';
   const { pid } = await sharedLauncher();
@@ -423,8 +423,8 @@ test('a sandbox that dies is an error of ours, and leaves evidence of a run that
   expect(result.decision.accepted).toBe(false);
 });
 
-describe('a run that is torn off', () => {
-  test.each(['plan-only', 'execute-sandbox'] as const)('before it began, %s, is taken away', async mode => {
+describe('an interrupted run', () => {
+  test.each(['plan-only', 'execute-sandbox'] as const)('before it started, %s, is removed', async mode => {
     const copy = path.join(temporaryFolder(), 'run');
     await ran(intent({ commands: [node('0')] }), {
       mode,
@@ -435,7 +435,7 @@ describe('a run that is torn off', () => {
     expect(existsSync(copy)).toBe(false);
   });
 
-  test('in its middle is made whole, and is not accepted', async () => {
+  test('in the middle is completed, and is not accepted', async () => {
     const copy = path.join(temporaryFolder(), 'run');
     let from = '';
     await ran(
@@ -477,7 +477,7 @@ describe('a run that is torn off', () => {
   test.each([
     ['captured', 3, ['output', 'checks']],
     ['judged', 4, []],
-  ])('after it was %s is not accepted, since only a seal is', async (_, whole, unknown) => {
+  ])('after it was %s is not accepted without a seal', async (_, whole, unknown) => {
     const append = vi.spyOn(Journal.prototype, 'append');
     onTestFinished(() => append.mockRestore());
     const commands = [writes(`fs.writeFileSync('out/a', 'a')`)];
@@ -512,7 +512,7 @@ describe('a run that is torn off', () => {
   });
 });
 
-test('the same intent gives the same canonical part, in JSON and in YAML, planned or done', async () => {
+test('the same intent gives the same canonical part, in JSON and YAML, planned or executed', async () => {
   const json = {
     goal: 'Try it',
     commands: [node('console.log(process.env.HOME, process.cwd(), new Date().getTimezoneOffset())')],
@@ -537,7 +537,7 @@ test('the same intent gives the same canonical part, in JSON and in YAML, planne
   }
 });
 
-test('nothing is left behind where an intent is refused', async () => {
+test('a refused intent leaves no files', async () => {
   const cwd = temporaryFolder();
   const { result } = await ran(intent({ commands: [{ argv: ['touch', 'mark'] }] }), { cwd });
   expect(result).toMatchObject({

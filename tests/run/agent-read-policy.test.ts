@@ -21,11 +21,11 @@ limits:
 `;
 
 describe('an agent policy', () => {
-  test.each(Object.entries(builtInPolicies))('%s is known by its name', (name, policy) => {
+  test.each(Object.entries(builtInPolicies))('%s can be named', (name, policy) => {
     expect(readAgentPolicy(name, temporaryFolder())).toEqual({ policy, name, sha256: contentHash(policy) });
   });
 
-  test('in YAML and in JSON is one policy', () => {
+  test('has the same hash in YAML and in JSON', () => {
     const yaml = read(YAML);
     expect(yaml.policy).toEqual({
       schema_version: 'agent-policy.v1',
@@ -39,7 +39,7 @@ describe('an agent policy', () => {
     expect(yaml.sha256).toMatch(/^sha256:[a-f0-9]{64}$/);
   });
 
-  test('says everything that is wrong with it, each with its line', () => {
+  test('reports every error with its line', () => {
     expect(() => read('name: mine\nextends: edit\nnetwork: allow\nlimits:\n  timeout: 5m\n')).toThrow(
       `The agent policy is not valid:
   line 3: network is an unknown key.
@@ -62,14 +62,14 @@ describe('an agent policy', () => {
     expect(() => read(Buffer.alloc(1024 ** 2 + 1, 0x23))).toThrow('The agent policy is larger than 1 MiB.');
   });
 
-  test('may be named by a link', () => {
+  test('may be a symlink', () => {
     const folder = temporaryFolder();
     writeFileSync(path.join(folder, 'mine.yaml'), 'name: mine\nextends: edit\n');
     symlinkSync('mine.yaml', path.join(folder, 'link.yaml'));
     expect(readAgentPolicy('link.yaml', folder)).toEqual(readAgentPolicy('mine.yaml', folder));
   });
 
-  test('that is not there is refused without a word of where it was looked for', () => {
+  test('that does not exist is refused without revealing a path', () => {
     const folder = temporaryFolder();
     const none = 'There is no such agent policy: it is neither read-only, edit, open, nor a readable file.';
     expect(() => readAgentPolicy('readonly', folder)).toThrow(`${none} Did you mean "read-only"?`);

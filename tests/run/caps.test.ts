@@ -11,8 +11,8 @@ afterAll(() => launcher.close());
 
 const read = (folder: string, file: string): string => readFileSync(path.join(folder, file), 'utf8');
 
-describe('what is kept of a script', () => {
-  test('is as much as the caps say, and every cut is told with its full size', async () => {
+describe('the stored output of a script', () => {
+  test('respects the caps, and every cut states its full size', async () => {
     const cwd = temporaryFolder();
     const script = path.join(cwd, 'talks.py');
     writeFileSync(
@@ -39,7 +39,7 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
     expect(read(place.folder, 'evidence/steps/script/stdout.txt')).toMatch(/^ä+\n\[9000 bytes are missing here\]\nä+$/);
   });
 
-  test('is told where a declared secret stands in its files, which are kept as they are', async () => {
+  test('flags files that contain a declared secret, and keeps them unchanged', async () => {
     const cwd = temporaryFolder();
     const script = path.join(cwd, 'tells.sh');
     writeFileSync(

@@ -13,7 +13,7 @@ describe('constraints that contradict', () => {
     ['less than 2048 bytes', 'max_total_output_bytes', 2_048],
     ['not more than 3 MB', 'max_total_output_bytes', 3_000_000],
     ['at most 4 KiB', 'max_total_output_bytes', 4_096],
-  ])('"%s" bounds %s', (text, name, value) => {
+  ])('"%s" limits %s', (text, name, value) => {
     const asking = (limit: number) => contradictionsIn({ goal: 'g', constraints: [text], limits: { [name]: limit } });
     expect(asking(value)).toEqual([]);
     expect(asking(value + 1)).toEqual([
@@ -26,7 +26,7 @@ describe('constraints that contradict', () => {
     ]);
   });
 
-  test('are those that say must and must not of the same, whoever comes first and however it ends', () => {
+  test('are those that require and forbid the same thing, in any order', () => {
     const constraints = ['must not use npm', 'must be small', 'Must use NPM. ', 'must not be small', 'must use npm'];
     expect(contradictionsIn({ goal: 'g', constraints }).map(({ index, against }) => [index, against])).toEqual([
       [2, 'constraints[0]'],
@@ -35,7 +35,7 @@ describe('constraints that contradict', () => {
     ]);
   });
 
-  test('are also an output too many, and the network', () => {
+  test('include too many outputs, and the network', () => {
     const intent = {
       goal: 'g',
       constraints: ['at most 1 file', 'offline'],
@@ -45,7 +45,7 @@ describe('constraints that contradict', () => {
     expect(contradictionsIn(intent).map(({ against }) => against)).toEqual(['outputs', 'network']);
   });
 
-  test('are found in time linear to their length, whatever stands in them', () => {
+  test('are found in linear time', () => {
     const taken = (filling: string): number => {
       const constraints = Array.from({ length: 2_000 }, (_, index) => `must not ${filling.repeat(480)}${index}`);
       const times = Array.from({ length: 5 }, () => {

@@ -51,13 +51,13 @@ describe('a script', () => {
     expect(refusal({ script: at('folder.py') })).toBe('usage: folder.py is a folder, not a script.');
   });
 
-  test('that is a FIFO is refused, and not waited for', () => {
+  test('that is a FIFO is refused without blocking', () => {
     const { at } = world();
     execFileSync('mkfifo', [at('pipe.py')]);
     expect(refusal({ script: at('pipe.py') })).toBe('usage: pipe.py is not a regular file.');
   });
 
-  test('that is larger than any script is refused', () => {
+  test('that is too large is refused', () => {
     const { at } = world();
     truncateSync(at('ok.py'), 16 * 1024 * 1024);
     expect(refusal({ script: at('ok.py') })).toBe('accepted');
@@ -65,13 +65,13 @@ describe('a script', () => {
     expect(refusal({ script: at('ok.py') })).toBe('usage: ok.py is too large. A script may have at most 16 MiB.');
   });
 
-  test('that may not be read is refused in a sentence', () => {
+  test('that cannot be read is refused', () => {
     const { folder, at } = world();
     chmodSync(at('ok.py'), 0o200);
     expect(asNobody(folder, () => refusal({ script: at('ok.py') }))).toBe('usage: The script ok.py cannot be read.');
   });
 
-  test('in a folder that may not be entered is refused in a sentence', () => {
+  test('in a folder that cannot be entered is refused', () => {
     const { folder, at } = world({ 'closed/ok.py': '' });
     chmodSync(at('closed'), 0);
     expect(asNobody(folder, () => refusal({ script: at('closed/ok.py') }))).toBe(
@@ -89,7 +89,7 @@ describe('a script', () => {
     ['a\\b.py', '', named('a\\b.py')],
     ['a\u202eb.py', '', named('a\\u{202e}b.py')],
     ['a\nb.py', '', named('a\\u{a}b.py')],
-  ])('called %j is refused', (name, text, sentence) => {
+  ])('named %j is refused', (name, text, sentence) => {
     expect(withScript(name, text)).toBe(sentence);
   });
 
@@ -118,13 +118,13 @@ describe('a script', () => {
     expect(withScript(name, text, mode)).toBe(sentence);
   });
 
-  test('behind a link is taken by the name of the link', () => {
+  test('behind a symlink has the name of the symlink', () => {
     const { at } = world();
     symlinkSync(at('ok.py'), at('linked.py'));
     expect(checkOrder({ script: at('linked.py') }).script.name).toBe('linked.py');
   });
 
-  test('is checked into its program, with the words of its first line', () => {
+  test('gets its program and arguments from its first line', () => {
     const { at } = world({ run: '#!/usr/bin/env -S sh -e\n' });
     chmodSync(at('run'), 0o755);
     const { interpreter, ...rest } = checkOrder({ script: at('run'), args: ['a', ''] });
@@ -150,7 +150,7 @@ describe('an input', () => {
   };
   const nothing = (): void => undefined;
 
-  test('is taken by its bare name', () => {
+  test('is stored under its base name', () => {
     const { at } = world({ 'a.csv': '1', 'sub/b.csv': '2' });
     const { inputs } = checkOrder({ script: at('ok.py'), inputs: [at('a.csv'), at('sub/b.csv')] });
     expect(inputs).toEqual([
@@ -225,7 +225,7 @@ describe('an input', () => {
     expect(given(prepare, ...names)).toContain(sentence);
   });
 
-  test('of a thousand and one is one too many', () => {
+  test('beyond the thousandth is refused', () => {
     const { at } = world();
     const many = Array.from({ length: 1_001 }, (_, no) => at(String(no)));
     expect(refusal({ script: at('ok.py'), inputs: many })).toBe('usage: A script may have at most 1000 inputs.');
@@ -238,27 +238,33 @@ describe('a variable', () => {
     return [refusal({ script: at('ok.py'), env: variables }), refusal({ script: at('ok.py'), secrets: variables })];
   };
 
-  test.each(['A', '_', 'a_1', 'SHOP_TOKEN', 'GITHUB_X', 'MY_AWS_KEY', 'A'.repeat(128)])('%s may enter a run', name => {
-    expect(entering({ [name]: 'x' })).toEqual(['accepted', 'accepted']);
-  });
+  test.each(['A', '_', 'a_1', 'SHOP_TOKEN', 'GITHUB_X', 'MY_AWS_KEY', 'A'.repeat(128)])(
+    '%s may be passed to a run',
+    name => {
+      expect(entering({ [name]: 'x' })).toEqual(['accepted', 'accepted']);
+    },
+  );
 
-  test.each(['', '1A', 'A B', 'A=B', 'A-B', 'Ä', 'A\n', 'A'.repeat(129)])('%j is none', name => {
+  test.each(['', '1A', 'A B', 'A=B', 'A-B', 'Ä', 'A\n', 'A'.repeat(129)])('%j is not a valid name', name => {
     for (const said of entering({ [name]: 'x' })) expect(said).toMatch(/^usage: ".*" is not a valid variable name\.$/);
   });
 
   test.each(['SSH_AUTH_SOCK', 'NPM_TOKEN', 'GIT_DIR', 'AWS_REGION', 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY'])(
-    '%s is kept out, also as a secret',
+    '%s is refused, also as a secret',
     name => {
       for (const said of entering({ [name]: 'x' }))
         expect(said).toContain(`The variable ${name} cannot be passed to a run`);
     },
   );
 
-  test.each(['PATH', 'HOME', 'LANG', 'TZ', 'PYTHONPATH', 'PROCTOR_TOOL', 'PROCTOR_RUN'])('%s is ours', name => {
-    for (const said of entering({ [name]: 'x' })) {
-      expect(said).toBe(`usage: Proctor sets the variable ${name} itself.`);
-    }
-  });
+  test.each(['PATH', 'HOME', 'LANG', 'TZ', 'PYTHONPATH', 'PROCTOR_TOOL', 'PROCTOR_RUN'])(
+    '%s is reserved by Proctor',
+    name => {
+      for (const said of entering({ [name]: 'x' })) {
+        expect(said).toBe(`usage: Proctor sets the variable ${name} itself.`);
+      }
+    },
+  );
 
   test.each([
     ['a NUL', { A: 'a\0b' }],
@@ -266,7 +272,7 @@ describe('a variable', () => {
     ['too much', { A: 'x'.repeat(64 * 1024) }],
     ['too much together', Object.fromEntries(Array.from({ length: 20 }, (_, no) => [`A${no}`, 'x'.repeat(60_000)]))],
     ['too many', Object.fromEntries(Array.from({ length: 1_001 }, (_, no) => [`A${no}`, '']))],
-  ])('whose value holds %s is refused', (_, variables) => {
+  ])('whose value contains %s is refused', (_, variables) => {
     for (const said of entering(variables)) {
       expect(said).toBe(
         'usage: The script has too many variables, or one is too long or contains a NUL or half a surrogate pair.',

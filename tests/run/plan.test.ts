@@ -44,7 +44,7 @@ function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
   return { plan, job };
 }
 
-describe('what a machine offers', () => {
+describe('the guarantees of a machine', () => {
   test.each([
     ['everything', MACHINE, 'strict', []],
     ['no control groups', NO_GROUPS, 'standard', [/control groups/]],
@@ -68,7 +68,7 @@ describe('what a machine offers', () => {
     });
   });
 
-  test('names the programs that are missing, and not where they would lie', () => {
+  test('names the missing programs without their paths', () => {
     const [, sandbox] = offersOf({ ...MACHINE, missing: ['/usr/bin/bwrap', '/usr/bin/setpriv'] });
     expect(sandbox?.unusable).toBe('The sandbox needs programs that are not installed: bwrap, setpriv.');
   });
@@ -88,7 +88,7 @@ describe('the version of npm', () => {
     return { npm: platform.npm_version, isWarned: warnings.includes('npm: not found next to node') };
   }
 
-  test('is that of the package beside node', () => {
+  test('comes from the package next to node', () => {
     expect(recorded('{"version":"10.9.2"}')).toEqual({ npm: '10.9.2', isWarned: false });
   });
 
@@ -99,40 +99,40 @@ describe('the version of npm', () => {
     ['has no version', '{}'],
     ['has a version that is none', '{"version":"newest"}'],
     ['has a version that is no text', '{"version":10}'],
-  ])('is 0.0.0 where that %s, and the record warns of it', async (_, npm) => {
+  ])('is 0.0.0 if that %s, and the record has a warning', async (_, npm) => {
     expect(recorded(npm)).toEqual({ npm: '0.0.0', isWarned: true });
   });
 });
 
 describe('the program of a run', () => {
-  test('in a sandbox finds its script there, and no path of this machine', () => {
+  test('sees its script in the sandbox, and no host path', () => {
     const { job } = planned({ args: ['--a', ''] });
     expect(job.argv.slice(-3)).toEqual(['/work/sum.py', '--a', '']);
     expect(JSON.stringify([job.argv, job.env])).not.toContain('/stage');
     expect(job).toMatchObject({ backend: 'process', network: 'blocked', staged: ['sum.py', 'input'], secrets: [] });
   });
 
-  test('without one finds it in the stage', () => {
+  test('sees it in the stage without a sandbox', () => {
     const { job } = planned({ bounds: { sandbox: 'none' } });
     expect(job.argv.at(-1)).toBe('/stage/work/sum.py');
     expect(job.env).toMatchObject({ PYTHONPATH: '/stage/opt', PROCTOR_TOOL: '/stage/opt/proctor-tool.mjs' });
     expect(job.limits).not.toHaveProperty('memoryBytes');
   });
 
-  test('sees its variables and secrets beside ours, which nobody can replace', () => {
+  test('gets its variables and secrets, and cannot override those of Proctor', () => {
     const { job } = planned({ env: { A: '1' }, secrets: { B: SECRET } });
     expect(Object.keys(job.env).sort()).toEqual(['A', 'B', 'HOME', 'LANG', 'PATH', 'PROCTOR_TOOL', 'PYTHONPATH', 'TZ']);
     expect(job.secrets).toEqual([SECRET]);
   });
 
-  test('has room for what it may leave, and then some', () => {
+  test('has more space than its output limit', () => {
     const { limits } = planned({ bounds: { outputBytesMax: 1_024, outputFilesMax: 1 } }).job;
     expect(limits.workBytes).toBeGreaterThan(1_024);
     expect(limits.workEntries).toBeGreaterThan(2);
   });
 });
 
-describe('what is written down before a run', () => {
+describe('the plan of a run', () => {
   const { timing, exit } = runner.example as { timing: unknown; exit: unknown };
 
   test.each([
@@ -140,7 +140,7 @@ describe('what is written down before a run', () => {
     ['without one', { bounds: { sandbox: 'none' } }, MACHINE],
     ['on a poor machine', {}, { ...MACHINE, cgroups: 'none', seccomp: false }],
     ['within bounds', { bounds: { cpuSeconds: 3, idleMs: 500, memoryBytes: 64 * 1024 ** 2, pids: 3 } }, MACHINE],
-  ] as const)('%s keeps its contracts', async (_, changes, machine) => {
+  ] as const)('%s satisfies its contracts', async (_, changes, machine) => {
     const { plan } = planned({ ...changes, env: { Z: '1', A: '2' }, secrets: { T: SECRET } }, machine);
     expect(rulesOf(await judged(scriptRequest, plan.request))).toEqual([]);
     expect(rulesOf(await judged(runner, { ...plan.runner, timing, exit }))).toEqual([]);
@@ -148,7 +148,7 @@ describe('what is written down before a run', () => {
     expect(plan.request.env_names).toEqual(['A', 'Z']);
   });
 
-  test('states in the record only what is enforced over the run', () => {
+  test('states only limits that are enforced over the whole run', () => {
     const asked = { bounds: { cpuSeconds: 3, memoryBytes: 64 * 1024 ** 2 } };
     expect(planned(asked).plan.runner.limits).toMatchObject({ max_memory_bytes: 64 * 1024 ** 2, max_cpu_seconds: 3 });
     const { runner: poor, enforcement } = planned(asked, NO_GROUPS).plan;
@@ -159,7 +159,7 @@ describe('what is written down before a run', () => {
     expect(poor.warnings?.filter(warning => warning.startsWith('limit_watched: '))).toHaveLength(2);
   });
 
-  test('says what holds each limit, and claims nothing bare', () => {
+  test('states what enforces each limit, and claims nothing without a sandbox', () => {
     expect(planned().plan.enforcement).toMatchObject({ memory: 'cgroup_v2', cpu: 'none', kill: 'pid_namespace' });
     expect(planned({}, NO_GROUPS).plan.enforcement.memory).toBe('rlimit');
     const bare = planned({ bounds: { sandbox: 'none' } }).plan;
@@ -176,13 +176,13 @@ describe('what is written down before a run', () => {
     ['a secret', `--token=${SECRET}`, '--token=[masked]'],
     ['a credential', `ghp_${'a1'.repeat(18)}`, '[masked]'],
     ['a password that begins with a secret', `https://me:${SECRET}22@example.org`, 'https://me:[masked]@example.org'],
-  ])('holds no argument with %s', async (_, arg, expected) => {
+  ])('masks an argument with %s', async (_, arg, expected) => {
     const { plan } = planned({ args: [arg], secrets: { T: SECRET } });
     expect(plan.request.args).toEqual([expected]);
     expect(rulesOf(await judged(scriptRequest, plan.request))).toEqual([]);
   });
 
-  test('keeps its contract whatever the arguments are', async () => {
+  test('satisfies its contract for any arguments', async () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 6 }),
       fc.constantFrom('://u:', '@', 'Bearer ', 'abcdefghijklmnopqrst', 'sk-', 'pass'),

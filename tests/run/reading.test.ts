@@ -114,7 +114,7 @@ const DECIDED: [Ending, string, string, string | null, string][] = [
 
 describe('after the ending', () => {
   test.each(DECIDED)(
-    '%j nothing that the script claims counts',
+    '%j the claim of the script is ignored',
     async (ending, status, reason, timeoutSource, message) => {
       for (const [name, result] of Object.entries(RESULTS)) {
         for (const output of Object.values(OUTPUTS)) {
@@ -175,7 +175,7 @@ const TABLE: Row[] = [
   [3, 'missing', 'bad', 'failed', 'result_missing', CRASHED, null, false],
 ];
 
-describe('a script that ended by itself', () => {
+describe('a script that exited by itself', () => {
   test.each(TABLE)('with code %d, says %s, and left %s output', async (code, result, output, ...expected) => {
     const [status, reason, publicMessage, timeoutSource, salvaged] = expected;
     const ending: Ending = { how: 'exited', code };
@@ -186,7 +186,7 @@ describe('a script that ended by itself', () => {
     await expectValid(await folderOf(reading, ending));
   });
 
-  test('and says that it succeeded, with a summary of an error, has succeeded; the summary is not shown', async () => {
+  test('and reports success with an error summary has succeeded; the summary is not shown', async () => {
     const reading = read({ result: claims({ error_summary: 'but not quite' }) });
     expect(reading).toMatchObject({
       status: 'succeeded',
@@ -198,7 +198,7 @@ describe('a script that ended by itself', () => {
     await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
   });
 
-  test('and says that it failed without a word gets one of ours', () => {
+  test('and reports a failure without a message gets a default message', () => {
     for (const error_summary of [null, '', ' \n\t ', '\u200b']) {
       const { publicMessage, errorSummary } = read({ result: claims({ status: 'failed', error_summary }) });
       expect([publicMessage, errorSummary]).toEqual(
@@ -208,12 +208,12 @@ describe('a script that ended by itself', () => {
   });
 });
 
-test('a script that says it ran out of time without a word gets one of ours', () => {
+test('a script that reports a timeout without a message gets a default message', () => {
   const { publicMessage } = read({ result: claims({ status: 'timed_out', error_summary: null }) });
   expect(publicMessage).toBe('The script reported a timeout and gave no message.');
 });
 
-test('HTML with U+0000 is shown without, and says so', async () => {
+test('U+0000 in HTML is replaced and reported', async () => {
   const reading = read({ result: claims({ html_output: 'a\0b' }) });
   expect(reading).toMatchObject({ status: 'succeeded', htmlOutput: 'a\ufffdb', replaced: ['html_output'] });
   expect(reading.remarks).toMatchObject([{ level: 'note', code: 'nul_replaced' }]);
@@ -221,8 +221,8 @@ test('HTML with U+0000 is shown without, and says so', async () => {
   expect(read({ result: claims({ html_output: 'ab' }) }).replaced).toEqual([]);
 });
 
-describe('what goes into the internal log', () => {
-  test('is why the result and the output were not taken', () => {
+describe('the internal log', () => {
+  test('states why the result and the output were rejected', () => {
     const { remarks } = read({ result: RESULTS.missing, output: OUTPUTS.bad });
     expect(remarks).toEqual([
       { level: 'error', code: 'result_missing', detail: 'there is no result.json' },
@@ -230,12 +230,12 @@ describe('what goes into the internal log', () => {
     ]);
   });
 
-  test('is a warning where the ending had decided already', () => {
+  test('has only a warning if the ending already decided', () => {
     const { remarks } = read({ ending: { how: 'killed', by: 'timeout', signal: 'SIGTERM' }, result: RESULTS.missing });
     expect(remarks).toMatchObject([{ level: 'warning', code: 'result_missing' }]);
   });
 
-  test('holds no secret of the run', () => {
+  test('contains no secret of the run', () => {
     const result = breach('schema_invalid', 'SR1 the key hunter2hunter2 is unknown');
     expect(JSON.stringify(read({ result, secrets: ['hunter2hunter2'] }))).not.toContain('hunter2');
   });
@@ -252,7 +252,7 @@ const UNSAFE: [string, string][] = [
 ];
 
 describe('a message of a script', () => {
-  test.each(UNSAFE)('with %s is replaced as a whole, and said to be', async (_, error_summary) => {
+  test.each(UNSAFE)('with %s is replaced entirely, and reported', async (_, error_summary) => {
     const reading = read({ result: claims({ status: 'failed', error_summary }), secrets: [SECRET] });
     expect(reading).toMatchObject({
       status: 'failed',
@@ -265,7 +265,7 @@ describe('a message of a script', () => {
     await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
   });
 
-  test('with a path of the machine is shown without it, and said to be', async () => {
+  test('with a host path is shown without it, and reported', async () => {
     const error_summary = 'No such file: /home/me/orders.csv';
     const reading = read({ result: claims({ status: 'failed', error_summary }) });
     expect(reading).toMatchObject({ errorSummary: 'No such file: [removed]', replaced: ['error_summary'] });
@@ -273,14 +273,14 @@ describe('a message of a script', () => {
     await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
   });
 
-  test('that is long is cut at a character, and said to be', async () => {
+  test('that is too long is cut at a character boundary, and reported', async () => {
     const reading = read({ result: claims({ status: 'failed', error_summary: `x${'€'.repeat(1_000)}` }) });
     expect(reading.errorSummary).toBe(`x${'€'.repeat(666)}`);
     expect(reading.cuts).toEqual([{ what: 'error_summary', bytes_total: 3_001, bytes_kept: 1_999 }]);
     await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
   });
 
-  test('that a cut would make a path of a machine is not shown', async () => {
+  test('that a cut would turn into a host path is not shown', async () => {
     for (let before = 1_990; before < 2_000; before++) {
       const error_summary = `${'x'.repeat(before - 1)} /homework is not done`;
       const reading = read({ result: claims({ status: 'failed', error_summary }) });
@@ -288,7 +288,7 @@ describe('a message of a script', () => {
     }
   });
 
-  test('whatever it is gives evidence that is valid', async () => {
+  test('always gives valid evidence', async () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 10 }),
       fc.constantFrom(
@@ -338,7 +338,7 @@ describe('the HTML of a script', () => {
     ['is full of a short secret', 'pw;'.repeat(130_000), ['pw']],
     ['is full of a secret of one letter', 'a'.repeat(300_000), ['a']],
   ];
-  test.each(rows)('that %s gives evidence that is valid, and says what was cut', async (_, html_output, secrets) => {
+  test.each(rows)('that %s gives valid evidence, and states what was cut', async (_, html_output, secrets) => {
     const reading = read({
       result: claims({ html_output, status: 'failed', error_summary: 'No.' }),
       secrets,
@@ -349,7 +349,7 @@ describe('the HTML of a script', () => {
     await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
   });
 
-  test('is shown as it is, but for secrets', () => {
+  test('is unchanged except for secrets', () => {
     const html_output = `<b title="${SECRET}">1 < 2 & 'ok'</b>\n`;
     expect(read({ result: claims({ html_output }), secrets: [SECRET] }).htmlOutput).toBe(
       `<b title="[masked]">1 < 2 & 'ok'</b>\n`,
@@ -358,7 +358,7 @@ describe('the HTML of a script', () => {
   });
 });
 
-describe('the files that a script names', () => {
+describe('the files that a script declares', () => {
   const named = (...artifacts: [string, number][]) => ({
     result: claims({ artifacts: artifacts.map(([file, bytes]) => ({ path: file, bytes })) }),
     output: OUTPUTS.files,
@@ -387,7 +387,7 @@ describe('the files that a script names', () => {
       named(['./output/./a.txt', 3], ['output/./sub/b.txt', 2]),
       { declared_missing: [], undeclared: 0, size_mismatches: 0 },
     ],
-  ])('%s, are compared with those that are there', async (_, facts, expected) => {
+  ])('%s, are compared with those that exist', async (_, facts, expected) => {
     const reading = read(facts);
     expect(reading.artifacts).toEqual({ files: 2, bytes: 5, ...expected });
     expect(reading.files.map(({ path: file }) => file)).toEqual(Object.keys(FILES));
@@ -400,19 +400,19 @@ describe('the files that a script names', () => {
     ]);
   });
 
-  test('and that are missing are listed up to a bound', () => {
+  test('and that are missing are listed up to a limit', () => {
     const many = Array.from({ length: 60 }, (_, no): [string, number] => [`output/${no}`, 1]);
     expect(read(named(...many)).artifacts.declared_missing).toHaveLength(50);
   });
 
-  test('and the keys that nobody knows, are listed without secrets', () => {
+  test('and unknown keys are listed without secrets', () => {
     const result = claims({ artifacts: [{ path: `output/${SECRET}`, bytes: 1 }] }, [SECRET, 'rows']);
     const { artifacts, result: note } = read({ result, secrets: [SECRET] });
     expect(artifacts.declared_missing).toEqual(['output/[masked]']);
     expect(note?.unknown_keys).toEqual(['[masked]', 'rows']);
   });
 
-  test('and the keys that nobody knows, tell no beginning of a secret that is longer than what is shown of a name', () => {
+  test('and unknown keys reveal no prefix of a long secret', () => {
     const work = temporaryFolder();
     const long = `key.${'Part7.'.repeat(15)}end`;
     const shown = (secret: string, text: string): string => {
@@ -427,7 +427,7 @@ describe('the files that a script names', () => {
     expect(shown(control, JSON.stringify({ ...valid, [control]: 1 }))).not.toContain('secret');
   });
 
-  test('in their thousands, with long names, still give a result that is valid', async () => {
+  test('in the thousands, with long names, give a valid result', async () => {
     const files = Object.fromEntries(
       Array.from({ length: 1_200 }, (_, no) => [`output/${`${'x'.repeat(240)}/`.repeat(4)}${no}`, 'x']),
     );
@@ -441,7 +441,7 @@ describe('the files that a script names', () => {
 });
 
 describe('the note of a result', () => {
-  test('is of the masked bytes, so that nobody can try guesses against it', () => {
+  test('hashes the masked bytes, so that it cannot confirm a guess', () => {
     const html_output = '<p>31415926 p\u00e4ss-w\u00f6rter</p>';
     const result = claims({ html_output });
     const other = claims({ html_output: '<p>27182818 p\u00e4ss-w\u00f6rter</p>' });

@@ -49,7 +49,7 @@ const stages = (): string[] => readdirSync(tmpdir()).filter(name => name.startsW
 describe.each(['process', 'none'] as const)('with the sandbox %s', sandbox => {
   const bounds = { sandbox };
 
-  test('a script leaves evidence that is valid, with what it said and made', async () => {
+  test('a script leaves valid evidence with its output and files', async () => {
     const code = `import os\nprint('hello')\nos.makedirs('output/sub', exist_ok=True)\nopen('output/sub/a.txt', 'w').write('aaa')\nresult(artifacts=[dict(path='output/sub/a.txt', bytes=3)])`;
     const { answer, folder } = await run(code, { bounds });
     expect(answer).toMatchObject({
@@ -62,7 +62,7 @@ describe.each(['process', 'none'] as const)('with the sandbox %s', sandbox => {
     expect(existsSync(path.join(folder, JOURNAL))).toBe(false);
   });
 
-  test('a secret is in no file of the folder, wherever the script says it', async () => {
+  test('a secret is in no file of the run folder, wherever the script prints it', async () => {
     const code = `import os, sys\ns = os.environ['T']\nprint(s)\nprint(s, file=sys.stderr)\nresult(html_output=s, error_summary=s, status='failed', artifacts=[dict(path='output/' + s, bytes=1)], **{s: 1})`;
     const { answer, folder } = await run(code, { bounds, secrets: { T: SECRET }, args: [SECRET] });
     expect(answer).toMatchObject({ reading: { status: 'failed', reason: 'script_failed' } });
@@ -73,7 +73,7 @@ describe.each(['process', 'none'] as const)('with the sandbox %s', sandbox => {
     }
   });
 
-  test('a secret is in no file of the folder, however the script writes it and whatever becomes of its output', async () => {
+  test('a secret is in no file of the run folder, however the script encodes it', async () => {
     const secret = `päss/wörd "it's"\n`;
     const code = `import os, base64, json
 s = os.environ['T']
@@ -95,7 +95,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     }
   });
 
-  test('a breach is told by one sentence with a number, under which the log for admins has the reason', async () => {
+  test('a violation gives one sentence with a reference, and the internal log has the reason', async () => {
     const { answer, folder } = await run(`import os\nos.symlink('/etc/passwd', 'output/link')\nresult()`, { bounds });
     expect(answer).toMatchObject({ reading: { status: 'failed', reason: 'artifact_type_forbidden' } });
     await expectValid(folder);
@@ -113,7 +113,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     expect(errors).toMatchObject([{ code: 'artifact_type_forbidden', detail, correlation_id: id }]);
   });
 
-  test('a script that is stopped leaves evidence of what it had said', async () => {
+  test('a script that is stopped leaves evidence of its output so far', async () => {
     const stop = new AbortController();
     const code = `import time\nprint('begun', flush=True)\ntime.sleep(60)`;
     const { answer, folder } = await run(code, { bounds }, { signal: stop.signal, onOutput: () => stop.abort() });
@@ -130,7 +130,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
       },
     ],
     ['later', () => Promise.reject(new Error('The screen is gone.'))],
-  ])('whoever looks on and fails %s does not stop the run, and is told of it when it is over', async (_, fail) => {
+  ])('a callback that fails %s does not stop the run, and its error is thrown at the end', async (_, fail) => {
     let calls = 0;
     const onOutput = () => {
       calls++;
@@ -147,7 +147,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     expect(readFileSync(path.join(folder, 'output/a.txt'), 'utf8')).toBe('aaa');
   });
 
-  test('a run that is torn off in its middle can be made whole, and a copy of it cannot', async () => {
+  test('recovers an interrupted run, and rejects a copy of it', async () => {
     const stop = new AbortController();
     const copy = path.join(temporaryFolder(), 'run');
     let from = '';
@@ -178,7 +178,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     expect(readFileSync(path.join(copy, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
   });
 
-  test('a fault of ours in the end keeps what the script claimed, and is not called a success', async () => {
+  test('a fault while sealing keeps the claim of the script, and is not a success', async () => {
     const { answer, folder } = await run(
       'result()',
       { bounds },
@@ -209,7 +209,7 @@ describe('an order that is refused', () => {
     expect(existsSync(home)).toBe(false);
   });
 
-  test('and a run that ended leave no stage of theirs', async () => {
+  test('and a finished run leave no stage', async () => {
     const { answer } = await run('result()', { bounds: { sandbox: 'none' } });
     const id = 'place' in answer ? answer.place.id : '';
     expect(id).not.toBe('');
@@ -217,7 +217,7 @@ describe('an order that is refused', () => {
   });
 });
 
-test('a home that cannot be made is a fault, and nothing is left of the run', async () => {
+test('a home that cannot be created is a fault, and leaves no files', async () => {
   const file = path.join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   const { answer } = await run('result()', { bounds: { sandbox: 'none' } }, { home: path.join(file, '.proctor') });

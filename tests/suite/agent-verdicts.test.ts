@@ -186,7 +186,12 @@ describe('what a case may expect of a run', () => {
     ['of an address', {}, { baseUrl: 'http://127.0.0.1:9' }, /cases\[0\]\.expected\.changed_only can be judged only/],
     ['outside of its folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
     ['both ways', { no_violations: true, allow_violations: [] }, {}, /allow_violations must not be combined with/],
-    ['as killed without a violation', { termination: 'killed_policy' }, {}, /termination is killed_policy, which implies a violation/],
+    [
+      'as killed without a violation',
+      { termination: 'killed_policy' },
+      {},
+      /termination is killed_policy, which implies a violation/,
+    ],
     ['as ended in no way that there is', { termination: 'killed' }, {}, /expected\.termination/],
     ['of a class that nobody knows', { allow_violations: ['mischief'] }, {}, /expected\.allow_violations/],
   ])('is refused with its line: one %s', async (_, expected, target, message) => {

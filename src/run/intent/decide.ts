@@ -117,7 +117,7 @@ function refuseStray(open: ReadonlyMap<string, unknown>, questions: readonly Que
   const many = open.size === 1 ? '' : `${open.size} such as `;
   throw new IntentFault(
     'intent_invalid',
-    `The answers hold ${many}${quoted(stray)}, to which there is no question.${didYouMean(stray, keys)}`,
+    `The answers contain ${many}${quoted(stray)}, to which there is no question.${didYouMean(stray, keys)}`,
     { details: { open_questions: keys } },
   );
 }
