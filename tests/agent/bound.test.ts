@@ -55,13 +55,8 @@ describe('the limits of an agent', () => {
     );
   });
 
-<<<<<<< HEAD
-  test('is refused where nobody can enforce it', () => {
-    expect(() => bound({ maxCostUsd: 1 }, codex)).toThrow('Cannot enforce max_cost_usd: codex');
-=======
   test('are refused if nothing can enforce them', () => {
-    expect(() => bound({ maxCostUsd: 1 }, codex)).toThrow('codex has no limit on cost');
->>>>>>> h/pipe
+    expect(() => bound({ maxCostUsd: 1 }, codex)).toThrow('Cannot enforce max_cost_usd: codex');
     expect(() => bound({ policy: 'open', overrides: { forbidden_operations: ['push'] } })).toThrow('push');
   });
 

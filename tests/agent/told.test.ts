@@ -28,15 +28,9 @@ test('the agent starts with its process, and the run starts earlier', () => {
 });
 
 test.each([
-<<<<<<< HEAD
   ['claude', 'agent', 'claude enforces it, at most 7'],
   ['codex', 'proctor', 'Proctor counts turns in the stream of codex, at most 7'],
-] as const)('how many turns %s may have stands in the evidence, with who counts them', (agent, enforced_by, note) => {
-=======
-  ['claude', 'agent', 'claude itself, at most 7'],
-  ['codex', 'proctor', 'proctor, which counts them in the stream of codex, at most 7'],
 ] as const)('the evidence states the turn limit of %s, and what enforces it', (agent, enforced_by, note) => {
->>>>>>> h/pipe
   const world = new AgentWorld();
   const { folder, answer } = world.run(agent, 'DO=write', ['--max-turns', '7']);
   expect(read(folder, 'outcome.json')['turn_limit']).toEqual({ max: 7, enforced_by });

@@ -121,19 +121,11 @@ describe('refuses what a profile forbids', () => {
     ['a\u202eb', 'contains an invisible or bidirectional control character'],
     ['a\ufffdb', 'contains the replacement character U+FFFD'],
     ['.', 'holds the segment "."'],
-<<<<<<< HEAD
     [`${'a/'.repeat(299)}a`, 'is nested deeper than 16 levels'],
     ['x'.repeat(256), 'contains a name longer than 255 bytes'],
     ['aux.txt', 'contains a name that Windows reserves for a device'],
     ['a ', 'contains a name that starts or ends with a space, or ends with a dot'],
-  ])('the path %j, wherever it stands', (path, trouble) => {
-=======
-    [`${'a/'.repeat(299)}a`, 'is nested deeper than 16 folders'],
-    ['x'.repeat(256), 'holds a name longer than 255 bytes'],
-    ['aux.txt', 'holds a name that Windows keeps for a device'],
-    ['a ', 'holds a name that begins or ends with a space, or ends with a point'],
   ])('the path %j, anywhere in the intent', (path, trouble) => {
->>>>>>> h/pipe
     expect(refused({ files: [{ path, content: '' }] }, DEV)).toEqual([`PL6: files[0].path ${trouble}.`]);
     expect(refused({ outputs: [path] }, DEV)).toEqual([`PL6: outputs[0] ${trouble}.`]);
     expect(refused({ accept: [{ check: 'file_exists', path }] }, DEV)).toEqual([`PL6: accept[0].path ${trouble}.`]);
