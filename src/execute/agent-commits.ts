@@ -1,4 +1,4 @@
-import { lstatSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Commit } from '../contracts/agent-step/changes.ts';
 import { clip } from '../base/clip.ts';
@@ -6,7 +6,7 @@ import { monotonicMs } from '../base/clock.ts';
 import { readRegular } from '../base/regular.ts';
 import type { Clone } from './clone.ts';
 import { askGit, type Asking } from './git.ts';
-import { namesIn } from './tree.ts';
+import { isFolder, namesIn } from './tree.ts';
 
 export interface Commits {
   readonly listed: readonly Commit[];
@@ -157,6 +157,5 @@ async function isIndexed({ trusted }: Clone, pack: string, leftMs: number): Prom
 
 /** The names in a folder, unless it is a symlink. */
 function namesOf(folder: string): string[] {
-  if (lstatSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) return [];
-  return namesIn(folder, true) ?? [];
+  return isFolder(folder) ? (namesIn(folder, true) ?? []) : [];
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { RefChange } from '../contracts/agent-step/changes.ts';
 import { readRegular } from '../base/regular.ts';
 import type { Clone } from './clone.ts';
-import { namesIn } from './tree.ts';
+import { isFolder, namesIn } from './tree.ts';
 
 export function gitFolderOf(top: string): 'kept' | 'gone' | 'replaced' {
   const stat = lstatSync(path.join(top, '.git'), { throwIfNoEntry: false });
@@ -95,10 +95,6 @@ function foldersOf(name: string): string[] {
 }
 
 const NAME_CHARS_MAX = 2_000;
-
-function isFolder(place: string): boolean {
-  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
-}
 
 export function refChanges(clone: Clone, now: ReadonlyMap<string, string | null>): RefChange[] {
   const own = `refs/heads/${clone.branch}`;

@@ -74,17 +74,8 @@ export async function sourceAt(folder: string): Promise<Source | undefined> {
 
 /** Each fact is one line, except the folder, whose name may contain line feeds. So it is second to last. */
 const FACTS = [
-  'rev-parse',
-  '--is-bare-repository',
-  '--is-inside-work-tree',
-  '--is-shallow-repository',
-  '--show-object-format',
-  '--show-cdup',
-  '--path-format=absolute',
-  '--git-common-dir',
-  '--verify',
-  '--quiet',
-  'HEAD^{commit}',
+  ...'rev-parse --is-bare-repository --is-inside-work-tree --is-shallow-repository --show-object-format'.split(' '),
+  ...'--show-cdup --path-format=absolute --git-common-dir --verify --quiet HEAD^{commit}'.split(' '),
 ];
 
 /** Used if HEAD is not among the listed branches: it is detached, or there are more than 10,000 branches. */
@@ -145,14 +136,7 @@ function isTracked(entry: string): boolean {
 
 /** Reads the status without running configured filters and without writing to the index. */
 async function statusOf(folder: string, settings: readonly Setting[]): Promise<string[]> {
-  const args = [
-    'status',
-    '--porcelain=v2',
-    '-z',
-    '--untracked-files=normal',
-    '--ignore-submodules=all',
-    '--no-renames',
-  ];
+  const args = 'status --porcelain=v2 -z --untracked-files=normal --ignore-submodules=all --no-renames'.split(' ');
   return (await git(args, { cwd: folder, asUser: true, settings })).toString('latin1').split('\0');
 }
 

@@ -20,7 +20,6 @@ export class CpuTally {
 function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes[]): number {
   const known = new Map(before.map(each => [each.pid, each]));
   const alive = new Map(now.map(each => [each.pid, each]));
-  const isSame = (one: ProcessTimes, other: ProcessTimes | undefined): boolean => one.startTicks === other?.startTicks;
   const owed = new Map<number, number>();
   let orphaned = 0;
   for (const dead of before.filter(each => !isSame(each, alive.get(each.pid)))) {
@@ -43,3 +42,5 @@ function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes
 }
 
 const totalOf = ({ ownTicks, childTicks }: ProcessTimes): number => ownTicks + childTicks;
+
+const isSame = (one: ProcessTimes, other: ProcessTimes | undefined): boolean => one.startTicks === other?.startTicks;

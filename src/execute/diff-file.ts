@@ -6,14 +6,7 @@ import { ended, gitFailed, startGit } from './git.ts';
 
 /** The git arguments for a complete diff that every git can apply. */
 const DIFF = [
-  'diff-tree',
-  '--patch',
-  '--binary',
-  '--full-index',
-  '--no-renames',
-  '--no-ext-diff',
-  '--no-textconv',
-  '--no-color',
+  ...'diff-tree --patch --binary --full-index --no-renames --no-ext-diff --no-textconv --no-color'.split(' '),
   '--src-prefix=a/',
   '--dst-prefix=b/',
 ];

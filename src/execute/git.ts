@@ -35,19 +35,27 @@ export interface Answer {
 export async function askGit(args: readonly string[], asking: Asking = {}): Promise<Answer> {
   const { input, bytesMax = BYTES_MAX } = asking;
   const child = startGit(args, asking);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  child.stdout?.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > bytesMax) child.kill('SIGKILL');
-    else chunks.push(chunk);
-  });
+  const output = collected(child, bytesMax, () => child.kill('SIGKILL'));
   // Git may exit before it has read all input.
   child.stdin?.on('error', () => undefined);
   child.stdin?.end(input);
   const { code, stderr } = await ended(child);
-  if (bytes > bytesMax) throw tooMuch();
-  return { code, stdout: Buffer.concat(chunks), stderr };
+  return { code, stdout: output(), stderr };
+}
+
+/** Gathers the output of git, and kills it if there is too much. The result throws in that case. */
+function collected(child: ChildProcess, bytesMax: number, kill: () => void): () => Buffer {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > bytesMax) kill();
+    else chunks.push(chunk);
+  });
+  return () => {
+    if (bytes > bytesMax) throw new Fault('git_failed', 'The output of git is too large to read.');
+    return Buffer.concat(chunks);
+  };
 }
 
 /** Pauses a series before one command until `opened` resolves. If it rejects, that command and the rest do not run. */
@@ -75,13 +83,7 @@ export async function askGits(
   const child = startShell(`${MEMORY_BOUND}\n${steps.join('\n')}`, [], asking, true);
   const kill = (): void => void (child.pid !== undefined && signal(-child.pid, 'SIGKILL'));
   const timer = setTimeout(kill, timeoutMs);
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  child.stdout?.on('data', (chunk: Buffer) => {
-    bytes += chunk.length;
-    if (bytes > bytesMax) kill();
-    else chunks.push(chunk);
-  });
+  const output = collected(child, bytesMax, kill);
   child.stdin?.on('error', () => undefined);
   const opened = gate?.opened.then(
     () => void child.stdin?.end('go\n'),
@@ -96,8 +98,7 @@ export async function askGits(
     const [end, open] = await Promise.allSettled([ended(child), opened]);
     if (open.status === 'rejected') throw open.reason;
     if (end.status === 'rejected') throw end.reason;
-    if (bytes > bytesMax) throw tooMuch();
-    return answersIn(Buffer.concat(chunks), mark, { ...end.value, count: questions.length });
+    return answersIn(output(), mark, { ...end.value, count: questions.length });
   } finally {
     clearTimeout(timer);
   }
@@ -121,10 +122,6 @@ function answersIn(
   }
   while (answers.length < count) answers.push({ code: code || KILLED, stdout: Buffer.alloc(0), stderr });
   return answers;
-}
-
-function tooMuch(): Fault {
-  return new Fault('git_failed', 'The output of git is too large to read.');
 }
 
 /** Runs git and throws a Fault if it fails. */

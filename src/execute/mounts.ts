@@ -3,6 +3,7 @@ import { cp } from 'node:fs/promises';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import type { Job, Mount } from './job.ts';
+import { isReachable } from './readable.ts';
 import { DOOR, HOME } from './sandboxes/root.ts';
 import { uidFor } from './sandboxes/users.ts';
 
@@ -25,12 +26,8 @@ export async function reachable(mounts: readonly Mount[], stage: string): Promis
  * are ignored: in node_modules they are caches, and one of them would cause a copy of all packages.
  */
 function isOpen(source: string): boolean {
-  for (let folder = path.dirname(source); ; folder = path.dirname(folder)) {
-    if ((statSync(folder).mode & OTHERS.enter) === 0) return false;
-    if (folder === path.dirname(folder)) break;
-  }
   const stat = statSync(source);
-  if (!isOpenItself(stat)) return false;
+  if (!isReachable(source) || !isOpenItself(stat)) return false;
   if (!stat.isDirectory()) return true;
   const shown = readdirSync(source).filter(name => !name.startsWith('.'));
   return shown.every(name => {

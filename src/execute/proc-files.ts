@@ -19,12 +19,17 @@ export function processesIn(proc: string): number[] {
 }
 
 export function timesOf(proc: string, pid: number): ProcessTimes | undefined {
-  const stat = textOf(path.join(proc, String(pid), 'stat'));
-  if (stat === undefined) return undefined;
-  // The name is in parentheses and may itself contain parentheses.
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const fields = statIn(proc, pid);
+  if (fields === undefined) return undefined;
   const at = (index: number): number => Number(fields[index] ?? 0);
   return { pid, parent: at(1), startTicks: at(19), ownTicks: at(11) + at(12), childTicks: at(13) + at(14) };
+}
+
+/** The fields of a stat file after the name of the process. */
+export function statIn(proc: string, pid: number): string[] | undefined {
+  const stat = textOf(path.join(proc, String(pid), 'stat'));
+  // The name is in parentheses and may itself contain parentheses.
+  return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
 
 /** Sums lines such as `RssAnon:   1234 kB`, in bytes. */

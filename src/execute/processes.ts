@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { processesIn, statIn } from './proc-files.ts';
 
 /** The start time of a process in ticks since boot. Pid and start time together identify a process. */
 export function startTicksOf(pid: number): number | undefined {
@@ -6,16 +7,7 @@ export function startTicksOf(pid: number): number | undefined {
   return ticks === undefined ? undefined : Number(ticks);
 }
 
-/** The fields of /proc/PID/stat after the name; empty if there is no such process. */
-function statOf(pid: number): string[] {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name is in parentheses and may itself contain parentheses.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return [];
-  }
-}
+const statOf = (pid: number): string[] => statIn('/proc', pid) ?? [];
 
 /** False for a zombie. */
 export function isAlive(pid: number): boolean {
@@ -93,7 +85,7 @@ export function childrenOf(pid: number): number[] {
 /** All processes with that variable in their environment, wherever they are in the process tree. */
 export function processesMarked(marker: string): number[] {
   const mark = Buffer.from(marker);
-  return processesHere().filter(pid => {
+  return processesIn('/proc').filter(pid => {
     try {
       return readFileSync(`/proc/${pid}/environ`).includes(mark);
     } catch {
@@ -103,13 +95,7 @@ export function processesMarked(marker: string): number[] {
 }
 
 export function processesInGroup(group: number): number[] {
-  return processesHere().filter(pid => Number(statOf(pid)[2]) === group);
-}
-
-function processesHere(): number[] {
-  return readdirSync('/proc')
-    .filter(name => /^\d+$/.test(name))
-    .map(Number);
+  return processesIn('/proc').filter(pid => Number(statOf(pid)[2]) === group);
 }
 
 /** Sends a signal and ignores a process that no longer exists. */

@@ -5,15 +5,17 @@ import path from 'node:path';
 export function isForOthers(folder: string): boolean {
   if (process.geteuid?.() !== 0) return true;
   try {
-    for (let above = path.dirname(folder); ; above = path.dirname(above)) {
-      if ((statSync(above).mode & 0o001) === 0) return false;
-      if (above === path.dirname(above)) break;
-    }
     const pack = path.join(folder, 'pack');
-    return [folder, ...below(folder), ...below(pack)].every(isOpen);
+    return isReachable(folder) && [folder, ...below(folder), ...below(pack)].every(isOpen);
   } catch {
     return false;
   }
+}
+
+/** Whether every user can enter all parent folders. */
+export function isReachable(file: string): boolean {
+  const above = path.dirname(file);
+  return (statSync(above).mode & 0o001) !== 0 && (above === path.dirname(above) || isReachable(above));
 }
 
 function below(folder: string): string[] {

@@ -1,6 +1,7 @@
-import { type FSWatcher, lstatSync, readdirSync, watch } from 'node:fs';
+import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { isFolder } from './tree.ts';
 
 /**
  * Watches the refs of an agent's git folder while the agent runs, from outside the sandbox. It sees writes that the
@@ -55,7 +56,3 @@ export class RefWatch {
 const TURNS = 3;
 const FOLDERS_MAX = 200;
 const REFS_MAX = 1_000;
-
-function isFolder(place: string): boolean {
-  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
-}

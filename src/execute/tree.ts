@@ -59,6 +59,11 @@ export function namesIn(folder: Buffer | string, isOurs: boolean): string[] | un
   }
 }
 
+/** Whether this is a folder, not a symlink to one. */
+export function isFolder(place: string): boolean {
+  return lstatSync(place, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
 function listed(folder: Buffer | string): string[] {
   return readdirSync(folder, { encoding: 'buffer' })
     .map(name => name.toString('latin1'))

@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
 import type { Gateway, Heard, Members } from './gateway.ts';
-import { countIn, textIn } from './values.ts';
+import { countIn, textIn, wordsIn } from './values.ts';
 
 /** Anthropic's Messages API. */
 export const anthropic: Gateway = {
@@ -16,37 +16,14 @@ export const anthropic: Gateway = {
     },
   ],
   body: {
-    keys: new Set([
-      'model',
-      'messages',
-      'system',
-      'max_tokens',
-      'stream',
-      'tools',
-      'tool_choice',
-      'thinking',
-      'output_config',
-      'output_format',
-      'context_management',
-      'cache_control',
-      'metadata',
-      'stop_sequences',
-      'temperature',
-      'top_k',
-      'top_p',
-    ]),
-    reach: new Set([
-      'mcp_servers',
-      'container',
-      'thread',
-      'fallbacks',
-      'fallback_credit_token',
-      'workspace_id',
-      'user_profile_id',
-      'service_tier',
-      'speed',
-      'inference_geo',
-    ]),
+    keys: wordsIn(`
+      model messages system max_tokens stream tools tool_choice thinking output_config output_format
+      context_management cache_control metadata stop_sequences temperature top_k top_p
+    `),
+    reach: wordsIn(`
+      mcp_servers container thread fallbacks fallback_credit_token workspace_id user_profile_id service_tier speed
+      inference_geo
+    `),
     tool: tool => (isClientTool(tool.type) ? tool : undefined),
     refusedTypes:
       /^(?:url|file|container_upload|mcp_toolset|(?:web_search|web_fetch|code_execution|browser_toolset|advisor)_\d{8})$/,

@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
 import type { Gateway, Heard, Members } from './gateway.ts';
-import { countIn, restOf, textIn } from './values.ts';
+import { countIn, restOf, textIn, wordsIn } from './values.ts';
 
 const MODEL = String.raw`^/v1(?:beta)?/models/[\w.@-]{1,200}`;
 
@@ -14,31 +14,11 @@ export const gemini: Gateway = {
     { method: 'GET', path: /^\/v1(?:beta)?\/models(?:\/[\w.@-]{1,200})?$/, use: 'list' },
   ],
   body: {
-    keys: new Set(
-      [
-        'contents',
-        'system_instruction',
-        'tools',
-        'tool_config',
-        'generation_config',
-        'safety_settings',
-        'labels',
-      ].flatMap(inBothCases),
-    ),
-    reach: new Set(['cached_content', 'service_tier', 'store'].flatMap(inBothCases)),
+    keys: inBothCases('contents system_instruction tools tool_config generation_config safety_settings labels'),
+    reach: inBothCases('cached_content service_tier store'),
     tool: functionsOf,
     refusedTypes: /^(?!)/,
-    data: new Set(
-      [
-        'parameters',
-        'parameters_json_schema',
-        'response_schema',
-        'response_json_schema',
-        'args',
-        'response',
-        'labels',
-      ].flatMap(inBothCases),
-    ),
+    data: inBothCases('parameters parameters_json_schema response_schema response_json_schema args response labels'),
   },
   modelInPath: /\/models\/([\w.@-]{1,200}):/,
   hear({ modelVersion, usageMetadata, error }) {
@@ -47,9 +27,9 @@ export const gemini: Gateway = {
   },
 };
 
-function inBothCases(key: string): readonly string[] {
-  const camel = key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  return camel === key ? [key] : [key, camel];
+function inBothCases(keys: string): ReadonlySet<string> {
+  const inCamelCase = keys.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+  return wordsIn(`${keys} ${inCamelCase}`);
 }
 
 /** A tool of this API is an object with one key per capability. Only functions run in the agent. */
@@ -60,7 +40,7 @@ function functionsOf(tool: Members): Members | undefined {
   return length === Object.keys(tool).length ? tool : kept;
 }
 
-const FUNCTIONS: ReadonlySet<string> = new Set(inBothCases('function_declarations'));
+const FUNCTIONS: ReadonlySet<string> = inBothCases('function_declarations');
 
 /** Each event repeats the counts so far, so the last one is complete. */
 function usageIn(usage: unknown): Heard {

@@ -2,6 +2,7 @@ import { readJson } from '../../base/json.ts';
 import { isObject } from '../../contracts/kind.ts';
 import type { BodyRules, Endpoint, Members } from './gateway.ts';
 import { Refused } from './refused.ts';
+import { wordsIn } from './values.ts';
 
 export interface JudgedBody {
   /** The original bytes, or the serialized body if something was removed. */
@@ -144,17 +145,9 @@ class Walk {
 }
 
 /** Keys that refer to something that the provider would fetch, unless they contain it (`data:`). */
-const REFERENCES: ReadonlySet<string> = new Set([
-  'url',
-  'uri',
-  'file_id',
-  'file_url',
-  'file_uri',
-  'fileUri',
-  'image_url',
-  'audio_url',
-  'video_url',
-]);
+const REFERENCES: ReadonlySet<string> = wordsIn(
+  `url uri file_id file_url file_uri fileUri image_url audio_url video_url`,
+);
 
 const NAMES: ReadonlySet<string> = new Set(['name', 'type', 'server_label']);
 

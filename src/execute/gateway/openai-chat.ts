@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
 import type { Gateway, Heard, Members } from './gateway.ts';
-import { countIn, restOf, textIn } from './values.ts';
+import { countIn, restOf, textIn, wordsIn } from './values.ts';
 
 /** OpenAI's Chat Completions API, which many providers implement. */
 export const openaiChat: Gateway = {
@@ -10,45 +10,13 @@ export const openaiChat: Gateway = {
     { method: 'GET', path: /^(?:\/v1)?\/models(?:\/[\w.:@-]{1,200})?$/, use: 'list' },
   ],
   body: {
-    keys: new Set([
-      'model',
-      'messages',
-      'tools',
-      'tool_choice',
-      'parallel_tool_calls',
-      'functions',
-      'function_call',
-      'stream',
-      'stream_options',
-      'store',
-      'max_tokens',
-      'max_completion_tokens',
-      'n',
-      'stop',
-      'seed',
-      'temperature',
-      'top_p',
-      'top_k',
-      'min_p',
-      'frequency_penalty',
-      'presence_penalty',
-      'repetition_penalty',
-      'logit_bias',
-      'logprobs',
-      'top_logprobs',
-      'response_format',
-      'prediction',
-      'reasoning',
-      'reasoning_effort',
-      'thinking',
-      'enable_thinking',
-      'verbosity',
-      'prompt_cache_key',
-      'prompt_cache_retention',
-      'metadata',
-      'safety_identifier',
-      'user',
-    ]),
+    keys: wordsIn(`
+      model messages tools tool_choice parallel_tool_calls functions function_call stream stream_options store
+      max_tokens max_completion_tokens n stop seed temperature top_p top_k min_p frequency_penalty
+      presence_penalty repetition_penalty logit_bias logprobs top_logprobs response_format prediction reasoning
+      reasoning_effort thinking enable_thinking verbosity prompt_cache_key prompt_cache_retention metadata
+      safety_identifier user
+    `),
     reach: new Set(['web_search_options', 'audio', 'modalities', 'service_tier']),
     tool: tool => (tool['type'] === 'function' || tool['type'] === 'custom' ? tool : undefined),
     refusedTypes: /^(?:web_search(?:_preview)?|file_search|code_interpreter|mcp)$/,

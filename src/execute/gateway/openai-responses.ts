@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
 import type { Endpoint, Gateway, Heard, Members, ToolKeeper } from './gateway.ts';
-import { countIn, restOf, textIn } from './values.ts';
+import { countIn, restOf, textIn, wordsIn } from './values.ts';
 
 /** OpenAI's Responses API. For some clients the base URL ends with `/v1`, so their paths start after it. */
 export const openaiResponses: Gateway = {
@@ -17,50 +17,19 @@ export const openaiResponses: Gateway = {
     },
   ],
   body: {
-    keys: new Set([
-      'model',
-      'input',
-      'instructions',
-      'tools',
-      'tool_choice',
-      'parallel_tool_calls',
-      'max_tool_calls',
-      'max_output_tokens',
-      'reasoning',
-      'text',
-      'include',
-      'store',
-      'stream',
-      'stream_options',
-      'prompt_cache_key',
-      'prompt_cache_retention',
-      'context_management',
-      'truncation',
-      'temperature',
-      'top_p',
-      'top_logprobs',
-      'metadata',
-      'client_metadata',
-      'safety_identifier',
-      'user',
-    ]),
+    keys: wordsIn(`
+      model input instructions tools tool_choice parallel_tool_calls max_tool_calls max_output_tokens reasoning
+      text include store stream stream_options prompt_cache_key prompt_cache_retention context_management
+      truncation temperature top_p top_logprobs metadata client_metadata safety_identifier user
+    `),
     reach: new Set(['previous_response_id', 'conversation', 'background', 'prompt', 'service_tier']),
     tool: clientTool,
     refusedTypes:
       /^(?:item_reference|web_search(?:_preview)?(?:_\d{4}_\d\d_\d\d)?|file_search|code_interpreter|image_generation|mcp|programmatic_tool_calling|container_(?:auto|reference))$/,
-    data: new Set([
-      'parameters',
-      'schema',
-      'metadata',
-      'client_metadata',
-      'action',
-      'operation',
-      'annotations',
-      'logprobs',
-    ]),
+    data: wordsIn(`parameters schema metadata client_metadata action operation annotations logprobs`),
     choice: {
       key: 'tool_choice',
-      types: new Set(['function', 'custom', 'local_shell', 'apply_patch', 'shell', 'allowed_tools']),
+      types: wordsIn(`function custom local_shell apply_patch shell allowed_tools`),
     },
     force: forceNoStore,
   },

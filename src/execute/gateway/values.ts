@@ -1,3 +1,8 @@
+/** A set of words that are separated by whitespace. */
+export function wordsIn(text: string): ReadonlySet<string> {
+  return new Set(text.trim().split(/\s+/));
+}
+
 /** A count in an answer: a non-negative integer, or undefined. */
 export function countIn(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;

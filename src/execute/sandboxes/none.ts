@@ -16,23 +16,21 @@ import { isAlive, processesInGroup, processesMarked, signal } from '../processes
  */
 export const none: Sandbox = {
   async open(job) {
-    if (job.programs) throw new Fault('not_enforceable', 'Without a sandbox, Proctor cannot limit which programs run.');
-    if (job.then)
-      throw new Fault(
-        'not_enforceable',
-        'Without a sandbox, Proctor cannot make sure that one program has ended before the next starts.',
-      );
-    if (job.writeRoots)
-      throw new Fault('not_enforceable', 'Without a sandbox, Proctor cannot limit where a program writes.');
-    if (job.mounts || job.door)
-      throw new Fault('not_enforceable', 'Without a sandbox, Proctor cannot mount files for a program.');
-    if (job.network === 'blocked')
-      throw new Fault('not_enforceable', 'Without a sandbox, Proctor cannot block the network.');
+    const refused = NOT_ENFORCEABLE.find(([isAsked]) => isAsked(job));
+    if (refused) throw new Fault('not_enforceable', `Without a sandbox, Proctor cannot ${refused[1]}.`);
     if (job.stdin !== undefined) checkStdin(job.stage, job.stdin);
     if (job.home) mkdirSync(path.join(job.stage, 'home'), { mode: 0o700 });
     return new BareCell(job, await makePipes(2));
   },
 };
+
+const NOT_ENFORCEABLE: readonly (readonly [(job: Job) => unknown, string])[] = [
+  [job => job.programs, 'limit which programs run'],
+  [job => job.then, 'make sure that one program has ended before the next starts'],
+  [job => job.writeRoots, 'limit where a program writes'],
+  [job => job.mounts ?? job.door, 'mount files for a program'],
+  [job => job.network === 'blocked', 'block the network'],
+];
 
 class BareCell implements Cell {
   readonly workFolder: string;
