@@ -113,7 +113,7 @@ proctor_tool.succeed()`,
     expect(good.stdout).toContain('as it was sealed and signed');
     expect(here.proctor(['show']).stdout).toContain(`as it was sealed, signed by ${keyId} (verify --key checks it)`);
     expect(here.proctor(['verify', 'latest']).stdout).toContain(
-      'note   The signature was not checked: --key FILE does.',
+      'note   The signature was not checked. Use --key FILE to check it.',
     );
     const secret = (readFileSync(keyFile, 'utf8').split('\n')[1] as string).slice(0, 64);
     const kept = everythingIn(path.join(here.cwd, '.proctor', 'runs')) + run.stdout + run.stderr;
