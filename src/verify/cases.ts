@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { FD } from './folder-rules.ts';
-import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
+import { type FolderFinding, type Inspector, must, type Surroundings } from './inspector.ts';
 
 interface Run {
   readonly file: string;
@@ -67,8 +67,4 @@ function* compare(run: Run, cases: readonly Case[], troubled: ReadonlySet<string
     if (!isThere) yield must(FD.FD7.id, run.file, `selected_case_ids[${index}]`, 'has no case file');
     index++;
   }
-}
-
-function must(rule: string, file: string, at: string, message: string): FolderFinding {
-  return { rule, level: 'must', file, at, message };
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { FD } from './folder-rules.ts';
-import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
+import { type Inspector, must, type Surroundings } from './inspector.ts';
 
 /** A saved response body, as its case describes it. */
 interface Failure {
@@ -57,22 +57,22 @@ export function failureInspector({ tree, hashOf, troubled, report }: Surrounding
         const meta = metas.get(metaFile);
         if (!meta) {
           const isLost = tree.files.has(metaFile) && !troubled.has(metaFile);
-          if (isLost) report(finding(FD.FD6.id, file, at, 'refers to a file that is not failure metadata'));
+          if (isLost) report(must(FD.FD6.id, file, at, 'refers to a file that is not failure metadata'));
           continue;
         }
         for (const key of ['case_id', 'version', 'class'] as const) {
           if (meta[key] !== undefined && meta[key] !== said[key]) {
-            report(finding(FD.FD6.id, metaFile, key, `differs from ${file}, which refers to this file`));
+            report(must(FD.FD6.id, metaFile, key, `differs from ${file}, which refers to this file`));
           }
         }
         const size = tree.files.get(body);
         if (size === undefined) continue;
         if (meta.bytes_written !== undefined && meta.bytes_written !== size) {
           report(
-            finding(FD.FD3.id, metaFile, 'bytes_written', `is ${meta.bytes_written}, but the body has ${size} bytes`),
+            must(FD.FD3.id, metaFile, 'bytes_written', `is ${meta.bytes_written}, but the body has ${size} bytes`),
           );
         } else if (meta.sha256 !== undefined && !hashOf(body)?.endsWith(meta.sha256.slice(-64).toLowerCase())) {
-          report(finding(FD.FD3.id, metaFile, 'sha256', 'does not match the hash of the body'));
+          report(must(FD.FD3.id, metaFile, 'sha256', 'does not match the hash of the body'));
         }
       }
     },
@@ -87,8 +87,4 @@ interface SaidOfCase extends Said {
 interface Saved {
   readonly full_body_saved_to?: string | null;
   readonly full_body_meta_saved_to?: string | null;
-}
-
-function finding(rule: string, file: string, at: string, message: string): FolderFinding {
-  return { rule, level: 'must', file, at, message };
 }

@@ -60,3 +60,7 @@ export interface FolderFinding {
   /** Continues a sentence that starts with file and key: "refers to a file that does not exist". */
   readonly message: string;
 }
+
+export function must(rule: string, file: string, at: string, message: string): FolderFinding {
+  return { rule, level: 'must', file, at, message };
+}

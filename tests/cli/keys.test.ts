@@ -114,7 +114,7 @@ proctor_tool.succeed()`,
     expect(good.stdout).toContain('matches its seal and signature');
     expect(here.proctor(['show']).stdout).toContain(`matches its seal, signed by ${keyId} (check with verify --key)`);
     expect(here.proctor(['verify', 'latest']).stdout).toContain(
-      'note   The signature was not checked: --key FILE does.',
+      'note   The signature was not checked. Use --key FILE to check it.',
     );
     const secret = (readFileSync(keyFile, 'utf8').split('\n')[1] as string).slice(0, 64);
     const kept = everythingIn(path.join(here.cwd, '.proctor', 'runs')) + run.stdout + run.stderr;

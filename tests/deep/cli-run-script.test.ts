@@ -550,7 +550,7 @@ describe('odd places and scripts', () => {
   test('a folder that may not be written to', () => {
     const here = place();
     here.file('ok.py', OK);
-    expectRefusal(here.proctor(['run', 'script', 'ok.py'], { uid: 65_534 }), /could not be made/);
+    expectRefusal(here.proctor(['run', 'script', 'ok.py'], { uid: 65_534 }), /could not be created/);
   });
 
   test('a folder that has vanished', () => {

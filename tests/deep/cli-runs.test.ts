@@ -25,7 +25,7 @@ describe('a place without runs', () => {
       expect(here.proctor(args)).toMatchObject({
         code: 2,
         stdout: '',
-        stderr: expect.stringMatching(/^error: There is no run yet/),
+        stderr: expect.stringMatching(/^error: There are no runs yet/),
       });
     }
     expect(here.proctor(['show', 'nothing-like-it'])).toMatchObject({
