@@ -3,9 +3,11 @@ import { instantText } from '../base/clock.ts';
 import { printable } from '../base/printable.ts';
 import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { AgentFiles, AgentRun } from './agent-run.ts';
-import { type Document, logOf, maskingOf, recordOf, streamOf } from './documents.ts';
+import type { Document } from './document.ts';
+import { logOf } from './log.ts';
+import { maskingOf, recordOf, streamOf } from './record.ts';
 import { exitOf } from './endings.ts';
-import { endingText } from './final-state.ts';
+import { endingText } from './endings.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
 import { usageOf } from './usage.ts';
 

@@ -30,7 +30,7 @@ import { workspaceStatus, type WorkspaceStatus } from '../contracts/workspace/in
 import { AGENT_FILES } from './agent-documents.ts';
 import type { AgentPlan } from './agent-run.ts';
 import { JOURNAL, readJournal } from './journal.ts';
-import { documentIn, hasShape, soundDocument } from './read.ts';
+import { documentIn, hasShape, soundDocument } from './document.ts';
 
 /** The documents of an agent run. A document that violates its contract is undefined here. */
 export interface AgentFolder {

@@ -20,12 +20,13 @@ import type { SealedFile } from '../contracts/seal/statement.ts';
 import { workspaceStatus } from '../contracts/workspace/index.ts';
 import { AGENT_FILES, AGENT_STEP_FOLDER, agentDocuments, STEP_FILES } from './agent-documents.ts';
 import { openAgentIn, readAgentFolder } from './agent-folder.ts';
-import type { AgentFiles, AgentJudgement, AgentPlan, Stored } from './agent-run.ts';
-import type { Document } from './documents.ts';
+import type { AgentFiles, AgentJudgement, AgentPlan } from './agent-run.ts';
+import type { Stored } from './capture-note.ts';
+import type { Document } from './document.ts';
 import { type KeptTree, keptTreeIn } from './kept-tree.ts';
 import type { Because, Interrupted, JournaledKind, Rebuilt, RunSummary } from './kind.ts';
 import { areSound, lostCapture, PARTS, recoveredNote, seenAtMs } from './left.ts';
-import type { CaptureNote, StreamNote } from './script-run.ts';
+import type { CaptureNote, StreamNote } from './capture-note.ts';
 
 /** An interrupted run of an agent that was not judged. */
 export interface AgentLeft {

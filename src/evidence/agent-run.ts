@@ -4,9 +4,9 @@ import type { Family } from '../contracts/agent-step/words.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
-import type { SealedFile } from '../contracts/seal/statement.ts';
 import type { JournaledPlan, JournalLine } from './kind.ts';
-import type { CaptureNote, Remark } from './script-run.ts';
+import type { CaptureNote, Stored } from './capture-note.ts';
+import type { Remark } from './log.ts';
 
 /** Everything decided before the agent starts. */
 export interface AgentPlan {
@@ -81,8 +81,6 @@ export interface AgentFiles {
   readonly stderr: Stored;
   readonly diff: Stored | null;
 }
-
-export type Stored = Pick<SealedFile, 'sha256' | 'bytes'>;
 
 /** A line of the journal of an agent's run. */
 export type AgentLine = JournalLine<AgentPlan, AgentJudgement>;

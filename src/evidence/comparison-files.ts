@@ -11,7 +11,7 @@ import { type Comparison, comparison as contract } from '../contracts/comparison
 import { comparisonDoubts, type Foundation } from '../contracts/judgement-seal/index.ts';
 import type { Checker, SealedFile, Signer } from '../contracts/seal/index.ts';
 import { broken, changedSince, notSignedBy, readSeal, sealFileOf, type Untrusted, writeSeal } from './judgement.ts';
-import { soundDocument } from './read.ts';
+import { soundDocument } from './document.ts';
 
 const COMPARISON = 'comparison.json';
 

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { readRegular } from '../base/regular.ts';
 import { type DoorCount as Counted, doorCountShape } from '../contracts/agent-step/model-access.ts';
 import { PARTS } from './left.ts';
-import { hasShape } from './read.ts';
+import { hasShape } from './document.ts';
 
 /** Model requests and tokens counted until Proctor ended. */
 export interface DoorCount extends Counted {

@@ -43,3 +43,20 @@ export function terminationOf(
 function codeOf(signal: string): number {
   return 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
 }
+
+/** An ending as documents state it. */
+export function endingText(ending: Ending): string {
+  if (ending.how === 'exited') return `exit code ${ending.code}`;
+  if (ending.how === 'signalled') return `ended by ${ending.signal}`;
+  if (ending.how === 'killed') return `stopped by Proctor with ${ending.signal}: ${STOPPED_BY[ending.by]}`;
+  if (ending.how === 'out_of_memory') return `out of memory, exit code ${ending.code}`;
+  return ending.how === 'lost' ? 'unknown: Proctor was interrupted' : `could not start, exit code ${ending.code}`;
+}
+
+const STOPPED_BY = {
+  timeout: 'the time limit was reached',
+  idle: 'the idle limit was reached',
+  cpu: 'the CPU time limit was reached',
+  cancel: 'the run was cancelled',
+  policy: 'the policy was violated',
+} as const;

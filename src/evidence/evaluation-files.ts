@@ -21,7 +21,7 @@ import {
   type Untrusted,
   writeSeal,
 } from './judgement.ts';
-import { soundDocument } from './read.ts';
+import { soundDocument } from './document.ts';
 
 const EVALUATION = 'evaluation.json';
 

@@ -1,5 +1,5 @@
 import { printable } from '../base/printable.ts';
-import type { Ending } from '../contracts/ending.ts';
+import { endingText } from './endings.ts';
 import type { ScriptRun } from './script-run.ts';
 
 /** A short summary for people who open the folder. */
@@ -18,19 +18,3 @@ export function finalState({ plan, capture, reading, completedAtMs }: ScriptRun)
   ];
   return `${lines.join('\n')}\n`;
 }
-
-export function endingText(ending: Ending): string {
-  if (ending.how === 'exited') return `exit code ${ending.code}`;
-  if (ending.how === 'signalled') return `ended by ${ending.signal}`;
-  if (ending.how === 'killed') return `stopped by Proctor with ${ending.signal}: ${STOPPED_BY[ending.by]}`;
-  if (ending.how === 'out_of_memory') return `out of memory, exit code ${ending.code}`;
-  return ending.how === 'lost' ? 'unknown: Proctor was interrupted' : `could not start, exit code ${ending.code}`;
-}
-
-const STOPPED_BY = {
-  timeout: 'the time limit was reached',
-  idle: 'the idle limit was reached',
-  cpu: 'the CPU time limit was reached',
-  cancel: 'the run was cancelled',
-  policy: 'the policy was violated',
-} as const;

@@ -20,7 +20,7 @@ import { makeFolders, OWN_FILE } from '../base/private.ts';
 import { sealPieces } from '../contracts/seal/envelope.ts';
 import type { Signer } from '../contracts/seal/signature.ts';
 import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
-import type { Document } from './documents.ts';
+import type { Document } from './document.ts';
 import { JOURNAL } from './journal.ts';
 import type { Entry, Ledger } from './ledger.ts';
 import { intentIn } from './ledger-intent.ts';

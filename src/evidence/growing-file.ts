@@ -3,7 +3,7 @@ import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { orWriteFault } from '../base/fault.ts';
 import { makeFolders, OWN_FILE } from '../base/private.ts';
-import type { Stored } from './agent-run.ts';
+import type { Stored } from './capture-note.ts';
 
 /** A file that is written and hashed while the run is alive, up to a size limit. */
 export class GrowingFile {

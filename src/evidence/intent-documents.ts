@@ -5,11 +5,13 @@ import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
 import { type IntentOutcome, sandboxIdOf, shownCommand } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
-import { type Document, logOf, maskingOf, recordOf, streamOf } from './documents.ts';
+import type { Document } from './document.ts';
+import { logOf } from './log.ts';
+import { maskingOf, recordOf, streamOf } from './record.ts';
 import { terminationOf } from './endings.ts';
-import { endingText } from './final-state.ts';
+import { endingText } from './endings.ts';
 import type { IntentRun, IntentTexts } from './intent-run.ts';
-import type { StoredStreams } from './script-run.ts';
+import type { StoredStreams } from './capture-note.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
 import { usageOf } from './usage.ts';
 

@@ -12,7 +12,7 @@ import { type Profile, profile } from '../contracts/profile/index.ts';
 import { type RunResult, runResult } from '../contracts/run-result/index.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import { documentIn } from './read.ts';
+import { documentIn } from './document.ts';
 
 /** The documents of an intent run. A document that violates its contract is undefined here. */
 export interface IntentFolder {

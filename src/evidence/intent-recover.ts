@@ -11,8 +11,8 @@ import { readIntentFolder } from './intent-folder.ts';
 import type { IntentPlan, IntentReading, IntentTexts } from './intent-run.ts';
 import type { Because, Interrupted, JournaledKind, Rebuilt, RunSummary } from './kind.ts';
 import { captureLeft, oddJournal, recoveredNote } from './left.ts';
-import { documentIn } from './read.ts';
-import type { CaptureNote } from './script-run.ts';
+import { documentIn } from './document.ts';
+import type { CaptureNote } from './capture-note.ts';
 
 const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['run.json', runResult],

@@ -4,7 +4,8 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { JournaledPlan, JournalLine } from './kind.ts';
-import type { CaptureNote, Remark } from './script-run.ts';
+import type { CaptureNote } from './capture-note.ts';
+import type { Remark } from './log.ts';
 
 /** Everything decided before anything runs. */
 export interface IntentPlan {

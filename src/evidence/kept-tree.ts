@@ -5,7 +5,7 @@ import type { Changes } from '../contracts/agent-step/changes.ts';
 import type { Violation } from '../contracts/agent-step/policy-summary.ts';
 import { count, record } from '../contracts/shape.ts';
 import { PARTS } from './left.ts';
-import { hasShape } from './read.ts';
+import { hasShape } from './document.ts';
 
 /** What the launcher found in the agent's work tree after Proctor had died. Secrets are masked. */
 export interface KeptTree {

@@ -4,8 +4,8 @@ import { formOf } from '../contracts/form.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import type { RunKind } from '../contracts/seal/statement.ts';
 import { anyObject, count, record } from '../contracts/shape.ts';
-import type { Document } from './documents.ts';
-import type { CaptureNote } from './script-run.ts';
+import type { Document } from './document.ts';
+import type { CaptureNote } from './capture-note.ts';
 
 /** What the plan of every kind of run states. */
 export interface JournaledPlan {

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { LedgerIntent } from '../contracts/ledger/index.ts';
 import { type RunResult, runResult } from '../contracts/run-result/index.ts';
-import { documentIn, looseKeys } from './read.ts';
+import { documentIn, looseKeys } from './document.ts';
 
 /** Summarises an intent run for the ledger. If the request states no mode, it follows from whether anything ran. */
 export function intentIn(folder: string): LedgerIntent | undefined {

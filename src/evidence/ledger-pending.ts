@@ -10,7 +10,7 @@ import { readRegular } from '../base/regular.ts';
 import { stateFolder } from '../base/state-folder.ts';
 import { ledgerLine, ledgerName } from '../contracts/ledger/index.ts';
 import type { Entry } from './ledger.ts';
-import { keepsContract } from './read.ts';
+import { keepsContract } from './document.ts';
 
 /** A sealed run that has no ledger line yet. */
 export interface Pending {

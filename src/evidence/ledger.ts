@@ -22,7 +22,7 @@ import { linesOf } from '../base/lines.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { OWN_FILE } from '../base/private.ts';
 import { type LedgerLine, ledgerLine, ledgerName } from '../contracts/ledger/index.ts';
-import { soundDocument } from './read.ts';
+import { soundDocument } from './document.ts';
 
 export const LEDGER = 'ledger.ndjson';
 const LOCK = 'ledger.lock';

@@ -7,10 +7,10 @@ import { readRegular } from '../base/regular.ts';
 import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
-import type { Document } from './documents.ts';
+import type { Document } from './document.ts';
 import type { Interrupted } from './kind.ts';
 import { lastSeenMs } from './last-seen.ts';
-import type { CaptureNote, StoredStreams, StreamNote } from './script-run.ts';
+import type { CaptureNote, StoredStreams, StreamNote } from './capture-note.ts';
 import { storedStream } from './stored-stream.ts';
 
 /** Files that exist only until the documents do. */

@@ -10,7 +10,7 @@ import { pack as contract, type PackDocument } from '../contracts/pack/index.ts'
 import { openSeal, seal, type SealStatement } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
 import { FOLDER, PACK } from './pack-layout.ts';
-import { soundDocument } from './read.ts';
+import { soundDocument } from './document.ts';
 
 /** An open pack. Its headers have been read, its files have not. */
 export interface PackFile {

@@ -6,7 +6,7 @@ import { didYouMean } from '../base/nearest.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { printable } from '../base/printable.ts';
 import { makeFolders, OWN_FILE, OWN_FOLDER } from '../base/private.ts';
-import { looseKeys } from './read.ts';
+import { looseKeys } from './document.ts';
 
 export interface RunPlace {
   readonly id: string;

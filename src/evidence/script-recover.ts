@@ -11,7 +11,8 @@ import { isTime } from './endings.ts';
 import type { Because, Interrupted, JournaledKind, Rebuilt, RunSummary } from './kind.ts';
 import { captureLeft, oddJournal, recoveredNote } from './left.ts';
 import { readScriptFolder } from './read.ts';
-import type { CaptureNote, ScriptPlan, ScriptReading } from './script-run.ts';
+import type { CaptureNote } from './capture-note.ts';
+import type { ScriptPlan, ScriptReading } from './script-run.ts';
 
 const STEP_FOLDER = 'evidence/steps/script';
 

@@ -1,10 +1,11 @@
-import type { Capture, KeptStream } from '../contracts/capture.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { MaskingNote } from '../contracts/script-outcome/masking.ts';
 import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import type { ScriptResult } from '../contracts/script-result/shape.ts';
+import type { CaptureNote } from './capture-note.ts';
 import type { JournaledPlan, JournalLine } from './kind.ts';
+import type { Remark } from './log.ts';
 
 /** Everything decided before the script starts. */
 export interface ScriptPlan {
@@ -42,20 +43,6 @@ export interface ScriptReading {
   readonly remarks: readonly Remark[];
 }
 
-export interface Remark {
-  readonly level: 'error' | 'warning' | 'note';
-  readonly code: string;
-  readonly detail: string;
-}
-
-/** A capture without the bytes, which are stored in separate files. */
-export interface CaptureNote extends Omit<Capture, 'stdout' | 'stderr'> {
-  readonly stdout: StreamNote;
-  readonly stderr: StreamNote;
-}
-
-export type StreamNote = Omit<KeptStream, 'head' | 'tail'> & { readonly bytesKept: number };
-
 /** A line of the journal of a script's run. */
 export type ScriptLine = JournalLine<ScriptPlan, ScriptReading>;
 
@@ -66,5 +53,3 @@ export interface ScriptRun {
   readonly completedAtMs: number;
   readonly recovered?: RecoveredNote;
 }
-
-export type StoredStreams = Readonly<Record<'stdout' | 'stderr', Uint8Array>>;

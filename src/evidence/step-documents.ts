@@ -5,7 +5,7 @@ import { runner as runnerContract } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import type { SealedFile } from '../contracts/seal/statement.ts';
-import type { Document } from './documents.ts';
+import type { Document } from './document.ts';
 import type { terminationOf } from './endings.ts';
 
 /** A file of the run under its role: its bytes, or their hash and size; null if the file does not exist. */

@@ -1,5 +1,5 @@
 import type { KeptStream } from '../contracts/capture.ts';
-import type { StreamNote } from './script-run.ts';
+import type { StreamNote } from './capture-note.ts';
 
 /**
  * Joins the kept head and tail of a stream, cut at whole characters, with a mark for the missing bytes. The stream

@@ -6,7 +6,7 @@ import { RUN_PROVENANCE, type RunProvenance } from '../contracts/provenance.ts';
 import { type SuiteRequest, targetName } from '../contracts/suite/index.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import type { Document } from './documents.ts';
+import type { Document } from './document.ts';
 import { stepDocuments } from './step-documents.ts';
 import type { AssetNote, SuitePlan, SuiteStats } from './suite-run.ts';
 

@@ -7,7 +7,7 @@ import { linesOf } from '../base/lines.ts';
 import { openRegular, readRegular } from '../base/regular.ts';
 import { type CaseArtifact, caseArtifact, type RunArtifact, runArtifact } from '../contracts/artifacts/index.ts';
 import { type SuiteCase, suiteCase, type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
-import { documentIn, looseKeys, soundDocument } from './read.ts';
+import { documentIn, looseKeys, soundDocument } from './document.ts';
 import { SEAL } from './finish.ts';
 import { JOURNAL } from './journal.ts';
 

@@ -9,7 +9,7 @@ import { suiteRequest } from '../contracts/suite/index.ts';
 import { Chain, type ChainedLine, chainedLines } from './chain.ts';
 import { Journal, openJournal, parsedLine } from './journal.ts';
 import { refuseForeign, refuseOdd } from './own-file.ts';
-import { keepsContract } from './read.ts';
+import { keepsContract } from './document.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
 

@@ -8,7 +8,7 @@ import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts
 import { type Baseline, BASELINE_PACK_BYTES_MAX } from '../contracts/baseline/index.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { type SuiteCase, suiteCase } from '../contracts/suite/index.ts';
-import { soundDocument } from '../evidence/read.ts';
+import { soundDocument } from '../evidence/document.ts';
 import type { KeptDocuments, Side } from './compare-input.ts';
 import { artifactInFolder, casesInFolders } from './side.ts';
 

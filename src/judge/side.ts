@@ -1,5 +1,5 @@
 import { defined } from '../base/defined.ts';
-import { documentIn } from '../evidence/read.ts';
+import { documentIn } from '../evidence/document.ts';
 import { casesById, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';

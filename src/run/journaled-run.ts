@@ -1,10 +1,10 @@
 import type { Fault } from '../base/fault.ts';
 import type { SealedFile } from '../contracts/seal/statement.ts';
-import type { Document } from '../evidence/documents.ts';
+import type { Document } from '../evidence/document.ts';
 import type { Sealing } from '../evidence/finish.ts';
 import type { JournaledKind, JournaledPlan } from '../evidence/kind.ts';
 import type { RunPlace } from '../evidence/runs.ts';
-import type { CaptureNote } from '../evidence/script-run.ts';
+import type { CaptureNote } from '../evidence/capture-note.ts';
 import type { Observation } from '../execute/canary.ts';
 import type { Job } from '../execute/job.ts';
 import type { Launcher, Prepared } from '../execute/launch.ts';

@@ -13,7 +13,8 @@ import { secretForms } from '../base/secret-forms.ts';
 import { type Flagged, flagWarnings } from '../evidence/ingest/flags.ts';
 import { safeHtml, safeSummary } from '../evidence/ingest/texts.ts';
 import type { Caps } from '../policy/caps.ts';
-import type { Remark, ScriptReading } from '../evidence/script-run.ts';
+import type { Remark } from '../evidence/log.ts';
+import type { ScriptReading } from '../evidence/script-run.ts';
 
 /** How a script ended, and what it left. */
 export interface Facts {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Fault } from '../base/fault.ts';
 import type { Capture } from '../contracts/capture.ts';
-import type { CaptureNote, StoredStreams } from '../evidence/script-run.ts';
+import type { CaptureNote, StoredStreams } from '../evidence/capture-note.ts';
 import { storedStream } from '../evidence/stored-stream.ts';
 import type { RunContext, StartedRun } from './journaled-run.ts';
 

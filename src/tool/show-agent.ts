@@ -5,7 +5,7 @@ import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import { type AgentFolder, fileOf, openAgentIn, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
 import type { AgentPlan } from '../evidence/agent-run.ts';
 import { type DiffSummary, diffSummary } from '../evidence/diff-summary.ts';
-import { type LogLine, readLog } from '../evidence/read.ts';
+import { type LogLine, readLog } from '../evidence/log.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { agentEvaluationOf } from '../judge/judge-agent.ts';
 import { needsReview } from '../policy/active-changes.ts';

@@ -1,5 +1,5 @@
 import { type IntentFolder, readIntentFolder } from '../evidence/intent-folder.ts';
-import { type LogLine, readLog } from '../evidence/read.ts';
+import { type LogLine, readLog } from '../evidence/log.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { type Life, lifeOf } from './recover.ts';
 import { wholeness } from './whole.ts';

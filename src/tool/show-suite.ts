@@ -2,7 +2,7 @@ import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
-import { documentIn } from '../evidence/read.ts';
+import { documentIn } from '../evidence/document.ts';
 import { hasJournal } from '../evidence/recover.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { readRun } from '../evidence/suite-folder.ts';

@@ -11,7 +11,7 @@ import { JOURNAL } from '../../src/evidence/journal.ts';
 import type { KeptTree } from '../../src/evidence/kept-tree.ts';
 import { PARTS } from '../../src/evidence/left.ts';
 import { recoverRun } from '../../src/evidence/recover.ts';
-import type { StreamNote } from '../../src/evidence/script-run.ts';
+import type { StreamNote } from '../../src/evidence/capture-note.ts';
 import { KINDS } from '../../src/run/kinds.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 import { agentRun, DIFF, EVENTS, type Told } from './agent-world.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Ending } from '../../src/contracts/ending.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
 import { exitOf, isExitOf, isTime, terminationOf } from '../../src/evidence/endings.ts';
-import { endingText } from '../../src/evidence/final-state.ts';
+import { endingText } from '../../src/evidence/endings.ts';
 import { adviceOf, exampleWith, judged, rulesOf } from '../support.ts';
 
 type Exit = ReturnType<typeof exitOf>;

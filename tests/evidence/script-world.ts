@@ -14,7 +14,8 @@ import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { finish } from '../../src/evidence/finish.ts';
 import { PASSING } from '../../src/evidence/left.ts';
 import type { Ledger } from '../../src/evidence/ledger.ts';
-import type { CaptureNote, ScriptPlan, ScriptReading } from '../../src/evidence/script-run.ts';
+import type { CaptureNote } from '../../src/evidence/capture-note.ts';
+import type { ScriptPlan, ScriptReading } from '../../src/evidence/script-run.ts';
 import { storedStream } from '../../src/evidence/stored-stream.ts';
 import { verify } from '../../src/verify/index.ts';
 

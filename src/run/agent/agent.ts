@@ -12,7 +12,7 @@ import { agentDocuments, resultOf } from '../../evidence/agent-documents.ts';
 import type { AgentJudgement, AgentPlan, AgentRun } from '../../evidence/agent-run.ts';
 import { PARTS } from '../../evidence/left.ts';
 import type { RunPlace } from '../../evidence/runs.ts';
-import type { CaptureNote } from '../../evidence/script-run.ts';
+import type { CaptureNote } from '../../evidence/capture-note.ts';
 import { type Clone, cloneFor } from '../../execute/clone.ts';
 import type { Door } from '../../execute/door.ts';
 import type { Job } from '../../execute/job.ts';

@@ -17,7 +17,7 @@ import { ingestOutput, type OutputReading } from '../../evidence/ingest/output.t
 import { intentDocuments } from '../../evidence/intent-documents.ts';
 import { intentKind } from '../../evidence/intent-recover.ts';
 import type { GoingPlan, IntentPlan, IntentReading, IntentTexts } from '../../evidence/intent-run.ts';
-import type { CaptureNote } from '../../evidence/script-run.ts';
+import type { CaptureNote } from '../../evidence/capture-note.ts';
 import type { Job } from '../../execute/job.ts';
 import type { Machine } from '../../execute/machine.ts';
 import { PATH_FOLDERS } from '../../execute/programs.ts';

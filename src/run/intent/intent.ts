@@ -8,7 +8,7 @@ import { check } from '../../contracts/check.ts';
 import type { Intent, IntentRequest } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { type RunResult, runResult } from '../../contracts/run-result/index.ts';
-import type { Document } from '../../evidence/documents.ts';
+import type { Document } from '../../evidence/document.ts';
 import { finish, sealingOf } from '../../evidence/finish.ts';
 import { intentDocuments } from '../../evidence/intent-documents.ts';
 import type { Decided, IntentLine, IntentPlan, IntentTexts } from '../../evidence/intent-run.ts';

@@ -6,7 +6,7 @@ import { newRunId } from '../../../src/base/ids.ts';
 import { readRegular } from '../../../src/base/regular.ts';
 import type { Ending } from '../../../src/contracts/ending.ts';
 import type { RecoveredNote } from '../../../src/contracts/script-outcome/shape.ts';
-import type { Document } from '../../../src/evidence/documents.ts';
+import type { Document } from '../../../src/evidence/document.ts';
 import type { JournaledKind, JournaledPlan } from '../../../src/evidence/kind.ts';
 import { terminationOf } from '../../../src/evidence/endings.ts';
 import { captureLeft, recoveredNote } from '../../../src/evidence/left.ts';
