@@ -1,24 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
-import { newCorrelationId, newRunnerId } from '../base/ids.ts';
-import { Masker, maskingOf } from '../base/masker.ts';
+import { newRunnerId } from '../base/ids.ts';
 import { VERSION } from '../base/version.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { SEMVER } from '../contracts/shape.ts';
-import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import { stateWarning } from '../evidence/chain.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
-import type { Observation } from '../execute/canary.ts';
 import type { Job, Limits } from '../execute/job.ts';
 import { bootId, type Machine } from '../execute/machine.ts';
-import { PATH_FOLDERS } from '../execute/programs.ts';
 import { startTicksOf } from '../execute/processes.ts';
-import type { StagedFile } from '../execute/workspace.ts';
-import { type Effective, type Offer } from '../policy/bounds.ts';
+import type { Effective, Offer } from '../policy/bounds.ts';
 import { type Caps, ends } from '../policy/caps.ts';
-import { enforcementOf, statedLimits } from './enforcement.ts';
-import type { CheckedOrder } from './order.ts';
+import { statedLimits } from './enforcement.ts';
 
 /** The guarantees that each sandbox can give on this machine. */
 export function offersOf(machine: Machine): Offer[] {
@@ -39,40 +33,6 @@ export function offersOf(machine: Machine): Offer[] {
       ...(missing.length > 0 && { unusable: `The sandbox needs programs that are not installed: ${parts}.` }),
     },
   ];
-}
-
-export function jobFor(id: string, order: CheckedOrder, effective: Effective, stage: string, live: boolean): Job {
-  const isBare = effective.sandbox === 'none';
-  const at = (inside: string, outside: string): string => (isBare ? path.join(stage, outside) : inside);
-  return {
-    id,
-    backend: effective.sandbox,
-    argv: [
-      order.interpreter.path,
-      ...order.interpreter.args,
-      at(`/work/${order.script.name}`, `work/${order.script.name}`),
-      // Otherwise proctor_tool takes the first argument of the script for a function name.
-      ...(order.interpreter.args.includes('proctor_tool') ? ['run_tool'] : []),
-      ...order.args,
-    ],
-    env: {
-      ...order.env,
-      ...order.secrets,
-      PATH: PATH_FOLDERS.join(':'),
-      HOME: at('/tmp', 'work'),
-      LANG: LOCALE,
-      TZ: 'UTC',
-      PYTHONPATH: at('/opt/proctor', 'opt'),
-      PROCTOR_TOOL: at('/opt/proctor/proctor-tool.mjs', 'opt/proctor-tool.mjs'),
-    },
-    stage,
-    staged: [order.script.name, 'input'],
-    network: effective.network,
-    limits: limitsOf(effective, order.caps),
-    secrets: Object.values(order.secrets),
-    ...(order.keepCredentials && { keepCredentials: true as const }),
-    live,
-  };
 }
 
 export const LOCALE = 'C.UTF-8';
@@ -99,32 +59,6 @@ const OPEN_FILES = 1_024;
 const SCRATCH_BYTES = 16 * 1024 * 1024;
 const SCRATCH_ENTRIES = 256;
 
-export interface Planned {
-  readonly id: string;
-  readonly order: CheckedOrder;
-  readonly effective: Effective;
-  readonly machine: Machine;
-  readonly job: Job;
-  readonly script: StagedFile;
-  readonly inputs: readonly StagedFile[];
-  readonly observed: readonly Observation[];
-  readonly startedAtMs: number;
-}
-
-export function planOf(planned: Planned): ScriptPlan {
-  const { machine, effective, startedAtMs } = planned;
-  return {
-    request: requestOf(planned),
-    runner: runnerOf(planned.effective, planned.job, BOUND_BY_NOTHING),
-    enforcement: enforcementOf(effective, machine, planned.job),
-    limits: furtherLimits(effective),
-    observed: [...planned.observed],
-    correlationId: newCorrelationId(),
-    startedAtMs,
-    owner: ownerHere(),
-  };
-}
-
 /** Limits that runner.json cannot state. */
 export function furtherLimits(effective: Effective): ScriptPlan['limits'] {
   return {
@@ -139,45 +73,11 @@ export function ownerHere(): ScriptPlan['owner'] {
   return { pid: process.pid, startTicks: startTicksOf(process.pid) ?? 0, bootId: bootId() };
 }
 
-function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
-  const { bounds } = order;
-  const masker = new Masker(maskingOf(Object.values(order.secrets)));
-  return {
-    schema_version: 'script-request.v1',
-    run_id: id,
-    kind: 'script',
-    script,
-    interpreter: { name: order.interpreter.name },
-    args: order.args.map(arg => masker.text(arg)),
-    inputs: [...inputs],
-    env_names: Object.keys(order.env).sort(),
-    secret_names: Object.keys(order.secrets).sort(),
-    requested: {
-      profile: bounds.profile?.name ?? null,
-      sandbox: bounds.sandbox ?? null,
-      isolation: bounds.isolation ?? null,
-      timeout_ms: bounds.timeoutMs ?? null,
-      idle_timeout_ms: bounds.idleMs ?? null,
-      memory_bytes: bounds.memoryBytes ?? null,
-      cpu_seconds: bounds.cpuSeconds ?? null,
-      cpus: bounds.cpus ?? null,
-      pids: bounds.pids ?? null,
-      max_output_files: bounds.outputFilesMax ?? null,
-      max_total_output_bytes: bounds.outputBytesMax ?? null,
-    },
-  };
-}
-
 /** The programs that may run, and where they may write. */
-interface BoundBy {
+export interface BoundBy {
   readonly commands: Runner['commands'];
   readonly writeRoots: readonly string[];
 }
-
-const BOUND_BY_NOTHING: BoundBy = {
-  commands: { allowlist: [], blocklist: [], shell: existsSync('/bin/sh') ? '/bin/sh' : 'none' },
-  writeRoots: ['.'],
-};
 
 /** The runner record, as far as it is known before the program starts. */
 export function runnerOf(effective: Effective, job: Pick<Job, 'env'>, boundBy: BoundBy): ScriptPlan['runner'] {

@@ -22,7 +22,8 @@ import type { Caps } from '../policy/caps.ts';
 import type { JournaledRun, RunContext, StartedRun } from './journaled-run.ts';
 import { checkOrder, type CheckedOrder, INPUT_BYTES_MAX, SCRIPT_BYTES_MAX, type ScriptOrder } from './order.ts';
 import { runJournaled } from './pipeline.ts';
-import { jobFor, offersOf, planOf } from './plan.ts';
+import { offersOf } from './plan.ts';
+import { jobFor, planOf } from './script-plan.ts';
 import { readingOf } from './reading.ts';
 import { refuseLostSandbox, type WatchedStreams, watchStreams } from './steps.ts';
 

@@ -7,7 +7,8 @@ import { scriptRequest } from '../../src/contracts/script-request/index.ts';
 import type { Machine } from '../../src/execute/machine.ts';
 import { effectiveBounds } from '../../src/policy/bounds.ts';
 import { checkOrder, type ScriptOrder } from '../../src/run/order.ts';
-import { jobFor, offersOf, planOf } from '../../src/run/plan.ts';
+import { offersOf } from '../../src/run/plan.ts';
+import { jobFor, planOf } from '../../src/run/script-plan.ts';
 import { STARTED_AT } from '../evidence/script-world.ts';
 import { exampleWith, judged, rulesOf, temporaryFolder } from '../support.ts';
 
