@@ -12,7 +12,7 @@ test('npm start runs a good, a hostile and a hanging script, and intents, and sh
   expect(stderr).toMatch(/✗ REFUSE {2}forbidden\.json/);
   expect(stdout).toMatch(/✓ the same {2}byte for byte/);
   expect(stdout).not.toContain('it worked');
-  expect(stdout).toMatch(/tried {5}✓ network: A connection/);
+  expect(stdout).toMatch(/probe {5}✓ network: A connection/);
   expect(stdout).toMatch(/✓ .*all \d+ valid/);
   expect(status).toBe(0);
 });
