@@ -142,9 +142,7 @@ describe('a run in a folder of another name', () => {
     const other = 'script_20270101_000000_ffffffffffff';
     await finishRun(path.join(lane, ID), captureOf({ how: 'exited', code: 0 }), succeeded());
     renameSync(path.join(lane, ID), path.join(lane, other));
-    expect(proctor(['list'], { cwd }).stdout).toMatch(
-      new RegExp(`^succeeded .* ${ID} .*in the folder ${other}\n$`),
-    );
+    expect(proctor(['list'], { cwd }).stdout).toMatch(new RegExp(`^succeeded .* ${ID} .*in the folder ${other}\n$`));
     const { runs } = JSON.parse(proctor(['list', '--json'], { cwd }).stdout) as { runs: object[] };
     expect(runs).toMatchObject([{ run_id: ID, renamed: true, folder: path.join('.proctor/runs/script', other) }]);
     for (const word of [other, 'latest']) {
