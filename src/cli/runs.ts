@@ -37,7 +37,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
       `${paint(style, printable(status.replace('_', ' ').padEnd(STATUS_WIDTH)))} ${printable(when)}  ${took.padStart(8)}  ${printable(id)}  ${printable(subject ?? '')}${torn}${foreign}${where}\n`,
     );
     if (resume !== undefined)
-      stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} resume with: ${printable(resume)}\n`));
+      stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} continue with: ${printable(resume)}\n`));
   }
   if (total > runs.length) stdout.write(paint('faint', `${total - runs.length} older runs; use --limit to see more\n`));
   return 0;

@@ -53,7 +53,7 @@ describe('a suite that came with a clone', () => {
   test('is told in list and show with the flags that name its target and its variables again', async () => {
     const { cwd, resume } = await planted();
     const command = `proctor run suite --resume ${SUITE_RUN} --base-url URL --header 'NAME: env:VARIABLE'`;
-    expect(proctor(['list'], { cwd }).stdout).toContain(`to go on: ${command}\n`);
+    expect(proctor(['list'], { cwd }).stdout).toContain(`continue with: ${command}\n`);
     expect(proctor(['show', SUITE_RUN], { cwd }).stdout).toContain(`resume    ${command}\n`);
     expect((await resume()).stderr).toContain(command);
   });

@@ -142,9 +142,7 @@ describe('a run in a folder of another name', () => {
     const other = 'script_20270101_000000_ffffffffffff';
     await finishRun(path.join(lane, ID), captureOf({ how: 'exited', code: 0 }), succeeded());
     renameSync(path.join(lane, ID), path.join(lane, other));
-    expect(proctor(['list'], { cwd }).stdout).toMatch(
-      new RegExp(`^succeeded .* ${ID} .*in a folder of another name: ${other}\n$`),
-    );
+    expect(proctor(['list'], { cwd }).stdout).toMatch(new RegExp(`^succeeded .* ${ID} .*in the folder ${other}\n$`));
     const { runs } = JSON.parse(proctor(['list', '--json'], { cwd }).stdout) as { runs: object[] };
     expect(runs).toMatchObject([{ run_id: ID, renamed: true, folder: path.join('.proctor/runs/script', other) }]);
     for (const word of [other, 'latest']) {
@@ -162,7 +160,7 @@ describe('another user', () => {
     put(path.join(top, '.proctor', 'runs', 'script', ID), JOURNAL, PLANNED);
     mkdirSync(below);
     chownSync(path.join(top, '.proctor'), 65_533, 65_533);
-    expect(proctor(['list'], { cwd: below }).stdout).toMatch(/^No run yet/);
+    expect(proctor(['list'], { cwd: below }).stdout).toMatch(/^No runs yet/);
     expect(proctor(['recover'], { cwd: below }).stdout).toBe('All runs are finished.\n');
     expect(proctor(['list'], { cwd: top })).toMatchObject({
       code: 2,

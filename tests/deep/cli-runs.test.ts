@@ -77,7 +77,7 @@ describe('runs that are finished', () => {
     });
     expect(here.proctor(['show', here.cwd])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/does not hold the run/),
+      stderr: expect.stringMatching(/This is not the run folder of a script/),
     });
 
     const shown = JSON.parse(here.proctor(['show', idOf(first), '--json']).stdout);
@@ -223,8 +223,8 @@ describe('a run that was interrupted', () => {
     const before = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
     const meetings: [string[], number, RegExp][] = [
       [['show'], 0, /was interrupted; run proctor recover to complete it/],
-      [['list'], 0, /^unfinished .*\n +to go on: proctor recover\n$/],
-      [['verify', 'latest'], 3, /SL7 .*run proctor recover to finish it/],
+      [['list'], 0, /^unfinished .*\n +continue with: proctor recover\n$/],
+      [['verify', 'latest'], 3, /SL7 .*proctor recover finishes it/],
       [['verify', idOf(folder)], 3, /SL7/],
     ];
     for (const [args, code, said] of meetings) {
@@ -284,7 +284,7 @@ describe('doctor', () => {
     const { code, stdout } = here.proctor(['doctor']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/✓ sandbox process {2}isolation strict\n/);
-    expect(stdout).toMatch(/tried {5}held: network\./);
+    expect(stdout).toMatch(/probe {5}passed: network\./);
     expect(stdout).toMatch(/! sandbox none {2}isolates nothing\n/);
     expect(stdout).toMatch(/interpreters {2}in a sandbox: python3 ✓/);
     const told = JSON.parse(here.proctor(['doctor', '--json']).stdout);
@@ -314,7 +314,7 @@ describe('doctor', () => {
         env: { PATH: `${path.join(here.cwd, folder)}:/usr/bin:/bin`, ANTHROPIC_API_KEY: key, OPENAI_API_KEY: '' },
       }).stdout;
     expect(told('known', 'a-key-of-mine')).toContain(
-      '✓ agent claude  2.1.325, understood; ANTHROPIC_API_KEY is set\n– agent codex  is not on the PATH\n    to do     Install it: npm install --global @openai/codex@0.166\n',
+      '✓ agent claude  2.1.325, supported; ANTHROPIC_API_KEY is set\n– agent codex  is not on the PATH\n    to do     Install it: npm install --global @openai/codex@0.166\n',
     );
     expect(told('known')).toContain(
       'supported; ANTHROPIC_API_KEY is not set\n    to do     Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN',

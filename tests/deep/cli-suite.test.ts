@@ -60,7 +60,7 @@ describe('a suite that was killed', () => {
     await run.ended;
     const listed = await proctor('list');
     expect(listed.stdout).toMatch(
-      /^unfinished .* r1 {2}new, 2 of 3 cases so far, http:.*\n +to go on: proctor run suite --resume r1$/m,
+      /^unfinished .* r1 {2}new, 2 of 3 cases so far, http:.*\n +continue with: proctor run suite --resume r1$/m,
     );
     expect(listed.stdout).toMatch(/^unfinished .* r1\.2 {2}new, 0 of 3 cases so far/m);
     const { stdout } = await proctor('show', 'r1');

@@ -10,9 +10,9 @@ test('npm start runs a good, a hostile and a hanging script, and intents, and sh
   expect(stderr).toMatch(/✓ BUNDLE {2}build-config\.json {2}accepted, policy strict/);
   expect(stderr).toMatch(/\? CLARIFY {2}vague\.json[\s\S]*✓ BUNDLE {2}vague\.json/);
   expect(stderr).toMatch(/✗ REFUSE {2}forbidden\.json/);
-  expect(stdout).toMatch(/✓ the same {2}byte for byte/);
+  expect(stdout).toMatch(/✓ identical {2}byte for byte/);
   expect(stdout).not.toContain('it worked');
-  expect(stdout).toMatch(/tried {5}✓ network: A connection/);
+  expect(stdout).toMatch(/probe {5}✓ network: A connection/);
   expect(stdout).toMatch(/✓ .*all \d+ valid/);
   expect(status).toBe(0);
 });
