@@ -58,7 +58,11 @@ test.each<[string, object, string]>([
     { versoin: '1' },
     'The answers contain "versoin", to which there is no question. Did you mean "version"?',
   ],
-  ['that names a place of a machine', { '/home/me/a': 1 }, 'The answers contain a text that is not shown here, to which'],
+  [
+    'that names a place of a machine',
+    { '/home/me/a': 1 },
+    'The answers contain a text that is not shown here, to which',
+  ],
   ['among others', { version: '1', b: 1, a: 2 }, 'The answers contain 2 such as "b", to which there is no question.'],
   ['of a kind that does not fit', { version: [] }, 'The answer to version must be a text or a number.'],
 ])('an answer %s is named', (_, answers, sentence) => {
