@@ -1,4 +1,4 @@
-/** Small facts of an agent's run that its evidence must have right. */
+/** Small facts that the evidence of an agent's run must state correctly. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

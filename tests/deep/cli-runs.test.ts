@@ -224,7 +224,7 @@ describe('a run that was interrupted', () => {
     const meetings: [string[], number, RegExp][] = [
       [['show'], 0, /was interrupted; run proctor recover to complete it/],
       [['list'], 0, /^unfinished .*\n +continue with: proctor recover\n$/],
-      [['verify', 'latest'], 3, /SL7 .*proctor recover finishes it/],
+      [['verify', 'latest'], 3, /SL7 .*run proctor recover to finish it/],
       [['verify', idOf(folder)], 3, /SL7/],
     ];
     for (const [args, code, said] of meetings) {
