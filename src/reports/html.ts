@@ -48,8 +48,8 @@ const TAIL_BYTES = 1_000;
  */
 function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   let bytes = 0;
-  const counted = (piece: string): string => {
-    bytes += Buffer.byteLength(piece);
+  const counted = (piece: string, length = Buffer.byteLength(piece)): string => {
+    bytes += length;
     return piece;
   };
   const { style, script } = pageCode();
@@ -60,16 +60,18 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   let rows = 0;
   for (const row of page.rows()) {
     const piece = `${rows === 0 ? '' : ','}${escaped(JSON.stringify(row))}`;
-    if (bytes + Buffer.byteLength(piece) > rowsEnd) break;
-    yield counted(piece);
+    const length = Buffer.byteLength(piece);
+    if (bytes + length > rowsEnd) break;
+    yield counted(piece, length);
     rows++;
   }
   yield counted(`]</script>\n<script>${script}</script>\n`);
   let full = 0;
   for (const [index, read] of page.details(rows)) {
     const piece = embeddedJson(`case-${index}`, read());
-    if (bytes + Buffer.byteLength(piece) > bytesMax - TAIL_BYTES) break;
-    yield counted(piece);
+    const length = Buffer.byteLength(piece);
+    if (bytes + length > bytesMax - TAIL_BYTES) break;
+    yield counted(piece, length);
     full++;
   }
   const coverage: Coverage = { cases: page.head.cases, rows, full, wanted: page.wanted, bytes_max: bytesMax };

@@ -64,10 +64,14 @@ export const latencyOf = (trials: readonly PageTrial[]): number | null => meanOf
 export const costOf = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'cost_usd', 1e6);
 
 function meanOf(trials: readonly PageTrial[], key: 'latency_ms' | 'cost_usd', fraction: number): number | null {
-  const values = trials.flatMap(trial => trial[key] ?? []);
-  if (values.length === 0) return null;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  return Math.round(mean * fraction) / fraction;
+  let sum = 0;
+  let count = 0;
+  for (const { [key]: value } of trials) {
+    if (value === null || value === undefined) continue;
+    sum += value;
+    count++;
+  }
+  return count === 0 ? null : Math.round((sum / count) * fraction) / fraction;
 }
 
 export const titleText = (text: string | null | undefined): string | 0 => clipped(text, TITLE_CHARS_MAX);

@@ -4,8 +4,12 @@ import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker, Signer } from '../contracts/seal/index.ts';
+import type { SuiteCase } from '../contracts/suite/index.ts';
 import type { SealState, Untrusted } from '../evidence/judgement.ts';
+import type { SealedFolder } from '../evidence/sealed-folder.ts';
 import type { RunCheck } from '../judge/check.ts';
+import type { CaseName } from '../judge/compare-input.ts';
+import type { Judging } from '../judge/evaluate.ts';
 import type { Earlier } from '../judge/run-limits.ts';
 import { withThread } from './judge-thread.ts';
 
@@ -36,6 +40,8 @@ export interface JudgedRun {
   /** The hash of the seal of this evaluation, if it has one. */
   readonly seal: string | undefined;
   readonly told: Told;
+  /** The names of its cases; undefined if the cases were not read to judge the run. */
+  readonly names?: ReadonlyMap<string, CaseName>;
 }
 
 /**
@@ -44,34 +50,38 @@ export interface JudgedRun {
  * Writes nothing into the folder.
  */
 export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'as sealed'): Promise<JudgedRun> {
-  const [{ evaluateSuite, isSealedSo }, { evaluationIn, findEvaluation }, { evaluation: contract }] = await Promise.all(
-    [
-      import('../judge/evaluate.ts'),
-      import('../evidence/evaluation-files.ts'),
-      import('../contracts/evaluation/index.ts'),
-    ],
-  );
-  const whole = wants === 'anew' ? await wholeRun(folder) : undefined;
+  const [{ isSealedSo }, { caseName }, { evaluationIn, findEvaluation }, { evaluation: contract }] = await Promise.all([
+    import('../judge/evaluate.ts'),
+    import('../judge/side.ts'),
+    import('../evidence/evaluation-files.ts'),
+    import('../contracts/evaluation/index.ts'),
+  ]);
+  let sealed = wants === 'anew' ? await sealedRun(folder) : undefined;
   const found = findEvaluation(folder, contract, judge.key);
   const ours = found.state === 'sound' && found.seal.statement.predicate.judge_version === VERSION ? found : undefined;
   let doubt: Untrusted | undefined;
-  if (ours && !judge.again && whole?.hasChecks !== false) {
+  if (ours && !judge.again && sealed?.hasChecks !== false) {
     const known = evaluationIn(ours, contract);
     if (!('why' in known)) return asSealed(known as Evaluation, ours.seal.sha256);
     doubt = known;
   }
-  const { hasChecks } = whole ?? (await wholeRun(folder));
+  sealed ??= await sealedRun(folder);
   const judging = await checksOf(judge, 'throw');
   // The earlier repetitions may lie elsewhere by now; the seal covers what was found in them.
   const earlier = () => (ours && (evaluationIn(ours, contract) as Partial<Evaluation>).gate?.earlier) || undefined;
-  const evaluation = await withThread(judge.signal, judgeApart =>
-    evaluateSuite(folder, { ...judging, judgeApart, earlier }),
-  );
+  const names = new Map<string, CaseName>();
+  const onCase = (sent: SuiteCase): unknown => names.set(sent.id, caseName(sent));
+  const evaluation = await judgedAsSealed(folder, sealed, { ...judging, earlier, onCase });
   const { run_id: id } = evaluation;
-  if (!ours) return { evaluation, seal: undefined, told: toldOf(id, found, 'again') };
-  if (isSealedSo(evaluation, ours.seal)) return asSealed(evaluation, ours.seal.sha256);
+  if (!ours) return { evaluation, seal: undefined, told: toldOf(id, found, 'again'), names };
+  if (isSealedSo(evaluation, ours.seal)) return { ...asSealed(evaluation, ours.seal.sha256), names };
   // A check may have changed its mind; a function of the answer has not.
-  return { evaluation, seal: undefined, told: toldOf(id, doubt ?? (hasChecks ? found : OTHERWISE), 'again') };
+  return {
+    evaluation,
+    seal: undefined,
+    told: toldOf(id, doubt ?? (sealed.hasChecks ? found : OTHERWISE), 'again'),
+    names,
+  };
 }
 
 /**
@@ -122,13 +132,49 @@ export function toldOf(
   return { id, state, message, judged };
 }
 
-/** Judging begins with what was sealed, or not at all. */
-async function wholeRun(folder: string): Promise<{ readonly hasChecks: boolean }> {
-  const { sealTrouble } = await import('../evidence/sealed-folder.ts');
-  const { trouble, hasChecks } = await sealTrouble(folder);
-  if (trouble === undefined) return { hasChecks };
-  const id = printable(path.basename(folder));
-  throw new Fault('not_as_sealed', `${id} is not as it was sealed: ${trouble}. proctor verify says more.`);
+/** Opens a sealed run to judge it. Its artifacts are checked as they are read, but before any script of the run starts. */
+async function sealedRun(folder: string): Promise<SealedFolder> {
+  const { notAsSealed, NO_SEAL, SealedFolder } = await import('../evidence/sealed-folder.ts');
+  const sealed = SealedFolder.open(folder);
+  if (!sealed) throw notAsSealed(folder, NO_SEAL);
+  const isArtifact = (name: string): boolean => !name.includes('/') && name !== 'run.json';
+  const change = await sealed.firstChange(name => sealed.hasChecks || !isArtifact(name));
+  if (change !== undefined) {
+    await refuseChanged(folder);
+    throw notAsSealed(folder, change);
+  }
+  return sealed;
+}
+
+/** Judges a run, and returns its evaluation only if every file that the seal lists is unchanged. */
+async function judgedAsSealed(
+  folder: string,
+  sealed: SealedFolder,
+  judging: Omit<Judging, 'judgeApart' | 'read'>,
+): Promise<Evaluation> {
+  const [{ evaluateSuite }, { notAsSealed }] = await Promise.all([
+    import('../judge/evaluate.ts'),
+    import('../evidence/sealed-folder.ts'),
+  ]);
+  try {
+    const evaluation = await withThread(judging.signal, judgeApart =>
+      evaluateSuite(folder, { ...judging, judgeApart, read: (name, bytesMax) => sealed.read(name, bytesMax) }),
+    );
+    const change = await sealed.firstChange();
+    if (change !== undefined) throw notAsSealed(folder, change);
+    return evaluation;
+  } catch (error) {
+    // A changed file may have caused the error.
+    if (!(error instanceof Fault && error.code === 'cancelled')) await refuseChanged(folder);
+    throw error;
+  }
+}
+
+/** Throws if a file differs from the seal, and names the first one in the order of the seal. */
+async function refuseChanged(folder: string): Promise<void> {
+  const { notAsSealed, sealTrouble } = await import('../evidence/sealed-folder.ts');
+  const { trouble } = await sealTrouble(folder);
+  if (trouble !== undefined) throw notAsSealed(folder, trouble);
 }
 
 /** Judges a run in its own process, and writes the evaluation and its seal into its folder. */

@@ -33,7 +33,8 @@ export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'ba
   const told: Told[] = [];
   for (const folder of folders) {
     const judged = await judgedRun(folder, judge, 'anew');
-    const trial = trialFrom(folder, judged.evaluation, judged.seal);
+    const names = side === 'new' && trials.length === 0 ? judged.names : undefined;
+    const trial = { ...trialFrom(folder, judged.evaluation, judged.seal), ...(names && { names }) };
     told.push(judged.told);
     // A baseline that was gone when it was asked again has not failed.
     if (side !== 'baseline' || !isUnanswered(trial)) trials.push(trial);
@@ -143,7 +144,9 @@ function notHere(of: string, missing: number, total: number): string | undefined
 const CHOSEN = 'so the trials may have been chosen.';
 
 /** The rounds in which cases were asked again. One that was interrupted does not count until it is resumed. */
-async function rerunsOf(of: string, version: string, beside: string) {
+async function rerunsOf(of: string, version: string, beside: string): Promise<{ folders: string[]; missing?: string }> {
+  const all = Array.from({ length: ROUNDS_MAX }, (_, index) => path.join(beside, rerunId(of, index + 1)));
+  if (!all.some(folder => existsSync(folder))) return { folders: [] };
   const [{ isSealed }, { readSuite }] = await Promise.all([
     import('../evidence/recover.ts'),
     import('../evidence/suite-folder.ts'),
@@ -160,13 +163,12 @@ async function rerunsOf(of: string, version: string, beside: string) {
       throw error;
     }
   };
-  const all = Array.from({ length: ROUNDS_MAX }, (_, index) => path.join(beside, rerunId(of, index + 1)));
   const known = all.map((folder, index) => isRound(folder, index + 1));
   const gap = known.indexOf(false);
   const isGap = gap >= 0 && known.lastIndexOf(true) > gap;
   return {
     folders: all.filter((_, index) => known[index]),
-    missing: isGap ? `Round ${gap + 1} of ${printable(of)} is not here, and a later one is, ${CHOSEN}` : undefined,
+    ...(isGap && { missing: `Round ${gap + 1} of ${printable(of)} is not here, and a later one is, ${CHOSEN}` }),
   };
 }
 

@@ -62,12 +62,14 @@ export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
  * One of several may be the line's fault. What is asked again does not change what the planned trials show.
  */
 function isSilent({ baseline, new: candidate }: TriedCases[number]): boolean {
+  if (!candidate.trials.some(isCut)) return false;
   const planned = candidate.trials.filter(({ rerun }) => !rerun);
   const silent = planned.filter(isUnanswered).length;
-  const isCut = planned.some(({ error_class }) => error_class === 'network_error' || error_class === 'other');
-  return (
-    isCut && silent >= Math.min(2, planned.length) && baseline.trials.some(trial => standingOf(trial) !== 'missing')
-  );
+  return silent >= Math.min(2, planned.length) && baseline.trials.some(trial => standingOf(trial) !== 'missing');
+}
+
+function isCut({ error_class, rerun }: Told): boolean {
+  return !rerun && (error_class === 'network_error' || error_class === 'other');
 }
 
 function isUnanswered(trial: Told): boolean {
@@ -94,8 +96,15 @@ function isUnjudgedCase({ baseline, new: candidate }: TriedCases[number]): boole
 }
 
 function isUnjudgedSide(cases: TriedCases): boolean {
-  const trials = cases.flatMap(one => one.new.trials).filter(trial => standingOf(trial) !== 'missing');
-  return trials.length > 0 && trials.every(isUnjudged);
+  let isAnswered = false;
+  for (const one of cases) {
+    for (const trial of one.new.trials) {
+      if (standingOf(trial) === 'missing') continue;
+      if (!isUnjudged(trial)) return false;
+      isAnswered = true;
+    }
+  }
+  return isAnswered;
 }
 
 /** More than half of the trials that came to something ended in an error of the agent's own. */

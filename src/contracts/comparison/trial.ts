@@ -63,10 +63,14 @@ export function changeOf(baseline: readonly Told[], candidate: readonly Told[]):
 }
 
 function mindOf(trials: readonly Told[]): Standing | 'both' {
-  const standings = new Set(trials.map(standingOf));
-  standings.delete('missing');
-  const [one, other] = standings;
-  return other ? 'both' : (one ?? 'missing');
+  let mind: Standing = 'missing';
+  for (const trial of trials) {
+    const standing = standingOf(trial);
+    if (standing === 'missing' || standing === mind) continue;
+    if (mind !== 'missing') return 'both';
+    mind = standing;
+  }
+  return mind;
 }
 
 export interface Discordant {
