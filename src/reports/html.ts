@@ -11,19 +11,19 @@ import { runPage } from './run-page.ts';
 import type { ReportInput, RunReportInput } from './report-input.ts';
 
 /**
- * A comparison as one HTML file, in pieces, so that a large page is never held whole. The same documents give the same
- * bytes.
+ * A comparison as one HTML file, in pieces, so that a large page is never in memory as a whole. The same documents give
+ * the same bytes.
  */
 export function htmlReport(input: ReportInput): Iterable<string> {
   return joined(piecesOf(comparisonPage(input), input.bytesMax));
 }
 
-/** One run of a suite and its evaluation, in the same page. */
+/** One run of a suite and its evaluation, on the same page. */
 export function htmlRunReport(input: RunReportInput): Iterable<string> {
   return joined(piecesOf(runPage(input), input.bytesMax));
 }
 
-/** Whoever writes the pieces pays for each of them, and rows are small. */
+/** Joins small pieces, because each one costs a write. */
 function* joined(pieces: Iterable<string>): Generator<string> {
   let held = '';
   for (const piece of pieces) {
@@ -37,14 +37,14 @@ function* joined(pieces: Iterable<string>): Generator<string> {
 
 const PIECE_CHARS = 65_536;
 const PAGE_BYTES_MAX = 25_000_000;
-/** Rows may fill most of the page, but never all of it: regressions must be shown in full. */
+/** Leaves room to show regressions in full. */
 const ROWS_SHARE = 0.6;
-/** What closes the page, and the account of what it holds. */
+/** Room for the closing tags and the coverage record. */
 const TAIL_BYTES = 1_000;
 
 /**
- * The code stands before the data of the cases: a browser shows verdict and list while it still reads the rest. What was left
- * out is known only at the end, and is written there; a page without that account is a page that was cut off.
+ * The code precedes the cases, so a browser shows the verdict while it still loads the rest. The coverage record is
+ * known only at the end; a page without it was truncated.
  */
 function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   let bytes = 0;
@@ -97,8 +97,8 @@ function opening({ tone, word, sentence, style_mark }: PageHead, style: string, 
 }
 
 /**
- * Nothing but our own script and styles, known by their hashes. A frame inherits this policy, so for the HTML of an agent,
- * shown on demand in a frame that may do nothing, style attributes and styles that carry the page's mark are let through.
+ * Allows only the page's own script and styles, by hash. Frames inherit this policy, so it also allows style attributes
+ * and styles with the page's nonce, for the agent's HTML in a sandboxed frame.
  */
 function contentPolicy(style: string, script: string, mark: string): string {
   return [
@@ -115,14 +115,14 @@ function contentPolicy(style: string, script: string, mark: string): string {
 
 const hashSource = (code: string): string => `sha256-${createHash('sha256').update(code).digest('base64')}`;
 
-/** The app, as the build has left it. */
+/** The built app. */
 function pageCode(): { readonly style: string; readonly script: string } {
   const folder = codeFolder();
   const read = (file: string): string => readFileSync(path.join(folder, file), 'utf8').trim();
   return { style: read('report.css'), script: read('report.js') };
 }
 
-/** Beside the bundle that this file is part of, else in the dist folder of the package that it is the source of. */
+/** Next to the bundle, or in the dist folder of the source tree. */
 function codeFolder(): string {
   for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
     for (const place of ['page', 'dist/page']) {

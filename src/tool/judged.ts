@@ -137,13 +137,17 @@ async function sealedRun(folder: string): Promise<SealedFolder> {
   const { notAsSealed, NO_SEAL, SealedFolder } = await import('../evidence/sealed-folder.ts');
   const sealed = SealedFolder.open(folder);
   if (!sealed) throw notAsSealed(folder, NO_SEAL);
-  const isArtifact = (name: string): boolean => !name.includes('/') && name !== 'run.json';
   const change = await sealed.firstChange(name => sealed.hasChecks || !isArtifact(name));
   if (change !== undefined) {
     await refuseChanged(folder);
     throw notAsSealed(folder, change);
   }
   return sealed;
+}
+
+/** Whether a file may be the artifact of a case. */
+function isArtifact(name: string): boolean {
+  return !name.includes('/') && name !== 'run.json';
 }
 
 /** Judges a run, and returns its evaluation only if every file that the seal lists is unchanged. */

@@ -121,7 +121,7 @@ describe('asking suspects again', () => {
 
   test('refuses the address of the new side as that of the baseline', async () => {
     const { compare, url } = await twoSides(answering('all is lost'));
-    const refused = 'The new side is asked at the address of --baseline-url';
+    const refused = 'The candidate is asked at the address of --baseline-url';
     await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
     const elsewhere = 'http://127.0.0.1:1/v2';
     await expect(compare({ baselineUrl: `${elsewhere}/?a=b`, baseUrl: elsewhere })).rejects.toThrow(refused);
