@@ -53,7 +53,7 @@ test('a suspect is listed with its counts, reached by keyboard, and marked in th
 
 test('the pass rates are drawn, and a screen reader hears the same numbers', async () => {
   const { page } = await opened(browser, pageOf('suspect'));
-  const plot = page.getByRole('img', { name: /^Pass rate: baseline 100 % \(88\.6 % to 100 %\), new side 96\.7 %/ });
+  const plot = page.getByRole('img', { name: /^Pass rate: baseline 100 % \(88\.6 % to 100 %\), candidate 96\.7 %/ });
   expect(await plot.locator('.reach').count()).toBe(2);
   expect(await page.locator('.grounds').innerText()).toMatch(/Ruled out[\s\S]*Power[\s\S]*To settle it/);
 });

@@ -164,7 +164,7 @@ test('a side that breaks its policy has regressed, and the cause is named', asyn
     divergence: {
       kind: 'policy',
       confidence: 'high',
-      says: 'The new side has a violation that the baseline has not: native_policy_block Write. Certain, because what fails (no_violations) asks for it.',
+      says: 'The candidate has a violation that the baseline has not: native_policy_block Write. Certain, because what fails (no_violations) asks for it.',
     },
   });
 });
