@@ -83,7 +83,7 @@ describe('an agent that a suite asks by its command line', () => {
       overloaded: { class: 'http_error', status: 529 },
       cut: { class: 'schema_mismatch', error_name: 'INCOMPLETE_STREAM' },
       nothing: { class: 'other', error_message: 'The task is empty. Describe what the agent should do.' },
-      wrong: { class: 'schema_mismatch', error_message: 'case_id is that of another case.' },
+      wrong: { class: 'schema_mismatch', error_message: 'The answer has the case_id of another case.' },
     });
     await expectValid(folder);
   });
