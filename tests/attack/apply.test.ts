@@ -210,7 +210,10 @@ describe('apply, asked for .proctor', () => {
     mkdirSync(path.join(home, '.proctor', 'runs'), { recursive: true });
     symlinkSync('.proctor', path.join(home, 'evidence'));
     await ran(home, added('evidence/runs/x', 'x'));
-    expect(await apply(home)).toMatchObject({ code: 1, stderr: expect.stringContaining('through a symlink') as string });
+    expect(await apply(home)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('through a symlink') as string,
+    });
     await ran(
       home,
       diffOf(home, folder => symlinkSync('.proctor/runs', path.join(folder, 'later'))),

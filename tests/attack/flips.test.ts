@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Options, verify } from '../../src/verify/index.ts';
 import { gitIn } from '../agents/git.ts';
 import { placeAgent } from '../agents/place-agent.ts';
+import { randomFrom } from '../random.ts';
 import type { Place } from '../runs-support.ts';
 import { makeJudgedPlace } from '../judged-world.ts';
 
@@ -103,15 +104,4 @@ function filesOf(target: string): string[] {
     .map(({ parentPath, name }) => path.join(parentPath, name))
     .filter(file => readFileSync(file).length > 0)
     .sort();
-}
-
-/** Mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

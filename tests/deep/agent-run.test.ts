@@ -16,6 +16,7 @@ import {
   type Row,
   WITH_KEYS,
 } from '../agent/world.ts';
+import { randomFrom, SEED } from '../random.ts';
 import { cgroupsOfOurs, groupsLeft, processesWith, smallHome, until } from '../runs-support.ts';
 
 placePrograms();
@@ -138,12 +139,13 @@ describe('Proctor itself', () => {
     }
   });
 
-  test('killed at any moment can be recovered from, and leaves nothing', async () => {
+  test(`killed at any moment, leaves a run that recover completes, and nothing else (seed ${SEED})`, async () => {
+    const random = randomFrom(SEED);
     const before = new Set(cgroupsOfOurs());
     for (let time = 0; time < 10; time++) {
       const world = new AgentWorld();
       const started = world.start('claude', 'DO=lines:400 DO=write DO=commit DO=wait:300 DO=detach:1');
-      await wait(Math.random() * 2_500);
+      await wait(random() * 2_500);
       started.kill('SIGKILL');
       await started.ended;
       // Who is killed while it makes a clone leaves a part of it, and git may still be at work on that.
@@ -202,8 +204,7 @@ test('a recording answers in the place of the model, and says what is asked othe
   expect(timeless(replayed.folder)).toEqual(timeless(recorded.folder));
   // The stand-in goes on as if nothing were the matter, and ends with 0.
   const other = await run([...mode('replay'), '--model', 'another']);
-  const difference =
-    'request 1 differs from the recording at model: recorded "claude-opus-5-5", received "another"';
+  const difference = 'request 1 differs from the recording at model: recorded "claude-opus-5-5", received "another"';
   expect(other.answer).toMatchObject({
     ...ended('error', 'protocol_error'),
     message: difference,

@@ -500,11 +500,7 @@ describe('what cannot be run as asked', () => {
     here.file('ok.py', OK);
     const faults: [string[], string, string][] = [
       [['run', 'script', 'nope.py'], 'usage', 'The script nope.py does not exist.'],
-      [
-        ['run', 'script', 'ok.py', '--pids', '0'],
-        'out_of_bounds',
-        'The number of processes must be 1 to 100,000.',
-      ],
+      [['run', 'script', 'ok.py', '--pids', '0'], 'out_of_bounds', 'The number of processes must be 1 to 100,000.'],
       [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". `proctor list` shows all runs.'],
       [
         ['show'],
@@ -533,7 +529,10 @@ describe('what cannot be run as asked', () => {
       here.proctor(['run', 'script', 'ok.py', '--isolation', 'strict'], nobody),
       /Cannot enforce strict isolation here: there are no limits on the memory of a whole run, for which control groups are needed\. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict\./,
     );
-    expectRefusal(here.proctor(['run', 'script', 'ok.py', '--profile', 'strict'], nobody), /Cannot enforce strict isolation/);
+    expectRefusal(
+      here.proctor(['run', 'script', 'ok.py', '--profile', 'strict'], nobody),
+      /Cannot enforce strict isolation/,
+    );
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
     const ran = here.proctor(['run', 'script', 'ok.py'], nobody);
     expect(ran.code, ran.stderr).toBe(0);

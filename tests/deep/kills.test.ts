@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idsIn } from '../evidence/ledger-world.ts';
+import { randomFrom, SEED } from '../random.ts';
 import {
   cgroupsOfOurs,
   endProcess,
@@ -19,20 +20,7 @@ import {
 
 const RUNS = Number(process.env['PROCTOR_KILLS'] ?? 200);
 const AT_ONCE = 4;
-const seed = Number(process.env['PROCTOR_SEED'] ?? Date.now() % 1_000_000_000);
-
-/** Numbers from 0 to 1 that the same seed gives again. */
-function chances(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-const chance = chances(seed);
+const chance = randomFrom(SEED);
 const oneOf = <Value>(values: readonly Value[]): Value => values[Math.floor(chance() * values.length)] as Value;
 
 const SUCCESS = `printf '{"contract_version":1,"status":"succeeded","html_output":"","error_summary":null,"artifacts":[]}' > result.json`;
@@ -98,11 +86,11 @@ afterAll(() => {
   warm.remove();
   const statuses = [...told.statuses].map(([status, count]) => `${status}: ${count}`).sort();
   process.stdout.write(
-    `seed ${seed}, usual run ${Math.round(usualMs)} ms, ${told.killed} killed, ${told.missed} came too late\n  ${statuses.join('\n  ')}\n`,
+    `seed ${SEED}, usual run ${Math.round(usualMs)} ms, ${told.killed} killed, ${told.missed} came too late\n  ${statuses.join('\n  ')}\n`,
   );
 });
 
-describe(`runs that are killed (seed ${seed})`, () => {
+describe(`runs that are killed (seed ${SEED})`, () => {
   test(`${RUNS} times, at any moment: what is left is evidence, and nothing else`, async () => {
     const targets: Target[] = ['harness', 'harness of a script', 'launcher', 'script'];
     for (let batch = 0; batch < RUNS / AT_ONCE; batch++) {
@@ -207,7 +195,7 @@ async function killed(isWarm: boolean, targetOf: () => Target): Promise<void> {
     for (const [index, run] of runs.entries()) expectEnd(run, ended[index] as Awaited<Started['ended']>);
     await expectNothingLeft(place, runs);
   } catch (error) {
-    throw new Error(`with seed ${seed}: ${String(error)}`, { cause: error });
+    throw new Error(`with seed ${SEED}: ${String(error)}`, { cause: error });
   } finally {
     place.remove();
   }

@@ -1,6 +1,9 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { randomFrom, SEED } from '../random.ts';
 import { append, brokenIn, idsIn, ledgerIn, newHome, type Writing, writer } from '../evidence/ledger-world.ts';
+
+const random = randomFrom(SEED);
 
 const ROUNDS = Number(process.env['PROCTOR_KILLS'] ?? 100);
 
@@ -28,14 +31,14 @@ test('eight processes that write two hundred lines each lose none and double non
   expect(await brokenIn(ledgerIn(home))).toEqual([]);
 });
 
-test('writers that are killed at any moment leave a ledger that others go on with', async () => {
+test(`writers that are killed at any moment leave a usable ledger (seed ${SEED})`, async () => {
   const home = newHome();
   const start = await writer();
   const all: Writing[] = [];
   let alive: Writing[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     while (alive.length < 4) alive.push(start(home, `w${all.length + alive.length}`, 100_000));
-    await wait(150 + Math.random() * 150);
+    await wait(150 + random() * 150);
     const [killed, ...rest] = alive;
     killed?.kill();
     await killed?.ended;

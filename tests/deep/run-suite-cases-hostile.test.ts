@@ -37,7 +37,7 @@ describe('hostile files of cases are refused in words', () => {
     );
     const text = `- id: a\n  metadata:\n    ${laughs.join('\n    ')}\n`;
     expect(faultsIn('cases.yaml', text)).toEqual([
-      expect.stringMatching(/^line \d+: What begins here is larger than a case may be, 4 MiB as JSON$/),
+      expect.stringMatching(/^line \d+: This value is larger than 4 MiB as JSON, the limit for a case$/),
     ]);
   });
 
@@ -45,16 +45,16 @@ describe('hostile files of cases are refused in words', () => {
     const cases = Array.from({ length: 100 }, (_, n) => `- {id: c${n}, metadata: *big}`);
     const text = `- {id: first, metadata: &big {x: ${'y'.repeat(3 * MIB)}}}\n${cases.join('\n')}`;
     expect(faultsIn('cases.yaml', text)).toEqual([
-      'line 86: With this case and all aliases, the cases are larger than 256 MiB as JSON',
+      'line 86: With aliases expanded, the cases up to here are larger than 256 MiB as JSON',
     ]);
   });
 
   test('an alias of what it stands in, of nothing, and of what comes later', () => {
     expect(faultsIn('cases.yaml', '- id: a\n  metadata: &m\n    self: *m\n')).toEqual([
-      'line 3: An alias stands inside its own anchor',
+      'line 3: The alias refers to a value that contains it',
     ]);
     for (const text of ['- id: *none', '- id: *later\n- id: &later b']) {
-      expect(faultsIn('cases.yaml', text)[0]).toMatch(/^line 1: No anchor has this name/);
+      expect(faultsIn('cases.yaml', text)[0]).toMatch(/^line 1: No earlier anchor has this name/);
     }
   });
 
@@ -86,7 +86,9 @@ describe('hostile files of cases are refused in words', () => {
   });
 
   test('keys that are __proto__ around the cases, in a column, or in a cell', () => {
-    expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(/^line 1: __proto__ is an unknown key/);
+    expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(
+      /^line 1: __proto__ is an unknown key/,
+    );
     expect(faultsIn('cases.json', '{"__proto__": {"suite": "x"},\n"cases": []}')[0]).toMatch(/^line 1: __proto__/);
     expect(faultsIn('cases.csv', 'id,__proto__\na,b')[0]).toMatch(/^line 1: The column __proto__ is not one/);
     expect(faultsIn('cases.csv', 'id,expected,expected.contains\na,"{""__proto__"":{""contains"":1}}",x')).toEqual([
@@ -120,40 +122,40 @@ describe('hostile files of cases are refused in words', () => {
   test('a line, a cell or a value that is larger than a case may be', () => {
     const large = 'x'.repeat(4 * MIB);
     expect(faultsIn('cases.jsonl', `{"id":"a"}\n{"id":"b","title":"${large}"}\n{"id":"a"}`)).toEqual([
-      'line 2: The line is longer than a case may be, 4 MiB',
-      'line 3: cases[2].id is the id of line 1 again (upper and lower case are the same)',
+      'line 2: The line is longer than 4 MiB, the limit for a case',
+      'line 3: cases[2].id repeats the id on line 1 (ids are case-insensitive)',
     ]);
     const almost = 'x'.repeat(4 * MIB - 60);
     expect(faultsIn('cases.jsonl', `{"id":"b","title":"${almost}"}`)).toEqual([
-      'line 1: cases[0] is larger than a case may be, 4 MiB as JSON',
+      'line 1: cases[0] is larger than 4 MiB as JSON, the limit for a case',
     ]);
     expect(faultsIn('cases.json', `[{"id":"a"},\n{"id":"b","title":"${large}"}]`)).toEqual([
-      'line 2: cases[1] is larger than a case may be, 4 MiB as JSON',
+      'line 2: cases[1] is larger than 4 MiB as JSON, the limit for a case',
     ]);
     expect(faultsIn('cases.csv', `id,title\na,\nb,"${large}"`)).toEqual([
-      'line 3: cases[1] is larger than a case may be, 4 MiB as JSON',
+      'line 3: cases[1] is larger than 4 MiB as JSON, the limit for a case',
     ]);
     expect(faultsIn('cases.yaml', `- id: a\n- id: b\n  title: ${large}`)).toEqual([
-      'line 3: What begins here is larger than a case may be, 4 MiB as JSON',
+      'line 3: This value is larger than 4 MiB as JSON, the limit for a case',
     ]);
   });
 
   test('numbers that take four bytes and become sixteen', () => {
     const numbers = Array(900_000).fill('1e15').join(',');
     expect(faultsIn('cases.json', `[{"id":"a","metadata":{"n":[${numbers}]}}]`)).toEqual([
-      'line 1: cases[0] is larger than a case may be, 4 MiB as JSON',
+      'line 1: cases[0] is larger than 4 MiB as JSON, the limit for a case',
     ]);
   });
 
   test('more than a million cases', () => {
     expect(faultsIn('cases.jsonl', '3\nx\n'.repeat(500_001))).toEqual([
-      'cases.jsonl holds more than 1,000,000 cases. Split it into several files.',
+      'cases.jsonl contains more than 1,000,000 cases. Split it into several files.',
     ]);
   });
 
   test('more words and signs than YAML is good for', () => {
     expect(faultsIn('cases.yaml', `- id: a\n${'#\n'.repeat(1_000_000)}`)).toEqual([
-      expect.stringMatching(/^line \d+: More than 2,000,000 words and signs are too many for YAML; write JSON lines$/),
+      expect.stringMatching(/^line \d+: The file has more than 2,000,000 YAML tokens; use JSON Lines instead$/),
     ]);
   });
 
@@ -163,10 +165,10 @@ describe('hostile files of cases are refused in words', () => {
     expect(faultsIn('cases.json', asks({ regex: '((a{100}){100}){100}' }))[0]).toMatch(/more than 10,000 instructions/);
     expect(faultsIn('cases.json', asks({ regex: '(\\1)' }))[0]).toMatch(/invalid escape sequence/);
     expect(faultsIn('cases.json', asks({ json_schema: { $ref: 'https://example.com/x' } }))[0]).toMatch(
-      /json_schema is not a JSON Schema of 2020-12 that can be used \(can't resolve reference/,
+      /json_schema is not a usable 2020-12 JSON Schema \(can't resolve reference/,
     );
     for (const [json_schema, words] of [
-      [{ pattern: '(?=a)' }, /a pattern in it is not a regular expression that RE2 can match/],
+      [{ pattern: '(?=a)' }, /one of its patterns is not a valid RE2 regular expression/],
       [{ $schema: 'http://json-schema.org/draft-04/schema#' }, /written for another version of JSON Schema/],
       [{ $async: true }, /has \$async/],
       [{ properties: { a: { type: 'objct' } } }, /\$\/properties\/a\/type must be/],

@@ -167,7 +167,7 @@ describe('a run folder', () => {
     await expectValid(folder);
     const again = await suite('new', '--out', 'apps/runner/runs', '--run-id', 'r1');
     expect(again.code).toBe(2);
-    expect(again.stderr).toContain('There is a run called r1 already');
+    expect(again.stderr).toContain('A run called r1 already exists');
   });
 
   test('that is moved gives the same reports, byte for byte, and nothing in it says where it was', async () => {

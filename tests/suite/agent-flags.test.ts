@@ -65,7 +65,7 @@ describe('flags of an agent in a suite', () => {
     ['without an agent', { baseUrl: 'http://127.0.0.1:9', maxTurns: 3 }, /--max-turns is of use only with an agent/],
     ['that cannot be enforced', { agent: 'codex', maxCostUsd: 1 }, /cost/],
     ['of recordings without a mode', { agent: 'claude', recordings: 'r' }, /only with --model-mode record or replay/],
-    ['of a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /needs a folder of recordings/],
+    ['of a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /requires a recordings folder/],
     ['of recordings that are not there', { agent: 'claude', modelMode: 'replay', recordings: 'r' }, /no such folder/],
     ['of recordings that are there', { agent: 'claude', modelMode: 'record', recordings: '.' }, /is not empty/],
     [

@@ -116,7 +116,7 @@ test('a denied write that the agent calls done is told in the artifact, and secr
     added: 1,
   });
   expect(ran.artifact('active').agent_run?.flags).toEqual([
-    { flag: 'needs_review', message: 'A changed file runs by itself where it is applied.' },
+    { flag: 'needs_review', message: 'A changed file runs by itself once applied.' },
   ]);
   expect(ran.bytes('named.json').toString()).not.toContain(secret);
   await expectValid(ran.folder);
@@ -182,11 +182,16 @@ function worseAgent(): string {
 
 describe('what a case may expect of a run', () => {
   test.each<[string, object, object, RegExp]>([
-    ['of a script', {}, { script: 'agent.py' }, /expected\.changed_only can be judged only of an agent's program/],
+    ['of a script', {}, { script: 'agent.py' }, /expected\.changed_only requires an agent as the target/],
     ['of an address', {}, { baseUrl: 'http://127.0.0.1:9' }, /cases\[0\]\.expected\.changed_only can be judged only/],
     ['outside of its folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
     ['both ways', { no_violations: true, allow_violations: [] }, {}, /allow_violations must not be combined with/],
-    ['as killed without a violation', { termination: 'killed_policy' }, {}, /termination is killed_policy, which implies a violation/],
+    [
+      'as killed without a violation',
+      { termination: 'killed_policy' },
+      {},
+      /termination is killed_policy, which implies a violation/,
+    ],
     ['as ended in no way that there is', { termination: 'killed' }, {}, /expected\.termination/],
     ['of a class that nobody knows', { allow_violations: ['mischief'] }, {}, /expected\.allow_violations/],
   ])('is refused with its line: one %s', async (_, expected, target, message) => {

@@ -147,7 +147,7 @@ describe('an agent that', () => {
     expect(artifact('silent').runner_failure).toMatchObject({
       class: 'timeout',
       error_name: 'IDLE',
-      error_message: 'Nothing was heard for 200 ms.',
+      error_message: 'The agent sent nothing for 200 ms.',
     });
     await expectValid(folder);
   });

@@ -55,7 +55,7 @@ test('a suite that somebody lays out is left alone', async () => {
     runId: 'mine',
     baseUrl: 'http://127.0.0.1:1',
   });
-  await expect(again).rejects.toThrow('There is a run called mine already');
+  await expect(again).rejects.toThrow('A run called mine already exists');
 });
 
 describe('a part of an evaluation whose writer died', () => {

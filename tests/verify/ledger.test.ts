@@ -228,7 +228,10 @@ describe('a ledger without its runs', () => {
     writeFileSync(path.join(copy, 'copy.ndjson'), `${linesOf(home)[1]}\n`);
     expect(await brokenIn(path.join(copy, 'copy.ndjson'))).toEqual(['LD5 :1 sequence']);
     const { stdout, code } = proctor(['verify', ledgerIn(home)]);
-    expect({ stdout, code }).toMatchObject({ code: 0, stdout: expect.stringMatching(/lines were removed from the end/) });
+    expect({ stdout, code }).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/lines were removed from the end/),
+    });
   });
 
   test('may come through a pipe', () => {
