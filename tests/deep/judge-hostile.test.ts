@@ -48,7 +48,7 @@ describe('judges a hostile answer in linear time', () => {
 });
 
 describe('an answer', () => {
-  test('with the names that every object has is looked at for its own keys only', () => {
+  test('is searched only for its own keys, not for inherited names', () => {
     const named = (name: string): Expected => ({ json_path: [{ path: `$["${name}"]`, exists: true }] });
     for (const name of ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty']) {
       expect(found(named(name), {}), name).toEqual([`fail The answer has nothing at "$["${name}"]". ${OUT}`]);
@@ -66,7 +66,7 @@ describe('an answer', () => {
     expect(Object.getPrototypeOf({})).toBe(Object.prototype);
   });
 
-  test('that is nested as deep as a document may be is judged', () => {
+  test('at the nesting limit is judged', () => {
     let deep: Record<string, unknown> = { end: true };
     for (let depth = 0; depth < 58; depth++) deep = { a: deep };
     const path = `$${'.a'.repeat(58)}.end`;
@@ -82,8 +82,8 @@ describe('an answer', () => {
     expect(found({ json_path: [{ path: '$', exists: true }] }, text)).toEqual([`fail The answer is not JSON. ${OUT}`]);
   });
 
-  test('as deep as a schema has ways at each level is given up, and others by that schema are judged', () => {
-    // Keys come sorted, so that the ways part only after they went on.
+  test('that makes a schema branch at each level is given up, and others with that schema are judged', () => {
+    // Keys are sorted, so the branches differ only after the recursion.
     const node = (type: string): object => ({
       required: ['type'],
       properties: { left: { $ref: '#/$defs/n' }, right: { $ref: '#/$defs/n' }, type: { const: type } },
@@ -99,7 +99,7 @@ describe('an answer', () => {
     expect(found({ json_schema }, { left: { type: 'div' }, type: 'mul' })[0]).toMatch(/^fail /);
   });
 
-  test('of JSON that two readers could read differently is not JSON', () => {
+  test('of ambiguous JSON is not JSON', () => {
     for (const text of ['{"a":1,"a":2}', '{"a":1}x', '{"a":9007199254740993}', '{"a":"\\ud800"}', 'NaN', '']) {
       expect(found({ json_path: [{ path: '$.a', exists: true }] }, text), text).toEqual([
         `fail The answer is not JSON. ${OUT}`,
@@ -107,7 +107,7 @@ describe('an answer', () => {
     }
   });
 
-  test('of some megabytes is judged by all', () => {
+  test('of some megabytes is judged by every expectation', () => {
     const content = `${'lorem ipsum '.repeat(400_000)}end`;
     expect(
       found({ contains: 'ipsum end', must_include: 'IPSUM END', regex: 'ipsum end$', equals: content }, content),
@@ -116,13 +116,13 @@ describe('an answer', () => {
 });
 
 describe('a message', () => {
-  test('shows a long text by its beginning', () => {
+  test('shows the beginning of a long text', () => {
     const [line = ''] = found({ contains: 'é'.repeat(5_000) }, '');
     expect(line).toMatch(/^fail The answer does not contain "é{30,}…"\. /);
     expect(Buffer.byteLength(line)).toBeLessThan(200);
   });
 
-  test('shows no secret, no path of a machine, and nothing that moves a cursor', () => {
+  test('shows no secret, no machine path and no terminal control', () => {
     const secret = `sk-${'a1B2'.repeat(8)}`;
     const said = (text: string): string => found({ contains: text }, '')[0] ?? '';
     expect(said(`key ${secret} end`)).toContain('"key [masked] end"');
@@ -131,14 +131,14 @@ describe('a message', () => {
     expect(said(`${'x'.repeat(60)}AKIA${'A'.repeat(40)}`)).not.toMatch(/AKIA[A-Z0-9]{16}\b/);
   });
 
-  test('about a schema shows keys of the answer within bounds', () => {
+  test('about a schema limits the shown keys of the answer', () => {
     const content = { [`/home/ann/${'k'.repeat(500)}`]: 1 };
     const [line = ''] = found({ json_schema: { additionalProperties: { type: 'string' } } }, content);
     expect(line).toBe(`fail The answer does not keep the schema. ${OUT}`);
   });
 });
 
-describe('what an agent says of its cost', () => {
+describe('the cost that an agent reports', () => {
   const usage = (agent_fields?: Record<string, unknown>) => usageOf(answered('', agent_fields && { agent_fields }));
   test.each([
     [undefined, null, null],

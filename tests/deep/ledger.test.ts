@@ -7,7 +7,7 @@ const random = randomFrom(SEED);
 
 const ROUNDS = Number(process.env['PROCTOR_KILLS'] ?? 100);
 
-test('eight processes that write two hundred lines each lose none and double none, whoever reads meanwhile', async () => {
+test('eight concurrent writers of two hundred lines lose and duplicate none, even with a reader', async () => {
   const home = newHome();
   const start = await writer();
   const writers = Array.from({ length: 8 }, (_, index) => start(home, `w${index}`, 200));
@@ -54,6 +54,6 @@ test(`writers that are killed at any moment leave a usable ledger (seed ${SEED})
   const ids = new Set(idsIn(home));
   expect(ids.size).toBe(idsIn(home).length);
   expect(said.filter(id => !ids.has(id))).toEqual([]);
-  // Who was killed between a line and its word has written one that it did not tell of.
+  // A writer that was killed after a line but before its report has written one more.
   expect(ids.size - said.length).toBeLessThanOrEqual(all.length + alive.length);
 });

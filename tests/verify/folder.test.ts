@@ -317,13 +317,13 @@ test('a suite needs run.json, only one document can be it, and a step needs its 
 test('judges a folder with thousands of cases and manifests in linear time', async () => {
   const files = suite();
   const template = files['answered.json'] as object;
-  const ids = Array.from({ length: 4_000 }, (_, index) => `case-${index}`);
+  const ids = Array.from({ length: 2_000 }, (_, index) => `case-${index}`);
   for (const id of ids) {
     files[`${id}.json`] = { ...template, case_id: id };
     files[`assets/${id}.manifest.json`] = { ...(files['assets/manifest.json'] as object), items: [] };
   }
   files['run.json'] = { ...(files['run.json'] as object), selected_case_ids: ['answered', 'failed', ...ids] };
-  expect((await verdictsOf(folderWith(files))).length).toBeGreaterThan(8_000);
+  expect((await verdictsOf(folderWith(files))).length).toBeGreaterThan(4_000);
 });
 
 test('judges part of a run by its content, and counts references outside', async () => {
