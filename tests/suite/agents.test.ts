@@ -135,7 +135,7 @@ describe('an agent that cannot run', () => {
     [
       'that is not installed',
       { agent: 'claude', environment: { ...environment, PATH: '/nowhere' } },
-      /no program called claude/,
+      /claude is not on the PATH/,
     ],
     ['without a key of its model', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
     ['beside a script', { agent: 'claude', script: 'a.py' }, /only one target/],
