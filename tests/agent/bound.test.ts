@@ -79,7 +79,7 @@ describe('an order', () => {
     [
       'with a path that climbs',
       { overrides: { allowed_paths: ['../x'] } },
-      '"../x" is no path below the folder: it climbs',
+      '"../x" is no path below the folder: it contains ".."',
     ],
     [
       'with a variable for credentials',

@@ -185,7 +185,7 @@ test.each([
   ],
   [['before.csv', 'pipe.csv'], 'pipe.csv cannot be read: it is not a file of at most 64 MiB.'],
   [['before.csv', 'large.csv'], 'large.csv cannot be read: it is not a file of at most 64 MiB.'],
-  [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and entities of their own are not read.'],
+  [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and custom entities are not supported.'],
   [
     ['before.csv', 'after.csv', '--gate', 'nothing.yaml'],
     'There is no gate file "nothing.yaml" of at most 1 MiB that can be read. Modes (balanced, proven, strict) are for proctor compare and proctor gate.',

@@ -175,7 +175,10 @@ describe('proctor run intent', () => {
       await until('it says that it waits', () => waiting.stderr.includes('waiting: '));
       waiting.kill('SIGINT');
       const { code, stdout } = await waiting.ended;
-      expect([code, (JSON.parse(stdout) as RunError).message]).toEqual([130, 'The run was cancelled before it started.']);
+      expect([code, (JSON.parse(stdout) as RunError).message]).toEqual([
+        130,
+        'The run was cancelled before it started.',
+      ]);
       expect(place.runFolders()).toEqual(before);
     } finally {
       free();

@@ -344,7 +344,11 @@ describe('a question that is answered', () => {
       { commands: [node('0')], goal: 'x' },
       'What is proposed for the intent has a key that cannot be proposed.',
     ],
-    ['commands that are none', { commands: 'node' }, 'The intent breaks a rule: commands must be a list, but is a string.'],
+    [
+      'commands that are none',
+      { commands: 'node' },
+      'The intent breaks a rule: commands must be a list, but is a string.',
+    ],
   ])('%s cannot be what is to be run', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);
