@@ -16,7 +16,7 @@ import { layOutCases } from '../src/run/suite/layout.ts';
 import { suitePlan } from '../src/run/suite/plan.ts';
 import { httpTarget } from '../src/run/suite/http-target.ts';
 import { DEFAULT_SETTINGS } from '../src/run/suite/settings.ts';
-import { layOutSuite, placeFor, runSuite } from '../src/run/suite/suite.ts';
+import { layOutSuite, placeFor, executeSuite } from '../src/run/suite/suite.ts';
 
 const CONCURRENCY = 64;
 const LATENCY_MS = 10;
@@ -135,7 +135,7 @@ async function suiteRun(url: string, cases: string, out: string, side: string): 
     redirects: false,
     settings,
   });
-  const { ok, total } = await runSuite(place, target, { signer: undefined, signal: new AbortController().signal });
+  const { ok, total } = await executeSuite(place, target, { signer: undefined, signal: new AbortController().signal });
   if (ok !== total) throw new Error(`${total - ok} cases had no answer`);
 }
 

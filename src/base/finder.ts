@@ -1,5 +1,5 @@
 /** A range of bytes to mask. */
-export interface Found {
+export interface FoundSecret {
   readonly at: number;
   readonly end: number;
   /** Undefined if more bytes are needed to decide. Then nothing from `at` on may be shown yet. */
@@ -15,7 +15,7 @@ export interface SpeltFinder {
 /** Finds bytes to mask. */
 export interface Finder {
   /** The first match at `from` or later; of several at one position, the longest. */
-  find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined;
+  find(bytes: Buffer, from: number, canGrow: boolean): FoundSecret | undefined;
   /** Finds values whose characters are escaped: see spellings.ts. */
   readonly spelt?: SpeltFinder | undefined;
   /** The position from which the bytes could be the start of an incomplete match. */

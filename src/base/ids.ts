@@ -27,6 +27,6 @@ export function newToken(): string {
 }
 
 /** A random number from 0 (inclusive) to 1 (exclusive), for jitter. */
-export function chance(): number {
+export function random(): number {
   return Math.random();
 }

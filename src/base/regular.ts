@@ -68,7 +68,7 @@ function below(held: number, folder: string, names: readonly string[]): string {
 }
 
 /** Resolves links in a path from the user. Returns a missing path unchanged, so that the reader reports it. */
-export function meant(file: string): string {
+export function followLink(file: string): string {
   try {
     return realpathSync(file);
   } catch {

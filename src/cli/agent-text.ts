@@ -4,7 +4,7 @@ import type { PolicySummary } from '../contracts/agent-step/index.ts';
 import type { LeftRunning } from '../contracts/capture.ts';
 import type { ShownAgent } from '../tool/show-agent.ts';
 import type { Paint } from './paint.ts';
-import { counted, shortText } from './units.ts';
+import { countText, shortText } from './units.ts';
 
 export function diffLines(diff: ShownAgent['diff'], paint: Paint): string[] {
   if (!diff) return ['', `  ${paint('strong', 'changes')}   unknown: the run has no diff`];
@@ -14,13 +14,13 @@ export function diffLines(diff: ShownAgent['diff'], paint: Paint): string[] {
   const rest = diff.total - diff.files.length;
   return [
     '',
-    `  ${paint('strong', 'changes')}   ${counted(diff.total, 'file')}, ${plus(diff.added) || '+0'} ${minus(diff.removed) || '−0'}`,
+    `  ${paint('strong', 'changes')}   ${countText(diff.total, 'file')}, ${plus(diff.added) || '+0'} ${minus(diff.removed) || '−0'}`,
     ...diff.files.map((file, index) => {
       const [added = '', removed = ''] = counts[index] ?? [];
       const columns = `${paint('good', added.padStart(widths[0] ?? 0))} ${paint('bad', removed.padStart(widths[1] ?? 0))}`;
       return `    ${columns}  ${printable(shortText(file.path, PATH_UNITS_MAX))}${KINDS[file.change]}`;
     }),
-    ...(rest > 0 ? [paint('faint', `    ${counted(rest, 'more file')}`)] : []),
+    ...(rest > 0 ? [paint('faint', `    ${countText(rest, 'more file')}`)] : []),
   ];
 }
 
@@ -34,16 +34,16 @@ export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint)
     ...(workspace.rewritten ? ['the agent rewrote the commits it started from'] : []),
     ...(workspace.git_folder === 'kept' ? [] : [`.git is ${workspace.git_folder}`]),
     ...(workspace.git_config_changed ? ['.git/config was changed'] : []),
-    ...(hooks.total > 0 ? [counted(hooks.total, 'hook')] : []),
-    ...(links_out.total > 0 ? [`${counted(links_out.total, 'link')} that point outside the tree`] : []),
+    ...(hooks.total > 0 ? [countText(hooks.total, 'hook')] : []),
+    ...(links_out.total > 0 ? [`${countText(links_out.total, 'link')} that point outside the tree`] : []),
     ...(nested_repositories.total > 0
-      ? [counted(nested_repositories.total, 'nested repository', 'nested repositories')]
+      ? [countText(nested_repositories.total, 'nested repository', 'nested repositories')]
       : []),
-    ...(left_out.total > 0 ? [`${counted(left_out.total, 'file')} that a diff cannot represent`] : []),
+    ...(left_out.total > 0 ? [`${countText(left_out.total, 'file')} that a diff cannot represent`] : []),
   ];
   const total = commits.total ?? commits.listed.length;
   return [
-    ...(total > 0 ? [`    ${counted(total, 'commit')}`] : []),
+    ...(total > 0 ? [`    ${countText(total, 'commit')}`] : []),
     ...commits.listed
       .slice(0, COMMITS_MAX)
       .map(
@@ -51,7 +51,7 @@ export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint)
           `    ${paint('faint', sha.slice(0, 9))}  ${printable(shortText(subject, PATH_UNITS_MAX))}`,
       ),
     ...(ignored.total > 0
-      ? [paint('faint', `    ${counted(ignored.total, 'file')} ignored by .gitignore and not in the diff`)]
+      ? [paint('faint', `    ${countText(ignored.total, 'file')} ignored by .gitignore and not in the diff`)]
       : []),
     ...odd.map(what => `    ${paint('note', '!')} ${what}`),
   ];
@@ -64,9 +64,9 @@ export function reviewLines(needsReview: ShownAgent['needsReview'], paint: Paint
   const rest = needsReview.total - shown.length;
   return [
     '',
-    `  ${paint('note', 'needs review')}  ${counted(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} by ${needsReview.total === 1 ? 'itself' : 'themselves'}; name each with --allow-active to apply it`,
+    `  ${paint('note', 'needs review')}  ${countText(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} by ${needsReview.total === 1 ? 'itself' : 'themselves'}; name each with --allow-active to apply it`,
     ...shown.map(({ path, reason }) => `    ${printable(shortText(path, PATH_UNITS_MAX))}: ${printable(reason)}`),
-    ...(rest > 0 ? [paint('faint', `    ${counted(rest, 'more file')}`)] : []),
+    ...(rest > 0 ? [paint('faint', `    ${countText(rest, 'more file')}`)] : []),
   ];
 }
 
@@ -77,7 +77,7 @@ export function leftRunningLines(left: LeftRunning | null | undefined, paint: Pa
   if (!left || left.processes === 0) return [];
   const names = left.programs.map(name => printable(shortText(name, PATH_UNITS_MAX))).join(', ');
   return [
-    `  ${paint('note', 'running')}   ${counted(left.processes, 'process', 'processes')} left when the agent ended: ${names}`,
+    `  ${paint('note', 'running')}   ${countText(left.processes, 'process', 'processes')} left when the agent ended: ${names}`,
   ];
 }
 

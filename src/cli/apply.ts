@@ -1,15 +1,15 @@
 import { printable, printableJson } from '../base/printable.ts';
 import { applyRun } from '../tool/apply.ts';
 import { stdout } from './out.ts';
-import { told } from './pack.ts';
+import { asFault } from './pack.ts';
 import { paintFor } from './paint.ts';
-import { counted } from './units.ts';
+import { countText } from './units.ts';
 
 export async function applyCommand(
   run: string,
   { json, ...flags }: { dir?: string; check?: true; anyway?: true; allowActive?: readonly string[]; json?: true },
 ): Promise<number> {
-  return told(json, async signal => {
+  return asFault(json, async signal => {
     const answer = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
     const { runId, applied, changed, needsReview, notes, fromClone } = answer;
     if (json) {
@@ -27,7 +27,7 @@ export async function applyCommand(
     const more = changed.total - shown.length;
     stdout.write(
       [
-        `${paint('good', '✓')} ${paint('strong', applied ? 'applied' : 'can be applied')}  ${printable(runId)}: ${counted(changed.total, 'file')}`,
+        `${paint('good', '✓')} ${paint('strong', applied ? 'applied' : 'can be applied')}  ${printable(runId)}: ${countText(changed.total, 'file')}`,
         ...shown.map(({ path, change }) => `  ${SIGNS[change]} ${printable(path)}`),
         ...(more > 0 ? [`  and ${more} more`] : []),
         ...needsReview.map(({ path, reason }) => `  ${paint('note', '!')} ${printable(path)}: ${printable(reason)}`),

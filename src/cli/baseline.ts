@@ -6,7 +6,7 @@ import { judgementJson, judgementLine } from './judgement-text.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
 import { sealedText } from './run-text.ts';
-import { counted } from './units.ts';
+import { countText } from './units.ts';
 import { namedKey } from './variables.ts';
 
 export async function acceptCommand(word: string, { out, json }: { out: string; json?: true }): Promise<number> {
@@ -30,7 +30,7 @@ export async function acceptCommand(word: string, { out, json }: { out: string; 
     } else {
       const mark = passed === 0 ? paint('note', '!') : paint('good', '✓');
       stdout.write(
-        `${judgementLine(judgements, paint)}${mark} ${paint('strong', isNew ? 'accepted' : 'accepted again')}  ${counted(cases, 'case')}, ${passed} passing, from ${runIds.map(printable).join(', ')}\n` +
+        `${judgementLine(judgements, paint)}${mark} ${paint('strong', isNew ? 'accepted' : 'accepted again')}  ${countText(cases, 'case')}, ${passed} passing, from ${runIds.map(printable).join(', ')}\n` +
           `  baseline  ${printable(name)}, ${sealedText(keyId)}\n` +
           `  pack      ${printable(packName)}, ${packText(pack)}\n` +
           paint('faint', `            commit both files, then run: proctor compare ${printable(name)} new\n`),
@@ -44,8 +44,8 @@ export async function acceptCommand(word: string, { out, json }: { out: string; 
 }
 
 function packText({ bytes, artifacts, left_out }: Accepted['pack']): string {
-  const rest = left_out === 0 ? '' : `; ${counted(left_out, 'document')} left out because of size`;
-  return `${counted(artifacts, 'answer')} to explain changes with, ${Math.ceil(bytes / 1024)} KiB${rest}`;
+  const rest = left_out === 0 ? '' : `; ${countText(left_out, 'document')} left out because of size`;
+  return `${countText(artifacts, 'answer')} to explain changes with, ${Math.ceil(bytes / 1024)} KiB${rest}`;
 }
 
 const NOTHING_PASSES =

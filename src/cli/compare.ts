@@ -3,20 +3,20 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
-import type { AgainOptions } from '../tool/ask-again.ts';
+import type { AskAgainOptions } from '../tool/ask-again.ts';
 import { compareRuns } from '../tool/compare.ts';
 import type { Format } from '../tool/formats.ts';
 import { closeLauncher } from '../tool/launcher.ts';
-import { reportOf, runsNotHere, subjectOf, writeReports } from '../tool/report.ts';
+import { reportOf, runsNotHere, reportSubject, writeReports } from '../tool/report.ts';
 import { terminalText } from '../tool/terminal.ts';
-import { gateOf } from './gate-word.ts';
+import { gateOption } from './gate-word.ts';
 import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
 import { judgementJson, judgementLine } from './judgement-text.ts';
-import { type LimitFlags, limitsOf } from './limit-flags.ts';
+import { type LimitFlags, limitsFromFlags } from './limit-flags.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
-import { counted } from './units.ts';
+import { countText } from './units.ts';
 import { namedKey } from './variables.ts';
 
 export interface CompareFlags extends LimitFlags {
@@ -45,13 +45,13 @@ export async function compareCommand(baseline: string, candidate: string, flags:
   const interrupt = interruptions();
   try {
     const formats = flags.format ?? ['html'];
-    const limits = limitsOf(flags);
+    const limits = limitsFromFlags(flags);
     const { comparison, folder, files, judgements, keyId } = await compareRuns({
       ...namedKey(),
       baseline,
       candidate,
       formats: formats.filter(format => format !== 'terminal'),
-      ...gateOf(flags.gate),
+      ...gateOption(flags.gate),
       ...(limits && { limits }),
       ...(flags.allowRemoved && { allowRemoved: true }),
       ...(flags.allowWeakened && { allowWeakened: true }),
@@ -87,7 +87,7 @@ const MAKE_ONE = `
     proctor baseline accept baseline
 `;
 
-function againOf(flags: CompareFlags): { again?: AgainOptions } {
+function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
   const { again, againTrials, againTime, againCost, baseUrl, baselineUrl, script, baselineScript, policy, dir } = flags;
   const given = { maxTrials: againTrials, maxMs: againTime, maxCostUsd: againCost };
   const targets = { baseUrl, baselineUrl, script, baselineScript, policy, dir };
@@ -105,7 +105,7 @@ function againOf(flags: CompareFlags): { again?: AgainOptions } {
       environment: process.env,
       onRound: ({ round, cases, sides }) =>
         stderr.write(
-          `  running again  round ${round}: ${counted(cases, 'case')}, ${sides === 'both' ? 'both sides' : 'candidate only'}\n`,
+          `  running again  round ${round}: ${countText(cases, 'case')}, ${sides === 'both' ? 'both sides' : 'candidate only'}\n`,
         ),
       onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     },
@@ -130,7 +130,7 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
   try {
     const { out, key } = flags;
     const options = { out, key, ...namedKey(), signal: interrupt.signal };
-    const { subject, folder, judgement } = await subjectOf(word, process.cwd(), options);
+    const { subject, folder, judgement } = await reportSubject(word, process.cwd(), options);
     if (!flags.json) stdout.write(judgementLine([judgement], paintFor(1)));
     const formats = flags.format ?? ['html'];
     const files = writeReports(

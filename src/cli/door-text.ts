@@ -1,7 +1,7 @@
 import { printable } from '../base/printable.ts';
 import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { Paint } from './paint.ts';
-import { counted } from './units.ts';
+import { countText } from './units.ts';
 
 type Access = AgentOutcome['model_access'];
 
@@ -11,8 +11,8 @@ export function doorLines(access: Access, paint: Paint): string[] {
   if (!count || mode === 'none') return refusalLines(access, paint);
   const { requests, input_tokens, output_tokens, cost_usd, estimated } = count;
   const said = [
-    counted(requests, 'answer'),
-    ...(input_tokens === null ? [] : [`${counted(input_tokens, 'token')} in`]),
+    countText(requests, 'answer'),
+    ...(input_tokens === null ? [] : [`${countText(input_tokens, 'token')} in`]),
     ...(output_tokens === null ? [] : [`${output_tokens.toLocaleString('en-US')} out`]),
     ...(cost_usd === null ? [] : [`$${cost_usd.toFixed(4)} by your prices`]),
     ...(estimated === 0 ? [] : [`${estimated} of them estimated`]),
@@ -28,7 +28,9 @@ export function doorLines(access: Access, paint: Paint): string[] {
 export function refusalLines({ refused, stripped }: Access, paint: Paint): string[] {
   return [
     ...(refused && refused.total > 0
-      ? [`  ${paint('note', 'refused')}   ${counted(refused.total, 'request')} at the gateway: ${placesText(refused)}`]
+      ? [
+          `  ${paint('note', 'refused')}   ${countText(refused.total, 'request')} at the gateway: ${placesText(refused)}`,
+        ]
       : []),
     ...(stripped && stripped.total > 0 ? [`  removed   ${placesText(stripped)}, before requests were sent`] : []),
   ];
@@ -49,9 +51,9 @@ const PLACES_MAX = 5;
 function budgetText(budget: Access['budget']): string {
   const { max_turns, max_requests, max_tokens, max_cost_usd } = budget ?? {};
   return [
-    ...(max_turns ? [counted(max_turns, 'turn')] : []),
-    ...(max_requests ? [counted(max_requests, 'request')] : []),
-    ...(max_tokens ? [counted(max_tokens, 'token')] : []),
+    ...(max_turns ? [countText(max_turns, 'turn')] : []),
+    ...(max_requests ? [countText(max_requests, 'request')] : []),
+    ...(max_tokens ? [countText(max_tokens, 'token')] : []),
     ...(max_cost_usd ? [`$${max_cost_usd}`] : []),
   ].join(', ');
 }

@@ -3,7 +3,7 @@ import { printable } from '../base/printable.ts';
 import { TAIL_SHARE_MAX } from '../contracts/comparison/index.ts';
 import type { Gated, GatedSide } from '../tool/gate.ts';
 import type { Paint } from './paint.ts';
-import { counted } from './units.ts';
+import { countText } from './units.ts';
 
 type Finding = Gated['decision']['broken'][number];
 
@@ -45,7 +45,7 @@ function suiteWords({ decision, gate }: Gated): { readonly measured?: string; re
   const rate = drop === 0 ? 'as often as' : `${points(Math.abs(drop))} ${drop > 0 ? 'less' : 'more'} often than`;
   const chance = drop > 0 ? ` (${probability(p)} if nothing changed)` : '';
   return {
-    measured: `${counted(cases, 'case')} ${cases === 1 ? 'passes' : 'pass'} ${rate} before${chance}`,
+    measured: `${countText(cases, 'case')} ${cases === 1 ? 'passes' : 'pass'} ${rate} before${chance}`,
     ruledOut:
       high >= 1
         ? 'nothing yet'
@@ -87,7 +87,7 @@ function* keptLimits(metrics: Gated['decision']['metrics']): Generator<string> {
       `${Number(((isShare ? 100 : 1) * value).toPrecision(3))}${isShare ? ' %' : ''}`;
     const what = isTail ? `trials above the p95 of ${metric}` : metric;
     const worse = metric === 'score' ? 'less' : 'more';
-    yield `${what}: ${amount(change)} ${worse}, at most ${amount(high)} over ${counted(cases, 'case')}; the limit is ${amount(isTail ? TAIL_SHARE_MAX : limit)}`;
+    yield `${what}: ${amount(change)} ${worse}, at most ${amount(high)} over ${countText(cases, 'case')}; the limit is ${amount(isTail ? TAIL_SHARE_MAX : limit)}`;
   }
 }
 
@@ -99,15 +99,15 @@ function* settling({ verdict, ask_again: ids, more_trials: more, decision }: Gat
     const rest = ids.length > LINES_MAX ? ` and ${ids.length - LINES_MAX} more` : '';
     yield `one more trial of ${named}${rest} on both sides, marked as rerun`;
   } else if (more !== null) {
-    yield `about ${counted(more, 'more trial')} of all ${counted(decision.cases, 'case')} on both sides`;
+    yield `about ${countText(more, 'more trial')} of all ${countText(decision.cases, 'case')} on both sides`;
   }
 }
 
 function sideText({ files, cases, trials }: GatedSide): string {
   const [first] = files;
-  const from = files.length === 1 && first ? first.name : counted(files.length, 'file');
+  const from = files.length === 1 && first ? first.name : countText(files.length, 'file');
   const formats = [...new Set(files.map(({ format }) => NAMES[format]))].join(', ');
-  return `${counted(trials, 'trial')} of ${counted(cases, 'case')} (${from}, ${formats})`;
+  return `${countText(trials, 'trial')} of ${countText(cases, 'case')} (${from}, ${formats})`;
 }
 
 const NAMES = { csv: 'CSV', jsonl: 'JSON lines', junit: 'JUnit', ctrf: 'CTRF' } as const;

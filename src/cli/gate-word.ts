@@ -1,9 +1,9 @@
-export type Mode = 'balanced' | 'proven' | 'strict';
+export type GateModeName = 'balanced' | 'proven' | 'strict';
 
 /** `--gate` takes the name of a mode or a gate file. */
-export function gateOf(word: string | undefined): { mode?: Mode; gate?: string } {
+export function gateOption(word: string | undefined): { mode?: GateModeName; gate?: string } {
   if (word === undefined) return {};
-  return MODES.has(word) ? { mode: word as Mode } : { gate: word };
+  return MODES.has(word) ? { mode: word as GateModeName } : { gate: word };
 }
 
-const MODES: ReadonlySet<string> = new Set<Mode>(['balanced', 'proven', 'strict']);
+const MODES: ReadonlySet<string> = new Set<GateModeName>(['balanced', 'proven', 'strict']);

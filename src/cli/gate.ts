@@ -1,7 +1,7 @@
 import { printableJson } from '../base/printable.ts';
-import { gate } from '../tool/gate.ts';
+import { gateFiles } from '../tool/gate.ts';
 import { gateText } from './gate-text.ts';
-import { gateOf } from './gate-word.ts';
+import { gateOption } from './gate-word.ts';
 import { stdout } from './out.ts';
 import { paintFor } from './paint.ts';
 
@@ -18,7 +18,7 @@ export interface GateFlags {
 
 export async function gateCommand(baseline: string, candidate: string, flags: GateFlags): Promise<number> {
   const { gate: word, json, ...settings } = flags;
-  const gated = await gate({ baseline, candidate, ...gateOf(word), ...settings });
+  const gated = await gateFiles({ baseline, candidate, ...gateOption(word), ...settings });
   stdout.write(json ? `${printableJson(gated)}\n` : gateText(gated, paintFor(1)));
   return gated.exit_code;
 }

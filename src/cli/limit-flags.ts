@@ -1,5 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Limits } from '../contracts/gate/limits/index.ts';
+import type { GateLimits } from '../contracts/gate/limits/index.ts';
 import { wholeNumber } from './units.ts';
 
 /** Flags for the most common limits. A gate file can set all of them. */
@@ -17,8 +17,8 @@ export function addLimitFlags(command: Command): Command {
 }
 
 /** The limits in the flags; undefined if there are none. */
-export function limitsOf({ minPassRate, maxFailing, maxFlaky }: LimitFlags): Limits | undefined {
-  const limits: Limits = {
+export function limitsFromFlags({ minPassRate, maxFailing, maxFlaky }: LimitFlags): GateLimits | undefined {
+  const limits: GateLimits = {
     ...(minPassRate !== undefined && { min_pass_rate: minPassRate }),
     ...(maxFailing !== undefined && { max_failing: maxFailing }),
     ...(maxFlaky !== undefined && { max_flaky: maxFlaky }),

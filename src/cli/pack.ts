@@ -6,13 +6,13 @@ import { unpack } from '../tool/unpack.ts';
 import { interruptions } from './interruptions.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
-import { counted, sizeText } from './units.ts';
+import { countText, sizeText } from './units.ts';
 
 export async function packCommand(
   run: string,
   { json, ...flags }: { out?: string; internal?: true; json?: true },
 ): Promise<number> {
-  return told(json, async signal => {
+  return asFault(json, async signal => {
     const packed = await packRun(run, { ...flags, cwd: process.cwd(), signal });
     const { runId, kind, bytes, sha256, entries, leftOut, hasLedgerLine } = packed;
     const file = path.relative(process.cwd(), packed.file);
@@ -31,10 +31,10 @@ export async function packCommand(
       return;
     }
     const paint = paintFor(1);
-    const internal = leftOut > 0 ? `, without ${counted(leftOut, 'internal file')}` : '';
+    const internal = leftOut > 0 ? `, without ${countText(leftOut, 'internal file')}` : '';
     const ledger = hasLedgerLine ? ', with its ledger line' : '';
     stdout.write(
-      `${paint('good', '✓')} ${paint('strong', 'packed')}  ${printable(runId)}: ${counted(entries, 'entry', 'entries')}, ${sizeText(bytes)}${internal}${ledger}\n` +
+      `${paint('good', '✓')} ${paint('strong', 'packed')}  ${printable(runId)}: ${countText(entries, 'entry', 'entries')}, ${sizeText(bytes)}${internal}${ledger}\n` +
         `  pack    ${printable(file)}\n` +
         `  ${paint('faint', sha256)}\n` +
         paint('faint', `          proctor verify ${printable(file)} · proctor unpack ${printable(file)}\n`),
@@ -43,7 +43,7 @@ export async function packCommand(
 }
 
 export async function unpackCommand(file: string, { json, to }: { to?: string; json?: true }): Promise<number> {
-  return told(json, async signal => {
+  return asFault(json, async signal => {
     const unpacked = await unpack(file, { ...(to !== undefined && { to }), cwd: process.cwd(), signal });
     const { runId, kind, files, leftOut } = unpacked;
     const folder = path.relative(process.cwd(), unpacked.folder);
@@ -52,16 +52,17 @@ export async function unpackCommand(file: string, { json, to }: { to?: string; j
       return;
     }
     const paint = paintFor(1);
-    const internal = leftOut > 0 ? `, without ${counted(leftOut, 'internal file')} that the pack does not contain` : '';
+    const internal =
+      leftOut > 0 ? `, without ${countText(leftOut, 'internal file')} that the pack does not contain` : '';
     stdout.write(
-      `${paint('good', '✓')} ${paint('strong', 'unpacked')}  ${printable(runId)}: ${counted(files, 'file')}${internal}\n` +
+      `${paint('good', '✓')} ${paint('strong', 'unpacked')}  ${printable(runId)}: ${countText(files, 'file')}${internal}\n` +
         `  folder  ${printable(folder)}\n`,
     );
   });
 }
 
 /** Exits with 1 if the evidence does not verify. A signal stops the work and leaves nothing behind. */
-export async function told(json: true | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<number> {
+export async function asFault(json: true | undefined, work: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const interrupted = interruptions();
   try {
     await work(interrupted.signal);

@@ -7,7 +7,7 @@ interface Refusal {
   readonly message: string;
 }
 
-export function tellRefusal({ code, message }: Refusal, isJson: boolean): void {
+export function reportFault({ code, message }: Refusal, isJson: boolean): void {
   if (isJson) writeRefusal({ code, message });
   stderr.write(`error: ${message}\n`);
 }
@@ -15,7 +15,7 @@ export function tellRefusal({ code, message }: Refusal, isJson: boolean): void {
 /** Reports a run that failed because a signal stopped it, and returns its exit code. Rethrows any other failure. */
 export function exitOfStopped(error: unknown, exit: number | undefined, isJson: boolean): number {
   if (exit === undefined || !(error instanceof Fault)) throw error;
-  tellRefusal(error, isJson);
+  reportFault(error, isJson);
   return exit;
 }
 

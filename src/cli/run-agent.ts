@@ -16,7 +16,7 @@ import { exitOfStopped } from './refusal.ts';
 import {
   contextLines,
   credentialText,
-  endingText,
+  endingInBrief,
   isNews,
   limitsText,
   sandboxText,
@@ -25,7 +25,7 @@ import {
   WAITING,
 } from './run-text.ts';
 import { eventText } from './transcript-text.ts';
-import { counted, durationText } from './units.ts';
+import { countText, durationText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
 export interface RunAgentFlags {
@@ -219,7 +219,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
   const name = agent.family.replace('_cli', '');
   const lines = [
     '',
-    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}${agent.untested ? `, ${untestedText(agent)}` : ''}  ${endingText(result.ending)}, ${durationText(result.durationMs)}`,
+    `${mark} ${paint('strong', termination)}${why}${againstText(result)}  ${name} ${printable(agent.version)}${agent.untested ? `, ${untestedText(agent)}` : ''}  ${endingInBrief(result.ending)}, ${durationText(result.durationMs)}`,
     ...(message === null ? [] : [`  ${printable(message)}`]),
     ...violations
       .slice(0, SHOWN_MAX)
@@ -261,15 +261,15 @@ function againstText({ termination, violations }: AgentRunResult): string {
 function usedText({ reported, modelAccess }: AgentRunResult): string {
   const { turns, input_tokens, output_tokens, cost_usd } = reported;
   const parts = [
-    ...(turns === null ? [] : [counted(turns, 'turn')]),
+    ...(turns === null ? [] : [countText(turns, 'turn')]),
     ...(input_tokens === null
       ? []
-      : [`${counted(input_tokens, 'token')} in, ${(output_tokens ?? 0).toLocaleString('en-US')} out`]),
+      : [`${countText(input_tokens, 'token')} in, ${(output_tokens ?? 0).toLocaleString('en-US')} out`]),
     ...(cost_usd === null ? [] : [`${cost_usd.toFixed(4)} USD as the agent reports`]),
     ...(modelAccess.mode === 'none'
       ? ['no model access']
       : [
-          `${counted(modelAccess.requests, 'request')} to the model (${[modelAccess.mode, ...credentialText(modelAccess)].join(', ')})`,
+          `${countText(modelAccess.requests, 'request')} to the model (${[modelAccess.mode, ...credentialText(modelAccess)].join(', ')})`,
         ]),
   ];
   return parts.join(', ');
@@ -278,7 +278,7 @@ function usedText({ reported, modelAccess }: AgentRunResult): string {
 /** The first file that `proctor apply` requires you to name, and why. */
 function reviewText({ needsReview }: AgentRunResult): string {
   const [first] = needsReview;
-  const more = needsReview.length > 1 ? `, and ${counted(needsReview.length - 1, 'more file')}` : '';
+  const more = needsReview.length > 1 ? `, and ${countText(needsReview.length - 1, 'more file')}` : '';
   return `${printable(first?.path ?? '')} needs review before you apply it: ${printable(first?.reason ?? '')}${more}`;
 }
 
@@ -286,5 +286,5 @@ function changesText({ changes }: AgentRunResult): string {
   if (!changes) return 'unknown';
   const { files, commits } = changes;
   if (files === 0 && commits === 0) return 'none';
-  return `${counted(files, 'file')}${commits > 0 ? `, ${counted(commits, 'commit')}` : ''}`;
+  return `${countText(files, 'file')}${commits > 0 ? `, ${countText(commits, 'commit')}` : ''}`;
 }

@@ -67,7 +67,7 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
 }
 
 /** Reports bad usage as a run error. Commander has already written the message to standard error. */
-export function toldUsage(error: unknown): number {
+export function reportUsage(error: unknown): number {
   if (!(error instanceof CommanderError)) return told(error);
   stdout.write(canonicalize(runErrorOf(new Fault('usage', error.message.replace(/^error: /, '')))));
   stderr.write(afterAnswer());

@@ -8,8 +8,8 @@ import { LiveText } from './live.ts';
 import { stderr, stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import { exitOfStopped } from './refusal.ts';
-import { endingText, limitsText, sandboxText, sealedText, WAITING } from './run-text.ts';
-import { counted, durationText, sizeText } from './units.ts';
+import { endingInBrief, limitsText, sandboxText, sealedText, WAITING } from './run-text.ts';
+import { countText, durationText, sizeText } from './units.ts';
 import { namedKey, variables } from './variables.ts';
 
 export interface RunScriptFlags {
@@ -117,13 +117,13 @@ function summary(result: ScriptRunResult, script: string, flags: RunScriptFlags,
   const hint = hintFor(result);
   const lines = [
     '',
-    `${mark} ${paint('strong', status.replace('_', ' '))}  ${printable(path.basename(script))}  ${endingText(result.ending)}, ${durationText(durationMs)}`,
+    `${mark} ${paint('strong', status.replace('_', ' '))}  ${printable(path.basename(script))}  ${endingInBrief(result.ending)}, ${durationText(durationMs)}`,
     ...(message === null ? [] : [`  ${printable(message)}`]),
     ...(hint === undefined ? [] : [`  ${paint('note', 'hint')}      ${hint}`]),
     `  sandbox   ${sandboxText(runner, observed)}`,
     `  limits    ${limitsText(runner, limits, enforcement)}`,
     ...warnings.map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),
-    `  output    ${files.length === 0 ? 'no files' : `${counted(files.length, 'file')}, ${sizeText(bytes)}${copied}`}`,
+    `  output    ${files.length === 0 ? 'no files' : `${countText(files.length, 'file')}, ${sizeText(bytes)}${copied}`}`,
     `  evidence  ${printable(folder)}`,
     paint('faint', `            ${sealedText(result.keyId)} · proctor show latest · proctor verify latest`),
   ];

@@ -4,12 +4,12 @@ import type { SuiteRunResult } from '../tool/run-suite.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
 import { wordFor } from './show-suite.ts';
-import { counted, durationText } from './units.ts';
+import { countText, durationText } from './units.ts';
 
 type JudgedRun = SuiteRunResult['runs'][number];
 
 /** 0 only if every case has an answer, a case passes, and every limit is met. */
-export function exitOf({ runs, isAllFailing, checks }: SuiteRunResult): 0 | 1 {
+export function suiteExitCode({ runs, isAllFailing, checks }: SuiteRunResult): 0 | 1 {
   const isWhole = runs.every(({ failed, isOpen }) => failed === 0 && !isOpen);
   const isMet = checks?.every(({ is_met }) => is_met) === true;
   return isWhole && isMet && !isAllFailing ? 0 : 1;
@@ -24,7 +24,9 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
     run_id: first?.place.id ?? null,
     version,
     folder: first ? path.relative(process.cwd(), first.place.folder) : null,
-    ending: isStopped ? { how: 'killed', by: 'cancel', signal: stoppedBy } : { how: 'exited', code: exitOf(result) },
+    ending: isStopped
+      ? { how: 'killed', by: 'cancel', signal: stoppedBy }
+      : { how: 'exited', code: suiteExitCode(result) },
     status: isStopped ? 'interrupted' : 'completed',
     all_failing: isAllFailing,
     checks,
@@ -52,7 +54,7 @@ export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
 
 function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
   const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
-  const counts = `${ok} of ${counted(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
+  const counts = `${ok} of ${countText(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
   return [
     `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
     ...(gaveUp

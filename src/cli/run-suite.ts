@@ -1,19 +1,19 @@
 import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printableJson } from '../base/printable.ts';
-import type { Named } from '../tool/adopt-suite.ts';
+import type { AdoptOptions } from '../tool/adopt-suite.ts';
 import { closeLauncher } from '../tool/launcher.ts';
 import { resumeSuite } from '../tool/resume-suite.ts';
 import { runSuite, type RunSuiteOptions } from '../tool/run-suite.ts';
 import { headerOf } from './headers.ts';
 import { interruptions } from './interruptions.ts';
-import { type LimitFlags, limitsOf } from './limit-flags.ts';
+import { type LimitFlags, limitsFromFlags } from './limit-flags.ts';
 import { stayLean } from './memory.ts';
 import { stderr, stdout } from './out.ts';
 import { paintFor } from './paint.ts';
 import { ProgressLine, watchedColumns } from './progress.ts';
 import { exitOfStopped } from './refusal.ts';
-import { exitOf, suiteRunJson, suiteRunText } from './run-suite-text.ts';
+import { suiteExitCode, suiteRunJson, suiteRunText } from './run-suite-text.ts';
 import { namedKey, variables } from './variables.ts';
 
 export interface RunSuiteFlags extends LimitFlags {
@@ -84,7 +84,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
     progress.end();
     if (flags.json) stdout.write(`${printableJson(suiteRunJson(result, interrupt.name()))}\n`);
     else stderr.write(suiteRunText(result, paint));
-    return interrupt.exit() ?? exitOf(result);
+    return interrupt.exit() ?? suiteExitCode(result);
   } catch (error) {
     progress.end();
     return exitOfStopped(error, interrupt.exit(), flags.json === true);
@@ -95,7 +95,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
 }
 
 /** The flags that name the target again. Only a run that another machine started may use them. */
-function namedAgain(cases: string | undefined, flags: RunSuiteFlags): Named {
+function namedAgain(cases: string | undefined, flags: RunSuiteFlags): AdoptOptions {
   const other = Object.keys(flags).find(key => !NAMED_AGAIN.has(key));
   if (cases !== undefined || other !== undefined) {
     throw new Fault(
@@ -132,7 +132,7 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'memory',
 ]);
 
-function targetOf(flags: RunSuiteFlags): Named {
+function targetOf(flags: RunSuiteFlags): AdoptOptions {
   const bounds = {
     profile: flags.profile,
     sandbox: flags.sandbox,
@@ -178,7 +178,7 @@ function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOpt
     retries: flags.retries,
     repeat: flags.repeat,
     gate: flags.gate,
-    limits: limitsOf(flags),
+    limits: limitsFromFlags(flags),
     bodyBytesMax: flags.maxBody,
     keepCredentials: flags.keepCredentials,
     provenance: flags.provenance && Object.fromEntries(flags.provenance.map(pairIn)),

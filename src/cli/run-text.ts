@@ -4,16 +4,16 @@ import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { hasCode } from '../contracts/runner/warnings.ts';
-import { type Claim, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
+import { type LimitStrength, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
 import type { RecoveredNote, ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { Life } from '../tool/recover.ts';
 import type { Shown } from '../tool/runs.ts';
 import type { Paint } from './paint.ts';
-import { counted, durationText, sizeText } from './units.ts';
+import { countText, durationText, sizeText } from './units.ts';
 
 export const WAITING = 'waiting: all run slots are in use …\n';
 
-export function endingText(ending: Ending): string {
+export function endingInBrief(ending: Ending): string {
   if (ending.how === 'exited') return `exit ${ending.code}${signalText(ending.code)}`;
   if (ending.how === 'signalled') return ending.signal;
   if (ending.how === 'killed') return STOPPED_BY[ending.by];
@@ -43,7 +43,7 @@ export function contextLines(context: AgentOutcome['project_context']): string[]
   if (context.state === 'left_out') return ['  context   project instructions hidden'];
   const shown = context.files.slice(0, CONTEXT_SHOWN_MAX).map(({ path }) => printable(path));
   const rest = context.total - shown.length;
-  return [`  context   ${shown.join(', ')}${rest > 0 ? ` and ${counted(rest, 'more file')}` : ''}`];
+  return [`  context   ${shown.join(', ')}${rest > 0 ? ` and ${countText(rest, 'more file')}` : ''}`];
 }
 
 const CONTEXT_SHOWN_MAX = 5;
@@ -73,11 +73,11 @@ export function recoveredLines(recovered: RecoveredNote | undefined, paint: Pain
   const { at, unknown } = recovered;
   return [
     `  ${paint('note', 'recovered')} ${at}: Proctor was interrupted before it sealed the run`,
-    ...(unknown.length > 0 ? [`  ${paint('note', 'unknown')}   ${unknownText(unknown)}`] : []),
+    ...(unknown.length > 0 ? [`  ${paint('note', 'unknown')}   ${unknownPartsText(unknown)}`] : []),
   ];
 }
 
-export function unknownText(unknown: RecoveredNote['unknown']): string {
+export function unknownPartsText(unknown: RecoveredNote['unknown']): string {
   return unknown.map(what => UNKNOWN[what]).join(', ');
 }
 
@@ -131,12 +131,12 @@ export function limitsText(
     durationText(timeout_ms),
     ...(besides.idle_timeout_ms === null ? [] : [`${durationText(besides.idle_timeout_ms)} without output`]),
     ...text('cpu_seconds', limits.max_cpu_seconds, value => `${durationText(value * 1_000)} of CPU time`),
-    ...text('cpus', undefined, value => counted(value, 'CPU')),
+    ...text('cpus', undefined, value => countText(value, 'CPU')),
     ...text('memory_bytes', limits.max_memory_bytes, value =>
       claims.length === 0 && memory === 'rlimit' ? `${sizeText(value)} per process` : sizeText(value),
     ),
-    ...text('processes', besides.pids ?? undefined, value => counted(value, 'process', 'processes')),
-    `${counted(max_output_files, 'file')} and ${sizeText(max_total_output_bytes)} of output`,
+    ...text('processes', besides.pids ?? undefined, value => countText(value, 'process', 'processes')),
+    `${countText(max_output_files, 'file')} and ${sizeText(max_total_output_bytes)} of output`,
   ].join(', ');
 }
 
@@ -148,7 +148,7 @@ export function limitClaimLines({ claims = [] }: Pick<ScriptOutcome['enforcement
   });
 }
 
-const claimText = (claim: Claim): string => claim.replace('_', ' ');
+const claimText = (claim: LimitStrength): string => claim.replace('_', ' ');
 
 /** Samples can miss short peaks. */
 export function sampledText({ measured_by }: ScriptOutcome['usage']): string[] {
@@ -161,7 +161,7 @@ export function streamText(
   step: 'script' | 'intent',
 ): string {
   const cut = truncated ? `, ${sizeText(bytes_kept)} kept` : '';
-  const hidden = masked > 0 ? `, ${counted(masked, 'secret')} masked` : '';
+  const hidden = masked > 0 ? `, ${countText(masked, 'secret')} masked` : '';
   return `${name}    ${sizeText(bytes_total)}${cut}${hidden}  evidence/steps/${step}/${name}.txt`;
 }
 

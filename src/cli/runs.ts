@@ -5,8 +5,8 @@ import { recover } from '../tool/recover.ts';
 import { type Listed, listRuns } from '../tool/runs.ts';
 import { stdout } from './out.ts';
 import { paintFor } from './paint.ts';
-import { unknownText } from './run-text.ts';
-import { counted, durationText } from './units.ts';
+import { unknownPartsText } from './run-text.ts';
+import { countText, durationText } from './units.ts';
 import { namedKey } from './variables.ts';
 
 export async function listCommand({ json, limit }: { json?: true; limit: number }): Promise<number> {
@@ -44,7 +44,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
 }
 
 function interruptedText({ unknown }: NonNullable<Listed['recovered']>): string {
-  return unknown.length === 0 ? 'interrupted' : `interrupted; unknown: ${unknownText(unknown)}`;
+  return unknown.length === 0 ? 'interrupted' : `interrupted; unknown: ${unknownPartsText(unknown)}`;
 }
 
 /** The length of the longest status. */
@@ -80,9 +80,9 @@ export async function pruneCommand({
     stdout.write(`${dryRun ? 'would remove' : 'removed'}  ${printable(name)}\n`);
   }
   const counts = [
-    counted(runs.length, 'run'),
-    ...(comparisons.length > 0 ? [counted(comparisons.length, 'comparison')] : []),
-    ...(reports.length > 0 ? [counted(reports.length, 'report')] : []),
+    countText(runs.length, 'run'),
+    ...(comparisons.length > 0 ? [countText(comparisons.length, 'comparison')] : []),
+    ...(reports.length > 0 ? [countText(reports.length, 'report')] : []),
   ];
   stdout.write(`${counts.join(', ')} ${dryRun ? 'would be removed' : 'removed'}.\n`);
   return 0;

@@ -9,7 +9,7 @@ import {
   contextLines,
   untestedText,
   credentialText,
-  endingText,
+  endingInBrief,
   evidenceLines,
   isNews,
   limitClaimLines,
@@ -23,7 +23,7 @@ import {
   startedJson,
 } from './run-text.ts';
 import { timelineLines } from './timeline-text.ts';
-import { counted, durationText, shortText, sizeText } from './units.ts';
+import { countText, durationText, shortText, sizeText } from './units.ts';
 
 export function agentJson(shown: ShownAgent): object {
   const { place, life, isWhole, keyIds, request, result, outcome, runner, policy, finalText, log } = shown;
@@ -118,7 +118,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
     `  run       ${printable(place.id)}`,
     ...(request ? [`  task      ${taskText(request.rendered_task_text)}`] : []),
     `  when      ${metadata?.started_at ?? 'unknown'}${Number.isNaN(took) ? '' : `, took ${durationText(took)}`}`,
-    `  ended     ${endingText(ending)}`,
+    `  ended     ${endingInBrief(ending)}`,
     ...leftRunningLines(outcome.left_running, paint),
     `  used      ${usedBy(outcome)}`,
     ...contextLines(outcome.project_context),
@@ -135,7 +135,7 @@ const DETAIL_UNITS_MAX = 500;
 /** The first line of the task, and the number of further lines. */
 function taskText(task: string): string {
   const lines = task.trim().split('\n');
-  const more = lines.length === 1 ? '' : `  (${counted(lines.length - 1, 'more line')})`;
+  const more = lines.length === 1 ? '' : `  (${countText(lines.length - 1, 'more line')})`;
   return `${printable(shortText(lines[0] ?? '', 100))}${more}`;
 }
 
@@ -143,14 +143,14 @@ function usedBy({ reported, usage }: Outcome): string {
   const { turns, input_tokens, cached_input_tokens, output_tokens, cost_usd } = reported;
   const cached = cached_input_tokens ? ` (${cached_input_tokens.toLocaleString('en-US')} cached)` : '';
   const said = [
-    ...(turns === null ? [] : [counted(turns, 'turn')]),
-    ...(input_tokens === null ? [] : [`${counted(input_tokens, 'token')} in${cached}`]),
+    ...(turns === null ? [] : [countText(turns, 'turn')]),
+    ...(input_tokens === null ? [] : [`${countText(input_tokens, 'token')} in${cached}`]),
     ...(output_tokens === null ? [] : [`${output_tokens.toLocaleString('en-US')} out`]),
     ...(cost_usd === null ? [] : [`$${cost_usd.toFixed(cost_usd < 1 ? 4 : 2)}`]),
     ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of CPU time`]),
     ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} peak memory`]),
     ...sampledText(usage),
-    ...(usage.forks_denied ? [`hit the process limit ${counted(usage.forks_denied, 'time')}`] : []),
+    ...(usage.forks_denied ? [`hit the process limit ${countText(usage.forks_denied, 'time')}`] : []),
   ];
   return said.join(', ') || 'not measured';
 }
@@ -160,7 +160,7 @@ function modelText({ agent, model_access: { mode, requests, failures, credential
   if (mode === 'none') return `${name}, no access`;
   if (recovered?.unknown.includes('requests')) return `${name}, ${HOW[mode]}: number of requests unknown`;
   const failed = failures > 0 ? [`${failures} failed`] : [];
-  return `${name}, ${HOW[mode]}: ${[counted(requests, 'request'), ...failed, ...credentialText({ credential })].join(', ')}`;
+  return `${name}, ${HOW[mode]}: ${[countText(requests, 'request'), ...failed, ...credentialText({ credential })].join(', ')}`;
 }
 
 const HOW = { live: 'live', record: 'live and recorded', replay: 'replayed from a recording' } as const;
@@ -173,7 +173,7 @@ function lastWords({ finalText }: ShownAgent, paint: Paint): string[] {
     `  ${paint('strong', 'response')}`,
     ...lines.slice(0, WORDS_LINES_MAX).map(line => `    ${printable(shortText(line, WORDS_UNITS_MAX))}`.trimEnd()),
     ...(lines.length > WORDS_LINES_MAX
-      ? [paint('faint', `    ${counted(lines.length - WORDS_LINES_MAX, 'more line')}`)]
+      ? [paint('faint', `    ${countText(lines.length - WORDS_LINES_MAX, 'more line')}`)]
       : []),
   ];
 }
@@ -198,7 +198,7 @@ function boundLines({ runner, metadata }: ShownAgent, outcome: Outcome, paint: P
     ...limitClaimLines(enforcement).map(line => `    ${line}`),
     `    clocks    ${clock.join(', ')}`,
     ...(turn_limit
-      ? [`    turns     at most ${counted(turn_limit.max, 'turn')}, counted by ${counter(turn_limit, outcome)}`]
+      ? [`    turns     at most ${countText(turn_limit.max, 'turn')}, counted by ${counter(turn_limit, outcome)}`]
       : []),
     ...observed
       .filter(({ held }) => !held)
@@ -221,13 +221,13 @@ function leftLines({ streams, lines, events }: Outcome, paint: Paint): string[] 
   ];
   const said = streams.map(({ name, bytes_total, bytes_kept, truncated, masked }) => {
     const cut = truncated ? `, ${sizeText(bytes_kept)} kept` : '';
-    const hidden = masked > 0 ? `, ${counted(masked, 'secret')} masked` : '';
+    const hidden = masked > 0 ? `, ${countText(masked, 'secret')} masked` : '';
     return `    ${name}    ${sizeText(bytes_total)}${cut}${hidden}`;
   });
   return [
     '',
     `  ${paint('strong', 'output')}`,
     ...said,
-    `    stream    ${counted(lines.total, 'line')}${odd.length > 0 ? `, ${odd.join(', ')}` : ''}; ${counted(events, 'event')} in the transcript`,
+    `    stream    ${countText(lines.total, 'line')}${odd.length > 0 ? `, ${odd.join(', ')}` : ''}; ${countText(events, 'event')} in the transcript`,
   ];
 }

@@ -3,7 +3,7 @@ import { printable } from '../base/printable.ts';
 import type { ShownIntent } from '../tool/show-intent.ts';
 import type { Paint } from './paint.ts';
 import {
-  endingText,
+  endingInBrief,
   evidenceLines,
   limitClaimLines,
   limitsText,
@@ -15,7 +15,7 @@ import {
   startedJson,
   streamText,
 } from './run-text.ts';
-import { counted, durationText, sizeText } from './units.ts';
+import { countText, durationText, sizeText } from './units.ts';
 
 export function intentJson(shown: ShownIntent): object {
   const { place, life, isWhole, keyIds, request, result, intent, bundle, policy, runner, outcome, log } = shown;
@@ -77,7 +77,7 @@ function short(text: string): string {
 function planLines({ bundle }: ShownIntent): string[] {
   if (!bundle) return [];
   return [
-    `  plan      ${counted(bundle.files.length, 'file')}, ${counted(bundle.commands.length, 'command')}, ${counted(bundle.outputs.length, 'output')}, ${counted(bundle.accept.length, 'check')}`,
+    `  plan      ${countText(bundle.files.length, 'file')}, ${countText(bundle.commands.length, 'command')}, ${countText(bundle.outputs.length, 'output')}, ${countText(bundle.accept.length, 'check')}`,
     ...bundle.commands.slice(0, SHOWN_MAX).map(({ argv }) => `    ${short(argv.map(printable).join(' '))}`),
   ];
 }
@@ -86,7 +86,7 @@ function ranLines({ runner, outcome, result }: ShownIntent, paint: Paint): strin
   if (!outcome) return [];
   const which = outcome.command === null ? '' : ` (commands[${outcome.command}] of ${outcome.commands_total})`;
   return [
-    `  ended     ${endingText(outcome.ending)}${which}`,
+    `  ended     ${endingInBrief(outcome.ending)}${which}`,
     ...(runner
       ? [
           `  sandbox   ${sandboxText(runner, outcome.observed)}`,

@@ -7,7 +7,7 @@ import { foreignResume } from '../tool/suite-words.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import { signedText, startedJson } from './run-text.ts';
-import { counted, durationText, sizeText } from './units.ts';
+import { countText, durationText, sizeText } from './units.ts';
 
 export function suiteJson(shown: ShownSuite): object {
   const { place, run, request, evaluation, judgement, life, done, isWhole, keyIds } = shown;
@@ -45,10 +45,10 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
     `  target    ${printable(whomText(target))}`,
     ...elsewhereLines(request, paint),
-    ...(done === undefined ? [] : [`  progress  ${done} of ${counted(cases.count, 'case')} so far`]),
+    ...(done === undefined ? [] : [`  progress  ${done} of ${countText(cases.count, 'case')} so far`]),
     ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
     ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
-    `  limits    ${durationText(settings.timeout_ms)} per attempt, ${counted(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} per answer`,
+    `  limits    ${durationText(settings.timeout_ms)} per attempt, ${countText(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} per answer`,
     ...judgedLines(evaluation, paint),
     `  evidence  ${folder}`,
     ...whatNext(shown, paint),
@@ -66,7 +66,7 @@ function markOf(unanswered: number, evaluation: ShownSuite['evaluation'], paint:
 }
 
 function answeredText(ok: number, total: number, evaluation: ShownSuite['evaluation']): string {
-  const answered = `${ok} of ${counted(total, 'case')} answered`;
+  const answered = `${ok} of ${countText(total, 'case')} answered`;
   if (!evaluation) return `${answered}, not judged`;
   const { passed, unjudged } = evaluation.summary;
   return `${answered}, ${passed - unjudged} passed`;
@@ -75,14 +75,14 @@ function answeredText(ok: number, total: number, evaluation: ShownSuite['evaluat
 function limitLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {
   const checks = evaluation?.gate?.checks ?? [];
   const unmet = checks.filter(({ is_met }) => !is_met);
-  if (checks.length > 0 && unmet.length === 0) return [`  gate      all ${counted(checks.length, 'limit')} met`];
+  if (checks.length > 0 && unmet.length === 0) return [`  gate      all ${countText(checks.length, 'limit')} met`];
   return unmet.map(({ message }) => `  ${paint('bad', 'gate')}      ${printable(message)}`);
 }
 
 /** Another machine vouches for the answers from before the run was taken over. */
 function elsewhereLines({ begun_elsewhere: begun, cases }: SuiteRequest, paint: Paint): string[] {
   if (!begun) return [];
-  const answers = `${begun.cases_done} of ${counted(cases.count, 'case')} were answered there`;
+  const answers = `${begun.cases_done} of ${countText(cases.count, 'case')} were answered there`;
   return [`  ${paint('note', 'warning')}   begun_elsewhere: another machine started the run; ${answers}`];
 }
 
@@ -101,9 +101,9 @@ function askedText(target: Extract<SuiteRequest['target'], { kind: 'agent' }>): 
   const { max_requests: requests, max_tokens: tokens } = target;
   const parts = [
     ...(model === undefined ? [] : [`model ${model}`]),
-    ...(turns === undefined ? [] : [`at most ${counted(turns, 'turn')}`]),
-    ...(requests === undefined ? [] : [`at most ${counted(requests, 'request')}`]),
-    ...(tokens === undefined ? [] : [`at most ${counted(tokens, 'token')}`]),
+    ...(turns === undefined ? [] : [`at most ${countText(turns, 'turn')}`]),
+    ...(requests === undefined ? [] : [`at most ${countText(requests, 'request')}`]),
+    ...(tokens === undefined ? [] : [`at most ${countText(tokens, 'token')}`]),
     ...(cost === undefined ? [] : [`at most ${cost} USD`]),
     ...(mode === undefined ? [] : [mode === 'record' ? 'answers recorded' : 'answers replayed']),
     ...(untested ? ['untested versions allowed'] : []),

@@ -3,7 +3,7 @@ import { printable, printableJson } from '../base/printable.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
 import { checkerIfUsable } from '../tool/keys.ts';
-import { placeOf, type Shown, showRun } from '../tool/runs.ts';
+import { runFolderOf, type Shown, showRun } from '../tool/runs.ts';
 import { showAgent } from '../tool/show-agent.ts';
 import { showIntent } from '../tool/show-intent.ts';
 import { showSuite } from '../tool/show-suite.ts';
@@ -12,7 +12,7 @@ import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
 import {
   limitClaimLines,
-  endingText,
+  endingInBrief,
   evidenceLines,
   limitsText,
   logLines,
@@ -27,11 +27,11 @@ import {
 import { agentJson, agentText } from './show-agent.ts';
 import { intentJson, intentText } from './show-intent.ts';
 import { suiteJson, suiteText } from './show-suite.ts';
-import { counted, durationText, sizeText } from './units.ts';
+import { countText, durationText, sizeText } from './units.ts';
 import { namedKey } from './variables.ts';
 
 export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
-  const place = placeOf(process.cwd(), word);
+  const place = runFolderOf(process.cwd(), word);
   const key = checkerIfUsable(process.cwd(), namedKey().signingKey);
   const suite = await showSuite(place, key);
   if (suite) {
@@ -92,7 +92,7 @@ function showText(shown: Shown, paint: Paint): string {
     `  inputs    ${request.inputs.map(({ name, bytes }) => `${printable(name)} (${sizeText(bytes)})`).join(', ') || 'none'}`,
     `  env       ${[...request.env_names, ...request.secret_names.map(name => `${name} (secret)`)].map(printable).join(', ') || 'no variables'}`,
     `  when      ${whenText(shown)}`,
-    `  ended     ${endingText(outcome.ending)}${reason}; the script ${claimOf(outcome)}`,
+    `  ended     ${endingInBrief(outcome.ending)}${reason}; the script ${claimOf(outcome)}`,
     `  used      ${usedBy(outcome)}`,
     '',
     `  ${paint('strong', 'limits')}`,
@@ -163,7 +163,7 @@ function usedBy({ usage }: ScriptOutcome): string {
     ...(usage.cpu_ms === null ? [] : [`${durationText(usage.cpu_ms)} of CPU time`]),
     ...(usage.memory_peak_bytes === null ? [] : [`${sizeText(usage.memory_peak_bytes)} peak memory`]),
     ...sampledText(usage),
-    ...(usage.forks_denied ? [`hit the process limit ${counted(usage.forks_denied, 'time')}`] : []),
+    ...(usage.forks_denied ? [`hit the process limit ${countText(usage.forks_denied, 'time')}`] : []),
   ];
   return used.join(', ') || 'not measured';
 }
@@ -177,11 +177,11 @@ function askedOf({ requested }: ScriptRequest): string {
     isolation && `isolation ${isolation}`,
     timeout_ms && durationText(timeout_ms),
     idle_timeout_ms && `${durationText(idle_timeout_ms)} without output`,
-    cpus && counted(cpus, 'CPU'),
+    cpus && countText(cpus, 'CPU'),
     cpu_seconds && `${durationText(cpu_seconds * 1_000)} of CPU time`,
     memory_bytes && sizeText(memory_bytes),
     pids && `${pids} processes`,
-    max_output_files && `${counted(max_output_files, 'file')} of output`,
+    max_output_files && `${countText(max_output_files, 'file')} of output`,
     max_total_output_bytes && `${sizeText(max_total_output_bytes)} of output`,
   ].filter(Boolean);
   return asked.length === 0 ? 'nothing; all defaults' : `${asked.join(', ')}; defaults for the rest`;

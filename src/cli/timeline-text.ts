@@ -2,11 +2,11 @@ import { printable } from '../base/printable.ts';
 import type { Moment, Timeline } from '../tool/timeline.ts';
 import type { Paint } from './paint.ts';
 import { inWorkFolder } from './transcript-text.ts';
-import { counted, durationText, shortText } from './units.ts';
+import { countText, durationText, shortText } from './units.ts';
 
 export function timelineLines({ moments, omitted, calls, denials }: Timeline, paint: Paint): string[] {
   const sums = [
-    counted(calls.total, 'tool call'),
+    countText(calls.total, 'tool call'),
     ...(calls.failed > 0 ? [`${calls.failed} failed`] : []),
     ...(calls.denied > 0 ? [`${calls.denied} denied`] : []),
   ];
@@ -22,7 +22,7 @@ export function timelineLines({ moments, omitted, calls, denials }: Timeline, pa
     ...(denials.length > 0 ? ['', `  ${paint('strong', 'denied')}`] : []),
     ...denials.map(({ seq, tool, reason, count }) => {
       const why = printable(shortText(reason, REASON_UNITS_MAX));
-      const where = count === 1 ? `line ${seq}` : `${counted(count, 'time')}, first in line ${seq}`;
+      const where = count === 1 ? `line ${seq}` : `${countText(count, 'time')}, first in line ${seq}`;
       return `    ${paint('note', nameOf(tool))}  ${why}  ${paint('faint', where)}`;
     }),
     ...(told < calls.denied ? [paint('faint', `    ${calls.denied - told} more`)] : []),

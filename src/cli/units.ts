@@ -65,7 +65,7 @@ export function sizeText(bytes: number): string {
   return `${bytes} B`;
 }
 
-export function counted(count: number, one: string, many = `${one}s`): string {
+export function countText(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
 }
 

@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { printable, printableJson } from '../base/printable.ts';
 import { contractNames } from '../contracts/catalogue.ts';
-import { EXIT, type Outcome, type Verdict, verify } from '../tool/verify.ts';
+import { EXIT, type Outcome, type Verdict, verifyInputs } from '../tool/verify.ts';
 import { stayYoung } from './memory.ts';
 import { stdout } from './out.ts';
 import { type Paint, paintFor } from './paint.ts';
@@ -32,7 +32,7 @@ export async function verifyCommand(
   const print = json ? asJson() : asText(paintFor(1));
   let exit = 0;
   let count = 0;
-  for await (const verdicts of verify(paths, options, process.cwd())) {
+  for await (const verdicts of verifyInputs(paths, options, process.cwd())) {
     for (const verdict of verdicts) {
       exit = Math.max(exit, EXIT[verdict.outcome]);
       print.verdict(verdict);

@@ -5,7 +5,7 @@ import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { AgentFiles, AgentRun } from './agent-run.ts';
 import type { Document } from './document.ts';
 import { logOf } from './log.ts';
-import { maskingOf, recordOf, streamOf } from './record.ts';
+import { recordedMasking, recordOf, streamOf } from './record.ts';
 import { exitOf } from './endings.ts';
 import { endingText } from './endings.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
@@ -160,7 +160,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     ...leftRunningOf(capture),
     network_attempts: capture.networkAttempts ?? null,
     ...(recovered && { recovered }),
-    ...maskingOf(judgement.masking, capture),
+    ...recordedMasking(judgement.masking, capture),
   };
 }
 

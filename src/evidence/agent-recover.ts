@@ -100,11 +100,11 @@ async function rebuild(left: Interrupted<AgentPlan, AgentJudgement>, judge: Judg
 function notCompleted(judged: AgentJudgement, { reason, message, detail }: Because): AgentJudgement {
   const remarks = [...judged.remarks, { level: 'error', code: reason, detail } as const];
   if (judged.termination !== 'completed') return { ...judged, remarks };
-  return { ...judged, termination: 'error', reason: reasonFor(reason), detail: message, remarks };
+  return { ...judged, termination: 'error', reason: recoveredReason(reason), detail: message, remarks };
 }
 
 /** The reason as the agent formats name it. */
-export function reasonFor(reason: string): 'interrupted' | 'runner_failed' {
+export function recoveredReason(reason: string): 'interrupted' | 'runner_failed' {
   return reason === 'interrupted' ? 'interrupted' : 'runner_failed';
 }
 

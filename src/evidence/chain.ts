@@ -8,7 +8,7 @@ import { makeStateKey, readStateKey } from '../base/state-key.ts';
  * Proves who wrote a journal. Each line carries an HMAC over itself and the previous code, with a key stored outside
  * the project. The first code covers the run id and the inode of the run folder, so a copied journal proves nothing.
  */
-export class Chain {
+export class JournalChain {
   readonly #key: Buffer;
   #last: string;
 
@@ -19,14 +19,14 @@ export class Chain {
   }
 
   /** For the process that starts a run. */
-  static begin(folder: string): Chain {
-    return new Chain(makeStateKey().bytes, folder);
+  static begin(folder: string): JournalChain {
+    return new JournalChain(makeStateKey().bytes, folder);
   }
 
   /** For a reader; undefined if this user has no key and therefore has started no run. */
-  static read(folder: string): Chain | undefined {
+  static read(folder: string): JournalChain | undefined {
     const key = readStateKey();
-    return key && new Chain(key.bytes, folder);
+    return key && new JournalChain(key.bytes, folder);
   }
 
   /** Returns the code of the next line. */
@@ -71,7 +71,7 @@ export interface ChainedLine {
  */
 export function* chainedLines(
   fd: number,
-  chain: Chain | undefined,
+  chain: JournalChain | undefined,
   lineBytesMax: number,
 ): Generator<ChainedLine, void, undefined> {
   let isOurs: boolean | undefined;

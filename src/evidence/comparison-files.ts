@@ -8,7 +8,7 @@ import { modesIn } from '../base/private.ts';
 import { readRegular } from '../base/regular.ts';
 import { VERSION } from '../base/version.ts';
 import { type Comparison, comparison as contract } from '../contracts/comparison/index.ts';
-import { comparisonDoubts, type Foundation } from '../contracts/judgement-seal/index.ts';
+import { comparisonContradictions, type Foundation } from '../contracts/judgement-seal/index.ts';
 import type { Checker, SealedFile, Signer } from '../contracts/seal/index.ts';
 import { broken, changedSince, notSignedBy, readSeal, sealFileOf, type Untrusted, writeSeal } from './judgement.ts';
 import { soundDocument } from './document.ts';
@@ -56,7 +56,7 @@ export function readComparison(folder: string, key: Checker | undefined): Compar
   if (why !== undefined || !bytes) return broken(why ?? 'cannot be read');
   const comparison = soundDocument(bytes, contract) as Comparison | undefined;
   if (!comparison) return broken('violates its contract');
-  for (const { message } of comparisonDoubts(sealed.statement, comparison)) {
+  for (const { message } of comparisonContradictions(sealed.statement, comparison)) {
     return broken(`has a seal that does not match: it ${message}`);
   }
   return comparison;

@@ -3,10 +3,10 @@ import type { Ending } from '../contracts/ending.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
 import { type ScriptResult, scriptResult } from '../contracts/script-result/index.ts';
 import type { Document } from './document.ts';
-import { terminationOf } from './endings.ts';
+import { stepTermination } from './endings.ts';
 import type { StoredStreams, StreamNote } from './capture-note.ts';
 import { logOf } from './log.ts';
-import { maskingOf, recordOf, streamOf } from './record.ts';
+import { recordedMasking, recordOf, streamOf } from './record.ts';
 import type { ScriptRun } from './script-run.ts';
 import { finalState } from './final-state.ts';
 import { type Artifact, stepDocuments } from './step-documents.ts';
@@ -18,7 +18,7 @@ const STEP_FOLDER = `evidence/steps/${STEP}`;
 /**
  * Builds every document of a script run except the script's own files and the seal. Pure: reads and writes no files.
  */
-export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] {
+export function scriptDocuments(run: ScriptRun, streams: StoredStreams): Document[] {
   const { plan, capture, reading, completedAtMs } = run;
   const runner = recordOf(plan.runner, capture, reading.warnings, plan.startedAtMs, completedAtMs);
   const result = canonicalize(resultOf(run));
@@ -31,7 +31,7 @@ export function documentsOf(run: ScriptRun, streams: StoredStreams): Document[] 
   const step = stepDocuments({
     runId: run.plan.request.run_id,
     step: STEP,
-    termination: terminationOf(run.capture.ending, run.reading.status === 'succeeded'),
+    termination: stepTermination(run.capture.ending, run.reading.status === 'succeeded'),
     startedAtMs: run.plan.startedAtMs,
     endedAtMs: run.completedAtMs,
     runner,
@@ -97,7 +97,7 @@ function outcomeOf({ plan, capture, reading, recovered }: ScriptRun): ScriptOutc
     limits: plan.limits,
     usage: usageOf(capture),
     ...(recovered && { recovered }),
-    ...maskingOf(reading.masking, capture),
+    ...recordedMasking(reading.masking, capture),
   };
 }
 

@@ -5,17 +5,17 @@ import { PARTS } from './left.ts';
 import { hasShape } from './document.ts';
 
 /** Model requests and tokens counted until Proctor ended. */
-export interface DoorCount extends Counted {
+export interface RecoveredDoorCount extends Counted {
   /** In a replay, the first request that differs from the recording. */
   readonly difference: string | null;
 }
 
 /** Undefined if nothing was counted. */
-export function doorCountIn(folder: string): DoorCount | undefined {
+export function doorCountIn(folder: string): RecoveredDoorCount | undefined {
   const text = readRegular(path.join(folder, PARTS.door), COUNT_BYTES_MAX)?.toString();
   try {
     const value: unknown = JSON.parse(text ?? 'null');
-    return hasShape(value, doorCountShape) ? (value as DoorCount) : undefined;
+    return hasShape(value, doorCountShape) ? (value as RecoveredDoorCount) : undefined;
   } catch {
     return undefined;
   }

@@ -30,7 +30,7 @@ export function isTime(ending: Ending): boolean {
 }
 
 /** The termination of an agent step. */
-export function terminationOf(
+export function stepTermination(
   ending: Ending,
   hasSucceeded: boolean,
 ): 'completed' | 'error' | 'killed_timeout' | 'killed_idle' | 'killed_policy' {

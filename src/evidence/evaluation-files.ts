@@ -6,7 +6,7 @@ import { bytesHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
 import { readRegular } from '../base/regular.ts';
 import type { Contract } from '../contracts/contract.ts';
-import { evaluationDoubts } from '../contracts/judgement-seal/index.ts';
+import { evaluationContradictions } from '../contracts/judgement-seal/index.ts';
 import { formOf } from '../contracts/form.ts';
 import { type Checker, envelopeShape, seal, type SealEnvelope, type Signer } from '../contracts/seal/index.ts';
 import { SEAL } from './finish.ts';
@@ -76,7 +76,7 @@ export function evaluationIn(
 ): AnyEvaluation | Untrusted {
   const evaluation = soundDocument(bytes, contract) as AnyEvaluation | undefined;
   if (!evaluation) return broken('violates its contract');
-  for (const { message } of evaluationDoubts(statement, evaluation))
+  for (const { message } of evaluationContradictions(statement, evaluation))
     return broken(`has a seal that does not match: it ${message}`);
   return evaluation;
 }

@@ -22,10 +22,10 @@ import type { Signer } from '../contracts/seal/signature.ts';
 import type { RunKind, SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './document.ts';
 import { JOURNAL } from './journal.ts';
-import type { Entry, Ledger } from './ledger.ts';
+import type { LedgerEntry, Ledger } from './ledger.ts';
 import { intentIn } from './ledger-intent.ts';
 import { openOwn } from './own-file.ts';
-import { merged, type StoredFiles, storedFiles } from './sealed-files.ts';
+import { mergeSorted, type StoredFiles, storedFiles } from './sealed-files.ts';
 
 export interface Sealing {
   /** Signs the seal. Required, so that no caller leaves a seal unsigned by mistake. */
@@ -42,7 +42,7 @@ export interface Finished extends Sealing {
   readonly runId: string;
   readonly kind: RunKind;
   /** The side of a suite run. */
-  readonly version?: Entry['version'];
+  readonly version?: LedgerEntry['version'];
   readonly documents: readonly Document[];
   /** Files that already exist and were hashed when they were stored. */
   readonly stored: StoredFiles;
@@ -72,7 +72,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     const isOther = (file: string): boolean =>
       !documents.has(file) && !passing.has(file) && !run.stored.has(file) && !isBegun(file);
     const others = storedFiles([...documents.values(), ...(await otherFiles(folder, isOther))]);
-    const files = merged(others.sorted(), run.stored.sorted());
+    const files = mergeSorted(others.sorted(), run.stored.sorted());
     const sealedAt = instantText(run.sealedAtMs);
     const seal = sealPieces({ runId: run.runId, kind: run.kind, sealedAt, files }, run.signer);
     const sealHash = createHash('sha256');

@@ -7,8 +7,8 @@ import { type IntentOutcome, sandboxIdOf, shownCommand } from '../contracts/inte
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { Document } from './document.ts';
 import { logOf } from './log.ts';
-import { maskingOf, recordOf, streamOf } from './record.ts';
-import { terminationOf } from './endings.ts';
+import { recordedMasking, recordOf, streamOf } from './record.ts';
+import { stepTermination } from './endings.ts';
 import { endingText } from './endings.ts';
 import type { IntentRun, IntentTexts } from './intent-run.ts';
 import type { StoredStreams } from './capture-note.ts';
@@ -49,7 +49,7 @@ export function intentDocuments(run: IntentRun, texts: IntentTexts, streams: Sto
       runId: plan.request.run_id,
       step: STEP,
       // A plan-only run and a refusal both complete normally.
-      termination: ran ? terminationOf(ran.capture.ending, ran.reading.exitCode === 0) : 'completed',
+      termination: ran ? stepTermination(ran.capture.ending, ran.reading.exitCode === 0) : 'completed',
       startedAtMs: plan.startedAtMs,
       endedAtMs: completedAtMs,
       runner,
@@ -144,7 +144,7 @@ function outcomeOf({ plan, ran, recovered }: IntentRun, { bundle }: IntentTexts)
     limits,
     usage: usageOf(capture),
     ...(recovered && { recovered }),
-    ...maskingOf(reading.masking, capture),
+    ...recordedMasking(reading.masking, capture),
   };
 }
 

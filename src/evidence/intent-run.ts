@@ -12,19 +12,19 @@ export interface IntentPlan {
   readonly request: IntentRequest;
   readonly policy: Profile;
   readonly intentSha256: string;
-  readonly decided: Decided;
+  readonly decided: RecordedDecision;
   /** How the commands will run; absent if nothing runs. */
-  readonly going?: GoingPlan;
+  readonly going?: ExecutionPlan;
   readonly correlationId: string;
   readonly startedAtMs: number;
   readonly owner: JournaledPlan['owner'];
 }
 
-export type Decided =
+export type RecordedDecision =
   | { readonly kind: 'BUNDLE' | 'CLARIFY'; readonly questions: readonly string[] }
   | { readonly kind: 'REFUSE'; readonly refusals: readonly string[] };
 
-export interface GoingPlan {
+export interface ExecutionPlan {
   /** The runner record without the fields that only the run can fill in. */
   readonly runner: Omit<Runner, 'timing' | 'exit'>;
   readonly enforcement: IntentOutcome['enforcement'];

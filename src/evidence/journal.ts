@@ -16,7 +16,7 @@ import { monotonicMs } from '../base/clock.ts';
 import { Fault, orWriteFault } from '../base/fault.ts';
 import { isMineAlone } from '../base/owner.ts';
 import { openRegular } from '../base/regular.ts';
-import { Chain, chainedLines, SEPARATOR } from './chain.ts';
+import { JournalChain, chainedLines, SEPARATOR } from './chain.ts';
 
 export const JOURNAL = 'journal.ndjson';
 
@@ -27,14 +27,14 @@ export const JOURNAL = 'journal.ndjson';
 export class Journal<Line> {
   readonly #fd: number;
   readonly #file: string;
-  readonly #chain: Chain;
+  readonly #chain: JournalChain;
   #timer: NodeJS.Timeout | undefined;
   #pauseMs = SYNC_AFTER_MS;
   #held = '';
   #flushing: NodeJS.Immediate | undefined;
   #failure: Fault | undefined;
 
-  private constructor(file: string, fd: number, chain: Chain) {
+  private constructor(file: string, fd: number, chain: JournalChain) {
     this.#file = file;
     this.#fd = fd;
     this.#chain = chain;
@@ -43,13 +43,13 @@ export class Journal<Line> {
   static open<Line>(folder: string): Journal<Line> {
     const file = path.join(folder, JOURNAL);
     return written(() => {
-      const chain = Chain.begin(folder);
+      const chain = JournalChain.begin(folder);
       return new Journal<Line>(file, openSync(file, 'ax', 0o600), chain);
     });
   }
 
   /** Continues a journal after its last proven line and cuts off the rest. `chain` must have taken the proven lines. */
-  static reopen<Line>(folder: string, provenBytes: number, chain: Chain): Journal<Line> {
+  static reopen<Line>(folder: string, provenBytes: number, chain: JournalChain): Journal<Line> {
     const file = path.join(folder, JOURNAL);
     return written(() => {
       truncateSync(file, provenBytes);
@@ -63,7 +63,7 @@ export class Journal<Line> {
     const temporary = `${file}.tmp`;
     written(() => {
       rmSync(temporary, { force: true });
-      const journal = new Journal<object>(temporary, openSync(temporary, 'ax', 0o600), Chain.begin(folder));
+      const journal = new Journal<object>(temporary, openSync(temporary, 'ax', 0o600), JournalChain.begin(folder));
       try {
         write(line => journal.hold(JSON.stringify(line)));
         journal.flush();
@@ -174,7 +174,7 @@ export function readJournal<Line>(folder: string): JournalReading<Line> {
       throw new Fault('journal_too_large', 'The journal of the run exceeds 256 MiB.');
     const lines: Line[] = [];
     let isOurs = false;
-    for (const line of chainedLines(fd, Chain.read(folder), JOURNAL_BYTES_MAX)) {
+    for (const line of chainedLines(fd, JournalChain.read(folder), JOURNAL_BYTES_MAX)) {
       isOurs = line.isOurs;
       const value = parsedLine(line.text);
       if (typeof value === 'object' && value !== null) lines.push(value as Line);
@@ -190,7 +190,7 @@ export function isStartedHere(folder: string): boolean {
   let fd: number | undefined;
   try {
     fd = openJournal(folder);
-    for (const { isOurs } of chainedLines(fd, Chain.read(folder), JOURNAL_BYTES_MAX)) return isOurs;
+    for (const { isOurs } of chainedLines(fd, JournalChain.read(folder), JOURNAL_BYTES_MAX)) return isOurs;
   } catch {
     // A missing journal, or one that belongs to another user, proves nothing.
   } finally {

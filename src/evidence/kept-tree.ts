@@ -2,7 +2,7 @@ import path from 'node:path';
 import * as z from 'zod/mini';
 import { readRegular } from '../base/regular.ts';
 import type { Changes } from '../contracts/agent-step/changes.ts';
-import type { Violation } from '../contracts/agent-step/policy-summary.ts';
+import type { PolicyViolation } from '../contracts/agent-step/policy-summary.ts';
 import { count, record } from '../contracts/shape.ts';
 import { PARTS } from './left.ts';
 import { hasShape } from './document.ts';
@@ -11,7 +11,7 @@ import { hasShape } from './document.ts';
 export interface KeptTree {
   readonly changes: Changes;
   /** Policy violations found in the tree. */
-  readonly breaches: readonly Violation[];
+  readonly breaches: readonly PolicyViolation[];
   /** Warnings about the clone that the user has already seen. */
   readonly notes: readonly string[];
   /** The diff contains a declared secret. */

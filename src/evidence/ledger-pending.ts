@@ -9,17 +9,17 @@ import { isMineAlone } from '../base/owner.ts';
 import { readRegular } from '../base/regular.ts';
 import { stateFolder } from '../base/state-folder.ts';
 import { ledgerLine, ledgerName } from '../contracts/ledger/index.ts';
-import type { Entry } from './ledger.ts';
+import type { LedgerEntry } from './ledger.ts';
 import { keepsContract } from './document.ts';
 
 /** A sealed run that has no ledger line yet. */
 export interface Pending {
-  readonly entry: Entry;
+  readonly entry: LedgerEntry;
   readonly file: string;
 }
 
 /** Stores a run whose ledger line could not be written. Outside the home, because a checkout can contain anything. */
-export function keepPending(home: string, entry: Entry): void {
+export function keepPending(home: string, entry: LedgerEntry): void {
   const folder = ownFolder(nameFor(home));
   writeAtomic(path.join(folder, `${bytesHash(ledgerName(entry)).slice(-16)}.json`), canonicalize(entry));
 }
@@ -59,7 +59,7 @@ function pendingIn(file: string): Pending[] {
   const bytes = readRegular(file, ledgerLine.bytesMax, isMineAlone);
   const reading = bytes && readJson(bytes, { bytesMax: ledgerLine.bytesMax });
   if (!reading?.ok) return [];
-  const entry = reading.value as Entry;
+  const entry = reading.value as LedgerEntry;
   const line = { ...entry, schema_version: 'ledger-line.v1', sequence: 1, previous_sha256: null };
   return keepsContract(line, ledgerLine) ? [{ entry, file }] : [];
 }

@@ -17,7 +17,7 @@ import { canonicalize } from '../base/canonical.ts';
 import { instantText, monotonicMs, systemClock } from '../base/clock.ts';
 import { codeOf, Fault } from '../base/fault.ts';
 import { bytesHash, type ContentHash } from '../base/hash.ts';
-import { chance } from '../base/ids.ts';
+import { random } from '../base/ids.ts';
 import { linesOf } from '../base/lines.ts';
 import { isMineOrRoots } from '../base/owner.ts';
 import { OWN_FILE } from '../base/private.ts';
@@ -30,12 +30,12 @@ const LOCK = 'ledger.lock';
 /** Incomplete lines that were cut off the ledger. */
 export const REPAIRS = 'ledger-repairs.ndjson';
 
-export type Entry = Omit<LedgerLine, 'schema_version' | 'sequence' | 'previous_sha256'>;
+export type LedgerEntry = Omit<LedgerLine, 'schema_version' | 'sequence' | 'previous_sha256'>;
 
 /** Records sealed runs. */
 export interface Ledger {
   /** Never rejects, because the run is already sealed. Implementations report failures to the user. */
-  enter(entry: Entry): Promise<void>;
+  enter(entry: LedgerEntry): Promise<void>;
 }
 
 /**
@@ -62,7 +62,7 @@ export interface Appended {
  */
 export async function appendLines(
   home: string,
-  entries: readonly Entry[],
+  entries: readonly LedgerEntry[],
   hold: Hold,
   search: 'its end' | 'all of it' = 'its end',
 ): Promise<Appended> {
@@ -104,7 +104,7 @@ async function alone(home: string, hold: Hold): Promise<Held> {
     if (lock) return lock;
     if (monotonicMs() > untilMs)
       throw new Fault('ledger_busy', 'Other processes kept the ledger locked for more than 30 seconds.');
-    await wait(1 + 4 * chance());
+    await wait(1 + 4 * random());
   }
 }
 
@@ -198,7 +198,7 @@ function cut(home: string, fd: number, { sequence, bytes, torn }: End): void {
 const REPAIRS_BYTES_MAX = 1024 * 1024;
 
 /** Writes all lines or none. A disk that is almost full accepts part of them before it fails. */
-function write(fd: number, end: End, entries: readonly Entry[]): void {
+function write(fd: number, end: End, entries: readonly LedgerEntry[]): void {
   let { sequence, hash } = end;
   const lines = entries.map(entry => {
     const line: LedgerLine = {
@@ -221,7 +221,7 @@ function write(fd: number, end: End, entries: readonly Entry[]): void {
 }
 
 /** The names that this run uses up. Older lines do not state a side and use up their run id on both sides. */
-function takenBy(entry: Entry): string[] {
+function takenBy(entry: LedgerEntry): string[] {
   return [ledgerName(entry), entry.run_id];
 }
 

@@ -112,7 +112,7 @@ const DEPTH_MAX = 34;
 const FAULTS_MAX = 1_000;
 
 /** Yields the bytes of an entry. The chunks share one buffer. */
-export function* bytesOf({ fd }: PackFile, { at, size }: TarEntry): Generator<Buffer> {
+export function* packedBytes({ fd }: PackFile, { at, size }: TarEntry): Generator<Buffer> {
   const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size));
   for (let done = 0; done < size; ) {
     const length = readChunk(fd, chunk.subarray(0, Math.min(chunk.length, size - done)), at + done);
@@ -125,7 +125,7 @@ export function* bytesOf({ fd }: PackFile, { at, size }: TarEntry): Generator<Bu
 
 export function entryHash(pack: PackFile, entry: TarEntry): ContentHash {
   const hash = createHash('sha256');
-  for (const piece of bytesOf(pack, entry)) hash.update(piece);
+  for (const piece of packedBytes(pack, entry)) hash.update(piece);
   return `sha256:${hash.digest('hex')}`;
 }
 
@@ -135,7 +135,7 @@ export function entryBytes(pack: PackFile, name: string, bytesMax: number): Buff
   if (!entry || entry.size > bytesMax) return undefined;
   const bytes = Buffer.allocUnsafe(entry.size);
   let length = 0;
-  for (const piece of bytesOf(pack, entry)) length += piece.copy(bytes, length);
+  for (const piece of packedBytes(pack, entry)) length += piece.copy(bytes, length);
   return bytes.subarray(0, length);
 }
 
@@ -156,7 +156,7 @@ export function openedSeal(bytes: Buffer | undefined): OpenedSeal | undefined {
 }
 
 /** Reads pack.json; undefined if it violates its contract. */
-export function documentIn(pack: PackFile): PackDocument | undefined {
+export function packedDocument(pack: PackFile): PackDocument | undefined {
   const bytes = entryBytes(pack, PACK, contract.bytesMax);
   return bytes && (soundDocument(bytes, contract) as PackDocument | undefined);
 }

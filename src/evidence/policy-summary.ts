@@ -1,5 +1,5 @@
 import type { DIMENSIONS, EffectivePolicy, RequestedPolicy } from '../contracts/agent-step/policy.ts';
-import type { PolicySummary, Violation } from '../contracts/agent-step/policy-summary.ts';
+import type { PolicySummary, PolicyViolation } from '../contracts/agent-step/policy-summary.ts';
 
 type Dimension = (typeof DIMENSIONS)[number];
 
@@ -16,12 +16,12 @@ export interface PolicyFacts {
   readonly observed: readonly Tried[];
   readonly capabilityNotes: readonly string[];
   readonly appliedOverrides: readonly { readonly dimension: Dimension; readonly note: string }[];
-  readonly violations: readonly Violation[];
+  readonly violations: readonly PolicyViolation[];
   readonly enforcementNotes: readonly string[];
 }
 
 /** Summarises what was requested, enforced, tested and violated. */
-export function policySummary(facts: PolicyFacts): PolicySummary {
+export function policySummaryOf(facts: PolicyFacts): PolicySummary {
   const { requested, effective, observed, violations } = facts;
   return {
     schema_version: 'policy-summary.v1',
@@ -38,7 +38,7 @@ export function policySummary(facts: PolicyFacts): PolicySummary {
 }
 
 export function against(
-  violations: readonly Violation[],
+  violations: readonly PolicyViolation[],
   notes: readonly string[],
 ): Pick<PolicySummary, 'violations' | 'enforcement_notes'> {
   const rest = violations.length - VIOLATIONS_MAX;

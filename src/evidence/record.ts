@@ -53,7 +53,7 @@ export function streamOf(
 }
 
 /** Adds the kinds of secrets masked in the streams. */
-export function maskingOf(note: MaskingNote | undefined, capture: CaptureNote): { masking?: MaskingNote } {
+export function recordedMasking(note: MaskingNote | undefined, capture: CaptureNote): { masking?: MaskingNote } {
   if (!note) return {};
   return { masking: { ...note, kinds: addedKinds(note.kinds, capture.stdout.kinds, capture.stderr.kinds) } };
 }

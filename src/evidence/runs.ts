@@ -8,7 +8,7 @@ import { printable } from '../base/printable.ts';
 import { makeFolders, OWN_FILE, OWN_FOLDER } from '../base/private.ts';
 import { looseKeys } from './document.ts';
 
-export interface RunPlace {
+export interface RunFolder {
   readonly id: string;
   /** The kind of run, or its side in a comparison. */
   readonly lane: string;
@@ -58,7 +58,7 @@ function isFolder(file: string): boolean {
   }
 }
 
-export function makeRunFolder(home: string, lane: string, id: string): RunPlace {
+export function makeRunFolder(home: string, lane: string, id: string): RunFolder {
   const within = path.join(home, 'runs', lane);
   if (!existsSync(path.join(home, 'runs'))) makeHome(home);
   return { id, lane, folder: makeFolderIn(within, id) };
@@ -106,7 +106,7 @@ function keepOutOfGit(home: string): void {
 }
 
 /** All runs, newest last. */
-export function listRuns(home: string): RunPlace[] {
+export function runsIn(home: string): RunFolder[] {
   const root = path.join(home, 'runs');
   return byAge(
     foldersIn(root).flatMap(lane =>
@@ -122,9 +122,9 @@ export const RUN_ID = /^(?:[a-z]+_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-
  * Sorts runs, newest last: by the second in their names, then by the creation time of their folders. Runs that claim
  * a future time come first.
  */
-export function byAge(places: readonly RunPlace[]): RunPlace[] {
-  const made = new Map<RunPlace, bigint>();
-  const madeOnce = (place: RunPlace): bigint => {
+export function byAge(places: readonly RunFolder[]): RunFolder[] {
+  const made = new Map<RunFolder, bigint>();
+  const madeOnce = (place: RunFolder): bigint => {
     const at = made.get(place) ?? madeAt(place);
     made.set(place, at);
     return at;
@@ -142,7 +142,7 @@ export function byAge(places: readonly RunPlace[]): RunPlace[] {
  * `20260106_120000`, from the name or the creation time. Empty for a future time, so that such a folder is never the
  * latest.
  */
-export function secondOf(place: RunPlace, nowMs = systemClock.now()): string {
+export function secondOf(place: RunFolder, nowMs = systemClock.now()): string {
   const [named] = TIME_IN_NAME.exec(place.id) ?? [];
   const second = named ?? secondText(Number(madeAt(place) / 1_000_000n));
   return second > secondText(nowMs) ? '' : second;
@@ -157,7 +157,7 @@ function secondText(atMs: number): string {
 const TIME_IN_NAME = /\d{8}_\d{6}(?=_)/;
 
 /** In nanoseconds. Copying a folder resets its creation time, so metadata.json decides if the name states no time. */
-function madeAt({ id, folder }: RunPlace): bigint {
+function madeAt({ id, folder }: RunFolder): bigint {
   const beganAtMs = TIME_IN_NAME.test(id) ? undefined : beganAt(folder);
   return beganAtMs === undefined ? statSync(folder, { bigint: true }).birthtimeNs : BigInt(beganAtMs) * 1_000_000n;
 }
@@ -189,8 +189,8 @@ function foldersIn(folder: string): string[] {
  * Finds a run by path, id, part of an id, or `latest`. Both sides of a comparison may have a run with the same id:
  * `side` picks one, or the word itself does, as in `new/ID`. `words` are further suggestions for a mistyped word.
  */
-export function findRun(home: string, word: string, words: readonly string[] = [], side?: string): RunPlace {
-  const runs = listRuns(home);
+export function findRun(home: string, word: string, words: readonly string[] = [], side?: string): RunFolder {
+  const runs = runsIn(home);
   if (word === 'latest') {
     const last = runs.at(-1);
     if (!last)
@@ -235,6 +235,6 @@ function beginsOrEndsWith(id: string, word: string): boolean {
   return id.startsWith(word) || timeIn(id).startsWith(word) || (word.length >= 4 && id.endsWith(word));
 }
 
-function placeAt(folder: string): RunPlace {
+function placeAt(folder: string): RunFolder {
   return { id: path.basename(folder), lane: path.basename(path.dirname(folder)), folder };
 }

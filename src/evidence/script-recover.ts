@@ -6,7 +6,7 @@ import { runner } from '../contracts/runner/index.ts';
 import { scriptOutcome } from '../contracts/script-outcome/index.ts';
 import { scriptRequest } from '../contracts/script-request/index.ts';
 import { scriptResult } from '../contracts/script-result/index.ts';
-import { documentsOf } from './documents.ts';
+import { scriptDocuments } from './documents.ts';
 import { isTime } from './endings.ts';
 import type { Because, Interrupted, JournaledKind, Rebuilt, RunSummary } from './kind.ts';
 import { captureLeft, oddJournal, recoveredNote } from './left.ts';
@@ -48,7 +48,7 @@ function rebuilt(left: Interrupted<ScriptPlan, ScriptReading>): Rebuilt {
   // Output that was not judged is removed.
   const discarded = judged ? [] : ['output'];
   const recovered = recoveredNote(left, judged ? [] : ['output']);
-  return { documents: documentsOf({ plan, capture, reading, completedAtMs, recovered }, streams), discarded };
+  return { documents: scriptDocuments({ plan, capture, reading, completedAtMs, recovered }, streams), discarded };
 }
 
 /** Whether `output/` still contains the files that were judged. A power cut can lose files that were not synced. */

@@ -1,10 +1,10 @@
-import type { Entry } from './ledger.ts';
+import type { LedgerEntry } from './ledger.ts';
 import { intentIn } from './ledger-intent.ts';
 import { sealOf } from './pack.ts';
 import { readRun } from './suite-folder.ts';
 
 /** Builds the ledger entry of a sealed folder; undefined if its seal cannot be read. */
-export function sealedEntry(folder: string): Entry | undefined {
+export function sealedEntry(folder: string): LedgerEntry | undefined {
   const opened = sealOf(folder);
   if (!opened) return undefined;
   const { run_id, kind, sealed_at } = opened.statement.predicate;

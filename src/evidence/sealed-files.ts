@@ -48,7 +48,7 @@ export class StoredCases implements StoredFiles {
 const DIGEST_BYTES = 32;
 
 /** Merges two sorted lists. */
-export function* merged(first: Iterable<SealedFile>, second: Iterable<SealedFile>): Generator<SealedFile> {
+export function* mergeSorted(first: Iterable<SealedFile>, second: Iterable<SealedFile>): Generator<SealedFile> {
   const others = second[Symbol.iterator]();
   let other = others.next();
   for (const file of first) {

@@ -18,7 +18,7 @@ interface Sealed {
 }
 
 /** Compares every file that the seal lists with the folder. This is faster than verifying the run, and enough to judge it. */
-export async function sealTrouble(folder: string): Promise<Sealed> {
+export async function sealDifference(folder: string): Promise<Sealed> {
   const sealed = SealedFolder.open(folder);
   if (!sealed) return { trouble: NO_SEAL, hasChecks: false };
   return { trouble: await sealed.firstChange(), hasChecks: sealed.hasChecks };

@@ -6,7 +6,7 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import type { SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from './document.ts';
-import type { terminationOf } from './endings.ts';
+import type { stepTermination } from './endings.ts';
 
 /** A file of the run under its role: its bytes, or their hash and size; null if the file does not exist. */
 export type Artifact = readonly [
@@ -17,10 +17,10 @@ export type Artifact = readonly [
 ];
 
 /** A run of one step, as described by the documents that every kind of run has. */
-export interface Step {
+export interface StepFacts {
   readonly runId: string;
   readonly step: string;
-  readonly termination: ReturnType<typeof terminationOf>;
+  readonly termination: ReturnType<typeof stepTermination>;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
   /** The runner record, or the reason why there is none. */
@@ -39,7 +39,7 @@ export interface Step {
 }
 
 /** Builds the documents that every kind of run has: metadata, status, events and the step manifest. */
-export function stepDocuments(step: Step): Document[] {
+export function stepDocuments(step: StepFacts): Document[] {
   return [
     ['evidence/metadata.json', canonicalize(metadataOf(step))],
     ['evidence/status.json', canonicalize(statusOf(step))],
@@ -48,11 +48,11 @@ export function stepDocuments(step: Step): Document[] {
   ];
 }
 
-function timesOf({ startedAtMs, endedAtMs }: Step) {
+function timesOf({ startedAtMs, endedAtMs }: StepFacts) {
   return { started_at: instantText(startedAtMs), ended_at: instantText(endedAtMs) };
 }
 
-function metadataOf(step: Step): object {
+function metadataOf(step: StepFacts): object {
   return {
     schema_version: 'metadata.v1',
     run_id: step.runId,
@@ -76,7 +76,7 @@ function environmentHash(runner: Runner): string {
   return contentHash(Object.fromEntries(Object.entries(runner).filter(([key]) => keys.has(key))));
 }
 
-function statusOf(step: Step): object {
+function statusOf(step: StepFacts): object {
   const { started_at, ended_at } = timesOf(step);
   const hasSucceeded = step.termination === 'completed';
   return {
@@ -96,7 +96,7 @@ function statusOf(step: Step): object {
   };
 }
 
-function eventsOf(step: Step): string {
+function eventsOf(step: StepFacts): string {
   const { started_at, ended_at } = timesOf(step);
   const of = { schema_version: 'event.v1', run_id: step.runId, step_id: step.step };
   const ended = { ...of, timestamp: ended_at };
@@ -113,7 +113,7 @@ function eventsOf(step: Step): string {
   return events.map(event => `${canonicalize(event)}\n`).join('');
 }
 
-function runnerEvents({ agent }: Step): object[] {
+function runnerEvents({ agent }: StepFacts): object[] {
   if (!agent) return [];
   const { family: runner_family, startedAtMs, endedAtMs } = agent;
   return [
@@ -122,15 +122,15 @@ function runnerEvents({ agent }: Step): object[] {
   ];
 }
 
-function opcodeOf({ agent }: Step): 'RUN_AGENT' | 'RUN_VALIDATION' {
+function opcodeOf({ agent }: StepFacts): 'RUN_AGENT' | 'RUN_VALIDATION' {
   return agent ? 'RUN_AGENT' : 'RUN_VALIDATION';
 }
 
-function present({ artifacts }: Step): Artifact[] {
+function present({ artifacts }: StepFacts): Artifact[] {
   return artifacts.filter(([, , , content]) => content !== null);
 }
 
-function manifestOf(step: Step): object {
+function manifestOf(step: StepFacts): object {
   return {
     schema_version: 'step-manifest.v1',
     step_id: step.step,

@@ -6,7 +6,7 @@ import { chainedLines } from './chain.ts';
 import { Journal, openJournal } from './journal.ts';
 import { refuseOdd } from './own-file.ts';
 import { suiteCases } from './suite-folder.ts';
-import { LINE_BYTES_MAX, suiteLines } from './suite-resume.ts';
+import { SUITE_LINE_BYTES_MAX, suiteLines } from './suite-resume.ts';
 import type { AssetNote, SuiteLine, SuitePlan } from './suite-run.ts';
 
 /**
@@ -17,7 +17,7 @@ export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan):
   refuseOdd(folder);
   const fd = openJournal(folder);
   try {
-    const { lines, assets, done } = keptOf(folder, () => suiteLines(chainedLines(fd, undefined, LINE_BYTES_MAX)));
+    const { lines, assets, done } = keptOf(folder, () => suiteLines(chainedLines(fd, undefined, SUITE_LINE_BYTES_MAX)));
     const plan = planOf(done);
     Journal.replace(folder, append => {
       const begins: SuiteLine[] = [

@@ -25,7 +25,7 @@ export interface SuiteFolder {
 export const CASES = 'assets/cases.ndjson';
 
 /** Reads a suite run. Throws if run.json or request.json violates its contract. */
-export function readSuite(folder: string): SuiteFolder {
+export function readSuiteFolder(folder: string): SuiteFolder {
   const run = readRun(folder);
   const request = documentIn(folder, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined;
   if (!run || !request) {

@@ -6,7 +6,7 @@ import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts
 import { formOf } from '../contracts/form.ts';
 import { anyObject, count, record } from '../contracts/shape.ts';
 import { suiteRequest } from '../contracts/suite/index.ts';
-import { Chain, type ChainedLine, chainedLines } from './chain.ts';
+import { JournalChain, type ChainedLine, chainedLines } from './chain.ts';
 import { Journal, openJournal, parsedLine } from './journal.ts';
 import { refuseForeign, refuseOdd } from './own-file.ts';
 import { keepsContract } from './document.ts';
@@ -36,8 +36,8 @@ export function openSuite(
 ): OpenSuite {
   const fd = openJournal(folder);
   try {
-    const chain = Chain.begin(folder);
-    const { plan, isOurs, bytes } = stateIn(chainedLines(fd, chain, LINE_BYTES_MAX));
+    const chain = JournalChain.begin(folder);
+    const { plan, isOurs, bytes } = stateIn(chainedLines(fd, chain, SUITE_LINE_BYTES_MAX));
     if (!plan) throw new Fault('not_a_suite', 'The journal does not belong to a suite that had started.');
     if (!isOurs) throw new Fault('not_started_here', 'The run was interrupted, and not started here.');
     refuseOdd(folder);
@@ -48,7 +48,7 @@ export function openSuite(
     const begun = new Map<string, Attempt[]>();
     const assets: AssetNote[] = [];
     let startedAtMs = nowMs;
-    for (const line of suiteLines(chainedLines(fd, Chain.read(folder), LINE_BYTES_MAX))) {
+    for (const line of suiteLines(chainedLines(fd, JournalChain.read(folder), SUITE_LINE_BYTES_MAX))) {
       if (line.is === 'planned') assets.push(...line.assets);
       if (line.is === 'begun') startedAtMs = Math.min(startedAtMs, line.atMs);
       if (line.is === 'sent') begun.set(line.id, [...(begun.get(line.id) ?? []), interrupted(line)]);
@@ -87,7 +87,7 @@ export interface SuiteState {
 export function suiteStateIn(folder: string): SuiteState {
   const fd = openJournal(folder);
   try {
-    return stateIn(chainedLines(fd, Chain.read(folder), LINE_BYTES_MAX));
+    return stateIn(chainedLines(fd, JournalChain.read(folder), SUITE_LINE_BYTES_MAX));
   } finally {
     closeSync(fd);
   }
@@ -138,7 +138,7 @@ export function* suiteLines(lines: Iterable<ChainedLine>): Generator<SuiteLine> 
 }
 
 /** A case artifact and the fields around it. */
-export const LINE_BYTES_MAX = 32 * 1024 * 1024;
+export const SUITE_LINE_BYTES_MAX = 32 * 1024 * 1024;
 
 const owner = record({ pid: count(), startTicks: count(), bootId: z.string() });
 

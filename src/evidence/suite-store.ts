@@ -9,7 +9,7 @@ import { replaceFile, replaceLasting, UNFINISHED } from '../base/replace.ts';
 import { type CaseArtifact, caseArtifact } from '../contracts/artifacts/index.ts';
 import { finish, type Sealing } from './finish.ts';
 import type { Journal } from './journal.ts';
-import { merged, StoredCases, type StoredFiles, storedFiles } from './sealed-files.ts';
+import { mergeSorted, StoredCases, type StoredFiles, storedFiles } from './sealed-files.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 
@@ -197,7 +197,7 @@ function withAssets(cases: StoredFiles, assets: readonly AssetNote[]): StoredFil
   const others = storedFiles(assets.map(({ href, sha256, bytes }) => ({ path: href, sha256, bytes })));
   return {
     has: path => cases.has(path) || others.has(path),
-    sorted: () => merged(cases.sorted(), others.sorted()),
+    sorted: () => mergeSorted(cases.sorted(), others.sorted()),
   };
 }
 

@@ -9,7 +9,7 @@ import { OWN_FILE, OWN_FOLDER } from '../base/private.ts';
 import type { TarEntry } from '../base/tar-reader.ts';
 import { alreadyThere } from './pack.ts';
 import { SEAL } from './finish.ts';
-import { bytesOf, documentIn, type PackFile, sealIn } from './pack-file.ts';
+import { packedBytes, packedDocument, type PackFile, sealIn } from './pack-file.ts';
 import { FOLDER } from './pack-layout.ts';
 
 /** The files that a verified pack must contain. */
@@ -25,8 +25,8 @@ export interface Digests {
 /** Reads the digests from a verified pack. `writeFolder` detects files that changed since. */
 export function digestsIn(pack: PackFile): Digests {
   const { statement, sha256 } = sealIn(pack) ?? {};
-  const own = documentIn(pack);
-  if (!statement || sha256 === undefined || !own) throw changed();
+  const own = packedDocument(pack);
+  if (!statement || sha256 === undefined || !own) throw packChanged();
   const digests = new Map<string, string>([[SEAL, sha256]]);
   for (const { name, digest } of statement.subject) {
     if (pack.entries.has(FOLDER + name)) digests.set(name, `sha256:${digest.sha256}`);
@@ -61,12 +61,12 @@ export async function writeFolder(
       const file = name.slice(FOLDER.length);
       makeFolders(folder, path.posix.dirname(file), made);
       if (digests.get(file) !== writeEntry(pack, entry, path.join(folder, file))) {
-        throw changed();
+        throw packChanged();
       }
       if (++count % 256 === 0) await others();
       if (signal?.aborted) throw new Fault('interrupted', 'Unpacking was interrupted. Nothing was written.');
     }
-    if (count !== digests.size) throw changed();
+    if (count !== digests.size) throw packChanged();
     if (existsSync(target)) throw alreadyThere(target);
     renameSync(folder, target);
     syncFolder(path.dirname(target));
@@ -80,7 +80,7 @@ export async function writeFolder(
   }
 }
 
-export function changed(): Fault {
+export function packChanged(): Fault {
   return new Fault('changed', 'The pack was changed during unpacking. Nothing was written.');
 }
 
@@ -95,7 +95,7 @@ function writeEntry(pack: PackFile, entry: TarEntry, file: string): string {
   const fd = openSync(file, 'wx', OWN_FILE);
   try {
     const hash = createHash('sha256');
-    for (const piece of bytesOf(pack, entry)) {
+    for (const piece of packedBytes(pack, entry)) {
       hash.update(piece);
       for (let from = 0; from < piece.length; ) from += writeSync(fd, piece, from);
     }

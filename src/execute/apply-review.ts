@@ -17,7 +17,7 @@ import type { ReviewedPath } from '../contracts/agent-step/changes.ts';
 import { needsReview, PROCTORS, type TreeView } from '../policy/active-changes.ts';
 import { askGit, type Asking } from './git.ts';
 import { pathText, placeIn } from './tree.ts';
-import { isThere, linkIn, TEXT_BYTES_MAX } from './tree-review.ts';
+import { isThere, linkIn, REVIEWED_TEXT_BYTES_MAX } from './tree-review.ts';
 
 export interface Reviewed extends ReviewedPath {
   /** Cannot be allowed. */
@@ -106,7 +106,7 @@ function textIn(top: string, at: string): string | undefined {
   const stat = entryAt(place);
   if (!stat?.isFile()) return undefined;
   // Too large to compare.
-  return stat.size > TEXT_BYTES_MAX ? '' : readFileSync(place).toString();
+  return stat.size > REVIEWED_TEXT_BYTES_MAX ? '' : readFileSync(place).toString();
 }
 
 /** Tracked symlinks, and symlinks in the parent folders of touched files. */

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../base/fault.ts';
-import { builtBeside } from './beside.ts';
+import { builtProgram } from './beside.ts';
 
 /** Calls `answer` of a built module in a worker, one call at a time, so that this thread can handle signals. */
 export class CallThread {
@@ -56,8 +56,8 @@ export class CallThread {
 
   /** Starts the worker on the first call, and again after it has failed. */
   #worked(): Worker {
-    this.#worker ??= new Worker(builtBeside('call-answerer.js'), {
-      workerData: { module: builtBeside(this.#module) },
+    this.#worker ??= new Worker(builtProgram('call-answerer.js'), {
+      workerData: { module: builtProgram(this.#module) },
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB_MAX },
     });
     return this.#worker;

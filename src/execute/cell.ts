@@ -3,7 +3,7 @@ import type { LeftRunning } from '../contracts/capture.ts';
 import type { Job, Leftovers } from './job.ts';
 
 /** A sandbox that is ready to run one job. Supervision does not depend on the backend. */
-export interface Cell {
+export interface SandboxInstance {
   readonly leftovers: Leftovers;
   /** The path of the program's work folder on this machine. Valid until `close`. */
   readonly workFolder: string;
@@ -54,7 +54,7 @@ export interface Counters {
 }
 
 export interface Sandbox {
-  open(job: Job): Promise<Cell>;
+  open(job: Job): Promise<SandboxInstance>;
 }
 
 export const NOT_STARTING = 'The sandbox does not start on this machine. Run `proctor doctor`.';

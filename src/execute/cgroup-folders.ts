@@ -6,7 +6,7 @@ import { codeOf, Fault } from '../base/fault.ts';
 import { signal } from './processes.ts';
 
 /** The processes in some groups. A process may be in groups of several hierarchies. */
-export async function processesIn(folders: readonly string[]): Promise<number[]> {
+export async function processesInGroups(folders: readonly string[]): Promise<number[]> {
   const lists = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.procs')));
   const pids = lists.flatMap(list => (list ?? '').split('\n').filter(Boolean).map(Number));
   return [...new Set(pids)].sort((a, b) => a - b);
@@ -15,7 +15,7 @@ export async function processesIn(folders: readonly string[]): Promise<number[]>
 /** Resolves when no process is left. */
 export async function killIn(folders: readonly string[]): Promise<void> {
   for (let round = 0; round < KILL_ROUNDS; round++) {
-    const pids = await processesIn(folders);
+    const pids = await processesInGroups(folders);
     if (pids.length === 0 && !(await isPopulated(folders))) return;
     // `cgroup.kill` misses no process, not even one that is just being created. Version 1 does not have it.
     const told = await Promise.all(folders.map(folder => tryWrite(folder, 'cgroup.kill', '1')));

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, Fault } from '../base/fault.ts';
-import { fieldOf, killIn, processesIn, readFileOf, removeFolders, writeFileOf } from './cgroup-folders.ts';
+import { fieldOf, killIn, processesInGroups, readFileOf, removeFolders, writeFileOf } from './cgroup-folders.ts';
 
 /** A group of processes that the kernel limits and counts together. No process can leave it. */
 export interface Cgroup {
@@ -64,7 +64,7 @@ export async function makeGroup(version: 'v1' | 'v2', parents: GroupFolders, nam
     ...(parents.cpuacct !== undefined && { cpuacct: child(parents.cpuacct) }),
     ...(parents.unified !== undefined && { unified: child(parents.unified) }),
   };
-  const group = new Group(version, folders);
+  const group = new ControlGroup(version, folders);
   const made = await Promise.allSettled(group.folders.map(makeFolder));
   const failed = made.find(result => result.status === 'rejected');
   if (failed === undefined) return group;
@@ -88,7 +88,7 @@ async function makeFolder(folder: string): Promise<void> {
   }
 }
 
-export class Group implements Cgroup {
+export class ControlGroup implements Cgroup {
   folders: readonly string[];
   readonly #version: 'v1' | 'v2';
   readonly #at: GroupFolders;
@@ -207,7 +207,7 @@ export class Group implements Cgroup {
   }
 
   processes(): Promise<number[]> {
-    return processesIn(this.folders);
+    return processesInGroups(this.folders);
   }
 
   kill(): Promise<void> {

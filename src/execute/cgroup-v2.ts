@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access, mkdir, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf } from '../base/fault.ts';
-import { processesIn, readFileOf, writeFileOf } from './cgroup-folders.ts';
+import { processesInGroups, readFileOf, writeFileOf } from './cgroup-folders.ts';
 import { OWN_LEAF } from './cgroup-group.ts';
 import type { CgroupMount } from './cgroup-mounts.ts';
 import { descendantsOf } from './processes.ts';
@@ -70,7 +70,7 @@ async function prepare(folder: string): Promise<string | undefined> {
   }
   // Only the root of the hierarchy has no type, and only it may have both processes and child groups with limits.
   const isTop = (await readFileOf(folder, 'cgroup.type')) === undefined;
-  const inside = isTop ? [] : await processesIn([folder]);
+  const inside = isTop ? [] : await processesInGroups([folder]);
   const ours = new Set([process.pid, ...descendantsOf(process.pid)]);
   if (!inside.every(pid => ours.has(pid))) {
     return 'The control group of this process contains unrelated processes, so it cannot have child groups with limits.';

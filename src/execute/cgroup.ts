@@ -1,7 +1,7 @@
 import { realpath, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { codeOf, Fault } from '../base/fault.ts';
-import { killIn, processesIn, removeFolders } from './cgroup-folders.ts';
+import { killIn, processesInGroups, removeFolders } from './cgroup-folders.ts';
 import { type Cgroup, type GroupFolders, makeGroup, PREFIX } from './cgroup-group.ts';
 import { type CgroupMounts, cgroupMounts } from './cgroup-mounts.ts';
 import { findParent } from './cgroup-v2.ts';
@@ -61,7 +61,7 @@ async function isOurs(folder: string): Promise<boolean> {
   try {
     if (!path.basename(folder).startsWith(PREFIX) || (await realpath(folder)) !== folder) return false;
     if (!CGROUP_TYPES.has((await statfs(folder)).type)) return false;
-    return !(await processesIn([folder])).includes(process.pid);
+    return !(await processesInGroups([folder])).includes(process.pid);
   } catch {
     return false;
   }

@@ -11,7 +11,15 @@ import { askGit } from './git.ts';
 import { namesIn, pathText } from './tree.ts';
 import { commitOf } from './tree-import.ts';
 import { reviewTree } from './tree-review.ts';
-import { type BaseEntry, filesIn, isModule, listed, stateOf, type TreeLimits, type TreeState } from './tree-state.ts';
+import {
+  type BaseEntry,
+  filesIn,
+  isModule,
+  listedChanges,
+  stateOf,
+  type TreeLimits,
+  type TreeState,
+} from './tree-state.ts';
 
 export interface ChangeLimits extends TreeLimits {
   readonly diffBytesMax: number;
@@ -109,7 +117,7 @@ async function touchedIndex(clone: Clone, gitDir: string): Promise<Map<string, B
     settings: [['core.bare', 'true']],
     timeoutMs: INDEX_MS,
   });
-  return code === 0 ? listed(stdout, /^(\d{6}) ([0-9a-f]+) \d\t(.*)$/s) : new Map<string, BaseEntry>();
+  return code === 0 ? listedChanges(stdout, /^(\d{6}) ([0-9a-f]+) \d\t(.*)$/s) : new Map<string, BaseEntry>();
 }
 
 const INDEX_BYTES_MAX = 64 * 1024 * 1024;

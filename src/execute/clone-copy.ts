@@ -1,6 +1,6 @@
 import { copyFileSync, constants, lstatSync, mkdirSync, readlinkSync, symlinkSync, chmodSync } from 'node:fs';
 import { Fault } from '../base/fault.ts';
-import { nameOf, placeIn, type TreeEntry, walk } from './tree.ts';
+import { nameOf, placeIn, type TreeEntry, walkTree } from './tree.ts';
 
 const COPY_ENTRIES_MAX = 100_000;
 const COPY_BYTES_MAX = 1024 ** 3;
@@ -11,7 +11,7 @@ export async function copyFolder(folder: string, tree: string): Promise<{ entrie
   const skipped = { special: 0, unreadable: 0, repositories: 0 };
   let count = 0;
   let bytes = 0;
-  for await (const entry of walk(folder, { isEntered, isOurs: false })) {
+  for await (const entry of walkTree(folder, { isEntered, isOurs: false })) {
     if (!isEntered(entry)) {
       skipped.repositories += nameOf(entry.path) === '.git' ? 1 : 0;
       continue;

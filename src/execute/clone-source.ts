@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { type Answer, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
+import { type GitResult, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
-export interface Source {
+export interface SourceRepository {
   /** The folder with objects and branches. For a linked work tree, that of its main repository. */
   readonly gitDir: string;
   readonly objects: string;
@@ -28,12 +28,16 @@ export interface Uncommitted {
 }
 
 /** The repository that contains a folder; undefined if there is none. Throws if an agent cannot work on it. */
-export async function sourceAt(folder: string): Promise<Source | undefined> {
+export async function sourceAt(folder: string): Promise<SourceRepository | undefined> {
   const stat = statSync(folder, { throwIfNoEntry: false });
   if (!stat) throw new Fault('usage', 'The folder to work in does not exist.');
   if (!stat.isDirectory()) throw new Fault('usage', 'The folder to work in is a file.');
   const asking: Asking = { cwd: folder, asUser: true };
-  const [found, configured, refs] = (await askGits([FACTS, SETTINGS, BRANCHES], asking)) as [Answer, Answer, Answer];
+  const [found, configured, refs] = (await askGits([FACTS, SETTINGS, BRANCHES], asking)) as [
+    GitResult,
+    GitResult,
+    GitResult,
+  ];
   if (found.stdout.length === 0) {
     if (hasGitAbove(folder)) throw new Fault('usage', 'The folder to work in has a .git that git cannot read.');
     return undefined;
@@ -111,7 +115,7 @@ function hasText(file: string): boolean {
   }
 }
 
-export async function uncommittedIn(folder: string, { settings }: Source): Promise<Uncommitted> {
+export async function uncommittedIn(folder: string, { settings }: SourceRepository): Promise<Uncommitted> {
   const entries = await statusOf(folder, withoutFilters(settings));
   return {
     changed: entries.filter(isTracked).length,
@@ -154,7 +158,7 @@ export async function filtersOff(folder: string): Promise<Setting[]> {
 /** Settings of filters, and settings that tell whether objects are elsewhere. */
 const SETTINGS = ['config', '-z', '--name-only', '--get-regexp', String.raw`^(filter|extensions|remote)\.`];
 
-function namesIn({ stdout }: Answer): string[] {
+function namesIn({ stdout }: GitResult): string[] {
   return stdout.toString().split('\0');
 }
 

@@ -5,11 +5,11 @@ import { fileHash } from '../base/file-hash.ts';
 import type { ContentHash } from '../base/hash.ts';
 import { copyFolder } from './clone-copy.ts';
 import { packed } from './clone-objects.ts';
-import { type Source, sourceAt, type Uncommitted, uncommittedIn } from './clone-source.ts';
-import { type Answer, askGits, type Asking, git, gitFailed } from './git.ts';
+import { type SourceRepository, sourceAt, type Uncommitted, uncommittedIn } from './clone-source.ts';
+import { type GitResult, askGits, type Asking, git, gitFailed } from './git.ts';
 import { commitOf } from './tree-import.ts';
 import { listingOf } from './tree-state.ts';
-import { isForOthers } from './readable.ts';
+import { isWorldReadable } from './readable.ts';
 
 /** The private work tree of an agent, with facts that the agent cannot change. */
 export interface Clone {
@@ -86,7 +86,7 @@ const OBJECTS_INSIDE = '/agent/objects';
 type Made = Omit<Clone, 'tree' | 'trusted' | 'staged' | 'indexSha256'>;
 
 async function cloned(
-  source: Source,
+  source: SourceRepository,
   folder: string,
   tree: string,
   trusted: string,
@@ -94,7 +94,7 @@ async function cloned(
 ): Promise<Made> {
   const { head, format, branch: current } = source;
   const isOwn =
-    options.selfContained === true || source.isShallow || source.isScattered || !isForOthers(source.objects);
+    options.selfContained === true || source.isShallow || source.isScattered || !isWorldReadable(source.objects);
   const branch = branchFor(options.runId, current);
   const baseRef = current ?? 'HEAD';
   const refs = [branch, ...(current === undefined ? [] : [current])].map(name => `refs/heads/${name}`);
@@ -224,7 +224,7 @@ function coreFor(format: 'sha1' | 'sha256', isBare: boolean): string[] {
 }
 
 /** Creates a bare git folder that reads the user's objects and ignores all attributes. */
-function makeTrusted(trusted: string, source: Source | undefined): void {
+function makeTrusted(trusted: string, source: SourceRepository | undefined): void {
   writeGitDir(trusted, BASE_BRANCH, `${coreFor(source?.format ?? 'sha1', true).join('\n')}\n`);
   mkdirSync(path.join(trusted, 'info'));
   writeFileSync(path.join(trusted, 'info', 'attributes'), ATTRIBUTES_OFF);
@@ -241,7 +241,7 @@ async function checkOut(trusted: string, tree: string, head: string, opened: Pro
   const answers = await askGits(steps, asking, { before: 1, opened });
   for (const [index, { code, stderr }] of answers.entries())
     if (code !== 0) throw gitFailed(steps[index] as string[], stderr);
-  return (answers.at(-1) as Answer).stdout;
+  return (answers.at(-1) as GitResult).stdout;
 }
 
 function indexed(trusted: string, gitDir: string): Asking {

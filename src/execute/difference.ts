@@ -3,18 +3,22 @@ import { placeOf } from '../base/place.ts';
 import { printable } from '../base/printable.ts';
 
 /** The first difference between two values, in document order. */
-export interface Difference {
+export interface RequestDifference {
   readonly path: string;
   readonly recorded: string;
   readonly asked: string;
 }
 
 /** Undefined if the values are equal. A missing key counts as a difference. */
-export function firstDifference(recorded: unknown, asked: unknown, path = ''): Difference | undefined {
+export function firstRequestDifference(recorded: unknown, asked: unknown, path = ''): RequestDifference | undefined {
   if (isBranch(recorded) && isBranch(asked) && Array.isArray(recorded) === Array.isArray(asked)) {
     const isList = Array.isArray(recorded);
     for (const key of keysOf(recorded, asked, isList)) {
-      const found = firstDifference(own(recorded, key), own(asked, key), placeOf(path, isList ? Number(key) : key));
+      const found = firstRequestDifference(
+        own(recorded, key),
+        own(asked, key),
+        placeOf(path, isList ? Number(key) : key),
+      );
       if (found) return found;
     }
     return undefined;
@@ -38,7 +42,7 @@ function own(value: Record<string, unknown>, key: string): unknown {
 }
 
 /** For long texts, an excerpt around the first difference. */
-function shownBoth(recorded: unknown, asked: unknown): Omit<Difference, 'path'> {
+function shownBoth(recorded: unknown, asked: unknown): Omit<RequestDifference, 'path'> {
   if (typeof recorded !== 'string' || typeof asked !== 'string')
     return { recorded: shown(recorded), asked: shown(asked) };
   let at = 0;

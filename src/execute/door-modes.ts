@@ -3,11 +3,11 @@ import { Masker, type Masking, needlesOf } from '../base/masker.ts';
 import type { Needles } from '../base/needles.ts';
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
 import { apiError } from './api-error.ts';
-import { asked, bytesOf, keptBytes } from './recorded-body.ts';
+import { asked, recordedBytes, keptBytes } from './recorded-body.ts';
 import type { DoorLimits, DoorMode } from './door.ts';
 import { type Recorded, Recorder } from './recorder.ts';
 import { Replay } from './replay.ts';
-import { Upstream, UpstreamTrouble } from './upstream.ts';
+import { Upstream, UpstreamError } from './upstream.ts';
 
 interface Asking {
   readonly method: RecordedRequest['method'];
@@ -19,7 +19,7 @@ interface Asking {
 }
 
 /** An answer that streams its body. */
-export interface Answer {
+export interface ModelAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Buffer> | Iterable<Buffer>;
@@ -34,7 +34,7 @@ export interface Answer {
 /** The source of answers behind a door. */
 export interface Answerer {
   /** Undefined if the agent hung up before there was an answer. */
-  answer(asking: Asking): Promise<Answer | undefined>;
+  answer(asking: Asking): Promise<ModelAnswer | undefined>;
   readonly difference: string | undefined;
   readonly unasked: number;
   close(): Promise<Recorded | undefined>;
@@ -51,7 +51,7 @@ export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, masking
 }
 
 /** An error of Proctor, in the format of the API. */
-export function failed(api: Api, status: number, problem: string): Answer {
+export function failed(api: Api, status: number, problem: string): ModelAnswer {
   const headers = { 'content-type': 'application/json', ...(status < 500 && { 'x-should-retry': 'false' }) };
   return { status, headers, body: [Buffer.from(apiError(api, status, problem))], problem };
 }
@@ -72,7 +72,7 @@ class Live implements Answerer {
     this.#key = key;
   }
 
-  async answer(asking: Asking): Promise<Answer | undefined> {
+  async answer(asking: Asking): Promise<ModelAnswer | undefined> {
     try {
       const { statusCode, headers, body } = await this.#upstream.ask(asking);
       const masker = new Masker(this.#key);
@@ -85,7 +85,7 @@ class Live implements Answerer {
       };
     } catch (error) {
       if (asking.signal.aborted) return undefined;
-      if (error instanceof UpstreamTrouble) return failed(this.#api, 502, error.message);
+      if (error instanceof UpstreamError) return failed(this.#api, 502, error.message);
       throw error;
     }
   }
@@ -128,7 +128,7 @@ class Taped implements Answerer {
     this.#masking = masking;
   }
 
-  async answer(asking: Asking): Promise<Answer | undefined> {
+  async answer(asking: Asking): Promise<ModelAnswer | undefined> {
     const { request, masked } = asked(asking.method, asking.path, asking.body, this.#masking);
     const seq = this.#recorder.request(request, masked);
     const answer = await this.#live.answer(asking);
@@ -137,7 +137,7 @@ class Taped implements Answerer {
     return undefined;
   }
 
-  #tape(seq: number, { status, headers, masked: before }: Answer): Required<Pick<Answer, 'keep' | 'over'>> {
+  #tape(seq: number, { status, headers, masked: before }: ModelAnswer): Required<Pick<ModelAnswer, 'keep' | 'over'>> {
     const chunks: Buffer[] = [];
     let bytes = 0;
     return {
@@ -189,7 +189,7 @@ class Replayer implements Answerer {
     return this.#replay.left;
   }
 
-  async answer({ method, path, body, signal }: Asking): Promise<Answer | undefined> {
+  async answer({ method, path, body, signal }: Asking): Promise<ModelAnswer | undefined> {
     const replayed = this.#replay.ask(asked(method, path, body, this.#masking).request);
     // Agents do not retry after a 400.
     if (replayed.kind === 'different') return failed(this.#api, 400, `${replayed.says}.`);
@@ -200,7 +200,7 @@ class Replayer implements Answerer {
       return undefined;
     }
     const headers = response.content_type === null ? {} : { 'content-type': response.content_type };
-    return { status: response.status, headers, body: pieces(bytesOf(response.body), response.complete) };
+    return { status: response.status, headers, body: pieces(recordedBytes(response.body), response.complete) };
   }
 
   async close(): Promise<undefined> {}
@@ -208,5 +208,5 @@ class Replayer implements Answerer {
 
 function* pieces(bytes: Buffer, isComplete: boolean): Generator<Buffer> {
   if (bytes.length > 0) yield bytes;
-  if (!isComplete) throw new UpstreamTrouble('The recorded answer is incomplete.');
+  if (!isComplete) throw new UpstreamError('The recorded answer is incomplete.');
 }

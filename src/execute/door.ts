@@ -4,14 +4,14 @@ import type { Duplex } from 'node:stream';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
 import { Masker, type Masking, maskingOf } from '../base/masker.ts';
-import type { ModelSpeech } from '../contracts/agent-step/reading.ts';
+import type { ModelOutput } from '../contracts/agent-step/reading.ts';
 import { type Api, RECORDING_BYTES_MAX, type Recording } from '../contracts/recording/index.ts';
 import { DoorCounter } from './door-counter.ts';
 import { openDoorFolder } from './door-folder.ts';
 import { answererOf } from './door-modes.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import type { BudgetLimits } from './gateway/budget.ts';
-import { Gate, type GateStats } from './gateway/gate.ts';
+import { RequestFilter, type GateStats } from './gateway/gate.ts';
 import { GATEWAYS } from './gateway/index.ts';
 import type { Recorded, RecordingHeader } from './recorder.ts';
 import type { UpstreamLimits, UpstreamOptions } from './upstream.ts';
@@ -76,7 +76,7 @@ export interface Door {
   /** Writes the request counts to a file from now on, for recovery after a crash. */
   countIn(file: string): void;
   /** Calls back for every piece of a successful answer from now on. */
-  onSpeech(told: (speech: ModelSpeech) => void): void;
+  onSpeech(told: (speech: ModelOutput) => void): void;
   /** In a replay: the first request that differs from the recording, and where. */
   readonly difference: string | undefined;
   /** In a replay: the number of recorded requests that the agent did not make. */
@@ -105,7 +105,7 @@ export async function openDoor(options: DoorOptions): Promise<Door> {
   const limits = { ...LIMITS, ...options.limits };
   const masking = maskingFor(token, options);
   const answerer = answererOf(mode, api, limits, masking);
-  const gate = new Gate({
+  const gate = new RequestFilter({
     gateway: GATEWAYS[api],
     network: options.network,
     budget: options.budget ?? {},

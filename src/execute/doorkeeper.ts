@@ -1,21 +1,21 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import type { Api, RecordedRequest } from '../contracts/recording/index.ts';
-import type { ModelSpeech } from '../contracts/agent-step/reading.ts';
+import type { ModelOutput } from '../contracts/agent-step/reading.ts';
 import type { DoorLimits, DoorStats } from './door.ts';
-import { type Answer, type Answerer, failed } from './door-modes.ts';
-import type { Ask } from './gateway/ask.ts';
-import { type Gate, type GateRequest, whereOf } from './gateway/gate.ts';
+import { type ModelAnswer, type Answerer, failed } from './door-modes.ts';
+import type { ModelRequest } from './gateway/ask.ts';
+import { type RequestFilter, type GateRequest, whereOf } from './gateway/gate.ts';
 import { Refused } from './gateway/refused.ts';
-import { QuestionEar } from './question-ear.ts';
-import { troubleOf, UpstreamTrouble } from './upstream.ts';
+import { QuestionDetector } from './question-ear.ts';
+import { connectionFailure, UpstreamError } from './upstream.ts';
 
 /** Checks requests, forwards them and returns the answers. It never throws, because requests may be hostile. */
 export class Doorkeeper {
   readonly #token: Buffer;
   readonly #api: Api;
   readonly #limits: DoorLimits;
-  readonly #gate: Gate;
+  readonly #gate: RequestFilter;
   readonly #answerer: Answerer;
   readonly #underWay = new Set<Promise<void>>();
   #heldBytes = 0;
@@ -26,11 +26,11 @@ export class Doorkeeper {
   #problem: string | undefined;
   #answers = 0;
   onCount: (() => void) | undefined;
-  onSpeech: ((speech: ModelSpeech) => void) | undefined;
+  onSpeech: ((speech: ModelOutput) => void) | undefined;
   /** Tools with which a model asks the user, and the callback. */
   questions: { readonly tools: readonly string[]; readonly tell: (tool: string) => void } | undefined;
 
-  constructor(token: string, api: Api, limits: DoorLimits, gate: Gate, answerer: Answerer) {
+  constructor(token: string, api: Api, limits: DoorLimits, gate: RequestFilter, answerer: Answerer) {
     this.#token = digestOf(token);
     this.#api = api;
     this.#limits = limits;
@@ -92,7 +92,7 @@ export class Doorkeeper {
     const passed = this.#passed({ method, url, headers, body });
     if (passed instanceof Refused) return this.#refuse(passed, request, response, signal);
     const { ask, ...going } = passed;
-    let answer: Answer | undefined;
+    let answer: ModelAnswer | undefined;
     try {
       answer = await this.#answerer.answer({ method, path: url, ...going, signal });
     } finally {
@@ -102,7 +102,7 @@ export class Doorkeeper {
     this.#fail();
   }
 
-  #passed(request: GateRequest): Refused | ReturnType<Gate['pass']> {
+  #passed(request: GateRequest): Refused | ReturnType<RequestFilter['pass']> {
     try {
       return this.#gate.pass(request);
     } catch (error) {
@@ -169,7 +169,7 @@ export class Doorkeeper {
     return refusal;
   }
 
-  async #send(answer: Answer, response: ServerResponse, hungUp: AbortSignal, ask?: Ask): Promise<void> {
+  async #send(answer: ModelAnswer, response: ServerResponse, hungUp: AbortSignal, ask?: ModelRequest): Promise<void> {
     if (answer.problem !== undefined) this.#note(answer.problem);
     else ask?.answered(answer.status, answer.headers['content-type']);
     let isWhole = false;
@@ -177,7 +177,7 @@ export class Doorkeeper {
     let bytes = 0;
     const isAnswer = ask !== undefined && answer.status < FIRST_ERROR;
     const answersBefore = this.#answers;
-    const ear = this.questions && new QuestionEar(this.questions.tools);
+    const ear = this.questions && new QuestionDetector(this.questions.tools);
     try {
       response.writeHead(answer.status, answer.headers);
       response.flushHeaders();
@@ -185,7 +185,7 @@ export class Doorkeeper {
         if (isAnswer) this.onSpeech?.({ isFirst: bytes === 0, answersBefore });
         bytes += chunk.length;
         if (bytes > this.#limits.answerBytesMax)
-          throw new UpstreamTrouble(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
+          throw new UpstreamError(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
         answer.keep?.(chunk);
         ear?.take(chunk);
         ask?.take(chunk);
@@ -195,7 +195,7 @@ export class Doorkeeper {
       }
       isWhole = !hungUp.aborted;
     } catch (error) {
-      broke = error instanceof UpstreamTrouble ? error.message : troubleOf(error);
+      broke = error instanceof UpstreamError ? error.message : connectionFailure(error);
       if (!hungUp.aborted) this.#note(broke);
     } finally {
       answer.over?.(isWhole);

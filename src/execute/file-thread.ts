@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads';
 import { Fault } from '../base/fault.ts';
-import { builtBeside } from './beside.ts';
+import { builtProgram } from './beside.ts';
 
 export interface WaitingFile {
   readonly name: string;
@@ -16,7 +16,7 @@ export class FileThread {
   #onSettled: (() => void) | undefined;
 
   constructor(folder: string) {
-    this.#worker = new Worker(builtBeside('file-writer.js'), {
+    this.#worker = new Worker(builtProgram('file-writer.js'), {
       workerData: { folder },
       resourceLimits: { maxYoungGenerationSizeMb: 4, maxOldGenerationSizeMb: 32 },
     });

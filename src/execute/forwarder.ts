@@ -1,4 +1,4 @@
-import { builtBeside } from './beside.ts';
+import { builtProgram } from './beside.ts';
 import type { Mount } from './job.ts';
 import { DOOR } from './sandboxes/root.ts';
 
@@ -11,7 +11,7 @@ export function forwarded(argv: readonly string[], port: number): string[] {
 export function forwarderMounts(): Mount[] {
   return [
     { source: process.execPath, target: NODE },
-    { source: builtBeside('forward.cjs'), target: FORWARD },
+    { source: builtProgram('forward.cjs'), target: FORWARD },
   ];
 }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { homedir } from 'node:os';
 import { Fault } from '../base/fault.ts';
 import { newToken } from '../base/ids.ts';
-import { quoted } from '../base/shell.ts';
+import { shellQuoted } from '../base/shell.ts';
 import { signal } from './processes.ts';
 import { PATH_FOLDERS } from './programs.ts';
 
@@ -25,14 +25,14 @@ export interface Asking {
 
 export type Setting = readonly [key: string, value: string];
 
-export interface Answer {
+export interface GitResult {
   readonly code: number;
   readonly stdout: Buffer;
   /** The first 8,192 characters of its error output. */
   readonly stderr: string;
 }
 
-export async function askGit(args: readonly string[], asking: Asking = {}): Promise<Answer> {
+export async function askGit(args: readonly string[], asking: Asking = {}): Promise<GitResult> {
   const { input, bytesMax = BYTES_MAX } = asking;
   const child = startGit(args, asking);
   const output = collected(child, bytesMax, () => child.kill('SIGKILL'));
@@ -59,7 +59,7 @@ function collected(child: ChildProcess, bytesMax: number, kill: () => void): () 
 }
 
 /** Pauses a series before one command until `opened` resolves. If it rejects, that command and the rest do not run. */
-export interface Gate {
+export interface SeriesPause {
   readonly before: number;
   readonly opened: Promise<void>;
 }
@@ -68,15 +68,15 @@ export interface Gate {
 export async function askGits(
   questions: readonly (readonly string[])[],
   asking: Asking = {},
-  gate?: Gate,
-): Promise<Answer[]> {
+  gate?: SeriesPause,
+): Promise<GitResult[]> {
   const { bytesMax = BYTES_MAX, timeoutMs = TIMEOUT_MS } = asking;
   // A random marker that no output contains.
   const mark = newToken();
   const steps = questions.map((args, index) =>
     [
       ...(index === gate?.before ? ['read -r go || exit 0'] : []),
-      `git ${args.map(quoted).join(' ')} </dev/null`,
+      `git ${args.map(shellQuoted).join(' ')} </dev/null`,
       `code=$?; echo "${mark} $code"; [ $code != ${NOT_FOUND} ] || exit ${NOT_FOUND}`,
     ].join('\n'),
   );
@@ -109,8 +109,8 @@ function answersIn(
   said: Buffer,
   mark: string,
   { code, stderr, count }: { code: number; stderr: string; count: number },
-): Answer[] {
-  const answers: Answer[] = [];
+): GitResult[] {
+  const answers: GitResult[] = [];
   for (let from = 0, at = said.indexOf(mark); at !== -1; at = said.indexOf(mark, from)) {
     const end = said.indexOf('\n', at);
     answers.push({

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { askGit } from './git.ts';
 import { placeIn, type TreeEntry } from './tree.ts';
-import { contentOf } from './tree-import.ts';
+import { treeContent } from './tree-import.ts';
 
 /**
  * Finds the paths that .gitignore files of the tree hide. Git runs in a folder that contains only copies of those
@@ -41,7 +41,7 @@ export async function ignoredAmong(
 /** Copies an ignore file. One whose path is too long hides nothing. */
 function layOut(folder: string, top: string, file: TreeEntry): void {
   try {
-    const bytes = Buffer.concat(Array.from(contentOf(top, file), chunk => Buffer.from(chunk)));
+    const bytes = Buffer.concat(Array.from(treeContent(top, file), chunk => Buffer.from(chunk)));
     mkdirSync(placeIn(folder, path.posix.dirname(file.path)), { recursive: true });
     writeFileSync(placeIn(folder, file.path), bytes);
   } catch {

@@ -48,7 +48,7 @@ export interface Job {
   /** Shows the folder `door` of the stage, with the socket `model.sock`, as `/agent/door`. It is the only way out. */
   readonly door?: true;
   readonly network: 'blocked' | 'open';
-  readonly limits: Limits;
+  readonly limits: JobLimits;
   /** Masked in all output. */
   readonly secrets: readonly string[];
   /** Leaves well-known credential formats unmasked. */
@@ -68,7 +68,7 @@ export interface Mount {
 }
 
 /** `undefined` means no limit. */
-export interface Limits {
+export interface JobLimits {
   readonly timeoutMs: number;
   readonly idleMs?: number;
   readonly memoryBytes?: number;

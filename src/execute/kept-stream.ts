@@ -3,7 +3,7 @@ import { closeSync, openSync, writeSync } from 'node:fs';
 import type { KeptStream } from '../contracts/capture.ts';
 import { Masker, maskingOf } from '../base/masker.ts';
 
-export interface Keeping {
+export interface StreamLimits {
   readonly headBytes: number;
   readonly tailBytes: number;
   readonly secrets: readonly string[];
@@ -14,7 +14,7 @@ export interface Keeping {
 
 /** Masks, counts and hashes a stream of any length in constant memory, and keeps its head and tail. */
 export class StreamKeeper {
-  readonly #keeping: Keeping;
+  readonly #keeping: StreamLimits;
   readonly #masker: Masker;
   readonly #hash = createHash('sha256');
   readonly #head: Buffer[] = [];
@@ -25,7 +25,7 @@ export class StreamKeeper {
   #fd: number | undefined;
   #isFileLost = false;
 
-  constructor(keeping: Keeping) {
+  constructor(keeping: StreamLimits) {
     this.#keeping = keeping;
     this.#masker = new Masker(maskingOf(keeping.secrets, keeping.keepCredentials));
   }

@@ -3,23 +3,23 @@ import { tmpdir } from 'node:os';
 import { Fault } from '../base/fault.ts';
 import type { Capture } from '../contracts/capture.ts';
 import type { StoppedBy } from '../contracts/ending.ts';
-import { builtBeside } from './beside.ts';
+import { builtProgram } from './beside.ts';
 import type { Job, Leftovers, StreamName } from './job.ts';
 import type { Machine } from './machine.ts';
-import type { Answer, Ask } from './messages.ts';
+import type { LauncherReply, LauncherRequest } from './messages.ts';
 
 /** Starts programs through a separate launcher process. One launcher serves any number of runs. */
 export interface Launcher {
   machine(): Promise<Machine>;
   /** Creates the sandbox of a job without starting its program. */
-  open(job: Job): Promise<Prepared>;
+  open(job: Job): Promise<SandboxHandle>;
   /** Ends the launcher. Returns true if it exited by itself and left nothing behind. */
   close(): Promise<boolean>;
   isLost(): boolean;
   readonly pid: number;
 }
 
-export interface Prepared {
+export interface SandboxHandle {
   readonly leftovers: Leftovers;
   readonly workFolder: string;
   readonly homeFolder: string | undefined;
@@ -30,7 +30,7 @@ export interface Prepared {
 }
 
 export function openLauncher(): Launcher {
-  const child = fork(builtBeside('launcher.js'), [], {
+  const child = fork(builtProgram('launcher.js'), [], {
     detached: true,
     serialization: 'advanced',
     env: { PATH: '/usr/bin:/bin', TMPDIR: tmpdir() },
@@ -75,14 +75,14 @@ export function openLauncher(): Launcher {
 /** Sends requests to the launcher and matches its answers to them. */
 class Line {
   readonly #child: ChildProcess;
-  readonly #waiting = new Map<string, { resolve: (answer: Answer) => void; reject: (error: Error) => void }>();
+  readonly #waiting = new Map<string, { resolve: (answer: LauncherReply) => void; reject: (error: Error) => void }>();
   readonly #shows = new Map<number, (stream: StreamName, bytes: Uint8Array) => void | Promise<void>>();
   #isLost = false;
   #no = 0;
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    child.on('message', (answer: Answer) => this.#take(answer));
+    child.on('message', (answer: LauncherReply) => this.#take(answer));
     child.once('exit', () => this.#lose());
     // An unreferenced child may not emit `exit`. The closed channel still tells pending requests that it is gone.
     child.once('disconnect', () => this.#lose());
@@ -100,14 +100,17 @@ class Line {
     return ++this.#no;
   }
 
-  ask<Said extends Answer['say']>(message: Ask, said: Said): Promise<Extract<Answer, { say: Said }>> {
+  ask<Said extends LauncherReply['say']>(
+    message: LauncherRequest,
+    said: Said,
+  ): Promise<Extract<LauncherReply, { say: Said }>> {
     return new Promise((resolve, reject) => {
       if (this.#isLost) {
         reject(lost());
         return;
       }
       this.#waiting.set(`${message.no} ${said}`, {
-        resolve: answer => resolve(answer as Extract<Answer, { say: Said }>),
+        resolve: answer => resolve(answer as Extract<LauncherReply, { say: Said }>),
         reject,
       });
       this.#hold();
@@ -115,7 +118,7 @@ class Line {
     });
   }
 
-  tell(message: Ask): void {
+  tell(message: LauncherRequest): void {
     if (!this.#isLost) this.#child.send(message, () => undefined);
   }
 
@@ -136,7 +139,7 @@ class Line {
     return gone;
   }
 
-  #take(answer: Answer): void {
+  #take(answer: LauncherReply): void {
     const { no } = answer;
     if (answer.say === 'piece') {
       void Promise.resolve(this.#shows.get(no)?.(answer.stream, answer.bytes)).finally(() =>

@@ -9,13 +9,13 @@ import { pathToFileURL } from 'node:url';
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
 import { findCgroups } from './cgroup.ts';
-import { builtBeside } from './beside.ts';
+import { builtProgram } from './beside.ts';
 import { closeInherited } from './inherited.ts';
-import type { Cell } from './cell.ts';
+import type { SandboxInstance } from './cell.ts';
 import type { Job } from './job.ts';
 import type { keepTree as keep } from './keep-tree.ts';
 import { lookAt } from './machine.ts';
-import type { Answer, Ask } from './messages.ts';
+import type { LauncherReply, LauncherRequest } from './messages.ts';
 import { none } from './sandboxes/none.ts';
 import { processSandbox } from './sandboxes/process.ts';
 import { hasSystemCallFilter } from './sandboxes/seccomp.ts';
@@ -25,7 +25,7 @@ import { removeStage, stagePath } from './workspace.ts';
 interface Run {
   readonly job: Job;
   readonly openedAtMs: number;
-  readonly cell: Cell;
+  readonly cell: SandboxInstance;
   watched?: Watched;
   /** Lets the live stream continue. */
   taken?: () => void;
@@ -41,12 +41,12 @@ let hasTree = false;
 const cgroups = findCgroups();
 const bound = cgroups.then(processSandbox);
 
-const say = (answer: Answer): void => {
+const say = (answer: LauncherReply): void => {
   // Proctor may be gone. Then the piece is not needed.
   process.send?.(answer, undefined, undefined, () => undefined);
 };
 
-async function answer(message: Ask): Promise<void> {
+async function answer(message: LauncherRequest): Promise<void> {
   const { no } = message;
   if (message.ask === 'machine') {
     say({ say: 'machine', no, machine: lookAt(await cgroups, hasSystemCallFilter()) });
@@ -133,7 +133,7 @@ function renamed({ id, stage }: Job): string {
 async function saveTree({ job, cell }: Run, stage: string): Promise<void> {
   if (!job.keepTree) return;
   try {
-    const { keepTree } = (await import(pathToFileURL(builtBeside('keep-tree.js')).href)) as Keeper;
+    const { keepTree } = (await import(pathToFileURL(builtProgram('keep-tree.js')).href)) as Keeper;
     await keepTree(job.keepTree, job.secrets, stage, cell.workFolder);
   } catch {
     // The disk is full, or the tree is unreadable.
@@ -153,7 +153,7 @@ function oneByOne(show: Show): Show {
   };
 }
 
-process.on('message', (message: Ask) => {
+process.on('message', (message: LauncherRequest) => {
   answer(message).catch((error: unknown) => {
     const {
       code,

@@ -1,7 +1,7 @@
 import { readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { LeftRunning } from '../contracts/capture.ts';
-import { textOf } from './proc-files.ts';
+import { procText } from './proc-files.ts';
 import { childrenOf, descendantsOf, isAlive } from './processes.ts';
 
 /** The processes that a program has started. `init` is the first process of its pid namespace. */
@@ -25,7 +25,7 @@ export function programsOf(pids: readonly number[]): LeftRunning {
 
 /** The executable file. Falls back to the name that the process gave itself if the file is not readable. */
 function programOf(pid: number): string {
-  const name = fileOf(pid) ?? textOf(`/proc/${pid}/comm`)?.trim();
+  const name = fileOf(pid) ?? procText(`/proc/${pid}/comm`)?.trim();
   return name?.toWellFormed().slice(0, NAME_UNITS_MAX) || 'unknown';
 }
 

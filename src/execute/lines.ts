@@ -38,7 +38,7 @@ function readable(stream: Readable): Promise<void> {
 
 const EVENTS = ['readable', 'end', 'close', 'error'] as const;
 
-export function saidBy(stream: Readable): string {
+export function textSoFar(stream: Readable): string {
   stream.setEncoding('utf8');
   return String(stream.read() ?? '');
 }

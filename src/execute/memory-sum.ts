@@ -1,6 +1,6 @@
 import { statfsSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { kilobytesIn, textOf } from './proc-files.ts';
+import { kilobytesIn, procText } from './proc-files.ts';
 
 /**
  * The memory of processes and file systems together. The cheap sum counts shared pages several times. Only if it
@@ -53,7 +53,7 @@ function unnamedOf(smaps: string): number {
 const UNNAMED = /^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ \d+ +(?:\/dev\/zero \(deleted\)|\/SYSV|\/memfd:|\[anon_shmem:)/;
 
 function read(proc: string, pid: number, file: string): string {
-  return textOf(path.join(proc, String(pid), file)) ?? '';
+  return procText(path.join(proc, String(pid), file)) ?? '';
 }
 
 function sum<Item>(items: readonly Item[], bytesOf: (item: Item) => number): number {

@@ -4,7 +4,7 @@ import type { Job, Leftovers, StreamName } from './job.ts';
 import type { Machine } from './machine.ts';
 
 /** Requests to the launcher. Answers carry the number of their request. */
-export type Ask =
+export type LauncherRequest =
   | { readonly ask: 'machine'; readonly no: number }
   | { readonly ask: 'open'; readonly no: number; readonly job: Job }
   | { readonly ask: 'start'; readonly no: number }
@@ -13,7 +13,7 @@ export type Ask =
   /** The reader took a piece of a live stream, so the launcher may send the next. */
   | { readonly ask: 'more'; readonly no: number };
 
-export type Answer =
+export type LauncherReply =
   | { readonly say: 'machine'; readonly no: number; readonly machine: Machine }
   | {
       readonly say: 'opened';

@@ -27,7 +27,7 @@ export function timesOf(proc: string, pid: number): ProcessTimes | undefined {
 
 /** The fields of a stat file after the name of the process. */
 export function statIn(proc: string, pid: number): string[] | undefined {
-  const stat = textOf(path.join(proc, String(pid), 'stat'));
+  const stat = procText(path.join(proc, String(pid), 'stat'));
   // The name is in parentheses and may itself contain parentheses.
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');
 }
@@ -42,7 +42,7 @@ export function kilobytesIn(text: string, names: readonly string[]): number {
   return bytes;
 }
 
-export function textOf(file: string): string | undefined {
+export function procText(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');
   } catch {

@@ -90,7 +90,7 @@ function closed(names: readonly string[]): Closure {
  */
 function interpretersOf(places: readonly string[]): string[] {
   const named = new Set(places.map(place => realpathSync(place)));
-  const interpreters = places.map(place => interpreterOf(realpathSync(place))).filter(place => place !== undefined);
+  const interpreters = places.map(place => shebangOf(realpathSync(place))).filter(place => place !== undefined);
   return [...new Set(interpreters)].filter(place => {
     if (!isProgram(place)) return false;
     const real = realpathSync(place);
@@ -144,7 +144,7 @@ export function isElf(file: string): boolean {
 }
 
 /** The interpreter in the first line of a script. */
-export function interpreterOf(file: string): string | undefined {
+export function shebangOf(file: string): string | undefined {
   return /^#![ \t]*([^ \t\n]+)/.exec(firstLineOf(file))?.[1];
 }
 

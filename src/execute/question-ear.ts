@@ -6,7 +6,7 @@ import { isObject } from '../contracts/kind.ts';
  * Watches one streamed answer of a model for a call of a tool that asks the user. Some agents answer such a call
  * themselves and do not report it. Keeps one line at a time and parses only lines that contain a tool name.
  */
-export class QuestionEar {
+export class QuestionDetector {
   readonly #tools: readonly string[];
   readonly #cutter = new LineCutter(EVENT_BYTES_MAX);
   heard: string | undefined;

@@ -2,7 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** Whether a run can read a folder of git objects. As root, every run is a different user. */
-export function isForOthers(folder: string): boolean {
+export function isWorldReadable(folder: string): boolean {
   if (process.geteuid?.() !== 0) return true;
   try {
     const pack = path.join(folder, 'pack');

@@ -52,7 +52,7 @@ function isEvents(bytes: Buffer): boolean {
   return /^(?:event|data|id|retry|:)/.test(bytes.toString('latin1', 0, 8)) && isUtf8(bytes);
 }
 
-export function bytesOf(body: RecordedBody): Buffer {
+export function recordedBytes(body: RecordedBody): Buffer {
   if (body === null || typeof body.value !== 'string') return Buffer.alloc(0);
   return Buffer.from(body.value, body.form === 'base64' ? 'base64' : 'utf8');
 }

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
 import { printable } from '../base/printable.ts';
-import { meant, readRegular } from '../base/regular.ts';
+import { followLink, readRegular } from '../base/regular.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import { check } from '../contracts/check.ts';
 import { isObject } from '../contracts/kind.ts';
@@ -31,7 +31,7 @@ export function openRecording(file: string, family: Family): Recording {
 
 function documentIn(file: string, refuse: (why: string) => never): unknown {
   if (statSync(file).size > RECORDING_BYTES_MAX) return refuse('is larger than 64 MiB, the limit for recordings.');
-  const bytes = readRegular(meant(file), RECORDING_BYTES_MAX);
+  const bytes = readRegular(followLink(file), RECORDING_BYTES_MAX);
   if (!bytes) return refuse('cannot be read.');
   const reading = readJson(bytes, { bytesMax: RECORDING_BYTES_MAX });
   return reading.ok ? reading.value : refuse(`is not a recording: ${reading.refusal.message}`);

@@ -1,10 +1,10 @@
 import { canonicalize } from '../base/canonical.ts';
 import { bytesHash, type ContentHash } from '../base/hash.ts';
 import type { Exchange, RecordedRequest, Recording } from '../contracts/recording/index.ts';
-import { firstDifference } from './difference.ts';
+import { firstRequestDifference } from './difference.ts';
 import { settledBody, settledText } from './volatile.ts';
 
-export type Replayed =
+export type ReplayAnswer =
   | { readonly kind: 'answered'; readonly exchange: Exchange }
   /** Which request differs from the recording, and where. */
   | { readonly kind: 'different'; readonly says: string };
@@ -25,7 +25,7 @@ export class Replay {
     this.#waiting = recording.exchanges.map(({ request }, index) => new Asked(request, index));
   }
 
-  ask(request: RecordedRequest): Replayed {
+  ask(request: RecordedRequest): ReplayAnswer {
     this.#requests++;
     // Every later difference is a consequence of the first.
     if (this.#difference === undefined) {
@@ -53,8 +53,8 @@ export class Replay {
     const which = `request ${this.#requests}`;
     const nearest = nearestOf(asked, next);
     if (nearest) {
-      const body = firstDifference(nearest.body, asked.body);
-      const found = body ?? firstDifference(nearest.query, asked.query) ?? { recorded: '', asked: '', path: '' };
+      const body = firstRequestDifference(nearest.body, asked.body);
+      const found = body ?? firstRequestDifference(nearest.query, asked.query) ?? { recorded: '', asked: '', path: '' };
       const at = body ? body.path || 'its body' : 'its query';
       return `${which} differs from the recording at ${at}: recorded ${found.recorded}, received ${found.asked}`;
     }

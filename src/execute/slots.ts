@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../base/fault.ts';
-import { chance } from '../base/ids.ts';
+import { random } from '../base/ids.ts';
 import { type Lock, takeOwnLock } from './locks.ts';
 import { bootId } from './machine.ts';
 
@@ -15,12 +15,12 @@ export const SLOTS = Math.max(4, 2 * availableParallelism());
 export async function takeSlot({ onWait, signal }: Waiting = {}): Promise<() => void> {
   for (let waitedMs = 0; waitedMs < WAIT_MS; ) {
     if (signal?.aborted) throw new Fault('cancelled', 'The run was cancelled before it started.');
-    for (let tried = 0, no = Math.floor(chance() * SLOTS); tried < SLOTS; tried++, no = (no + 1) % SLOTS) {
+    for (let tried = 0, no = Math.floor(random() * SLOTS); tried < SLOTS; tried++, no = (no + 1) % SLOTS) {
       const lock = slotLock(no);
       if (lock) return () => lock.close();
     }
     if (waitedMs === 0) onWait?.();
-    const pauseMs = 10 + 40 * chance();
+    const pauseMs = 10 + 40 * random();
     await wait(pauseMs);
     waitedMs += pauseMs;
   }

@@ -1,10 +1,10 @@
-import { firstLinesOf, textOf } from './proc-files.ts';
+import { firstLinesOf, procText } from './proc-files.ts';
 
 /** Bytes queued in the TCP and UDP sockets of a network namespace, without the kernel's overhead. */
 export function datagramAndStreamBytes(pid: number): number {
   let bytes = 0;
   for (const [summary, tables] of TABLES) {
-    const text = textOf(`/proc/${pid}/net/${summary}`) ?? '';
+    const text = procText(`/proc/${pid}/net/${summary}`) ?? '';
     for (const { name, file } of tables) {
       const inUse = Number(new RegExp(`^${name}: inuse (\\d+)`, 'm').exec(text)?.[1] ?? 0);
       // Listing sockets makes the kernel walk the tables of the whole machine.
@@ -33,9 +33,9 @@ const TABLES = [
 
 /** Whether the Unix sockets of a network namespace could hold more than this. The kernel reports only their number. */
 export function canUnixSocketsHold(pid: number, bytes: number): boolean {
-  const used = Number(/^sockets: used (\d+)/.exec(textOf(`/proc/${pid}/net/sockstat`) ?? '')?.[1] ?? 0);
+  const used = Number(/^sockets: used (\d+)/.exec(procText(`/proc/${pid}/net/sockstat`) ?? '')?.[1] ?? 0);
   // The default buffer size. The system call filter prevents larger buffers.
-  const bufferBytes = Number(textOf('/proc/sys/net/core/wmem_default') ?? BUFFER_BYTES);
+  const bufferBytes = Number(procText('/proc/sys/net/core/wmem_default') ?? BUFFER_BYTES);
   if (used * bufferBytes <= bytes) return false;
   const { lines } = firstLinesOf(`/proc/${pid}/net/unix`, TABLE_BYTES_MAX);
   return (lines.length - 1) * bufferBytes > bytes;

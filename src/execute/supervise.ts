@@ -4,7 +4,7 @@ import path from 'node:path';
 import { monotonicMs, systemClock } from '../base/clock.ts';
 import type { Capture, KeptStream, LeftRunning, Phase } from '../contracts/capture.ts';
 import type { Ending, StoppedBy } from '../contracts/ending.ts';
-import type { Cell, Counters, RawEnd, Started } from './cell.ts';
+import type { SandboxInstance, Counters, RawEnd, Started } from './cell.ts';
 import type { Job, StreamName } from './job.ts';
 import { StreamKeeper } from './kept-stream.ts';
 
@@ -17,7 +17,7 @@ export interface Watched {
 }
 
 /** Runs the program of a cell within its limits, until it and everything it started has ended. */
-export function supervise(cell: Cell, job: Job, openedAtMs: number, show?: Show): Watched {
+export function supervise(cell: SandboxInstance, job: Job, openedAtMs: number, show?: Show): Watched {
   const supervision = new Supervision(cell, job, show);
   return { stop: by => supervision.stop(by), captured: supervision.capture(openedAtMs) };
 }
@@ -28,7 +28,7 @@ interface Stopped {
 }
 
 class Supervision {
-  readonly #cell: Cell;
+  readonly #cell: SandboxInstance;
   readonly #job: Job;
   readonly #startedAtMs = systemClock.now();
   readonly #startedMs = monotonicMs();
@@ -45,7 +45,7 @@ class Supervision {
   #isOverMemory = false;
   #hasEnded = false;
 
-  constructor(cell: Cell, job: Job, show?: Show) {
+  constructor(cell: SandboxInstance, job: Job, show?: Show) {
     this.#cell = cell;
     this.#job = job;
     this.#started = cell.start();

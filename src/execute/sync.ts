@@ -4,7 +4,7 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 
 /** Syncs the whole file system, which is faster than an fsync for each of ten thousand files. */
-export async function syncFolder(folder: string): Promise<void> {
+export async function flushFolder(folder: string): Promise<void> {
   try {
     await run('sync', ['-f', folder], { timeout: SYNC_MS });
   } catch {

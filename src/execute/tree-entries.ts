@@ -1,8 +1,8 @@
 import { posix } from 'node:path';
 import type { LeftOut } from '../contracts/agent-step/changes.ts';
 import { nameKey } from '../base/path.ts';
-import { isGitName, nameOf, pathText, type TreeEntry, walk } from './tree.ts';
-import { contentOf } from './tree-import.ts';
+import { isGitName, nameOf, pathText, type TreeEntry, walkTree } from './tree.ts';
+import { treeContent } from './tree-import.ts';
 import type { BaseEntry, TreeLimits } from './tree-state.ts';
 
 /** The entries of a tree, sorted by how Proctor treats them. */
@@ -33,7 +33,7 @@ export async function entriesIn(
   let units = 0;
   let isCut = false;
   const modules = [...base].flatMap(([path, { mode }]) => (mode === '160000' ? [`${path}/`] : []));
-  for await (const entry of walk(top, { isEntered, isOurs: true })) {
+  for await (const entry of walkTree(top, { isEntered, isOurs: true })) {
     const { path, kind, bytes } = entry;
     if (path === '.git') continue;
     units += path.length;
@@ -80,7 +80,7 @@ function isUnsafe(path: string, kind: TreeEntry['kind']): boolean {
 
 /** Whether the target of a symlink is outside the tree. Decided by its text alone. */
 export function leadsOut(top: string, link: TreeEntry): boolean {
-  const [target = Buffer.alloc(0)] = contentOf(top, link);
+  const [target = Buffer.alloc(0)] = treeContent(top, link);
   const text = target.toString('latin1');
   if (text.startsWith('/')) return true;
   const place = posix.normalize(posix.join(posix.dirname(link.path), text));

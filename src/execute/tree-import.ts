@@ -15,7 +15,7 @@ export function blobName(top: string, entry: TreeEntry, format: 'sha1' | 'sha256
   const hash = createHash(format).update(`blob ${entry.bytes}\0`);
   let bytes = 0;
   try {
-    for (const chunk of contentOf(top, entry)) {
+    for (const chunk of treeContent(top, entry)) {
       hash.update(chunk);
       bytes += chunk.length;
     }
@@ -26,7 +26,7 @@ export function blobName(top: string, entry: TreeEntry, format: 'sha1' | 'sha256
 }
 
 /** The content of a file or symlink. Each piece overwrites the previous one. */
-export function* contentOf(top: string, { path, kind, bytes }: TreeEntry): Generator<Buffer> {
+export function* treeContent(top: string, { path, kind, bytes }: TreeEntry): Generator<Buffer> {
   const place = placeIn(top, path);
   if (kind === 'link') {
     yield readlinkSync(place, 'buffer');
@@ -97,7 +97,7 @@ function* commandsFor(top: string, { from, message, deleted, put }: Edits): Gene
   for (const entry of put) {
     yield Buffer.from(`M ${modeOf(entry)} inline ${quoted(entry.path)}\ndata ${entry.bytes}\n`, 'latin1');
     let bytes = 0;
-    for (const chunk of contentOf(top, entry)) {
+    for (const chunk of treeContent(top, entry)) {
       bytes += chunk.length;
       // A copy, because the next piece may be read before this one is written.
       yield Buffer.from(chunk);

@@ -3,7 +3,7 @@ import type { ReviewedPath } from '../contracts/agent-step/changes.ts';
 import { hasActiveParts, needsReview, type TreeView } from '../policy/active-changes.ts';
 import { askGit } from './git.ts';
 import { pathText, placeIn, type TreeEntry } from './tree.ts';
-import { contentOf } from './tree-import.ts';
+import { treeContent } from './tree-import.ts';
 import type { BaseEntry } from './tree-state.ts';
 
 /** Finds changed files that run by themselves once they are applied. Reads the tree without following symlinks. */
@@ -34,12 +34,12 @@ export async function reviewTree(
   return [...needsReview(paths, view)].map(([path, reason]) => ({ path: pathText(path).path, reason }));
 }
 
-export const TEXT_BYTES_MAX = 1024 * 1024;
+export const REVIEWED_TEXT_BYTES_MAX = 1024 * 1024;
 
 function textIn(top: string, entry: TreeEntry): string | undefined {
-  if (entry.kind !== 'file' || entry.bytes > TEXT_BYTES_MAX) return undefined;
+  if (entry.kind !== 'file' || entry.bytes > REVIEWED_TEXT_BYTES_MAX) return undefined;
   try {
-    return Buffer.concat([...contentOf(top, entry)].map(chunk => Buffer.from(chunk))).toString();
+    return Buffer.concat([...treeContent(top, entry)].map(chunk => Buffer.from(chunk))).toString();
   } catch {
     return undefined;
   }
@@ -47,7 +47,7 @@ function textIn(top: string, entry: TreeEntry): string | undefined {
 
 async function blobText(gitDir: string, sha: string): Promise<string | undefined> {
   const { code, stdout } = await askGit(['cat-file', 'blob', sha], { gitDir });
-  return code === 0 && stdout.length <= TEXT_BYTES_MAX ? stdout.toString() : undefined;
+  return code === 0 && stdout.length <= REVIEWED_TEXT_BYTES_MAX ? stdout.toString() : undefined;
 }
 
 /** The target of a symlink, one character per byte; undefined if it is not a symlink. */

@@ -48,14 +48,14 @@ export function listingOf(commit: string): string[] {
 }
 
 export function filesIn(listing: Buffer): Map<string, BaseEntry> {
-  return listed(listing, /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s);
+  return listedChanges(listing, /^(\d{6}) \w+ ([0-9a-f]+)\t(.*)$/s);
 }
 
 export function isModule([, { mode }]: readonly [string, BaseEntry]): boolean {
   return mode === '160000';
 }
 
-export function listed(listing: Buffer, line: RegExp): Map<string, BaseEntry> {
+export function listedChanges(listing: Buffer, line: RegExp): Map<string, BaseEntry> {
   const entries = listing.toString('latin1').split('\0').slice(0, -1);
   return new Map(
     entries.flatMap(entry => {

@@ -25,7 +25,7 @@ export interface Walking {
 }
 
 /** Lists everything below a folder without following symlinks. */
-export async function* walk(top: string, { isEntered, isOurs }: Walking): AsyncGenerator<TreeEntry> {
+export async function* walkTree(top: string, { isEntered, isOurs }: Walking): AsyncGenerator<TreeEntry> {
   const pending = [''];
   let count = 0;
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {

@@ -63,14 +63,14 @@ export class Upstream {
         signal,
       });
     } catch (error) {
-      throw new UpstreamTrouble((this.#isProxied && proxyTroubleOf(error)) || troubleOf(error), { cause: error });
+      throw new UpstreamError((this.#isProxied && proxyTroubleOf(error)) || connectionFailure(error), { cause: error });
     }
     // The reader of the body handles errors. An unread body needs a listener, too.
     answer.body.on('error', () => undefined);
     const refused = refusalOf(answer);
     if (refused === undefined) return answer;
     answer.body.destroy();
-    throw new UpstreamTrouble(refused);
+    throw new UpstreamError(refused);
   }
 
   async close(): Promise<void> {
@@ -80,7 +80,7 @@ export class Upstream {
 }
 
 /** Why there is no answer, as a sentence without address, path or key. */
-export class UpstreamTrouble extends Error {
+export class UpstreamError extends Error {
   override readonly name = 'UpstreamTrouble';
 }
 
@@ -146,7 +146,7 @@ function refusalOf({ statusCode, headers }: Dispatcher.ResponseData): string | u
 }
 
 /** The error code of the system or of undici, as a sentence. */
-export function troubleOf(error: unknown): string {
+export function connectionFailure(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = codeOf(cause) || codeOf(error);
   return TROUBLES[code] ?? `The connection to the model API failed${/^[A-Z_]{1,60}$/.test(code) ? ` (${code})` : ''}.`;

@@ -2,7 +2,7 @@ import { canonicalize } from '../base/canonical.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { type Names, WEIGHT } from './difference.ts';
 import { differingKeys, quoted, quotedList } from './quoted.ts';
-import type { Told } from './step-words.ts';
+import type { UnorderedDifference } from './step-words.ts';
 
 type Action = NonNullable<CaseArtifact['proposed_actions']>[number];
 
@@ -10,7 +10,11 @@ type Action = NonNullable<CaseArtifact['proposed_actions']>[number];
 type Numbered = readonly [index: number, action: Action];
 
 /** The first of the proposed actions that differs. Actions that both sides propose are matched wherever they stand. */
-export function actionDifference(before: readonly Action[], now: readonly Action[], names: Names): Told | undefined {
+export function actionDifference(
+  before: readonly Action[],
+  now: readonly Action[],
+  names: Names,
+): UnorderedDifference | undefined {
   const { gone, come, isMoved } = unmatched(before, now);
   for (const was of gone) {
     const is = come.find(([, action]) => nameOf(action) === nameOf(was[1]));
@@ -68,7 +72,7 @@ function placeOf(index: number): string {
   return `proposed_actions[${index}]`;
 }
 
-function otherParams([before, was]: Numbered, [now, is]: Numbered): Told {
+function otherParams([before, was]: Numbered, [now, is]: Numbered): UnorderedDifference {
   const places = { baselineAt: placeOf(before), newAt: placeOf(now), weight: WEIGHT.otherwise } as const;
   const keys = differingKeys(was.params, is.params);
   const action = quoted(is.action_type);
@@ -77,7 +81,7 @@ function otherParams([before, was]: Numbered, [now, is]: Numbered): Told {
     : { ...places, kind: 'output', says: `The action ${action} rests on other evidence` };
 }
 
-function otherAction([before, was]: Numbered, [now, is]: Numbered, names: Names): Told {
+function otherAction([before, was]: Numbered, [now, is]: Numbered, names: Names): UnorderedDifference {
   const [old, fresh] =
     was.action_type === is.action_type ? [was.tool_name, is.tool_name] : [was.action_type, is.action_type];
   return {
@@ -97,7 +101,7 @@ function oneSided(
   names: Names,
   does: 'proposed' | 'did not propose',
   count: 'more' | 'fewer',
-): Told {
+): UnorderedDifference {
   const isNew = does === 'proposed';
   const isElsewhere = others.some(action => action.action_type === action_type);
   const action = quoted(action_type);

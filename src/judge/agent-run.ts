@@ -9,11 +9,11 @@ import { Unjudgeable } from './unjudgeable.ts';
 export const terminationIs: Judge<'termination'> = (expected, answer) => {
   const run = runOf(answer);
   if (run.termination === expected) return [holds(null)];
-  return [fails(`The agent ended as ${endingText(run)}, and ${expected} was expected.`, null)];
+  return [fails(`The agent ended as ${terminationText(run)}, and ${expected} was expected.`, null)];
 };
 
 /** `killed_policy (forbidden_path)`. */
-export function endingText({ termination, reason }: AgentRunNote): string {
+export function terminationText({ termination, reason }: AgentRunNote): string {
   return reason === 'ok' ? termination : `${termination} (${reason})`;
 }
 

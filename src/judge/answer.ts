@@ -3,7 +3,7 @@ import { readJson } from '../base/json.ts';
 import { type CaseArtifact, caseArtifact, eventsOf } from '../contracts/artifacts/index.ts';
 import { Effort } from './effort.ts';
 import { folded } from './folded.ts';
-import { type Usage, usageOf } from './usage.ts';
+import { type Usage, reportedUsage } from './usage.ts';
 
 /** What an agent answered to one case, in the forms that expectations look at. Each is made when it is first needed. */
 export class Answer {
@@ -55,7 +55,7 @@ export class Answer {
   }
 
   get usage(): Usage {
-    return usageOf(this.artifact);
+    return reportedUsage(this.artifact);
   }
 }
 

@@ -5,24 +5,25 @@ import type { Expected } from '../contracts/suite/index.ts';
 import { type Files, judgeChecks } from './accept.ts';
 import { Answer } from './answer.ts';
 import { Effort, STEPS_HERE_MAX, TooMuchHere } from './effort.ts';
-import { type Found, judgeAnswer } from './expectations.ts';
-import type { Question } from './judge-thread.ts';
+import { type JudgedExpectations, judgeAnswer } from './expectations.ts';
+import type { JudgeTask } from './judge-thread.ts';
 
 /** Judges what takes long, in another thread. It fails with a `cancelled` fault if the user stops it. */
-export type JudgeApart = (question: Question) => Promise<unknown>;
+export type JudgeApart = (question: JudgeTask) => Promise<unknown>;
 
 /** Judges an answer here, or in another thread if that takes long. */
 export function judgeAnswerSomewhere(
   expected: Expected,
   artifact: CaseArtifact,
   { effort, judgeApart }: { readonly effort: Effort; readonly judgeApart: JudgeApart | undefined },
-): Found | Promise<Found> {
+): JudgedExpectations | Promise<JudgedExpectations> {
   try {
     return judgeAnswer(expected, new Answer(artifact, effort));
   } catch (error) {
     if (!(error instanceof TooMuchHere)) throw error;
-    const briefly = (): Found => judgeAnswer(expected, new Answer(artifact, new Effort({ each: BRIEF_STEPS_MAX })));
-    return judgeApart ? judgedApart<Found>(judgeApart({ expected, artifact }), briefly) : briefly();
+    const briefly = (): JudgedExpectations =>
+      judgeAnswer(expected, new Answer(artifact, new Effort({ each: BRIEF_STEPS_MAX })));
+    return judgeApart ? judgedApart<JudgedExpectations>(judgeApart({ expected, artifact }), briefly) : briefly();
   }
 }
 

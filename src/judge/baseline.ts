@@ -6,7 +6,7 @@ import type { Signer } from '../contracts/seal/index.ts';
 import { agreed, conditionsOf } from './comparability.ts';
 import type { JudgedCase, KeptDocuments, Side } from './compare-input.ts';
 import { foundationsOf } from './foundations.ts';
-import { trialOf } from './pairing.ts';
+import { pairedTrial } from './pairing.ts';
 
 /** A side without the trials that were asked again: cases were chosen for them, so their share of failures is not the suite's. */
 export function plannedOnly(side: Side): Side {
@@ -50,7 +50,7 @@ function acceptedCases({ trials }: Side): Baseline['cases'] {
   const cases = new Map<string, Baseline['cases'][string]>();
   for (const run of judged) {
     for (const [id, { case_sha256 }] of run) {
-      if (!cases.has(id)) cases.set(id, { case_sha256, trials: judged.map(others => trialOf(others.get(id))) });
+      if (!cases.has(id)) cases.set(id, { case_sha256, trials: judged.map(others => pairedTrial(others.get(id))) });
     }
   }
   return Object.fromEntries(cases);

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
 import type { RunContext } from '../run/journaled-run.ts';
-import { runScript, type ScriptAnswer } from '../run/script.ts';
+import { executeScript, type ScriptAnswer } from '../run/script.ts';
 import type { Check, CheckAnswer, RunCheck } from './check.ts';
 
 /** Where checks run, and who stops them. */
-export interface CheckAround extends Pick<RunContext, 'home' | 'signal'> {
+export interface CheckContext extends Pick<RunContext, 'home' | 'signal'> {
   /** Asked for when the first check comes: most suites have none. */
   readonly launcher: () => Promise<RunContext['launcher']>;
   /**
@@ -23,13 +23,13 @@ export interface CheckAround extends Pick<RunContext, 'home' | 'signal'> {
  * `input/`. It holds if it exits with 0 and does not say otherwise in a result.json, and fails if it exits with anything
  * else. The runs lie in `home` while they last, and are removed when their answer is known.
  */
-export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: CheckAround): RunCheck {
+export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: CheckContext): RunCheck {
   return async check => {
     const folder = mkdtempSync(path.join(tmpdir(), `proctor-check-${process.pid}-`));
     let place: string | undefined;
     try {
       const lastWords = new LastLine();
-      const answer = await runScript(orderOf(check, folder), {
+      const answer = await executeScript(orderOf(check, folder), {
         ...around,
         // It is gone when its answer is known.
         signer: undefined,

@@ -4,7 +4,7 @@ import { isWithoutExpectations, standingOf } from '../contracts/comparison/index
 import { caseChange } from './case-change.ts';
 import { agreed, comparabilityOf, driftOf } from './comparability.ts';
 import type { ArtifactReader, CaseName, CaseReader, Side } from './compare-input.ts';
-import { decide, type Gate } from './gate.ts';
+import { decideGate, type Gate } from './gate.ts';
 import { Metrics } from './metrics.ts';
 import { firstTrial, type Pair, pairsOf } from './pairing.ts';
 import { rootCause } from './root-cause.ts';
@@ -44,7 +44,7 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
     summary: sums.summary(),
     cases,
   };
-  const { moreTrials, ...ruling } = decide(gate, { ...measured, comparability });
+  const { moreTrials, ...ruling } = decideGate(gate, { ...measured, comparability });
   return {
     schema_version: 'comparison.v1',
     comparison_id: comparisonId,

@@ -5,7 +5,7 @@ import { actionDifference } from './action-difference.ts';
 import { type Difference, leading, type Names, WEIGHT } from './difference.ts';
 import { differingKeys, quotedList } from './quoted.ts';
 import { stepDifferences } from './step-differences.ts';
-import type { Told } from './step-words.ts';
+import type { UnorderedDifference } from './step-words.ts';
 
 const SIDES: Names = { was: 'the baseline', is: 'The candidate' };
 
@@ -36,7 +36,7 @@ function differenceOfFailures(
   { runner_failure: was }: CaseArtifact,
   { runner_failure: is }: CaseArtifact,
   names: Names,
-): Told | undefined {
+): UnorderedDifference | undefined {
   if (is && (was?.class !== is.class || was.status !== is.status)) {
     const before = was ? `ended in ${failureText(was)}` : 'answered';
     return {
@@ -77,7 +77,7 @@ const MESSAGE_BYTES = 200;
 function differenceOfOutputs(
   { final_output: was }: CaseArtifact,
   { final_output: is }: CaseArtifact,
-): Told | undefined {
+): UnorderedDifference | undefined {
   if (!was || !is) return undefined;
   const common = {
     kind: 'output',

@@ -17,7 +17,7 @@ import {
   CASES,
   type FileReader,
   readCaseArtifact,
-  readSuite,
+  readSuiteFolder,
   suiteCases,
   type SuiteFolder,
 } from '../evidence/suite-folder.ts';
@@ -50,7 +50,7 @@ export async function evaluateSuite(
   folder: string,
   { clock = systemClock, earlier = () => undefined, ...judging }: Judging,
 ): Promise<Evaluation> {
-  const suite = readSuite(folder);
+  const suite = readSuiteFolder(folder);
   const { run, sealSha256 } = suite;
   if (sealSha256 === undefined) {
     throw new Fault('not_sealed', 'The run has no seal, so nothing tells whether it is whole. It is not judged.');

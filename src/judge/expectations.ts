@@ -19,14 +19,14 @@ import {
   toolSequence,
 } from './conduct.ts';
 import { TooMuchHere } from './effort.ts';
-import { jsonPath, jsonSchema } from './json.ts';
+import { jsonPath, judgeJsonSchema } from './json.ts';
 import { type Judge, type Judgement, notJudged } from './judgement.ts';
 import { maxCost, maxLatency, maxSteps } from './limits.ts';
 import { contains, equals, mustInclude, mustNotInclude, notContains, notRegex, regex } from './texts.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
 /** What was found of the expectations of a case. */
-export interface Found {
+export interface JudgedExpectations {
   readonly assertions: Assertion[];
   /** One of them is broken itself, so that nobody can say whether the case passed. */
   readonly isBroken: boolean;
@@ -36,7 +36,7 @@ export interface Found {
  * Judges an answer by everything that its case expects, but for a script, which takes a world to run in. Throws
  * `TooMuchHere` if that takes too long for this thread.
  */
-export function judgeAnswer(expected: Expected, answer: Answer): Found {
+export function judgeAnswer(expected: Expected, answer: Answer): JudgedExpectations {
   const assertions: Assertion[] = [];
   let isBroken = false;
   const implied = impliedBy(expected, answer);
@@ -85,7 +85,7 @@ const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Jud
   equals,
   regex,
   not_regex: notRegex,
-  json_schema: jsonSchema,
+  json_schema: judgeJsonSchema,
   json_path: jsonPath,
   tool_required: toolRequired,
   tool_sequence: toolSequence,

@@ -1,7 +1,7 @@
 import { clip } from '../base/clip.ts';
 import { type Comparison, type Divergence, SAYS_BYTES_MAX } from '../contracts/comparison/index.ts';
 import { type Difference, WEIGHT } from './difference.ts';
-import { aboutOf, type Failed, failingNames, isEffort } from './failing.ts';
+import { aboutOf, type FailedAssertions, failingNames, isEffort } from './failing.ts';
 
 type Drift = Comparison['comparability']['fields'];
 
@@ -12,7 +12,7 @@ interface Lead {
 }
 
 /** What a difference between two agents explains of what fails, and how sure that is. */
-export function explained({ difference, isFirst }: Lead, failed: Failed, drift: Drift): Divergence {
+export function explained({ difference, isFirst }: Lead, failed: FailedAssertions, drift: Drift): Divergence {
   const { kind, baselineAt, newAt, says } = difference;
   const places = [
     ...(baselineAt === null ? [] : [`baseline:${baselineAt}`]),
@@ -47,7 +47,7 @@ export function explained({ difference, isFirst }: Lead, failed: Failed, drift: 
 function sureness(
   difference: Difference,
   isFirst: boolean,
-  failed: Failed,
+  failed: FailedAssertions,
 ): { readonly confidence: Divergence['confidence']; readonly why: string } {
   const { kind, plainly, atMost, weight } = difference;
   if (atMost === 'low') return { confidence: 'low', why: 'Perhaps the cause: nothing that says more differs.' };

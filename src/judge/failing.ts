@@ -3,21 +3,21 @@ import type { JudgedCase } from './compare-input.ts';
 import type { Difference } from './difference.ts';
 
 /** The expectations of a case that do not hold. */
-export type Failed = readonly JudgedCase['assertions'][number][];
+export type FailedAssertions = readonly JudgedCase['assertions'][number][];
 
-export function failedOf(judged: JudgedCase | undefined): Failed {
+export function failedOf(judged: JudgedCase | undefined): FailedAssertions {
   return judged?.assertions.filter(({ status }) => status === 'fail') ?? [];
 }
 
 /** At most three names, each once. */
-export function failingNames(failed: Failed): string[] {
+export function failingNames(failed: FailedAssertions): string[] {
   return [...new Set(failed.map(({ name }) => name))].slice(0, NAMES_MAX);
 }
 
 const NAMES_MAX = 3;
 
 /** Whether what fails points to a difference by its place, or by the name of its tool. */
-export function isNamedBy(failed: Failed): (difference: Difference) => boolean {
+export function isNamedBy(failed: FailedAssertions): (difference: Difference) => boolean {
   return ({ newAt, tools = [] }) =>
     failed.some(
       ({ at, message }) =>
@@ -26,7 +26,10 @@ export function isNamedBy(failed: Failed): (difference: Difference) => boolean {
 }
 
 /** The expectation that fails and is about a difference of this kind. */
-export function aboutOf({ kind, newAt, tools = [] }: Difference, failed: Failed): Failed[number] | undefined {
+export function aboutOf(
+  { kind, newAt, tools = [] }: Difference,
+  failed: FailedAssertions,
+): FailedAssertions[number] | undefined {
   return failed.find(
     ({ name, message, at }) =>
       (at !== null && at === newAt) ||

@@ -3,7 +3,7 @@ import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import type { Comparison, Decision } from '../contracts/comparison/index.ts';
 import { casesToAskAgain, type GateTrial } from '../contracts/gate/decide/index.ts';
-import { decide, type Gate } from './gate.ts';
+import { decideGate, type Gate } from './gate.ts';
 import type { ResultCase, ResultSide } from './results/side.ts';
 
 /** What the gate says of two sides. */
@@ -20,7 +20,7 @@ export interface GatedResults extends Pick<Comparison, 'verdict' | 'exit_code' |
 /** Decides on results of any tool as `compare` decides on runs. */
 export function gateResults(baseline: ResultSide, candidate: ResultSide, gate: Gate): GatedResults {
   checkGate(gate, baseline, candidate);
-  const { moreTrials, decision, ...ruling } = decide(gate, {
+  const { moreTrials, decision, ...ruling } = decideGate(gate, {
     cases: casesOf(baseline, candidate),
     sides: { baseline: { trials: 1 }, new: { trials: 1 } },
     comparability: { why: null },

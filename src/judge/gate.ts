@@ -42,7 +42,7 @@ export type Ruling = Pick<Comparison, 'verdict' | 'reason' | 'exit_code' | 'gate
  * compared are not judged beyond it. A regression that was found stands whatever else is missing. No regression is said
  * only of sides that show enough of it.
  */
-export function decide(gate: Gate, { comparability, ...measured }: Measured): Ruling {
+export function decideGate(gate: Gate, { comparability, ...measured }: Measured): Ruling {
   const { decision, reason, moreTrials } = decideComparison(gate, measured);
   const breaches = breachesOf(decision);
   const checks = checkNewSide(gate, measured.cases);

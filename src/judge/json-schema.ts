@@ -3,7 +3,7 @@ import { canonicalize } from '../base/canonical.ts';
 import { placeOf } from '../base/place.ts';
 import { type Dialect, dialectOf, grammarFault } from '../run/suite/schema-dialect.ts';
 import { type Effort, TooMuchHere } from './effort.ts';
-import { Kept } from './kept.ts';
+import { BoundedCache } from './kept.ts';
 import { patternOf } from './patterns.ts';
 import { isEndless } from './schema-cycles.ts';
 import { Unjudgeable } from './unjudgeable.ts';
@@ -33,7 +33,7 @@ interface Compiled {
 }
 
 /** 200 of the usual ones: what the patterns of a schema hold grows with their steps. */
-const validators = new Kept<Compiled>(20_000_000, ({ steps }) => Math.max(steps, 100_000));
+const validators = new BoundedCache<Compiled>(20_000_000, ({ steps }) => Math.max(steps, 100_000));
 
 function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
   const dialect = dialectOf(schema);

@@ -6,7 +6,7 @@ import { fails, holds, type Judge, OUTPUT } from './judgement.ts';
 import { patternOf } from './patterns.ts';
 import { quoting, saying } from './sentence.ts';
 
-export const jsonSchema: Judge<'json_schema'> = (schema, { json, effort }) => {
+export const judgeJsonSchema: Judge<'json_schema'> = (schema, { json, effort }) => {
   const validate = validatorOf(schema, effort);
   if (!json.ok) return [fails(NOT_JSON, OUTPUT)];
   const fault = validate(json.value, effort);

@@ -10,10 +10,10 @@ import { hashOfAnswer } from './answer-hash.ts';
 import { judgeAnswerSomewhere, type JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
 import type { Effort } from './effort.ts';
-import type { Found } from './expectations.ts';
+import type { JudgedExpectations } from './expectations.ts';
 import { fails, holds, notJudged } from './judgement.ts';
 import { saying } from './sentence.ts';
-import { usageOf } from './usage.ts';
+import { reportedUsage } from './usage.ts';
 
 /** Judges one case. A promise only where a script has to be run, or a pattern takes long. */
 export function judgeCase(
@@ -48,7 +48,7 @@ export interface CaseJudging {
 function judgedBy(
   asked: SuiteCase,
   artifact: CaseArtifact,
-  { assertions, isBroken }: Found,
+  { assertions, isBroken }: JudgedExpectations,
   { folder, runCheck }: CaseJudging,
 ): JudgedCase | Promise<JudgedCase> {
   const script = artifact.runner_failure ? undefined : asked.expected?.script;
@@ -91,7 +91,7 @@ function askedHash({ id, input, expected, metadata }: SuiteCase): string {
 
 function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'], 'score'> {
   if (!artifact) return { latency_ms: null, attempts: 0, cost_usd: null, tokens: null, steps: 0 };
-  const { costUsd, tokens } = usageOf(artifact);
+  const { costUsd, tokens } = reportedUsage(artifact);
   return {
     // How long nobody answered says nothing of how quick an agent is.
     latency_ms: artifact.runner_failure ? null : latencyOf(artifact),

@@ -1,5 +1,5 @@
 /** What was made before, by the text it was made of. Of more than `max`, the oldest go. */
-export class Kept<Value> {
+export class BoundedCache<Value> {
   readonly #values = new Map<string, Value>();
   readonly #max: number;
   readonly #weigh: (value: Value) => number;

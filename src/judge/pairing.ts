@@ -71,7 +71,7 @@ class Trials {
 
 /** Written key by key: objects that are spread together take twice the memory, and there are very many of them. */
 function toldTrial(trial: Side['trials'][number] | undefined, one: JudgedCase | undefined): Told {
-  const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score, failure } = trialOf(one);
+  const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score, failure } = pairedTrial(one);
   const told: Told = { run_id: trial?.runId ?? '', verdict, error_class, output_hash, latency_ms, cost_usd, score };
   if (answer_hash) told.answer_hash = answer_hash;
   if (failure) told.failure = failure;
@@ -79,7 +79,7 @@ function toldTrial(trial: Side['trials'][number] | undefined, one: JudgedCase | 
   return told;
 }
 
-export function trialOf(one: JudgedCase | undefined): Trial {
+export function pairedTrial(one: JudgedCase | undefined): Trial {
   return one ? judgedTrial(one) : NOT_THERE;
 }
 

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { PATTERN_SIZE_MAX, patternSize } from '../base/pattern-size.ts';
 import type { Effort } from './effort.ts';
-import { Kept } from './kept.ts';
+import { BoundedCache } from './kept.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
 /** A pattern that takes time in proportion to the text, whoever wrote either. */
@@ -48,4 +48,4 @@ const LENGTH_MAX = 10_000;
 const COMPILING_STEPS = 100;
 
 /** A thousand of the usual ones. Large ones hold megabytes each. */
-const patterns = new Kept<Pattern>(200_000, ({ size }) => Math.max(size, 200));
+const patterns = new BoundedCache<Pattern>(200_000, ({ size }) => Math.max(size, 200));

@@ -4,7 +4,7 @@ import type { JudgedCase } from './compare-input.ts';
 import { leading, WEIGHT } from './difference.ts';
 import { differencesOf } from './divergence.ts';
 import { byDrift, explained } from './explained.ts';
-import { type Failed, failedOf, failingNames, isEffort, isNamedBy } from './failing.ts';
+import { type FailedAssertions, failedOf, failingNames, isEffort, isNamedBy } from './failing.ts';
 import { runDifference } from './run-difference.ts';
 
 /** Everything that is known of one case on both sides, and of the sides themselves. */
@@ -52,7 +52,7 @@ function firstCause({ judged, artifacts, drift }: Scene): Divergence | null {
   return surroundings ?? (lead ? explained(lead, failed, drift) : null);
 }
 
-function leadOf(baseline: CaseArtifact, candidate: CaseArtifact, failed: Failed): ReturnType<typeof leading> {
+function leadOf(baseline: CaseArtifact, candidate: CaseArtifact, failed: FailedAssertions): ReturnType<typeof leading> {
   // What a run is denied or changes is named before the steps that led to it, if it is what fails.
   const ofRun = runDifference(baseline, candidate, failingNames(failed));
   return leading(ofRun ? [ofRun] : differencesOf(baseline, candidate), isNamedBy(failed));

@@ -1,6 +1,6 @@
 import type { AgentRunNote, CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { OF_AGENT_RUNS } from '../contracts/suite/index.ts';
-import { endingText, violationText } from './agent-run.ts';
+import { terminationText, violationText } from './agent-run.ts';
 import { type Difference, WEIGHT } from './difference.ts';
 import { quotedList } from './quoted.ts';
 
@@ -46,7 +46,7 @@ function otherViolations(was: AgentRunNote, is: AgentRunNote): Told {
 
 function otherTermination(was: AgentRunNote, is: AgentRunNote): Told {
   if (was.reason === is.reason) return undefined;
-  const says = `The candidate ended as ${endingText(is)} where the baseline ended as ${endingText(was)}`;
+  const says = `The candidate ended as ${terminationText(is)} where the baseline ended as ${terminationText(was)}`;
   return { kind: is.termination === 'killed_policy' ? 'policy' : 'runner', says };
 }
 

@@ -1,7 +1,7 @@
 import { clip } from '../base/clip.ts';
 
 /** What the last message of an agent claims, by small and literal lists of words. English only, and no guess at meaning. */
-export interface Said {
+export interface MessageClaims {
   /** That something was made, changed or mended. */
   readonly change: boolean;
   /** That all is well: a change was made, or something works, passed or is complete. */
@@ -15,7 +15,7 @@ export interface Said {
 }
 
 /** Reads a message clause by clause, once. A clause that denies, asks, hopes or sets a condition claims nothing. */
-export function saidIn(text: string): Said {
+export function claimsIn(text: string): MessageClaims {
   const said = { change: false, success: false, tests: false, trouble: false, unchanged: false };
   for (const clause of clausesOf(clip(text, TEXT_BYTES_MAX).text)) {
     const change = claimsChange(clause);

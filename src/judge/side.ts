@@ -1,6 +1,12 @@
 import { defined } from '../base/defined.ts';
 import { documentIn } from '../evidence/document.ts';
-import { casesById, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
+import {
+  casesById,
+  readCaseArtifact,
+  readSuiteFolder,
+  suiteCases,
+  type SuiteFolder,
+} from '../evidence/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { PROVENANCE, type SeenProvenance } from '../contracts/provenance.ts';
@@ -17,7 +23,7 @@ import type {
 
 /** A run of a suite and its evaluation, as one trial of a side. */
 export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: string): TrialOfSide {
-  const suite = readSuite(folder);
+  const suite = readSuiteFolder(folder);
   return {
     runId: suite.run.run_id,
     ...(suite.request.rerun && { isRerun: true }),

@@ -1,13 +1,18 @@
 import { type Names, WEIGHT } from './difference.ts';
 import { differingKeys, quoted, quotedList } from './quoted.ts';
-import { DID, KIND, place, type Told, toolOf, toolsIn } from './step-words.ts';
-import { type Call, lasting, type Reply, type Retrieval, type Step } from './steps.ts';
+import { DID, KIND, place, type UnorderedDifference, toolOf, toolsIn } from './step-words.ts';
+import { type Call, lasting, type ToolReply, type Retrieval, type Step } from './steps.ts';
 
 /**
  * What differs between two steps that asked the same: what came of them. Undefined where nothing does. `idle` are the keys
  * of `idleKeys`.
  */
-export function otherOutcome(was: Step, is: Step, idle: ReadonlySet<string>, names: Names): Told | undefined {
+export function otherOutcome(
+  was: Step,
+  is: Step,
+  idle: ReadonlySet<string>,
+  names: Names,
+): UnorderedDifference | undefined {
   if (was.kind === 'call' && is.kind === 'call') return otherReply(was, is, idle, names);
   if (was.kind === 'retrieval' && is.kind === 'retrieval') {
     const isSame = was.docs.join('\n') === is.docs.join('\n') && was.snippets === is.snippets;
@@ -29,7 +34,7 @@ export function idleKeys(pairs: readonly (readonly [Step, Step])[]): ReadonlySet
   );
 }
 
-function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names): Told | undefined {
+function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names): UnorderedDifference | undefined {
   const isAsked = was.asks === is.asks || differingKeys(was.args, is.args).every(key => idle.has(key));
   // They are matched without ids and times, and these may be what matters.
   if (!isAsked) return changedStep(was, is, names);
@@ -67,7 +72,7 @@ function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names
 const TOOL_BROKE = 'Very likely the cause, because a tool that worked before failed.';
 
 /** A call that was repeated after an error, and in the end was answered as on the other side. */
-function otherAttempts(was: Call, is: Call, names: Names): Told {
+function otherAttempts(was: Call, is: Call, names: Names): UnorderedDifference {
   const common = { kind: 'tool_retry', weight: WEIGHT.manner, atMost: 'low', tools: [is.tool], isMet: true } as const;
   return is.attempts > was.attempts
     ? {
@@ -84,14 +89,14 @@ function otherAttempts(was: Call, is: Call, names: Names): Told {
       };
 }
 
-function hasChanged(was: Reply | null, is: Reply | null): boolean {
+function hasChanged(was: ToolReply | null, is: ToolReply | null): boolean {
   if (!was || !is) return was !== is;
   if (was.status !== is.status) return true;
   return was.payload !== is.payload && lasting(was.payload) !== lasting(is.payload);
 }
 
 /** Two steps of one kind, and calls of one tool, that did not ask the same. */
-export function changedStep(was: Step, is: Step, names: Names): Told {
+export function changedStep(was: Step, is: Step, names: Names): UnorderedDifference {
   const places = { baselineAt: place(was.at), newAt: place(is.at) };
   if (was.kind === 'call' && is.kind === 'call') {
     const isPassing = lasting(was.asks) === lasting(is.asks);
@@ -121,12 +126,12 @@ export function changedStep(was: Step, is: Step, names: Names): Told {
   };
 }
 
-type Unplaced = Omit<Told, 'baselineAt' | 'newAt'>;
+type Unplaced = Omit<UnorderedDifference, 'baselineAt' | 'newAt'>;
 
 function changedRetrieval(was: Retrieval, is: Retrieval): Unplaced {
   const isSameQuery = was.query === is.query;
   const query = isSameQuery ? 'The same query' : 'Another query';
-  const told = (says: string, weight: Told['weight']): Unplaced => ({
+  const told = (says: string, weight: UnorderedDifference['weight']): Unplaced => ({
     kind: 'retrieval',
     says,
     weight,
@@ -147,7 +152,7 @@ function changedRetrieval(was: Retrieval, is: Retrieval): Unplaced {
 }
 
 /** One step in the place of another. */
-export function replacedStep(was: Step, is: Step, names: Names): Told {
+export function replacedStep(was: Step, is: Step, names: Names): UnorderedDifference {
   const telling = was.kind === 'final_output' ? is : was;
   return {
     kind: KIND[telling.kind],

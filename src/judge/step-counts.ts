@@ -1,6 +1,6 @@
 import { type Difference, type Names, WEIGHT } from './difference.ts';
 import type { Matched } from './match-steps.ts';
-import { ADDED, KIND, LEFT_OUT, place, type Told, toolOf, toolsIn } from './step-words.ts';
+import { ADDED, KIND, OMITTED, place, type UnorderedDifference, toolOf, toolsIn } from './step-words.ts';
 import type { Step } from './steps.ts';
 
 /**
@@ -39,12 +39,12 @@ function toldOf(
   is: Tally,
   names: Names,
   how: 'gone' | 'come',
-): Pick<Told, 'kind' | 'says' | 'weight' | 'atMost' | 'tools' | 'isMet'> {
+): Pick<UnorderedDifference, 'kind' | 'says' | 'weight' | 'atMost' | 'tools' | 'isMet'> {
   const tools = toolsIn([step]);
   const [own, other] = how === 'gone' ? [was, is] : [is, was];
   const mark = own.markOf(index);
   if (step.kind !== 'call' || !other.hasTool(step.tool)) {
-    const says = how === 'gone' ? LEFT_OUT[step.kind](step) : ADDED[step.kind](step);
+    const says = how === 'gone' ? OMITTED[step.kind](step) : ADDED[step.kind](step);
     return { kind: KIND[step.kind], says: `${names.is} ${says}`, weight: WEIGHT.somewhat, tools };
   }
   const soft = { weight: WEIGHT.somewhat, atMost: 'medium', tools } as const;

@@ -4,7 +4,7 @@ import { type Matched, matchSteps } from './match-steps.ts';
 import { changedStep, idleKeys, otherOutcome, replacedStep } from './step-changes.ts';
 import { countedSteps } from './step-counts.ts';
 import { orderOfSteps } from './step-order.ts';
-import { type Told, toolsIn } from './step-words.ts';
+import { type UnorderedDifference, toolsIn } from './step-words.ts';
 import { type Step, stepsOf } from './steps.ts';
 
 /** Everything that two agents did differently, step by step, in no order. */
@@ -46,7 +46,10 @@ export function stepDifferences(baseline: CaseArtifact, candidate: CaseArtifact,
 const MET_LATER = 0.25;
 
 /** Whether a call that failed was made again and then was answered, which is told as the retry that it is. */
-function retriedIn(now: readonly Step[], { marks, come }: Matched): (difference: Told, index: number) => boolean {
+function retriedIn(
+  now: readonly Step[],
+  { marks, come }: Matched,
+): (difference: UnorderedDifference, index: number) => boolean {
   const lastGood = new Map<string, number>();
   for (const [index] of come) {
     const step = now[index] as Step;

@@ -3,7 +3,7 @@ import { quoted } from './quoted.ts';
 import type { Step } from './steps.ts';
 
 /** What is told of a step before it has its place among the others. */
-export type Told = Omit<Difference, 'order'>;
+export type UnorderedDifference = Omit<Difference, 'order'>;
 
 type Says = Readonly<Record<Step['kind'], (step: Step) => string>>;
 
@@ -28,7 +28,7 @@ export const DID: Says = {
   final_output: () => 'gave its final output',
 };
 
-export const LEFT_OUT: Says = {
+export const OMITTED: Says = {
   call: step => `did not call ${toolOf(step)}`,
   reply: () => 'had no answer of a tool',
   retrieval: () => 'left out a retrieval',

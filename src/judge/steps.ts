@@ -5,7 +5,7 @@ import { contentHashOf } from '../contracts/artifacts/words.ts';
 type Of<Type extends string> = Extract<Event, { type: Type }>;
 
 /** What a tool answered. */
-export interface Reply {
+export interface ToolReply {
   readonly at: number;
   readonly status: 'ok' | 'error';
   readonly payload: string;
@@ -25,7 +25,7 @@ export interface Call extends Placed {
   readonly tool: string;
   readonly args: object;
   /** Null if the stream holds no answer. After retries, the last one. */
-  readonly reply: Reply | null;
+  readonly reply: ToolReply | null;
   /** More than one if it failed and was repeated at once with the same arguments. */
   readonly attempts: number;
   /** The event of the last attempt. */
@@ -45,7 +45,7 @@ export type Step =
   | Retrieval
   | (Placed & { readonly kind: 'final_output'; readonly content: string })
   /** An answer without a call among the events. */
-  | (Placed & { readonly kind: 'reply'; readonly reply: Reply });
+  | (Placed & { readonly kind: 'reply'; readonly reply: ToolReply });
 
 /**
  * The steps of an agent in one order: calls that were open at the same time are sorted, because the clock decided on their
@@ -148,7 +148,7 @@ function stepOf(event: Event, at: number, batch: number): Step | undefined {
   }
 }
 
-function replyOf({ status, payload_summary, payload_asset_sha256: digest }: Of<'tool_result'>, at: number): Reply {
+function replyOf({ status, payload_summary, payload_asset_sha256: digest }: Of<'tool_result'>, at: number): ToolReply {
   const summary = payload_summary === undefined ? '' : canonicalize(payload_summary);
   return { at, status, payload: digest === undefined ? summary : contentHashOf(digest) };
 }

@@ -8,7 +8,7 @@ export interface Usage {
 }
 
 /** What an agent says of its cost, beyond the contract: in `token_usage`, in `usage`, or beside them. */
-export function usageOf({ agent_fields }: Pick<CaseArtifact, 'agent_fields'>): Usage {
+export function reportedUsage({ agent_fields }: Pick<CaseArtifact, 'agent_fields'>): Usage {
   const usage = [own(agent_fields, 'token_usage'), own(agent_fields, 'usage')];
   const said = (key: string): number | null => firstAmount(usage.map(one => own(one, key)));
   const [input, output] = [said('input_tokens'), said('output_tokens')];

@@ -1,7 +1,7 @@
 import { type Comparison, type Decision, VERDICT_OF } from '../contracts/comparison/index.ts';
 import { percent, points } from '../contracts/gate/decide/index.ts';
 import { REPETITIONS_MAX } from '../contracts/suite/index.ts';
-import { counted } from './report.ts';
+import { counted } from '../base/counted.ts';
 
 /** The evidence behind a verdict. It does not repeat the reason. */
 export interface Explanation {

@@ -1,3 +1,4 @@
+import { counted } from '../base/counted.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
@@ -63,7 +64,7 @@ export function failuresOf({
 }
 
 /** The failures of a case in a run without a comparison. */
-export function troublesOf({
+export function problemsOf({
   verdict,
   error_class,
   failure,
@@ -116,10 +117,6 @@ export function breachMessages({ gate }: Pick<Comparison, 'gate'>): string[] {
 /** Limits that the candidate does not meet. */
 export function unmetMessages(checks: readonly LimitCheck[] = []): string[] {
   return checks.filter(({ is_met }) => !is_met).map(({ message }) => message);
-}
-
-export function counted(count: number, thing: string): string {
-  return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
 /** At most four significant digits. */

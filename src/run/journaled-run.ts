@@ -3,11 +3,11 @@ import type { SealedFile } from '../contracts/seal/statement.ts';
 import type { Document } from '../evidence/document.ts';
 import type { Sealing } from '../evidence/finish.ts';
 import type { JournaledKind, JournaledPlan } from '../evidence/kind.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import type { RunFolder } from '../evidence/runs.ts';
 import type { CaptureNote } from '../evidence/capture-note.ts';
 import type { Observation } from '../execute/canary.ts';
 import type { Job } from '../execute/job.ts';
-import type { Launcher, Prepared } from '../execute/launch.ts';
+import type { Launcher, SandboxHandle } from '../execute/launch.ts';
 
 /** Where a run is stored, and who observes it. */
 export interface RunContext extends Sealing {
@@ -21,7 +21,7 @@ export interface RunContext extends Sealing {
   /** Called if the run has to wait for a slot. */
   readonly onWait?: () => void;
   /** Called when the run folder exists. */
-  readonly onFolder?: (place: RunPlace) => void;
+  readonly onFolder?: (place: RunFolder) => void;
 }
 
 /** The values that the steps of a kind hand to each other, with what the pipeline itself needs of them. */
@@ -31,10 +31,10 @@ export interface StepTypes {
   readonly made: { readonly job: Job };
   /** What `watch` saw. */
   readonly seen: { readonly capture: CaptureNote };
-  readonly judged: Judged;
+  readonly judged: JudgedStep;
 }
 
-export interface Judged<Reading = unknown> {
+export interface JudgedStep<Reading = unknown> {
   readonly reading: Reading;
   /** Files that are already stored in the run folder. */
   readonly stored: readonly SealedFile[];
@@ -44,8 +44,8 @@ export interface Judged<Reading = unknown> {
 
 /** A run whose sandbox is open and whose journal has begun. */
 export interface StartedRun<Types extends StepTypes = StepTypes> {
-  readonly place: RunPlace;
-  readonly prepared: Prepared;
+  readonly place: RunFolder;
+  readonly prepared: SandboxHandle;
   readonly plan: Types['plan'];
   readonly made: Types['made'];
   readonly context: RunContext;

@@ -5,7 +5,7 @@ import { Fault } from '../base/fault.ts';
 import { Masker } from '../base/masker.ts';
 import { printable } from '../base/printable.ts';
 import { isForbidden } from '../contracts/runner/variables.ts';
-import { bareNameTrouble } from '../contracts/script-request/bare-name.ts';
+import { bareNameFault } from '../contracts/script-request/bare-name.ts';
 import { findProgram, isExecutable, isProgram } from '../execute/programs.ts';
 import type { Requested } from '../policy/bounds.ts';
 import { type Caps, capsFrom } from '../policy/caps.ts';
@@ -89,7 +89,7 @@ function interpreterFor(script: string, name: string): CheckedOrder['interpreter
   if (!stat.isFile()) throw new Fault('usage', `${shown} is not a regular file.`);
   if (stat.size > SCRIPT_BYTES_MAX)
     throw new Fault('usage', `${shown} is too large. A script may have at most 16 MiB.`);
-  if (bareNameTrouble(name) || RESERVED.has(name.toLowerCase())) {
+  if (bareNameFault(name) || RESERVED.has(name.toLowerCase())) {
     throw new Fault('usage', `A script cannot be named ${shown}: the work folder reserves that name.`);
   }
   const wanted = interpreterOf(name, headOf(script, shown));
@@ -156,7 +156,7 @@ function checkInputs(inputs: readonly string[]): CheckedOrder['inputs'] {
     bytes += stat.size;
     if (bytes > INPUT_BYTES_MAX)
       throw new Fault('usage', 'The inputs are too large. Together they may have at most 1 GiB.');
-    const trouble = bareNameTrouble(name);
+    const trouble = bareNameFault(name);
     if (trouble) throw new Fault('usage', `The name of the input ${shown} ${trouble}.`);
     const key = name.normalize('NFKC').toLowerCase();
     if (names.has(key)) throw new Fault('usage', `Two inputs are named ${shown}. Rename one.`);

@@ -8,17 +8,17 @@ import { Journal } from '../evidence/journal.ts';
 import type { JournaledKind, JournaledPlan, JournalLine } from '../evidence/kind.ts';
 import { PASSING } from '../evidence/left.ts';
 import { recoverRun } from '../evidence/recover.ts';
-import { makeRunFolder, type RunPlace } from '../evidence/runs.ts';
+import { makeRunFolder, type RunFolder } from '../evidence/runs.ts';
 import { storedFiles } from '../evidence/sealed-files.ts';
 import { removeAfter } from '../execute/abandoned.ts';
 import { observe } from '../execute/canary.ts';
-import type { Prepared } from '../execute/launch.ts';
+import type { SandboxHandle } from '../execute/launch.ts';
 import type { Machine } from '../execute/machine.ts';
 import { takeSlot } from '../execute/slots.ts';
 import { sweep } from '../execute/sweep.ts';
 import { makeStage, removeStage } from '../execute/workspace.ts';
 import type { JournaledRun, RunContext, SealedRun, StartedRun, StepTypes } from './journaled-run.ts';
-import { Onlooker } from './steps.ts';
+import { OutputObserver } from './steps.ts';
 
 /**
  * Takes a run from its slot to its seal: prepare a stage, open a sandbox, begin the journal, run the program, judge what
@@ -54,7 +54,7 @@ async function runInSlot<Types extends StepTypes>(
     const observed = made.job.backend === 'none' ? [] : await observe(launcher, made.job, path.join(home, 'cache'));
     const prepared = await launcher.open(made.job);
     const plan = run.plan(made, observed);
-    const onlooker = new Onlooker(context.onOutput);
+    const onlooker = new OutputObserver(context.onOutput);
     const sealed = await withJournal(run.kind, plan, prepared, context, (place, journal) =>
       runAndSeal(run, { place, prepared, plan, made, context }, journal, onlooker.notify),
     );
@@ -104,11 +104,11 @@ async function runAndSeal<Types extends StepTypes>(
 async function withJournal<Answer>(
   kind: JournaledKind,
   plan: JournaledPlan,
-  prepared: Prepared,
+  prepared: SandboxHandle,
   context: RunContext,
-  act: (place: RunPlace, journal: Journal<JournalLine>) => Promise<Answer>,
+  act: (place: RunFolder, journal: Journal<JournalLine>) => Promise<Answer>,
 ): Promise<Answer> {
-  let place: RunPlace | undefined;
+  let place: RunFolder | undefined;
   try {
     place = makeRunFolder(context.home, kind.name, plan.request.run_id);
     const journal = Journal.open<JournalLine>(place.folder);
@@ -136,7 +136,7 @@ async function withJournal<Answer>(
 async function completeAfter(
   error: unknown,
   kind: JournaledKind,
-  { folder }: RunPlace,
+  { folder }: RunFolder,
   context: RunContext,
 ): Promise<boolean> {
   const fault = error instanceof Fault ? error : new Fault('bug', 'Proctor had an internal error.', { cause: error });

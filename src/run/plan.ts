@@ -7,7 +7,7 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import { SEMVER } from '../contracts/shape.ts';
 import { stateWarning } from '../evidence/chain.ts';
 import type { ScriptPlan } from '../evidence/script-run.ts';
-import type { Job, Limits } from '../execute/job.ts';
+import type { Job, JobLimits } from '../execute/job.ts';
 import { bootId, type Machine } from '../execute/machine.ts';
 import { startTicksOf } from '../execute/processes.ts';
 import type { Effective, Offer } from '../policy/bounds.ts';
@@ -37,7 +37,7 @@ export function offersOf(machine: Machine): Offer[] {
 
 export const LOCALE = 'C.UTF-8';
 
-export function limitsOf(effective: Effective, caps: Caps): Limits {
+export function limitsOf(effective: Effective, caps: Caps): JobLimits {
   const { timeoutMs, idleMs, memoryBytes, cpuSeconds, cpus, pids, outputFilesMax, outputBytesMax } = effective;
   return {
     timeoutMs,

@@ -31,7 +31,7 @@ export interface Facts {
 }
 
 /** Judges a run by Proctor's clocks first, then cancellation, the kernel, the contract, and last the script's claim. */
-export function readingOf(facts: Facts): ScriptReading {
+export function scriptReading(facts: Facts): ScriptReading {
   const { result, output, secrets } = facts;
   const verdict = verdictOf(facts);
   const files = isStored(output) ? output.files : [];

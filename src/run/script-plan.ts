@@ -14,7 +14,7 @@ import { enforcementOf } from './enforcement.ts';
 import type { CheckedOrder } from './order.ts';
 import { type BoundBy, furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from './plan.ts';
 
-export function jobFor(id: string, order: CheckedOrder, effective: Effective, stage: string, live: boolean): Job {
+export function scriptJob(id: string, order: CheckedOrder, effective: Effective, stage: string, live: boolean): Job {
   const isBare = effective.sandbox === 'none';
   const at = (inside: string, outside: string): string => (isBare ? path.join(stage, outside) : inside);
   return {
@@ -48,7 +48,7 @@ export function jobFor(id: string, order: CheckedOrder, effective: Effective, st
   };
 }
 
-export interface Planned {
+export interface PlannedScriptRun {
   readonly id: string;
   readonly order: CheckedOrder;
   readonly effective: Effective;
@@ -60,7 +60,7 @@ export interface Planned {
   readonly startedAtMs: number;
 }
 
-export function planOf(planned: Planned): ScriptPlan {
+export function scriptPlan(planned: PlannedScriptRun): ScriptPlan {
   const { machine, effective, startedAtMs } = planned;
   return {
     request: requestOf(planned),
@@ -74,7 +74,7 @@ export function planOf(planned: Planned): ScriptPlan {
   };
 }
 
-function requestOf({ id, order, script, inputs }: Planned): ScriptRequest {
+function requestOf({ id, order, script, inputs }: PlannedScriptRun): ScriptRequest {
   const { bounds } = order;
   const masker = new Masker(maskingOf(Object.values(order.secrets)));
   return {

@@ -5,30 +5,30 @@ import { Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
 import { Masker, maskingOf } from '../base/masker.ts';
 import type { Ending } from '../contracts/ending.ts';
-import { documentsOf } from '../evidence/documents.ts';
-import { flaggedFiles, hasTellingName } from '../evidence/ingest/flags.ts';
+import { scriptDocuments } from '../evidence/documents.ts';
+import { flaggedFiles, hasSecretInName } from '../evidence/ingest/flags.ts';
 import { ingestOutput, type OutputReading } from '../evidence/ingest/output.ts';
 import { quarantineOutput } from '../evidence/ingest/quarantine.ts';
 import { breach } from '../evidence/ingest/reason.ts';
 import { readResult } from '../evidence/ingest/result.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import type { RunFolder } from '../evidence/runs.ts';
 import { scriptKind } from '../evidence/script-recover.ts';
 import type { ScriptPlan, ScriptReading } from '../evidence/script-run.ts';
 import type { Machine } from '../execute/machine.ts';
 import { stageFile, stageTools } from '../execute/workspace.ts';
-import { effectiveBounds } from '../policy/bounds.ts';
+import { effectiveLimits } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
-import type { Judged, JournaledRun, RunContext, StartedRun } from './journaled-run.ts';
+import type { JudgedStep, JournaledRun, RunContext, StartedRun } from './journaled-run.ts';
 import { checkOrder, type CheckedOrder, INPUT_BYTES_MAX, SCRIPT_BYTES_MAX, type ScriptOrder } from './order.ts';
 import { runJournaled } from './pipeline.ts';
 import { offersOf } from './plan.ts';
-import { jobFor, type Planned, planOf } from './script-plan.ts';
-import { readingOf } from './reading.ts';
+import { scriptJob, type PlannedScriptRun, scriptPlan } from './script-plan.ts';
+import { scriptReading } from './reading.ts';
 import { refuseLostSandbox, type WatchedStreams, watchStreams } from './steps.ts';
 
 /** How a script's run ended, and where its evidence is. */
 export interface ScriptAnswer {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   readonly plan: ScriptPlan;
   readonly ending: Ending;
   readonly reading: ScriptReading;
@@ -37,7 +37,7 @@ export interface ScriptAnswer {
 }
 
 /** Runs a script within its limits, reads its output without trusting it, and writes the evidence. */
-export async function runScript(order: ScriptOrder, context: RunContext): Promise<ScriptAnswer> {
+export async function executeScript(order: ScriptOrder, context: RunContext): Promise<ScriptAnswer> {
   const checked = checkOrder(order);
   const { place, plan, seen, judged, completedAtMs } = await runJournaled(context, machine =>
     scriptRun(checked, machine, context.onOutput !== undefined),
@@ -48,13 +48,13 @@ export async function runScript(order: ScriptOrder, context: RunContext): Promis
 
 interface ScriptTypes {
   readonly plan: ScriptPlan;
-  readonly made: Pick<Planned, 'job' | 'script' | 'inputs' | 'startedAtMs'>;
+  readonly made: Pick<PlannedScriptRun, 'job' | 'script' | 'inputs' | 'startedAtMs'>;
   readonly seen: WatchedStreams;
-  readonly judged: Judged<ScriptReading>;
+  readonly judged: JudgedStep<ScriptReading>;
 }
 
 function scriptRun(order: CheckedOrder, machine: Machine, live: boolean): JournaledRun<ScriptTypes> {
-  const effective = effectiveBounds(order.bounds, offersOf(machine));
+  const effective = effectiveLimits(order.bounds, offersOf(machine));
   const id = newRunId('script', systemClock);
   return {
     kind: scriptKind,
@@ -63,9 +63,9 @@ function scriptRun(order: CheckedOrder, machine: Machine, live: boolean): Journa
       const startedAtMs = systemClock.now();
       const staged = layOut(order, stage);
       const keepIn = path.join(folder, 'evidence', 'internal');
-      return { job: { ...jobFor(id, order, effective, stage, live), keepIn }, ...staged, startedAtMs };
+      return { job: { ...scriptJob(id, order, effective, stage, live), keepIn }, ...staged, startedAtMs };
     },
-    plan: (made, observed) => planOf({ id, order, effective, machine, ...made, observed }),
+    plan: (made, observed) => scriptPlan({ id, order, effective, machine, ...made, observed }),
     watch: watchStreams,
     async judge(run, { capture }) {
       const judged = await take(run, order.caps, capture.ending);
@@ -73,7 +73,7 @@ function scriptRun(order: CheckedOrder, machine: Machine, live: boolean): Journa
       return judged;
     },
     documents: ({ plan, seen: { capture, streams }, judged: { reading }, completedAtMs }) =>
-      documentsOf({ plan, capture, reading, completedAtMs }, streams),
+      scriptDocuments({ plan, capture, reading, completedAtMs }, streams),
   };
 }
 
@@ -95,7 +95,7 @@ async function take(
   { place: { folder }, prepared, plan, made: { job } }: StartedRun<ScriptTypes>,
   caps: Caps,
   ending: Ending,
-): Promise<Judged<ScriptReading>> {
+): Promise<JudgedStep<ScriptReading>> {
   const { secrets, keepCredentials = false } = job;
   const masking = maskingOf(secrets, keepCredentials);
   const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = plan.runner.limits;
@@ -106,14 +106,14 @@ async function take(
   const facts = { ending, result, secrets, keepCredentials, caps, correlationId: plan.correlationId };
   const stored = await ingestOutput(prepared.workFolder, target, limits).catch(storingFault);
   if (stored instanceof Fault) {
-    return { reading: readingOf({ ...facts, output: stored, flagged: [] }), stored: [], fault: stored };
+    return { reading: scriptReading({ ...facts, output: stored, flagged: [] }), stored: [], fault: stored };
   }
   const output = unnamed(stored, target, secrets);
   const raw = path.join(internal, 'result.raw');
   if (result.bytes) writeFileSync(raw, new Masker(masking).whole(result.bytes), { mode: 0o600 });
   if (!output.ok) await quarantineOutput(prepared.workFolder, path.join(internal, 'quarantine'), masking);
   const flagged = output.ok ? flaggedFiles(folder, output.files, secrets) : [];
-  const reading = readingOf({ ...facts, output, flagged });
+  const reading = scriptReading({ ...facts, output, flagged });
   return { reading, stored: reading.files };
 }
 
@@ -125,7 +125,7 @@ function storingFault(error: unknown): Fault {
 
 /** Removes output if a file name contains a secret. */
 function unnamed(output: OutputReading, target: string, secrets: readonly string[]): OutputReading {
-  if (!output.ok || !hasTellingName(output.files, secrets)) return output;
+  if (!output.ok || !hasSecretInName(output.files, secrets)) return output;
   rmSync(target, { recursive: true, force: true });
   const seen = { files: output.files.length, bytes: output.bytesTotal };
   return { ...breach('artifact_name_invalid', 'the name of a file in output/ contains a declared secret'), seen };

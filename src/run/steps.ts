@@ -47,7 +47,7 @@ export function refuseLostSandbox({ prepared }: StartedRun, { ending }: CaptureN
 }
 
 /** Calls a callback until it fails. The run goes on, and its caller gets the failure when the run is over. */
-export class Onlooker<Args extends readonly unknown[]> {
+export class OutputObserver<Args extends readonly unknown[]> {
   readonly notify: ((...args: Args) => void | Promise<void>) | undefined;
   failure: { readonly error: unknown } | undefined;
 

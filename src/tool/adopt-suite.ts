@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { soundLimits } from '../contracts/gate/limits/index.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import type { RunFolder } from '../evidence/runs.ts';
 import { adoptSuite } from '../evidence/suite-adopt.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
 import { repositoryAt } from '../execute/repository.ts';
@@ -10,17 +10,17 @@ import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import { suitePlan } from '../run/suite/plan.ts';
 import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
-import { whomToAsk } from './suite-targets.ts';
+import { describeTarget } from './suite-targets.ts';
 import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
 
 /** The options to resume a suite that another machine started. The user names the target and variables again. */
-export type Named = Pick<
+export type AdoptOptions = Pick<
   RunSuiteOptions,
   'baseUrl' | 'script' | 'agent' | 'policy' | 'dir' | 'headers' | 'secrets' | 'redirects' | 'bounds' | keyof AgentAsked
 >;
 
 /** Throws unless the options name the target and every variable of the run again. */
-export function checkNamedAgain(word: string, { request }: SuitePlan, named: Named): void {
+export function checkNamedAgain(word: string, { request }: SuitePlan, named: AdoptOptions): void {
   const { baseUrl, script, agent, headers = [], secrets = {} } = named;
   if (baseUrl === undefined && script === undefined && agent === undefined) {
     throw new Fault(
@@ -42,15 +42,15 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Nam
 
 /** Makes the run this user's own, with the target and variables that the user named. */
 export async function adopt(
-  { place, plan: before }: { readonly place: RunPlace; readonly plan: SuitePlan },
-  named: Named,
+  { place, plan: before }: { readonly place: RunFolder; readonly plan: SuitePlan },
+  named: AdoptOptions,
   home: string,
   cwd: string,
 ): Promise<void> {
   const { version, repetition, only, cases, gate } = before.request;
   const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = named;
-  const whom = await whomToAsk({ ...named, cases: before.casesPath, as: version }, settings, home, cwd);
+  const whom = await describeTarget({ ...named, cases: before.casesPath, as: version }, settings, home, cwd);
   const order = {
     group: repetition.of,
     repetitions: repetition.total,

@@ -3,7 +3,7 @@ import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { SuiteRequest, SuiteTarget } from '../contracts/suite/index.ts';
-import { readSuite } from '../evidence/suite-folder.ts';
+import { readSuiteFolder } from '../evidence/suite-folder.ts';
 import type { Side } from '../judge/compare-input.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
 import type { Header, RunSuiteOptions } from './run-suite.ts';
@@ -76,7 +76,7 @@ function placeOf(address: string): string {
 /** The options to run a side again, completed with what its run folder does not store. */
 export function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Askable {
   const [folder] = side.trials.flatMap(({ folder: at, isRerun }) => (at !== undefined && !isRerun ? [at] : []));
-  const request = folder === undefined ? undefined : readSuite(folder).request;
+  const request = folder === undefined ? undefined : readSuiteFolder(folder).request;
   if (folder === undefined || !request) throw new Fault('no_run', `The ${sideName(version)} has no run to repeat.`);
   if (path.basename(folder) !== request.repetition.of || path.basename(path.dirname(folder)) !== request.version) {
     throw new Fault(

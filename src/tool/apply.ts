@@ -11,8 +11,8 @@ import { notSealed, sealOf } from '../evidence/pack.ts';
 import { applyDiff } from '../execute/apply.ts';
 import { verifyFolder } from '../verify/folder.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
-import { firstTrouble } from './pack.ts';
-import { placeOf } from './runs.ts';
+import { firstViolation } from './pack.ts';
+import { runFolderOf } from './runs.ts';
 
 export interface ApplyOptions {
   /** The work tree to change; `cwd` by default. */
@@ -46,11 +46,11 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   refuseUnknown('applyRun', options, OPTIONS);
   const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
   checkPaths(allowActive);
-  const { folder } = placeOf(cwd, run);
+  const { folder } = runFolderOf(cwd, run);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
   if (kind !== 'agent') throw refused(`${printable(runId)} is not a run of an agent, so it has no changes to apply.`);
-  const trouble = await firstTrouble(verifyFolder(folder, {}), signal);
+  const trouble = await firstViolation(verifyFolder(folder, {}), signal);
   if (trouble !== undefined) {
     throw new Fault('not_valid', `Cannot apply ${printable(runId)}, because it does not verify: ${trouble}`);
   }

@@ -15,13 +15,13 @@ import { layOutAgain } from '../run/suite/layout.ts';
 import { suitePlan } from '../run/suite/plan.ts';
 import { layOutSuite, placeFor } from '../run/suite/suite.ts';
 import { type AgainTargets, type Askable, askableSide, canAskBaseline } from './again-targets.ts';
-import { type Judge, judgedRun, type Told } from './judged.ts';
+import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import { orderOf, runAll, type RunSuiteOptions } from './run-suite.ts';
 
 /** The targets to run suspect cases on again, and the budget. */
-export interface AgainOptions extends AgainTargets {
+export interface AskAgainOptions extends AgainTargets {
   /** Maximum number of trials, both sides counted; from the gate file, else 200. */
   readonly maxTrials?: number;
   /** Time for all rounds; from the gate file, else 10 minutes. */
@@ -40,13 +40,13 @@ export interface AgainOptions extends AgainTargets {
 export interface AskedAgain {
   readonly baseline: Side;
   readonly candidate: Side;
-  readonly told: readonly Told[];
+  readonly told: readonly SealNotice[];
   readonly again: NonNullable<Comparison['again']>;
 }
 
 interface Around {
   readonly gate: Gate;
-  readonly judge: Judge;
+  readonly judge: JudgeContext;
   readonly cwd: string;
   readonly signingKey: string | undefined;
 }
@@ -57,13 +57,13 @@ interface Around {
  */
 export async function askSuspects(
   first: { readonly baseline: Side; readonly candidate: Side },
-  options: AgainOptions,
+  options: AskAgainOptions,
   around: Around,
 ): Promise<AskedAgain> {
   const budget = new Budget(options, around.gate.again);
   let { baseline, candidate } = first;
   let sides: 'both' | 'new' = canAskBaseline(baseline, candidate, options) ? 'both' : 'new';
-  const told: Told[] = [];
+  const told: SealNotice[] = [];
   let rounds = 0;
   let stopped: AskedAgain['again']['stopped'] = 'settled';
   for (;;) {
@@ -107,7 +107,7 @@ class Budget {
   #trials = 0;
   #costUsd: number | null = 0;
 
-  constructor({ maxTrials, maxMs, maxCostUsd }: AgainOptions, file: Gate['again'] = {}) {
+  constructor({ maxTrials, maxMs, maxCostUsd }: AskAgainOptions, file: Gate['again'] = {}) {
     this.#maxTrials = maxTrials ?? file.max_trials ?? TRIALS_MAX;
     this.#maxMs = Math.round(maxMs ?? (file.max_minutes ?? MINUTES_MAX) * 60_000);
     this.#maxCostUsd = maxCostUsd ?? file.max_cost_usd;
@@ -147,9 +147,9 @@ const MINUTES_MAX = 10;
 async function askRound(
   { folder, request, options }: Askable,
   cases: readonly AskedCase[],
-  { onProgress, onWarning }: AgainOptions,
+  { onProgress, onWarning }: AskAgainOptions,
   { judge, cwd, signingKey }: Around,
-): Promise<{ readonly trial: TrialOfSide; readonly told: Told }> {
+): Promise<{ readonly trial: TrialOfSide; readonly told: SealNotice }> {
   const only = cases.map(({ case_id }) => case_id);
   const { of } = request.repetition;
   const out = path.dirname(path.dirname(folder));

@@ -9,7 +9,7 @@ import { homeFrom } from '../evidence/runs.ts';
 import { packOf } from '../judge/baseline-pack.ts';
 import { acceptedFrom, plannedOnly } from '../judge/baseline.ts';
 import { baselineText } from './baseline-text.ts';
-import type { Told } from './judged.ts';
+import type { SealNotice } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { packFileOf, sideOf } from './sides.ts';
 
@@ -25,7 +25,7 @@ export interface Accepted {
   /** The id of the signing key, or null. */
   readonly keyId: string | null;
   /** Whether the stored evaluations match their seals. */
-  readonly judgements: readonly Told[];
+  readonly judgements: readonly SealNotice[];
 }
 
 /** Writes an accepted baseline: a small sealed document to commit, and its pack. Signs with the named key, else the project's. */

@@ -11,10 +11,10 @@ import { compareSides } from '../judge/compare.ts';
 import { foundationsOf } from '../judge/foundations.ts';
 import type { Gate } from '../judge/gate.ts';
 import { artifactInFolder, caseNames, casesInFolders } from '../judge/side.ts';
-import type { AgainOptions } from './ask-again.ts';
+import type { AskAgainOptions } from './ask-again.ts';
 import type { Format } from './formats.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
-import type { Judge, Told } from './judged.ts';
+import type { JudgeContext, SealNotice } from './judged.ts';
 import { checkerAt, signerAt } from './keys.ts';
 import { writeReports } from './report.ts';
 import { sideOf } from './sides.ts';
@@ -31,7 +31,7 @@ export interface CompareOptions extends GateSettings {
   /** Judges the runs again, even if they have evaluations. */
   readonly rejudge?: boolean;
   /** Runs suspect cases again before it decides. */
-  readonly again?: AgainOptions;
+  readonly again?: AskAgainOptions;
   /** Public key that must have signed an accepted baseline; the project's key by default. */
   readonly key?: string;
   /** Key that signs the comparison; the key in `.proctor` by default. */
@@ -45,7 +45,7 @@ export interface Compared {
   readonly folder: string;
   readonly files: Readonly<Partial<Record<Format, string>>>;
   /** Whether the stored evaluations match their seals, and what Proctor did about the others. */
-  readonly judgements: readonly Told[];
+  readonly judgements: readonly SealNotice[];
   /** The id of the signing key, or null. */
   readonly keyId: string | null;
 }
@@ -63,7 +63,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
     );
   const signer = signerAt(cwd, options.signingKey);
   const key = checkerAt(cwd, options);
-  const judge: Judge = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
+  const judge: JudgeContext = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
   const { comparison, input, restsOn, judgements } = await judgedSides(options, gate, judge, cwd);
   if (options.out === undefined) makeHome(home);
   const folder =
@@ -79,7 +79,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
 }
 
 /** Judges both sides and compares them. The evaluations are freed before the reports are written. */
-async function judgedSides(options: CompareOptions, gate: Gate, judge: Judge, cwd: string) {
+async function judgedSides(options: CompareOptions, gate: Gate, judge: JudgeContext, cwd: string) {
   const { signingKey } = options;
   const first = await bothSides(options, cwd, judge);
   const { baseline, candidate, told, again } = options.again
@@ -96,7 +96,7 @@ async function judgedSides(options: CompareOptions, gate: Gate, judge: Judge, cw
   };
 }
 
-async function bothSides(options: CompareOptions, cwd: string, judge: Judge) {
+async function bothSides(options: CompareOptions, cwd: string, judge: JudgeContext) {
   const { side: baseline, told: toldBefore } = await sideOf(options.baseline, cwd, judge, 'baseline');
   const { side: candidate, told } = await sideOf(options.candidate, cwd, judge, 'new');
   checkApart(baseline, candidate);

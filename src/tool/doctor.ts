@@ -1,7 +1,7 @@
 import { systemClock } from '../base/clock.ts';
 import { causeText, Fault } from '../base/fault.ts';
 import { newRunId } from '../base/ids.ts';
-import { type Claim, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
+import { type LimitStrength, CLAIMS, type LimitName } from '../contracts/script-outcome/claims.ts';
 import { type Observation, observe } from '../execute/canary.ts';
 import { interpreters, type Machine } from '../execute/machine.ts';
 import { SLOTS } from '../execute/slots.ts';
@@ -26,7 +26,7 @@ export interface SandboxDiagnosis {
   readonly isolation: 'strict' | 'standard' | 'none';
   readonly enforces: readonly string[];
   /** How this machine enforces each limit. */
-  readonly limits: readonly { readonly limit: LimitName; readonly title: string; readonly claim: Claim }[];
+  readonly limits: readonly { readonly limit: LimitName; readonly title: string; readonly claim: LimitStrength }[];
   readonly lacks: readonly string[];
   readonly observed: readonly Observation[];
   readonly trouble?: string;

@@ -13,7 +13,7 @@ export interface RuleIn {
   readonly broken: readonly Violation[];
 }
 
-export interface Explanation {
+export interface ExplainedTerm {
   readonly contract?: Contract;
   readonly rules: readonly RuleIn[];
   readonly folderRules: readonly FolderRule[];
@@ -21,7 +21,7 @@ export interface Explanation {
 }
 
 /** Finds a format by name, a rule by id or a rule family by its letters. Case does not matter. */
-export async function explain(word: string): Promise<Explanation> {
+export async function explain(word: string): Promise<ExplainedTerm> {
   const contracts = await loadContracts();
   const contract = contracts.find(({ name }) => name === word.toLowerCase());
   if (contract) return { contract, rules: [], folderRules: [], packRules: [] };

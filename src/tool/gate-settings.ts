@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import { meant, readRegular } from '../base/regular.ts';
-import { type AskedLimits, hasLimits, type Limits, limitsIn } from '../contracts/gate/limits/index.ts';
+import { followLink, readRegular } from '../base/regular.ts';
+import { type AskedLimits, hasLimits, type GateLimits, limitsIn } from '../contracts/gate/limits/index.ts';
 import { readGate } from '../judge/gate-file.ts';
 import { type Gate, gateOf } from '../judge/gate.ts';
 
@@ -15,7 +15,7 @@ export interface GateSettings {
   /** Accepts cases that expect less than in the baseline. */
   readonly allowWeakened?: boolean;
   /** Limits on all cases of the candidate. Each overrides the same limit in the file. */
-  readonly limits?: Limits;
+  readonly limits?: GateLimits;
 }
 
 /** The gate in the file, overridden by the other settings. */
@@ -27,7 +27,7 @@ export function gateFor(settings: GateSettings, cwd: string): Gate {
     ...(allowWeakened && { allow_weakened: true }),
   };
   if (file === undefined) return gateOf({ ...flags, ...limitsOver(undefined, limits) });
-  const bytes = readRegular(meant(path.resolve(cwd, file)), GATE_BYTES_MAX);
+  const bytes = readRegular(followLink(path.resolve(cwd, file)), GATE_BYTES_MAX);
   if (!bytes) {
     const name = printable(path.basename(file));
     throw new Fault(
@@ -46,7 +46,7 @@ export function limitsFor(settings: GateSettings, cwd: string): AskedLimits | un
   return hasLimits(asked) ? asked : undefined;
 }
 
-function limitsOver(file: Limits | undefined, flags: Limits | undefined): { readonly limits?: Limits } {
+function limitsOver(file: GateLimits | undefined, flags: GateLimits | undefined): { readonly limits?: GateLimits } {
   return file || flags ? { limits: { ...file, ...flags } } : {};
 }
 

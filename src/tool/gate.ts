@@ -7,7 +7,7 @@ import { gateFor, type GateSettings } from './gate-settings.ts';
 import { refuseUnknown } from './options.ts';
 import { readSide, type ReadSide, type ResultFile } from './result-files.ts';
 
-export interface GateOptions extends Omit<GateSettings, 'allowWeakened' | 'limits'> {
+export interface GateFilesOptions extends Omit<GateSettings, 'allowWeakened' | 'limits'> {
   /** A file of results, a folder, or several separated by commas. */
   readonly baseline: string;
   readonly candidate: string;
@@ -31,7 +31,7 @@ export interface GatedSide {
 }
 
 /** Decides whether the results of a candidate are worse than those of its baseline. Writes no files. */
-export async function gate(options: GateOptions): Promise<Gated> {
+export async function gateFiles(options: GateFilesOptions): Promise<Gated> {
   checkOptions(options);
   const { cwd = process.cwd(), margin, alpha, confidence, critical, looks } = options;
   const given = { margin, alpha, confidence, critical: critical && [...critical], looks };
@@ -72,7 +72,7 @@ function copiesNote({ copies }: ReadSide, side: 'baseline' | 'candidate'): strin
   ];
 }
 
-function checkOptions(options: GateOptions): void {
+function checkOptions(options: GateFilesOptions): void {
   refuseUnknown('gate', options, OPTIONS);
   for (const side of ['baseline', 'candidate'] as const) {
     if (typeof options?.[side] !== 'string') throw new Fault('usage', `gate needs ${side}: a file of results.`);
@@ -89,7 +89,7 @@ function checkOptions(options: GateOptions): void {
 
 const LOOKS_MAX = 5;
 
-const OPTIONS: Record<keyof GateOptions, true> = {
+const OPTIONS: Record<keyof GateFilesOptions, true> = {
   baseline: true,
   candidate: true,
   gate: true,

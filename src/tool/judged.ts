@@ -8,8 +8,8 @@ import { repetitionId, type SuiteCase } from '../contracts/suite/index.ts';
 import { evaluationIn, findEvaluation } from '../evidence/evaluation-files.ts';
 import type { SealState, Untrusted } from '../evidence/judgement.ts';
 import { attemptsIn } from '../evidence/runs.ts';
-import { NO_SEAL, notAsSealed, SealedFolder, sealTrouble } from '../evidence/sealed-folder.ts';
-import { readSuite } from '../evidence/suite-folder.ts';
+import { NO_SEAL, notAsSealed, SealedFolder, sealDifference } from '../evidence/sealed-folder.ts';
+import { readSuiteFolder } from '../evidence/suite-folder.ts';
 import { checkByScript } from '../judge/check-script.ts';
 import type { RunCheck } from '../judge/check.ts';
 import type { CaseName } from '../judge/compare-input.ts';
@@ -19,7 +19,7 @@ import { caseName } from '../judge/side.ts';
 import { withThread } from './judge-thread.ts';
 import { sharedLauncher } from './launcher.ts';
 
-export interface Judge {
+export interface JudgeContext {
   readonly home: string;
   readonly signal?: AbortSignal;
   /** Judges again, even if the folder has an evaluation. */
@@ -29,7 +29,7 @@ export interface Judge {
 }
 
 /** Whether an evaluation matches its seal, and what Proctor did if it does not. */
-export interface Told {
+export interface SealNotice {
   /** The id of the run or comparison. */
   readonly id: string;
   readonly state: SealState;
@@ -39,11 +39,11 @@ export interface Told {
   readonly judged: 'as_sealed' | 'again' | 'not';
 }
 
-export interface JudgedRun {
+export interface EvaluatedRun {
   readonly evaluation: Evaluation;
   /** The hash of the evaluation's seal, if it has one. */
   readonly seal: string | undefined;
-  readonly told: Told;
+  readonly told: SealNotice;
   /** The names of its cases; undefined if the cases were not read to judge the run. */
   readonly names?: ReadonlyMap<string, CaseName>;
 }
@@ -53,7 +53,11 @@ export interface JudgedRun {
  * again. With `wants: 'anew'`, the run is judged again even if only the seal vouches for the evaluation, because judging
  * answers costs no more than reading verdicts. Writes nothing to the run folder.
  */
-export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'as sealed'): Promise<JudgedRun> {
+export async function judgedRun(
+  folder: string,
+  judge: JudgeContext,
+  wants: 'anew' | 'as sealed',
+): Promise<EvaluatedRun> {
   let sealed = wants === 'anew' ? await sealedRun(folder) : undefined;
   const found = findEvaluation(folder, contract, judge.key);
   const ours = found.state === 'sound' && found.seal.statement.predicate.judge_version === VERSION ? found : undefined;
@@ -70,10 +74,10 @@ export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'a
   const onCase = (sent: SuiteCase): unknown => names.set(sent.id, caseName(sent));
   const evaluation = await judgedAsSealed(folder, sealed, { ...checksOf(judge, 'throw'), earlier, onCase });
   const { run_id: id } = evaluation;
-  if (!ours) return { evaluation, seal: undefined, told: toldOf(id, found, 'again'), names };
+  if (!ours) return { evaluation, seal: undefined, told: sealNotice(id, found, 'again'), names };
   if (isSealedSo(evaluation, ours.seal)) return { ...asSealed(evaluation, ours.seal.sha256), names };
   // A check script may give a different verdict the second time; built-in expectations cannot.
-  const told = toldOf(id, doubt ?? (sealed.hasChecks ? found : OTHERWISE), 'again');
+  const told = sealNotice(id, doubt ?? (sealed.hasChecks ? found : OTHERWISE), 'again');
   return { evaluation, seal: undefined, told, names };
 }
 
@@ -85,33 +89,34 @@ export async function shownEvaluation(
   folder: string,
   id: string,
   key: Checker | undefined,
-): Promise<{ readonly evaluation: Evaluation | undefined; readonly told: Told }> {
+): Promise<{ readonly evaluation: Evaluation | undefined; readonly told: SealNotice }> {
   const found = findEvaluation(folder, contract, key);
-  if (found.state === 'none') return { evaluation: undefined, told: toldOf(id, found, 'not') };
+  if (found.state === 'none') return { evaluation: undefined, told: sealNotice(id, found, 'not') };
   const known = found.state === 'sound' ? evaluationIn(found, contract) : found;
-  if (!('why' in known)) return { evaluation: known as Evaluation, told: toldOf(id, { state: 'sound' }, 'as_sealed') };
-  const { trouble, hasChecks } = await sealTrouble(folder);
-  if (trouble !== undefined || hasChecks) return { evaluation: undefined, told: toldOf(id, known, 'not') };
+  if (!('why' in known))
+    return { evaluation: known as Evaluation, told: sealNotice(id, { state: 'sound' }, 'as_sealed') };
+  const { trouble, hasChecks } = await sealDifference(folder);
+  if (trouble !== undefined || hasChecks) return { evaluation: undefined, told: sealNotice(id, known, 'not') };
   const evaluation = await withThread(undefined, judgeApart =>
     evaluateSuite(folder, { runCheck: noCheck, judgeApart }),
   );
-  return { evaluation, told: toldOf(id, known, 'again') };
+  return { evaluation, told: sealNotice(id, known, 'again') };
 }
 
 const noCheck: RunCheck = () => Promise.resolve({ trouble: 'proctor show starts no check scripts.' });
 
 const OTHERWISE: Untrusted = { state: 'broken', why: 'differs from what judging the run again gives' };
 
-function asSealed(evaluation: Evaluation, seal: string): JudgedRun {
+function asSealed(evaluation: Evaluation, seal: string): EvaluatedRun {
   const told = { id: evaluation.run_id, state: 'sound', message: null, judged: 'as_sealed' } as const;
   return { evaluation, seal, told };
 }
 
-export function toldOf(
+export function sealNotice(
   id: string,
   found: { readonly state: SealState; readonly why?: string },
-  judged: Told['judged'],
-): Told {
+  judged: SealNotice['judged'],
+): SealNotice {
   const { state, why } = found;
   const message = why === undefined ? null : `The evaluation of ${printable(id)} is not trusted: it ${why}.`;
   return { id, state, message, judged };
@@ -156,12 +161,16 @@ async function judgedAsSealed(
 
 /** Throws if a file differs from the seal, and names the first one in the order of the seal. */
 async function refuseChanged(folder: string): Promise<void> {
-  const { trouble } = await sealTrouble(folder);
+  const { trouble } = await sealDifference(folder);
   if (trouble !== undefined) throw notAsSealed(folder, trouble);
 }
 
 /** Judges a run that this process just finished, and writes the evaluation and its seal to the run folder. */
-export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer | undefined): Promise<Evaluation> {
+export async function judgeOwnRun(
+  folder: string,
+  judge: JudgeContext,
+  signer: Signer | undefined,
+): Promise<Evaluation> {
   const judging = checksOf(judge, 'tell');
   const before = await earlierRepetitions(folder, judge);
   const evaluation = await withThread(judge.signal, judgeApart =>
@@ -172,8 +181,8 @@ export async function judgeOwnRun(folder: string, judge: Judge, signer: Signer |
 }
 
 /** The results of the earlier repetitions, if the run has limits; undefined if one of them cannot be judged. */
-async function earlierRepetitions(folder: string, judge: Judge): Promise<Earlier | undefined> {
-  const { gate, repetition } = readSuite(folder).request;
+async function earlierRepetitions(folder: string, judge: JudgeContext): Promise<Earlier | undefined> {
+  const { gate, repetition } = readSuiteFolder(folder).request;
   if (!gate || repetition.total === 1 || repetition.number < repetition.total) return undefined;
   const evaluations: Evaluation[] = [];
   for (let number = 1; number < repetition.total; number++) {
@@ -189,7 +198,7 @@ async function earlierRepetitions(folder: string, judge: Judge): Promise<Earlier
 }
 
 function checksOf(
-  { home, signal }: Judge,
+  { home, signal }: JudgeContext,
   onMachineFault: 'tell' | 'throw',
 ): { runCheck: RunCheck; signal?: AbortSignal } {
   const stop = signal && { signal };

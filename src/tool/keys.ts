@@ -2,7 +2,7 @@ import path from 'node:path';
 import { publicKeyIn } from '../base/ed25519.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import { meant, readRegular } from '../base/regular.ts';
+import { followLink, readRegular } from '../base/regular.ts';
 import { type Checker, checkerWith, type Signer } from '../contracts/seal/index.ts';
 import { homeFrom, makeHome } from '../evidence/runs.ts';
 import { makeKey, makeKeyIn, type NewKey, signerFor } from '../evidence/signing-key.ts';
@@ -34,7 +34,7 @@ export function checkerAt(
   { key, signingKey }: { readonly key?: string | undefined; readonly signingKey?: string | undefined },
 ): Checker | undefined {
   if (key === undefined) return signerAt(cwd, signingKey);
-  const bytes = readRegular(meant(path.resolve(cwd, key)), KEY_BYTES_MAX);
+  const bytes = readRegular(followLink(path.resolve(cwd, key)), KEY_BYTES_MAX);
   const publicKey = bytes && publicKeyIn(bytes.toString('latin1'));
   if (publicKey) return checkerWith(publicKey);
   const name = printable(path.basename(key));

@@ -4,8 +4,8 @@ import { Fault } from '../base/fault.ts';
 import { ledgerName } from '../contracts/ledger/name.ts';
 import { lineIn } from '../evidence/ledger-line.ts';
 import { forgetPending, keepPending, pendingOf } from '../evidence/ledger-pending.ts';
-import { appendLines, type Entry, type Ledger, LEDGER, REPAIRS } from '../evidence/ledger.ts';
-import { listRuns } from '../evidence/runs.ts';
+import { appendLines, type LedgerEntry, type Ledger, LEDGER, REPAIRS } from '../evidence/ledger.ts';
+import { runsIn } from '../evidence/runs.ts';
 import { takeLock } from '../execute/locks.ts';
 import type { Recovered } from './recover.ts';
 
@@ -38,7 +38,7 @@ export function ledgerOf(
 /** Rejects a run name that a run of the same side has or had. The ledger identifies a run by name and side. */
 export function refuseTaken(home: string, ids: readonly string[], version: 'baseline' | 'new'): void {
   const isOfOtherSide = (lane: string): boolean => lane !== version && (lane === 'baseline' || lane === 'new');
-  const here = new Set(listRuns(home).flatMap(({ id, lane }) => (isOfOtherSide(lane) ? [] : [id])));
+  const here = new Set(runsIn(home).flatMap(({ id, lane }) => (isOfOtherSide(lane) ? [] : [id])));
   for (const id of ids) {
     if (here.has(id)) throw new Fault('run_exists', `A run named ${id} exists. Use another name.`);
     if (lineIn(home, { run_id: id, version }) === undefined) continue;
@@ -50,7 +50,7 @@ export function refuseTaken(home: string, ids: readonly string[], version: 'base
 const MISSING = 'ledger_line_missing';
 
 /** Notes that a line is missing, and returns a sentence that says when it will be written. */
-function keepForLater(home: string, entry: Entry): string {
+function keepForLater(home: string, entry: LedgerEntry): string {
   try {
     keepPending(home, entry);
     return 'The next run adds it, or run proctor recover.';

@@ -8,7 +8,7 @@ import { alreadyThere, notSealed, sealOf, writePack } from '../evidence/pack.ts'
 import type { Verdict } from '../verify/index.ts';
 import { PACK_ENDING, verifyPackable } from '../verify/pack.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
-import { placeOf } from './runs.ts';
+import { runFolderOf } from './runs.ts';
 
 export interface PackOptions {
   /** The file to write; `<run id>.proctor.tar` in `cwd` by default. */
@@ -39,13 +39,13 @@ export async function packRun(run: string, options: PackOptions = {}): Promise<P
   checkRunWord('packRun', run);
   refuseUnknown('packRun', options, OPTIONS);
   const { internal = false, cwd = process.cwd(), signal } = options;
-  const { id, folder } = placeOf(cwd, run);
+  const { id, folder } = runFolderOf(cwd, run);
   const { run_id: runId = id, kind } = sealOf(folder)?.statement.predicate ?? {};
   const file = path.resolve(cwd, options.out ?? `${runId}${PACK_ENDING}`);
   // Fail early. Writing the pack checks this again.
   if (existsSync(file)) throw alreadyThere(file);
   const ledgerLine = ledgerLineOf(folder);
-  const trouble = await firstTrouble(verifyPackable(folder, ledgerLine), signal);
+  const trouble = await firstViolation(verifyPackable(folder, ledgerLine), signal);
   if (trouble !== undefined) {
     throw new Fault('not_valid', `Cannot pack ${printable(runId)}, because it does not verify: ${trouble}`);
   }
@@ -57,7 +57,7 @@ export async function packRun(run: string, options: PackOptions = {}): Promise<P
 const OPTIONS: Record<keyof PackOptions, true> = { out: true, internal: true, cwd: true, signal: true };
 
 /** The first violation as text; undefined if everything is valid. */
-export async function firstTrouble(
+export async function firstViolation(
   batches: AsyncIterable<readonly Verdict[]>,
   signal?: AbortSignal,
 ): Promise<string | undefined> {

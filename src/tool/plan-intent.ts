@@ -5,7 +5,7 @@ import { canonicalize } from '../base/canonical.ts';
 import { systemClock } from '../base/clock.ts';
 import { bytesHash } from '../base/hash.ts';
 import type { Intent } from '../contracts/intent/index.ts';
-import { bareNameTrouble } from '../contracts/script-request/index.ts';
+import { bareNameFault } from '../contracts/script-request/index.ts';
 import { type Asked, goalToPlan } from '../run/intent/decide.ts';
 import type { IntentOrder } from '../run/intent/intent.ts';
 import { judgedRecording, plannerPrompt, recordingOf, replayed } from '../run/intent/propose.ts';
@@ -86,7 +86,7 @@ async function planned(goal: Intent, planning: Planning): Promise<AgentRunResult
 /** Checks the file of the recording first, because an answer costs time and money. */
 function checkFree(file: string): void {
   const name = path.basename(file);
-  const trouble = bareNameTrouble(name);
+  const trouble = bareNameFault(name);
   if (trouble)
     throw new IntentFault('recording_unusable', `The name of the recording is not allowed in evidence: it ${trouble}.`);
   if (existsSync(file)) throw new IntentFault('recording_unusable', EXISTS);

@@ -5,7 +5,7 @@ import { Fault } from '../base/fault.ts';
 import { isStartedHere } from '../evidence/journal.ts';
 import type { JournaledPlan, Kinds } from '../evidence/kind.ts';
 import { hasJournal, isSealed, openRun, recoverRun, removeJournal, removeUnwritten } from '../evidence/recover.ts';
-import { attemptsIn, hasLedger, homeFrom, listRuns, RUN_ID, type RunPlace } from '../evidence/runs.ts';
+import { attemptsIn, hasLedger, homeFrom, runsIn, RUN_ID, type RunFolder } from '../evidence/runs.ts';
 import { type SuiteState, suiteStateIn } from '../evidence/suite-resume.ts';
 import { removeAbandoned } from '../execute/abandoned.ts';
 import { takeOwnLock } from '../execute/locks.ts';
@@ -45,7 +45,7 @@ export async function recoverAll(cwd: string, signingKey: string | undefined, ki
   const home = homeFrom(cwd);
   const recovered: Recovered[] = [];
   for (const lies of [home, attemptsIn(home)]) {
-    for (const place of listRuns(lies)) {
+    for (const place of runsIn(lies)) {
       const one = await recoverOne(lies, place, cwd, signingKey, kinds);
       if (one) recovered.push(one);
     }
@@ -58,7 +58,7 @@ export async function recoverAll(cwd: string, signingKey: string | undefined, ki
 /** Completes a run if it is dead and was started here. Other runs stay unchanged: a checkout can contain any journal. */
 async function recoverOne(
   home: string,
-  place: RunPlace,
+  place: RunFolder,
   cwd: string,
   signingKey: string | undefined,
   kinds: Kinds,
@@ -78,7 +78,7 @@ async function recoverOne(
   try {
     if (!hasJournal(folder)) return undefined;
     const run = openRun(folder);
-    if (isAlive(run)) return { id, became: 'alive' };
+    if (isOwnerAlive(run)) return { id, became: 'alive' };
     if (run.plan && run.isOurs) await sweepBare(id);
     const signer = run.isSealed ? undefined : signerAt(cwd, signingKey);
     if (!(await isLauncherGone(run.plan))) return { id, became: 'alive' };
@@ -110,7 +110,7 @@ const LOOK_MS = 20;
 
 /** Leaves an interrupted suite for `--resume`. Removes one that died before its cases were written. */
 async function recoverSuite(
-  { id, folder }: RunPlace,
+  { id, folder }: RunFolder,
   { plan }: SuiteState,
   ledger: ReturnType<typeof ledgerOf> | undefined,
 ): Promise<Recovered> {
@@ -136,7 +136,7 @@ export function openSuiteIn(folder: string): SuiteState | undefined {
 
 /** Whether the process that prepares or runs a suite is alive. */
 function ownedBy({ plan, layer }: SuiteState): boolean {
-  return isAlive({ plan: plan ?? (layer && { owner: layer }) });
+  return isOwnerAlive({ plan: plan ?? (layer && { owner: layer }) });
 }
 
 /** Removes a suite of ours that died before its cases were written, so that a new run can have its name. */
@@ -156,14 +156,14 @@ const FOREIGN =
  */
 export type Life = 'finished' | 'alive' | 'dead' | 'foreign' | 'unknown';
 
-export function lifeOf({ id, folder }: RunPlace): Life {
+export function lifeOf({ id, folder }: RunFolder): Life {
   if (!hasJournal(folder)) return 'finished';
   try {
     const suite = openSuiteIn(folder);
     const run = suite ?? openRun(folder);
     // The journal of a copy names the owner of the original.
     const isNamedSo = run.plan === undefined || run.plan.request.run_id === id;
-    if (isNamedSo && (suite ? ownedBy(suite) : isAlive(run))) return 'alive';
+    if (isNamedSo && (suite ? ownedBy(suite) : isOwnerAlive(run))) return 'alive';
     if (isSealed(folder)) return 'finished';
     return run.isOurs ? 'dead' : 'foreign';
   } catch (error) {
@@ -173,7 +173,7 @@ export function lifeOf({ id, folder }: RunPlace): Life {
 }
 
 /** Whether the process of a run is alive. */
-export function isAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): boolean {
+export function isOwnerAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): boolean {
   if (!plan) return false;
   return plan.owner.bootId === bootId() && startTicksOf(plan.owner.pid) === plan.owner.startTicks;
 }

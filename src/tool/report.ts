@@ -13,14 +13,14 @@ import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import { readComparison } from '../evidence/comparison-files.ts';
-import { byAge, homeFrom, listRuns, type RunPlace, secondOf } from '../evidence/runs.ts';
-import { casesById, readCaseArtifact, readRun, readSuite, suiteCases } from '../evidence/suite-folder.ts';
+import { byAge, homeFrom, runsIn, type RunFolder, secondOf } from '../evidence/runs.ts';
+import { casesById, readCaseArtifact, readRun, readSuiteFolder, suiteCases } from '../evidence/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
 import { firstTrial } from '../judge/pairing.ts';
 import { htmlReport, htmlRunReport } from '../reports/html.ts';
 import { reports } from '../reports/index.ts';
 import type { Format } from './formats.ts';
-import { type Judge, judgedRun, type Told } from './judged.ts';
+import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { suiteFolder } from './sides.ts';
 
@@ -157,14 +157,14 @@ interface Reported {
   readonly subject: Subject;
   readonly folder: string;
   /** Whether the stored evaluation matches its seal. */
-  readonly judgement: Told;
+  readonly judgement: SealNotice;
 }
 
 /**
  * Finds the comparison or suite run to report on, by path, id, start of an id, or `latest`, and the folder for its reports.
  * That is never the folder of the run or comparison, which is sealed.
  */
-export async function subjectOf(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
+export async function reportSubject(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
   const { out, key: named, signal } = options;
   const home = homeFrom(cwd);
   const given = out === undefined ? undefined : path.resolve(cwd, out);
@@ -180,15 +180,15 @@ export async function subjectOf(word: string, cwd: string, options: ReportOption
   const folder = suiteFolder(word, home);
   if (folder === undefined)
     throw new Fault('no_run', `There is no run or comparison "${printable(word)}". Run proctor list to see the runs.`);
-  const { run, request } = readSuite(folder);
-  const judge: Judge = { home, key, ...(signal && { signal }) };
+  const { run, request } = readSuiteFolder(folder);
+  const judge: JudgeContext = { home, key, ...(signal && { signal }) };
   const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
   const subject = { run, evaluation, repetition: request.repetition, folder };
-  return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, listRuns(home))), judgement };
+  return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, runsIn(home))), judgement };
 }
 
 /** The name of the report folder. A run of the other side may have the same id. */
-function reportsName({ run_id, version }: RunArtifact, places: readonly RunPlace[]): string {
+function reportsName({ run_id, version }: RunArtifact, places: readonly RunFolder[]): string {
   return places.filter(({ id }) => id === run_id).length > 1 ? `${version}-${run_id}` : run_id;
 }
 
@@ -213,7 +213,7 @@ function comparisonFolder(word: string, home: string, cwd: string): string | und
     .filter(({ folder }) => hasComparison(folder));
   if (word === 'latest') {
     const latest = byAge(places).at(-1);
-    const run = listRuns(home).findLast(({ lane }) => lane === 'baseline' || lane === 'new');
+    const run = runsIn(home).findLast(({ lane }) => lane === 'baseline' || lane === 'new');
     // Within the same second, the comparison is newer, because it needs the run.
     return latest && (!run || secondOf(latest) >= secondOf(run)) ? latest.folder : undefined;
   }
@@ -236,12 +236,12 @@ function comparisonSubject(folder: string, home: string, key: Checker | undefine
       `The comparison is not trusted: it ${comparison.why}. Run proctor compare again.`,
     );
   }
-  const runs = listRuns(home);
+  const runs = runsIn(home);
   const foldersOf = ({ run_ids, seals }: Comparison['sides']['new']): Folders =>
     run_ids.map((id, index) => {
       const named = runs.filter(run => run.id === id && (run.lane === 'baseline' || run.lane === 'new'));
       // A run with the same id but another seal is a different run.
-      return named.find(place => readSuite(place.folder).sealSha256 === seals[index])?.folder;
+      return named.find(place => readSuiteFolder(place.folder).sealSha256 === seals[index])?.folder;
     });
   const { baseline, new: candidate } = comparison.sides;
   return { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } };

@@ -6,7 +6,7 @@ import { readIntentFolder } from '../evidence/intent-folder.ts';
 import { IntentFault } from '../run/intent/trouble.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
 import { recordingIn, runOrder, type RunIntentOptions } from './run-intent.ts';
-import { placeOf } from './runs.ts';
+import { runFolderOf } from './runs.ts';
 import { wholeness } from './whole.ts';
 
 export interface Reproduction {
@@ -25,7 +25,7 @@ export async function reproduce(word: string, options: ReproduceOptions = {}): P
   checkRunWord('reproduce', word);
   refuseUnknown('reproduce', options, OPTIONS);
   const { cwd = process.cwd(), ...around } = options;
-  const { folder } = placeOf(cwd, word);
+  const { folder } = runFolderOf(cwd, word);
   const { before, request, intent, profile, keptCredentials } = await recordIn(folder);
   const recording = request.recording !== null ? recordingIn(path.join(folder, 'model_io.json')) : { recording: null };
   const { result: now, folder: newFolder } = await runOrder(

@@ -7,7 +7,7 @@ import { storedUrl } from '../base/secret-parts.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { caseUrl, type SuiteRequest } from '../contracts/suite/index.ts';
 import { attemptsIn, homeFrom } from '../evidence/runs.ts';
-import { casesById, readCaseArtifact, readSuite } from '../evidence/suite-folder.ts';
+import { casesById, readCaseArtifact, readSuiteFolder } from '../evidence/suite-folder.ts';
 import type { Difference } from '../judge/difference.ts';
 import { firstDifference } from '../judge/divergence.ts';
 import * as artifacts from '../run/suite/artifact.ts';
@@ -55,7 +55,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
   const folder = suiteFolder(options.run, home);
   if (folder === undefined)
     throw new Fault('no_run', 'There is no such run of a suite. Run proctor list to see the runs.');
-  const { request, run } = readSuite(folder);
+  const { request, run } = readSuiteFolder(folder);
   const one = casesById(folder)(caseId);
   const recorded = readCaseArtifact(folder, caseId);
   if (!one || !recorded) {

@@ -3,9 +3,9 @@ import { existsSync, opendirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import { meant, readRegular } from '../base/regular.ts';
+import { followLink, readRegular } from '../base/regular.ts';
 import { FILE_BYTES_MAX, readResults, type ResultFormat } from '../judge/results/read.ts';
-import { ResultTrouble } from '../judge/results/row.ts';
+import { ResultFault } from '../judge/results/row.ts';
 import { ResultSide } from '../judge/results/side.ts';
 
 export interface ResultFile {
@@ -32,7 +32,7 @@ export function readSide(word: string, cwd: string): ReadSide {
   let bytesLeft = SIDE_BYTES_MAX;
   const files = paths.map(file => {
     const name = printable(path.basename(file));
-    const bytes = readRegular(meant(file), FILE_BYTES_MAX);
+    const bytes = readRegular(followLink(file), FILE_BYTES_MAX);
     if (!bytes) throw refused(`Cannot read ${name}: it is not a file of at most ${FILE_BYTES_MAX / MIB} MiB.`);
     if ((bytesLeft -= bytes.length) < 0)
       throw refused(`The files of one side exceed ${SIDE_BYTES_MAX / MIB} MiB in total.`);
@@ -42,7 +42,7 @@ export function readSide(word: string, cwd: string): ReadSide {
     hashes.add(hash);
     return { name, format, rerun };
   });
-  return { side, files, paths: paths.map(meant), copies: files.length - hashes.size };
+  return { side, files, paths: paths.map(followLink), copies: files.length - hashes.size };
 }
 
 const MIB = 1024 * 1024;
@@ -58,7 +58,7 @@ function formatOf(bytes: Buffer, name: string, side: ResultSide, isRerun: boolea
     side.add(rows, isRerun);
     return format;
   } catch (error) {
-    if (!(error instanceof ResultTrouble)) throw error;
+    if (!(error instanceof ResultFault)) throw error;
     const where = error.line === undefined ? '' : `, line ${error.line}`;
     throw refused(`${name}${where}: ${error.message}.`);
   }
@@ -70,7 +70,9 @@ function filesOf(word: string, cwd: string): readonly string[] {
   const files = words.flatMap(one => filesAt(path.resolve(cwd, one)));
   if (files.length === 0) throw refused('One side names no file.');
   if (files.length > FILES_MAX) throw refused(`One side has more than ${FILES_MAX.toLocaleString('en-US')} files.`);
-  const twice = files.find((file, index) => files.slice(0, index).some(other => meant(other) === meant(file)));
+  const twice = files.find((file, index) =>
+    files.slice(0, index).some(other => followLink(other) === followLink(file)),
+  );
   if (twice !== undefined) throw refused(`${printable(path.basename(twice))} appears twice on one side.`);
   return files;
 }

@@ -4,15 +4,15 @@ import { printable } from '../base/printable.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import { isStartedHere } from '../evidence/journal.ts';
 import { hasJournal, isSealed, removeJournal } from '../evidence/recover.ts';
-import { findRun, homeFrom, type RunPlace } from '../evidence/runs.ts';
-import { readSuite } from '../evidence/suite-folder.ts';
+import { findRun, homeFrom, type RunFolder } from '../evidence/runs.ts';
+import { readSuiteFolder } from '../evidence/suite-folder.ts';
 import { suitePlanIn } from '../evidence/suite-resume.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
 import { askedIn } from '../run/suite/agent-asked.ts';
-import { adopt, checkNamedAgain, type Named } from './adopt-suite.ts';
+import { adopt, checkNamedAgain, type AdoptOptions } from './adopt-suite.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
-import { isAlive } from './recover.ts';
+import { isOwnerAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
 
 export type ResumeOptions = Pick<
@@ -27,7 +27,7 @@ export type ResumeOptions = Pick<
   | 'backoffMs'
   | 'breakerPausesMs'
 > &
-  Named & {
+  AdoptOptions & {
     /** Reads an environment variable. Used only for a run that was started here. */
     readonly variable: (name: string) => string | undefined;
   };
@@ -59,13 +59,13 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
 }
 
 interface Open {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   readonly plan: SuitePlan;
 }
 
 /** The unfinished repetitions that were started where the run was. Removes journals of sealed runs. */
 async function openAround(
-  place: RunPlace,
+  place: RunFolder,
   home: string,
   { onWarning }: ResumeOptions,
 ): Promise<{ readonly open: readonly Open[]; readonly isOurs: boolean }> {
@@ -76,7 +76,7 @@ async function openAround(
   const open: Open[] = [];
   for (const sibling of ofThese) {
     const plan = suitePlanIn(sibling.folder);
-    if (isAlive({ plan })) throw new Fault('alive', `${sibling.id} is still running.`);
+    if (isOwnerAlive({ plan })) throw new Fault('alive', `${sibling.id} is still running.`);
     if (isSealed(sibling.folder)) {
       if (isOurs) await removeJournal(sibling.folder, ledgerOf(home, onWarning, 'all of it'));
     } else if (plan) open.push({ place: sibling, plan });
@@ -89,8 +89,8 @@ const UNBEGUN =
   'The run was interrupted before it started. Run proctor recover to remove it, then run the suite again.';
 
 /** All repetitions of a run, including itself, according to its journal or request. */
-function siblingsOf(place: RunPlace): RunPlace[] {
-  const request = hasJournal(place.folder) ? suitePlanIn(place.folder)?.request : readSuite(place.folder).request;
+function siblingsOf(place: RunFolder): RunFolder[] {
+  const request = hasJournal(place.folder) ? suitePlanIn(place.folder)?.request : readSuiteFolder(place.folder).request;
   if (!request) return [place];
   const { of, total } = request.repetition;
   return Array.from({ length: total }, (_, index) => {

@@ -6,7 +6,7 @@ import type { LeftRunning } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { AgentJudgement, AgentPlan } from '../evidence/agent-run.ts';
 import { homeFrom } from '../evidence/runs.ts';
-import type { AgentAnswer, AgentAround, AgentOrder } from '../run/agent/agent.ts';
+import type { AgentAnswer, AgentContext, AgentOrder } from '../run/agent/agent.ts';
 import { signerAt } from './keys.ts';
 import { sharedLauncher } from './launcher.ts';
 import { ledgerOf } from './ledger.ts';
@@ -27,8 +27,8 @@ export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'en
   readonly signal?: AbortSignal;
   /** Called for each event of the agent, as it happens. */
   readonly onEvent?: (line: TranscriptLine) => void;
-  readonly onWait?: AgentAround['onWait'];
-  readonly onFolder?: AgentAround['onFolder'];
+  readonly onWait?: AgentContext['onWait'];
+  readonly onFolder?: AgentContext['onFolder'];
   /** Called with warnings that do not affect the run. */
   readonly onWarning?: (sentence: string) => void;
 }
@@ -80,7 +80,7 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
   const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
   // The launcher starts while the code loads.
-  const [{ runAgent: run }, { judgeAgentRun }, launcher] = await Promise.all([
+  const [{ executeAgent: run }, { judgeAgentRun }, launcher] = await Promise.all([
     import('../run/agent/agent.ts'),
     import('../judge/judge-agent.ts'),
     sharedLauncher(),

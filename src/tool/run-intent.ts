@@ -8,7 +8,7 @@ import { homeFrom } from '../evidence/runs.ts';
 import { unjudgeableChecks } from '../judge/accept.ts';
 import { judgeAccept } from '../judge/apart.ts';
 import type { Asked } from '../run/intent/decide.ts';
-import { type IntentAround, type IntentOrder, runIntent as run } from '../run/intent/intent.ts';
+import { type IntentContext, type IntentOrder, executeIntent as run } from '../run/intent/intent.ts';
 import { judgedRecording, replayed } from '../run/intent/propose.ts';
 import { judgedIntent, readGiven } from '../run/intent/read-intent.ts';
 import { IntentFault } from '../run/intent/trouble.ts';
@@ -50,9 +50,9 @@ export interface RunIntentOptions {
   /** Proctor stores the run in the nearest `.proctor` from here upwards; the working folder by default. */
   readonly cwd?: string;
   readonly signal?: AbortSignal;
-  readonly onOutput?: IntentAround['onOutput'];
-  readonly onWait?: IntentAround['onWait'];
-  readonly onFolder?: IntentAround['onFolder'];
+  readonly onOutput?: IntentContext['onOutput'];
+  readonly onWait?: IntentContext['onWait'];
+  readonly onFolder?: IntentContext['onFolder'];
   /** Called for each event of the planner, as it happens. */
   readonly onPlannerEvent?: NonNullable<RunAgentOptions['onEvent']>;
   /** Called with warnings that do not affect the run. */

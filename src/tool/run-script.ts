@@ -6,7 +6,7 @@ import { homeFrom } from '../evidence/runs.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { RunContext } from '../run/journaled-run.ts';
-import { runScript as run, type ScriptAnswer } from '../run/script.ts';
+import { executeScript as run, type ScriptAnswer } from '../run/script.ts';
 import { checkTarget, copyOutput } from './copy-output.ts';
 import { signerAt } from './keys.ts';
 import { sharedLauncher } from './launcher.ts';

@@ -5,13 +5,13 @@ import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { newRunId } from '../base/ids.ts';
 import { type Evaluation, isAllFailing } from '../contracts/evaluation/index.ts';
-import type { LimitCheck, Limits } from '../contracts/gate/limits/index.ts';
+import type { LimitCheck, GateLimits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
 import { stateWarning } from '../evidence/chain.ts';
-import { homeFrom, makeHome, RUN_ID, type RunPlace } from '../evidence/runs.ts';
+import { homeFrom, makeHome, RUN_ID, type RunFolder } from '../evidence/runs.ts';
 import { suitePlanIn } from '../evidence/suite-resume.ts';
 import { takeOwnLock } from '../execute/locks.ts';
 import { repositoryAt } from '../execute/repository.ts';
@@ -21,14 +21,14 @@ import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import { copyLayout, layOutCases } from '../run/suite/layout.ts';
 import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
 import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
-import { layOutSuite, placeFor, runSuite as run, type SuiteAnswer, type SuiteAround } from '../run/suite/suite.ts';
+import { layOutSuite, placeFor, executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run/suite/suite.ts';
 import { limitsFor } from './gate-settings.ts';
 import { judgeOwnRun } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf, refuseTaken } from './ledger.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import { checkSuiteOptions } from './suite-options.ts';
-import { targetFor, whomToAsk } from './suite-targets.ts';
+import { targetFor, describeTarget } from './suite-targets.ts';
 import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
 /** A suite to run, its target and its limits. */
@@ -58,7 +58,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   /** A gate file. Its limits on the candidate apply. */
   readonly gate?: string;
   /** Limits on all cases. Each overrides the same limit in the file. */
-  readonly limits?: Limits;
+  readonly limits?: GateLimits;
   /** Headers of every request. Their values are masked in everything stored. */
   readonly headers?: readonly Header[];
   /** More values to mask, by variable name. Scripts and agents also see them. */
@@ -73,8 +73,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   /** Key that signs the seals; the key in `.proctor` by default. */
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
-  readonly onProgress?: SuiteAround['onProgress'];
-  readonly onFolder?: (place: RunPlace) => void;
+  readonly onProgress?: SuiteContext['onProgress'];
+  readonly onFolder?: (place: RunFolder) => void;
   /** Called with warnings that do not affect the runs. */
   readonly onWarning?: (sentence: string) => void;
   readonly backoffMs?: number;
@@ -130,7 +130,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
   for (const [index, place] of places.entries()) {
     const write = (folder: string) => {
       first = first
-        ? copyLayout((places[0] as RunPlace).folder, first, folder)
+        ? copyLayout((places[0] as RunFolder).folder, first, folder)
         : layOutCases(path.resolve(cwd, options.cases), order.only, folder, order.target.kind);
       return first;
     };
@@ -140,7 +140,7 @@ export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult
 }
 
 /** What a run needs in addition to its plan. */
-export type Going = Pick<
+export type StartedSuiteRun = Pick<
   RunSuiteOptions,
   | 'baseUrl'
   | 'headers'
@@ -156,7 +156,7 @@ export type Going = Pick<
 > & { readonly home: string; readonly signer: Signer | undefined };
 
 /** Runs the prepared repetitions one after the other and judges each. */
-export async function runAll(places: readonly RunPlace[], going: Going): Promise<SuiteRunResult> {
+export async function runAll(places: readonly RunFolder[], going: StartedSuiteRun): Promise<SuiteRunResult> {
   const runs: JudgedAnswer[] = [];
   const evaluations: Evaluation[] = [];
   const signal = going.signal ?? new AbortController().signal;
@@ -204,7 +204,7 @@ function ifStopped(error: unknown): undefined {
 }
 
 /** Takes the lock of a run. Two processes on one run would send every case twice and overwrite each other. */
-async function alone<Answer>({ id, folder }: RunPlace, act: () => Promise<Answer>): Promise<Answer> {
+async function alone<Answer>({ id, folder }: RunFolder, act: () => Promise<Answer>): Promise<Answer> {
   const lock = takeOwnLock(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
   if (!lock) throw new Fault('alive', `${id} is still running.`);
   try {
@@ -221,7 +221,7 @@ export async function orderOf(options: RunSuiteOptions, home: string, cwd: strin
       ? checkedSettings(options, DEFAULT_SETTINGS)
       : checkedSettings({ ...AGENT_CLOCKS, ...options }, DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = options;
-  const named = await whomToAsk(options, settings, home, cwd);
+  const named = await describeTarget(options, settings, home, cwd);
   return {
     group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
     repetitions: options.repeat ?? 1,

@@ -7,7 +7,7 @@ import type { EvaluationSums } from '../evidence/evaluation-sums.ts';
 import { type Kinds, kindNamed } from '../evidence/kind.ts';
 import { type LogLine, readLog } from '../evidence/log.ts';
 import { readScriptFolder, type ScriptFolder } from '../evidence/read.ts';
-import { findRun, homeFrom, type RunPlace } from '../evidence/runs.ts';
+import { findRun, homeFrom, type RunFolder } from '../evidence/runs.ts';
 import * as room from '../evidence/runs.ts';
 import { KINDS } from '../run/kinds.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
@@ -41,11 +41,11 @@ export async function listRuns(
   cwd: string,
   limit: number,
 ): Promise<{ readonly runs: Listed[]; readonly total: number }> {
-  const places = room.listRuns(room.homeFrom(cwd)).reverse();
+  const places = room.runsIn(room.homeFrom(cwd)).reverse();
   const runs: Listed[] = [];
   for (const place of places.slice(0, limit)) {
     const life = lifeOf(place);
-    const one = await listed(place, life);
+    const one = await listedRun(place, life);
     const isDead = life === 'dead' && one.resume === undefined;
     runs.push({
       ...one,
@@ -57,7 +57,7 @@ export async function listRuns(
 }
 
 /** A run of any kind as a list shows it. */
-export async function listed(place: RunPlace, life: Life, kinds: Kinds = KINDS): Promise<Listed> {
+export async function listedRun(place: RunFolder, life: Life, kinds: Kinds = KINDS): Promise<Listed> {
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, life);
   const kind = (await kindNamed(kinds, lane)) ?? (await KINDS.script());
@@ -81,7 +81,7 @@ function statusOf(life: Life, status: string | undefined): string {
   return life === 'alive' ? 'running' : 'unfinished';
 }
 
-async function listedSuite(place: RunPlace, life: Life): Promise<Listed> {
+async function listedSuite(place: RunFolder, life: Life): Promise<Listed> {
   const { id, lane, folder } = place;
   if (life !== 'finished') return openSuite(place, life);
   const [{ readRun }, { evaluationSumsIn }] = await Promise.all([
@@ -115,7 +115,7 @@ function judgedStatus(sums: EvaluationSums | undefined): string {
 }
 
 /** A running or interrupted suite, with the progress in its journal. */
-function openSuite({ id, lane, folder }: RunPlace, life: Life): Listed {
+function openSuite({ id, lane, folder }: RunFolder, life: Life): Listed {
   const { plan, done = 0, startedAtMs } = openSuiteIn(folder) ?? {};
   const { cases, target } = plan?.request ?? {};
   const whom = target && targetName(target);
@@ -134,7 +134,7 @@ function openSuite({ id, lane, folder }: RunPlace, life: Life): Listed {
 }
 
 export interface Shown extends ScriptFolder {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   readonly life: Life;
   /** Whether the run folder verifies. */
   readonly isWhole: boolean;
@@ -144,7 +144,7 @@ export interface Shown extends ScriptFolder {
   readonly log?: readonly LogLine[];
 }
 
-export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown> {
+export async function showRun(place: RunFolder, withLog: boolean): Promise<Shown> {
   const whole = await wholeness(place.folder);
   const read = readScriptFolder(place.folder);
   const id = read.request?.run_id ?? place.id;
@@ -161,6 +161,6 @@ export async function showRun(place: RunPlace, withLog: boolean): Promise<Shown>
 }
 
 /** Finds a run by path, id, start of an id, or `latest`. Changes nothing. */
-export function placeOf(cwd: string, word: string): RunPlace {
+export function runFolderOf(cwd: string, word: string): RunFolder {
   return findRun(homeFrom(cwd), word);
 }

@@ -6,16 +6,16 @@ import { type AgentFolder, fileOf, openAgentIn, readAgentFolder, transcriptLines
 import type { AgentPlan } from '../evidence/agent-run.ts';
 import { type DiffSummary, diffSummary } from '../evidence/diff-summary.ts';
 import { type LogLine, readLog } from '../evidence/log.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import type { RunFolder } from '../evidence/runs.ts';
 import { agentEvaluationOf } from '../judge/judge-agent.ts';
 import { needsReview } from '../policy/active-changes.ts';
-import { type Told, toldOf } from './judged.ts';
+import { type SealNotice, sealNotice } from './judged.ts';
 import { type Life, lifeOf } from './recover.ts';
 import { type Timeline, timelineOf } from './timeline.ts';
 import { wholeness } from './whole.ts';
 
 export interface ShownAgent extends AgentFolder {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   readonly life: Life;
   /** The plan, while the run is not finished. */
   readonly plan: Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined;
@@ -25,7 +25,7 @@ export interface ShownAgent extends AgentFolder {
   readonly needsReview: NonNullable<WorkspaceStatus['needs_review']> | undefined;
   readonly evaluation: AgentEvaluation | undefined;
   /** Whether the evaluation matches its seal; undefined while the run is open. */
-  readonly judgement: Told | undefined;
+  readonly judgement: SealNotice | undefined;
   /** Whether the run folder verifies. */
   readonly isWhole: boolean;
   /** The signing keys that the seal names; null if it is not signed. */
@@ -35,7 +35,7 @@ export interface ShownAgent extends AgentFolder {
 
 /** Reads the run folder of an agent; undefined for another kind of run. */
 export async function showAgent(
-  place: RunPlace,
+  place: RunFolder,
   withLog: boolean,
   key: Checker | undefined,
 ): Promise<ShownAgent | undefined> {
@@ -56,7 +56,7 @@ export async function showAgent(
     needsReview: read.workspace && (read.workspace.needs_review ?? reviewByNames(read.workspace)),
     diff: diff === undefined ? undefined : named(diffSummary(folder, diff, FILES_MAX), read),
     evaluation: judged?.evaluation,
-    judgement: judged && toldOf(id, judged.found, judged.found.state === 'sound' ? 'as_sealed' : 'again'),
+    judgement: judged && sealNotice(id, judged.found, judged.found.state === 'sound' ? 'as_sealed' : 'again'),
     ...(await wholeness(folder)),
     ...(withLog && { log: readLog(folder) }),
   };

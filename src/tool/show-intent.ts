@@ -1,11 +1,11 @@
 import { type IntentFolder, readIntentFolder } from '../evidence/intent-folder.ts';
 import { type LogLine, readLog } from '../evidence/log.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import type { RunFolder } from '../evidence/runs.ts';
 import { type Life, lifeOf } from './recover.ts';
 import { wholeness } from './whole.ts';
 
 export interface ShownIntent extends IntentFolder {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   readonly life: Life;
   /** Whether the run folder verifies. */
   readonly isWhole: boolean;
@@ -15,7 +15,7 @@ export interface ShownIntent extends IntentFolder {
 }
 
 /** Reads the run folder of an intent; undefined for another kind of run. */
-export async function showIntent(place: RunPlace, withLog: boolean): Promise<ShownIntent | undefined> {
+export async function showIntent(place: RunFolder, withLog: boolean): Promise<ShownIntent | undefined> {
   const read = readIntentFolder(place.folder);
   const life = lifeOf(place);
   if (!read.request && (place.lane !== 'intent' || life === 'finished')) return undefined;

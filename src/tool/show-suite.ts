@@ -4,20 +4,20 @@ import type { Checker } from '../contracts/seal/index.ts';
 import { type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
 import { documentIn } from '../evidence/document.ts';
 import { hasJournal } from '../evidence/recover.ts';
-import type { RunPlace } from '../evidence/runs.ts';
+import type { RunFolder } from '../evidence/runs.ts';
 import { readRun } from '../evidence/suite-folder.ts';
-import { shownEvaluation, type Told } from './judged.ts';
+import { shownEvaluation, type SealNotice } from './judged.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { wholeness } from './whole.ts';
 
 export interface ShownSuite {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   /** Undefined while the run is open. */
   readonly run: RunArtifact | undefined;
   readonly request: SuiteRequest | undefined;
   readonly evaluation: Evaluation | undefined;
   /** Whether the evaluation matches its seal; undefined while the run is open. */
-  readonly judgement: Told | undefined;
+  readonly judgement: SealNotice | undefined;
   readonly life: Life;
   /** The number of finished cases of an open run. */
   readonly done: number | undefined;
@@ -28,7 +28,7 @@ export interface ShownSuite {
 }
 
 /** Reads the run folder of a suite; undefined for another kind of run. */
-export async function showSuite(place: RunPlace, key: Checker | undefined): Promise<ShownSuite | undefined> {
+export async function showSuite(place: RunFolder, key: Checker | undefined): Promise<ShownSuite | undefined> {
   const { folder } = place;
   const open = hasJournal(folder) ? openSuiteIn(folder) : undefined;
   const request =

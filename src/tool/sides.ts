@@ -3,38 +3,43 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { readJson } from '../base/json.ts';
 import { printable } from '../base/printable.ts';
-import { meant, readRegular } from '../base/regular.ts';
+import { followLink, readRegular } from '../base/regular.ts';
 import { type Baseline, baseline } from '../contracts/baseline/index.ts';
 import { check } from '../contracts/check.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { repetitionId, rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
 import { notSignedBy } from '../evidence/judgement.ts';
 import { isSealed } from '../evidence/recover.ts';
-import { byAge, findRun, listRuns, type RunPlace } from '../evidence/runs.ts';
-import { readSuite } from '../evidence/suite-folder.ts';
+import { byAge, findRun, runsIn, type RunFolder } from '../evidence/runs.ts';
+import { readSuiteFolder } from '../evidence/suite-folder.ts';
 import { openPack } from '../judge/baseline-pack.ts';
 import { sideFromAccepted } from '../judge/baseline.ts';
 import type { Side, TrialOfSide } from '../judge/compare-input.ts';
 import { isUnanswered, trialFrom } from '../judge/side.ts';
-import { type Judge, judgedRun, type Told } from './judged.ts';
+import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 
 export interface JudgedSide {
   readonly side: Side;
-  readonly told: readonly Told[];
+  readonly told: readonly SealNotice[];
 }
 
 /**
  * Finds a side of a comparison: a run and its repetitions, `baseline` or `new` for the newest run of that side, or an
  * accepted baseline file. A side without runs is empty. `side` distinguishes two runs with the same name.
  */
-export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'baseline' | 'new'): Promise<JudgedSide> {
+export async function sideOf(
+  word: string,
+  cwd: string,
+  judge: JudgeContext,
+  side?: 'baseline' | 'new',
+): Promise<JudgedSide> {
   const file = path.resolve(cwd, word);
   if (existsSync(file) && statSync(file).isFile()) return { side: acceptedIn(file, judge.key), told: [] };
   // A baseline file that does not exist yet.
   if (word.endsWith('.json') && !existsSync(file)) return { side: { source: 'accepted', trials: [] }, told: [] };
   const { folders, incomplete } = repetitionsOf(suitePlace(word, judge.home, side));
   const trials: TrialOfSide[] = [];
-  const told: Told[] = [];
+  const told: SealNotice[] = [];
   for (const folder of folders) {
     const judged = await judgedRun(folder, judge, 'anew');
     const names = side === 'new' && trials.length === 0 ? judged.names : undefined;
@@ -61,7 +66,7 @@ function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
 /** Reads an accepted baseline. Rejects one that does not match its seal or is not signed with the known key. */
 function acceptedIn(file: string, key: Checker | undefined): Side {
   const name = printable(path.basename(file));
-  const bytes = readRegular(meant(file), baseline.bytesMax);
+  const bytes = readRegular(followLink(file), baseline.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: baseline.bytesMax });
   if (!reading?.ok) throw new Fault('bad_baseline', `${name} is not an acceptable JSON document.`);
   const [first] = check(baseline, reading.value, { strict: false, internal: false }).violations;
@@ -72,14 +77,14 @@ function acceptedIn(file: string, key: Checker | undefined): Side {
   }
   const trouble = key && notSignedBy(key, accepted.seal);
   if (trouble) throw new Fault('bad_baseline', `${name} is not trusted: it ${trouble}. ${SAY_KEY}`);
-  return sideFromAccepted(accepted, packBeside(meant(file), accepted));
+  return sideFromAccepted(accepted, packBeside(followLink(file), accepted));
 }
 
 /** The documents in the pack next to a baseline; undefined if there is no pack. Rejects a different pack. */
 function packBeside(file: string, { pack }: Baseline): ReturnType<typeof openPack> {
   const packFile = packFileOf(file);
   if (!pack || !existsSync(packFile)) return undefined;
-  const kept = openPack(meant(packFile), pack);
+  const kept = openPack(followLink(packFile), pack);
   if (kept) return kept;
   const [name, baseline] = [packFile, file].map(one => printable(path.basename(one)));
   throw new Fault(
@@ -109,16 +114,16 @@ interface Repetitions {
 }
 
 /** The folders of a run, its repetitions and its later rounds. */
-function repetitionsOf(place: RunPlace | undefined): Repetitions {
+function repetitionsOf(place: RunFolder | undefined): Repetitions {
   if (!place) return { folders: [] };
-  const { repetition, rerun, version } = readSuite(place.folder).request;
+  const { repetition, rerun, version } = readSuiteFolder(place.folder).request;
   const beside = path.dirname(place.folder);
   const first = path.join(beside, rerun?.of ?? repetition.of);
   if (rerun && !existsSync(first)) {
     const [round, run] = [path.basename(place.folder), rerun.of].map(printable);
     return { folders: [place.folder], incomplete: `${round} is a later round of ${run}, and ${run} is not here.` };
   }
-  const { of, total } = rerun ? readSuite(first).request.repetition : repetition;
+  const { of, total } = rerun ? readSuiteFolder(first).request.repetition : repetition;
   const planned = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
   const there = planned.filter(folder => existsSync(folder));
   const reruns = rerunsOf(of, version, beside);
@@ -145,7 +150,7 @@ function rerunsOf(of: string, version: string, beside: string): { folders: strin
   const isRound = (folder: string, round: number): boolean => {
     if (!existsSync(folder) || !isSealed(folder)) return false;
     try {
-      const { request, run } = readSuite(folder);
+      const { request, run } = readSuiteFolder(folder);
       const isOurs = request.rerun?.of === of && request.rerun.round === round && request.version === version;
       return isOurs && request.run_id === path.basename(folder) && run.run_id === request.run_id;
     } catch (error) {
@@ -166,8 +171,8 @@ function rerunsOf(of: string, version: string, beside: string): { folders: strin
 const RERUN = /\.a\d+$/;
 
 /** The run of a suite; undefined if the side has no run yet. */
-function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunPlace | undefined {
-  const suites = listRuns(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
+function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunFolder | undefined {
+  const suites = runsIn(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new'], side), byAge);
   const latest = suites.at(-1);
@@ -176,7 +181,7 @@ function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunP
 }
 
 /** `--out` of a suite contains `baseline/` and `new/` with runs. Naming one of them means its newest run. */
-function asGiven(place: RunPlace, byAge: (places: readonly RunPlace[]) => RunPlace[]): RunPlace {
+function asGiven(place: RunFolder, byAge: (places: readonly RunFolder[]) => RunFolder[]): RunFolder {
   if (existsSync(path.join(place.folder, 'run.json')) || existsSync(path.join(place.folder, 'journal.ndjson'))) {
     return place;
   }

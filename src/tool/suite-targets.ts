@@ -2,12 +2,12 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { bytesHash, contentHash } from '../base/hash.ts';
-import { meant, readRegular } from '../base/regular.ts';
+import { followLink, readRegular } from '../base/regular.ts';
 import { headerSecrets, storedUrl, urlSecrets } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { attemptsIn } from '../evidence/runs.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
-import { effectiveBounds, type Requested } from '../policy/bounds.ts';
+import { effectiveLimits, type Requested } from '../policy/bounds.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import { checkOrder } from '../run/order.ts';
 import { offersOf } from '../run/plan.ts';
@@ -18,11 +18,11 @@ import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { sharedLauncher } from './launcher.ts';
 import { profileOf } from './profile.ts';
-import type { Going, RunSuiteOptions } from './run-suite.ts';
+import type { StartedSuiteRun, RunSuiteOptions } from './run-suite.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
 
 /** The target in the plan of a run. */
-export async function targetFor(plan: SuitePlan, going: Going): Promise<Target> {
+export async function targetFor(plan: SuitePlan, going: StartedSuiteRun): Promise<Target> {
   const { request, agent } = plan;
   const settings = settingsFrom(request.settings);
   if (request.target.kind === 'http') return httpFor(request.target, plan, going, settings);
@@ -32,7 +32,7 @@ export async function targetFor(plan: SuitePlan, going: Going): Promise<Target> 
 async function httpFor(
   target: SuiteTarget & { kind: 'http' },
   { request }: SuitePlan,
-  { baseUrl, headers = [], secrets = {} }: Going,
+  { baseUrl, headers = [], secrets = {} }: StartedSuiteRun,
   settings: SuiteSettings,
 ): Promise<Target> {
   const url = addressOf(target.url, baseUrl);
@@ -80,7 +80,7 @@ export function addressOf(stored: string, given: string | undefined): string {
 
 async function scriptFor(
   { request, script, bounds }: SuitePlan,
-  { secrets = {}, home, signer }: Going,
+  { secrets = {}, home, signer }: StartedSuiteRun,
   settings: SuiteSettings,
 ): Promise<Target> {
   const { run_id: runId, version: side, target } = request;
@@ -108,7 +108,7 @@ async function scriptFor(
 async function agentFor(
   { request }: SuitePlan,
   where: NonNullable<SuitePlan['agent']>,
-  { secrets = {}, environment = {}, home, signer }: Going,
+  { secrets = {}, environment = {}, home, signer }: StartedSuiteRun,
   settings: SuiteSettings,
 ): Promise<Target> {
   const { version: side, target } = request;
@@ -140,7 +140,7 @@ function clocksOf({ timeoutMs, idleMs }: SuiteSettings): Pick<AgentOrder, 'timeo
 }
 
 function hashOf(script: string): string | undefined {
-  const bytes = readRegular(meant(script), SCRIPT_BYTES_MAX);
+  const bytes = readRegular(followLink(script), SCRIPT_BYTES_MAX);
   return bytes && bytesHash(bytes);
 }
 
@@ -149,7 +149,7 @@ const SCRIPT_BYTES_MAX = 64 * 1024 * 1024;
 type Whom = Pick<SuiteOrder, 'target' | 'script' | 'agent' | 'bounds' | 'effective'>;
 
 /** Checks and describes the target in the options, before anything is written. */
-export async function whomToAsk(
+export async function describeTarget(
   options: RunSuiteOptions,
   settings: SuiteSettings,
   home: string,
@@ -198,7 +198,7 @@ async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cw
     timeoutMs: settings.timeoutMs,
   };
   checkOrder({ script, bounds, secrets: options.secrets ?? {} });
-  const effective = effectiveBounds(bounds, offersOf(await (await sharedLauncher()).machine()));
+  const effective = effectiveLimits(bounds, offersOf(await (await sharedLauncher()).machine()));
   const sha256 = hashOf(script);
   if (sha256 === undefined) throw new Fault('usage', 'The script is not a regular file of at most 64 MiB.');
   const target: SuiteTarget = {

@@ -1,10 +1,10 @@
-import { type Paint, terminalReport } from '../reports/index.ts';
+import { type PaintText, terminalReport } from '../reports/index.ts';
 import type { Subject } from './report.ts';
 
 /** The terminal report of a comparison or run. */
 export function terminalText(
   subject: { readonly comparison: Extract<Subject, { comparison: unknown }>['comparison'] } | Subject,
-  paint: Paint,
+  paint: PaintText,
 ): string {
   const report = terminalReport(paint);
   return [...('comparison' in subject ? report.ofComparison(subject.comparison) : report.ofRun(subject))].join('');

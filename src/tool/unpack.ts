@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { packFile } from '../evidence/pack-file.ts';
-import { changed, digestsIn, writeFolder } from '../evidence/unpack.ts';
+import { packChanged, digestsIn, writeFolder } from '../evidence/unpack.ts';
 import type { Options } from '../verify/index.ts';
 import { verifyOpenPack } from '../verify/pack.ts';
-import { changeOf, openRegular } from '../verify/source.ts';
+import { fileChange, openForReading } from '../verify/source.ts';
 import { refuseUnknown } from './options.ts';
-import { firstTrouble } from './pack.ts';
+import { firstViolation } from './pack.ts';
 
 export interface UnpackOptions {
   /** The folder to create; the run id in `cwd` by default. */
@@ -32,16 +32,16 @@ export async function unpack(file: string, options: UnpackOptions = {}): Promise
   if (typeof file !== 'string') throw new Fault('usage', 'unpack requires a pack: the path of a file.');
   refuseUnknown('unpack', options, OPTIONS);
   const { cwd = process.cwd(), signal } = options;
-  const opened = openRegular(path.resolve(cwd, file));
+  const opened = openForReading(path.resolve(cwd, file));
   if (!opened.ok) throw new Fault(opened.code, `Cannot read the pack. ${opened.message}`);
   const pack = packFile(opened.fd);
   try {
-    const trouble = await firstTrouble(verifyOpenPack(path.basename(file), pack, options.verify ?? {}), signal);
+    const trouble = await firstViolation(verifyOpenPack(path.basename(file), pack, options.verify ?? {}), signal);
     if (trouble !== undefined)
       throw new Fault('not_valid', `Cannot unpack, because the pack does not verify: ${trouble}`);
     const { runId, kind, digests, leftOut } = digestsIn(pack);
     // The digests are verified only if the pack has not changed since.
-    if (changeOf(opened)) throw changed();
+    if (fileChange(opened)) throw packChanged();
     const folder = path.resolve(cwd, options.to ?? runId);
     const files = await writeFolder(pack, folder, digests, signal);
     return { runId, kind, folder, files, leftOut };

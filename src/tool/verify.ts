@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import { meant, readRegular } from '../base/regular.ts';
+import { followLink, readRegular } from '../base/regular.ts';
 import { KINDS } from '../run/kinds.ts';
 import { type Options, type Outcome, type Verdict, verifyInBatches } from '../verify/index.ts';
 
@@ -14,7 +14,7 @@ export interface VerifyOptions extends Omit<Options, 'key'> {
 }
 
 /** Verifies files, folders and runs, and yields verdicts in batches. */
-export async function* verify(
+export async function* verifyInputs(
   inputs: readonly string[],
   { keyFile, ...options }: VerifyOptions,
   cwd: string,
@@ -25,7 +25,7 @@ export async function* verify(
 }
 
 function textOf(keyFile: string): string {
-  const bytes = readRegular(meant(keyFile), KEY_BYTES_MAX);
+  const bytes = readRegular(followLink(keyFile), KEY_BYTES_MAX);
   if (bytes) return bytes.toString('latin1');
   throw new Fault('usage', `Cannot read the key ${printable(keyFile)}, or it is larger than 64 KiB.`);
 }
@@ -36,8 +36,8 @@ const KEY_BYTES_MAX = 64 * 1024;
 async function fileOf(input: string, cwd: string): Promise<string> {
   if (input !== 'latest' && !RUN_ID.test(input)) return input;
   if (existsSync(input)) return input;
-  const { placeOf } = await import('./runs.ts');
-  const { folder } = placeOf(cwd, input);
+  const { runFolderOf } = await import('./runs.ts');
+  const { folder } = runFolderOf(cwd, input);
   return path.relative(cwd, folder) || '.';
 }
 

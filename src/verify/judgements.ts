@@ -1,9 +1,9 @@
 import path from 'node:path';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import {
-  comparisonDoubts,
-  type Doubt,
-  evaluationDoubts,
+  comparisonContradictions,
+  type SealContradiction,
+  evaluationContradictions,
   type JudgementStatement,
   openJudgement,
 } from '../contracts/judgement-seal/index.ts';
@@ -105,11 +105,15 @@ function* disagreeing(
   }
 }
 
-function* doubtsOf(file: string, statement: JudgementStatement, judged: Judgement | undefined): Generator<Doubt> {
+function* doubtsOf(
+  file: string,
+  statement: JudgementStatement,
+  judged: Judgement | undefined,
+): Generator<SealContradiction> {
   if (path.posix.basename(file) !== `${statement.predicate.kind}.seal.json`) {
     yield { at: 'payload.predicate.kind', message: 'does not match the file name' };
-  } else if (judged?.kind === 'evaluation') yield* evaluationDoubts(statement, judged.value);
-  else if (judged) yield* comparisonDoubts(statement, judged.value);
+  } else if (judged?.kind === 'evaluation') yield* evaluationContradictions(statement, judged.value);
+  else if (judged) yield* comparisonContradictions(statement, judged.value);
 }
 
 function* signedOtherwise(file: string, { envelope, statement }: Sealed, { runs }: Known): Generator<FolderFinding> {

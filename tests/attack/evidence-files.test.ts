@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folderShelf } from '../../src/verify/shelf.ts';
+import { folderSource } from '../../src/verify/shelf.ts';
 import { verifyFolder } from '../../src/verify/folder.ts';
 import { agentFolder, AGENT_RUN } from '../evidence/agent-world.ts';
 import { type Place, place, smallHome } from '../runs-support.ts';
@@ -163,7 +163,7 @@ describe('a file that becomes a symlink after the folder was listed', () => {
     'is not followed by verify: %s',
     async file => {
       const folder = await agentFolder(path.join(temporaryFolder(), '.proctor'));
-      const shelf = folderShelf(folder);
+      const shelf = folderSource(folder);
       if (!shelf.ok) throw new Error('The folder cannot be listed.');
       exchanged(folder, file);
       const behind = shelf.tree.paths.find(each => each === file || each.startsWith(`${file}/`)) ?? '';

@@ -9,7 +9,7 @@ import type { Runner } from '../../src/contracts/runner/shape.ts';
 import { scriptOutcome, type ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { scriptRequest, type ScriptRequest } from '../../src/contracts/script-request/index.ts';
 import type { Signer } from '../../src/contracts/seal/index.ts';
-import { documentsOf } from '../../src/evidence/documents.ts';
+import { scriptDocuments } from '../../src/evidence/documents.ts';
 import { storedFiles } from '../../src/evidence/sealed-files.ts';
 import { finish } from '../../src/evidence/finish.ts';
 import { PASSING } from '../../src/evidence/left.ts';
@@ -85,7 +85,7 @@ export async function finishRun(
   await finish(folder, {
     runId: of.request.run_id,
     kind: 'script',
-    documents: documentsOf({ plan: of, capture: noteOf(capture), reading, completedAtMs: COMPLETED_AT }, streams),
+    documents: scriptDocuments({ plan: of, capture: noteOf(capture), reading, completedAtMs: COMPLETED_AT }, streams),
     stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: COMPLETED_AT,

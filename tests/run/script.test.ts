@@ -8,12 +8,12 @@ import { publicSentence } from '../../src/evidence/ingest/reason.ts';
 import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
 import { recoverRun } from '../../src/evidence/recover.ts';
 import { KINDS } from '../../src/run/kinds.ts';
-import { listRuns } from '../../src/evidence/runs.ts';
+import { runsIn } from '../../src/evidence/runs.ts';
 import type { ScriptLine } from '../../src/evidence/script-run.ts';
 import { openLauncher } from '../../src/execute/launch.ts';
 import type { ScriptOrder } from '../../src/run/order.ts';
 import type { RunContext } from '../../src/run/journaled-run.ts';
-import { runScript, type ScriptAnswer } from '../../src/run/script.ts';
+import { executeScript, type ScriptAnswer } from '../../src/run/script.ts';
 import { expectValid, put } from '../evidence/script-world.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 
@@ -35,10 +35,10 @@ async function run(code: string, order: Partial<ScriptOrder> = {}, around: Parti
   writeFileSync(script, `${RESULT}\n${code}\n`);
   const home = path.join(folder, '.proctor');
   const among = { launcher, home, signer: undefined, ...around };
-  const answer: ScriptAnswer | Error = await runScript({ script, ...order }, among).catch(
+  const answer: ScriptAnswer | Error = await executeScript({ script, ...order }, among).catch(
     (error: unknown) => error as Error,
   );
-  return { answer, home, folder: listRuns(home)[0]?.folder ?? '' };
+  return { answer, home, folder: runsIn(home)[0]?.folder ?? '' };
 }
 
 const outcomeIn = (folder: string): ScriptOutcome =>

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
-import { quoted } from '../../base/shell.ts';
-import { firstLine, lines, saidBy } from '../lines.ts';
-import type { Cell, Counters, RawEnd, Started } from '../cell.ts';
+import { shellQuoted } from '../../base/shell.ts';
+import { firstLine, lines, textSoFar } from '../lines.ts';
+import type { SandboxInstance, Counters, RawEnd, Started } from '../cell.ts';
 import type { Job, Leftovers } from '../job.ts';
 import { programsOf, startedIn } from '../left-running.ts';
 import { childrenOf, descendantsOf, isAlive, signal } from '../processes.ts';
@@ -14,7 +14,7 @@ import { NetworkReach } from '../network-reach.ts';
 import type { RunWatch } from '../run-watch.ts';
 import { giveStage } from '../workspace.ts';
 import { closing, FD } from './descriptors.ts';
-import { documentsOf, etcFor } from './etc.ts';
+import { hereDocuments, etcFor } from './etc.ts';
 import { DISK, type Holder } from './holder.ts';
 import { bounded, type Bounded, perProcess } from './bounded.ts';
 import { rootFor } from './root.ts';
@@ -23,7 +23,7 @@ import { whyNotStartable } from './startable.ts';
 import { layOutInput, layOutRoots, makeMountPoints, removeUnstaged } from './write-roots.ts';
 
 /** One job inside bubblewrap. */
-export class BoundCell implements Cell {
+export class ProcessInstance implements SandboxInstance {
   readonly workFolder: string;
   readonly homeFolder?: string;
   readonly leftovers: Leftovers;
@@ -56,7 +56,7 @@ export class BoundCell implements Cell {
     };
   }
 
-  static async open(job: Job, holder: Holder): Promise<BoundCell> {
+  static async open(job: Job, holder: Holder): Promise<ProcessInstance> {
     checkExtras(job, holder.uid !== undefined);
     makeMountPoints(job);
     removeUnstaged(job);
@@ -65,7 +65,7 @@ export class BoundCell implements Cell {
     const bounds = await bounded(job, holder);
     await layOutRoots(job, holder);
     await layOutInput(job, holder);
-    return new BoundCell(job, holder, bounds);
+    return new ProcessInstance(job, holder, bounds);
   }
 
   start(): Started {
@@ -128,7 +128,9 @@ export class BoundCell implements Cell {
       return '';
     }
     const { uid } = this.#holder;
-    return inputs.map(([fd, bytes]) => `${fd}<${quoted(kept(path.join(stage, `fd-${fd}`), bytes, uid))}`).join(' ');
+    return inputs
+      .map(([fd, bytes]) => `${fd}<${shellQuoted(kept(path.join(stage, `fd-${fd}`), bytes, uid))}`)
+      .join(' ');
   }
 
   async #one(argv: readonly string[], from: string, input: string): Promise<RawEnd> {
@@ -146,10 +148,10 @@ export class BoundCell implements Cell {
     const status = this.#listen();
     // Bubblewrap keeps only the copies of the program's streams. It reads other files from the same descriptors.
     const streams = `>&${FD.stdout} 2>&${FD.stderr} ${closing([FD.stdout, FD.stderr])}`;
-    const { redirections, documents } = documentsOf(etcFor(this.#job));
+    const { redirections, documents } = hereDocuments(etcFor(this.#job));
     holder.say(
       [
-        `${words.map(quoted).join(' ')} ${from} ${input} ${streams} ${redirections}`,
+        `${words.map(shellQuoted).join(' ')} ${from} ${input} ${streams} ${redirections}`,
         `${documents}code=$?; echo '{"over":true}' >&${FD.status}; echo "ended $code"`,
         '',
       ].join('\n'),
@@ -157,7 +159,7 @@ export class BoundCell implements Cell {
     return this.#ended(status);
   }
 
-  running(): ReturnType<Cell['running']> {
+  running(): ReturnType<SandboxInstance['running']> {
     const { guarded, door } = this.#job;
     return guarded && this.#init !== undefined ? startedIn(this.#init, door === true) : undefined;
   }
@@ -249,7 +251,7 @@ export class BoundCell implements Cell {
     // no report and bubblewrap exits with 1.
     if (this.#isMet && shell !== 1) return { code: shell ?? 137, ...alone };
     throw new Fault('sandbox_unavailable', 'The sandbox did not start.', {
-      cause: saidBy(this.#holder.output(FD.errors)),
+      cause: textSoFar(this.#holder.output(FD.errors)),
     });
   }
 }

@@ -24,7 +24,10 @@ export function etcFor({ network }: Job): readonly EtcFile[] {
 }
 
 /** Here-documents for the shell that starts bubblewrap: the redirections, and the text after the command. */
-export function documentsOf(files: readonly EtcFile[]): { readonly redirections: string; readonly documents: string } {
+export function hereDocuments(files: readonly EtcFile[]): {
+  readonly redirections: string;
+  readonly documents: string;
+} {
   return {
     redirections: files.map(({ name }) => `${ETC_FD[name]}<<'${END}'`).join(' '),
     documents: files.map(({ text }) => `${text}${END}\n`).join(''),

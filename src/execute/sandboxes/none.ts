@@ -3,7 +3,7 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
-import type { Cell, RawEnd, Sandbox, Started } from '../cell.ts';
+import type { SandboxInstance, RawEnd, Sandbox, Started } from '../cell.ts';
 import type { Job, Leftovers } from '../job.ts';
 import { checkStdin } from '../mounts.ts';
 import { handOver, makePipes, type Pipe } from '../pipes.ts';
@@ -32,7 +32,7 @@ const NOT_ENFORCEABLE: readonly (readonly [(job: Job) => unknown, string])[] = [
   [job => job.network === 'blocked', 'block the network'],
 ];
 
-class BareCell implements Cell {
+class BareCell implements SandboxInstance {
   readonly workFolder: string;
   readonly homeFolder?: string;
   readonly leftovers: Leftovers;

@@ -18,7 +18,7 @@ export interface ResultRow {
 }
 
 /** Why a file of results cannot be read. It quotes nothing of the file, which may hold a secret. */
-export class ResultTrouble extends Error {
+export class ResultFault extends Error {
   readonly line: number | undefined;
 
   constructor(line: number | undefined, says: string) {
@@ -28,7 +28,7 @@ export class ResultTrouble extends Error {
 }
 
 /** Names of suites and of the test in them, from outside to inside. */
-export function caseName(parts: readonly string[]): string {
+export function rowName(parts: readonly string[]): string {
   return parts
     .map(part => part.trim())
     .filter((part, index, all) => part !== '' && part !== all[index - 1])

@@ -16,7 +16,7 @@ import { clocksOf } from './bound.ts';
 import { judged } from './judged.ts';
 import { maskedLeft, maskOf } from './masked.ts';
 import { accessOf, secretsOf } from './model.ts';
-import { AgentWatch, type Seen } from './watch.ts';
+import { AgentWatch, type WatchedStream } from './watch.ts';
 import { workspaceAfter } from './workspace-after.ts';
 
 /** Runs the agent to its end. */
@@ -51,7 +51,7 @@ function watchedRefs({ made: { ready }, prepared }: StartedRun<AgentTypes>): Ref
   return new RefWatch(path.join(prepared.workFolder, 'output', '.git'));
 }
 
-async function listenTo(run: StartedRun<AgentTypes>): Promise<{ capture: Capture; seen: Seen }> {
+async function listenTo(run: StartedRun<AgentTypes>): Promise<{ capture: Capture; seen: WatchedStream }> {
   const { place, prepared, made } = run;
   const { adapter, bound, around, order } = made.ready;
   const { graceMs, idleMs, toolIdleMs } = timesOf(bound);

@@ -3,7 +3,7 @@ import type { Trial } from '../../../src/contracts/comparison/index.ts';
 import {
   checkLimits,
   type LimitCheck,
-  type Limits,
+  type GateLimits,
   tallyOf,
   unmetText,
 } from '../../../src/contracts/gate/limits/index.ts';
@@ -32,7 +32,7 @@ function counted(cases: Cases, group: object = {}) {
   return Object.entries(cases).map(([case_id, trials]) => Object.assign({ case_id, tally: tallyOf(trials) }, group));
 }
 
-function checked(limits: Limits, cases: Cases): LimitCheck {
+function checked(limits: GateLimits, cases: Cases): LimitCheck {
   const [check, ...others] = checkLimits({ limits }, counted(cases));
   expect(others).toEqual([]);
   return check as LimitCheck;
