@@ -9,7 +9,7 @@ import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { bytesHash } from '../src/base/hash.ts';
 import { appendLines, type LedgerEntry, LEDGER } from '../src/evidence/ledger.ts';
-import { takeLock } from '../src/execute/locks.ts';
+import { takeLock } from '../src/execute/host/locks.ts';
 
 const PROCESSES = 8;
 const LINES = 200;

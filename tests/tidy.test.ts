@@ -92,12 +92,12 @@ describe('the rooms', () => {
     const doors = new Set([
       'src/cli/proctor.ts',
       'src/tool/index.ts',
-      'src/execute/launcher.ts',
-      'src/execute/file-writer.ts',
-      'src/execute/call-answerer.ts',
+      'src/execute/launcher/launcher.ts',
+      'src/execute/host/file-writer.ts',
+      'src/execute/host/call-answerer.ts',
       'src/judge/judge-thread.ts',
-      'src/execute/keep-tree.ts',
-      'src/execute/forward.ts',
+      'src/execute/worktree/keep-tree.ts',
+      'src/execute/model/forward.ts',
       'src/verify/index.ts',
       'src/contracts/index.ts',
     ]);

@@ -1,8 +1,8 @@
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { LimitClaim, LimitName } from '../contracts/script-outcome/claims.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
-import type { Job } from '../execute/job.ts';
-import type { Machine } from '../execute/machine.ts';
+import type { Job } from '../execute/job/job.ts';
+import type { Machine } from '../execute/host/machine.ts';
 import type { Effective } from '../policy/bounds.ts';
 import { heldBy, LIMITS } from '../policy/limits.ts';
 

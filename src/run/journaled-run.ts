@@ -5,9 +5,9 @@ import type { Sealing } from '../evidence/finish.ts';
 import type { JournaledKind, JournaledPlan } from '../evidence/kind.ts';
 import type { RunFolder } from '../evidence/runs.ts';
 import type { CaptureNote } from '../evidence/capture-note.ts';
-import type { Observation } from '../execute/canary.ts';
-import type { Job } from '../execute/job.ts';
-import type { Launcher, SandboxHandle } from '../execute/launch.ts';
+import type { Observation } from '../execute/launcher/canary.ts';
+import type { Job } from '../execute/job/job.ts';
+import type { Launcher, SandboxHandle } from '../execute/launcher/launch.ts';
 
 /** Where a run is stored, and who observes it. */
 export interface RunContext extends Sealing {

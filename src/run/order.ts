@@ -6,7 +6,7 @@ import { Masker } from '../base/masker.ts';
 import { printable } from '../base/printable.ts';
 import { isForbidden } from '../contracts/runner/variables.ts';
 import { bareNameFault } from '../contracts/script-request/bare-name.ts';
-import { findProgram, isExecutable, isProgram } from '../execute/programs.ts';
+import { findProgram, isExecutable, isProgram } from '../execute/host/programs.ts';
 import type { Requested } from '../policy/bounds.ts';
 import { type Caps, capsFrom } from '../policy/caps.ts';
 

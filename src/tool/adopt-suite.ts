@@ -5,7 +5,7 @@ import { soundLimits } from '../contracts/gate/limits/index.ts';
 import type { RunFolder } from '../evidence/runs.ts';
 import { adoptSuite } from '../evidence/suite-adopt.ts';
 import type { SuitePlan } from '../evidence/suite-run.ts';
-import { repositoryAt } from '../execute/repository.ts';
+import { repositoryAt } from '../execute/worktree/repository.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import { suitePlan } from '../run/suite/plan.ts';
 import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';

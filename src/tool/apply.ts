@@ -8,7 +8,7 @@ import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import { readAgentFolder } from '../evidence/agent-folder.ts';
 import { refuseForeign } from '../evidence/own-file.ts';
 import { notSealed, sealOf } from '../evidence/pack.ts';
-import { applyDiff } from '../execute/apply.ts';
+import { applyDiff } from '../execute/worktree/apply.ts';
 import { verifyFolder } from '../verify/folder.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
 import { firstViolation } from './pack.ts';

@@ -1,4 +1,4 @@
-import { CallThread } from '../execute/call-thread.ts';
+import { CallThread } from '../execute/host/call-thread.ts';
 import type { JudgeApart } from '../judge/apart.ts';
 
 /** Provides a thread for judging. It starts on first use and ends afterwards. */

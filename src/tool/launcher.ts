@@ -1,10 +1,10 @@
-import type { Launcher } from '../execute/launch.ts';
+import type { Launcher } from '../execute/launcher/launch.ts';
 
 let shared: Promise<Launcher> | undefined;
 
 /** One launcher serves all runs of this process. It starts on first use and ends with the process. */
 export async function sharedLauncher(): Promise<Launcher> {
-  shared ??= import('../execute/launch.ts').then(({ openLauncher }) => openLauncher());
+  shared ??= import('../execute/launcher/launch.ts').then(({ openLauncher }) => openLauncher());
   const launcher = await shared;
   if (!launcher.isLost()) return launcher;
   shared = undefined;
@@ -17,6 +17,6 @@ export async function closeLauncher(): Promise<void> {
   shared = undefined;
   if (!launcher || (await launcher.close())) return;
   // The launcher died after its last message, so it may have left something behind.
-  const { removeAfter } = await import('../execute/abandoned.ts');
+  const { removeAfter } = await import('../execute/launcher/abandoned.ts');
   await removeAfter(launcher.pid);
 }

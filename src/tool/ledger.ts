@@ -6,7 +6,7 @@ import { lineIn } from '../evidence/ledger-line.ts';
 import { forgetPending, keepPending, pendingOf } from '../evidence/ledger-pending.ts';
 import { appendLines, type LedgerEntry, type Ledger, LEDGER, REPAIRS } from '../evidence/ledger.ts';
 import { runsIn } from '../evidence/runs.ts';
-import { takeLock } from '../execute/locks.ts';
+import { takeLock } from '../execute/host/locks.ts';
 import type { Recovered } from './recover.ts';
 
 /** The ledger of a project. A run sealed just now can only be at its end; an older run can be anywhere in it. */

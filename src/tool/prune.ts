@@ -3,7 +3,7 @@ import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { attemptsIn, homeFrom, RUN_ID, runsIn as placesIn } from '../evidence/runs.ts';
-import { sweepBare } from '../execute/sweep.ts';
+import { sweepBare } from '../execute/launcher/sweep.ts';
 import { lifeOf, openSuiteIn } from './recover.ts';
 
 /** The ids of what was removed. Reports have the ids of their runs. */

@@ -15,7 +15,7 @@ import { useStateFolder } from '../../src/base/state-folder.ts';
 import { AGENT_FILES } from '../../src/evidence/agent-documents.ts';
 import { JOURNAL } from '../../src/evidence/journal.ts';
 import type { ScriptLine } from '../../src/evidence/script-run.ts';
-import { bootId } from '../../src/execute/machine.ts';
+import { bootId } from '../../src/execute/host/machine.ts';
 import { runIntent } from '../../src/tool/run-intent.ts';
 import { closeLauncher } from '../../src/tool/launcher.ts';
 import { runSuite, type RunSuiteOptions } from '../../src/tool/run-suite.ts';

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { effectiveLimits } from '../../src/policy/bounds.ts';
 import { offersOf } from '../../src/run/plan.ts';
 import { type Behaviour, backendsOf, type Promised, World } from './backends.ts';

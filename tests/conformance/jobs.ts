@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
-import type { Job, Leftovers, JobLimits, Mount } from '../../src/execute/job.ts';
-import type { Launcher, SandboxHandle } from '../../src/execute/launch.ts';
-import { reachable } from '../../src/execute/mounts.ts';
-import { makeStage, removeStage } from '../../src/execute/workspace.ts';
+import type { Job, Leftovers, JobLimits, Mount } from '../../src/execute/job/job.ts';
+import type { Launcher, SandboxHandle } from '../../src/execute/launcher/launch.ts';
+import { reachable } from '../../src/execute/sandboxes/mounts.ts';
+import { makeStage, removeStage } from '../../src/execute/host/workspace.ts';
 import type { Capture } from '../../src/contracts/capture.ts';
 
 export const MB = 1024 * 1024;

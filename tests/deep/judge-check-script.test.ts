@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import type { Evaluation } from '../../src/contracts/evaluation/index.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import type { CheckAnswer } from '../../src/judge/check.ts';
 import { checkByScript } from '../../src/judge/check-script.ts';
 import { evaluateSuite } from '../../src/judge/evaluate.ts';

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { bytesHash } from '../../src/base/hash.ts';
 import { appendLines } from '../../src/evidence/ledger.ts';
-import { takeLock } from '../../src/execute/locks.ts';
+import { takeLock } from '../../src/execute/host/locks.ts';
 
 /** The options, as JSON. */
 export interface Task {

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { text } from 'node:stream/consumers';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Cgroup, findCgroups, removeCgroups } from '../../src/execute/cgroup.ts';
-import { ControlGroup } from '../../src/execute/cgroup-group.ts';
-import { type CgroupMounts, cgroupMounts, parseMounts } from '../../src/execute/cgroup-mounts.ts';
-import { findParent } from '../../src/execute/cgroup-v2.ts';
-import { isAlive } from '../../src/execute/processes.ts';
+import { type Cgroup, findCgroups, removeCgroups } from '../../src/execute/cgroups/cgroups.ts';
+import { ControlGroup } from '../../src/execute/cgroups/group.ts';
+import { type CgroupMounts, cgroupMounts, parseMounts } from '../../src/execute/cgroups/mounts.ts';
+import { findParent } from '../../src/execute/cgroups/v2.ts';
+import { isAlive } from '../../src/execute/host/processes.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 
 const MB = 1024 * 1024;
@@ -298,7 +298,7 @@ describe('a machine without usable groups', () => {
       path.join(ROOT, 'node_modules/.bin/esbuild'),
       [
         ...[
-          'src/execute/cgroup.ts',
+          'src/execute/cgroups/cgroups.ts',
           '--bundle',
           '--platform=node',
           '--format=esm',

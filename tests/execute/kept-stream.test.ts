@@ -3,7 +3,7 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
-import { type StreamLimits, StreamKeeper } from '../../src/execute/kept-stream.ts';
+import { type StreamLimits, StreamKeeper } from '../../src/execute/job/kept-stream.ts';
 import { temporaryFolder } from '../support.ts';
 
 const chunks = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 });

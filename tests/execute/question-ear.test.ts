@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { QuestionDetector } from '../../src/execute/question-ear.ts';
+import { QuestionDetector } from '../../src/execute/model/question-detector.ts';
 import { anthropicEvents, type Event, openaiEvents } from '../agents/wire.ts';
 import type { Block } from '../agents/scenarios.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
-import { CallThread } from '../../src/execute/call-thread.ts';
+import { CallThread } from '../../src/execute/host/call-thread.ts';
 import { Answer } from '../../src/judge/answer.ts';
 import { judgeAnswerSomewhere } from '../../src/judge/apart.ts';
 import { Effort, STEPS_HERE_MAX } from '../../src/judge/effort.ts';

@@ -11,7 +11,7 @@ import { JOURNAL } from '../../src/evidence/journal.ts';
 import type { Kinds } from '../../src/evidence/kind.ts';
 import { runsIn } from '../../src/evidence/runs.ts';
 import { sealDifference } from '../../src/evidence/sealed-folder.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { lifeOf, recoverAll } from '../../src/tool/recover.ts';
 import { listedRun } from '../../src/tool/runs.ts';
 import { ledgerOf } from '../../src/tool/ledger.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runner } from '../../src/contracts/runner/index.ts';
 import { scriptRequest } from '../../src/contracts/script-request/index.ts';
-import type { Machine } from '../../src/execute/machine.ts';
+import type { Machine } from '../../src/execute/host/machine.ts';
 import { effectiveLimits } from '../../src/policy/bounds.ts';
 import { checkOrder, type ScriptOrder } from '../../src/run/order.ts';
 import { offersOf } from '../../src/run/plan.ts';

@@ -10,7 +10,7 @@ import { recoverRun } from '../../src/evidence/recover.ts';
 import { KINDS } from '../../src/run/kinds.ts';
 import { runsIn } from '../../src/evidence/runs.ts';
 import type { ScriptLine } from '../../src/evidence/script-run.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import type { ScriptOrder } from '../../src/run/order.ts';
 import type { RunContext } from '../../src/run/journaled-run.ts';
 import { executeScript, type ScriptAnswer } from '../../src/run/script.ts';

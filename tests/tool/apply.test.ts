@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { workspaceStatus } from '../../src/contracts/workspace/index.ts';
 import { workspaceStatusOf } from '../../src/evidence/workspace-status.ts';
-import { CHANGE_LIMITS } from '../../src/execute/changes.ts';
+import { CHANGE_LIMITS } from '../../src/execute/worktree/changes.ts';
 import { judged, proctor } from '../support.ts';
 import { agentFolder, type Told } from '../evidence/agent-world.ts';
 import { given, put, repository, RUN } from '../execute/clone-world.ts';

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
-import type { Job, JobLimits } from '../job.ts';
-import { GroupWatch, type RunWatch, SampleWatch, socketShare } from '../run-watch.ts';
+import type { Job, JobLimits } from '../job/job.ts';
+import { GroupWatch, type RunWatch, SampleWatch, socketShare } from './run-watch.ts';
 import { DISK, type Holder } from './holder.ts';
 import type { Uncounted } from './seccomp.ts';
 

@@ -1,4 +1,4 @@
-import type { Job } from '../job.ts';
+import type { Job } from '../job/job.ts';
 import { ETC_FD } from './descriptors.ts';
 
 /** A file of /etc that bubblewrap copies from a descriptor, which needs neither a mount nor a file in the stage. */

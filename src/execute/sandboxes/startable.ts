@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Job } from '../job.ts';
-import { closureOf, findProgram, shebangOf, isExecutable, isVisible } from '../programs.ts';
+import type { Job } from '../job/job.ts';
+import { closureOf, findProgram, shebangOf, isExecutable, isVisible } from '../host/programs.ts';
 
 /** Why a program would not start inside, as the exit code of a shell. Bubblewrap does not report the reason. */
 export function whyNotStartable(job: Job, argv: readonly string[]): 126 | 127 | undefined {

@@ -12,10 +12,10 @@ import type { AgentJudgement, AgentPlan, AgentRun } from '../../evidence/agent-r
 import { PARTS } from '../../evidence/left.ts';
 import type { RunFolder } from '../../evidence/runs.ts';
 import type { CaptureNote } from '../../evidence/capture-note.ts';
-import { type Clone, cloneFor } from '../../execute/clone.ts';
-import type { Door } from '../../execute/door.ts';
-import type { Job } from '../../execute/job.ts';
-import type { Machine } from '../../execute/machine.ts';
+import { type Clone, cloneFor } from '../../execute/worktree/clone.ts';
+import type { Door } from '../../execute/model/door.ts';
+import type { Job } from '../../execute/job/job.ts';
+import type { Machine } from '../../execute/host/machine.ts';
 import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../journaled-run.ts';
 import { runJournaled } from '../pipeline.ts';
 import { offersOf } from '../plan.ts';

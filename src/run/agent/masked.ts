@@ -4,7 +4,7 @@ import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { ProjectContextNote } from '../../contracts/agent-step/project-context.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import type { CheckedAgentRun } from './agent.ts';
-import type { Door } from '../../execute/door.ts';
+import type { Door } from '../../execute/model/door.ts';
 import { secretsOf } from './model.ts';
 
 /** Removes secrets from a text. */

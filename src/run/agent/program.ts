@@ -4,8 +4,8 @@ import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
 import { warningOf } from '../../contracts/runner/warnings.ts';
-import { digestOf, probe, probeVersion } from '../../execute/agent-probe.ts';
-import { type AgentProgram, findAgentProgram } from '../../execute/agent-program.ts';
+import { digestOf, probe, probeVersion } from '../../execute/agents/agent-probe.ts';
+import { type AgentProgram, findAgentProgram } from '../../execute/agents/agent-program.ts';
 import type { AgentContext } from './agent.ts';
 import type { AgentOrder } from './order.ts';
 

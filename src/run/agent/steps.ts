@@ -7,7 +7,7 @@ import { sealedAgentFiles } from '../../evidence/agent-recover.ts';
 import type { AgentFiles } from '../../evidence/agent-run.ts';
 import type { Stored } from '../../evidence/capture-note.ts';
 import type { StreamNote } from '../../evidence/capture-note.ts';
-import { RefWatch } from '../../execute/ref-watch.ts';
+import { RefWatch } from '../../execute/worktree/ref-watch.ts';
 import { guardOf } from '../../policy/run-violations.ts';
 import type { StartedRun } from '../journaled-run.ts';
 import { refuseLostSandbox, runToEnd } from '../steps.ts';

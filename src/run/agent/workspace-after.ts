@@ -3,7 +3,7 @@ import type { Changes } from '../../contracts/agent-step/changes.ts';
 import { AGENT_FILES } from '../../evidence/agent-documents.ts';
 import type { Stored } from '../../evidence/capture-note.ts';
 import { type Flagged, flaggedFiles, isCredentialFile } from '../../evidence/ingest/flags.ts';
-import { takeChanges } from '../../execute/changes.ts';
+import { takeChanges } from '../../execute/worktree/changes.ts';
 import { putBack, violationsIn } from '../../policy/agent-violations.ts';
 import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import { CHANGED_BYTES_MAX, CHANGES_MAX } from './bound.ts';

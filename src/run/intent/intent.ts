@@ -15,7 +15,7 @@ import type { RecordedDecision, IntentLine, IntentPlan, IntentTexts } from '../.
 import { Journal } from '../../evidence/journal.ts';
 import { makeRunFolder, type RunFolder } from '../../evidence/runs.ts';
 import { storedFiles } from '../../evidence/sealed-files.ts';
-import type { Launcher } from '../../execute/launch.ts';
+import type { Launcher } from '../../execute/launcher/launch.ts';
 import { ownerHere } from '../plan.ts';
 import type { RunContext } from '../journaled-run.ts';
 import { type IntentDecision, decideIntent } from './decide.ts';

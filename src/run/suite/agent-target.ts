@@ -9,8 +9,8 @@ import { NOT_OF_THE_AGENT, type Reason } from '../../contracts/agent-step/readin
 import { isObject } from '../../contracts/kind.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { checkSource } from '../../execute/clone.ts';
-import type { Launcher } from '../../execute/launch.ts';
+import { checkSource } from '../../execute/worktree/clone.ts';
+import type { Launcher } from '../../execute/launcher/launch.ts';
 import type { Effective } from '../../policy/bounds.ts';
 import { type AgentAnswer, type AgentContext, type AgentOrder, executeAgent } from '../agent/agent.ts';
 import { boundFor } from '../agent/bound.ts';

@@ -6,7 +6,7 @@ import { Fault } from '../../base/fault.ts';
 import { Masker, maskingOf } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
-import type { Launcher } from '../../execute/launch.ts';
+import type { Launcher } from '../../execute/launcher/launch.ts';
 import type { Requested } from '../../policy/bounds.ts';
 import { executeScript, type ScriptAnswer } from '../script.ts';
 import type { SuiteSettings } from './settings.ts';

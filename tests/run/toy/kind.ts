@@ -11,8 +11,8 @@ import type { JournaledKind, JournaledPlan } from '../../../src/evidence/kind.ts
 import { stepTermination } from '../../../src/evidence/endings.ts';
 import { captureLeft, recoveredNote } from '../../../src/evidence/left.ts';
 import { stepDocuments } from '../../../src/evidence/step-documents.ts';
-import { PATH_FOLDERS } from '../../../src/execute/programs.ts';
-import type { Job } from '../../../src/execute/job.ts';
+import { PATH_FOLDERS } from '../../../src/execute/host/programs.ts';
+import type { Job } from '../../../src/execute/job/job.ts';
 import { effectiveLimits } from '../../../src/policy/bounds.ts';
 import { capsFrom } from '../../../src/policy/caps.ts';
 import type { JudgedStep, RunContext } from '../../../src/run/journaled-run.ts';

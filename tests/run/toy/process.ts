@@ -1,7 +1,7 @@
 /** A process that runs a toy, and blocks at the given step. */
 import { writeSync } from 'node:fs';
 import { useStateFolder } from '../../../src/base/state-folder.ts';
-import { openLauncher } from '../../../src/execute/launch.ts';
+import { openLauncher } from '../../../src/execute/launcher/launch.ts';
 import { ledgerOf } from '../../../src/tool/ledger.ts';
 import { type AtStep, runToy } from './kind.ts';
 
