@@ -8,7 +8,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'no
 import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { bytesHash } from '../src/base/hash.ts';
-import { appendLines, type LedgerEntry, LEDGER } from '../src/evidence/ledger.ts';
+import { appendLines, type LedgerEntry, LEDGER } from '../src/evidence/ledger/ledger.ts';
 import { takeLock } from '../src/execute/host/locks.ts';
 
 const PROCESSES = 8;

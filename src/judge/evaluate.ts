@@ -11,8 +11,8 @@ import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { evaluation as contract, type Evaluation, type JudgedCase, summaryOf } from '../contracts/evaluation/index.ts';
 import type { Signer } from '../contracts/seal/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
-import { writeEvaluationFiles } from '../evidence/evaluation-files.ts';
-import type { JudgementSeal } from '../evidence/judgement.ts';
+import { writeEvaluationFiles } from '../evidence/judgement/evaluation-files.ts';
+import type { JudgementSeal } from '../evidence/judgement/judgement.ts';
 import {
   CASES,
   type FileReader,
@@ -20,7 +20,7 @@ import {
   readSuiteFolder,
   suiteCases,
   type SuiteFolder,
-} from '../evidence/suite-folder.ts';
+} from '../evidence/suite/suite-folder.ts';
 import type { JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
 import { Effort, STEPS_HERE_MAX } from './effort.ts';

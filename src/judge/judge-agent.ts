@@ -6,10 +6,10 @@ import { fileHash } from '../base/file-hash.ts';
 import { VERSION } from '../base/version.ts';
 import { agentEvaluation as contract, type AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { Checker, Signer } from '../contracts/seal/index.ts';
-import { type AgentFolder, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
-import { evaluationIn, findEvaluation, writeEvaluationFiles } from '../evidence/evaluation-files.ts';
-import { SEAL } from '../evidence/finish.ts';
-import type { Untrusted } from '../evidence/judgement.ts';
+import { type AgentFolder, readAgentFolder, transcriptLines } from '../evidence/agent/agent-folder.ts';
+import { evaluationIn, findEvaluation, writeEvaluationFiles } from '../evidence/judgement/evaluation-files.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
+import type { Untrusted } from '../evidence/judgement/judgement.ts';
 import { claimsAgainstEffects, type Effects } from './claims.ts';
 
 /** Judges the sealed run of an agent by what lies in its folder, and writes that and its seal; an older one is replaced. */

@@ -9,7 +9,7 @@ import {
   tallyOf,
 } from '../contracts/gate/limits/index.ts';
 import { groupOf } from '../contracts/suite/index.ts';
-import { type SuiteFolder, suiteCases } from '../evidence/suite-folder.ts';
+import { type SuiteFolder, suiteCases } from '../evidence/suite/suite-folder.ts';
 
 /** What the repetitions before the last one came to. */
 export type Earlier = NonNullable<JudgedLimits['earlier']>;

@@ -6,7 +6,7 @@ import {
   readSuiteFolder,
   suiteCases,
   type SuiteFolder,
-} from '../evidence/suite-folder.ts';
+} from '../evidence/suite/suite-folder.ts';
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { PROVENANCE, type SeenProvenance } from '../contracts/provenance.ts';

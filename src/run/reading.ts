@@ -5,7 +5,7 @@ import { type MaskedKinds, Masker, maskingOf, needlesOf } from '../base/masker.t
 import { redactCut } from '../base/redact.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { ScriptResult } from '../contracts/script-result/index.ts';
-import { isTime } from '../evidence/endings.ts';
+import { isTime } from '../evidence/step/endings.ts';
 import type { OutputReading } from '../evidence/ingest/output.ts';
 import { publicSentence } from '../evidence/ingest/reason.ts';
 import type { ResultReading } from '../evidence/ingest/result.ts';
@@ -13,8 +13,8 @@ import { secretForms } from '../base/secret-forms.ts';
 import { type Flagged, flagWarnings } from '../evidence/ingest/flags.ts';
 import { safeHtml, safeSummary } from '../evidence/ingest/texts.ts';
 import type { Caps } from '../policy/caps.ts';
-import type { Remark } from '../evidence/log.ts';
-import type { ScriptReading } from '../evidence/script-run.ts';
+import type { Remark } from '../evidence/step/log.ts';
+import type { ScriptReading } from '../evidence/script/script-run.ts';
 
 /** How a script ended, and what it left. */
 export interface Facts {

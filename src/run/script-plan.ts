@@ -3,7 +3,7 @@ import path from 'node:path';
 import { newCorrelationId } from '../base/ids.ts';
 import { Masker, maskingOf } from '../base/masker.ts';
 import type { ScriptRequest } from '../contracts/script-request/shape.ts';
-import type { ScriptPlan } from '../evidence/script-run.ts';
+import type { ScriptPlan } from '../evidence/script/script-run.ts';
 import type { Observation } from '../execute/launcher/canary.ts';
 import type { Job } from '../execute/job/job.ts';
 import type { Machine } from '../execute/host/machine.ts';

@@ -3,7 +3,7 @@ import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import type { SuiteRequest, SuiteTarget } from '../contracts/suite/index.ts';
-import { readSuiteFolder } from '../evidence/suite-folder.ts';
+import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
 import type { Side } from '../judge/compare-input.ts';
 import { settingsFrom } from '../run/suite/settings.ts';
 import type { Header, RunSuiteOptions } from './run-suite.ts';

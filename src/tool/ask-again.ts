@@ -6,7 +6,7 @@ import { contentHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import { rerunId, ROUNDS_MAX } from '../contracts/suite/index.ts';
-import { isSealed } from '../evidence/recover.ts';
+import { isSealed } from '../evidence/recovery/recover.ts';
 import type { Side, TrialOfSide } from '../judge/compare-input.ts';
 import type { Gate } from '../judge/gate.ts';
 import { isUnanswered, trialFrom } from '../judge/side.ts';

@@ -5,7 +5,7 @@ import { instantText, systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { modesIn } from '../base/private.ts';
 import type { Baseline } from '../contracts/baseline/index.ts';
-import { homeFrom } from '../evidence/runs.ts';
+import { homeFrom } from '../evidence/run-folder/runs.ts';
 import { packOf } from '../judge/baseline-pack.ts';
 import { acceptedFrom, plannedOnly } from '../judge/baseline.ts';
 import { baselineText } from './baseline-text.ts';

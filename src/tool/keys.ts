@@ -4,8 +4,8 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { followLink, readRegular } from '../base/regular.ts';
 import { type Checker, checkerWith, type Signer } from '../contracts/seal/index.ts';
-import { homeFrom, makeHome } from '../evidence/runs.ts';
-import { makeKey, makeKeyIn, type NewKey, signerFor } from '../evidence/signing-key.ts';
+import { homeFrom, makeHome } from '../evidence/run-folder/runs.ts';
+import { makeKey, makeKeyIn, type NewKey, signerFor } from '../evidence/run-folder/signing-key.ts';
 
 /** Creates a signing key in the named file, else in the project, where every run uses it. */
 export function newKey(cwd: string, out?: string): NewKey {

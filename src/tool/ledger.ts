@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { ledgerName } from '../contracts/ledger/name.ts';
-import { lineIn } from '../evidence/ledger-line.ts';
-import { forgetPending, keepPending, pendingOf } from '../evidence/ledger-pending.ts';
-import { appendLines, type LedgerEntry, type Ledger, LEDGER, REPAIRS } from '../evidence/ledger.ts';
-import { runsIn } from '../evidence/runs.ts';
+import { lineIn } from '../evidence/recovery/ledger-line.ts';
+import { forgetPending, keepPending, pendingOf } from '../evidence/ledger/ledger-pending.ts';
+import { appendLines, type LedgerEntry, type Ledger, LEDGER, REPAIRS } from '../evidence/ledger/ledger.ts';
+import { runsIn } from '../evidence/run-folder/runs.ts';
 import { takeLock } from '../execute/host/locks.ts';
 import type { Recovered } from './recover.ts';
 

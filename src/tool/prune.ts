@@ -2,7 +2,7 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { attemptsIn, homeFrom, RUN_ID, runsIn as placesIn } from '../evidence/runs.ts';
+import { attemptsIn, homeFrom, RUN_ID, runsIn as placesIn } from '../evidence/run-folder/runs.ts';
 import { sweepBare } from '../execute/launcher/sweep.ts';
 import { lifeOf, openSuiteIn } from './recover.ts';
 

@@ -2,11 +2,18 @@ import { rmSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { isStartedHere } from '../evidence/journal.ts';
-import type { JournaledPlan, Kinds } from '../evidence/kind.ts';
-import { hasJournal, isSealed, openRun, recoverRun, removeJournal, removeUnwritten } from '../evidence/recover.ts';
-import { attemptsIn, hasLedger, homeFrom, runsIn, RUN_ID, type RunFolder } from '../evidence/runs.ts';
-import { type SuiteState, suiteStateIn } from '../evidence/suite-resume.ts';
+import { isStartedHere } from '../evidence/run-folder/journal.ts';
+import type { JournaledPlan, Kinds } from '../evidence/recovery/kind.ts';
+import {
+  hasJournal,
+  isSealed,
+  openRun,
+  recoverRun,
+  removeJournal,
+  removeUnwritten,
+} from '../evidence/recovery/recover.ts';
+import { attemptsIn, hasLedger, homeFrom, runsIn, RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
+import { type SuiteState, suiteStateIn } from '../evidence/suite/suite-resume.ts';
 import { removeAbandoned } from '../execute/launcher/abandoned.ts';
 import { takeOwnLock } from '../execute/host/locks.ts';
 import { bootId } from '../execute/host/machine.ts';

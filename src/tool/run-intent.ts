@@ -4,7 +4,7 @@ import { Fault } from '../base/fault.ts';
 import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
-import { homeFrom } from '../evidence/runs.ts';
+import { homeFrom } from '../evidence/run-folder/runs.ts';
 import { unjudgeableChecks } from '../judge/accept.ts';
 import { judgeAccept } from '../judge/apart.ts';
 import type { Asked } from '../run/intent/decide.ts';

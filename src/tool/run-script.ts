@@ -2,7 +2,7 @@ import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
-import { homeFrom } from '../evidence/runs.ts';
+import { homeFrom } from '../evidence/run-folder/runs.ts';
 import type { Requested } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { RunContext } from '../run/journaled-run.ts';

@@ -3,12 +3,12 @@ import { Fault } from '../base/fault.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import { targetName } from '../contracts/suite/index.ts';
-import type { EvaluationSums } from '../evidence/evaluation-sums.ts';
-import { type Kinds, kindNamed } from '../evidence/kind.ts';
-import { type LogLine, readLog } from '../evidence/log.ts';
-import { readScriptFolder, type ScriptFolder } from '../evidence/read.ts';
-import { findRun, homeFrom, type RunFolder } from '../evidence/runs.ts';
-import * as room from '../evidence/runs.ts';
+import type { EvaluationSums } from '../evidence/judgement/evaluation-sums.ts';
+import { type Kinds, kindNamed } from '../evidence/recovery/kind.ts';
+import { type LogLine, readLog } from '../evidence/step/log.ts';
+import { readScriptFolder, type ScriptFolder } from '../evidence/script/script-folder.ts';
+import { findRun, homeFrom, type RunFolder } from '../evidence/run-folder/runs.ts';
+import * as room from '../evidence/run-folder/runs.ts';
 import { KINDS } from '../run/kinds.ts';
 import { type Life, lifeOf, openSuiteIn } from './recover.ts';
 import { foreignResume } from './suite-words.ts';
@@ -85,8 +85,8 @@ async function listedSuite(place: RunFolder, life: Life): Promise<Listed> {
   const { id, lane, folder } = place;
   if (life !== 'finished') return openSuite(place, life);
   const [{ readRun }, { evaluationSumsIn }] = await Promise.all([
-    import('../evidence/suite-folder.ts'),
-    import('../evidence/evaluation-sums.ts'),
+    import('../evidence/suite/suite-folder.ts'),
+    import('../evidence/judgement/evaluation-sums.ts'),
   ]);
   const run = readRun(folder);
   const { cases_completed: ok = 0, cases_total: total = 0, duration_ms: durationMs } = run?.stats ?? {};

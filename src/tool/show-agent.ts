@@ -2,11 +2,17 @@ import { redact } from '../base/redact.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
-import { type AgentFolder, fileOf, openAgentIn, readAgentFolder, transcriptLines } from '../evidence/agent-folder.ts';
-import type { AgentPlan } from '../evidence/agent-run.ts';
-import { type DiffSummary, diffSummary } from '../evidence/diff-summary.ts';
-import { type LogLine, readLog } from '../evidence/log.ts';
-import type { RunFolder } from '../evidence/runs.ts';
+import {
+  type AgentFolder,
+  fileOf,
+  openAgentIn,
+  readAgentFolder,
+  transcriptLines,
+} from '../evidence/agent/agent-folder.ts';
+import type { AgentPlan } from '../evidence/agent/agent-run.ts';
+import { type DiffSummary, diffSummary } from '../evidence/agent/diff-summary.ts';
+import { type LogLine, readLog } from '../evidence/step/log.ts';
+import type { RunFolder } from '../evidence/run-folder/runs.ts';
 import { agentEvaluationOf } from '../judge/judge-agent.ts';
 import { needsReview } from '../policy/active-changes.ts';
 import { type SealNotice, sealNotice } from './judged.ts';

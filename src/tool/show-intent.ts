@@ -1,6 +1,6 @@
-import { type IntentFolder, readIntentFolder } from '../evidence/intent-folder.ts';
-import { type LogLine, readLog } from '../evidence/log.ts';
-import type { RunFolder } from '../evidence/runs.ts';
+import { type IntentFolder, readIntentFolder } from '../evidence/intent/intent-folder.ts';
+import { type LogLine, readLog } from '../evidence/step/log.ts';
+import type { RunFolder } from '../evidence/run-folder/runs.ts';
 import { type Life, lifeOf } from './recover.ts';
 import { wholeness } from './whole.ts';
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { packFile } from '../evidence/pack-file.ts';
-import { packChanged, digestsIn, writeFolder } from '../evidence/unpack.ts';
+import { packFile } from '../evidence/pack/pack-file.ts';
+import { packChanged, digestsIn, writeFolder } from '../evidence/pack/unpack.ts';
 import type { Options } from '../verify/index.ts';
 import { verifyOpenPack } from '../verify/pack.ts';
 import { fileChange, openForReading } from '../verify/source.ts';

@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { AgentOutcome, PolicySummary } from '../contracts/agent-step/index.ts';
 import { type AgentRunNote, type CaseArtifact, VIOLATIONS_LISTED_MAX } from '../contracts/artifacts/index.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
-import { SEAL } from '../evidence/finish.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
 import { FOLDER_RULES } from './folder-rules.ts';
 import type { Inspector, Surroundings } from './inspector.ts';
 import { above } from './walk.ts';

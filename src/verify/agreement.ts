@@ -3,7 +3,7 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/index.ts';
 import type { ScriptResult } from '../contracts/script-result/index.ts';
 import { openSeal, type RunKind } from '../contracts/seal/index.ts';
-import { isExitOf } from '../evidence/endings.ts';
+import { isExitOf } from '../evidence/step/endings.ts';
 import { FOLDER_RULES } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
 import { CHANGED_STREAM, changedStreams } from './streams.ts';

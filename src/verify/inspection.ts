@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { contentHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
-import { isStartedHere } from '../evidence/journal.ts';
+import { isStartedHere } from '../evidence/run-folder/journal.ts';
 import { agentCaseInspector } from './agent-cases.ts';
 import { agentInspector } from './agents.ts';
 import { agreementInspector } from './agreement.ts';

@@ -13,8 +13,8 @@ import {
 } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import { isExitOf } from '../evidence/endings.ts';
-import { INTENT_STEP_FOLDER } from '../evidence/intent-documents.ts';
+import { isExitOf } from '../evidence/step/endings.ts';
+import { INTENT_STEP_FOLDER } from '../evidence/intent/intent-documents.ts';
 import { FOLDER_RULES } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
 import { CHANGED_STREAM, changedStreams } from './streams.ts';

@@ -8,9 +8,9 @@ import {
   openJudgement,
 } from '../contracts/judgement-seal/index.ts';
 import { openSeal, type SealEnvelope } from '../contracts/seal/index.ts';
-import type { AnyEvaluation } from '../evidence/evaluation-files.ts';
-import { SEAL } from '../evidence/finish.ts';
-import { keyIdsOf, sealFileOf } from '../evidence/judgement.ts';
+import type { AnyEvaluation } from '../evidence/judgement/evaluation-files.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
+import { keyIdsOf, sealFileOf } from '../evidence/judgement/judgement.ts';
 import { JS } from './folder-rules.ts';
 import type { FolderDocument, FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import { above } from './walk.ts';

@@ -5,11 +5,11 @@ import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { openRegular } from '../base/regular.ts';
 import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
-import { type LedgerEntry, LEDGER } from '../evidence/ledger.ts';
-import { homeAround, isLineOf } from '../evidence/ledger-line.ts';
-import { hasJournal } from '../evidence/recover.ts';
-import { runsIn } from '../evidence/runs.ts';
-import { sealedEntry } from '../evidence/sealed-entry.ts';
+import { type LedgerEntry, LEDGER } from '../evidence/ledger/ledger.ts';
+import { homeAround, isLineOf } from '../evidence/recovery/ledger-line.ts';
+import { hasJournal } from '../evidence/recovery/recover.ts';
+import { runsIn } from '../evidence/run-folder/runs.ts';
+import { sealedEntry } from '../evidence/recovery/sealed-entry.ts';
 import { LD } from './folder-rules.ts';
 import type { ReportFinding } from './inspector.ts';
 

@@ -1,8 +1,8 @@
 import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/shape.ts';
 import type { RunKind } from '../contracts/seal/index.ts';
-import { SEAL } from '../evidence/finish.ts';
-import { LEDGER_LINE } from '../evidence/pack-layout.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
+import { LEDGER_LINE } from '../evidence/pack/pack-layout.ts';
 import type { Inspector, Surroundings } from './inspector.ts';
 import { PK } from './pack-rules.ts';
 

@@ -1,8 +1,8 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
-import { sealOf } from '../evidence/pack.ts';
-import { looksPacked, type PackFault, type PackFile, packFile } from '../evidence/pack-file.ts';
-import { FOLDER } from '../evidence/pack-layout.ts';
+import { sealOf } from '../evidence/pack/pack.ts';
+import { looksPacked, type PackFault, type PackFile, packFile } from '../evidence/pack/pack-file.ts';
+import { FOLDER } from '../evidence/pack/pack-layout.ts';
 import type { Options } from './options.ts';
 import { notRead } from './file.ts';
 import { verifySource } from './folder.ts';

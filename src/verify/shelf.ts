@@ -1,7 +1,7 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
-import { entryBytes, entryHash, type PackFile } from '../evidence/pack-file.ts';
-import { FOLDER } from '../evidence/pack-layout.ts';
+import { entryBytes, entryHash, type PackFile } from '../evidence/pack/pack-file.ts';
+import { FOLDER } from '../evidence/pack/pack-layout.ts';
 import { tooLarge } from '../base/json.ts';
 import { compare } from '../contracts/check.ts';
 import { isLedger } from './chain.ts';

@@ -179,7 +179,7 @@ describe('a file that becomes a symlink after the folder was listed', () => {
     const folder = await agentFolder(path.join(cwd, '.proctor'));
     exchanged(folder, 'workspace.diff');
     expect(proctor(['pack', AGENT_RUN, '--out', 'x.tar'], { cwd }).code).toBe(1);
-    const { writePack } = await import('../../src/evidence/pack.ts');
+    const { writePack } = await import('../../src/evidence/pack/pack.ts');
     const packing = { withInternal: false, ledgerLine: undefined };
     await expect(writePack(folder, path.join(cwd, 'y.tar'), packing)).rejects.toMatchObject({ code: 'foreign_file' });
     const home = path.join(temporaryFolder(), '.proctor');

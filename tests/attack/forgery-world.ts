@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { useStateFolder } from '../../src/base/state-folder.ts';
-import { AGENT_FILES } from '../../src/evidence/agent-documents.ts';
-import { JOURNAL } from '../../src/evidence/journal.ts';
-import type { ScriptLine } from '../../src/evidence/script-run.ts';
+import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
+import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
+import type { ScriptLine } from '../../src/evidence/script/script-run.ts';
 import { bootId } from '../../src/execute/host/machine.ts';
 import { runIntent } from '../../src/tool/run-intent.ts';
 import { closeLauncher } from '../../src/tool/launcher.ts';

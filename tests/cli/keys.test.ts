@@ -2,8 +2,8 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { newKeyPair } from '../../src/base/ed25519.ts';
-import { makeHome } from '../../src/evidence/runs.ts';
-import { makeKey, makeKeyIn } from '../../src/evidence/signing-key.ts';
+import { makeHome } from '../../src/evidence/run-folder/runs.ts';
+import { makeKey, makeKeyIn } from '../../src/evidence/run-folder/signing-key.ts';
 import { resumeSuite } from '../../src/tool/resume-suite.ts';
 import { closeLauncher } from '../../src/tool/launcher.ts';
 import { runScript } from '../../src/tool/run-script.ts';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { bootId } from '../../src/execute/host/machine.ts';
 import { startTicksOf } from '../../src/execute/host/processes.ts';
-import { AGENT_FILES } from '../../src/evidence/agent-documents.ts';
+import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
 import { judgeAgentRun } from '../../src/judge/judge-agent.ts';
 import {
   AGENT_RUN,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Ending } from '../../src/contracts/ending.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
-import { exitOf, isExitOf, isTime, stepTermination } from '../../src/evidence/endings.ts';
-import { endingText } from '../../src/evidence/endings.ts';
+import { exitOf, isExitOf, isTime, stepTermination } from '../../src/evidence/step/endings.ts';
+import { endingText } from '../../src/evidence/step/endings.ts';
 import { adviceOf, exampleWith, judged, rulesOf } from '../support.ts';
 
 type Exit = ReturnType<typeof exitOf>;

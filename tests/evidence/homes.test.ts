@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { homeFrom, runsIn, makeRunFolder } from '../../src/evidence/runs.ts';
+import { homeFrom, runsIn, makeRunFolder } from '../../src/evidence/run-folder/runs.ts';
 import { temporaryFolder } from '../support.ts';
 
 const ID = 'script_20260101_090000_aaaaaaaaaaaa';

@@ -6,7 +6,7 @@ import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { LedgerLine } from '../../src/contracts/ledger/index.ts';
-import { appendLines, type LedgerEntry, LEDGER } from '../../src/evidence/ledger.ts';
+import { appendLines, type LedgerEntry, LEDGER } from '../../src/evidence/ledger/ledger.ts';
 import { takeLock } from '../../src/execute/host/locks.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';

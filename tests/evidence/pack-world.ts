@@ -5,11 +5,11 @@ import { TAR_END, tarChecksum, tarHead, tarPadding } from '../../src/base/tar.ts
 import type { Contract } from '../../src/contracts/contract.ts';
 import { intent } from '../../src/contracts/intent/index.ts';
 import type { RunKind } from '../../src/contracts/seal/index.ts';
-import { finish, SEAL } from '../../src/evidence/finish.ts';
-import { writePack } from '../../src/evidence/pack.ts';
-import { entryBytes, packFile } from '../../src/evidence/pack-file.ts';
-import { sealedEntry } from '../../src/evidence/sealed-entry.ts';
-import { storedFiles } from '../../src/evidence/sealed-files.ts';
+import { finish, SEAL } from '../../src/evidence/run-folder/finish.ts';
+import { writePack } from '../../src/evidence/pack/pack.ts';
+import { entryBytes, packFile } from '../../src/evidence/pack/pack-file.ts';
+import { sealedEntry } from '../../src/evidence/recovery/sealed-entry.ts';
+import { storedFiles } from '../../src/evidence/run-folder/sealed-files.ts';
 import { runIntent } from '../../src/tool/index.ts';
 import { closeLauncher } from '../../src/tool/launcher.ts';
 import { type Verdict, verify } from '../../src/verify/index.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { builtInPolicies } from '../../src/contracts/agent-policy/index.ts';
 import { policySummary as contract, type PolicyViolation } from '../../src/contracts/agent-step/index.ts';
-import { policySummaryOf } from '../../src/evidence/policy-summary.ts';
+import { policySummaryOf } from '../../src/evidence/agent/policy-summary.ts';
 import { effectivePolicy, requestedFrom } from '../../src/policy/agent-policy.ts';
 import { judged } from '../support.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, utimesSync, w
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
-import { findRun, homeFrom, runsIn, makeRunFolder } from '../../src/evidence/runs.ts';
+import { findRun, homeFrom, runsIn, makeRunFolder } from '../../src/evidence/run-folder/runs.ts';
 import { until } from '../runs-support.ts';
 import { temporaryFolder } from '../support.ts';
 

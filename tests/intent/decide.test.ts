@@ -8,7 +8,7 @@ import { bundle as bundleContract, intent as contract, type Intent } from '../..
 import { builtInProfiles } from '../../src/contracts/profile/index.ts';
 import { runResult } from '../../src/contracts/run-result/index.ts';
 import { intentRequest, type IntentRequest } from '../../src/contracts/intent/index.ts';
-import { runResultOf } from '../../src/evidence/intent-documents.ts';
+import { runResultOf } from '../../src/evidence/intent/intent-documents.ts';
 import type { IntentDecision } from '../../src/run/intent/decide.ts';
 import { decideIntent } from '../../src/run/intent/decide.ts';
 import { decided, fault, node, own, questionsIn, refusalsIn, STRICT } from './world.ts';

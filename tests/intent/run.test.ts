@@ -2,9 +2,9 @@ import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, statS
 import path from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
-import { SEAL } from '../../src/evidence/finish.ts';
-import { Journal, JOURNAL } from '../../src/evidence/journal.ts';
-import { recoverRun } from '../../src/evidence/recover.ts';
+import { SEAL } from '../../src/evidence/run-folder/finish.ts';
+import { Journal, JOURNAL } from '../../src/evidence/run-folder/journal.ts';
+import { recoverRun } from '../../src/evidence/recovery/recover.ts';
 import { KINDS } from '../../src/run/kinds.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';

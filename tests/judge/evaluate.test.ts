@@ -11,7 +11,7 @@ import { type Evaluation, evaluation as contract } from '../../src/contracts/eva
 import type { Expected } from '../../src/contracts/suite/index.ts';
 import type { Check, CheckAnswer } from '../../src/judge/check.ts';
 import { evaluateSuite, isSealedSo, writeEvaluation } from '../../src/judge/evaluate.ts';
-import { evaluationIn, findEvaluation } from '../../src/evidence/evaluation-files.ts';
+import { evaluationIn, findEvaluation } from '../../src/evidence/judgement/evaluation-files.ts';
 import { suiteFolder, type WorldCase } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
 

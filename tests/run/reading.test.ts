@@ -8,7 +8,7 @@ import type { ScriptResult } from '../../src/contracts/script-result/index.ts';
 import type { OutputReading } from '../../src/evidence/ingest/output.ts';
 import { breach } from '../../src/evidence/ingest/reason.ts';
 import { readResult, type ResultReading } from '../../src/evidence/ingest/result.ts';
-import type { ScriptReading } from '../../src/evidence/script-run.ts';
+import type { ScriptReading } from '../../src/evidence/script/script-run.ts';
 import { DEFAULT_CAPS } from '../../src/policy/caps.ts';
 import { type Facts, scriptReading } from '../../src/run/reading.ts';
 import { captureOf, CORRELATION, expectValid, finishRun, put } from '../evidence/script-world.ts';

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { workspaceStatus } from '../../src/contracts/workspace/index.ts';
-import { workspaceStatusOf } from '../../src/evidence/workspace-status.ts';
+import { workspaceStatusOf } from '../../src/evidence/agent/workspace-status.ts';
 import { CHANGE_LIMITS } from '../../src/execute/worktree/changes.ts';
 import { judged, proctor } from '../support.ts';
 import { agentFolder, type Told } from '../evidence/agent-world.ts';

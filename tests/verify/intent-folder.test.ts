@@ -17,8 +17,8 @@ import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import { sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
-import { intentDocuments } from '../../src/evidence/intent-documents.ts';
-import type { IntentPlan } from '../../src/evidence/intent-run.ts';
+import { intentDocuments } from '../../src/evidence/intent/intent-documents.ts';
+import type { IntentPlan } from '../../src/evidence/intent/intent-run.ts';
 import { brokenIn, type Files, folderWith } from './folders.ts';
 
 const ID = 'intent_20260403_101500_4f1c9a7be210';

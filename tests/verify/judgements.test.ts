@@ -9,7 +9,7 @@ import { trialFrom } from '../../src/judge/side.ts';
 import { comparisonExample } from '../../src/contracts/comparison/example.ts';
 import type { Foundation } from '../../src/contracts/judgement-seal/index.ts';
 import { type SealEnvelope, sealEnvelope, type SealStatement, signerWith } from '../../src/contracts/seal/index.ts';
-import { sealComparison, writeComparison } from '../../src/evidence/comparison-files.ts';
+import { sealComparison, writeComparison } from '../../src/evidence/judgement/comparison-files.ts';
 import { type Options, verify } from '../../src/verify/index.ts';
 import { suiteFolder } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';

@@ -3,7 +3,7 @@ import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy, RequestedPolicy } from '../../contracts/agent-step/policy.ts';
 import type { ModelPrices } from '../../contracts/model-prices/index.ts';
 import { priceOf } from '../../contracts/model-prices/price.ts';
-import type { AgentPlan } from '../../evidence/agent-run.ts';
+import type { AgentPlan } from '../../evidence/agent/agent-run.ts';
 import type { BudgetLimits } from '../../execute/gateway/budget.ts';
 import { type AgentLimits, agentLimits } from '../../policy/agent-limits.ts';
 import { type AppliedOverride, effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../policy/agent-policy.ts';

@@ -1,10 +1,10 @@
 import type { AgentOutcome, PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
-import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
+import type { AgentFiles, AgentJudgement } from '../../evidence/agent/agent-run.ts';
 import { flagWarnings } from '../../evidence/ingest/flags.ts';
-import { policySummaryOf } from '../../evidence/policy-summary.ts';
-import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
+import { policySummaryOf } from '../../evidence/agent/policy-summary.ts';
+import { workspaceStatusOf } from '../../evidence/agent/workspace-status.ts';
 import { doorViolations } from '../../policy/door-violations.ts';
 import { violationsDuring } from '../../policy/run-violations.ts';
 import type { StartedRun } from '../journaled-run.ts';

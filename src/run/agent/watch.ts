@@ -13,8 +13,8 @@ import type {
   TranscriptLine,
 } from '../../contracts/agent-step/reading.ts';
 import type { StoppedBy } from '../../contracts/ending.ts';
-import type { AgentFiles } from '../../evidence/agent-run.ts';
-import { GrowingFile } from '../../evidence/growing-file.ts';
+import type { AgentFiles } from '../../evidence/agent/agent-run.ts';
+import { GrowingFile } from '../../evidence/run-folder/growing-file.ts';
 import { AgentClocks, type ClockLimits } from './clocks.ts';
 import { lineText } from './line-text.ts';
 

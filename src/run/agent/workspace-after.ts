@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Changes } from '../../contracts/agent-step/changes.ts';
-import { AGENT_FILES } from '../../evidence/agent-documents.ts';
-import type { Stored } from '../../evidence/capture-note.ts';
+import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
+import type { Stored } from '../../evidence/step/capture-note.ts';
 import { type Flagged, flaggedFiles, isCredentialFile } from '../../evidence/ingest/flags.ts';
 import { takeChanges } from '../../execute/worktree/changes.ts';
 import { putBack, violationsIn } from '../../policy/agent-violations.ts';

@@ -13,10 +13,10 @@ import {
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { flaggedFiles } from '../../evidence/ingest/flags.ts';
 import { ingestOutput, type OutputReading } from '../../evidence/ingest/output.ts';
-import { intentDocuments } from '../../evidence/intent-documents.ts';
-import { intentKind } from '../../evidence/intent-recover.ts';
-import type { ExecutionPlan, IntentPlan, IntentReading, IntentTexts } from '../../evidence/intent-run.ts';
-import type { CaptureNote } from '../../evidence/capture-note.ts';
+import { intentDocuments } from '../../evidence/intent/intent-documents.ts';
+import { intentKind } from '../../evidence/intent/intent-recover.ts';
+import type { ExecutionPlan, IntentPlan, IntentReading, IntentTexts } from '../../evidence/intent/intent-run.ts';
+import type { CaptureNote } from '../../evidence/step/capture-note.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
 import { PATH_FOLDERS } from '../../execute/host/programs.ts';

@@ -1,10 +1,10 @@
 import type { Capture } from '../../contracts/capture.ts';
 import type { Ending } from '../../contracts/ending.ts';
 import { type Bundle, foldersAbove, type IntentOutcome } from '../../contracts/intent/index.ts';
-import { exitOf } from '../../evidence/endings.ts';
+import { exitOf } from '../../evidence/step/endings.ts';
 import type { OutputReading } from '../../evidence/ingest/output.ts';
 import { publicSentence } from '../../evidence/ingest/reason.ts';
-import type { IntentReading } from '../../evidence/intent-run.ts';
+import type { IntentReading } from '../../evidence/intent/intent-run.ts';
 import { counted } from '../../base/counted.ts';
 import { quotedText } from './words.ts';
 

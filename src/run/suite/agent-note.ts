@@ -4,9 +4,9 @@ import { Fault } from '../../base/fault.ts';
 import { type AgentRunNote, CASE_CHANGED_LISTED_MAX, VIOLATIONS_LISTED_MAX } from '../../contracts/artifacts/index.ts';
 import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
-import { AGENT_FILES } from '../../evidence/agent-documents.ts';
-import { diffSummary } from '../../evidence/diff-summary.ts';
-import { SEAL } from '../../evidence/finish.ts';
+import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
+import { diffSummary } from '../../evidence/agent/diff-summary.ts';
+import { SEAL } from '../../evidence/run-folder/finish.ts';
 import type { AgentAnswer } from '../agent/agent.ts';
 import type { Mask } from '../agent/masked.ts';
 

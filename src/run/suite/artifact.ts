@@ -4,8 +4,8 @@ import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { bytesHash } from '../../base/hash.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
-import type { Asset } from '../../evidence/suite-store.ts';
-import type { Attempt } from '../../evidence/suite-run.ts';
+import type { Asset } from '../../evidence/suite/suite-store.ts';
+import type { Attempt } from '../../evidence/suite/suite-run.ts';
 import type { SuiteSettings } from './settings.ts';
 import type { Answered, Body, FailedAttempt, AttemptResult } from './target.ts';
 
