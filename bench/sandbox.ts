@@ -9,7 +9,7 @@ import { ingestOutput } from '../src/evidence/ingest/output.ts';
 import { openLauncher } from '../src/execute/launcher/launch.ts';
 import { makeStage, removeStage } from '../src/execute/host/workspace.ts';
 import { ends } from '../src/policy/caps.ts';
-import { executeScript } from '../src/run/script.ts';
+import { executeScript } from '../src/run/script/script.ts';
 import { interleaved } from './interleaved.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 60);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import { Fault } from '../base/fault.ts';
-import type { RunContext } from '../run/journaled-run.ts';
-import { executeScript, type ScriptAnswer } from '../run/script.ts';
+import type { RunContext } from '../run/pipeline/journaled-run.ts';
+import { executeScript, type ScriptAnswer } from '../run/script/script.ts';
 import type { Check, CheckAnswer, RunCheck } from './check.ts';
 
 /** Where checks run, and who stops them. */

@@ -8,7 +8,7 @@ import { SLOTS } from '../execute/host/slots.ts';
 import { makeStage, removeStage } from '../execute/host/workspace.ts';
 import { heldBy, LIMITS, type MachineLimits } from '../policy/limits.ts';
 import { type AgentHere, agentsHere } from '../run/agent/agents-here.ts';
-import { offersOf } from '../run/plan.ts';
+import { offersOf } from '../run/pipeline/runner-plan.ts';
 import { sharedLauncher } from './launcher.ts';
 
 export interface Diagnosis {

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { effectiveLimits } from '../../src/policy/bounds.ts';
-import { offersOf } from '../../src/run/plan.ts';
+import { offersOf } from '../../src/run/pipeline/runner-plan.ts';
 import { type Behaviour, backendsOf, type Promised, World } from './backends.ts';
 import { doors } from './behaviours/doors.ts';
 import { endings } from './behaviours/endings.ts';

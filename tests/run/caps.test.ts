@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { openLauncher } from '../../src/execute/launcher/launch.ts';
-import { executeScript } from '../../src/run/script.ts';
+import { executeScript } from '../../src/run/script/script.ts';
 import { expectValid } from '../evidence/script-world.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -6,9 +6,9 @@ import { runner } from '../../src/contracts/runner/index.ts';
 import { scriptRequest } from '../../src/contracts/script-request/index.ts';
 import type { Machine } from '../../src/execute/host/machine.ts';
 import { effectiveLimits } from '../../src/policy/bounds.ts';
-import { checkOrder, type ScriptOrder } from '../../src/run/order.ts';
-import { offersOf } from '../../src/run/plan.ts';
-import { scriptJob, scriptPlan } from '../../src/run/script-plan.ts';
+import { checkOrder, type ScriptOrder } from '../../src/run/script/order.ts';
+import { offersOf } from '../../src/run/pipeline/runner-plan.ts';
+import { scriptJob, scriptPlan } from '../../src/run/script/plan.ts';
 import { STARTED_AT } from '../evidence/script-world.ts';
 import { exampleWith, judged, rulesOf, temporaryFolder } from '../support.ts';
 

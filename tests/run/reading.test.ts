@@ -10,7 +10,7 @@ import { breach } from '../../src/evidence/ingest/reason.ts';
 import { readResult, type ResultReading } from '../../src/evidence/ingest/result.ts';
 import type { ScriptReading } from '../../src/evidence/script/script-run.ts';
 import { DEFAULT_CAPS } from '../../src/policy/caps.ts';
-import { type Facts, scriptReading } from '../../src/run/reading.ts';
+import { type Facts, scriptReading } from '../../src/run/script/reading.ts';
 import { captureOf, CORRELATION, expectValid, finishRun, put } from '../evidence/script-world.ts';
 import { temporaryFolder } from '../support.ts';
 

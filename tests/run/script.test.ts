@@ -11,9 +11,9 @@ import { KINDS } from '../../src/run/kinds.ts';
 import { runsIn } from '../../src/evidence/run-folder/runs.ts';
 import type { ScriptLine } from '../../src/evidence/script/script-run.ts';
 import { openLauncher } from '../../src/execute/launcher/launch.ts';
-import type { ScriptOrder } from '../../src/run/order.ts';
-import type { RunContext } from '../../src/run/journaled-run.ts';
-import { executeScript, type ScriptAnswer } from '../../src/run/script.ts';
+import type { ScriptOrder } from '../../src/run/script/order.ts';
+import type { RunContext } from '../../src/run/pipeline/journaled-run.ts';
+import { executeScript, type ScriptAnswer } from '../../src/run/script/script.ts';
 import { expectValid, put } from '../evidence/script-world.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ownerHere } from '../../src/run/plan.ts';
+import { ownerHere } from '../../src/run/pipeline/runner-plan.ts';
 import { recover } from '../../src/tool/recover.ts';
 import { prune } from '../../src/tool/prune.ts';
 import { resumeSuite } from '../../src/tool/resume-suite.ts';

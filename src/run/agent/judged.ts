@@ -7,7 +7,7 @@ import { policySummaryOf } from '../../evidence/agent/policy-summary.ts';
 import { workspaceStatusOf } from '../../evidence/agent/workspace-status.ts';
 import { doorViolations } from '../../policy/door-violations.ts';
 import { violationsDuring } from '../../policy/run-violations.ts';
-import type { StartedRun } from '../journaled-run.ts';
+import type { StartedRun } from '../pipeline/journaled-run.ts';
 import type { AgentTypes } from './agent.ts';
 import { maskedStatus, maskedViolation, maskOf } from './masked.ts';
 import { contextOf } from './plan.ts';

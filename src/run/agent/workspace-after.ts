@@ -7,7 +7,7 @@ import { takeChanges } from '../../execute/worktree/changes.ts';
 import { putBack, violationsIn } from '../../policy/agent-violations.ts';
 import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import { CHANGED_BYTES_MAX, CHANGES_MAX } from './bound.ts';
-import type { StartedRun } from '../journaled-run.ts';
+import type { StartedRun } from '../pipeline/journaled-run.ts';
 import type { AgentTypes } from './agent.ts';
 import { secretsOf } from './model.ts';
 

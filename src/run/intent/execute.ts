@@ -22,11 +22,11 @@ import type { Machine } from '../../execute/host/machine.ts';
 import { PATH_FOLDERS } from '../../execute/host/programs.ts';
 import { type Effective, effectiveLimits } from '../../policy/bounds.ts';
 import { capsFrom } from '../../policy/caps.ts';
-import { enforcementOf } from '../enforcement.ts';
-import type { JudgedStep, JournaledRun, RunContext, SealedRun, StartedRun } from '../journaled-run.ts';
-import { runJournaled } from '../pipeline.ts';
-import { furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../plan.ts';
-import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../steps.ts';
+import { enforcementOf } from '../pipeline/enforcement.ts';
+import type { JudgedStep, JournaledRun, RunContext, SealedRun, StartedRun } from '../pipeline/journaled-run.ts';
+import { runJournaled } from '../pipeline/pipeline.ts';
+import { furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../pipeline/runner-plan.ts';
+import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../pipeline/steps.ts';
 import { intentReading } from './reading.ts';
 
 /** Judges the checks of an intent on the stored outputs. */

@@ -18,7 +18,7 @@ import { modelFor } from '../agent/model.ts';
 import { checkAgentOrder } from '../agent/order.ts';
 import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
-import { offersOf } from '../plan.ts';
+import { offersOf } from '../pipeline/runner-plan.ts';
 import { AgentEvents } from './agent-events.ts';
 import { agentRunNote, type RunFlag } from './agent-note.ts';
 import { askedNote } from './agent-asked.ts';

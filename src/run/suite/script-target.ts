@@ -8,7 +8,7 @@ import { readRegular } from '../../base/regular.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { Launcher } from '../../execute/launcher/launch.ts';
 import type { Requested } from '../../policy/bounds.ts';
-import { executeScript, type ScriptAnswer } from '../script.ts';
+import { executeScript, type ScriptAnswer } from '../script/script.ts';
 import type { SuiteSettings } from './settings.ts';
 import {
   type Body,

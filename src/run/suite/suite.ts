@@ -14,7 +14,7 @@ import type { AssetNote, SuiteLine, SuitePlan } from '../../evidence/suite/suite
 import { SuiteStore } from '../../evidence/suite/suite-store.ts';
 import { FileThread } from '../../execute/host/file-thread.ts';
 import { flushFolder } from '../../execute/host/sync.ts';
-import { ownerHere } from '../plan.ts';
+import { ownerHere } from '../pipeline/runner-plan.ts';
 import type { ArtifactIdentity } from './artifact.ts';
 import { Breaker } from './breaker.ts';
 import { runCase } from './case.ts';

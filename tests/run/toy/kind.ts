@@ -15,10 +15,10 @@ import { PATH_FOLDERS } from '../../../src/execute/host/programs.ts';
 import type { Job } from '../../../src/execute/job/job.ts';
 import { effectiveLimits } from '../../../src/policy/bounds.ts';
 import { capsFrom } from '../../../src/policy/caps.ts';
-import type { JudgedStep, RunContext } from '../../../src/run/journaled-run.ts';
-import { runJournaled } from '../../../src/run/pipeline.ts';
-import { limitsOf, offersOf, ownerHere } from '../../../src/run/plan.ts';
-import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../../../src/run/steps.ts';
+import type { JudgedStep, RunContext } from '../../../src/run/pipeline/journaled-run.ts';
+import { runJournaled } from '../../../src/run/pipeline/pipeline.ts';
+import { limitsOf, offersOf, ownerHere } from '../../../src/run/pipeline/runner-plan.ts';
+import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../../../src/run/pipeline/steps.ts';
 
 interface ToyPlan extends JournaledPlan {
   readonly command: readonly string[];

@@ -1,20 +1,20 @@
-import { clip } from '../base/clip.ts';
-import { causeText, Fault } from '../base/fault.ts';
-import { bytesHash } from '../base/hash.ts';
-import { type MaskedKinds, Masker, maskingOf, needlesOf } from '../base/masker.ts';
-import { redactCut } from '../base/redact.ts';
-import type { Ending } from '../contracts/ending.ts';
-import type { ScriptResult } from '../contracts/script-result/index.ts';
-import { isTime } from '../evidence/step/endings.ts';
-import type { OutputReading } from '../evidence/ingest/output.ts';
-import { publicSentence } from '../evidence/ingest/reason.ts';
-import type { ResultReading } from '../evidence/ingest/result.ts';
-import { secretForms } from '../base/secret-forms.ts';
-import { type Flagged, flagWarnings } from '../evidence/ingest/flags.ts';
-import { safeHtml, safeSummary } from '../evidence/ingest/texts.ts';
-import type { Caps } from '../policy/caps.ts';
-import type { Remark } from '../evidence/step/log.ts';
-import type { ScriptReading } from '../evidence/script/script-run.ts';
+import { clip } from '../../base/clip.ts';
+import { causeText, Fault } from '../../base/fault.ts';
+import { bytesHash } from '../../base/hash.ts';
+import { type MaskedKinds, Masker, maskingOf, needlesOf } from '../../base/masker.ts';
+import { redactCut } from '../../base/redact.ts';
+import type { Ending } from '../../contracts/ending.ts';
+import type { ScriptResult } from '../../contracts/script-result/index.ts';
+import { isTime } from '../../evidence/step/endings.ts';
+import type { OutputReading } from '../../evidence/ingest/output.ts';
+import { publicSentence } from '../../evidence/ingest/reason.ts';
+import type { ResultReading } from '../../evidence/ingest/result.ts';
+import { secretForms } from '../../base/secret-forms.ts';
+import { type Flagged, flagWarnings } from '../../evidence/ingest/flags.ts';
+import { safeHtml, safeSummary } from '../../evidence/ingest/texts.ts';
+import type { Caps } from '../../policy/caps.ts';
+import type { Remark } from '../../evidence/step/log.ts';
+import type { ScriptReading } from '../../evidence/script/script-run.ts';
 
 /** How a script ended, and what it left. */
 export interface Facts {

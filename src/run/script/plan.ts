@@ -1,18 +1,18 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { newCorrelationId } from '../base/ids.ts';
-import { Masker, maskingOf } from '../base/masker.ts';
-import type { ScriptRequest } from '../contracts/script-request/shape.ts';
-import type { ScriptPlan } from '../evidence/script/script-run.ts';
-import type { Observation } from '../execute/launcher/canary.ts';
-import type { Job } from '../execute/job/job.ts';
-import type { Machine } from '../execute/host/machine.ts';
-import { PATH_FOLDERS } from '../execute/host/programs.ts';
-import type { StagedFile } from '../execute/host/workspace.ts';
-import type { Effective } from '../policy/bounds.ts';
-import { enforcementOf } from './enforcement.ts';
+import { newCorrelationId } from '../../base/ids.ts';
+import { Masker, maskingOf } from '../../base/masker.ts';
+import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
+import type { ScriptPlan } from '../../evidence/script/script-run.ts';
+import type { Observation } from '../../execute/launcher/canary.ts';
+import type { Job } from '../../execute/job/job.ts';
+import type { Machine } from '../../execute/host/machine.ts';
+import { PATH_FOLDERS } from '../../execute/host/programs.ts';
+import type { StagedFile } from '../../execute/host/workspace.ts';
+import type { Effective } from '../../policy/bounds.ts';
+import { enforcementOf } from '../pipeline/enforcement.ts';
 import type { CheckedOrder } from './order.ts';
-import { type BoundBy, furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from './plan.ts';
+import { type BoundBy, furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../pipeline/runner-plan.ts';
 
 export function scriptJob(id: string, order: CheckedOrder, effective: Effective, stage: string, live: boolean): Job {
   const isBare = effective.sandbox === 'none';

@@ -1,14 +1,14 @@
 import { closeSync, lstatSync, openSync, readSync, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
-import { hasKnownEnding, interpreterOf } from '../adapters/script.ts';
-import { Fault } from '../base/fault.ts';
-import { Masker } from '../base/masker.ts';
-import { printable } from '../base/printable.ts';
-import { isForbidden } from '../contracts/runner/variables.ts';
-import { bareNameFault } from '../contracts/script-request/bare-name.ts';
-import { findProgram, isExecutable, isProgram } from '../execute/host/programs.ts';
-import type { Requested } from '../policy/bounds.ts';
-import { type Caps, capsFrom } from '../policy/caps.ts';
+import { hasKnownEnding, interpreterOf } from '../../adapters/script.ts';
+import { Fault } from '../../base/fault.ts';
+import { Masker } from '../../base/masker.ts';
+import { printable } from '../../base/printable.ts';
+import { isForbidden } from '../../contracts/runner/variables.ts';
+import { bareNameFault } from '../../contracts/script-request/bare-name.ts';
+import { findProgram, isExecutable, isProgram } from '../../execute/host/programs.ts';
+import type { Requested } from '../../policy/bounds.ts';
+import { type Caps, capsFrom } from '../../policy/caps.ts';
 
 /** A script to run, as the caller describes it. */
 export interface ScriptOrder {

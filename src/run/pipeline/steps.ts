@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
-import { Fault } from '../base/fault.ts';
-import type { Capture } from '../contracts/capture.ts';
-import type { CaptureNote, StoredStreams } from '../evidence/step/capture-note.ts';
-import { storedStream } from '../evidence/step/stored-stream.ts';
+import { Fault } from '../../base/fault.ts';
+import type { Capture } from '../../contracts/capture.ts';
+import type { CaptureNote, StoredStreams } from '../../evidence/step/capture-note.ts';
+import { storedStream } from '../../evidence/step/stored-stream.ts';
 import type { RunContext, StartedRun } from './journaled-run.ts';
 
 /** Runs the program to its end, or until the caller aborts it. */

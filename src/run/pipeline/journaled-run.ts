@@ -1,13 +1,13 @@
-import type { Fault } from '../base/fault.ts';
-import type { SealedFile } from '../contracts/seal/statement.ts';
-import type { Document } from '../evidence/document.ts';
-import type { Sealing } from '../evidence/run-folder/finish.ts';
-import type { JournaledKind, JournaledPlan } from '../evidence/recovery/kind.ts';
-import type { RunFolder } from '../evidence/run-folder/runs.ts';
-import type { CaptureNote } from '../evidence/step/capture-note.ts';
-import type { Observation } from '../execute/launcher/canary.ts';
-import type { Job } from '../execute/job/job.ts';
-import type { Launcher, SandboxHandle } from '../execute/launcher/launch.ts';
+import type { Fault } from '../../base/fault.ts';
+import type { SealedFile } from '../../contracts/seal/statement.ts';
+import type { Document } from '../../evidence/document.ts';
+import type { Sealing } from '../../evidence/run-folder/finish.ts';
+import type { JournaledKind, JournaledPlan } from '../../evidence/recovery/kind.ts';
+import type { RunFolder } from '../../evidence/run-folder/runs.ts';
+import type { CaptureNote } from '../../evidence/step/capture-note.ts';
+import type { Observation } from '../../execute/launcher/canary.ts';
+import type { Job } from '../../execute/job/job.ts';
+import type { Launcher, SandboxHandle } from '../../execute/launcher/launch.ts';
 
 /** Where a run is stored, and who observes it. */
 export interface RunContext extends Sealing {

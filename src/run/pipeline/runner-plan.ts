@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { systemClock } from '../base/clock.ts';
-import { newRunnerId } from '../base/ids.ts';
-import { VERSION } from '../base/version.ts';
-import type { Runner } from '../contracts/runner/shape.ts';
-import { SEMVER } from '../contracts/shape.ts';
-import { stateWarning } from '../evidence/run-folder/chain.ts';
-import type { ScriptPlan } from '../evidence/script/script-run.ts';
-import type { Job, JobLimits } from '../execute/job/job.ts';
-import { bootId, type Machine } from '../execute/host/machine.ts';
-import { startTicksOf } from '../execute/host/processes.ts';
-import type { Effective, Offer } from '../policy/bounds.ts';
-import { type Caps, ends } from '../policy/caps.ts';
+import { systemClock } from '../../base/clock.ts';
+import { newRunnerId } from '../../base/ids.ts';
+import { VERSION } from '../../base/version.ts';
+import type { Runner } from '../../contracts/runner/shape.ts';
+import { SEMVER } from '../../contracts/shape.ts';
+import { stateWarning } from '../../evidence/run-folder/chain.ts';
+import type { ScriptPlan } from '../../evidence/script/script-run.ts';
+import type { Job, JobLimits } from '../../execute/job/job.ts';
+import { bootId, type Machine } from '../../execute/host/machine.ts';
+import { startTicksOf } from '../../execute/host/processes.ts';
+import type { Effective, Offer } from '../../policy/bounds.ts';
+import { type Caps, ends } from '../../policy/caps.ts';
 import { statedLimits } from './enforcement.ts';
 
 /** The guarantees that each sandbox can give on this machine. */

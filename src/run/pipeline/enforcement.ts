@@ -1,10 +1,10 @@
-import type { Runner } from '../contracts/runner/shape.ts';
-import type { LimitClaim, LimitName } from '../contracts/script-outcome/claims.ts';
-import type { ScriptOutcome } from '../contracts/script-outcome/shape.ts';
-import type { Job } from '../execute/job/job.ts';
-import type { Machine } from '../execute/host/machine.ts';
-import type { Effective } from '../policy/bounds.ts';
-import { heldBy, LIMITS } from '../policy/limits.ts';
+import type { Runner } from '../../contracts/runner/shape.ts';
+import type { LimitClaim, LimitName } from '../../contracts/script-outcome/claims.ts';
+import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
+import type { Job } from '../../execute/job/job.ts';
+import type { Machine } from '../../execute/host/machine.ts';
+import type { Effective } from '../../policy/bounds.ts';
+import { heldBy, LIMITS } from '../../policy/limits.ts';
 
 /** The limits of a runner record. It states memory and CPU time only if they are enforced over the whole run. */
 export function statedLimits(effective: Effective): Runner['limits'] {
