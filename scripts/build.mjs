@@ -33,7 +33,7 @@ await build({
     launcher: 'src/execute/launcher/launcher.ts',
     'file-writer': 'src/execute/host/file-writer.ts',
     'call-answerer': 'src/execute/host/call-answerer.ts',
-    'judge-thread': 'src/judge/judge-thread.ts',
+    'judge-thread': 'src/judge/suite/judge-thread.ts',
     'keep-tree': 'src/execute/worktree/keep-tree.ts',
   },
 });

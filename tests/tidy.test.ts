@@ -95,7 +95,7 @@ describe('the rooms', () => {
       'src/execute/launcher/launcher.ts',
       'src/execute/host/file-writer.ts',
       'src/execute/host/call-answerer.ts',
-      'src/judge/judge-thread.ts',
+      'src/judge/suite/judge-thread.ts',
       'src/execute/worktree/keep-tree.ts',
       'src/execute/model/forward.ts',
       'src/verify/index.ts',

@@ -3,8 +3,8 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { followLink, readRegular } from '../base/regular.ts';
 import { type AskedLimits, hasLimits, type GateLimits, limitsIn } from '../contracts/gate/limits/index.ts';
-import { readGate } from '../judge/gate-file.ts';
-import { type Gate, gateOf } from '../judge/gate.ts';
+import { readGate } from '../judge/compare/gate-file.ts';
+import { type Gate, gateOf } from '../judge/compare/gate.ts';
 
 export interface GateSettings {
   /** A gate file. */

@@ -1,8 +1,8 @@
 import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import { type GatedResults, gateResults } from '../judge/gate-results.ts';
-import type { Gate } from '../judge/gate.ts';
+import { type GatedResults, gateResults } from '../judge/compare/gate-results.ts';
+import type { Gate } from '../judge/compare/gate.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
 import { refuseUnknown } from './options.ts';
 import { readSide, type ReadSide, type ResultFile } from './result-files.ts';

@@ -1,5 +1,5 @@
 import { CallThread } from '../execute/host/call-thread.ts';
-import type { JudgeApart } from '../judge/apart.ts';
+import type { JudgeApart } from '../judge/suite/apart.ts';
 
 /** Provides a thread for judging. It starts on first use and ends afterwards. */
 export async function withThread<Judged>(

@@ -10,12 +10,12 @@ import type { SealState, Untrusted } from '../evidence/judgement/judgement.ts';
 import { attemptsIn } from '../evidence/run-folder/runs.ts';
 import { NO_SEAL, notAsSealed, SealedFolder, sealDifference } from '../evidence/run-folder/sealed-folder.ts';
 import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
-import { checkByScript } from '../judge/check-script.ts';
-import type { RunCheck } from '../judge/check.ts';
+import { checkByScript } from '../judge/suite/check-script.ts';
+import type { RunCheck } from '../judge/suite/check.ts';
 import type { CaseName } from '../judge/compare-input.ts';
-import { evaluateSuite, isSealedSo, type Judging, writeEvaluation } from '../judge/evaluate.ts';
-import { type Earlier, earlierFrom } from '../judge/run-limits.ts';
-import { caseName } from '../judge/side.ts';
+import { evaluateSuite, isSealedSo, type Judging, writeEvaluation } from '../judge/suite/evaluate.ts';
+import { type Earlier, earlierFrom } from '../judge/suite/run-limits.ts';
+import { caseName } from '../judge/compare/side.ts';
 import { withThread } from './judge-thread.ts';
 import { sharedLauncher } from './launcher.ts';
 

@@ -16,7 +16,7 @@ import { readComparison } from '../evidence/judgement/comparison-files.ts';
 import { byAge, homeFrom, runsIn, type RunFolder, secondOf } from '../evidence/run-folder/runs.ts';
 import { casesById, readCaseArtifact, readRun, readSuiteFolder, suiteCases } from '../evidence/suite/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
-import { firstTrial } from '../judge/pairing.ts';
+import { firstTrial } from '../judge/compare/pairing.ts';
 import { htmlReport, htmlRunReport } from '../reports/html.ts';
 import { reports } from '../reports/index.ts';
 import type { Format } from './formats.ts';

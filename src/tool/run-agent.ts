@@ -82,7 +82,7 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   // The launcher starts while the code loads.
   const [{ executeAgent: run }, { judgeAgentRun }, launcher] = await Promise.all([
     import('../run/agent/agent.ts'),
-    import('../judge/judge-agent.ts'),
+    import('../judge/agent/judge-agent.ts'),
     sharedLauncher(),
   ]);
   const home = homeFrom(cwd);

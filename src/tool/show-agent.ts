@@ -13,7 +13,7 @@ import type { AgentPlan } from '../evidence/agent/agent-run.ts';
 import { type DiffSummary, diffSummary } from '../evidence/agent/diff-summary.ts';
 import { type LogLine, readLog } from '../evidence/step/log.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
-import { agentEvaluationOf } from '../judge/judge-agent.ts';
+import { agentEvaluationOf } from '../judge/agent/judge-agent.ts';
 import { needsReview } from '../policy/active-changes.ts';
 import { type SealNotice, sealNotice } from './judged.ts';
 import { type Life, lifeOf } from './recover.ts';

@@ -12,10 +12,10 @@ import { notSignedBy } from '../evidence/judgement/judgement.ts';
 import { isSealed } from '../evidence/recovery/recover.ts';
 import { byAge, findRun, runsIn, type RunFolder } from '../evidence/run-folder/runs.ts';
 import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
-import { openPack } from '../judge/baseline-pack.ts';
-import { sideFromAccepted } from '../judge/baseline.ts';
+import { openPack } from '../judge/compare/baseline-pack.ts';
+import { sideFromAccepted } from '../judge/compare/baseline.ts';
 import type { Side, TrialOfSide } from '../judge/compare-input.ts';
-import { isUnanswered, trialFrom } from '../judge/side.ts';
+import { isUnanswered, trialFrom } from '../judge/compare/side.ts';
 import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 
 export interface JudgedSide {

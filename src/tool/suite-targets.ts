@@ -114,7 +114,7 @@ async function agentFor(
   const { version: side, target } = request;
   const [{ agentTarget, namedAgent }, { judgeAgentRun }] = await Promise.all([
     import('../run/suite/agent-target.ts'),
-    import('../judge/judge-agent.ts'),
+    import('../judge/agent/judge-agent.ts'),
   ]);
   const kept = attemptsIn(home);
   const claimsIn = async (folder: string) => (await judgeAgentRun(folder, signer)).flags;

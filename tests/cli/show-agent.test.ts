@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { bootId } from '../../src/execute/host/machine.ts';
 import { startTicksOf } from '../../src/execute/host/processes.ts';
 import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
-import { judgeAgentRun } from '../../src/judge/judge-agent.ts';
+import { judgeAgentRun } from '../../src/judge/agent/judge-agent.ts';
 import {
   AGENT_RUN,
   agentFiles,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { TranscriptLine } from '../../src/contracts/agent-step/reading.ts';
-import { claimsAgainstEffects, type Effects } from '../../src/judge/claims.ts';
-import { claimsIn } from '../../src/judge/said.ts';
-import { gitDeeds, looksLikeTestRun } from '../../src/judge/test-run.ts';
+import { claimsAgainstEffects, type Effects } from '../../src/judge/agent/claims.ts';
+import { claimsIn } from '../../src/judge/agent/said.ts';
+import { gitDeeds, looksLikeTestRun } from '../../src/judge/agent/test-run.ts';
 import { type Happening, text, transcriptOf } from '../evidence/agent-world.ts';
 
 /** An agent that may write, changed one file, and made no commit. */

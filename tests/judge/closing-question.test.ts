@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asksAtEnd } from '../../src/judge/closing-question.ts';
+import { asksAtEnd } from '../../src/judge/agent/closing-question.ts';
 
 describe('a message ends by asking the user', () => {
   test.each([

@@ -4,7 +4,7 @@ import { bytesHash } from '../../src/base/hash.ts';
 import type { StepManifest } from '../../src/contracts/agent-step/index.ts';
 import type { Contract } from '../../src/contracts/contract.ts';
 import { writeEvaluationFiles } from '../../src/evidence/judgement/evaluation-files.ts';
-import { judgeAgentRun } from '../../src/judge/judge-agent.ts';
+import { judgeAgentRun } from '../../src/judge/agent/judge-agent.ts';
 import {
   AGENT_RUN,
   agentFiles,

@@ -8,7 +8,7 @@ import {
   unmetText,
 } from '../../../src/contracts/gate/limits/index.ts';
 import { gate } from '../../../src/contracts/gate/index.ts';
-import { readGate } from '../../../src/judge/gate-file.ts';
+import { readGate } from '../../../src/judge/compare/gate-file.ts';
 import { judged } from '../../support.ts';
 
 const PASS: Trial = { verdict: 'pass', error_class: null, output_hash: 'a', latency_ms: 100, cost_usd: 0.5, score: 1 };

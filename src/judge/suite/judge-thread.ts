@@ -1,0 +1,16 @@
+/** What is judged in a thread of its own, because it takes long. The build makes it a module that a thread loads. */
+import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { AcceptCheck, IntentOutcome } from '../../contracts/intent/index.ts';
+import type { Expected } from '../../contracts/suite/index.ts';
+import { type Files, judgeChecks } from './accept.ts';
+import { Answer } from './answer.ts';
+import { type JudgedExpectations, judgeAnswer } from './expectations.ts';
+
+export type JudgeTask =
+  | { readonly expected: Expected; readonly artifact: CaseArtifact }
+  | { readonly checks: readonly AcceptCheck[]; readonly folder: string; readonly files: Files };
+
+export function answer(question: JudgeTask): JudgedExpectations | IntentOutcome['checks'] {
+  if ('checks' in question) return judgeChecks(question.checks, question.folder, question.files);
+  return judgeAnswer(question.expected, new Answer(question.artifact));
+}
