@@ -21,7 +21,10 @@ const common = {
 const alone = {
   name: 'alone',
   setup(build) {
-    build.onResolve({ filter: /^\.\/runner-verify\.ts$/ }, () => ({ path: './runner-verify.js', external: true }));
+    build.onResolve({ filter: /^\.\/(?:commands\/)?runner-verify\.ts$/ }, () => ({
+      path: './runner-verify.js',
+      external: true,
+    }));
   },
 };
 
@@ -29,7 +32,7 @@ rmSync('dist', { recursive: true, force: true });
 await build({
   ...common,
   entryPoints: {
-    'runner-verify': 'src/cli/runner-verify.ts',
+    'runner-verify': 'src/cli/commands/runner-verify.ts',
     launcher: 'src/execute/launcher/launcher.ts',
     'file-writer': 'src/execute/host/file-writer.ts',
     'call-answerer': 'src/execute/host/call-answerer.ts',

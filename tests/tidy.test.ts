@@ -168,7 +168,7 @@ describe('the law itself', () => {
   });
 
   test('sees imports of every form', () => {
-    expect(importsOf('src/cli/verify.ts')).toContain('src/tool/verify.ts');
+    expect(importsOf('src/cli/commands/verify.ts')).toContain('src/tool/verify.ts');
     expect(importsOf('src/tool/verify.ts')).toContain('src/verify/index.ts');
     expect(importsOf('src/verify/index.ts')).toContain('src/verify/file.ts');
   });
