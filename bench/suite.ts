@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { Pool } from 'undici';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { stayLean } from '../src/cli/options/v8-heap.ts';
-import { compareRuns } from '../src/tool/compare.ts';
+import { compareRuns } from '../src/verbs/compare.ts';
 import { layOutCases } from '../src/run/suite/layout.ts';
 import { suitePlan } from '../src/run/suite/plan.ts';
 import { httpTarget } from '../src/run/suite/http-target.ts';

@@ -51,7 +51,7 @@ await build({
   ...common,
   entryPoints: {
     proctor: 'src/cli/proctor.ts',
-    index: 'src/tool/index.ts',
+    index: 'src/verbs/index.ts',
     verify: 'src/verify/index.ts',
     contracts: 'src/contracts/index.ts',
     gate: 'src/contracts/gate/decide/index.ts',

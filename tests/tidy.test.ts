@@ -91,7 +91,7 @@ describe('the rooms', () => {
   test('have no unused file', () => {
     const doors = new Set([
       'src/cli/proctor.ts',
-      'src/tool/index.ts',
+      'src/verbs/index.ts',
       'src/execute/launcher/launcher.ts',
       'src/execute/host/file-writer.ts',
       'src/execute/host/call-answerer.ts',
@@ -168,8 +168,8 @@ describe('the law itself', () => {
   });
 
   test('sees imports of every form', () => {
-    expect(importsOf('src/cli/commands/verify.ts')).toContain('src/tool/verify.ts');
-    expect(importsOf('src/tool/verify.ts')).toContain('src/verify/index.ts');
+    expect(importsOf('src/cli/commands/verify.ts')).toContain('src/verbs/verify.ts');
+    expect(importsOf('src/verbs/verify.ts')).toContain('src/verify/index.ts');
     expect(importsOf('src/verify/index.ts')).toContain('src/verify/file.ts');
   });
 });

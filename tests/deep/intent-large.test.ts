@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { closeLauncher } from '../../src/tool/launcher.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { node, own, ran, toldOf, writes } from '../intent/world.ts';
 import { place } from '../runs-support.ts';
 

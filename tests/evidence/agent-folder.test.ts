@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
 import { openAgentIn, readAgentFolder, transcriptLines } from '../../src/evidence/agent/agent-folder.ts';
 import { diffSummary } from '../../src/evidence/agent/diff-summary.ts';
-import { timelineOf } from '../../src/tool/timeline.ts';
+import { timelineOf } from '../../src/verbs/timeline.ts';
 import { temporaryFolder } from '../support.ts';
 import { agentFolder, DIFF, EVENTS, type Happening, planOf, text, transcriptOf } from './agent-world.ts';
 

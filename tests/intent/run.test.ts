@@ -8,7 +8,7 @@ import { recoverRun } from '../../src/evidence/recovery/recover.ts';
 import { KINDS } from '../../src/run/kinds.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
-import { closeLauncher, sharedLauncher } from '../../src/tool/launcher.ts';
+import { closeLauncher, sharedLauncher } from '../../src/verbs/launcher.ts';
 import { endProcess, processesOf } from '../runs-support.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 import { canonicalPart, expectSound, node, own, ran, saidIn, toldOf, writes } from './world.ts';

@@ -10,8 +10,8 @@ import { runError } from '../../src/contracts/run-error/index.ts';
 import { type RunResult, runResult } from '../../src/contracts/run-result/index.ts';
 import { type Asked, decideIntent, type IntentDecision } from '../../src/run/intent/decide.ts';
 import { judgedIntent } from '../../src/run/intent/read-intent.ts';
-import { runErrorOf } from '../../src/tool/run-error.ts';
-import { type IntentRunResult, runIntent, type RunIntentOptions } from '../../src/tool/run-intent.ts';
+import { runErrorOf } from '../../src/verbs/run-error.ts';
+import { type IntentRunResult, runIntent, type RunIntentOptions } from '../../src/verbs/run-intent.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'n
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ownerHere } from '../../src/run/pipeline/runner-plan.ts';
-import { recover } from '../../src/tool/recover.ts';
-import { prune } from '../../src/tool/prune.ts';
-import { resumeSuite } from '../../src/tool/resume-suite.ts';
-import { listRuns, runFolderOf } from '../../src/tool/runs.ts';
+import { recover } from '../../src/verbs/recover.ts';
+import { prune } from '../../src/verbs/prune.ts';
+import { resumeSuite } from '../../src/verbs/resume-suite.ts';
+import { listRuns, runFolderOf } from '../../src/verbs/runs.ts';
 import { verify } from '../../src/verify/index.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 import { Agent } from './agent.ts';

@@ -1,5 +1,5 @@
 import { printable, printableJson } from '../../base/printable.ts';
-import { applyRun } from '../../tool/apply.ts';
+import { applyRun } from '../../verbs/apply.ts';
 import { stdout } from '../text/out.ts';
 import { asFault } from './pack.ts';
 import { paintFor } from '../text/paint.ts';

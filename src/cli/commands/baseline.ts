@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
-import { type Accepted, acceptBaseline } from '../../tool/baseline.ts';
-import { closeLauncher } from '../../tool/launcher.ts';
+import { type Accepted, acceptBaseline } from '../../verbs/baseline.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
 import { judgementJson, judgementLine } from '../text/judgement-text.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';

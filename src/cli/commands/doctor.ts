@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
-import { diagnose, type Diagnosis, type SandboxDiagnosis } from '../../tool/doctor.ts';
-import { closeLauncher } from '../../tool/launcher.ts';
+import { diagnose, type Diagnosis, type SandboxDiagnosis } from '../../verbs/doctor.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
 

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import type { Contract } from '../../contracts/contract.ts';
-import { explain, type FolderRule, folderRules, loadContracts, packRules, type RuleIn } from '../../tool/explain.ts';
+import { explain, type FolderRule, folderRules, loadContracts, packRules, type RuleIn } from '../../verbs/explain.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
 

@@ -1,5 +1,5 @@
 import { printableJson } from '../../base/printable.ts';
-import { gateFiles } from '../../tool/gate.ts';
+import { gateFiles } from '../../verbs/gate.ts';
 import { gateText } from '../text/gate-text.ts';
 import { gateOption } from '../text/gate-word.ts';
 import { stdout } from '../text/out.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
-import { newKey, signingKeyId } from '../../tool/keys.ts';
+import { newKey, signingKeyId } from '../../verbs/keys.ts';
 import { stdout } from '../text/out.ts';
 import { namedKey } from '../options/variables.ts';
 

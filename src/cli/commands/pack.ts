@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
-import { packRun } from '../../tool/pack.ts';
-import { unpack } from '../../tool/unpack.ts';
+import { packRun } from '../../verbs/pack.ts';
+import { unpack } from '../../verbs/unpack.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';

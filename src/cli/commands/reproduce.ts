@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
-import { closeLauncher } from '../../tool/launcher.ts';
-import { reproduce } from '../../tool/reproduce.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
+import { reproduce } from '../../verbs/reproduce.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';

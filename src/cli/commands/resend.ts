@@ -1,7 +1,7 @@
 import { printable, printableJson } from '../../base/printable.ts';
-import { closeLauncher } from '../../tool/launcher.ts';
-import { lineDiff } from '../../tool/line-diff.ts';
-import { type Resent, resendCase } from '../../tool/resend.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
+import { lineDiff } from '../../verbs/line-diff.ts';
+import { type Resent, resendCase } from '../../verbs/resend.ts';
 import { headerOf } from '../options/headers.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { stdout } from '../text/out.ts';

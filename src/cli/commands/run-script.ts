@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { defined } from '../../base/defined.ts';
 import { printable, printableJson } from '../../base/printable.ts';
-import { closeLauncher } from '../../tool/launcher.ts';
-import { runScript, type RunScriptOptions, type ScriptRunResult } from '../../tool/run-script.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
+import { runScript, type RunScriptOptions, type ScriptRunResult } from '../../verbs/run-script.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { LiveText } from '../text/live.ts';
 import { stderr, stdout } from '../text/out.ts';

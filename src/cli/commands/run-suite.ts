@@ -1,10 +1,10 @@
 import { defined } from '../../base/defined.ts';
 import { Fault } from '../../base/fault.ts';
 import { printableJson } from '../../base/printable.ts';
-import type { AdoptOptions } from '../../tool/adopt-suite.ts';
-import { closeLauncher } from '../../tool/launcher.ts';
-import { resumeSuite } from '../../tool/resume-suite.ts';
-import { runSuite, type RunSuiteOptions } from '../../tool/run-suite.ts';
+import type { AdoptOptions } from '../../verbs/adopt-suite.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
+import { resumeSuite } from '../../verbs/resume-suite.ts';
+import { runSuite, type RunSuiteOptions } from '../../verbs/run-suite.ts';
 import { headerOf } from '../options/headers.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { type LimitFlags, limitsFromFlags } from '../options/limit-flags.ts';

@@ -1,5 +1,5 @@
 import { printable, printableJson } from '../../base/printable.ts';
-import { type RunnerAnswer, runnerVerify } from '../../tool/runner-verify.ts';
+import { type RunnerAnswer, runnerVerify } from '../../verbs/runner-verify.ts';
 import { stderr, stdout } from '../text/out.ts';
 
 /** Writes one line of JSON per file to stdout, as the specification requires, and text for people to stderr. */

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
-import { prune } from '../../tool/prune.ts';
-import { recover } from '../../tool/recover.ts';
-import { type Listed, listRuns } from '../../tool/runs.ts';
+import { prune } from '../../verbs/prune.ts';
+import { recover } from '../../verbs/recover.ts';
+import { type Listed, listRuns } from '../../verbs/runs.ts';
 import { stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';
 import { unknownPartsText } from '../text/run-text.ts';

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import { contractNames } from '../../contracts/catalogue.ts';
-import { example, schema } from '../../tool/schema.ts';
+import { example, schema } from '../../verbs/schema.ts';
 import { stdout } from '../text/out.ts';
 
 export async function schemaCommand(name?: string): Promise<number> {

@@ -1,7 +1,7 @@
 import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
 import { contractNames } from '../../contracts/catalogue.ts';
-import { EXIT, type Outcome, type Verdict, verifyInputs } from '../../tool/verify.ts';
+import { EXIT, type Outcome, type Verdict, verifyInputs } from '../../verbs/verify.ts';
 import { stayYoung } from '../options/v8-heap.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
-import type { Header } from '../../tool/run-suite.ts';
+import type { Header } from '../../verbs/run-suite.ts';
 
 /** `NAME: env:VARIABLE`. The value is a secret, so it never appears on the command line. */
 export function headerOf(text: string): Header {

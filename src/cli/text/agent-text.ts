@@ -2,7 +2,7 @@ import { printable } from '../../base/printable.ts';
 import type { AgentEvaluation } from '../../contracts/agent-evaluation/index.ts';
 import type { PolicySummary } from '../../contracts/agent-step/index.ts';
 import type { LeftRunning } from '../../contracts/capture.ts';
-import type { ShownAgent } from '../../tool/show-agent.ts';
+import type { ShownAgent } from '../../verbs/show-agent.ts';
 import type { Paint } from './paint.ts';
 import { countText, shortText } from './units.ts';
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { printable } from '../../base/printable.ts';
-import { type Format, FORMATS } from '../../tool/formats.ts';
+import { type Format, FORMATS } from '../../verbs/formats.ts';
 
 /** `html,junit`; repeatable. */
 export function formats(text: string, before: readonly Format[] | undefined): readonly Format[] {

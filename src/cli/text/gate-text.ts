@@ -1,7 +1,7 @@
 import { clip } from '../../base/clip.ts';
 import { printable } from '../../base/printable.ts';
 import { TAIL_SHARE_MAX } from '../../contracts/comparison/index.ts';
-import type { Gated, GatedSide } from '../../tool/gate.ts';
+import type { Gated, GatedSide } from '../../verbs/gate.ts';
 import type { Paint } from './paint.ts';
 import { countText } from './units.ts';
 

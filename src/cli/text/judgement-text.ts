@@ -1,5 +1,5 @@
 import { printable } from '../../base/printable.ts';
-import type { SealNotice } from '../../tool/judged.ts';
+import type { SealNotice } from '../../verbs/judged.ts';
 import type { Paint } from './paint.ts';
 
 /** A line about evaluations that do not match their seal; empty if all match. */

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
-import type { SuiteRunResult } from '../../tool/run-suite.ts';
+import type { SuiteRunResult } from '../../verbs/run-suite.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
 import { wordFor } from './show-suite.ts';

@@ -6,8 +6,8 @@ import type { Runner } from '../../contracts/runner/shape.ts';
 import { hasCode } from '../../contracts/runner/warnings.ts';
 import { type LimitStrength, CLAIMS, type LimitName } from '../../contracts/script-outcome/claims.ts';
 import type { RecoveredNote, ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
-import type { Life } from '../../tool/recover.ts';
-import type { Shown } from '../../tool/runs.ts';
+import type { Life } from '../../verbs/recover.ts';
+import type { Shown } from '../../verbs/runs.ts';
 import type { Paint } from './paint.ts';
 import { countText, durationText, sizeText } from './units.ts';
 

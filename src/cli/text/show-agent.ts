@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
-import type { ShownAgent } from '../../tool/show-agent.ts';
+import type { ShownAgent } from '../../verbs/show-agent.ts';
 import { claimLines, diffLines, leftRunningLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
 import { doorLines } from './door-text.ts';
 import { judgementJson } from './judgement-text.ts';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
-import type { ShownIntent } from '../../tool/show-intent.ts';
+import type { ShownIntent } from '../../verbs/show-intent.ts';
 import type { Paint } from './paint.ts';
 import {
   endingInBrief,

@@ -1,5 +1,5 @@
 import { printable } from '../../base/printable.ts';
-import type { Moment, Timeline } from '../../tool/timeline.ts';
+import type { Moment, Timeline } from '../../verbs/timeline.ts';
 import type { Paint } from './paint.ts';
 import { inWorkFolder } from './transcript-text.ts';
 import { countText, durationText, shortText } from './units.ts';

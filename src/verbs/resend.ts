@@ -16,7 +16,7 @@ import type { Target } from '../run/suite/target.ts';
 import { signerAt } from './keys.ts';
 import { sharedLauncher } from './launcher.ts';
 import type { Header } from './run-suite.ts';
-import { suiteFolder } from './sides.ts';
+import { suiteFolder } from './evaluations.ts';
 import { addressOf, secretsFor } from './suite-targets.ts';
 import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
 

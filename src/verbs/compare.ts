@@ -17,7 +17,7 @@ import { gateFor, type GateSettings } from './gate-settings.ts';
 import type { JudgeContext, SealNotice } from './judged.ts';
 import { checkerAt, signerAt } from './keys.ts';
 import { writeReports } from './report.ts';
-import { sideOf } from './sides.ts';
+import { sideOf } from './evaluations.ts';
 import { checkCompareOptions } from './suite-options.ts';
 
 export interface CompareOptions extends GateSettings {

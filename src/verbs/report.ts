@@ -22,7 +22,7 @@ import { reports } from '../reports/index.ts';
 import type { Format } from './formats.ts';
 import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
-import { suiteFolder } from './sides.ts';
+import { suiteFolder } from './evaluations.ts';
 
 interface ComparisonSubject {
   readonly comparison: Comparison;

@@ -11,7 +11,7 @@ import { acceptedFrom, plannedOnly } from '../judge/compare/baseline.ts';
 import { baselineText } from './baseline-text.ts';
 import type { SealNotice } from './judged.ts';
 import { signerAt } from './keys.ts';
-import { packFileOf, sideOf } from './sides.ts';
+import { packFileOf, sideOf } from './evaluations.ts';
 
 export interface Accepted {
   readonly file: string;
