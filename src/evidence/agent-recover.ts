@@ -37,7 +37,6 @@ export interface AgentLeft {
   readonly files: AgentFiles;
   /** The work tree that the launcher saved, if it saved one. */
   readonly tree: KeptTree | undefined;
-  /** The number of lines in the transcript. */
   readonly events: number;
   readonly because: Because;
 }

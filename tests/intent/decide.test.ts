@@ -333,7 +333,7 @@ describe('any valid intent', () => {
       }),
       { numRuns: 1_500, seed: 20_261_117 },
     );
-    // Else it would have looked at one road only.
+    // Otherwise the property would have covered only one kind of decision.
     expect([...kinds.keys()].sort()).toEqual(['BUNDLE', 'CLARIFY', 'REFUSE', 'fault']);
   });
 });
@@ -347,7 +347,7 @@ function outcome(given: Parameters<typeof decide>[0]): Decision | string {
   }
 }
 
-/** The documents of a decision keep every rule, strictly. */
+/** The documents of a decision satisfy every rule in strict mode. */
 function expectContracts(decision: Decision, policy: (typeof profiles)[number], mode: IntentRequest['mode']): void {
   const strict = { strict: true, internal: false, profileBeside: policy } as const;
   const bundle = decision.kind === 'REFUSE' ? null : decision.bundle;

@@ -4,7 +4,7 @@ import type { Asked } from '../../src/run/intent/decide.ts';
 import { placeholdersIn } from '../../src/run/intent/placeholders.ts';
 import { decided, fault, node, own, questionsIn } from './world.ts';
 
-/** Something to put in place, so that nobody asks what makes it so. */
+/** A file, so that the plan is not empty. */
 const files = [{ path: 'note.txt', content: '' }];
 
 const keysIn = (intent: object): string[] => placeholdersIn({ goal: 'g', ...intent }).map(({ key }) => key);
@@ -163,7 +163,7 @@ describe('asks about an output that nothing makes', () => {
 describe('a question that is answered', () => {
   const PROFILE = own({ allow_network: true });
   const limits = { timeout_ms: 20_000 };
-  /** The intent, its questions, and answers with which there are none. */
+  /** The intent, its questions, and answers that resolve them. */
   const CASES: readonly [string, object, string[], Record<string, unknown>][] = [
     ['a name', { goal: 'Deploy <service>' }, ['service'], { service: 'web' }],
     ['a number for a name', { goal: 'Deploy <count> of it' }, ['count'], { count: 3 }],

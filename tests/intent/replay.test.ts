@@ -13,7 +13,7 @@ afterAll(() => closeLauncher());
 
 const PLAN = { commands: [node('console.log("hello")')], outputs: [], accept: [{ check: 'exit_code', equals: 0 }] };
 
-/** Runs an intent with a recording in which these answers were given, and says what came of it. */
+/** Runs an intent with a recording of these answers, and returns the outcome. */
 async function replayed(
   answers: readonly (readonly [Intent, unknown])[],
   intent: object = { goal: GOAL.goal },
@@ -46,7 +46,7 @@ describe('a bare goal with a recording', () => {
     );
     expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', model_mode: 'replay', decision: { accepted: true } });
     expect(result.model_io_path).toBeUndefined();
-    // Only a run that records has one: seed 002, 3.6.
+    // Only a recording run has one: seed 002, 3.6.
     expect(internal.model_io_path).toBeUndefined();
     expect(saidIn(folder)).toBe('hello\n');
   });
