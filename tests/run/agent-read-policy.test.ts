@@ -47,7 +47,7 @@ describe('an agent policy', () => {
     );
     expect(() => read('name: mine\nallowed_paths:\n  - src\n  - ../up\n')).toThrow(
       `The agent policy is not valid:
-  line 4: allowed_paths[1] must be a relative path, but climbs out with "..".`,
+  line 4: allowed_paths[1] must be a relative path, but contains "..".`,
     );
     expect(() => read('{\n  "name": "mine",\n  "extends": "edit",\n  "network_posture": "allow"\n}')).toThrow(
       `The agent policy is not valid:
