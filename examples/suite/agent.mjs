@@ -16,7 +16,7 @@ const ORDERS = {
 const POLICIES = {
   'policy/refunds': 'Damaged goods are refunded in full within 30 days.',
   'policy/shipping': 'Parcels take three to five working days.',
-  'policy/large-refunds': 'Refunds over 500 EUR need the approval of a person.',
+  'policy/large-refunds': 'Refunds over 500 EUR require approval by a person.',
 };
 
 /** Records the agent's steps as events. */
