@@ -1,4 +1,4 @@
-/** Rules that involve several files of a folder. The inspectors in this room implement them. */
+/** Rules that involve several files of a folder. The inspectors in this folder implement them. */
 export const FD = {
   FD1: {
     id: 'FD1',
@@ -48,7 +48,7 @@ export const FD = {
   FD6: {
     id: 'FD6',
     title: 'Names Agree',
-    why: 'A case belongs to the file and the run that carry its name and version. Otherwise it could be a different case.',
+    why: 'A case must match the name of its file and the version of its run. Otherwise it could be a different case.',
     asks: [
       'a case is in <case_id>.json, and a suite run is in run.json',
       'a case has the version of run.json in its folder',
@@ -221,7 +221,7 @@ export const JS = {
   JS6: {
     id: 'JS6',
     title: 'Judgement As Sealed',
-    why: 'A verdict that was changed later is not a verdict.',
+    why: 'A verdict that was changed after it was sealed proves nothing.',
     asks: [
       'every file that evaluation.seal.json or comparison.seal.json lists exists, with the stated size and SHA-256',
     ],

@@ -99,7 +99,7 @@ describe('a seal', () => {
     expect(made.subject.map(({ name }) => name)).toEqual([...names].sort());
   });
 
-  test('can have no files', () => {
+  test('may list no files', () => {
     expect(openSeal(sealEnvelope(statement([])))).toMatchObject({ ok: true });
   });
 });

@@ -193,7 +193,7 @@ describe('HTML', () => {
   });
 });
 
-test('H13 public sentences for a rejection are few and name nothing', () => {
+test('H13 rejections use a few fixed public sentences that reveal nothing', () => {
   const codes: Record<ReasonCode, true> = {
     result_missing: true,
     result_not_regular: true,
@@ -220,7 +220,7 @@ test('H13 public sentences for a rejection are few and name nothing', () => {
 
 describe('a text of a hostile script', () => {
   test.each(['\u009d', '\u0090', '\u009d\u0098x', '\u001b]', '\u009b0'])(
-    'that floods %j costs at most a small multiple of any other text of its length',
+    'that repeats %j takes at most a few times as long as other text of its length',
     beginning => {
       const timeOf = (text: string): number => {
         const before = process.cpuUsage();

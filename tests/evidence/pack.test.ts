@@ -43,7 +43,7 @@ const filesIn = (folder: string): string[] =>
     .sort();
 
 describe('a folder always gives the same pack', () => {
-  test('whatever the time, the location, the permissions and the user', async () => {
+  test('regardless of time, location, permissions and user', async () => {
     const folder = await scriptFolder();
     const cwd = temporaryFolder();
     const first = await packRun(folder, { cwd, out: 'first.tar' });

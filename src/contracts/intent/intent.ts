@@ -166,7 +166,7 @@ const rules = [
   rule({
     id: 'IN7',
     title: 'Limits Within Bounds',
-    why: 'A limit that no profile allows is a mistake.',
+    why: 'No profile allows a limit outside its range, so such a limit is a mistake.',
     asks: [
       'limits, if present, may have timeout_ms (1,000 to 600,000), max_output_files (1 to 10,000) and max_total_output_bytes (1,024 to 1,073,741,824)',
       'network, if present, is true or false',

@@ -84,7 +84,7 @@ function isHarmless(piece: string, before: string | undefined): boolean {
 
 const SEGMENT = /^[\p{L}\p{M}\p{N}_@+.,%*#&-]{1,80}$/u;
 
-/** Host roots, home folders and file names. A bare route such as /api/v1 is not certain. */
+/** Host roots, home folders and file names. A bare route such as /api/v1 may be harmless. */
 function isSurely(piece: string): boolean {
   if (hostPathIn(piece) !== undefined || /^(?:~|file:|[A-Za-z]:[\\/]|\\\\)/i.test(piece)) return true;
   return piece.startsWith('/') && /\.[A-Za-z][A-Za-z0-9]{0,7}$/.test(piece);
