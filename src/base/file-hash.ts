@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
-import { closeSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import { readChunk } from './chunk.ts';
 import type { ContentHash } from './hash.ts';
 import { openRegular } from './regular.ts';
 
-/** The hash of a regular file of any size, in flat memory; undefined if it is missing, a link, or cannot be read. */
-export function fileHash(file: string): ContentHash | undefined {
+/** The hash of a regular file, in flat memory; undefined if it is missing, too large, a link, or cannot be read. */
+export function fileHash(file: string, bytesMax = Number.POSITIVE_INFINITY): ContentHash | undefined {
   const fd = openRegular(file);
   if (fd === undefined) return undefined;
   try {
-    return openHash(fd);
+    return fstatSync(fd).size > bytesMax ? undefined : openHash(fd);
   } catch {
     return undefined;
   } finally {

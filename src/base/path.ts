@@ -11,7 +11,7 @@ export function unsafePath(path: string): string | undefined {
   if (/^[A-Za-z]:/.test(path)) return 'begins with a drive';
   if (path.startsWith('~')) return 'begins with a home folder';
   const segments = path.split(/[/\\]/);
-  if (segments.includes('..')) return 'climbs out with ".."';
+  if (segments.includes('..')) return 'contains ".."';
   if (segments.includes('')) return 'holds an empty segment';
   return undefined;
 }

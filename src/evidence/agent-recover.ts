@@ -37,7 +37,6 @@ export interface AgentLeft {
   readonly files: AgentFiles;
   /** The work tree that the launcher saved, if it saved one. */
   readonly tree: KeptTree | undefined;
-  /** The number of lines in the transcript. */
   readonly events: number;
   readonly because: Because;
 }
@@ -104,7 +103,7 @@ function notCompleted(judged: AgentJudgement, { reason, message, detail }: Becau
   return { ...judged, termination: 'error', reason: reasonFor(reason), detail: message, remarks };
 }
 
-/** The reason as the agent formats name it. */
+/** The reason in the terms of the agent documents. */
 export function reasonFor(reason: string): 'interrupted' | 'runner_failed' {
   return reason === 'interrupted' ? 'interrupted' : 'runner_failed';
 }

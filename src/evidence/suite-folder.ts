@@ -1,7 +1,8 @@
 import { closeSync, existsSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { bytesHash, type ContentHash } from '../base/hash.ts';
+import { fileHash } from '../base/file-hash.ts';
+import type { ContentHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { openRegular, readRegular } from '../base/regular.ts';
@@ -33,12 +34,11 @@ export function readSuite(folder: string): SuiteFolder {
     }
     throw new Fault('not_a_suite', 'The folder contains no valid suite run. `proctor verify` says why.');
   }
-  const seal = readRegular(path.join(folder, SEAL), SEAL_BYTES_MAX);
   return {
     folder,
     run,
     request,
-    sealSha256: seal && bytesHash(seal),
+    sealSha256: fileHash(path.join(folder, SEAL), SEAL_BYTES_MAX),
     environmentHash: environmentHashIn(folder),
   };
 }
@@ -98,9 +98,17 @@ export function casesById(folder: string): (id: string) => SuiteCase | undefined
 }
 
 /** The result of a case; undefined if it is missing or not valid. */
-export function readCaseArtifact(folder: string, id: string): CaseArtifact | undefined {
-  return documentIn(folder, `${id}.json`, caseArtifact) as CaseArtifact | undefined;
+export function readCaseArtifact(
+  folder: string,
+  id: string,
+  read: FileReader = (name, bytesMax) => readRegular(path.join(folder, name), bytesMax),
+): CaseArtifact | undefined {
+  const bytes = read(`${id}.json`, caseArtifact.bytesMax);
+  return bytes && (soundDocument(bytes, caseArtifact) as CaseArtifact | undefined);
 }
+
+/** Reads a file of at most `bytesMax` at the top of a run folder. */
+export type FileReader = (name: string, bytesMax: number) => Buffer | undefined;
 
 function environmentHashIn(folder: string): string | undefined {
   const { environment_hash: hash } = looseKeys(path.join(folder, 'evidence/metadata.json'), METADATA_BYTES_MAX);

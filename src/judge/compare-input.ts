@@ -17,6 +17,8 @@ export interface TrialOfSide {
   readonly folder: string | undefined;
   /** What the pack of an accepted baseline keeps of it. */
   readonly kept?: KeptDocuments | undefined;
+  /** The names of its cases, if they are known already. */
+  readonly names?: ReadonlyMap<string, CaseName> | undefined;
   readonly sealSha256: string | undefined;
   readonly evaluation: { readonly cases: readonly JudgedCase[] };
   /** The hash of the seal of that evaluation; undefined where it was made just now, and has none. */

@@ -7,7 +7,7 @@ import { differingKeys, quotedList } from './quoted.ts';
 import { stepDifferences } from './step-differences.ts';
 import type { Told } from './step-words.ts';
 
-const SIDES: Names = { was: 'the baseline', is: 'The new side' };
+const SIDES: Names = { was: 'the baseline', is: 'The candidate' };
 
 /** What two agents did differently and most likely led to the rest; undefined where their artifacts tell nothing. */
 export function firstDifference(

@@ -10,9 +10,17 @@ import { VERSION } from '../base/version.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { evaluation as contract, type Evaluation, type JudgedCase, summaryOf } from '../contracts/evaluation/index.ts';
 import type { Signer } from '../contracts/seal/index.ts';
+import type { SuiteCase } from '../contracts/suite/index.ts';
 import { writeEvaluationFiles } from '../evidence/evaluation-files.ts';
 import type { JudgementSeal } from '../evidence/judgement.ts';
-import { CASES, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } from '../evidence/suite-folder.ts';
+import {
+  CASES,
+  type FileReader,
+  readCaseArtifact,
+  readSuite,
+  suiteCases,
+  type SuiteFolder,
+} from '../evidence/suite-folder.ts';
 import type { JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
 import { Effort, STEPS_HERE_MAX } from './effort.ts';
@@ -29,6 +37,10 @@ export interface Judging {
   /** What the repetitions before this run came to; asked only for the last one, and where there are limits. */
   readonly earlier?: () => Earlier | undefined;
   readonly clock?: Clock;
+  /** Reads artifacts; without it, they are read from the folder and not checked against the seal. */
+  readonly read?: FileReader;
+  /** Called with every case that was sent, judged or not. */
+  readonly onCase?: (sent: SuiteCase) => void;
   /** Stops the evaluation when it is aborted. */
   readonly signal?: AbortSignal;
 }
@@ -79,7 +91,7 @@ export function isSealedSo(evaluation: Evaluation, { statement: { predicate, sub
 
 async function judgeAll(
   suite: SuiteFolder,
-  { runCheck, judgeApart, signal }: Omit<Judging, 'clock' | 'earlier'>,
+  { runCheck, judgeApart, read, onCase, signal }: Omit<Judging, 'clock' | 'earlier'>,
   said: Provenance,
 ): Promise<JudgedCase[]> {
   const { folder, run } = suite;
@@ -90,10 +102,11 @@ async function judgeAll(
   let steps = 0;
   try {
     for (const asked of suiteCases(folder)) {
+      onCase?.(asked);
       // A case that stands there twice was taken out at its first time.
       if (!selected.delete(asked.id)) continue;
       const effort = new Effort({ here: STEPS_HERE_MAX });
-      const artifact = artifactOf(suite, asked.id);
+      const artifact = artifactOf(suite, asked.id, read);
       if (artifact) said.take(artifact);
       const one = judgeCase(asked, artifact, { folder, runCheck, effort, judgeApart });
       judged.push(one);
@@ -139,8 +152,8 @@ const CASE_BYTES = 300;
 const ASSERTION_BYTES = 60;
 
 /** An artifact in the file of another case, or of the other side, is none of this one. */
-function artifactOf({ folder, run }: SuiteFolder, id: string): CaseArtifact | undefined {
-  const artifact = readCaseArtifact(folder, id);
+function artifactOf({ folder, run }: SuiteFolder, id: string, read: FileReader | undefined): CaseArtifact | undefined {
+  const artifact = readCaseArtifact(folder, id, read);
   return artifact?.case_id === id && artifact.version === run.version ? artifact : undefined;
 }
 

@@ -19,45 +19,54 @@ export interface Pair {
 
 /** All cases of both sides, first those of the new side in their order, then those that only the baseline knows. */
 export function* pairsOf(baseline: Side, candidate: Side): Generator<Pair> {
-  const before = baseline.trials.map(casesById);
-  const now = candidate.trials.map(casesById);
+  const before = new Trials(baseline);
+  const now = new Trials(candidate);
   const seen = new Set<string>();
   for (const trial of [...candidate.trials, ...baseline.trials]) {
     for (const { case_id } of trial.evaluation.cases) {
       if (seen.size === seen.add(case_id).size) continue;
       const judged = {
-        baseline: judgedIn(baseline, before, case_id),
-        candidate: judgedIn(candidate, now, case_id),
+        baseline: before.judged(case_id),
+        candidate: now.judged(case_id),
       };
-      const was = toldOf(baseline, judged.baseline);
-      const is = toldOf(candidate, judged.candidate);
+      const was = before.told(judged.baseline);
+      const is = now.told(judged.candidate);
       if (was.length + is.length === 0) continue;
       yield { caseId: case_id, baseline: was, candidate: is, judged, change: changeOf(was, is) };
     }
   }
 }
 
-function casesById({ evaluation }: Side['trials'][number]): ReadonlyMap<string, JudgedCase> {
-  return new Map(evaluation.cases.map(one => [one.case_id, one]));
-}
+/** The runs of one side, with their cases by id. */
+class Trials {
+  readonly #runs: Side['trials'];
+  readonly #cases: readonly ReadonlyMap<string, JudgedCase>[];
+  readonly #hasReruns: boolean;
 
-/** What each run says of a case. A rerun that asked something else than the planned trials says nothing. */
-function judgedIn(
-  { trials }: Side,
-  runs: readonly ReadonlyMap<string, JudgedCase>[],
-  caseId: string,
-): (JudgedCase | undefined)[] {
-  const judged = runs.map(cases => cases.get(caseId));
-  if (!trials.some(({ isRerun }) => isRerun)) return judged;
-  const planned = new Set(judged.flatMap((one, index) => (one && !trials[index]?.isRerun ? [one.case_sha256] : [])));
-  return judged.map((one, index) => (one && trials[index]?.isRerun && !planned.has(one.case_sha256) ? undefined : one));
-}
+  constructor({ trials }: Side) {
+    this.#runs = trials;
+    this.#cases = trials.map(({ evaluation }) => new Map(evaluation.cases.map(one => [one.case_id, one])));
+    this.#hasReruns = trials.some(({ isRerun }) => isRerun);
+  }
 
-/** One entry per run, but for reruns, which ask some cases only; none at all where no run of the side knows the case. */
-function toldOf({ trials }: Side, judged: readonly (JudgedCase | undefined)[]): Told[] {
-  if (judged.every(one => one === undefined)) return [];
-  if (!trials.some(({ isRerun }) => isRerun)) return judged.map((one, index) => toldTrial(trials[index], one));
-  return judged.flatMap((one, index) => (!one && trials[index]?.isRerun ? [] : [toldTrial(trials[index], one)]));
+  /** The case as each run judged it. A rerun counts only if it asked the same question as a planned trial. */
+  judged(caseId: string): (JudgedCase | undefined)[] {
+    const judged = this.#cases.map(cases => cases.get(caseId));
+    if (!this.#hasReruns) return judged;
+    const planned = new Set(judged.flatMap((one, index) => (one && !this.#isRerun(index) ? [one.case_sha256] : [])));
+    return judged.map((one, index) => (one && this.#isRerun(index) && !planned.has(one.case_sha256) ? undefined : one));
+  }
+
+  /** One trial per run. Leaves out reruns that did not ask the case; empty if no run of the side knows it. */
+  told(judged: readonly (JudgedCase | undefined)[]): Told[] {
+    if (judged.every(one => one === undefined)) return [];
+    if (!this.#hasReruns) return judged.map((one, index) => toldTrial(this.#runs[index], one));
+    return judged.flatMap((one, index) => (!one && this.#isRerun(index) ? [] : [toldTrial(this.#runs[index], one)]));
+  }
+
+  #isRerun(index: number): boolean {
+    return this.#runs[index]?.isRerun === true;
+  }
 }
 
 /** Written key by key: objects that are spread together take twice the memory, and there are very many of them. */

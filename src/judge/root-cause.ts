@@ -80,7 +80,7 @@ function byHashes(judged: Scene['judged'], candidate: CaseArtifact | undefined):
       kind: 'runner',
       baseline_at: null,
       new_at: 'runner_failure',
-      says: `The new side ended in ${is.error_class}. Certain, because a case without an answer cannot hold.`,
+      says: `The candidate ended in ${is.error_class}. Certain, because a case without an answer cannot hold.`,
       confidence: 'high',
       cites: ['new:runner_failure'],
     };

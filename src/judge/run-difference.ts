@@ -41,12 +41,12 @@ function otherViolations(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.violations.listed.map(violationText));
   const fresh = is.violations.listed.map(violationText).find(one => !known.has(one));
   if (fresh === undefined) return undefined;
-  return { kind: 'policy', says: `The new side has a violation that the baseline has not: ${fresh}` };
+  return { kind: 'policy', says: `The candidate has a violation that the baseline has not: ${fresh}` };
 }
 
 function otherTermination(was: AgentRunNote, is: AgentRunNote): Told {
   if (was.reason === is.reason) return undefined;
-  const says = `The new side ended as ${endingText(is)} where the baseline ended as ${endingText(was)}`;
+  const says = `The candidate ended as ${endingText(is)} where the baseline ended as ${endingText(was)}`;
   return { kind: is.termination === 'killed_policy' ? 'policy' : 'runner', says };
 }
 
@@ -54,13 +54,13 @@ function otherFiles(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.changes?.files.listed.map(({ path }) => path));
   const fresh = (is.changes?.files.listed ?? []).map(({ path }) => path).filter(path => !known.has(path));
   if (fresh.length === 0) return undefined;
-  return { kind: 'output', says: `The new side changed what the baseline did not: ${quotedList(fresh)}` };
+  return { kind: 'output', says: `The candidate changed what the baseline did not: ${quotedList(fresh)}` };
 }
 
 function moreLines(was: AgentRunNote, is: AgentRunNote): Told {
   const [before, now] = [linesOf(was), linesOf(is)];
   if (before === null || now === null || now <= before) return undefined;
-  return { kind: 'output', says: `The new side changed ${now} lines where the baseline changed ${before}` };
+  return { kind: 'output', says: `The candidate changed ${now} lines where the baseline changed ${before}` };
 }
 
 function linesOf({ changes }: AgentRunNote): number | null {
@@ -72,5 +72,5 @@ function otherFlags(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.flags.map(({ flag }) => flag));
   const fresh = is.flags.map(({ flag }) => flag).filter(flag => !known.has(flag));
   if (fresh.length === 0) return undefined;
-  return { kind: 'output', says: `The new side has flags that the baseline has not: ${quotedList(fresh)}` };
+  return { kind: 'output', says: `The candidate has flags that the baseline has not: ${quotedList(fresh)}` };
 }

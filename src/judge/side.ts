@@ -4,7 +4,7 @@ import { casesById, readCaseArtifact, readSuite, suiteCases, type SuiteFolder } 
 import { runner } from '../contracts/runner/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import { PROVENANCE, type SeenProvenance } from '../contracts/provenance.ts';
-import { groupOf, type SuiteTarget } from '../contracts/suite/index.ts';
+import { groupOf, type SuiteCase, type SuiteTarget } from '../contracts/suite/index.ts';
 import type {
   ArtifactReader,
   CaseName,
@@ -74,8 +74,12 @@ const CONTENT_HASH = /^sha256:[a-f0-9]{64}$/;
 /** What people call the cases of a run. */
 export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
   const names = new Map<string, CaseName>();
-  for (const one of suiteCases(folder)) names.set(one.id, { title: one.title, ...groupOf(one) });
+  for (const one of suiteCases(folder)) names.set(one.id, caseName(one));
   return names;
+}
+
+export function caseName(one: SuiteCase): CaseName {
+  return { title: one.title, ...groupOf(one) };
 }
 
 /** Reads artifacts out of the folders of runs, or out of the pack of an accepted baseline. */

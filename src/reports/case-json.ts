@@ -2,12 +2,12 @@ import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts
 import type { PageCase } from './page-data.ts';
 import type { ReportInput, Side } from './report-input.ts';
 
-/** Up to here a document is taken as it is: most are, and nothing of them is walked. */
+/** A document up to this size is embedded unchanged, without a walk through it. */
 const SMALL_CHARS = 64_000;
 const EVENTS_MAX = 300;
 const ASSETS_MAX = 8;
 const ASSET_CHARS_MAX = 16_000;
-/** Tried one after the other until a document is small enough: how much of a text and of a list is kept. */
+/** Limits on texts and lists, tried in order until the document is small enough. */
 const CUTS = [
   { textChars: 16_000, items: 1_000, charsMax: 192_000 },
   { textChars: 2_000, items: 200, charsMax: 192_000 },
@@ -17,7 +17,7 @@ const DEPTH_MAX = 12;
 
 type Judged = Pick<PageCase, 'trials' | 'assertions' | 'divergence' | 'changes'>;
 
-/** Everything that the page shows of a case, cut where it is long, and saying so: a PageCase, as JSON, written only once. */
+/** The PageCase of one case as JSON. Long parts are truncated, and `cuts` says which. */
 export function caseJson(
   { pairs, assetText }: Pick<ReportInput, 'pairs' | 'assetText'>,
   id: string,
@@ -61,7 +61,7 @@ function artifactJson(artifact: CaseArtifact | undefined, side: Side, cuts: stri
   return smallJson(kept, `Long texts of ${side} were cut.`, cuts);
 }
 
-/** The value itself if it is small, else a copy whose texts and lists were cut until it is. */
+/** Returns a small value unchanged, and a truncated copy of a large one. */
 function smallJson(value: unknown, says: string, cuts: string[]): string {
   const whole = JSON.stringify(value);
   if (whole.length <= SMALL_CHARS) return whole;
@@ -77,7 +77,7 @@ function cutValue(value: unknown, limits: { textChars: number; items: number }, 
   if (typeof value === 'string') return clippedText(value, limits.textChars);
   if (typeof value !== 'object' || value === null) return value;
   if (depth > DEPTH_MAX) return '[too deep to be shown]';
-  // Lists at the first levels are the document's own: their elements are counted and cited by index.
+  // The page counts the elements of top-level lists and cites them by index.
   const itemsMax = depth < 2 ? EVENTS_MAX : limits.items;
   if (Array.isArray(value)) return value.slice(0, itemsMax).map(item => cutValue(item, limits, depth + 1));
   return Object.fromEntries(

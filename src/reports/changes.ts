@@ -1,6 +1,6 @@
 import { type CaseDifference, type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
 
-/** How a case differs from the case of the same name in the baseline, a line each; empty where it is the same. */
+/** The differences between a case and the baseline's case with the same id, one per line. */
 export function changeLines({ changed }: Pick<ComparedCase, 'changed'>): string[] {
   if (!changed) return [];
   const { differences, more } = changed;
@@ -25,7 +25,7 @@ const WORDS: Readonly<Record<CaseDifference['what'], string>> = {
   not_judged: 'changed expectation that Proctor does not judge,',
 };
 
-/** What became of a value that only the baseline has, or only the new side. */
+/** The ending for a value that only the baseline or only the candidate has. */
 const SIDES: Readonly<Partial<Record<CaseDifference['what'], readonly [gone: string, fresh: string]>>> = {
   looser: [' is gone', ' is allowed now'],
   input: [' is gone', ' is new'],
@@ -38,13 +38,13 @@ function quoted(text: string): string {
   return `“${text}”`;
 }
 
-/** Cases that are not what they were, those that ask less first. */
+/** Changed cases, weakened ones first. */
 export function changedCases({ cases }: Pick<Comparison, 'cases'>): ComparedCase[] {
   const changed = cases.filter(one => one.changed !== undefined);
   return [...changed.filter(one => isWeakened(one.changed)), ...changed.filter(one => !isWeakened(one.changed))];
 }
 
-/** Which cases differ between the suites of two sides, by name; undefined where none does. */
+/** Names the cases that differ between the two suites; undefined if none do. */
 export function casesNote(comparison: Pick<Comparison, 'cases'>): string | undefined {
   const only = (has: 'baseline' | 'new', lacks: 'baseline' | 'new'): ComparedCase[] =>
     comparison.cases.filter(one => one[has].trials.length > 0 && one[lacks].trials.length === 0);

@@ -16,7 +16,7 @@ import {
 } from './page.ts';
 import { pageGrounds } from './page-grounds.ts';
 import type { PageHead, Tone } from './page-data.ts';
-import { breachMessages, causesNote, failuresOf, verdictWord } from './report.ts';
+import { breachMessages, causesNote, failuresOf, SIDE_NAMES, verdictWord } from './report.ts';
 import type { ReportInput } from './report-input.ts';
 import { byFinding, findingsOf } from './tally.ts';
 
@@ -63,10 +63,10 @@ export function comparisonPage(input: ReportInput): Page {
   };
 }
 
-/** The order in which cases ask to be looked at. */
+/** Most urgent first. */
 const ORDER: readonly ComparedCase['change'][] = ['regressed', 'flaky', 'missing', 'improved', 'same'];
 
-/** A case to which nothing has happened. */
+/** A case that did not change and still passes. */
 const isCalm = (one: ComparedCase): boolean =>
   one.change === 'same' && !one.changed && one.new.trials.every(({ verdict }) => verdict === 'pass');
 
@@ -75,7 +75,9 @@ const errorOf = ({ baseline, new: fresh }: ComparedCase): string | null =>
 
 function missingSide({ side_missing }: ComparedCase): string | null {
   if (side_missing === undefined) return null;
-  return side_missing === 'both' ? 'Neither side has an answer.' : `The ${side_missing} side has no answer.`;
+  return side_missing === 'both'
+    ? 'Neither side has an answer.'
+    : `There is no answer from ${SIDE_NAMES[side_missing]}.`;
 }
 
 function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {

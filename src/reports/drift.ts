@@ -1,11 +1,11 @@
 import type { Comparison } from '../contracts/comparison/index.ts';
 import { casesNote } from './changes.ts';
 
-/** What else than the agent differs between two sides, as people are told of it. */
+/** A difference between the two sides other than the agent, in words. */
 export interface Drift {
   readonly of: string;
   readonly changes: readonly Change[];
-  /** What goes without saying once this is said. */
+  /** Fields that this difference implies. */
   readonly note?: string;
 }
 
@@ -17,13 +17,13 @@ interface Change {
 
 type Field = Comparison['comparability']['fields'][number];
 
-/** The fields that differ, those of a kind together, and each thing once: a timeout is a setting, a limit and a part of a hash. */
+/** The fields that differ, grouped, each once: a timeout is a setting, a limit and a part of a hash. */
 export function driftOf(comparison: Pick<Comparison, 'comparability' | 'cases'>): Drift[] {
   const { fields } = comparison.comparability;
   const said = new Set<string>();
   const groups = GROUPS.map(([of, prefix]) => {
     const ofGroup = fields.filter(({ field }) => field.startsWith(prefix));
-    // A silence is as long as the whole where nobody said otherwise: it comes last, and is dropped if it is the same.
+    // The idle timeout defaults to the timeout, so it comes last and is dropped if both changed alike.
     const changes = sortedLast(ofGroup, ({ field }) => field === 'settings.idle_timeout_ms');
     return { of, changes: changes.map(one => changeOf(one, prefix)).filter(change => isNews(change, said)) };
   });
@@ -74,7 +74,7 @@ function isNews({ name, baseline, new: now }: Change, said: Set<string>): boolea
   return true;
 }
 
-/** A hash is told apart by its beginning. */
+/** The first characters identify a hash. */
 function short(value: string | null): string {
   return value === null ? 'not known' : value.replace(/sha256:([a-f0-9]{12})[a-f0-9]{52}/g, '$1…');
 }

@@ -1,16 +1,16 @@
-/** A value as JSON inside a page, which no text in it can end or leave. */
+/** A value as JSON in a script element. No text in the value can close the element. */
 export function embedded(id: string, value: unknown): string {
   return embeddedJson(id, JSON.stringify(value));
 }
 
-/** The same for a value that is JSON already. */
+/** The same for text that is already JSON. */
 export function embeddedJson(id: string, json: string): string {
   return `<script type="application/json" id="${id}">${escaped(json)}</script>\n`;
 }
 
 /**
- * JSON.stringify writes control characters and halves of surrogate pairs as escapes. Without "<" there is neither an end tag
- * nor a comment, and the two separators end a line for some readers of scripts.
+ * JSON.stringify escapes control characters and lone surrogates. Escaping "<" rules out end tags and comments; U+2028
+ * and U+2029 end a line in some script parsers.
  */
 export function escaped(json: string): string {
   return json.replace(/[<\u2028\u2029]/g, character => ESCAPES[character] as string);
@@ -18,7 +18,7 @@ export function escaped(json: string): string {
 
 const ESCAPES: Record<string, string> = { '<': '\\u003c', '\u2028': '\\u2028', '\u2029': '\\u2029' };
 
-/** A text between tags, where what has no place in HTML is shown as unknown. */
+/** Escapes a text between tags. Characters that HTML forbids become U+FFFD. */
 export function htmlText(text: string): string {
   return text
     .toWellFormed()

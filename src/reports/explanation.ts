@@ -3,22 +3,22 @@ import { percent, points } from '../contracts/gate/decide/index.ts';
 import { REPETITIONS_MAX } from '../contracts/suite/index.ts';
 import { counted } from './report.ts';
 
-/** What stands behind a verdict. None of it repeats the reason. */
+/** The evidence behind a verdict. It does not repeat the reason. */
 export interface Explanation {
   readonly rates: Decision['rates'];
-  /** The pass rates in a sentence; null without cases on both sides. */
+  /** The pass rates; null if no case ran on both sides. */
   readonly ratesNote: string | null;
-  /** What was ruled out, what could go unseen, what was asked again, and what would settle it, in this order. */
+  /** In this order: what was ruled out, what could go unseen, what was asked again, and what to do next. */
   readonly notes: readonly Note[];
 }
 
 interface Note {
   readonly label: 'Ruled out' | 'Power' | 'Asked again' | 'To settle it';
-  /** Goes on after the label and a colon. */
+  /** Continues after the label and a colon. */
   readonly says: string;
 }
 
-/** Undefined for comparisons without a decision, and for sides that cannot be compared. */
+/** Undefined without a decision, and for sides that cannot be compared. */
 export function explanationOf(comparison: Comparison): Explanation | undefined {
   const { decision, comparability } = comparison;
   if (!decision || comparability.state === 'not_comparable') return undefined;
@@ -28,7 +28,7 @@ export function explanationOf(comparison: Comparison): Explanation | undefined {
     { label: 'Asked again', says: askedAgain(comparison.again) },
     { label: 'To settle it', says: SETTLES[decision.cause]?.(comparison) },
   ] as const;
-  // A case of which nothing is expected passes whatever it answers.
+  // A case without expectations passes with any answer.
   const rates = decision.cause === 'no_expectations' ? null : decision.rates;
   return {
     rates,
@@ -43,10 +43,10 @@ function ratesNote({ rates, drop, p, cause }: Decision): string | null {
     `${percent(rate)} (${percent(low)} to ${percent(high)})`;
   const isOpen = drop !== null && drop > 0 && p !== null && cause !== 'worse';
   const chance = isOpen ? `; p = ${probability(p)} if nothing changed` : '';
-  return `baseline ${told(rates.baseline)}, new side ${told(rates.new)}, each with its 95 % interval${chance}.`;
+  return `baseline ${told(rates.baseline)}, candidate ${told(rates.new)}, each with its 95 % interval${chance}.`;
 }
 
-/** Causes that leave nothing to say of the suite as a whole: nothing was judged alike, or nothing could differ. */
+/** Causes that say nothing about the suite as a whole. */
 const SILENT: ReadonlySet<Decision['cause']> = new Set([
   'no_pairs',
   'unreadable',
@@ -56,11 +56,11 @@ const SILENT: ReadonlySet<Decision['cause']> = new Set([
   'identical',
 ]);
 
-/** Causes whose reason tells the largest drop that is left. */
+/** Causes whose reason already states the largest remaining drop. */
 const TELL_HIGH: ReadonlySet<Decision['cause']> = new Set(['safe', 'not_worse', 'unsettled']);
 
 function ruledOut({ gate, verdict }: Comparison, { cause, high, cases }: Decision): string | undefined {
-  // A verdict that comes from elsewhere, such as a bound on cost, has a reason without the suite.
+  // A verdict with another source, such as a cost limit, has a reason that does not mention the suite.
   const isTold = TELL_HIGH.has(cause) && VERDICT_OF[cause] === verdict;
   if (high === null || high >= 1 || SILENT.has(cause) || isTold) return undefined;
   const drop = high <= 0 ? 'any drop' : `a drop of more than ${points(high)}`;
@@ -78,7 +78,7 @@ function power({ cause, detectable }: Decision): string | undefined {
 function askedAgain(again: Comparison['again']): string | undefined {
   if (!again) return undefined;
   const { trials, rounds, sides, stopped } = again;
-  const asked = `${counted(trials, 'trial')} in ${counted(rounds, 'round')} on ${sides === 'both' ? 'both sides' : 'the new side only'}`;
+  const asked = `${counted(trials, 'trial')} in ${counted(rounds, 'round')} on ${sides === 'both' ? 'both sides' : 'the candidate only'}`;
   return `${trials === 0 ? 'no case' : asked}; ${STOPPED[stopped]}.`;
 }
 
@@ -91,7 +91,7 @@ const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], stri
   cancelled: 'it was cancelled',
 };
 
-/** What to do next, for each cause whose reason does not say it. */
+/** The next step, for each cause whose reason does not name one. */
 const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Comparison) => string | undefined>>> = {
   no_pairs: () => 'run the same cases on both sides.',
   unreadable: () => 'run the baseline again, against a target that answers.',
@@ -109,7 +109,7 @@ const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Compariso
   },
 };
 
-/** How many trials the cases have on both sides, apart from those that were asked again. */
+/** The most planned trials that a case has on both sides. */
 function plannedTrials(cases: Comparison['cases']): number {
   const planned = ({ trials }: (typeof cases)[number]['new']): number => trials.filter(({ rerun }) => !rerun).length;
   return cases.reduce((most, one) => Math.max(most, Math.min(planned(one.baseline), planned(one.new))), 0);

@@ -10,19 +10,19 @@ import { runPage } from './run-page.ts';
 import type { ReportInput, RunReportInput } from './report-input.ts';
 
 /**
- * A comparison as one HTML file, in pieces, so that a large page is never held whole. The same documents give the same
- * bytes.
+ * A comparison as one HTML file, in pieces, so that a large page is never in memory as a whole. The same documents give
+ * the same bytes.
  */
 export function htmlReport(input: ReportInput): Iterable<string> {
   return joined(piecesOf(comparisonPage(input), input.bytesMax));
 }
 
-/** One run of a suite and its evaluation, in the same page. */
+/** One run of a suite and its evaluation, on the same page. */
 export function htmlRunReport(input: RunReportInput): Iterable<string> {
   return joined(piecesOf(runPage(input), input.bytesMax));
 }
 
-/** Whoever writes the pieces pays for each of them, and rows are small. */
+/** Joins small pieces, because each one costs a write. */
 function* joined(pieces: Iterable<string>): Generator<string> {
   let held = '';
   for (const piece of pieces) {
@@ -36,19 +36,19 @@ function* joined(pieces: Iterable<string>): Generator<string> {
 
 const PIECE_CHARS = 65_536;
 const PAGE_BYTES_MAX = 25_000_000;
-/** Rows may fill most of the page, but never all of it: regressions must be shown in full. */
+/** Leaves room to show regressions in full. */
 const ROWS_SHARE = 0.6;
-/** What closes the page, and the account of what it holds. */
+/** Room for the closing tags and the coverage record. */
 const TAIL_BYTES = 1_000;
 
 /**
- * The code stands before the data of the cases: a browser shows verdict and list while it still reads the rest. What was left
- * out is known only at the end, and is written there; a page without that account is a page that was cut off.
+ * The code precedes the cases, so a browser shows the verdict while it still loads the rest. The coverage record is
+ * known only at the end; a page without it was truncated.
  */
 function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   let bytes = 0;
-  const counted = (piece: string): string => {
-    bytes += Buffer.byteLength(piece);
+  const counted = (piece: string, length = Buffer.byteLength(piece)): string => {
+    bytes += length;
     return piece;
   };
   const { style, script } = pageCode();
@@ -59,16 +59,18 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   let rows = 0;
   for (const row of page.rows()) {
     const piece = `${rows === 0 ? '' : ','}${escaped(JSON.stringify(row))}`;
-    if (bytes + Buffer.byteLength(piece) > rowsEnd) break;
-    yield counted(piece);
+    const length = Buffer.byteLength(piece);
+    if (bytes + length > rowsEnd) break;
+    yield counted(piece, length);
     rows++;
   }
   yield counted(`]</script>\n<script>${script}</script>\n`);
   let full = 0;
   for (const [index, read] of page.details(rows)) {
     const piece = embeddedJson(`case-${index}`, read());
-    if (bytes + Buffer.byteLength(piece) > bytesMax - TAIL_BYTES) break;
-    yield counted(piece);
+    const length = Buffer.byteLength(piece);
+    if (bytes + length > bytesMax - TAIL_BYTES) break;
+    yield counted(piece, length);
     full++;
   }
   const coverage: Coverage = { cases: page.head.cases, rows, full, wanted: page.wanted, bytes_max: bytesMax };
@@ -94,8 +96,8 @@ function opening({ tone, word, sentence, style_mark }: PageHead, style: string, 
 }
 
 /**
- * Nothing but our own script and styles, known by their hashes. A frame inherits this policy, so for the HTML of an agent,
- * shown on demand in a frame that may do nothing, style attributes and styles that carry the page's mark are let through.
+ * Allows only the page's own script and styles, by hash. Frames inherit this policy, so it also allows style attributes
+ * and styles with the page's nonce, for the agent's HTML in a sandboxed frame.
  */
 function contentPolicy(style: string, script: string, mark: string): string {
   return [
@@ -112,7 +114,7 @@ function contentPolicy(style: string, script: string, mark: string): string {
 
 const hashSource = (code: string): string => `sha256-${createHash('sha256').update(code).digest('base64')}`;
 
-/** The app, as the build has left it. */
+/** The built app. */
 function pageCode(): { readonly style: string; readonly script: string } {
   const folder = path.dirname(findInPackage(['page/report.js', 'dist/page/report.js']));
   const read = (file: string): string => readFileSync(path.join(folder, file), 'utf8').trim();

@@ -5,5 +5,5 @@ import { terminal } from './terminal.ts';
 
 export { type Paint, terminalReport } from './terminal.ts';
 
-/** Every way to tell what came out, by the word that users have for it. */
+/** All report formats, by the name that users type. */
 export const reports = { json, junit, md: markdown, terminal };

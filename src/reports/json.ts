@@ -1,7 +1,7 @@
 import { canonicalize, canonicalPieces } from '../base/canonical.ts';
 import type { Report } from './report.ts';
 
-/** The documents themselves, in canonical form. */
+/** The documents in canonical form. */
 export const json: Report = {
   file: 'report.json',
   *ofComparison(comparison) {

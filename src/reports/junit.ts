@@ -5,9 +5,9 @@ import { standingOf } from '../contracts/comparison/index.ts';
 import type { JudgedCase } from '../contracts/evaluation/index.ts';
 import { changeLines } from './changes.ts';
 import type { LimitCheck } from '../contracts/gate/limits/index.ts';
-import { concernOf, failuresOf, type Report, troublesOf, verdictWord } from './report.ts';
+import { concernOf, failuresOf, type Report, SIDE_NAMES, troublesOf, verdictWord } from './report.ts';
 
-/** JUnit XML, as most services for continuous integration read it: a testsuite per suite, a testcase per case. */
+/** JUnit XML in the form that most CI services read: a testsuite per suite, a testcase per case. */
 export const junit: Report = {
   file: 'junit.xml',
   ofComparison: comparison => {
@@ -23,9 +23,9 @@ interface Row {
   readonly latencyMs: number | null;
   readonly outcome: 'passed' | 'failure' | 'error' | 'skipped';
   readonly type: string;
-  /** What is wrong, a line each; the first is its headline. */
+  /** What failed, one line each; the first is the headline. */
   readonly lines: readonly string[];
-  /** What is worth knowing of a case that did not fail. */
+  /** A note on a case that did not fail. */
   readonly note?: string;
 }
 
@@ -55,8 +55,7 @@ function rowOfComparison(one: ComparedCase): Row {
     };
   }
   if (concern === 'missing') {
-    const where = side_missing === 'both' ? 'both sides' : `the ${side_missing} side`;
-    return { ...row, outcome: 'skipped', type: concern, lines: [`missing on ${where}`] };
+    return { ...row, outcome: 'skipped', type: concern, lines: [`missing from ${SIDE_NAMES[side_missing ?? 'both']}`] };
   }
   const cause = divergence
     ? [
@@ -79,13 +78,13 @@ function rowOfRun(one: JudgedCase): Row {
     : { ...row, outcome: 'error', type: error_class ?? 'check' };
 }
 
-/** Tests that are no cases. */
+/** Tests for the verdict and the limits, which belong to no case. */
 interface OwnTests {
   readonly name: string;
   readonly rows: readonly Row[];
 }
 
-/** A verdict that is not green fails a test, because every case may be as it was, or missing. */
+/** A verdict other than "no regression" fails a test, because every case may be unchanged or missing. */
 function verdictTests(comparison: Comparison): OwnTests {
   const { verdict, reason } = comparison;
   const outcome = ({ no_regression: 'passed', regression: 'failure', not_enough_evidence: 'error' } as const)[verdict];
@@ -97,13 +96,13 @@ function limitTests(checks: readonly LimitCheck[] = []): OwnTests {
   return { name: 'proctor limits', rows: checks.map(rowOfCheck) };
 }
 
-/** A limit on the new side is a test of its own, because it may fail where every case is as it was. */
+/** Each limit on the candidate is a test, because it may fail when every case is unchanged. */
 function rowOfCheck({ of, name, limit, is_met, message }: LimitCheck): Row {
   const row = { name: name === null ? limit : `${of} ${name}: ${limit}`, latencyMs: null, type: limit };
   return { ...row, outcome: is_met ? 'passed' : 'failure', lines: is_met ? [] : [message] };
 }
 
-/** In pieces, a case each, because a hundred thousand of them need not be in memory at once. Counts come first. */
+/** One piece per case, so that 100,000 cases are never in memory at once. Counts come first. */
 function* documentOf<Case>(
   cases: readonly Case[],
   suiteOf: (one: Case) => string,
@@ -173,8 +172,8 @@ function seconds(ms: number): string {
 }
 
 /**
- * A text in XML 1.0. Controls and halves of surrogate pairs, which no entity could name, are written out; so are the two
- * code points beyond them that XML forbids. With every > escaped there is no end of a section to forge.
+ * A text in XML 1.0. Control characters, lone surrogates and the two code points that XML forbids are written as
+ * escapes, because no entity can name them. Escaping every ">" prevents a forged end of a section.
  */
 function xml(text: string): string {
   const { text: head, truncated } = clip(text, TEXT_BYTES_MAX);

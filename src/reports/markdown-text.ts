@@ -2,8 +2,8 @@ import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 
 /**
- * A text of the agent's in Markdown: a code span, in which nothing is alive, neither HTML nor a link, a mention, an
- * image or a formula. Bars are broken, because a table would end its cell at one.
+ * The agent's text as a code span, so that HTML, links, mentions, images and formulas stay inert. Bars are replaced,
+ * because a bar would end a table cell.
  */
 export function code(text: string, bytesMax = CODE_BYTES_MAX): string {
   const { text: head, truncated } = clip(text, bytesMax);
@@ -16,8 +16,8 @@ export function code(text: string, bytesMax = CODE_BYTES_MAX): string {
 }
 
 /**
- * A sentence of ours with words of the agent's in “quotes”: those become code. Nothing is taken on trust: what is not
- * plain words becomes code, too.
+ * Proctor's sentence with the agent's words in “quotes”, which become code spans. Anything else that is not plain words
+ * becomes code, too.
  */
 export function prose(text: string): string {
   const { text: head, truncated } = clip(text, PROSE_BYTES_MAX);
@@ -26,7 +26,7 @@ export function prose(text: string): string {
   for (const [index, part] of parts.entries()) {
     if (part === '') continue;
     const next = index % 2 === 1 || !isPlain(part) ? spaced(part) : part;
-    // Two spans that touch would be one, with other ends.
+    // Adjacent spans would merge into one.
     told += told.endsWith('`') && next.startsWith('`') ? ` ${next}` : next;
   }
   return `${told}${truncated ? '…' : ''}`;
@@ -35,7 +35,7 @@ export function prose(text: string): string {
 const CODE_BYTES_MAX = 200;
 const PROSE_BYTES_MAX = 500;
 
-/** Code without the blanks around it, which stay outside. */
+/** Keeps surrounding spaces outside the code span. */
 function spaced(part: string): string {
   const [, before = '', inner = '', after = ''] = /^(\s*)(.*?)(\s*)$/s.exec(part) ?? [];
   return `${before}${code(inner)}${after}`;
@@ -45,8 +45,8 @@ function isPlain(text: string): boolean {
   return WORDS.test(text) && !ALIVE.test(text);
 }
 
-/** Letters, digits and what sentences need; none of it means anything to Markdown in the middle of a line or word. */
+/** Characters that have no meaning in Markdown inside a line or word. */
 const WORDS = /^(?:[A-Za-z0-9 ,.;:()'%=+→–-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|(?<=\d)\/(?=\d))*$/;
 
-/** Plain text that becomes something else all the same: addresses, commits, references to issues, pictures by name. */
+/** Plain text that renderers turn into links: addresses, commits, issue references, image names. */
 const ALIVE = /www\.|:\/\/|\b[0-9a-f]{7,40}\b|\b[A-Z][A-Z0-9]*-\d|:[a-z0-9+-]+:/i;

@@ -19,11 +19,12 @@ import {
   trialsNote,
   troublesOf,
   unmetMessages,
+  SIDE_NAMES,
   verdictWord,
 } from './report.ts';
 import { byFinding, findingsOf, markedTally, tallyOf } from './tally.ts';
 
-/** What a pull request shows: the verdict first, regressions in a table, the rest folded. Never more than 60 kB. */
+/** A comment for a pull request, at most 60 kB: the verdict, a table of regressions, and the rest folded. */
 export const markdown: Report = {
   file: 'report.md',
   ofComparison: comparison => [bounded(sections(comparison))],
@@ -57,7 +58,7 @@ export const markdown: Report = {
 
 const BYTES_MAX = 60_000;
 
-/** A part of the page. Its rows are cut where the page is full, and the page says how many are not shown. */
+/** A section. Its rows are cut when the page is full, and the page says how many are missing. */
 interface Section {
   readonly lines: readonly string[];
   readonly rows?: { readonly what: string; readonly each: readonly (() => string)[] };
@@ -185,7 +186,7 @@ function reasons(failures: readonly { readonly name: string; readonly message: s
 }
 
 function detail(one: ComparedCase): string {
-  if (one.side_missing) return ` on ${one.side_missing === 'both' ? 'both sides' : `the ${one.side_missing} side`}`;
+  if (one.side_missing) return ` on ${SIDE_NAMES[one.side_missing]}`;
   if (one.change === 'flaky') return `: ${tallyOf(one)}`;
   const failures = reasons(failuresOf(one));
   return failures === '' ? '' : `: ${failures}`;
@@ -233,7 +234,7 @@ function runs(ids: readonly string[]): string {
 
 const RUNS_MAX = 5;
 
-/** Joins sections up to the bound: frames first, so that none is left open, then rows in their order while there is room. */
+/** Joins sections up to the limit: frames first, so that none stays open, then rows in order while they fit. */
 function bounded(sections: Iterable<Section>): string {
   const all = [...sections];
   const frames = all.flatMap(({ lines, after = [] }) => [...lines, ...after]);
@@ -261,5 +262,5 @@ function bytesOf(line: string): number {
   return Buffer.byteLength(line) + 1;
 }
 
-/** Room for the line that says what was cut. */
+/** Room for the line that reports the cut. */
 const NOTE_BYTES_MAX = 1_000;

@@ -9,16 +9,16 @@ import type {
 } from '../contracts/comparison/index.ts';
 import type { Side } from './report-input.ts';
 
-/** What stands in the page beside its code. The page and its writer share these types and nothing else. */
+/** The data in the page. The page and its writer share only these types. */
 export interface PageHead {
   readonly kind: 'comparison' | 'run';
   readonly id: string;
   readonly generated_at: string;
   readonly proctor_version: string;
-  /** What styles inside the HTML of an agent are marked with, so that the policy of the page lets them through. */
+  /** The nonce that lets styles in the agent's HTML pass the content security policy. */
   readonly style_mark: string;
   readonly tone: Tone;
-  /** The verdict in a word or two, such as "Regression". */
+  /** The verdict in one or two words, such as "Regression". */
   readonly word: string;
   readonly sentence: string;
   readonly counts: readonly Count[];
@@ -30,9 +30,9 @@ export interface PageHead {
     readonly comparability: Comparison['comparability'];
     readonly sides: { readonly [Which in Side]: ComparedSide & { readonly target: string | null } };
     readonly metrics: readonly MetricComparison[];
-    /** What stands behind the verdict; null where no decision was kept. */
+    /** The evidence behind the verdict; null if no decision was stored. */
     readonly grounds: PageGrounds | null;
-    /** What must be known of the causes. */
+    /** A caveat about the causes. */
     readonly causes_note: string | null;
     /** Which cases were changed, removed or added. */
     readonly cases_note: string | null;
@@ -42,17 +42,17 @@ export interface PageHead {
     readonly target: string;
     readonly seal_sha256: string;
     readonly unjudged: number;
-    /** What must be known of the runs beside it. */
+    /** A note about the other repetitions. */
     readonly note: string | null;
   };
 }
 
-/** What stands behind a verdict, beside its sentence. */
+/** The evidence behind a verdict. */
 export interface PageGrounds {
   readonly rates: Decision['rates'];
   readonly rates_note: string | null;
   readonly notes: readonly { readonly label: string; readonly says: string }[];
-  /** The first cases that the gate has singled out, and how many there are. */
+  /** The first cases that the gate singled out, and their total. */
   readonly findings: readonly PageFinding[];
   readonly found: number;
 }
@@ -67,7 +67,7 @@ interface PageFinding {
 
 export type Tone = 'good' | 'bad' | 'unsure';
 
-/** One of the numbers beside the verdict: how many cases a filter would leave. */
+/** A count next to the verdict, and the filter that it applies. */
 interface Count {
   readonly label: string;
   readonly value: number;
@@ -75,17 +75,17 @@ interface Count {
   readonly of: Kind;
 }
 
-/** What a row is sorted and coloured by: the change of a comparison, or the verdict of a run. */
+/** Sorts and colours a row: the change in a comparison, or the verdict in a run. */
 export type Kind = ComparedCase['change'] | 'pass' | 'fail' | 'error';
 
-/** One case in the list, as short as JSON allows: 100,000 of them must fit. */
+/** One case in the list, in compact JSON, because a page may hold 100,000 of them. */
 export type PageRow = readonly [
   id: string,
   title: string | 0,
   kind: Kind,
   /** Index into `suites`, or -1. */
   suite: number,
-  /** A letter per trial: p, f, e, or n for an error that says nothing of the agent. */
+  /** One letter per trial: p, f, e, or n for an error that does not count against the agent. */
   baseline: string,
   fresh: string,
   /** Index into `error_classes`, or -1. */
@@ -94,14 +94,14 @@ export type PageRow = readonly [
   freshMs: number | null,
   baselineUsd: number | null,
   freshUsd: number | null,
-  /** Why the case stands where it does, in a sentence. */
+  /** Why the case needs attention, in a sentence. */
   why: string | 0,
-  /** Only for cases that the gate has singled out, with passes and trials as it counts them. */
+  /** Only for cases that the gate singled out, with passes and trials as the gate counts them. */
   finding?: PageFinding['as'],
   tally?: string,
 ];
 
-/** What one run said of the case. */
+/** One run's result for the case. */
 export type PageTrial = ComparedCase['new']['trials'][number];
 
 interface PageAssertion {
@@ -111,30 +111,30 @@ interface PageAssertion {
   readonly at: string | null;
 }
 
-/** Everything of one case. */
+/** All data of one case. */
 export interface PageCase {
   readonly input: unknown;
   readonly expected: unknown;
   readonly trials: { readonly [Which in Side]: readonly PageTrial[] };
   readonly assertions: readonly PageAssertion[];
   readonly divergence: Divergence | null;
-  /** How the case differs from what it was in the baseline, a line each. */
+  /** The differences from the baseline's case, one per line. */
   readonly changes: readonly string[];
   readonly baseline: CaseArtifact | null;
   readonly new: CaseArtifact | null;
-  /** The runs that the artifacts are of, where that is known. */
+  /** The runs that the artifacts come from, if known. */
   readonly shown: { readonly [Which in Side]?: string | undefined };
   readonly assets: { readonly [Which in Side]: { readonly [href: string]: string } };
-  /** What was left out of this case to keep the page small, in sentences. */
+  /** What was truncated to keep the page small, in sentences. */
   readonly cuts: readonly string[];
 }
 
-/** Written last, when it is known: how much of the truth this page holds. */
+/** Written last: how much of the data this page holds. */
 export interface Coverage {
   readonly cases: number;
   readonly rows: number;
   readonly full: number;
-  /** How many should have been there in full, had there been room. */
+  /** How many cases would be shown in full without the size limit. */
   readonly wanted: number;
   readonly bytes_max: number;
 }

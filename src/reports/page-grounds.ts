@@ -3,7 +3,7 @@ import { explanationOf } from './explanation.ts';
 import type { PageGrounds } from './page-data.ts';
 import { findingsOf } from './tally.ts';
 
-/** What the overview shows beside the sentence of the verdict. */
+/** The evidence that the overview shows below the verdict. */
 export function pageGrounds(comparison: Comparison): PageGrounds | null {
   const explanation = explanationOf(comparison);
   if (!explanation) return null;

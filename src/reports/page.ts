@@ -2,22 +2,22 @@ import { bytesHash } from '../base/hash.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import type { PageHead, PageRow, PageTrial } from './page-data.ts';
 
-/** What a page will hold, read as late as possible. */
+/** The contents of a page, read as late as possible. */
 export interface Page {
   readonly head: PageHead;
-  /** All cases in the order in which they are shown, most telling first. */
+  /** All cases in display order, most urgent first. */
   readonly rows: () => Iterable<PageRow>;
-  /** The cases that deserve to be there in full, each with the index of its row and how to get its PageCase as JSON. */
+  /** The cases to show in full: the index of the row, and a function that returns the PageCase as JSON. */
   readonly details: (rows: number) => Iterable<readonly [number, () => string]>;
   readonly wanted: number;
 }
 
-/** How many cases are there in full although nothing has happened to them. */
+/** How many unchanged cases are shown in full. */
 const CALM_CASES_MAX = 200;
 const TITLE_CHARS_MAX = 160;
 const WHY_CHARS_MAX = 200;
 
-/** The data of all cases up to the first calm one, and of some calm ones. The cases are sorted, calm ones last. */
+/** Selects all cases before the first calm one, and some calm ones. Expects calm cases last. */
 export function detailsOf<Case>(
   cases: readonly Case[],
   isCalm: (one: Case) => boolean,
@@ -33,7 +33,7 @@ export function detailsOf<Case>(
   };
 }
 
-/** Stable, so that cases of one rank stay in the order of their suite. */
+/** Stable: cases of equal rank keep the order of the suite. */
 export function sortedBy<Case>(cases: readonly Case[], rank: (one: Case) => number): Case[] {
   return cases
     .map(one => ({ one, at: rank(one) }))
@@ -41,7 +41,7 @@ export function sortedBy<Case>(cases: readonly Case[], rank: (one: Case) => numb
     .map(({ one }) => one);
 }
 
-/** Words that many rows share, each once and in order; a row has only the place of its word. */
+/** Words that many rows share. A row stores only the index of its word. */
 export class Vocabulary {
   readonly words: readonly string[];
   readonly #places: ReadonlyMap<string, number>;
@@ -59,15 +59,19 @@ export class Vocabulary {
 export const lettersOf = (trials: readonly PageTrial[]): string =>
   trials.map(trial => (standingOf(trial) === 'missing' ? 'n' : trial.verdict[0])).join('');
 
-/** The means of the trials, as the comparison takes them, rounded to what a row can show. */
+/** The mean over the trials, rounded for display. */
 export const latencyOf = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'latency_ms', 10);
 export const costOf = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'cost_usd', 1e6);
 
 function meanOf(trials: readonly PageTrial[], key: 'latency_ms' | 'cost_usd', fraction: number): number | null {
-  const values = trials.flatMap(trial => trial[key] ?? []);
-  if (values.length === 0) return null;
-  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
-  return Math.round(mean * fraction) / fraction;
+  let sum = 0;
+  let count = 0;
+  for (const { [key]: value } of trials) {
+    if (value === null || value === undefined) continue;
+    sum += value;
+    count++;
+  }
+  return count === 0 ? null : Math.round((sum / count) * fraction) / fraction;
 }
 
 export const titleText = (text: string | null | undefined): string | 0 => clipped(text, TITLE_CHARS_MAX);
@@ -78,6 +82,6 @@ function clipped(text: string | null | undefined, charsMax: number): string | 0 
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`;
 }
 
-/** Not known to an agent before its answer was given, and the same whenever the page is written. */
+/** The agent cannot guess the mark before it answers, and the same page always has the same mark. */
 export const styleMark = (...parts: readonly string[]): string =>
   bytesHash(parts.join('\n')).slice('sha256:'.length, 'sha256:'.length + 32);

@@ -6,27 +6,27 @@ import type { Repetition } from './report.ts';
 
 export type Side = 'baseline' | 'new';
 
-/** What came of one case on each side, as its documents say. */
+/** The documents of one case on each side. */
 export interface CasePair {
   readonly baseline?: CaseArtifact | undefined;
   readonly new?: CaseArtifact | undefined;
   readonly case?: SuiteCase | undefined;
-  /** Which trials these are, where there are several. */
+  /** The runs that the artifacts come from, if there are several. */
   readonly runIds?: { readonly [Which in Side]?: string | undefined } | undefined;
 }
 
 interface Sources {
-  /** Reads the documents of one case; asked only for the cases that are shown in full. */
+  /** Reads the documents of one case. Called only for cases shown in full. */
   readonly pairs: (caseId: string) => CasePair;
-  /** The text of a small asset, or undefined for one that is too large, missing or no text. */
+  /** The text of a small asset; undefined if it is too large, missing or not text. */
   readonly assetText?: ((side: Side, href: string) => string | undefined) | undefined;
-  /** How large the page may become; the default is the most there is. */
+  /** The size limit of the page; the default is the maximum. */
   readonly bytesMax?: number | undefined;
 }
 
 export interface ReportInput extends Sources {
   readonly comparison: Comparison;
-  /** Addresses of the two targets, as their runs give them. */
+  /** The addresses of the two targets, as recorded by their runs. */
   readonly targets?: { readonly [Which in Side]?: string | undefined } | undefined;
 }
 
@@ -34,6 +34,6 @@ export interface RunReportInput extends Sources {
   readonly run: RunArtifact;
   readonly evaluation: Evaluation;
   readonly repetition?: Repetition | undefined;
-  /** Walks the cases of the suite once, for the title and the suite of each. */
+  /** Iterates over the cases of the suite, for titles and groups. */
   readonly cases?: (() => Iterable<Pick<SuiteCase, 'id' | 'suite' | 'title'>>) | undefined;
 }

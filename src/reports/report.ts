@@ -10,25 +10,25 @@ import {
   VERDICT_OF,
 } from '../contracts/comparison/index.ts';
 
-/** One way to tell what came out, in pieces that follow each other. The same documents give the same bytes everywhere. */
+/** A report format. It yields pieces in order; the same documents give the same bytes on every machine. */
 export interface Report {
-  /** What its file is called. */
+  /** The name of its file. */
   readonly file: string;
   readonly ofComparison: (comparison: Comparison) => Iterable<string>;
   readonly ofRun: (run: JudgedRun) => Iterable<string>;
 }
 
-/** A run of a suite with what judging says of it: run.json and evaluation.json. */
+/** A run of a suite and its evaluation: run.json and evaluation.json. */
 export interface JudgedRun {
   readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
   readonly evaluation: Pick<Evaluation, 'summary' | 'cases' | 'gate'>;
   readonly repetition?: Repetition | undefined;
 }
 
-/** Which of several runs of the same suite it is. */
+/** Its position among the repetitions. */
 export type Repetition = SuiteRequest['repetition'];
 
-/** A run that was repeated is one of several, and whoever reads of it alone must know. */
+/** A note for a report that shows only one of several repetitions. */
 export function repetitionNote(repetition: Repetition | undefined): string | undefined {
   if (!repetition || repetition.total === 1) return undefined;
   const { of, number, total } = repetition;
@@ -40,7 +40,7 @@ export function repetitionNote(repetition: Repetition | undefined): string | und
 
 const OTHERS_MAX = 5;
 
-/** Why a case needs a look, in the order in which it should get one; undefined for one that needs none. */
+/** Why a case needs attention, most urgent first; undefined if it needs none. */
 export function concernOf({
   change,
   new: candidate,
@@ -50,7 +50,7 @@ export function concernOf({
   return undefined;
 }
 
-/** What fails in a case, a line each: the name of the expectation, and the sentence that judging has for it. */
+/** The failed expectations of a case, one line each: the name and the judge's sentence. */
 export function failuresOf({
   failing,
   new: candidate,
@@ -62,7 +62,7 @@ export function failuresOf({
   return error ? [{ name: error, message: troubleWith(error, trial?.failure) ?? 'There is no answer.' }] : [];
 }
 
-/** What is wrong with a case of a run that was not compared. */
+/** The failures of a case in a run without a comparison. */
 export function troublesOf({
   verdict,
   error_class,
@@ -78,7 +78,7 @@ export function troublesOf({
     .map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
 }
 
-/** Why there is no answer, with the status of HTTP where there was one. */
+/** Why there is no answer, with the HTTP status if there was one. */
 function troubleWith(name: string, failure: JudgedCase['failure']): string | undefined {
   const status = failure?.status ?? null;
   return name === 'http_error' && status !== null ? `The agent answered with status ${status}.` : TROUBLE[name];
@@ -101,19 +101,19 @@ const VERDICTS = {
   not_enough_evidence: 'Not enough evidence',
 } as const;
 
-/** The verdict in a word or two. A limit that is not met says nothing of the baseline. */
+/** The verdict in one or two words. A missed limit says nothing about the baseline. */
 export function verdictWord({ verdict, gate, decision }: Comparison): string {
   const isUnmet = gate.checks?.some(({ is_met }) => !is_met) === true;
   const isRegression = decision !== undefined && VERDICT_OF[decision.cause] === 'regression';
   return isUnmet && !isRegression ? 'Limit not met' : VERDICTS[verdict];
 }
 
-/** What the gate found beyond its limits, a sentence each: those of the new side alone first. */
+/** What the gate found beyond its limits, one sentence each. Limits on the candidate come first. */
 export function breachMessages({ gate }: Pick<Comparison, 'gate'>): string[] {
   return [...unmetMessages(gate.checks), ...gate.breaches.map(({ message }) => message)];
 }
 
-/** The limits that are not met. */
+/** Limits that the candidate does not meet. */
 export function unmetMessages(checks: readonly LimitCheck[] = []): string[] {
   return checks.filter(({ is_met }) => !is_met).map(({ message }) => message);
 }
@@ -122,12 +122,12 @@ export function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`;
 }
 
-/** Four digits that mean something, as few as are needed. */
+/** At most four significant digits. */
 function figure(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-/** A number of a metric, with its unit. */
+/** The value of a metric with its unit. */
 export function measure(metric: keyof typeof METRICS, value: number): string {
   return `${figure(value)}${METRICS[metric].unit}`;
 }
@@ -137,7 +137,7 @@ export function change(metric: keyof typeof METRICS, value: number): string {
   return `${value > 0 ? '+' : ''}${measure(metric, value)}`;
 }
 
-/** The 95 % interval of a difference, as the words between its ends. One case shows no spread, so it has none. */
+/** The 95 % interval of a difference, as "low to high". A single case has none. */
 export function intervalOf({ name, pairs, difference }: MetricComparison): string | undefined {
   return pairs < 2 ? undefined : `${change(name, difference.low)} to ${change(name, difference.high)}`;
 }
@@ -150,7 +150,7 @@ export const METRICS = {
   score: { label: 'score', unit: '' },
 } as const;
 
-/** An accepted baseline remembers how cases ended, and not how they came to it. Whoever looks for causes must know. */
+/** A note for accepted baselines, which store how cases ended but not the events that explain why. */
 export function causesNote({ sides, cases }: Comparison): string | undefined {
   const isAsked = cases.some(one => concernOf(one) === 'regressed' || concernOf(one) === 'flaky');
   const { source, pack } = sides.baseline;
@@ -160,7 +160,9 @@ export function causesNote({ sides, cases }: Comparison): string | undefined {
   return 'The baseline is an accepted document, which holds no events, so causes are mostly guesses: compare with the run itself to see why.';
 }
 
-/** How many trials each side has. Those that were asked again are of some cases only, and are told apart. */
+/**
+ * How many trials each side has. Trials that were asked again cover only some cases, so they are counted separately.
+ */
 export function trialsNote({ sides, cases }: Comparison): string {
   const again = { baseline: 0, new: 0 };
   const rounds = { baseline: new Set<string>(), new: new Set<string>() };
@@ -176,5 +178,8 @@ export function trialsNote({ sides, cases }: Comparison): string {
   const planned = (side: 'baseline' | 'new'): number => sides[side].trials - rounds[side].size;
   const asked = again.baseline + again.new;
   const more = asked === 0 ? '' : `, and ${counted(asked, 'trial')} of single cases that were asked again`;
-  return `${counted(planned('baseline'), 'trial')} of the baseline, ${planned('new')} of the new side${more}`;
+  return `${counted(planned('baseline'), 'trial')} of the baseline, ${planned('new')} of the candidate${more}`;
 }
+
+/** Names the sides on which a case is missing. Documents call the candidate `new`. */
+export const SIDE_NAMES = { baseline: 'the baseline', new: 'the candidate', both: 'both sides' } as const;

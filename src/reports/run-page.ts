@@ -18,10 +18,10 @@ import type { PageHead, PageTrial, Tone } from './page-data.ts';
 import { repetitionNote, troublesOf } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
-/** One run of a suite as it was judged, failures first. */
+/** One judged run of a suite, failures first. */
 export function runPage(input: RunReportInput): Page {
   const { run, evaluation, pairs, assetText } = input;
-  // The page shows its one side as the new one, whichever it was.
+  // The page shows the only side as the candidate, even if it is a baseline.
   const onlySide: Pick<RunReportInput, 'pairs' | 'assetText'> = {
     pairs: id => {
       const pair = pairs(id);

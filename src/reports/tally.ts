@@ -1,8 +1,8 @@
 import { type ComparedCase, type Comparison, type Decision, standingOf } from '../contracts/comparison/index.ts';
 
-/** A case that the gate has singled out. */
+/** A case that the gate singled out. */
 export interface Finding {
-  /** Broken is beyond chance; a suspect could still be chance. */
+  /** A broken case fails more often than chance explains; a suspect could be due to chance. */
   readonly as: 'broken' | 'suspect';
   readonly baseline: string;
   readonly new: string;
@@ -11,7 +11,7 @@ export interface Finding {
 
 export type Findings = ReadonlyMap<string, Finding>;
 
-/** By case, broken ones first. Sides that cannot be compared have none. */
+/** By case, broken cases first. Empty if the sides cannot be compared. */
 export function findingsOf({ decision, comparability }: Comparison): Findings {
   const findings = new Map<string, Finding>();
   if (!decision || comparability.state === 'not_comparable') return findings;
@@ -25,25 +25,25 @@ export function findingsOf({ decision, comparability }: Comparison): Findings {
   return findings;
 }
 
-/** Passes and trials per side, such as "3/3 → 1/3"; undefined where a side has none. */
+/** Passes and trials per side, such as "3/3 → 1/3"; undefined if a side has no trials. */
 export function tallyOf({ baseline, new: candidate }: ComparedCase, finding?: Finding): string | undefined {
   if (finding) return `${finding.baseline} → ${finding.new}`;
   const [before, now] = [countOf(baseline.trials), countOf(candidate.trials)];
   return before.trials === 0 || now.trials === 0 ? undefined : `${share(before)} → ${share(now)}`;
 }
 
-/** The same with what the gate has found: "3/3 → 1/3, suspect". */
+/** The same with the gate's finding: "3/3 → 1/3, suspect". */
 export function markedTally(one: ComparedCase, findings: Findings): string {
   const finding = findings.get(one.case_id);
   return [tallyOf(one, finding) ?? [], finding?.as ?? []].flat().join(', ');
 }
 
-/** One trial a side has its count in the change of the case. */
+/** With one trial per side, the change already says it. */
 export function isRepeated({ baseline, new: candidate }: ComparedCase): boolean {
   return baseline.trials.length > 1 || candidate.trials.length > 1;
 }
 
-/** Trials that say nothing of the agent do not count. */
+/** Leaves out trials that do not count for or against the agent. */
 function countOf(trials: ComparedCase['new']['trials']): Decision['broken'][number]['new'] {
   const standings = trials.map(standingOf).filter(standing => standing !== 'missing');
   return { passes: standings.filter(standing => standing === 'passed').length, trials: standings.length };
@@ -53,7 +53,7 @@ function share({ passes, trials }: Decision['broken'][number]['new']): string {
   return `${passes}/${trials}`;
 }
 
-/** Singled out first, else in their order. */
+/** Cases that the gate singled out come first; the rest keep their order. */
 export function byFinding<Case extends Pick<ComparedCase, 'case_id'>>(
   cases: readonly Case[],
   findings: Findings,

@@ -20,6 +20,7 @@ import {
   trialsNote,
   troublesOf,
   unmetMessages,
+  SIDE_NAMES,
   verdictWord,
 } from './report.ts';
 import { byFinding, type Findings, findingsOf, isRepeated, markedTally } from './tally.ts';
@@ -28,7 +29,7 @@ export type Paint = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: 
 
 const plain: Paint = (_style, text) => text;
 
-/** What a person in a terminal reads: the verdict first, then what needs a look, then the sums. */
+/** The report for terminals: the verdict, the cases that need attention, then the totals. */
 export function terminalReport(paint: Paint): Report {
   return {
     file: 'report.txt',
@@ -103,7 +104,7 @@ function* headline(comparison: Comparison, paint: Paint): Generator<string> {
 
 const DRIFT_MAX = 20;
 
-/** What stands behind the verdict. The command that asks suspects is left to `compare`, which knows the words it was given. */
+/** The evidence behind the verdict. `compare` prints the command for --again itself, because it knows its arguments. */
 function* grounds(comparison: Comparison, paint: Paint): Generator<string> {
   const { decision, again } = comparison;
   const isCommand = decision?.cause === 'suspect' && !again;
@@ -120,8 +121,7 @@ function* caseLines(one: ComparedCase, findings: Findings, paint: Paint): Genera
   const tally = marked === '' ? '' : `  ${marked}`;
   const style = concern === 'regressed' || concern === 'failing' ? 'bad' : 'note';
   yield `  ${paint(style, concern.padEnd(9))}  ${paint('strong', said(one.case_id))}${tally}${title}\n`;
-  if (one.side_missing)
-    yield `${INDENT}missing on ${one.side_missing === 'both' ? 'both sides' : `the ${one.side_missing} side`}\n`;
+  if (one.side_missing) yield `${INDENT}missing from ${SIDE_NAMES[one.side_missing]}\n`;
   yield* changedLines(one);
   for (const { name, message } of failuresOf(one).slice(0, LINES_MAX))
     yield `${INDENT}${said(`${name}: ${message}`)}\n`;
@@ -137,7 +137,7 @@ function* more(count: number, paint: Paint): Generator<string> {
   if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need a look`)}\n`;
 }
 
-/** Cases that are not what they were, and need no look for any other reason. */
+/** Changed cases that need attention for no other reason. */
 function* changes(cases: readonly ComparedCase[], paint: Paint): Generator<string> {
   for (const one of cases.slice(0, CASES_MAX)) {
     const word = isWeakened(one.changed) ? 'weakened' : 'changed';
@@ -154,7 +154,7 @@ function* changedLines(one: ComparedCase): Generator<string> {
   if (lines.length > LINES_MAX) yield `${INDENT}and ${lines.length - LINES_MAX} more lines in the report\n`;
 }
 
-/** Good news in one line. */
+/** Improved cases, in one line. */
 function* improvements({ cases }: Comparison, paint: Paint): Generator<string> {
   const names = cases.filter(({ change }) => change === 'improved').map(({ case_id }) => said(case_id));
   if (names.length === 0) return;

@@ -31,13 +31,15 @@ export interface StepTypes {
   readonly made: { readonly job: Job };
   /** What `watch` saw. */
   readonly seen: { readonly capture: CaptureNote };
-  readonly judged: {
-    readonly reading: unknown;
-    /** Files that are already stored in the run folder. */
-    readonly stored: readonly SealedFile[];
-    /** A failure of Proctor that the evidence states, and that the caller gets once the run is sealed. */
-    readonly fault?: Fault | undefined;
-  };
+  readonly judged: Judged;
+}
+
+export interface Judged<Reading = unknown> {
+  readonly reading: Reading;
+  /** Files that are already stored in the run folder. */
+  readonly stored: readonly SealedFile[];
+  /** A failure of Proctor that the evidence states, and that the caller gets once the run is sealed. */
+  readonly fault?: Fault | undefined;
 }
 
 /** A run whose sandbox is open and whose journal has begun. */

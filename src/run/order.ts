@@ -12,7 +12,6 @@ import { type Caps, capsFrom } from '../policy/caps.ts';
 
 /** A script to run, as the caller describes it. */
 export interface ScriptOrder {
-  /** Path of the script. */
   readonly script: string;
   /** Files that are copied to `input/`. */
   readonly inputs?: readonly string[];

@@ -73,10 +73,10 @@ function isStored(output: Facts['output']): output is OutputReading & { readonly
 interface Verdict {
   readonly status: ScriptResult['status'];
   readonly reason: string | null;
-  /** The fixed sentence of the reason; none where the script's own words are shown. */
+  /** The public message; undefined if the script's own message is shown. */
   readonly message?: string;
   readonly timeoutSource?: 'proctor' | 'script';
-  /** The script itself said so. */
+  /** The verdict is the script's own claim. */
   readonly isClaim?: true;
 }
 

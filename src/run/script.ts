@@ -14,16 +14,15 @@ import { readResult } from '../evidence/ingest/result.ts';
 import type { RunPlace } from '../evidence/runs.ts';
 import { scriptKind } from '../evidence/script-recover.ts';
 import type { ScriptPlan, ScriptReading } from '../evidence/script-run.ts';
-import type { Job } from '../execute/job.ts';
 import type { Machine } from '../execute/machine.ts';
-import { stageFile, type StagedFile, stageTools } from '../execute/workspace.ts';
+import { stageFile, stageTools } from '../execute/workspace.ts';
 import { effectiveBounds } from '../policy/bounds.ts';
 import type { Caps } from '../policy/caps.ts';
-import type { JournaledRun, RunContext, StartedRun } from './journaled-run.ts';
+import type { Judged, JournaledRun, RunContext, StartedRun } from './journaled-run.ts';
 import { checkOrder, type CheckedOrder, INPUT_BYTES_MAX, SCRIPT_BYTES_MAX, type ScriptOrder } from './order.ts';
 import { runJournaled } from './pipeline.ts';
 import { offersOf } from './plan.ts';
-import { jobFor, planOf } from './script-plan.ts';
+import { jobFor, type Planned, planOf } from './script-plan.ts';
 import { readingOf } from './reading.ts';
 import { refuseLostSandbox, type WatchedStreams, watchStreams } from './steps.ts';
 
@@ -49,21 +48,9 @@ export async function runScript(order: ScriptOrder, context: RunContext): Promis
 
 interface ScriptTypes {
   readonly plan: ScriptPlan;
-  readonly made: {
-    readonly job: Job;
-    readonly script: StagedFile;
-    readonly inputs: readonly StagedFile[];
-    readonly startedAtMs: number;
-  };
+  readonly made: Pick<Planned, 'job' | 'script' | 'inputs' | 'startedAtMs'>;
   readonly seen: WatchedStreams;
-  readonly judged: ScriptVerdict;
-}
-
-interface ScriptVerdict {
-  readonly reading: ScriptReading;
-  readonly stored: ScriptReading['files'];
-  /** Why its output could not be stored, which is not the script's fault. */
-  readonly fault?: Fault;
+  readonly judged: Judged<ScriptReading>;
 }
 
 function scriptRun(order: CheckedOrder, machine: Machine, live: boolean): JournaledRun<ScriptTypes> {
@@ -108,7 +95,7 @@ async function take(
   { place: { folder }, prepared, plan, made: { job } }: StartedRun<ScriptTypes>,
   caps: Caps,
   ending: Ending,
-): Promise<ScriptVerdict> {
+): Promise<Judged<ScriptReading>> {
   const { secrets, keepCredentials = false } = job;
   const masking = maskingOf(secrets, keepCredentials);
   const { max_output_files: filesMax, max_total_output_bytes: bytesMax } = plan.runner.limits;
@@ -118,17 +105,16 @@ async function take(
   const limits = { filesMax, bytesMax, fileBytesMax: bytesMax };
   const facts = { ending, result, secrets, keepCredentials, caps, correlationId: plan.correlationId };
   const stored = await ingestOutput(prepared.workFolder, target, limits).catch(storingFault);
-  if (stored instanceof Fault) return verdict(readingOf({ ...facts, output: stored, flagged: [] }), stored);
+  if (stored instanceof Fault) {
+    return { reading: readingOf({ ...facts, output: stored, flagged: [] }), stored: [], fault: stored };
+  }
   const output = unnamed(stored, target, secrets);
   const raw = path.join(internal, 'result.raw');
   if (result.bytes) writeFileSync(raw, new Masker(masking).whole(result.bytes), { mode: 0o600 });
   if (!output.ok) await quarantineOutput(prepared.workFolder, path.join(internal, 'quarantine'), masking);
   const flagged = output.ok ? flaggedFiles(folder, output.files, secrets) : [];
-  return verdict(readingOf({ ...facts, output, flagged }));
-}
-
-function verdict(reading: ScriptReading, fault?: Fault): ScriptVerdict {
-  return { reading, stored: reading.files, ...(fault && { fault }) };
+  const reading = readingOf({ ...facts, output, flagged });
+  return { reading, stored: reading.files };
 }
 
 /** A full disk must not hide the result, which was already read. */

@@ -115,12 +115,13 @@ function makeFolder(folder: string): void {
 
 function compared(baseline: Side, candidate: Side, gate: Gate): Comparison {
   const named = candidate.trials[0]?.folder ?? baseline.trials[0]?.folder;
+  const names = candidate.trials[0]?.names ?? (named === undefined ? undefined : caseNames(named));
   return compareSides(baseline, candidate, gate, {
     comparisonId: newRunId('comparison', systemClock),
     generatedAt: instantText(systemClock.now()),
     artifactOf: artifactInFolder,
     caseOf: casesInFolders(),
-    ...(named !== undefined && { names: caseNames(named) }),
+    ...(names && { names }),
   });
 }
 

@@ -4,16 +4,18 @@ import { printable } from '../base/printable.ts';
 import { VERSION } from '../base/version.ts';
 import { type Evaluation, evaluation as contract } from '../contracts/evaluation/index.ts';
 import type { Checker, Signer } from '../contracts/seal/index.ts';
-import { repetitionId } from '../contracts/suite/index.ts';
+import { repetitionId, type SuiteCase } from '../contracts/suite/index.ts';
 import { evaluationIn, findEvaluation } from '../evidence/evaluation-files.ts';
 import type { SealState, Untrusted } from '../evidence/judgement.ts';
 import { attemptsIn } from '../evidence/runs.ts';
-import { sealTrouble } from '../evidence/sealed-folder.ts';
+import { NO_SEAL, notAsSealed, SealedFolder, sealTrouble } from '../evidence/sealed-folder.ts';
 import { readSuite } from '../evidence/suite-folder.ts';
 import { checkByScript } from '../judge/check-script.ts';
 import type { RunCheck } from '../judge/check.ts';
-import { evaluateSuite, writeEvaluation, isSealedSo } from '../judge/evaluate.ts';
+import type { CaseName } from '../judge/compare-input.ts';
+import { evaluateSuite, isSealedSo, type Judging, writeEvaluation } from '../judge/evaluate.ts';
 import { type Earlier, earlierFrom } from '../judge/run-limits.ts';
+import { caseName } from '../judge/side.ts';
 import { withThread } from './judge-thread.ts';
 import { sharedLauncher } from './launcher.ts';
 
@@ -42,6 +44,8 @@ export interface JudgedRun {
   /** The hash of the evaluation's seal, if it has one. */
   readonly seal: string | undefined;
   readonly told: Told;
+  /** The names of its cases; undefined if the cases were not read to judge the run. */
+  readonly names?: ReadonlyMap<string, CaseName>;
 }
 
 /**
@@ -50,27 +54,27 @@ export interface JudgedRun {
  * answers costs no more than reading verdicts. Writes nothing to the run folder.
  */
 export async function judgedRun(folder: string, judge: Judge, wants: 'anew' | 'as sealed'): Promise<JudgedRun> {
-  const whole = wants === 'anew' ? await wholeRun(folder) : undefined;
+  let sealed = wants === 'anew' ? await sealedRun(folder) : undefined;
   const found = findEvaluation(folder, contract, judge.key);
   const ours = found.state === 'sound' && found.seal.statement.predicate.judge_version === VERSION ? found : undefined;
   let doubt: Untrusted | undefined;
-  if (ours && !judge.again && whole?.hasChecks !== false) {
+  if (ours && !judge.again && sealed?.hasChecks !== false) {
     const known = evaluationIn(ours, contract);
     if (!('why' in known)) return asSealed(known as Evaluation, ours.seal.sha256);
     doubt = known;
   }
-  const { hasChecks } = whole ?? (await wholeRun(folder));
-  const judging = checksOf(judge, 'throw');
+  sealed ??= await sealedRun(folder);
   // The earlier repetitions may have been moved since. The seal covers their results.
   const earlier = () => (ours && (evaluationIn(ours, contract) as Partial<Evaluation>).gate?.earlier) || undefined;
-  const evaluation = await withThread(judge.signal, judgeApart =>
-    evaluateSuite(folder, { ...judging, judgeApart, earlier }),
-  );
+  const names = new Map<string, CaseName>();
+  const onCase = (sent: SuiteCase): unknown => names.set(sent.id, caseName(sent));
+  const evaluation = await judgedAsSealed(folder, sealed, { ...checksOf(judge, 'throw'), earlier, onCase });
   const { run_id: id } = evaluation;
-  if (!ours) return { evaluation, seal: undefined, told: toldOf(id, found, 'again') };
-  if (isSealedSo(evaluation, ours.seal)) return asSealed(evaluation, ours.seal.sha256);
+  if (!ours) return { evaluation, seal: undefined, told: toldOf(id, found, 'again'), names };
+  if (isSealedSo(evaluation, ours.seal)) return { ...asSealed(evaluation, ours.seal.sha256), names };
   // A check script may give a different verdict the second time; built-in expectations cannot.
-  return { evaluation, seal: undefined, told: toldOf(id, doubt ?? (hasChecks ? found : OTHERWISE), 'again') };
+  const told = toldOf(id, doubt ?? (sealed.hasChecks ? found : OTHERWISE), 'again');
+  return { evaluation, seal: undefined, told, names };
 }
 
 /**
@@ -113,12 +117,47 @@ export function toldOf(
   return { id, state, message, judged };
 }
 
-/** Throws unless the folder still matches its seal. */
-async function wholeRun(folder: string): Promise<{ readonly hasChecks: boolean }> {
-  const { trouble, hasChecks } = await sealTrouble(folder);
-  if (trouble === undefined) return { hasChecks };
-  const id = printable(path.basename(folder));
-  throw new Fault('not_as_sealed', `${id} does not match its seal: ${trouble}. Run proctor verify for details.`);
+/** Opens a sealed run to judge it. Its artifacts are checked as they are read, but before any script of the run starts. */
+async function sealedRun(folder: string): Promise<SealedFolder> {
+  const sealed = SealedFolder.open(folder);
+  if (!sealed) throw notAsSealed(folder, NO_SEAL);
+  const change = await sealed.firstChange(name => sealed.hasChecks || !isArtifact(name));
+  if (change !== undefined) {
+    await refuseChanged(folder);
+    throw notAsSealed(folder, change);
+  }
+  return sealed;
+}
+
+/** Whether a file may be the artifact of a case. */
+function isArtifact(name: string): boolean {
+  return !name.includes('/') && name !== 'run.json';
+}
+
+/** Judges a run, and returns its evaluation only if every file that the seal lists is unchanged. */
+async function judgedAsSealed(
+  folder: string,
+  sealed: SealedFolder,
+  judging: Omit<Judging, 'judgeApart' | 'read'>,
+): Promise<Evaluation> {
+  try {
+    const evaluation = await withThread(judging.signal, judgeApart =>
+      evaluateSuite(folder, { ...judging, judgeApart, read: (name, bytesMax) => sealed.read(name, bytesMax) }),
+    );
+    const change = await sealed.firstChange();
+    if (change !== undefined) throw notAsSealed(folder, change);
+    return evaluation;
+  } catch (error) {
+    // A changed file may have caused the error.
+    if (!(error instanceof Fault && error.code === 'cancelled')) await refuseChanged(folder);
+    throw error;
+  }
+}
+
+/** Throws if a file differs from the seal, and names the first one in the order of the seal. */
+async function refuseChanged(folder: string): Promise<void> {
+  const { trouble } = await sealTrouble(folder);
+  if (trouble !== undefined) throw notAsSealed(folder, trouble);
 }
 
 /** Judges a run that this process just finished, and writes the evaluation and its seal to the run folder. */

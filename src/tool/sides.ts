@@ -37,7 +37,8 @@ export async function sideOf(word: string, cwd: string, judge: Judge, side?: 'ba
   const told: Told[] = [];
   for (const folder of folders) {
     const judged = await judgedRun(folder, judge, 'anew');
-    const trial = trialFrom(folder, judged.evaluation, judged.seal);
+    const names = side === 'new' && trials.length === 0 ? judged.names : undefined;
+    const trial = { ...trialFrom(folder, judged.evaluation, judged.seal), ...(names && { names }) };
     told.push(judged.told);
     // A baseline that no longer answered in a later round has not failed.
     if (side !== 'baseline' || !isUnanswered(trial)) trials.push(trial);
@@ -137,7 +138,9 @@ function notHere(of: string, missing: number, total: number): string | undefined
 const CHOSEN = 'so the trials may be hand-picked.';
 
 /** The later rounds of a run. An interrupted round does not count until it is resumed. */
-function rerunsOf(of: string, version: string, beside: string) {
+function rerunsOf(of: string, version: string, beside: string): { folders: string[]; missing?: string } {
+  const all = Array.from({ length: ROUNDS_MAX }, (_, index) => path.join(beside, rerunId(of, index + 1)));
+  if (!all.some(folder => existsSync(folder))) return { folders: [] };
   /** A folder with the right name may contain anything, such as a copy of a run that did well. */
   const isRound = (folder: string, round: number): boolean => {
     if (!existsSync(folder) || !isSealed(folder)) return false;
@@ -150,13 +153,12 @@ function rerunsOf(of: string, version: string, beside: string) {
       throw error;
     }
   };
-  const all = Array.from({ length: ROUNDS_MAX }, (_, index) => path.join(beside, rerunId(of, index + 1)));
   const known = all.map((folder, index) => isRound(folder, index + 1));
   const gap = known.indexOf(false);
   const isGap = gap >= 0 && known.lastIndexOf(true) > gap;
   return {
     folders: all.filter((_, index) => known[index]),
-    missing: isGap ? `Round ${gap + 1} of ${printable(of)} is not here but a later one is, ${CHOSEN}` : undefined,
+    ...(isGap && { missing: `Round ${gap + 1} of ${printable(of)} is not here but a later one is, ${CHOSEN}` }),
   };
 }
 

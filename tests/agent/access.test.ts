@@ -1,4 +1,4 @@
-/** What opens a model API, and how it is reached. */
+/** Credentials of a model API, and the ways to reach it. */
 import { chmodSync, symlinkSync } from 'node:fs';
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
@@ -22,7 +22,7 @@ const SECRETS = {
 
 type Seen = Pick<IncomingMessage, 'url' | 'headers'>;
 
-/** A model that tells everyone what it was sent, as some servers do. */
+/** A model that echoes its requests, as some servers do. */
 function telling(seen: Seen[]): RequestListener {
   return (request, response) => {
     seen.push({ url: request.url, headers: request.headers });
@@ -53,14 +53,14 @@ async function ran(
   return world.ran(await world.start(agent, 'DO=model', flags, env).ended);
 }
 
-/** What the agent said, in full. */
+/** The complete output of the agent. */
 function said({ folder }: AgentRan): string {
   return linesIn(folder)
     .map(line => JSON.stringify(line))
     .join('\n');
 }
 
-/** No file of the run, and nothing that was printed, holds a credential. */
+/** Neither the run folder nor the printed text contains a credential. */
 function expectKept({ folder, stdout, stderr }: AgentRan): void {
   const texts = [...filesIn(folder).values(), Buffer.from(stdout), Buffer.from(stderr)];
   for (const secret of Object.values(SECRETS))
@@ -91,7 +91,7 @@ function jwt(expiresAtMs: number): string {
 const FILES = { claude: '.claude/.credentials.json', codex: '.codex/auth.json' } as const;
 const TOMORROW = Date.now() + 86_400_000;
 
-/** Puts a login where the agent's own program would. */
+/** Writes a login where the agent's own program would. */
 function loggedIn(world: AgentWorld, agent: 'claude' | 'codex', expiresAtMs = TOMORROW): NodeJS.ProcessEnv {
   world.place.file(`home/${FILES[agent]}`, JSON.stringify(inFile(expiresAtMs)[agent]), 0o600);
   return { HOME: path.join(world.place.cwd, 'home'), CODEX_HOME: '', CLAUDE_CONFIG_DIR: '' };
@@ -222,7 +222,7 @@ describe('a model behind TLS', () => {
 });
 
 describe('a proxy', () => {
-  /** A proxy that leads everywhere to one port, and keeps what it was asked. */
+  /** A proxy that forwards everything to one port, and records its requests. */
   async function proxy(port: number, status = 200) {
     const asked: { readonly target: string | undefined; readonly authorization: string | undefined }[] = [];
     const tunnels: Duplex[] = [];

@@ -9,7 +9,7 @@ import { type Agent, AgentWorld, placePrograms } from './world.ts';
 
 placePrograms();
 
-/** From which `npm run docs` writes the table in docs/agents.md. */
+/** `npm run docs` generates the table in docs/agents.md from these. */
 const RESULTS = path.join(ROOT, 'tests', 'agents', 'acts.json');
 
 test('every act has the same class for both agents, and matches the table in docs/agents.md', async () => {

@@ -10,7 +10,7 @@ export interface Authority {
   issue(name: string): { readonly key: string; readonly cert: string };
 }
 
-/** A certificate authority of a test's own. */
+/** A certificate authority for tests. */
 export function authority(): Authority {
   const folder = temporaryFolder();
   const at = (name: string): string => path.join(folder, name);

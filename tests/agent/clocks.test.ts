@@ -62,7 +62,7 @@ describe('the clocks of an agent', () => {
     const { one, stopped } = clocks();
     one.progress(1);
     one.close();
-    // What the model still says is heard by nobody.
+    // Later model output has no effect.
     one.progress(0);
     one.finished();
     vi.advanceTimersByTime(100_000);

@@ -12,7 +12,7 @@ const AGENTS: readonly Agent[] = ['claude', 'codex'];
 const SEARCH = { model: 'm', messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'web_search_20250305' }] };
 const FILES = { path: '/v1/files', body: {} };
 
-/** One agent whose task is to ask, at a door to a model API of our own. */
+/** Runs an agent that only sends requests, against our own model API. */
 class Asker {
   readonly world = new AgentWorld();
   readonly api: ModelApi;
@@ -76,7 +76,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
   test('of tokens is counted from the answers', async () => {
     const made = await asker();
     const ran = await made.run(agent, [{ times: 42 }], ['--max-tokens', '300']);
-    // 120 tokens each: the third request begins at 240.
+    // Each request uses 120 tokens, so the third starts at 240.
     expect(ran.answer).toMatchObject({
       ...ended('error', 'limit_budget'),
       message: 'The agent reached its limit of 300 tokens.',
@@ -92,7 +92,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     );
     const flags = ['--max-cost', '0.05', '--prices', 'prices.yaml'];
     const ran = await made.run(agent, [{ times: 42 }], flags);
-    // 0.03 dollars each, and 0.026 where 40 tokens were cached but have no price of their own.
+    // Each request costs 0.03 dollars, or 0.026 with 40 cached tokens that have no separate price.
     expect(ran.answer).toMatchObject({
       ...ended('error', 'limit_budget'),
       message: 'The agent reached its limit of 0.05 US dollars.',

@@ -11,7 +11,7 @@ placePrograms();
 const read = (folder: string, file: string): string => readFileSync(path.join(folder, file), 'utf8');
 const json = (folder: string, file: string): unknown => JSON.parse(read(folder, file));
 
-/** Starts an agent that does its deeds and then hangs, and waits until its stream tells of the last one. */
+/** Starts an agent that hangs after its acts, and waits until its stream reports the last one. */
 async function hanging(world: AgentWorld, deeds: string, flags: readonly string[] = []): Promise<Started> {
   const api = await startModelApi();
   onTestFinished(() => api.close());
@@ -94,7 +94,7 @@ test('reports the changes as unknown if the launcher was killed with Proctor', a
   const world = new AgentWorld();
   const started = await hanging(world, 'DO=write');
   const launcher = started.launcher() ?? 0;
-  // So that it cannot save anything before it dies.
+  // Stopped first, so that it cannot save anything before it dies.
   process.kill(launcher, 'SIGSTOP');
   started.kill('SIGKILL');
   await started.ended;

@@ -15,7 +15,7 @@ const usage = fc.record({
   cost_usd: fc.option(fc.double({ min: 0, max: 1e6, noNaN: true })),
 });
 
-/** Every kind, with and without what it may lack. */
+/** Every kind, with and without its optional fields. */
 const EVENTS: Readonly<Record<AgentEvent['kind'], fc.Arbitrary<object>>> = {
   message: fc.record({ role: fc.constantFrom('assistant', 'user'), body: clipped }),
   thinking: fc.record({ body: clipped }),

@@ -1,4 +1,4 @@
-/** The instructions that a project has for agents, and what the evidence says of them. */
+/** Project instructions for agents, and how the evidence records them. */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -47,7 +47,7 @@ test('each agent gets the files that its program reads, from the root to its wor
   const tree = treeOf(FILES);
   const claude = ['.claude/rules/tests.md', '.claude/skills/greet/SKILL.md', 'CLAUDE.md'];
   expect(listed(claudeCli, tree)).toEqual([...claude, 'docs/more.md', 'docs/style.md']);
-  // Claude follows no import out of the folder that it works in.
+  // Claude does not follow imports out of its work folder.
   expect(listed(claudeCli, tree, 'app')).toEqual([...claude, 'app/CLAUDE.md', 'app/notes.md']);
   expect(found(claudeCli, tree, 'app').given?.folders).toEqual(['/work', '/work/app']);
   expect(listed(codexCli, tree)).toEqual(['.agents/skills/greet/SKILL.md', 'AGENTS.md']);

@@ -11,7 +11,7 @@ import { AgentWorld, completed, ended, expectAll, filesIn, linesIn, placeProgram
 
 placePrograms();
 
-/** The usual ways; all others are in the deep tests. What was tried once is remembered, and all is verified at the end. */
+/** The common endings; the deep tests have the rest. Every run is verified at the end. */
 const ROWS: readonly Row[] = [
   ['claude', 'DO=write DO=not_json', 'edit', { ...completed, changes: { files: 1, commits: 0 }, violations: [] }],
   ['codex', 'DO=api_error:529', 'edit', ended('error', 'api_error')],
@@ -198,7 +198,7 @@ test('refuses an invalid order with one sentence, and leaves no files', () => {
     [['--task', 'x', '--recording', 'r.json'], '--recording requires --model-mode'],
     [
       ['--task', 'x', '--model-mode', 'record', '--recording', 'r.json'],
-      'None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so there is no',
+      'None of ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN, CLAUDE_CODE_OAUTH_TOKEN is set, so Proctor cannot reach a model to record.',
     ],
     [
       ['--task', 'x', '--model-mode', 'record', '--recording', 'nowhere/r.json'],

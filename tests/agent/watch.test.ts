@@ -107,7 +107,7 @@ function fakeTimers(): void {
   onTestFinished(() => void vi.useRealTimers());
 }
 
-/** A command of Codex that begins and, as those in the background do, does not end. */
+/** A background command of Codex: it starts and does not end. */
 const begins = (id: string): Buffer =>
   Buffer.from(
     `${JSON.stringify({ type: 'item.started', item: { id, type: 'command_execution', command: 'sleep 1000' } })}\n`,
@@ -131,7 +131,7 @@ test('a command that Codex waits for may be silent longer than Codex', () => {
   const { watch, stopped } = watching([], 2_000, { agent: 'codex' });
   watch.heard({ isFirst: true, answersBefore: 0 });
   watch.take('stdout', begins('item_0'));
-  // The end of the answer that asked for it.
+  // The end of the model answer that requested it.
   watch.heard({ isFirst: false, answersBefore: 0 });
   vi.advanceTimersByTime(59_999);
   expect(stopped).toEqual([]);

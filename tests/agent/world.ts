@@ -12,7 +12,7 @@ export type Agent = 'claude' | 'codex';
 
 let programs = '';
 
-/** Puts both stand-ins into a folder, once for all tests of a file. */
+/** Installs both stand-ins into a folder, once per test file. */
 export function placePrograms(): void {
   beforeAll(() => {
     programs = mkdtempSync(path.join(tmpdir(), 'proctor-agents-'));
@@ -21,7 +21,7 @@ export function placePrograms(): void {
   afterAll(() => rmSync(programs, { recursive: true, force: true }));
 }
 
-/** The model that they name is not there; the door to it is. */
+/** The named model does not exist, but the gateway to it does. */
 export const WITH_KEYS: NodeJS.ProcessEnv = {
   ANTHROPIC_API_KEY: 'the-key-of-the-model',
   ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
@@ -29,7 +29,7 @@ export const WITH_KEYS: NodeJS.ProcessEnv = {
   OPENAI_BASE_URL: 'http://127.0.0.1:9/v1',
 };
 
-/** What the command line answers in JSON, as far as tests look at it. */
+/** The JSON output of the command line, as far as tests read it. */
 interface Answer {
   readonly termination: string;
   readonly reason: string;
@@ -48,7 +48,7 @@ export interface AgentRan extends Ran {
   readonly folder: string;
 }
 
-/** A repository, and a place to run agents on it. When the test is over, every run must verify and nothing may lie around. */
+/** A repository, and a folder to run agents in. After the test, every run must verify, and no temporary files may remain. */
 export class AgentWorld {
   readonly place: Place = place();
   readonly repository: string;
@@ -62,12 +62,12 @@ export class AgentWorld {
     return ['run', 'agent', '--agent', agent, '--task', task, '--dir', this.repository, ...policy, ...flags, '--json'];
   }
 
-  /** Whatever comes of it. */
+  /** Runs the command, whatever its exit code. */
   tried(args: readonly string[], env: NodeJS.ProcessEnv = {}): Ran {
     return this.place.proctor(args, { env: { ...this.environment, ...env } });
   }
 
-  /** A run that must leave evidence. */
+  /** Runs an agent, and requires evidence. */
   run(agent: Agent, task: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}): AgentRan {
     return this.ran(this.tried(this.args(agent, task, flags), env));
   }
@@ -82,7 +82,7 @@ export class AgentWorld {
     return { ...ran, answer, folder: path.join(this.place.cwd, answer.folder) };
   }
 
-  /** No key and no address of a model: what this machine has set is none of a test's business. */
+  /** Without model keys and addresses of this machine. */
   readonly environment: NodeJS.ProcessEnv = {
     ANTHROPIC_API_KEY: '',
     ANTHROPIC_AUTH_TOKEN: '',
@@ -97,7 +97,7 @@ export class AgentWorld {
   };
 }
 
-/** Every file of a folder with its bytes. */
+/** Every file of a folder with its content. */
 export function filesIn(folder: string): ReadonlyMap<string, Buffer> {
   return new Map(
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -115,7 +115,7 @@ export function linesIn(folder: string): readonly { readonly kind: string; reado
     .map(line => JSON.parse(line) as { kind: string });
 }
 
-/** What a stand-in is told, under which policy, and what comes of it. */
+/** The task of a stand-in, its policy, and the expected result. */
 export type Row = readonly [agent: Agent, task: string, policy: string, answer: object];
 
 export const completed = { termination: 'completed', reason: 'ok' };
@@ -124,7 +124,7 @@ export function ended(termination: string, reason: string): object {
   return { termination, reason };
 }
 
-/** Runs them all on one repository, which they leave as it was; none that broke its policy can be applied. */
+/** Runs all of them on one repository, which must stay unchanged. A run with a violation cannot be applied. */
 export function expectAll(rows: readonly Row[]): void {
   const world = new AgentWorld({ 'README.md': 'A project.\n', 'docs/index.md': 'Docs.\n' });
   world.place.file('strict.yaml', STRICT);

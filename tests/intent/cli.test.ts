@@ -25,14 +25,14 @@ const given = (intent: unknown, name = 'intent.json'): string => {
   return name;
 };
 
-/** One canonical document and not a byte more. */
+/** Exactly one canonical document. */
 function resultIn({ stdout }: Ran): RunResult {
   const result = JSON.parse(stdout) as RunResult;
   expect(stdout).toBe(canonicalize(result));
   return result;
 }
 
-/** The only thing on standard output is a run error that keeps its contract, and nothing shows how we are made. */
+/** Stdout has only a valid run error, and no output reveals internals. */
 function errorIn({ code, stdout, stderr }: Ran): RunError {
   const error = JSON.parse(stdout) as RunError;
   expect(stdout).toBe(canonicalize(error));

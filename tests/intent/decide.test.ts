@@ -96,26 +96,26 @@ describe('refuses what a profile forbids', () => {
     [
       'a path of a check that climbs',
       { accept: [{ check: 'file_exists', path: '../a' }] },
-      'PL6: accept[0].path climbs out with "..".',
+      'PL6: accept[0].path contains "..".',
     ],
     [
       'a path of what is made that climbs',
       { commands: [{ argv: ['node'], makes: ['../a'] }] },
-      'PL6: commands[0].makes[0] climbs out with "..".',
+      'PL6: commands[0].makes[0] contains "..".',
     ],
   ])('%s', (_, intent, sentence) => {
     expect(refused(intent)).toEqual([sentence]);
   });
 
   test.each([
-    ['out/../x', 'climbs out with ".."'],
+    ['out/../x', 'contains ".."'],
     ['/x', 'is absolute'],
     ['~/x', 'begins with a home folder'],
     ['C:/x', 'begins with a drive'],
     ['a//b', 'holds an empty segment'],
     ['./x', 'holds the segment "."'],
     ['a/./b', 'holds the segment "."'],
-    ['a\\..\\b', 'climbs out with ".."'],
+    ['a\\..\\b', 'contains ".."'],
     ['a\\b', 'contains a backslash'],
     ['a\nb', 'holds a control character'],
     ['a\u202eb', 'contains an invisible or bidirectional control character'],
@@ -333,7 +333,7 @@ describe('any valid intent', () => {
       }),
       { numRuns: 1_500, seed: 20_261_117 },
     );
-    // Else it would have looked at one road only.
+    // Otherwise the property would have covered only one kind of decision.
     expect([...kinds.keys()].sort()).toEqual(['BUNDLE', 'CLARIFY', 'REFUSE', 'fault']);
   });
 });
@@ -347,7 +347,7 @@ function outcome(given: Parameters<typeof decide>[0]): Decision | string {
   }
 }
 
-/** The documents of a decision keep every rule, strictly. */
+/** The documents of a decision satisfy every rule in strict mode. */
 function expectContracts(decision: Decision, policy: (typeof profiles)[number], mode: IntentRequest['mode']): void {
   const strict = { strict: true, internal: false, profileBeside: policy } as const;
   const bundle = decision.kind === 'REFUSE' ? null : decision.bundle;

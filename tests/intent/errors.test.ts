@@ -9,7 +9,7 @@ import { runIntent, type RunIntentOptions } from '../../src/tool/run-intent.ts';
 import { temporaryFolder } from '../support.ts';
 import { own, ran } from './world.ts';
 
-/** What is said instead of a result; it keeps its contract. */
+/** The run error that replaces a result. It satisfies its contract. */
 async function told(
   intent: unknown,
   { name = 'intent.json', ...options }: Partial<RunIntentOptions> & { readonly name?: string } = {},
@@ -57,7 +57,7 @@ describe('RUN_E002: an intent that is not a document', () => {
   });
 });
 
-/** Schemas that come back to where they were without having looked at anything. */
+/** Schemas that recurse without consuming input. */
 const ENDLESS: readonly object[] = [
   { $ref: '#' },
   { allOf: [{ $ref: '#' }] },

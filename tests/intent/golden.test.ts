@@ -9,7 +9,7 @@ import { decided, fault, questionsIn } from './world.ts';
 const FOLDER = path.join(import.meta.dirname, '../fixtures/intents');
 const MODES = ['plan-only', 'execute-sandbox'] as const;
 
-/** What becomes of each: a plan, questions by their keys, or an error. The same in both modes. */
+/** The decision for each: a plan, question keys, or an error. Both modes agree. */
 const EXPECTED: Readonly<Record<string, readonly string[] | 'BUNDLE' | 'RUN_E003'>> = {
   specification: ['commands'],
   'data-model': ['commands'],
@@ -23,7 +23,7 @@ const EXPECTED: Readonly<Record<string, readonly string[] | 'BUNDLE' | 'RUN_E003
   contradiction: ['constraints[2] or constraints[0]', 'constraints[4] or constraints[3]', 'commands'],
 };
 
-/** What people must see of it. */
+/** Text that people must see. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {
   'scaffold-package': ['<package>'],
   contradiction: [

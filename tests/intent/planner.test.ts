@@ -11,7 +11,7 @@ import { placeAgent } from '../agents/place-agent.ts';
 import { proctor, temporaryFolder } from '../support.ts';
 import { canonicalPart, node, ran, saidIn, strictTroubles, toldOf } from './world.ts';
 
-/** The agents, as somebody has them who put stand-ins on the PATH. */
+/** An environment with stand-ins for the agents on the PATH. */
 const bin = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
 beforeAll(() => {
   for (const agent of ['claude', 'codex'] as const) placeAgent(agent, bin);
@@ -25,13 +25,13 @@ const PLAN = { commands: [node('console.log("hello")')] };
 const environment = {
   PATH: `${bin}:${process.env['PATH']}`,
   ANTHROPIC_API_KEY: 'sk-a-key-of-nobody',
-  // Nobody listens there, and the stand-ins ask nobody.
+  // Nothing listens there, and the stand-ins send no requests.
   ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
   OPENAI_API_KEY: 'sk-a-key-of-nobody',
   OPENAI_BASE_URL: 'http://127.0.0.1:9',
 };
 
-/** A goal that makes a stand-in answer with this. */
+/** A goal that makes a stand-in give this answer. */
 const goalFor = (answer: unknown): { goal: string } => {
   const text = typeof answer === 'string' ? answer : JSON.stringify(answer);
   return { goal: `Say hello (DO=final:${Buffer.from(text).toString('base64url')} of course)` };
@@ -44,7 +44,7 @@ async function planned(intent: object, options: Partial<RunIntentOptions> = {}) 
   return { cwd, recording, answer: await ran(intent, { ...more, ...options }) };
 }
 
-/** What became of one that must fail, and what was left of it. */
+/** The fault of a run that must fail, and the files that it left. */
 async function refused(intent: object, options: Partial<RunIntentOptions> = {}) {
   const cwd = temporaryFolder();
   const told = await planned(intent, { cwd, ...options }).then(() => 'nothing', toldOf);

@@ -4,7 +4,7 @@ import type { Asked } from '../../src/run/intent/decide.ts';
 import { placeholdersIn } from '../../src/run/intent/placeholders.ts';
 import { decided, fault, node, own, questionsIn } from './world.ts';
 
-/** Something to put in place, so that nobody asks what makes it so. */
+/** A file, so that the plan is not empty. */
 const files = [{ path: 'note.txt', content: '' }];
 
 const keysIn = (intent: object): string[] => placeholdersIn({ goal: 'g', ...intent }).map(({ key }) => key);
@@ -163,7 +163,7 @@ describe('asks about an output that nothing makes', () => {
 describe('a question that is answered', () => {
   const PROFILE = own({ allow_network: true });
   const limits = { timeout_ms: 20_000 };
-  /** The intent, its questions, and answers with which there are none. */
+  /** The intent, its questions, and answers that resolve them. */
   const CASES: readonly [string, object, string[], Record<string, unknown>][] = [
     ['a name', { goal: 'Deploy <service>' }, ['service'], { service: 'web' }],
     ['a number for a name', { goal: 'Deploy <count> of it' }, ['count'], { count: 3 }],
@@ -326,7 +326,7 @@ describe('a question that is answered', () => {
       'with a NUL',
       { commands: [{ argv: ['node', '<a>'] }] },
       { a: 'x\0y' },
-      'The intent is invalid: commands[0] holds a NUL, which no program can be given.',
+      'The intent is invalid: commands[0] contains a NUL, which cannot be passed to a program.',
     ],
   ])('%s is a fault', (_, rest, answers, message) => {
     expect(fault(() => decided({ goal: 'g', ...rest }, { answers }))).toBe(`RUN_E003: ${message}`);
@@ -336,7 +336,11 @@ describe('a question that is answered', () => {
     ['a list', [], 'The answer to commands must be an object with commands, files, outputs or accept.'],
     ['the network', { commands: [node('0')], network: true }, 'The proposal has a key that must not be proposed.'],
     ['another goal', { commands: [node('0')], goal: 'x' }, 'The proposal has a key that must not be proposed.'],
-    ['commands that are none', { commands: 'node' }, 'The intent is invalid: commands must be a list, is a string.'],
+    [
+      'commands that are none',
+      { commands: 'node' },
+      'The intent is invalid: commands must be a list, but is a string.',
+    ],
   ])('%s is not a valid plan', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);

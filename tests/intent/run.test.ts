@@ -112,7 +112,7 @@ describe('an executed intent', () => {
   });
 });
 
-/** What goes wrong, its exit code, and the reasons. */
+/** The failure, its exit code, and the reasons. */
 const TROUBLES: readonly [string, object, number, string[], string?][] = [
   [
     'does not exist',
@@ -348,7 +348,7 @@ describe('a profile from a file', () => {
     expect(result.policy).toEqual(policy);
     expect(read(folder, 'policy.json')).toEqual(policy);
     const runner = read(folder, 'evidence/runner.json') as Runner;
-    // It may be asked for, and was not.
+    // The profile allows it, but the intent does not request it.
     expect(runner.sandbox.network_blocked).toBe(true);
     expect(runner.write_roots).toEqual(['a', 'a/b', 'output']);
     expect(runner.commands).toMatchObject({ allowlist: ['node'], shell: 'none' });
@@ -466,7 +466,7 @@ describe('an interrupted run', () => {
     expect(existsSync(path.join(copy, 'evidence/runner.json'))).toBe(false);
   });
 
-  /** A copy of a folder as it is in the moment before it is sealed, where no ledger knows it. */
+  /** A copy of a run folder just before its seal, outside of any ledger. */
   const unsealed = ({ folder }: { readonly folder: string }): string => {
     const copy = path.join(temporaryFolder(), path.basename(folder));
     cpSync(folder, copy, { recursive: true });

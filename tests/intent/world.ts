@@ -17,16 +17,16 @@ import { temporaryFolder } from '../support.ts';
 
 export const STRICT = builtInProfiles.strict;
 
-/** A profile that somebody has written. */
+/** A custom profile. */
 export const own = (changes: Partial<Profile> = {}): Profile => ({ ...STRICT, name: 'mine', ...changes });
 
 /** A command that every profile allows. */
 export const node = (code: string, ...args: string[]): { argv: string[] } => ({ argv: ['node', '-e', code, ...args] });
 
-/** A program of Node that has the file system at hand. */
+/** A Node program with `fs` in scope. */
 export const writes = (code: string): { argv: string[] } => node(`const fs = require('node:fs'); ${code}`);
 
-/** What is decided of an intent, judged first as any is. */
+/** Checks an intent, and decides it. */
 export function decided(intent: unknown, asked: Partial<Omit<Asked, 'intent'>> = {}): Decision {
   return decide({ intent: judgedIntent(intent), answers: {}, mode: 'plan-only', profile: STRICT, ...asked });
 }
@@ -37,7 +37,7 @@ export const questionsIn = (decision: Decision): readonly string[] =>
 export const refusalsIn = (decision: Decision): readonly string[] =>
   decision.kind === 'REFUSE' ? decision.refusals : [];
 
-/** Why it could not be decided upon: `code: message`. */
+/** The fault that prevents a decision: `code: message`. */
 export function fault(work: () => unknown): string {
   try {
     work();
@@ -47,14 +47,14 @@ export function fault(work: () => unknown): string {
   return 'none';
 }
 
-/** A fault as the document that whoever runs it is shown, which must keep its contract. */
+/** A fault as a run error document, which must satisfy its contract. */
 export function toldOf(error: unknown): string {
   const document = runErrorOf(error);
   expect(check(runError, document, { strict: true, internal: false }).violations).toEqual([]);
   return `${document.code}: ${document.message}`;
 }
 
-/** Runs an intent from a file in a place of its own; whatever comes of it is sound. */
+/** Runs an intent from a file in a new folder, and checks that the evidence is valid. */
 export async function ran(
   intent: unknown,
   options: Partial<RunIntentOptions> & { readonly name?: string } = {},
@@ -68,7 +68,7 @@ export async function ran(
   return answer;
 }
 
-/** The folder verifies by the strict rules, and the result is what lies in it. */
+/** The folder passes strict verification, and the result is the stored one. */
 export async function expectSound({ folder, result }: Pick<IntentRunResult, 'folder' | 'result'>): Promise<void> {
   expect(await strictTroubles(folder)).toEqual([]);
   expect(readFileSync(path.join(folder, 'run.json'), 'utf8')).toBe(canonicalize(result));
@@ -86,17 +86,17 @@ export async function strictTroubles(folder: string): Promise<string[]> {
   return troubles;
 }
 
-/** What must be the same in equal runs. */
+/** The part that equal runs share. */
 export function canonicalPart(result: RunResult): string {
   const { run_id: _, started_at: __, completed_at: ___, ...rest } = result;
   return canonicalize(rest);
 }
 
-/** What the commands of a run said. */
+/** The stdout of the commands. */
 export const saidIn = (folder: string, stream: 'stdout' | 'stderr' = 'stdout'): string =>
   readFileSync(path.join(folder, 'evidence/steps/intent', `${stream}.txt`), 'utf8');
 
-/** A recording in which a model answered these prompts. */
+/** A recording of these prompts and answers. */
 export function recording(answers: readonly (readonly [prompt: string, answer: string])[]): object {
   return {
     model_io_schema_version: '1.0.0',

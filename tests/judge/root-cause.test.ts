@@ -48,7 +48,7 @@ describe('a cause is', () => {
       kind: 'tool_choice',
       baseline_at: 'events[0]',
       new_at: 'events[0]',
-      says: 'The new side called “orders.list” where the baseline called “orders.get”. Very likely the cause, because what fails (tool_required) is about it.',
+      says: 'The candidate called “orders.list” where the baseline called “orders.get”. Very likely the cause, because what fails (tool_required) is about it.',
       confidence: 'high',
       cites: ['baseline:events[0]', 'new:events[0]'],
     });
@@ -254,7 +254,7 @@ test('a case that failed before has a difference and no cause; a flaky one perha
   });
   expect(rootCause(scene('same'))).toMatchObject({
     confidence: 'low',
-    says: 'The new side called “b” where the baseline called “a”. No cause, because the case failed before, too.',
+    says: 'The candidate called “b” where the baseline called “a”. No cause, because the case failed before, too.',
   });
   expect(rootCause(scene('flaky'))?.says).toContain('because the case is flaky');
 });
@@ -299,42 +299,42 @@ describe("between two runs of an agent's program, a cause is", () => {
       agentRun(),
       agentRun({ violations: { total: 1, listed: [DENIED] } }),
       'policy',
-      'The new side has a violation that the baseline has not: native_policy_block Write',
+      'The candidate has a violation that the baseline has not: native_policy_block Write',
     ],
     [
       'termination',
       agentRun(),
       agentRun(killed),
       'policy',
-      'The new side ended as killed_policy (forbidden_path) where the baseline ended as completed',
+      'The candidate ended as killed_policy (forbidden_path) where the baseline ended as completed',
     ],
     [
       'termination',
       agentRun(killed),
       agentRun({ termination: 'error', reason: 'limit_turns' }),
       'runner',
-      'The new side ended as error (limit_turns) where the baseline ended as killed_policy (forbidden_path)',
+      'The candidate ended as error (limit_turns) where the baseline ended as killed_policy (forbidden_path)',
     ],
     [
       'changed_only',
       changing('a'),
       changing('a', 'b', 'c'),
       'output',
-      'The new side changed what the baseline did not: “b”, “c”',
+      'The candidate changed what the baseline did not: “b”, “c”',
     ],
     [
       'max_diff_lines',
       changing('a'),
       changing('a', 'b'),
       'output',
-      'The new side changed 4 lines where the baseline changed 2',
+      'The candidate changed 4 lines where the baseline changed 2',
     ],
     [
       'no_flags',
       agentRun(),
       agentRun({ flags: [{ flag: 'needs_review', message: 'A file.' }] }),
       'output',
-      'The new side has flags that the baseline has not: “needs_review”',
+      'The candidate has flags that the baseline has not: “needs_review”',
     ],
   ];
   test.each(rows)('named where %s fails: %j and %j, %s', (failing, before, now, kind, says) => {

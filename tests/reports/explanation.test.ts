@@ -82,13 +82,13 @@ describe('the terminal and Markdown', () => {
   });
 
   test('tell planned trials and those that were asked again apart', () => {
-    const sums = '1 trial of the baseline, 1 of the new side, and 10 trials of single cases that were asked again';
+    const sums = '1 trial of the baseline, 1 of the candidate, and 10 trials of single cases that were asked again';
     expect(told(withReruns())).toContain(sums);
     expect(markdown(withReruns())).toContain(sums);
   });
 
   test('say the pass rate of each side with its interval', () => {
-    const rates = 'baseline 100 % (88.6 % to 100 %), new side 96.7 %';
+    const rates = 'baseline 100 % (88.6 % to 100 %), candidate 96.7 %';
     expect(told(withSuspect())).toContain(`pass rate: ${rates}`);
     expect(markdown(withSuspect())).toContain(`**Pass rate:** ${rates}`);
   });

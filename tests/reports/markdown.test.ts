@@ -39,7 +39,7 @@ describe('in Markdown nothing of an agent comes alive', () => {
 
 describe('prose', () => {
   const rows: [string, string][] = [
-    ['The new side called “a.b” twice.', 'The new side called `a.b` twice.'],
+    ['The candidate called “a.b” twice.', 'The candidate called `a.b` twice.'],
     ['1 of 2 cases regressed.', '1 of 2 cases regressed.'],
     ['1 of 2 cases broke: “c-7” (3/3 → 0/3).', '1 of 2 cases broke: `c-7` (3/3 → 0/3).'],
     ['See www.evil.example now', '`See www.evil.example now`'],

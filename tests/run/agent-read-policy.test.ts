@@ -47,14 +47,14 @@ describe('an agent policy', () => {
     );
     expect(() => read('name: mine\nallowed_paths:\n  - src\n  - ../up\n')).toThrow(
       `The agent policy is not valid:
-  line 4: allowed_paths[1] must be a relative path, but climbs out with "..".`,
+  line 4: allowed_paths[1] must be a relative path, but contains "..".`,
     );
     expect(() => read('{\n  "name": "mine",\n  "extends": "edit",\n  "network_posture": "allow"\n}')).toThrow(
       `The agent policy is not valid:
   line 4: network_posture is looser than "deny", the value in the extended policy edit.`,
     );
     expect(() => read('name: mine\nname: yours\n')).toThrow(
-      'The agent policy cannot be read, line 2: A key stands here that its object has already.',
+      'The agent policy cannot be read, line 2: The key is a duplicate.',
     );
     expect(() => read('')).toThrow('The agent policy is empty.');
     expect(() => read('- read_only\n')).toThrow('must be an object');

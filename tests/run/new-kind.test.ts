@@ -22,13 +22,13 @@ import { ROOT } from '../support.ts';
 import { runToy, toyIn, toyKind } from './toy/kind.ts';
 import type { Stop, Task } from './toy/process.ts';
 
-/** The list of kinds, with the toy alone. */
+/** A list of kinds that has only the toy. */
 const KINDS: Kinds = { toy: async () => toyKind };
 
 const COMMAND = ['/bin/sh', '-c', 'echo hello; sleep 0.2'];
 
 const launcher = openLauncher();
-// Below the checkout, where the program finds the launcher that was built.
+// Inside the checkout, where the program finds the built launcher.
 const built = mkdtempSync(path.join(ROOT, 'node_modules', '.toy-'));
 const program = path.join(built, 'toy.mjs');
 let usualMs = 1_000;
@@ -66,7 +66,7 @@ function newHome(): string {
   return path.join(folder, '.proctor');
 }
 
-/** Starts a toy in a process of its own. */
+/** Starts a toy in a child process. */
 function started(home: string, stopAt: Stop) {
   const task: Task = { home, stateFolder: stateFolder(), command: COMMAND, stopAt };
   const child = spawn(process.execPath, [program, JSON.stringify(task)], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -81,10 +81,10 @@ function started(home: string, stopAt: Stop) {
 
 const recover = (home: string) => recoverAll(path.dirname(home), undefined, KINDS);
 
-/** The seal format names no toys, so a toy is sealed as a script. The verifier then misses the documents of a script. */
+/** The seal format has no kind for toys, so they are sealed as scripts. The verifier then reports missing script documents. */
 const MISSES = /^FD9 evidence\/seal\.json .* seals a run of kind script, and \S+ is not there/;
 
-/** Expects every run of a home to be sealed, with a line in the ledger and nothing half-written. Returns what they say. */
+/** Checks that every run is sealed and in the ledger, without temporary files. Returns their documents. */
 async function expectWhole(home: string) {
   const places = listRuns(home);
   for (const place of places) {

@@ -7,7 +7,7 @@ import { DEFAULT_CAPS } from '../../src/policy/caps.ts';
 import { checkOrder, type ScriptOrder } from '../../src/run/order.ts';
 import { temporaryFolder } from '../support.ts';
 
-/** A folder with a script that can be run, and what else a test puts there. */
+/** A folder with a valid script. */
 function world(files: Record<string, string> = {}) {
   const folder = temporaryFolder();
   const at = (name: string): string => path.join(folder, name);
@@ -18,7 +18,7 @@ function world(files: Record<string, string> = {}) {
   return { folder, at };
 }
 
-/** How an order is refused. No sentence may tell where on this machine something lies. */
+/** The fault of a refused order, which must not contain a host path. */
 function refusal(order: ScriptOrder): string {
   try {
     checkOrder(order);
@@ -301,7 +301,7 @@ describe('arguments', () => {
   });
 });
 
-/** Root may read everything, so that one has to be somebody else. */
+/** Root can read everything, so this switches to another user. */
 function asNobody<T>(folder: string, act: () => T): T {
   if (process.getuid?.() !== 0) return act();
   chmodSync(folder, 0o755);

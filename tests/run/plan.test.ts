@@ -76,7 +76,7 @@ describe('the guarantees of a machine', () => {
 });
 
 describe('the version of npm', () => {
-  /** What the record says of npm where node lies in a folder with such a package beside it. */
+  /** The npm version of the record, if node has this package next to it. */
   function recorded(npm?: string) {
     const folder = temporaryFolder();
     const beside = path.join(folder, 'lib/node_modules/npm');
@@ -93,7 +93,7 @@ describe('the version of npm', () => {
     expect(recorded('{"version":"10.9.2"}')).toEqual({ npm: '10.9.2', isWarned: false });
   });
 
-  // Some systems keep theirs elsewhere, where it is found all the same.
+  // Some systems install npm elsewhere, where it is found as well.
   test.runIf(!existsSync('/usr/share/nodejs/npm')).each([
     ['is not there', undefined],
     ['is broken', '{"version":'],

@@ -61,7 +61,7 @@ const read = (facts: Partial<Facts>): ScriptReading =>
     ...facts,
   });
 
-/** The run folder that a reading gives. */
+/** The run folder for a reading. */
 async function folderOf(
   reading: ScriptReading,
   ending: Ending,
@@ -74,7 +74,7 @@ async function folderOf(
   return folder;
 }
 
-/** Endings after which nothing counts that the script says: their status, reason, and whose clock it was. */
+/** Endings that override the script: status, reason, and timeout source. */
 const DECIDED: [Ending, string, string, string | null, string][] = [
   [
     { how: 'killed', by: 'timeout', signal: 'SIGKILL' },
@@ -152,7 +152,7 @@ type Expected = [
   salvaged: boolean,
 ];
 
-/** Exit code, what the script says, what it left: what becomes of it. */
+/** Exit code, claim and output, with the expected verdict. */
 const TABLE: Row[] = [
   [0, 'succeeded', 'files', 'succeeded', null, null, null, false],
   [0, 'succeeded', 'empty', 'succeeded', null, null, null, false],

@@ -28,7 +28,7 @@ def result(**more):
     open('result.json', 'w').write(json.dumps(value))
 `;
 
-/** Runs a script of Python in a home of its own. */
+/** Runs a Python script in a new home. */
 async function run(code: string, order: Partial<ScriptOrder> = {}, around: Partial<RunContext> = {}) {
   const folder = temporaryFolder();
   const script = path.join(folder, 'script.py');

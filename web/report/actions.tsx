@@ -11,7 +11,7 @@ interface Row {
   readonly young: readonly [number, Action] | undefined;
 }
 
-/** What the agents wanted to do; actions of one type are put side by side in their order. */
+/** The proposed actions of both sides. Actions of the same type are paired in order. */
 export function Actions({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
   const rows = pairsOf(data.baseline?.proposed_actions ?? [], data.new?.proposed_actions ?? []);
   if (rows.length === 0) return null;

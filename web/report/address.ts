@@ -1,9 +1,9 @@
 import { useLayoutEffect, useState } from 'preact/hooks';
 
-/** What is being looked at. All of it stands in the address, so that it can be sent, reloaded and gone back to. */
+/** The current view. The URL holds all of it, so a link, a reload and the back button work. */
 export interface Address {
   readonly case: string;
-  /** The place in the case that is pointed at, such as new:events[2]. */
+  /** The highlighted location in the case, such as new:events[2]. */
   readonly at: string;
   readonly view: string;
   readonly change: string;
@@ -29,8 +29,8 @@ export function hashOf(address: Address, over: Partial<Address> = {}): string {
 }
 
 /**
- * Looks elsewhere, at once: a key that follows must find the new view. What is only typed replaces the address, so that going
- * back leaves the view and not a letter.
+ * Changes the view immediately, because the next key press must see it. Typing replaces the history entry, so the back
+ * button leaves the view instead of undoing letters.
  */
 export function go(hash: string, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') history.pushState(null, '', hash);
@@ -40,7 +40,7 @@ export function go(hash: string, how: 'push' | 'replace' = 'push'): void {
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(() => addressOf(location.hash));
-  // With the first drawing and not after it: what is asked for in between would be lost.
+  // Subscribes during the first render; a later effect would miss events in between.
   useLayoutEffect(() => {
     const read = (): void => setAddress(addressOf(location.hash));
     addEventListener('hashchange', read);

@@ -10,12 +10,12 @@ export function looksLikeHtml(content: unknown): content is string {
   );
 }
 
-/** Nothing may be loaded, run, sent or opened; styles and pictures that came with the text are all there is. */
+/** Blocks loading, scripts, forms and navigation. Allows only inline styles and embedded images. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 /**
- * A frame without any permission. It inherits the policy of this page, so the styles in it need the mark that this page knows;
- * a mark in the wrong place breaks the agent's text and nothing else.
+ * A frame without permissions. It inherits this page's policy, so its styles need the page's nonce. A misplaced nonce
+ * only breaks the agent's HTML.
  */
 export function AgentHtml({ html, side }: { readonly html: string; readonly side: string }) {
   const marked = safeHtml(html).replace(/<style\b/gi, `<style nonce="${head.style_mark}"`);

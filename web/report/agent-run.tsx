@@ -5,7 +5,7 @@ import { count } from './format.ts';
 import { Section } from './section.tsx';
 import { Text } from './visible.tsx';
 
-/** How the run of an agent's program ended, what it was denied, and what it changed, side by side. */
+/** How the agent's program ended, what it was denied and what it changed, side by side. */
 export function AgentRuns({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
   const runs = (['baseline', 'new'] as const).flatMap(side => {
     const run = data[side]?.agent_run;
@@ -77,12 +77,12 @@ function Changes({ changes }: { readonly changes: AgentRunNote['changes'] }) {
   );
 }
 
-/** ` +12 −3`, or nothing where lines were not counted. */
+/** ` +12 −3`, or an empty string if lines were not counted. */
 function linesText(added: number | null, removed: number | null): string {
   return added === null || removed === null ? '' : ` +${count(added)} −${count(removed)}`;
 }
 
-/** The first of a list, and how many more there are. */
+/** The first entries of a list, and how many more there are. */
 function Lines({ lines, total }: { readonly lines: readonly string[]; readonly total: number }) {
   if (total === 0) return <span class="muted">none</span>;
   const shown = lines.slice(0, LINES_MAX);

@@ -1,16 +1,19 @@
 import type { Event } from '../../src/contracts/artifacts/index.ts';
 
-/** One row of the aligned view: an index on each side, or null where that side has nothing. */
+/** One row of the aligned view: an index on each side, or null if that side has no step here. */
 export interface Pair {
   readonly baseline: number | null;
   readonly fresh: number | null;
   readonly same: boolean;
 }
 
-/** A table of this many cells is the most that is filled; what is longer is paired one by one. */
+/** The largest table to fill; longer streams are paired by position. */
 const CELLS_MAX = 400_000;
 
-/** Aligns two streams of events so that most of what is equal, and then most of what is alike, stands side by side. */
+/**
+ * Aligns two streams of events for display. Rows keep the order of both sides; the judge instead matches steps that
+ * moved, to find causes.
+ */
 export function align(baseline: readonly Event[], fresh: readonly Event[]): Pair[] {
   const [old, young] = [marksOf(baseline), marksOf(fresh)];
   let start = 0;
@@ -47,9 +50,9 @@ export function align(baseline: readonly Event[], fresh: readonly Event[]): Pair
 
 interface Mark {
   readonly type: string;
-  /** What kind of step it is: the type, and the tool it is about. */
+  /** The type and the tool. */
   readonly kind: string;
-  /** What it says, without clocks and names that are made up anew in each run. */
+  /** The content without times and generated ids. */
   readonly content: string;
 }
 
@@ -69,7 +72,7 @@ function marksOf(events: readonly Event[]): Mark[] {
   });
 }
 
-/** Which tool a call, and so its result, was about. */
+/** The tool of each call, by call id. */
 export function toolsOf(events: readonly Event[]): ReadonlyMap<unknown, string> {
   return new Map(
     events.flatMap(event => (event.type === 'tool_call' ? [[event['call_id'], String(event['tool'])] as const] : [])),
@@ -88,7 +91,7 @@ function sorted(value: unknown): unknown {
 
 const equal = (a: Mark | undefined, b: Mark | undefined): boolean => a?.content === b?.content;
 
-/** Two equal steps are worth more than two with the same tool, and those more than two of one type; others never meet. */
+/** Equal steps score highest, then steps with the same tool, then steps of one type. Others are never paired. */
 const worth = (a: Mark, b: Mark): number =>
   a.content === b.content ? EQUAL : a.kind === b.kind ? 4 : a.type === b.type ? 1 : 0;
 const EQUAL = 6;

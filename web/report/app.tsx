@@ -25,7 +25,7 @@ export function App() {
   const listRef = useRef<HTMLUListElement>(null);
   const searchRef = useRef<HTMLInputElement>(null);
 
-  /** Brings a row into view, and the keyboard to it. */
+  /** Scrolls to a row and focuses it. */
   const reach = (to: number, focus: boolean): void => {
     const next = Math.max(0, Math.min(chosen.length - 1, to));
     setActive(next);
@@ -76,7 +76,7 @@ export function App() {
     },
     search: () => {
       if (address.case) go(hashOf(address, { case: '', at: '', view: '' }));
-      // On a phone the field is not there while a case is open.
+      // On a phone, the search field is hidden while a case is open.
       if (searchRef.current?.checkVisibility()) searchRef.current.select();
       else requestAnimationFrame(() => searchRef.current?.select());
     },

@@ -10,7 +10,7 @@ interface Props {
   readonly isRun: boolean;
 }
 
-/** What each run measured of the case. */
+/** The measurements of the case in each run. */
 export function TrialTable({ data: { trials, shown }, isRun }: Props) {
   const rows = (['baseline', 'new'] as const).flatMap(side => trials[side].map(trial => ({ side, trial })));
   if (rows.length === 0) return null;
@@ -60,7 +60,7 @@ export function TrialTable({ data: { trials, shown }, isRun }: Props) {
   );
 }
 
-/** What was tried on each side until there was an answer, or none. */
+/** The attempts on each side. */
 export function Attempts({ data, isRun }: Props) {
   const rows = (['baseline', 'new'] as const).flatMap(side =>
     (data[side]?.attempts ?? []).map(attempt => ({ side, attempt })),

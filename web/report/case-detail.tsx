@@ -66,7 +66,7 @@ export function CaseDetail({ head, row, index, address, position, of, onMove }: 
   );
 }
 
-/** A page that is still being read may not have come to the case yet. */
+/** The page may still be loading the case. */
 function useCase(index: number): PageCase | null | undefined {
   const read = (): PageCase | null | undefined => caseAt(index) ?? (isRead() ? null : undefined);
   const [data, setData] = useState(read);
@@ -199,7 +199,7 @@ function Asked({ data: { input } }: { readonly data: PageCase }) {
   );
 }
 
-/** A case that is not what it was in the baseline: both sides were asked different things. */
+/** The case changed since the baseline, so the two sides were asked different questions. */
 function Changes({ data: { changes } }: { readonly data: PageCase }) {
   if (changes.length === 0) return null;
   return (

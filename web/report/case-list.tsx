@@ -14,12 +14,12 @@ interface Props {
   readonly chosen: readonly number[];
   readonly head: PageHead;
   readonly address: Address;
-  /** The position in `chosen` that the keyboard is at. */
+  /** The focused position in `chosen`. */
   readonly active: number;
   readonly listRef: RefObject<HTMLUListElement | null>;
 }
 
-/** Only the rows that can be seen exist. It scrolls with whatever scrolls it: a pane, or on a phone the page. */
+/** Renders only visible rows. It follows its scroll container: a pane, or the page on a phone. */
 export function CaseList({ rows, chosen, head, address, active, listRef }: Props) {
   const [from, to] = useWindow(listRef, chosen.length);
   const shown = chosen.slice(from, to);
@@ -79,7 +79,7 @@ function Row({
         )}
         {tally !== null && (
           <span class="tally">
-            <span class="unseen">Trials passed, baseline to new side: </span>
+            <span class="unseen">Trials passed, baseline to candidate: </span>
             {tally}
           </span>
         )}
@@ -92,7 +92,7 @@ function Row({
   );
 }
 
-/** The first row to draw and the one after the last, as far as can be seen. */
+/** The first visible row and the row after the last one. */
 function useWindow(list: RefObject<HTMLUListElement | null>, length: number): readonly [number, number] {
   const [top, setTop] = useState(0);
   const [rows, setRows] = useState(20);

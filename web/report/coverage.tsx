@@ -3,7 +3,7 @@ import type { Coverage } from '../../src/reports/page-data.ts';
 import { count } from './format.ts';
 import { coverage, head, isRead, whenRead } from './page.ts';
 
-/** How much of the truth this page holds. A page without that account was cut off on its way. */
+/** How much of the data this page holds. A page without a coverage record was truncated. */
 export function CoverageNote() {
   const [held, setHeld] = useState(() => (isRead() ? coverage() : undefined));
   const [isWhole, setIsWhole] = useState(isRead);

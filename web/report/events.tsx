@@ -17,7 +17,7 @@ interface Props {
   readonly isRun: boolean;
 }
 
-/** What both agents did, step by step, side by side. */
+/** The events of both sides, step by step. */
 export function Events({ data, address, isRun }: Props) {
   const old = eventsOf(data.baseline);
   const young = eventsOf(data.new);
@@ -25,7 +25,7 @@ export function Events({ data, address, isRun }: Props) {
     () => (isRun ? young.map((_, index) => ({ baseline: null, fresh: index, same: true })) : align(old, young)),
     [data],
   );
-  // A side that did nothing at all diverges from the start; its failure says more.
+  // A side without events diverges from the start; its failure says more.
   const first = isRun || old.length === 0 || young.length === 0 ? -1 : firstDivergence(pairs, data);
   if (pairs.length === 0) return <Failure data={data} isRun={isRun} />;
   const differing = pairs.filter(({ same }) => !same).length;
@@ -57,7 +57,7 @@ export function Events({ data, address, isRun }: Props) {
 
 const eventsOf = (artifact: CaseArtifact | null): readonly Event[] => artifact?.events ?? [];
 
-/** Where the comparison saw it, else the first row whose sides differ; none if it is the answers that differ first. */
+/** The divergence that the comparison reports, or else the first row that differs. None if the answers differ first. */
 function firstDivergence(pairs: readonly Pair[], { divergence }: PageCase): number {
   if (divergence?.baseline_at === 'final_output' && divergence.new_at === 'final_output') return -1;
   const cited = pairs.findIndex(
@@ -146,7 +146,7 @@ interface TitleProps {
   readonly side: 'baseline' | 'new';
   readonly at: string;
   readonly word?: string;
-  /** What the other side used in its place. */
+  /** The tool that the other side used instead. */
   readonly before?: string | undefined;
 }
 
@@ -189,7 +189,7 @@ function nameOf(event: Event, data: PageCase, side: 'baseline' | 'new'): string 
   return typeof tool === 'string' ? tool : toolsOf(eventsOf(data[side])).get(call_id);
 }
 
-/** Agents report their answer as an event, too; once is enough. */
+/** Hides the answer event, because the output section shows it. */
 function isShownBelow(event: Event, artifact: CaseArtifact | null): boolean {
   return (
     event.type === 'final_output' &&
@@ -197,7 +197,7 @@ function isShownBelow(event: Event, artifact: CaseArtifact | null): boolean {
   );
 }
 
-/** What an event says, without what is made up anew in every run. */
+/** The event without times and generated ids. */
 function tellingOf(event: Event): unknown {
   const {
     type: _type,
@@ -223,7 +223,7 @@ function Whole({ old, young }: { readonly old: Event; readonly young: Event }) {
   );
 }
 
-/** The small files that an event refers to. */
+/** The small assets that an event refers to. */
 function Asset({
   event,
   data,
@@ -244,7 +244,7 @@ function Asset({
   );
 }
 
-/** What a case has instead of events when it could not be run. */
+/** The failure that a case shows instead of events. */
 function Failure({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
   const sides = (isRun ? (['new'] as const) : (['baseline', 'new'] as const)).flatMap(side => {
     const failure = data[side]?.runner_failure;

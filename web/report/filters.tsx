@@ -57,7 +57,7 @@ export function Filters({ head, address, searchRef }: Props) {
   );
 }
 
-/** How the list is ordered. */
+/** The sort order of the list. */
 export function Order({ head, address }: Pick<Props, 'head' | 'address'>) {
   const isRun = head.kind === 'run';
   return (

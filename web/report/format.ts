@@ -1,4 +1,4 @@
-/** Numbers and times look the same on every machine. */
+/** Formats do not depend on the locale of the machine. */
 const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 
@@ -37,7 +37,7 @@ export function instant(text: string): string {
 export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
-/** Letters of both sides as "3/3 → 1/3". A trial that says nothing of the agent does not count; null where a side has none. */
+/** Letters of both sides as "3/3 → 1/3". Skips trials that do not count; null if a side has none. */
 export function tallyOf(baseline: string, fresh: string): string | null {
   const [before, now] = [baseline, fresh].map(letters => letters.replaceAll('n', ''));
   if (!before || !now) return null;

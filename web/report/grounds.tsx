@@ -9,7 +9,7 @@ interface Props {
   readonly address: Address;
 }
 
-/** What stands behind the verdict: how often each side passes, what was ruled out, and what would settle it. */
+/** The evidence behind the verdict: pass rates, what was ruled out, and what to do next. */
 export function Grounds({ of, address }: Props) {
   const { rates, rates_note, notes, findings } = of;
   return (
@@ -71,12 +71,12 @@ function Findings({ of: { findings, found }, address }: Props) {
       {found > findings.length && (
         <p class="note">And {count(found - findings.length)} more, which the list of cases marks.</p>
       )}
-      <p class="note">A broken case fails more often than chance explains. A suspect may still be chance.</p>
+      <p class="note">A broken case fails more often than chance explains. A suspect may still be due to chance.</p>
     </>
   );
 }
 
-/** In percent, with as many digits as say something. */
+/** In percent, with two significant digits. */
 function chanceOf(p: number): string {
   const percent = 100 * p;
   return percent < 0.01 ? 'below 0.01 %' : `${Number(percent.toPrecision(2))} %`;

@@ -11,7 +11,7 @@ interface Props {
   readonly onKeys: () => void;
 }
 
-/** The verdict on top; while a case is open only its sentence stays. */
+/** The verdict. While a case is open, only its sentence stays. */
 export function Header({ head, address, onKeys }: Props) {
   const isOpen = address.case !== '';
   return (
@@ -46,7 +46,7 @@ export function Header({ head, address, onKeys }: Props) {
   );
 }
 
-/** The numbers beside the verdict; each leaves only its cases in the list, and all of them when chosen again. */
+/** Counts next to the verdict. Each one toggles a filter for its cases. */
 function Counts({ head, address }: Pick<Props, 'head' | 'address'>) {
   return (
     <ul class="counts" aria-label="Numbers of cases">

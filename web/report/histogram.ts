@@ -1,4 +1,4 @@
-/** A metric of all cases, the smallest first. */
+/** The values of a metric, in ascending order. */
 export type Values = Float64Array;
 
 export interface Bin {
@@ -12,7 +12,7 @@ export interface Histogram {
   readonly bins: readonly Bin[];
   readonly ticks: readonly number[];
   readonly isLog: boolean;
-  /** Where a value lies between the left and the right edge, from 0 to 1. */
+  /** The position of a value on the axis, from 0 to 1. */
   readonly place: (value: number) => number;
 }
 
@@ -20,7 +20,7 @@ const BINS = 36;
 const SMALLEST = 1e-9;
 const SPAN_MAX = 1e5;
 
-/** Both sides in the same bins. A scale that multiplies is used where the largest value is far from the smallest. */
+/** Puts both sides into the same bins. The scale is logarithmic if the values span a wide range. */
 export function histogramOf(baseline: Values, fresh: Values): Histogram | undefined {
   let low = Number.POSITIVE_INFINITY;
   let high = 0;
@@ -31,7 +31,7 @@ export function histogramOf(baseline: Values, fresh: Values): Histogram | undefi
     }
   }
   if (high < SMALLEST) return undefined;
-  // A single value near nothing must not stretch the axis for all others.
+  // A single tiny value must not stretch the axis.
   low = Math.max(low, high / SPAN_MAX);
   const isLog = high / low > 25;
   const edge = isLog ? [niceBelow(low), niceAbove(high)] : [0, high * 1.02];
@@ -81,7 +81,7 @@ function logTicks(from: number, to: number): number[] {
     : ticks;
 }
 
-/** Of values that are in order, between neighbours in proportion, as the comparison has it. */
+/** Interpolates between neighbours of sorted values, as the comparison does. */
 export function quantile(sorted: Values, share: number): number | null {
   const at = share * (sorted.length - 1);
   const low = sorted[Math.floor(at)];

@@ -3,11 +3,11 @@ import type { PageGrounds } from '../../src/reports/page-data.ts';
 export interface Axis {
   readonly from: number;
   readonly to: number;
-  /** From the left end to the right one. */
+  /** From left to right. */
   readonly ticks: readonly number[];
 }
 
-/** An axis in whole steps around both intervals, inside 0 and 1, with at most five steps. */
+/** An axis around both intervals, inside 0 and 1, with at most five steps. */
 export function axisOf({ baseline, new: fresh }: NonNullable<PageGrounds['rates']>): Axis {
   const low = Math.min(baseline.low, fresh.low);
   const high = Math.max(baseline.high, fresh.high);
@@ -25,7 +25,7 @@ export function axisOf({ baseline, new: fresh }: NonNullable<PageGrounds['rates'
   return { from: 0, to: 1, ticks: [0, 1] };
 }
 
-/** Shares that divide 1. */
+/** Step sizes that divide 1. */
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2];
 const STEPS_MAX = 5;
 /** 0.3 / 0.1 is a little less than 3. */

@@ -4,7 +4,7 @@ import { axisOf } from './interval-axis.ts';
 
 interface Props {
   readonly rates: NonNullable<PageGrounds['rates']>;
-  /** The same in a sentence. */
+  /** The plot as a sentence. */
   readonly says: string;
 }
 
@@ -13,7 +13,7 @@ const ROW = 46;
 const BAR_Y = 30;
 const AXIS = 24;
 
-/** The pass rate of each side with its interval, one above the other over the same axis. */
+/** The pass rate of each side with its interval, on one axis. */
 export function IntervalPlot({ rates, says }: Props) {
   const [box, width] = useWidth();
   const { from, to, ticks } = axisOf(rates);

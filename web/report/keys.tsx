@@ -7,11 +7,11 @@ interface Keys {
   readonly keys: () => void;
 }
 
-/** One listener for the page. What is typed into a field stays there, and keys with a modifier are the browser's. */
+/** The page's only key listener. It ignores keys in fields and keys with a modifier. */
 export function useKeys(keys: Keys): void {
   const latest = useRef(keys);
   latest.current = keys;
-  // With the first drawing and not after it: a key in between would be lost.
+  // Subscribes during the first render; a later effect would miss keys in between.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;

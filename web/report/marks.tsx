@@ -1,6 +1,6 @@
 import type { Kind, Tone } from '../../src/reports/page-data.ts';
 
-/** Every state has a word and a shape of its own; colour only repeats them. */
+/** Each state has a word and a shape; colour only repeats them. */
 export const KINDS: Record<
   Kind,
   { readonly word: string; readonly tone: Tone | 'flaky' | 'calm'; readonly path: string }
@@ -38,7 +38,7 @@ export function Pill({ kind }: { readonly kind: Kind }) {
   );
 }
 
-/** Where the two sides part. */
+/** Marks the first divergence. */
 export function Flag() {
   return (
     <>
@@ -50,7 +50,7 @@ export function Flag() {
 
 const VERDICTS: Record<string, Kind> = { p: 'pass', f: 'fail', e: 'error', n: 'error' };
 
-/** The verdicts of the trials of one side, one shape each, and all of them in words. */
+/** The verdicts of one side's trials, one shape each, with a text for screen readers. */
 export function Trials({ letters }: { readonly letters: string }) {
   if (letters === '') return <span class="muted">no answer</span>;
   const kinds = letters.split('').map(letter => VERDICTS[letter] ?? 'error');

@@ -10,7 +10,7 @@ import { Text } from './visible.tsx';
 
 type Content = string | Record<string, unknown> | undefined;
 
-/** The answers, with what differs between them marked. HTML is text until somebody asks for more. */
+/** The answers with their differences marked. HTML is shown as text until the reader asks for the page. */
 export function Output({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
   const old = contentOf(data.baseline);
   const young = contentOf(data.new);
@@ -52,7 +52,7 @@ export function Output({ data, isRun }: { readonly data: PageCase; readonly isRu
   );
 }
 
-/** All steps were the same, and the answers are where the sides part. */
+/** All steps are the same, so the answers are the first divergence. */
 function FirstHere() {
   return (
     <span class="divergence in-title">

@@ -36,7 +36,7 @@ function Breaches({ of: { gate } }: { readonly of: Compared }) {
   if (gate.breaches.length === 0) return null;
   return (
     <section class="card tone-bad-edge">
-      <h3>Limits that were not kept</h3>
+      <h3>Limits not met</h3>
       <ul class="plain">
         {gate.breaches.map(({ message }, index) => (
           <li key={index}>
@@ -240,14 +240,14 @@ function Metrics({ of: { metrics } }: { readonly of: Compared }) {
 function Distributions({ head, rows }: Props) {
   const isRun = head.kind === 'run';
   const [isTime, setIsTime] = useState(false);
-  // The list comes first: plots of many cases take a moment.
+  // Renders the list first, because plots of many cases take a moment.
   useEffect(() => {
     const timer = setTimeout(() => setIsTime(true));
     return () => clearTimeout(timer);
   }, []);
   const series = useMemo(() => {
     if (!isTime) return undefined;
-    // A case that only one side could measure is no pair, and would make the other side look different.
+    // Skips cases measured on one side only; they would distort the comparison.
     const isPaired = (row: PageRow, at: 7 | 9): boolean => isRun || (row[at] !== null && row[at + 1] !== null);
     const values = (pair: 7 | 9, at: 7 | 8 | 9 | 10): Values =>
       Float64Array.from(rows.flatMap(row => (isPaired(row, pair) ? (row[at] ?? []) : []))).sort();

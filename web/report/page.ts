@@ -1,19 +1,19 @@
 import type { Coverage, PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
 
-/** What the page was written with. Cases are parsed when they are looked at. */
+/** The embedded data. Cases are parsed when they are opened. */
 export const head = parsed('head') as PageHead;
 export const rows = (parsed('rows') ?? []) as readonly PageRow[];
 
 export const caseAt = (index: number): PageCase | undefined => parsed(`case-${index}`) as PageCase | undefined;
 
-/** Undefined while the page is still being read, and for ever if it was cut off. */
+/** Undefined while the page is loading, and forever if it was truncated. */
 export const coverage = (): Coverage | undefined => parsed('coverage') as Coverage | undefined;
 
 export function rowIndex(id: string): number {
   return rows.findIndex(row => row[0] === id);
 }
 
-/** Calls once when the whole page has been read. */
+/** Calls back once the whole page has loaded. */
 export function whenRead(then: () => void): void {
   if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', then, { once: true });
   else then();

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks';
 import { type Address, hashOf } from './address.ts';
 import { plain } from './visible.tsx';
 
-/** A link to a place in the case that is shown, such as new:events[2]. Chosen again, it leads there again. */
+/** A link to a location in the open case, such as new:events[2]. Clicking it again scrolls there again. */
 export function PlaceLink({
   place,
   address,
@@ -27,7 +27,7 @@ export function PlaceLink({
   );
 }
 
-/** Leads to the place as soon as it is there. */
+/** Scrolls to the location as soon as it is rendered. */
 export function useJump(at: string, isThere: boolean): void {
   useEffect(() => {
     if (at && isThere) jump(at);
@@ -44,7 +44,7 @@ function jump(at: string): void {
   target.scrollIntoView({ block: 'center' });
 }
 
-/** The element that shows the place, else the nearest one around it: final_output.content leads to final_output. */
+/** The element for the location, or the nearest enclosing one: final_output.content resolves to final_output. */
 function elementAt(at: string): HTMLElement | undefined {
   const [side, place] = at.includes(':') ? at.split(':', 2) : ['new', at];
   for (let path = place ?? ''; path !== ''; path = path.replace(/(?:\.[^.[\]]*|\[[^\]]*\]|^[^.[]*)$/, '')) {

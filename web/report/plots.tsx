@@ -18,7 +18,7 @@ const HILL = 74;
 const GAP = 40;
 const AXIS = 42;
 
-/** How a metric is spread on both sides, one above the other over the same axis. */
+/** The distribution of a metric on both sides, on one axis. */
 export function Plot({ title, unit, format, baseline, fresh, isRun }: Props) {
   const histogram = useMemo(() => histogramOf(baseline, fresh), [baseline, fresh]);
   const [box, width] = useWidth();
@@ -122,7 +122,7 @@ function Bars({
     <>
       {bins.map(bin => {
         const tall = (bin[side] / most) * HILL;
-        // A single case must still be seen beside thousands.
+        // A single case must stay visible next to thousands.
         const height = bin[side] > 0 ? Math.max(1.5, tall) : 0;
         const left = x(bin.from);
         return (
@@ -171,7 +171,7 @@ function Middle({
 const anchorOf = (at: number, width: number): 'start' | 'middle' | 'end' =>
   at < 24 ? 'start' : at > width - 24 ? 'end' : 'middle';
 
-/** Only ticks whose labels do not touch. */
+/** Keeps only ticks whose labels do not overlap. */
 function spaced(ticks: readonly number[], x: (value: number) => number): number[] {
   const kept: number[] = [];
   for (const tick of ticks) {
@@ -195,7 +195,7 @@ function summaryOf(label: string, values: Values, format: (value: number) => str
   return `${label}: ${count(values.length)} cases, median ${format(middle)}, 5th percentile ${format(low)}, 95th percentile ${format(high)}.`;
 }
 
-/** A box and its width in pixels, which a drawing follows. */
+/** A box and its width in pixels, for the plot inside it. */
 export function useWidth() {
   const box = useRef<HTMLElement>(null);
   const [width, setWidth] = useState(480);

@@ -1,4 +1,4 @@
-/** The id of a run. On a narrow screen its line ends where one of its words does. */
+/** The id of a run. On a narrow screen it breaks between its parts. */
 export function RunId({ value }: { readonly value: string }) {
   const [first, ...others] = value.split('_');
   return (

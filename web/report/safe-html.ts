@@ -1,9 +1,9 @@
 /**
- * The HTML of an agent with nothing left that could reach out of it. What is kept is listed; everything else goes, because a
- * policy cannot forbid all: `<link rel=preconnect>` opens a connection that no policy knows.
+ * The agent's HTML, reduced to an allow list. A policy cannot forbid everything: `<link rel=preconnect>` opens a
+ * connection that no policy covers.
  */
 export function safeHtml(html: string): string {
-  // A document that is shown nowhere: nothing in it is loaded, connected to or run.
+  // An inert document: nothing in it is loaded or run.
   const parsed = new DOMParser().parseFromString(html, 'text/html');
   for (const element of parsed.querySelectorAll('*')) {
     if (REMOVED.has(element.localName) || element.namespaceURI !== HTML) element.remove();
@@ -13,7 +13,7 @@ export function safeHtml(html: string): string {
   return parsed.documentElement.outerHTML;
 }
 
-/** One by one: there may be more children than a call takes arguments. */
+/** One by one, because there may be more children than a call accepts arguments. */
 function unwrap(element: Element): void {
   while (element.firstChild) element.before(element.firstChild);
   element.remove();
@@ -23,7 +23,7 @@ const HTML = 'http://www.w3.org/1999/xhtml';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
-/** With everything in them: what they hold is no text for readers, or is read in another way the second time. */
+/** Removed with their content, which is not text for readers or parses differently the second time. */
 const REMOVED = words(
   'script noscript template link meta base title iframe frame frameset noframes object embed applet param portal fencedframe svg math audio video source track canvas textarea select option xmp plaintext noembed listing',
 );
@@ -38,7 +38,7 @@ const ATTRIBUTES = words(
   'id class style title lang dir alt width height align valign colspan rowspan span scope start reversed value datetime open color face size border',
 );
 
-/** Links lead nowhere, so nothing looks up or opens where they lead. Pictures are those that came with the text. */
+/** Links lose their targets, so nothing looks them up or opens them. Only embedded images stay. */
 function isKept(element: Element, name: string): boolean {
   if (element.localName === 'img' && name === 'src') {
     return /^data:image\/(?:png|jpeg|gif|webp);/i.test(element.getAttribute(name) ?? '');

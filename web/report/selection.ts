@@ -12,7 +12,7 @@ export const SORTS = [
   { value: 'costlier', label: 'Became costlier first', compares: true },
 ] as const;
 
-/** The indices of the rows that pass all filters, in the order that was asked for. */
+/** The indices of the rows that pass all filters, in the chosen order. */
 export function selected(
   rows: readonly PageRow[],
   head: Pick<PageHead, 'suites' | 'error_classes'>,
@@ -41,7 +41,7 @@ export function selected(
     .map(([index]) => index);
 }
 
-/** A case passes if all its trials do; it fails or errs if one does. */
+/** A case passes if all its trials pass; it fails or errs if one does. */
 const hasVerdict = (trials: string, letter: string): boolean =>
   letter === 'p'
     ? trials !== '' && !/[fen]/.test(trials)
@@ -57,7 +57,7 @@ const difference = (from: number | null, to: number | null): number | null =>
   from === null || to === null ? null : to - from;
 const descending = (value: number | null): number => (value === null ? LAST : -value);
 
-/** Smaller comes first; what was not measured comes last. */
+/** Ascending; missing values come last. */
 const MEASURES: Record<string, (row: PageRow) => number | string> = {
   id: row => row[0],
   slower: row => descending(difference(row[7], row[8])),

@@ -1,6 +1,6 @@
 import { diffLines, diffWordsWithSpace } from 'diff';
 
-/** A stretch of text that both sides have, or only one. */
+/** A run of text that both sides have, or only one of them. */
 export interface Stretch {
   readonly text: string;
   readonly on: 'both' | 'baseline' | 'new';
@@ -9,7 +9,7 @@ export interface Stretch {
 const WORDS_CHARS_MAX = 40_000;
 const EDITS_MAX = 1_500;
 
-/** What lies between two texts: word by word, or line by line if they are long; undefined if they have little in common. */
+/** The difference of two texts, by word, or by line if they are long; undefined if they have little in common. */
 export function stretches(baseline: string, fresh: string): Stretch[] | undefined {
   const bound = { maxEditLength: EDITS_MAX };
   const parts =
@@ -24,7 +24,7 @@ export function stretches(baseline: string, fresh: string): Stretch[] | undefine
   return shared * 4 < Math.max(baseline.length, fresh.length) ? undefined : joined;
 }
 
-/** A comma that two rewritten sentences share is no likeness: short pieces between changes are part of the change. */
+/** A short match between changes, such as a comma, becomes part of the change. */
 function withoutIslands(found: readonly Stretch[]): Stretch[] {
   return found.flatMap((stretch, index): Stretch[] => {
     const isBetween =

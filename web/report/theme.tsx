@@ -12,7 +12,7 @@ const PATHS: Record<Theme, string> = {
   dark: 'M13 9.6A5.5 5.5 0 0 1 6.4 3a5.5 5.5 0 1 0 6.6 6.6z',
 };
 
-/** As the machine likes it, or light, or dark. */
+/** System, light or dark. */
 export function ThemeButton() {
   const [theme, setTheme] = useState<Theme>(remembered);
   useLayoutEffect(() => {
@@ -32,7 +32,7 @@ export function ThemeButton() {
   );
 }
 
-/** A page that was opened from disk may have no storage; then the choice lasts as long as the page. */
+/** A page opened from disk may have no storage; the choice then lasts until it is closed. */
 function remembered(): Theme {
   try {
     return THEMES.find(theme => theme === localStorage.getItem(KEY)) ?? 'auto';

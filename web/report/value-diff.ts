@@ -1,4 +1,4 @@
-/** One place in two values, and what each holds there. */
+/** One location in two values, with the value on each side. */
 export interface Leaf {
   readonly path: string;
   readonly baseline: unknown;
@@ -10,7 +10,10 @@ export const ABSENT = Symbol('absent');
 const LEAVES_MAX = 400;
 const DEPTH_MAX = 20;
 
-/** Two values place by place, in the order of the first, then what only the second has. Stops after `LEAVES_MAX` places. */
+/**
+ * Compares two values location by location: first those of the baseline, then those only the candidate has. Stops after
+ * `LEAVES_MAX` locations.
+ */
 export function leavesOf(baseline: unknown, fresh: unknown): { readonly leaves: Leaf[]; readonly isCut: boolean } {
   const leaves: Leaf[] = [];
   const walk = (path: string, old: unknown, young: unknown, depth: number): void => {
@@ -30,7 +33,7 @@ export function leavesOf(baseline: unknown, fresh: unknown): { readonly leaves: 
   return { leaves, isCut: leaves.length >= LEAVES_MAX };
 }
 
-/** The keys of two values that can be walked together, else undefined: what one side lacks is shown whole. */
+/** The keys of two values that can be compared key by key; otherwise undefined, and both are shown whole. */
 function keysOf(old: unknown, young: unknown): string[] | undefined {
   const known = [old, young];
   if (!known.every(isWalkable) || new Set(known.map(value => Array.isArray(value))).size > 1) return undefined;

@@ -11,7 +11,7 @@ export function JsonView({ value }: { readonly value: unknown }) {
   );
 }
 
-/** Two values key by key: what differs is shown, what is equal is counted and can be opened. */
+/** Two values key by key. Differences are shown; equal values are counted and can be expanded. */
 export function ValueDiff({ baseline, fresh }: { readonly baseline: unknown; readonly fresh: unknown }) {
   const { leaves, isCut } = useMemo(() => leavesOf(baseline, fresh), [baseline, fresh]);
   const changed = leaves.filter(({ same }) => !same);
@@ -78,7 +78,7 @@ function OneValue({ value, side }: { readonly value: unknown; readonly side: 'ba
   );
 }
 
-/** Two texts side by side, each with what the other lacks marked. */
+/** Two texts side by side, with their differences marked. */
 export function TextSides({
   parts,
   isCode = false,

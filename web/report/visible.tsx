@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 
 /**
- * Controls, bidirectional overrides, zero-width characters, separators, tags and halves of surrogate pairs: what could hide or
- * reorder text. A joiner between two pictures is part of one picture.
+ * Characters that could hide or reorder text: controls, bidirectional overrides, zero-width characters, separators,
+ * tags and lone surrogates. Keeps a joiner between two emoji.
  */
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|(?<!\p{Extended_Pictographic}\ufe0f?)\u200d|\p{Cs}/gu;
@@ -10,7 +10,7 @@ const HIDDEN =
 const nameOf = (character: string): string =>
   `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
-/** A text of the agent, with nothing hidden in it. */
+/** The agent's text with hidden characters made visible. */
 export function Text({ value }: { readonly value: string }) {
   const parts: ComponentChildren[] = [];
   let end = 0;
@@ -21,7 +21,7 @@ export function Text({ value }: { readonly value: string }) {
   return end === 0 ? <>{value}</> : <>{[...parts, value.slice(end)]}</>;
 }
 
-/** The same for places that take plain text only, such as attributes. */
+/** The same for attributes and other plain text. */
 export function plain(text: string): string {
   return text.replace(HIDDEN, character => `⟨${nameOf(character)}⟩`);
 }

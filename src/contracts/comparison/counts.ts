@@ -62,12 +62,14 @@ export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
  * break among several trials may be a network fault. Reruns are ignored.
  */
 function isSilent({ baseline, new: candidate }: TriedCases[number]): boolean {
+  if (!candidate.trials.some(isCut)) return false;
   const planned = candidate.trials.filter(({ rerun }) => !rerun);
   const silent = planned.filter(isUnanswered).length;
-  const isCut = planned.some(({ error_class }) => error_class === 'network_error' || error_class === 'other');
-  return (
-    isCut && silent >= Math.min(2, planned.length) && baseline.trials.some(trial => standingOf(trial) !== 'missing')
-  );
+  return silent >= Math.min(2, planned.length) && baseline.trials.some(trial => standingOf(trial) !== 'missing');
+}
+
+function isCut({ error_class, rerun }: TriedTrial): boolean {
+  return !rerun && (error_class === 'network_error' || error_class === 'other');
 }
 
 function isUnanswered(trial: TriedTrial): boolean {
@@ -94,8 +96,15 @@ function isUnjudgedCase({ baseline, new: candidate }: TriedCases[number]): boole
 }
 
 function isUnjudgedSide(cases: TriedCases): boolean {
-  const trials = cases.flatMap(one => one.new.trials).filter(trial => standingOf(trial) !== 'missing');
-  return trials.length > 0 && trials.every(isUnjudged);
+  let isAnswered = false;
+  for (const one of cases) {
+    for (const trial of one.new.trials) {
+      if (standingOf(trial) === 'missing') continue;
+      if (!isUnjudged(trial)) return false;
+      isAnswered = true;
+    }
+  }
+  return isAnswered;
 }
 
 /** Whether more than half of the trials that count ended in an error of the agent. */

@@ -62,10 +62,14 @@ export function changeOf(baseline: readonly Outcome[], candidate: readonly Outco
 }
 
 function overallOf(trials: readonly Outcome[]): Standing | 'both' {
-  const standings = new Set(trials.map(standingOf));
-  standings.delete('missing');
-  const [one, other] = standings;
-  return other ? 'both' : (one ?? 'missing');
+  let overall: Standing = 'missing';
+  for (const trial of trials) {
+    const standing = standingOf(trial);
+    if (standing === 'missing' || standing === overall) continue;
+    if (overall !== 'missing') return 'both';
+    overall = standing;
+  }
+  return overall;
 }
 
 export interface Discordant {

@@ -164,26 +164,40 @@ type Content = { readonly ok: true; readonly value: unknown } | { readonly ok: f
 export function contentOf(payload: string): Content {
   if (payload.length > Math.ceil(STATEMENT_BYTES_MAX / 3) * 4) return { ok: false, message: 'is too large' };
   const bytes = Buffer.from(payload, 'base64');
-  if (bytes.toString('base64') !== payload) return { ok: false, message: 'is not standard base64 with padding' };
+  if (!isBase64Of(payload, bytes)) return { ok: false, message: 'is not standard base64 with padding' };
   const reading = readJson(bytes, { bytesMax: STATEMENT_BYTES_MAX });
   if (!reading.ok) return { ok: false, message: 'is not one JSON document' };
   if (!isCanonical(reading.value, reading.text)) return { ok: false, message: 'is not canonical JSON' };
   return { ok: true, value: reading.value };
 }
 
+/** Compares piece by piece: a payload may have 64 MiB, and encoding it whole would take as much again. */
+function isBase64Of(text: string, bytes: Buffer): boolean {
+  let at = 0;
+  for (let from = 0; from < bytes.length; from += BASE64_PIECE_BYTES) {
+    const piece = bytes.toString('base64', from, from + BASE64_PIECE_BYTES);
+    if (!text.startsWith(piece, at)) return false;
+    at += piece.length;
+  }
+  return at === text.length;
+}
+
+/** A multiple of three, so that only the last piece is padded. */
+const BASE64_PIECE_BYTES = 3 * 16_384;
+
 /** Enough for 100,000 files with names of maximum length. */
 const STATEMENT_BYTES_MAX = 64 * MIB;
 
 /** Checks a statement except its subjects. */
 export function* statementTroubles(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
-  for (const { path, message } of formOf(shape).faults(statement, '')) {
+  for (const { path, message } of shapeFaults(statement, shape)) {
     if (!isAboutSubjects(path)) yield { path: inPayload(path), message };
   }
 }
 
 /** Checks the list of files. */
 export function* subjectTroubles(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
-  for (const { path, message } of formOf(shape).faults(statement, '')) {
+  for (const { path, message } of shapeFaults(statement, shape)) {
     if (isAboutSubjects(path)) yield { path: inPayload(path), message };
   }
   const { subject } = (statement ?? {}) as { subject?: unknown };
@@ -199,6 +213,12 @@ export function* subjectTroubles(statement: unknown, shape: Shape = statementSha
     else if (previous !== undefined && name < previous) yield { path: at, message: OUT_OF_ORDER };
     previous = name;
   }
+}
+
+/** A statement that fits has no faults. Looking for them takes ten times as long. */
+function shapeFaults(statement: unknown, shape: Shape): Iterable<Trouble> {
+  const form = formOf(shape);
+  return form.fits(statement) ? [] : form.faults(statement, '');
 }
 
 export function* unknownIn(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {

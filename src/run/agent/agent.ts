@@ -7,7 +7,6 @@ import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { Violation } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
-import type { SealedFile } from '../../contracts/seal/statement.ts';
 import { agentDocuments, resultOf } from '../../evidence/agent-documents.ts';
 import type { AgentJudgement, AgentPlan, AgentRun } from '../../evidence/agent-run.ts';
 import { PARTS } from '../../evidence/left.ts';
@@ -17,7 +16,7 @@ import { type Clone, cloneFor } from '../../execute/clone.ts';
 import type { Door } from '../../execute/door.ts';
 import type { Job } from '../../execute/job.ts';
 import type { Machine } from '../../execute/machine.ts';
-import type { CompletedRun, JournaledRun, RunContext } from '../journaled-run.ts';
+import type { CompletedRun, JournaledRun, Judged, RunContext } from '../journaled-run.ts';
 import { runJournaled } from '../pipeline.ts';
 import { offersOf } from '../plan.ts';
 import { Onlooker } from '../steps.ts';
@@ -113,19 +112,9 @@ export interface AgentWorkspace {
 
 export interface AgentTypes {
   readonly plan: AgentPlan;
-  readonly made: AgentWorkspace & {
-    readonly ready: CheckedAgentRun;
-    readonly job: Job;
-    readonly startedAtMs: number;
-  };
-  readonly seen: Seen & {
-    readonly capture: CaptureNote;
-    readonly refsWritten: ReadonlySet<string>;
-  };
-  readonly judged: Pick<AgentAnswer, 'violations' | 'changes' | 'needsReview'> & {
-    readonly reading: AgentJudgement;
-    readonly stored: readonly SealedFile[];
-  };
+  readonly made: AgentWorkspace & { readonly ready: CheckedAgentRun; readonly job: Job; readonly startedAtMs: number };
+  readonly seen: Seen & { readonly capture: CaptureNote; readonly refsWritten: ReadonlySet<string> };
+  readonly judged: Judged<AgentJudgement> & Pick<AgentAnswer, 'violations' | 'changes' | 'needsReview'>;
 }
 
 function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {

@@ -68,22 +68,12 @@ export function judged({ run, seen, after, access, files }: Known): {
     events: seen.events,
     denials: reading.denialCount,
     modelAccess: access,
-    policy: policySummary({
-      ...ready.bound.summary,
-      capabilityNotes: [
-        ...ready.bound.summary.capabilityNotes,
-        ...made.invocation.notes,
-        ...made.guarded.notes.map(mask),
-      ],
-      observed: plan.observed,
-      violations,
-      enforcementNotes: [
-        breaches.length === 0
-          ? 'The work tree was examined once every process was dead. It has no violation.'
-          : 'The work tree was examined once every process was dead. Its violations are listed.',
-        ...after.changes.notes.map(mask),
-      ],
-    }),
+    policy: policyAfter(run, violations, [
+      breaches.length === 0
+        ? 'The work tree was examined once every process was dead. It has no violation.'
+        : 'The work tree was examined once every process was dead. Its violations are listed.',
+      ...after.changes.notes.map(mask),
+    ]),
     workspaceStatus,
     workspace: contextOf(made.clone, after.changes.refs.find(({ name }) => name === 'HEAD')?.sha ?? undefined),
     files,
@@ -96,6 +86,17 @@ export function judged({ run, seen, after, access, files }: Known): {
     remarks: remarksOf(run, seen),
   };
   return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };
+}
+
+/** The policy summary with what was found during and after the run. */
+function policyAfter(
+  { made: { ready, door, invocation, guarded }, plan }: StartedRun<AgentTypes>,
+  violations: readonly Violation[],
+  enforcementNotes: readonly string[],
+): AgentJudgement['policy'] {
+  const { summary } = ready.bound;
+  const capabilityNotes = [...summary.capabilityNotes, ...invocation.notes, ...guarded.notes.map(maskOf(ready, door))];
+  return policySummary({ ...summary, capabilityNotes, observed: plan.observed, violations, enforcementNotes });
 }
 
 /** Denied tool calls, questions to the user, and network attempts. */

@@ -38,7 +38,6 @@ export interface AgentOrder {
   readonly keepCredentials?: boolean;
   /** Whether the model answers live, is recorded, or is replayed from a recording. Default: `live`. */
   readonly modelMode?: 'live' | 'record' | 'replay';
-  /** Path of the recording. */
   readonly recording?: string;
   /** `env` takes the credential from a variable; `claude` or `codex` from that program's login. Default: `env`. */
   readonly login?: 'env' | 'claude' | 'codex';

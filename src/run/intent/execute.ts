@@ -11,7 +11,6 @@ import {
   isWithin,
 } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
-import type { SealedFile } from '../../contracts/seal/statement.ts';
 import { flaggedFiles } from '../../evidence/ingest/flags.ts';
 import { ingestOutput, type OutputReading } from '../../evidence/ingest/output.ts';
 import { intentDocuments } from '../../evidence/intent-documents.ts';
@@ -24,7 +23,7 @@ import { PATH_FOLDERS } from '../../execute/programs.ts';
 import { type Effective, effectiveBounds } from '../../policy/bounds.ts';
 import { capsFrom } from '../../policy/caps.ts';
 import { enforcementOf } from '../enforcement.ts';
-import type { JournaledRun, RunContext, SealedRun, StartedRun } from '../journaled-run.ts';
+import type { Judged, JournaledRun, RunContext, SealedRun, StartedRun } from '../journaled-run.ts';
 import { runJournaled } from '../pipeline.ts';
 import { furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../plan.ts';
 import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../steps.ts';
@@ -55,7 +54,7 @@ interface IntentTypes {
   readonly plan: IntentPlan;
   readonly made: { readonly job: Job };
   readonly seen: WatchedStreams;
-  readonly judged: { readonly reading: IntentReading; readonly stored: readonly SealedFile[] };
+  readonly judged: Judged<IntentReading>;
 }
 
 /** Runs the commands of a bundle in a sandbox, under its policy, and writes the evidence. */
@@ -180,7 +179,7 @@ async function take(
   { bundle, judgeAccept, keepCredentials }: IntentExecution,
   run: StartedRun<IntentTypes>,
   capture: CaptureNote,
-): Promise<IntentTypes['judged']> {
+): Promise<Judged<IntentReading>> {
   const { folder } = run.place;
   const output = await outputOf(run, bundle, path.join(folder, 'output'), capture);
   const stored = output.ok ? output.files : [];

@@ -15,7 +15,7 @@ import { PATH_FOLDERS } from '../../../src/execute/programs.ts';
 import type { Job } from '../../../src/execute/job.ts';
 import { effectiveBounds } from '../../../src/policy/bounds.ts';
 import { capsFrom } from '../../../src/policy/caps.ts';
-import type { RunContext } from '../../../src/run/journaled-run.ts';
+import type { Judged, RunContext } from '../../../src/run/journaled-run.ts';
 import { runJournaled } from '../../../src/run/pipeline.ts';
 import { limitsOf, offersOf, ownerHere } from '../../../src/run/plan.ts';
 import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../../../src/run/steps.ts';
@@ -67,14 +67,14 @@ export const toyKind: JournaledKind<ToyPlan, ToyReading> = {
   },
 };
 
-/** Called before each step. A process that must die there does not return. */
+/** Called before each step. It does not return in a process that is to be killed there. */
 export type AtStep = (step: 'prepare' | 'plan' | 'begin' | 'watch' | 'judge' | 'documents') => void;
 
 interface ToyTypes {
   readonly plan: ToyPlan;
   readonly made: { readonly job: Job };
   readonly seen: WatchedStreams;
-  readonly judged: { readonly reading: ToyReading; readonly stored: [] };
+  readonly judged: Judged<ToyReading>;
 }
 
 export function runToy(command: readonly string[], context: RunContext, at: AtStep = () => undefined) {

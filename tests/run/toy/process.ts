@@ -1,4 +1,4 @@
-/** A process that runs a toy, and stops for ever at the step that it was given. */
+/** A process that runs a toy, and blocks at the given step. */
 import { writeSync } from 'node:fs';
 import { useStateFolder } from '../../../src/base/state-folder.ts';
 import { openLauncher } from '../../../src/execute/launch.ts';
@@ -7,7 +7,7 @@ import { type AtStep, runToy } from './kind.ts';
 
 export type Stop = Parameters<AtStep>[0] | 'ledger' | 'never';
 
-/** What it is told to do, as JSON. */
+/** The argument of the process, as JSON. */
 export interface Task {
   readonly home: string;
   readonly stateFolder: string;
