@@ -209,7 +209,7 @@ export const SL = {
     why: 'Without a signature, anyone who changes a file can write a new seal unnoticed.',
     asks: [
       'with --key and --require-signature: every seal is signed',
-      'with both: every file is in the folder of a sealed run, listed by the seal of a judgement, or a sealed baseline',
+      'with both: every file is in the folder of a sealed run, is listed by the seal of a judgement, or is a sealed baseline',
       'should, with --key alone: the same',
       'exempt: files in .proctor outside runs/ and comparisons/, such as the ledger, keys, settings, reports and kept files',
     ],

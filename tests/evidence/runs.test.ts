@@ -73,7 +73,7 @@ describe('the Proctor home', () => {
 });
 
 describe('a run folder', () => {
-  test('is below its kind', () => {
+  test('is in the folder of its kind', () => {
     const folder = home();
     expect(makeRunFolder(folder, 'script', 'x')).toEqual({
       id: 'x',
@@ -82,7 +82,7 @@ describe('a run folder', () => {
     });
   });
 
-  test('is never an existing one', () => {
+  test('is always a new one', () => {
     const folder = home();
     expect(() => makeRunFolder(folder, 'script', A)).toThrow(
       expect.objectContaining({

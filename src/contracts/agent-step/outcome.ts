@@ -214,7 +214,7 @@ const rules = [
   rule({
     id: 'AO10',
     title: 'Project Context Told',
-    why: 'Instructions in a repository influence an agent as much as its task does.',
+    why: 'Instructions in a repository can influence an agent as much as its task does.',
     asks: PROJECT_CONTEXT_ASKS,
     fields: ['project_context'],
     check: ({ project_context }) => doubtProjectContext(project_context),

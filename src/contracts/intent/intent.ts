@@ -90,7 +90,7 @@ const rules = [
     asks: [
       'commands, if present, is a list of at most 1,000; each has either argv, a list of 1 to 4,000 arguments, or shell, a command line for sh',
       'makes, if present, is a list of outputs',
-      'no argument contains a NUL, and all arguments of a command have at most 1 MiB',
+      'no argument contains a NUL, and all arguments of a command together have at most 1 MiB',
       'should (must, when it runs): every argument and every command line for sh is shorter than 128 KiB',
     ],
     fields: ['commands'],

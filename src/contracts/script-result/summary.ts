@@ -53,7 +53,7 @@ function* pathsIn(text: string): Generator<Unsafe> {
   for (const match of text.matchAll(/[^\s"'`<>(){}[\],;|]+/gu)) {
     const separator = match[0].search(/[/\\]/);
     if (separator < 0) continue;
-    // In path=/data/x, the path starts after the sign.
+    // In path=/data/x, the path starts after the equals sign.
     const from = match.index + match[0].lastIndexOf('=', separator) + 1;
     const end = match.index + match[0].length;
     const piece = text.slice(from, end).replace(/[.,:!?…]{1,9}$/, '');
