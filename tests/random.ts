@@ -1,4 +1,4 @@
-/** Seeds every random choice of the slow tests. Set PROCTOR_SEED to the printed value to repeat a run. */
+/** The seed of random choices in the deep tests. Set PROCTOR_SEED to the printed value to repeat a run. */
 export const SEED = Number(process.env['PROCTOR_SEED'] ?? Date.now() % 1_000_000_000);
 
 /** Mulberry32: returns the same numbers between 0 and 1 for the same seed. */

@@ -1,4 +1,4 @@
-/** A small assembler for WebAssembly, with the names of its specification where they are short. */
+/** A small assembler for WebAssembly. Short names are those of the specification. */
 export type Code = number | readonly Code[];
 
 export const local = {
@@ -28,9 +28,9 @@ export const i32 = {
 export const v128 = {
   load: (offset: number): Code => [0xfd, 0x00, 0, unsigned(offset)],
   const: (bytes: readonly number[]): Code => [0xfd, 0x0c, bytes],
-  /** Sixteen of the 32 bytes of two vectors, from a place on. It is a shuffle. */
+  /** A shuffle: 16 consecutive bytes of the 32 in two vectors. */
   window: (from: number): Code => [0xfd, 0x0d, Array.from({ length: 16 }, (_, index) => from + index)],
-  /** Each byte of the second vector picks one of the first. */
+  /** Each byte of the second vector selects one of the first. */
   swizzle: [0xfd, 0x0e],
   and: [0xfd, 0x4e],
   anyTrue: [0xfd, 0x53],
@@ -41,18 +41,18 @@ export const v128 = {
 
 export const loop = (...body: readonly Code[]): Code => [0x03, 0x40, body, END];
 export const when = (...body: readonly Code[]): Code => [0x04, 0x40, body, END];
-/** Jumps to the beginning of the loop that many blocks further out. */
+/** Jumps to the start of the loop `depth` blocks further out. */
 export const again = (depth: number): Code => [0x0c, depth];
 export const againIf = (depth: number): Code => [0x0d, depth];
 
-/** A function from three numbers to a number, with more numbers and vectors of its own. */
+/** A function from three numbers to a number, with additional local numbers and vectors. */
 export interface Function3 {
   readonly numbers: number;
   readonly vectors: number;
   readonly body: readonly Code[];
 }
 
-/** A module that exports its memory, as `memory`, and its functions, by their names. */
+/** A module that exports its memory as `memory` and its functions by name. */
 export function moduleOf(pages: number, functions: Readonly<Record<string, Function3>>): Uint8Array {
   const all = Object.entries(functions);
   const exported = all.map(([name], index) => [nameOf(name), 0, index]);
@@ -90,7 +90,7 @@ function flat(code: readonly Code[]): number[] {
   return code.flatMap(one => (typeof one === 'number' ? [one] : flat(one)));
 }
 
-/** LEB128, seven bits to a byte. */
+/** LEB128: seven bits per byte. */
 function unsigned(value: number): number[] {
   return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...unsigned(value >>> 7)];
 }

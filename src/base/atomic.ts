@@ -5,8 +5,8 @@ import { Fault } from './fault.ts';
 import { OWN_FILE } from './private.ts';
 
 /**
- * Writes a whole file or none of it: a reader sees the old bytes or the new ones, never a part, also after a power cut.
- * Only its owner can read it, unless `mode` says more, of which the umask takes its part.
+ * Replaces a file atomically: a reader sees the old bytes or the new ones, never a part, even after a power cut.
+ * Only the owner can read it, unless `mode` allows more. The umask applies.
  */
 export function writeAtomic(file: string, bytes: string | Uint8Array | Iterable<string>, mode = OWN_FILE): void {
   const folder = path.dirname(file);
@@ -29,7 +29,7 @@ export function writeAtomic(file: string, bytes: string | Uint8Array | Iterable<
   }
 }
 
-/** Takes away what is left of writers of a file that died over it: parts that nobody has touched for ten seconds. */
+/** Removes the temporary files of crashed writers: those unchanged for ten seconds. */
 export function removeTorn(file: string, nowMs: number): void {
   const folder = path.dirname(file);
   for (const name of namesIn(folder)) {
@@ -46,22 +46,22 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // What cannot be read stays as it is.
+    // An unreadable folder is left alone.
     return [];
   }
 }
 
-/** The name of the file that a part like this was to become; undefined of everything else. */
+/** The final name of a temporary file; undefined for any other file. */
 export function tornFile(name: string): string | undefined {
   return /^\.(.+)\.[0-9a-f]{12}\.tmp$/.exec(name)?.[1];
 }
 
-/** A name in the same folder that nobody has, for what is not finished yet. */
+/** An unused name in the same folder, for a file that is still being written. */
 export function temporaryBeside(file: string): string {
   return path.join(path.dirname(file), `.${path.basename(file)}.${randomBytes(6).toString('hex')}.tmp`);
 }
 
-/** A rename is durable only once the folder that holds the name is. Windows has no such call and needs none. */
+/** Makes a rename durable. Windows neither has nor needs this call. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return;
   const fd = openSync(folder, 'r');

@@ -3,16 +3,13 @@ import { placeOf } from './place.ts';
 
 /**
  * RFC 8785: keys sorted by UTF-16 code unit, no white space, numbers as ECMAScript writes them.
- * Throws a TypeError on anything that is not plain JSON; ask `notJson` first about a value of unknown origin.
+ * Throws a TypeError on anything that is not plain JSON; check a value of unknown origin with `notJson` first.
  */
 export function canonicalize(value: unknown): string {
   return write(value, 0);
 }
 
-/**
- * The same text in pieces, for a document whose lists are long: as a whole it would take several times its size while it
- * is put together.
- */
+/** Like `canonicalize`, but in pieces, because building a large text as a whole takes several times its size. */
 export function* canonicalPieces(object: object): Generator<string> {
   let text = '{';
   let isFirst = true;
@@ -38,7 +35,7 @@ export function* canonicalPieces(object: object): Generator<string> {
 
 const PIECE_UNITS = 65_536;
 
-/** Whether a text is the canonical one of the value that it was read as. */
+/** Whether `text` is the canonical form of the value parsed from it. */
 export function isCanonical(value: unknown, text: string): boolean {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return canonicalize(value) === text;
   let at = 0;
@@ -49,10 +46,7 @@ export function isCanonical(value: unknown, text: string): boolean {
   return at === text.length;
 }
 
-/**
- * The members of an object, each written canonically, in canonical order. Several hashes over parts of one document
- * then cost one walk.
- */
+/** The members of an object in canonical form and order, so that several hashes of its parts need only one pass. */
 export function canonicalMembers(object: object): ReadonlyMap<string, string> {
   const members = new Map<string, string>();
   for (const key of sortedKeys(object)) {
@@ -62,9 +56,8 @@ export function canonicalMembers(object: object): ReadonlyMap<string, string> {
 }
 
 /**
- * The same, cut out of the text that an object was read from, if that is easily seen to be canonical. `starts` says where
- * its members begin. This costs a third of writing them anew, and most documents come like that. Undefined says nothing:
- * keys that look like numbers come out of JSON.parse in another order than they went in.
+ * Like `canonicalMembers`, but sliced from the source text of the object at `starts`, in a third of the time. Undefined if the
+ * text does not look canonical; it may still be, because JSON.parse moves number-like keys to the front.
  */
 export function cutMembers(
   object: object,
@@ -72,7 +65,7 @@ export function cutMembers(
   starts: readonly number[],
 ): ReadonlyMap<string, string> | undefined {
   const body = text.endsWith('\n') ? text.slice(0, -1) : text;
-  // JSON.stringify writes texts and numbers as the RFC does; only the order of keys is left to look at.
+  // JSON.stringify writes strings and numbers as the RFC does, so only the key order needs a check.
   if (JSON.stringify(object) !== body || !isOrdered(object)) return undefined;
   const keys = Object.keys(object);
   const last = keys.length - 1;
@@ -93,7 +86,7 @@ function isOrdered(value: unknown): boolean {
   return true;
 }
 
-/** The canonical text of the object that has these members, or those of them that are named. */
+/** The canonical text of the object with these members, or with those in `keys`. */
 export function joinMembers(members: ReadonlyMap<string, string>, keys?: ReadonlySet<string>): string {
   let text = '';
   for (const [key, member] of members) {
@@ -102,12 +95,12 @@ export function joinMembers(members: ReadonlyMap<string, string>, keys?: Readonl
   return `{${text}}`;
 }
 
-/** Where a value stops being plain JSON, if it does: `undefined`, NaN, a Date, a cycle, half a surrogate pair. */
+/** The first part of a value that is not plain JSON, if any: `undefined`, NaN, a Date, a cycle, a lone surrogate. */
 export function notJson(value: unknown): { readonly path: string; readonly message: string } | undefined {
   return search(value, '', 0, { left: VALUES_MAX });
 }
 
-/** A value may refer to one part of it many times, and then it is as large as a document of that many parts. */
+/** A value can reference one part many times, which makes its document much larger than its memory. */
 const VALUES_MAX = 1_000_000;
 
 function write(value: unknown, depth: number): string {
@@ -148,7 +141,7 @@ function writeObject(object: Record<string, unknown>, depth: number): string {
   return `${text}}`;
 }
 
-/** Documents that we wrote come sorted, and seeing that is cheaper than sorting again. */
+/** Proctor's documents are already sorted, and checking is cheaper than sorting. */
 function sortedKeys(object: object): string[] {
   const keys = Object.keys(object);
   for (let index = 1; index < keys.length; index++) {
@@ -157,12 +150,12 @@ function sortedKeys(object: object): string[] {
   return keys;
 }
 
-/** Most strings need no escape, and asking first is several times faster than JSON.stringify. */
+/** Most strings need no escapes, and this check is several times faster than JSON.stringify. */
 const PLAIN = /^[ !#-[\]-~]*$/;
 
 function writeString(text: string): string {
   if (PLAIN.test(text)) return `"${text}"`;
-  if (!text.isWellFormed()) throw new TypeError('Not plain JSON: half of a surrogate pair');
+  if (!text.isWellFormed()) throw new TypeError('Not plain JSON: a lone surrogate');
   return JSON.stringify(text);
 }
 
@@ -175,16 +168,16 @@ function search(
   if (--budget.left < 0) return { path, message: `is one of more than ${VALUES_MAX.toLocaleString('en-US')} values` };
   if (value === null || typeof value === 'boolean') return undefined;
   if (typeof value === 'string') {
-    return value.isWellFormed() ? undefined : { path, message: 'holds half of a surrogate pair' };
+    return value.isWellFormed() ? undefined : { path, message: 'contains a lone surrogate' };
   }
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : { path, message: 'is not a finite number' };
   }
-  if (typeof value !== 'object') return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
+  if (typeof value !== 'object') return { path, message: `is ${reasonOf(value)}, which JSON cannot represent` };
   if (depth >= DEPTH_MAX) return { path, message: `is nested deeper than ${DEPTH_MAX} levels` };
   if (Array.isArray(value)) {
     if (Object.getPrototypeOf(value) !== Array.prototype || Reflect.ownKeys(value).length !== value.length + 1) {
-      return { path, message: 'is a list with holes, or with more than its elements' };
+      return { path, message: 'is a list with holes or extra properties' };
     }
     for (let index = 0; index < value.length; index++) {
       const found = search(value[index], `${path}[${index}]`, depth + 1, budget);
@@ -192,12 +185,12 @@ function search(
     }
     return undefined;
   }
-  if (!isPlain(value)) return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
+  if (!isPlain(value)) return { path, message: `is ${reasonOf(value)}, which JSON cannot represent` };
   const keys = Object.keys(value);
-  if (Reflect.ownKeys(value).length > keys.length) return { path, message: 'has a key that JSON would not write' };
+  if (Reflect.ownKeys(value).length > keys.length) return { path, message: 'has a key that JSON omits' };
   for (const key of keys) {
     const at = placeOf(path, key);
-    if (!key.isWellFormed()) return { path: at, message: 'has a name with half of a surrogate pair' };
+    if (!key.isWellFormed()) return { path: at, message: 'has a name with a lone surrogate' };
     const found = search(value[key], at, depth + 1, budget);
     if (found) return found;
   }
@@ -211,6 +204,6 @@ function isPlain(value: object): value is Record<string, unknown> {
 
 function reasonOf(value: unknown): string {
   if (typeof value === 'number') return 'a number that is not finite';
-  if (typeof value === 'object') return 'an object of a class, or nested too deep';
+  if (typeof value === 'object') return 'a class instance, or nested too deeply';
   return value === undefined ? 'undefined' : `a ${typeof value}`;
 }

@@ -1,7 +1,7 @@
 import { readSync } from 'node:fs';
 import { codeOf } from './fault.ts';
 
-/** Reads what there is. A pipe whose writer is not ready yet answers EAGAIN when it was made non-blocking by someone else. */
+/** Reads the available bytes. Waits on EAGAIN, which a pipe returns if another process made it non-blocking. */
 export function readChunk(fd: number, chunk: Buffer, position?: number): number {
   for (;;) {
     try {

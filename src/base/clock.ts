@@ -1,14 +1,14 @@
-/** The only place that asks what time it is, so that everything else can be told. */
+/** The source of the current time, which tests can replace. */
 export interface Clock {
-  /** Milliseconds since 1970, for people and for records. */
+  /** Milliseconds since 1970. */
   now(): number;
 }
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** An instant as every record writes it: ISO 8601, UTC, milliseconds. */
+/** An instant in the format of all records: ISO 8601, UTC, milliseconds. */
 export function instantText(atMs: number): string {
-  // Where thousands of things happen in a second, many happen in the same millisecond.
+  // Many calls fall into the same millisecond, so the last result is cached.
   if (atMs !== lastMs) {
     lastText = new Date(atMs).toISOString();
     lastMs = atMs;
@@ -19,10 +19,10 @@ export function instantText(atMs: number): string {
 let lastMs = Number.NaN;
 let lastText = '';
 
-/** ISO 8601 in UTC, seconds needed, up to three digits of fraction. */
+/** ISO 8601 in UTC, with seconds and up to three fractional digits. */
 export const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?Z$/;
 
-/** Milliseconds since 1970, or undefined for a text that is no instant: 30 February is none, nor is 23:59:60. */
+/** Milliseconds since 1970; undefined for an invalid instant, such as 30 February or 23:59:60. */
 export function parseInstant(text: string): number | undefined {
   if (!INSTANT.test(text)) return undefined;
   const month = digits(text, 5);
@@ -42,15 +42,14 @@ function daysIn(month: number, year: number): number {
   return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
 }
 
-/** Two digits of a text whose form is known. */
 function digits(text: string, at: number): number {
   return (text.charCodeAt(at) - 0x30) * 10 + text.charCodeAt(at + 1) - 0x30;
 }
 
-/** Date.UTC takes the years 0 to 99 for 1900 to 1999. The calendar repeats every 400 years, so it is asked about later ones. */
+/** Date.UTC maps the years 0 to 99 to 1900 to 1999. The calendar repeats every 400 years, so 400 are added and subtracted. */
 const EPOCH_OFFSET = -146_097 * 86_400_000;
 
-/** Milliseconds that only ever grow, for waits and durations: nobody can set this clock. */
+/** Milliseconds of a clock that never goes back, for waits and durations. */
 export function monotonicMs(): number {
   return performance.now();
 }

@@ -1,11 +1,11 @@
-/** What a credential takes of the bytes; `isOpen` if more bytes could make it one, or a longer one. */
+/** The bytes of a credential. `isOpen`: more bytes could complete or extend it. */
 export interface Match {
   readonly from: number;
   readonly to: number;
   readonly isOpen: boolean;
 }
 
-/** Sets of bytes that well-known credentials are made of, one bit each. */
+/** The sets of bytes in well-known credentials, one bit each. */
 export const ALNUM = 1;
 export const LOW_LINE = 2;
 export const DASH = 4;
@@ -14,7 +14,7 @@ export const DOT = 8;
 /** `+` and `/`, of plain base64. */
 export const PLUS = 16;
 const EQUALS = 32;
-/** In a password, besides the rest. */
+/** Other characters of passwords. */
 export const MARKS = 64;
 export const UPPER = 128;
 
@@ -37,17 +37,16 @@ for (const [set, letters] of [
   for (const letter of letters) SETS[letter.charCodeAt(0)] = (SETS[letter.charCodeAt(0)] as number) | set;
 }
 
-/** Whether a byte belongs to a set. */
 export function isIn(byte: number, sets: number): boolean {
   return ((SETS[byte] as number) & sets) !== 0;
 }
 
-/** Whether the byte at a place belongs to a set; beyond the end, none does. */
+/** Whether the byte at `at` exists and belongs to a set. */
 export function isOf(bytes: Buffer, at: number, sets: number): boolean {
   return at >= 0 && at < bytes.length && isIn(bytes[at] as number, sets);
 }
 
-/** Where the bytes of a set end that begin here. A mask counts as one of them, also half of one, so that no credential is left around it. */
+/** The end of the bytes of a set. A mask, even an incomplete one, counts as part of them, so that nothing around it stays. */
 export function endOf(bytes: Buffer, from: number, sets: number, lengthMax: number): number {
   const last = Math.min(bytes.length, from + lengthMax);
   let at = from;
@@ -61,22 +60,21 @@ export function endOf(bytes: Buffer, from: number, sets: number, lengthMax: numb
   return Math.min(at, bytes.length);
 }
 
-/** Whether a text stands at a place. */
 export function startsAt(bytes: Buffer, at: number, text: string): boolean {
   if (at < 0 || at + text.length > bytes.length) return false;
   for (let index = 0; index < text.length; index++) if (bytes[at + index] !== text.charCodeAt(index)) return false;
   return true;
 }
 
-/** Whether everything from here to the end is the beginning of a text. */
+/** Whether the bytes from `at` to the end are a proper prefix of a text. */
 export function beginsAt(bytes: Buffer, at: number, text: string): boolean {
   const length = bytes.length - at;
   return length < text.length && startsAt(bytes, at, text.slice(0, length));
 }
 
 /**
- * Whether a word can begin here: after no letter of one, or after an escape that ends in a letter, such as `\n`, `%22`,
- * `\u0022` and the colours of a terminal.
+ * Whether a word can start here: not after a word character, unless that ends an escape such as `\n`, `%22`, `\u0022` or a
+ * terminal color.
  */
 export function canBegin(bytes: Buffer, at: number, sets = WORD): boolean {
   if (!isOf(bytes, at - 1, sets)) return true;
@@ -94,13 +92,13 @@ function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;
 }
 
-/** Words are made of small letters; what has a digit or a large letter after the first is more likely a key. */
+/** A digit or an uppercase letter after the first byte suggests a key rather than a word. */
 export function isMixed(bytes: Buffer, from: number, to: number): boolean {
   for (let at = from + 1; at < to; at++) if (isOf(bytes, at, UPPER)) return true;
   return false;
 }
 
-/** What stands where something was masked. */
+/** Replaces masked bytes. */
 export const MASK = '[masked]';
 
 const OPENING = 0x5b;

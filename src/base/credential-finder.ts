@@ -4,7 +4,7 @@ import { CREDENTIALS } from './credentials.ts';
 import type { Finder, Found } from './finder.ts';
 import { Needles } from './needles.ts';
 
-/** Finds well-known credentials. One search finds the first letters of all forms; then each form checks the rest. */
+/** Finds well-known credentials. One search finds the prefixes of all forms; then each form checks the rest. */
 class TokenFinder implements Finder {
   find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
     return findToken(bytes, from, canGrow);
@@ -18,7 +18,7 @@ class TokenFinder implements Finder {
   }
 }
 
-/** Finds passwords in addresses by the @ after them, which is rare. */
+/** Finds passwords in URLs by the @ after them, which is rare. */
 class AddressFinder implements Finder {
   find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
     return findAddress(bytes, from, canGrow);
@@ -32,8 +32,8 @@ class AddressFinder implements Finder {
 export const CREDENTIAL_FINDERS: readonly Finder[] = [new TokenFinder(), new AddressFinder()];
 
 /**
- * The first credential whose form begins with fixed letters. Those letters may already be masked, as the end of a token that
- * stands directly before: `glpat-…-----BEGIN PRIVATE KEY-----`.
+ * The first credential with a fixed prefix. The prefix may already be masked as the end of the token before it:
+ * `glpat-…-----BEGIN PRIVATE KEY-----`.
  */
 function findToken(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
   const search = anchors().needles.over(bytes);
@@ -44,7 +44,6 @@ function findToken(bytes: Buffer, from: number, canGrow: boolean): Found | undef
   return undefined;
 }
 
-/** The first address with a password. */
 function findAddress(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
   for (let at = bytes.indexOf(AT, from); at >= 0; at = bytes.indexOf(AT, at + 1)) {
     const scheme = schemeBefore(bytes, at);
@@ -52,12 +51,12 @@ function findAddress(bytes: Buffer, from: number, canGrow: boolean): Found | und
     if (found) return found;
   }
   if (!canGrow) return undefined;
-  // An address at the end may be one with a password that is not whole yet.
+  // A URL at the end can have an incomplete password.
   const scheme = schemeBefore(bytes, bytes.length);
   return scheme < 0 ? undefined : addressAt(bytes, scheme, from, canGrow);
 }
 
-/** Where `x://` begins before a place, if it is near enough and no space stands between. */
+/** The start of `x://` before `place`, if it is near enough and without a space in between; otherwise -1. */
 function schemeBefore(bytes: Buffer, place: number): number {
   const least = Math.max(1, place - ADDRESS_MAX);
   for (let at = place - 1; at > least && (bytes[at] as number) > SPACE && bytes[at] !== AT; at--) {
@@ -80,7 +79,7 @@ function formAt(bytes: Buffer, at: number, from: number, canGrow: boolean): Foun
   return best;
 }
 
-/** What is not whole yet is held back from where its form begins, or the form would not be known again. */
+/** Holds back an incomplete credential from the start of its form. Otherwise the form could not be recognized later. */
 function foundBy(
   match: Match | undefined,
   kind: string,
@@ -99,13 +98,13 @@ function foundBy(
 
 interface Anchors {
   readonly needles: Needles;
-  /** By their first four letters as a number. */
+  /** By their first four bytes as a number. */
   readonly forms: ReadonlyMap<number, readonly (typeof CREDENTIALS)[number][]>;
 }
 
 let made: Anchors | undefined;
 
-/** Made when they are first needed: most commands mask nothing. */
+/** Built on first use, because most commands mask nothing. */
 function anchors(): Anchors {
   if (made) return made;
   const forms = new Map<number, (typeof CREDENTIALS)[number][]>();
@@ -119,9 +118,9 @@ function anchors(): Anchors {
   return made;
 }
 
-/** The first letters of a form and the name of a value are at most this long. */
+/** The longest prefix of a form or name of a value. */
 const JOINED_BYTES = 32;
-/** An address has no more bytes from its scheme to its @. */
+/** The most bytes from the scheme of a URL to its @. */
 const ADDRESS_MAX = 310;
 const AT = 0x40;
 const SLASH = 0x2f;

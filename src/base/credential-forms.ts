@@ -13,12 +13,12 @@ import {
   WORD_DASH,
 } from './credential-bytes.ts';
 
-/** Three parts of base64 with points between them, the first two of which are JSON objects. */
+/** Three base64 parts separated by dots. The first two are JSON objects. */
 export const jsonWebToken = {
   kind: 'jwt',
   anchors: [...letters(WORD_DASH)].map(letter => `eyJ${letter}`),
   match(bytes: Buffer, at: number): Match | undefined {
-    // Also for the sake of time: within a part, no other begins.
+    // This also saves time: no token starts inside a part.
     if (!canBegin(bytes, at, WORD_DASH)) return undefined;
     const head = endOf(bytes, at, WORD_DASH, PART_MAX);
     if (head - at < PART_MIN && head < bytes.length) return undefined;
@@ -37,14 +37,14 @@ const DOT = 0x2e;
 const PART_MIN = 16;
 const PART_MAX = 4_000;
 
-/** `Bearer …` and `Basic …`, as headers have them. */
+/** `Bearer …` and `Basic …`, as in headers. */
 export const authorization = {
   kind: 'authorization',
   anchors: ['Bear', 'bear', 'BEAR', 'Basi', 'basi', 'BASI'],
   match(bytes: Buffer, at: number): Match | undefined {
     if (!canBegin(bytes, at)) return undefined;
     const wordEnd = endOf(bytes, at, ALNUM, 7);
-    // Most words end otherwise, and need not be read.
+    // Most words end differently and need no decoding.
     if (wordEnd < bytes.length && bytes[wordEnd] !== SPACE) return undefined;
     const word = bytes.toString('latin1', at, wordEnd).toLowerCase();
     if (wordEnd === bytes.length) return isBeginning(word) ? { from: at, to: at, isOpen: true } : undefined;
@@ -65,10 +65,10 @@ function isBeginning(word: string): boolean {
 const SPACE = 0x20;
 const TOKEN_MIN = 16;
 const TOKEN_MAX = 4_000;
-/** No word is as long. */
+/** No ordinary word is this long. */
 const WORD_MAX = 24;
 
-/** The password in `scheme://user:password@host`; the user where that is the token. */
+/** The password in `scheme://user:password@host`, or the user if that is the token. */
 export const urlPassword = {
   kind: 'url_password',
   anchors: [...letters(ALNUM)].map(letter => `${letter}://`),
@@ -89,7 +89,7 @@ export const urlPassword = {
   },
 };
 
-/** What a template, a shell or a mask begins with is no password. */
+/** A password does not start like a template, a shell variable or a mask. */
 function isSecretFirst(bytes: Buffer, at: number): boolean {
   if (startsAt(bytes, at, MASK)) return bytes[at + MASK.length] !== AT;
   return at >= bytes.length || !'$<[{*%'.includes(String.fromCharCode(bytes[at] as number));
@@ -102,7 +102,7 @@ function plainEnd(bytes: Buffer, from: number, lengthMax: number, isUser: boolea
   return at;
 }
 
-/** Space, quotation marks, brackets, and what separates the parts of an address. */
+/** Spaces, quotes, brackets and URL delimiters. */
 function isAfterPlain(byte: number, isUser: boolean): boolean {
   if (byte <= SPACE || byte === AT || byte === 0x2f || byte === 0x22 || byte === 0x27 || byte === 0x60) return true;
   if (byte === 0x3c || byte === 0x3e || byte === 0x5c) return true;
@@ -114,7 +114,7 @@ const COLON = 0x3a;
 const USER_MAX = 100;
 const PASSWORD_MAX = 200;
 
-/** Keys in the connection strings of Azure, and passwords in those of databases. */
+/** Keys in Azure connection strings, and passwords in database connection strings. */
 export const connection = {
   kind: 'connection_string',
   anchors: ['Acco', 'acco', 'Shar', 'shar', ';Pas', ';pas', ';PAS', ';Pwd', ';pwd', ';PWD'],
@@ -174,7 +174,7 @@ function isNamed(words: string, names: readonly string[], further: readonly stri
   return words.toLowerCase().replaceAll(/[_-]/g, '') === [names[0]?.toLowerCase(), ...further].join('');
 }
 
-/** After the name: perhaps a quotation mark, then `=`, `:` or `=>`, and perhaps a quotation mark. Undefined if it is not so. */
+/** The start of the value after a name, `=`, `:` or `=>`, and optional quotes; undefined if there is none. */
 function valueAt(bytes: Buffer, nameEnd: number): number | undefined {
   let at = skipped(bytes, nameEnd);
   if (at >= bytes.length) return at;
@@ -184,7 +184,7 @@ function valueAt(bytes: Buffer, nameEnd: number): number | undefined {
   return skipped(bytes, at);
 }
 
-/** Quotation marks, their escapes and spaces, up to eight. */
+/** Skips up to eight quotes, backslashes and spaces. */
 function skipped(bytes: Buffer, from: number): number {
   let at = from;
   while (at < bytes.length && at < from + 8 && [SPACE, 0x22, 0x27, 0x5c].includes(bytes[at] as number)) at++;

@@ -1,6 +1,6 @@
 import { BASE64, beginsAt, endOf, isOf, type Match, startsAt, UPPER } from './credential-bytes.ts';
 
-/** Private keys in PEM and PGP armour, whole or broken off, with real or escaped line ends. */
+/** Private keys in PEM and PGP armor, complete or truncated, with real or escaped line ends. */
 export const privateKey = {
   kind: 'private_key',
   anchors: ['-----BEGIN'],
@@ -20,10 +20,10 @@ export const privateKey = {
   },
 };
 
-/** Up to its last line; where that is missing, up to where no key goes on. */
+/** Matches up to the END line or, if that is missing, as far as the text looks like a key. */
 function keyAfter(bytes: Buffer, from: number, begin: number): Match | undefined {
   const last = Math.min(bytes.length, begin + KEY_BYTES_MAX);
-  // Reading ends at the next five dashes, so that a flood of first lines is read once.
+  // Stop at the next five dashes, so that a flood of BEGIN lines is read once.
   let at = begin;
   while (at < last && !(bytes[at] === DASH && startsAt(bytes, at, RULE)) && isInside(bytes[at] as number)) at++;
   if (at - begin >= KEY_BYTES_MIN && startsAt(bytes, at, '-----END')) {
@@ -38,7 +38,7 @@ function keyAfter(bytes: Buffer, from: number, begin: number): Match | undefined
   return to > begin ? { from, to, isOpen } : isOpen ? { from, to: from, isOpen } : undefined;
 }
 
-/** Lines of base64, of which only the last may be short. */
+/** The end of the base64 lines, of which only the last can be short. */
 function linesAfter(bytes: Buffer, begin: number, end: number): number {
   let to = begin;
   for (let at = begin; at < end; ) {
@@ -59,7 +59,7 @@ function isBetween(bytes: Buffer, at: number): boolean {
   return byte <= SPACE || (byte === BACKSLASH && (next === 0x6e || next === 0x72));
 }
 
-/** What may stand in a key, escapes of line ends included. A quotation mark ends the text that holds it. */
+/** Bytes allowed in a key, including escaped line ends. A quote ends the surrounding string. */
 function isInside(byte: number): boolean {
   return byte !== 0x22 && byte !== 0x27 && byte !== 0x3c && byte !== 0x7b && byte !== 0x60;
 }

@@ -22,12 +22,12 @@ import {
 import { authorization, connection, jsonWebToken, namedValue } from './credential-forms.ts';
 import { privateKey } from './credential-pem.ts';
 
-/** A form that many credentials have. */
+/** A kind of credential and how to recognize it. */
 interface Credential {
   readonly kind: string;
-  /** The first letters, at least four of them, so that one search finds all forms. */
+  /** Prefixes of at least four bytes, so that one search finds all forms. */
   readonly anchors: readonly string[];
-  /** Work is proportional to what is matched, or bounded: no form is read twice from two anchors. */
+  /** Runs in time proportional to the match, or in limited time. It never reads a form twice from two anchors. */
   match(bytes: Buffer, at: number): Match | undefined;
 }
 
@@ -35,15 +35,15 @@ interface Prefixed {
   readonly sets: number;
   readonly min: number;
   readonly max?: number;
-  /** It must hold a digit or a large letter. */
+  /** It must contain a digit or an uppercase letter. */
   readonly mixed?: true;
-  /** Before it, no letter of a word may stand. */
+  /** No word character may precede it. */
   readonly apart?: true;
-  /** No more and no fewer. */
+  /** Exactly `min` bytes. */
   readonly exact?: true;
 }
 
-/** A fixed beginning, and then so many letters of a kind. */
+/** A fixed prefix followed by `min` to `max` bytes of a set. */
 function prefixed(kind: string, prefixes: readonly string[], form: Prefixed): Credential {
   const { sets, min, max = min, mixed, apart, exact } = form;
   const find = (bytes: Buffer, at: number, prefix: string): Match | undefined => {
@@ -52,7 +52,7 @@ function prefixed(kind: string, prefixes: readonly string[], form: Prefixed): Cr
       return beginsAt(bytes, at, prefix) ? { from: at, to: at, isOpen: true } : undefined;
     }
     const begin = at + prefix.length;
-    // Only what is long enough is read to its end, and then it is masked and not read again.
+    // Read only long enough values to their end. These are then masked and never read again.
     const least = endOf(bytes, begin, sets, min);
     if (least - begin < min) return least === bytes.length ? { from: at, to: at, isOpen: true } : undefined;
     const to = endOf(bytes, begin, sets, exact ? min + 1 : max);
@@ -74,7 +74,7 @@ function longest(matches: readonly (Match | undefined)[]): Match | undefined {
   return best;
 }
 
-/** A beginning of fewer than four letters is looked for with each that can follow. */
+/** A prefix of fewer than four bytes is extended with every byte that can follow. */
 function anchorsOf(prefix: string, sets: number): string[] {
   if (prefix.length >= ANCHOR_LENGTH) return [prefix];
   const anchors: string[] = [];
@@ -86,7 +86,7 @@ function anchorsOf(prefix: string, sets: number): string[] {
 
 const ANCHOR_LENGTH = 4;
 
-/** Well-known credentials, by the names that the evidence has for them. */
+/** Well-known credentials. The evidence uses these kinds. */
 export const CREDENTIALS: readonly Credential[] = [
   prefixed('anthropic_key', ['sk-ant-'], { sets: WORD_DASH, min: 16, max: 250, apart: true }),
   prefixed('openai_key', ['sk-'], { sets: WORD_DASH, min: 16, max: 250, mixed: true, apart: true }),

@@ -18,29 +18,28 @@ export function newKeyPair(): KeyPair {
   };
 }
 
-/** What a key is called: the hash over the DER of its public half, whichever half is given. */
+/** The id of a key pair: the hash of the public key in DER. Accepts either half. */
 export function keyIdOf(key: KeyObject): ContentHash {
   const publicKey = key.type === 'private' ? createPublicKey(key) : key;
   return bytesHash(publicKey.export({ type: 'spki', format: 'der' }));
 }
 
-/** The private key in a text of PEM; undefined if there is none, another kind of key, or one with a passphrase. */
+/** The Ed25519 private key in PEM text; undefined for other kinds and for keys with a passphrase. */
 export function privateKeyIn(pem: string): KeyObject | undefined {
   return ed25519(() => createPrivateKey(pem));
 }
 
-/** The public key in a text of PEM that holds one and nothing else. Node would make one of a private key, too. */
+/** The public key in PEM text that contains nothing else. Node alone would also accept a private key. */
 export function publicKeyIn(pem: string): KeyObject | undefined {
   const labels = [...pem.matchAll(/-----BEGIN ([^-\n]*)-----/g)].map(([, label]) => label);
   return labels.length === 1 && labels[0] === 'PUBLIC KEY' ? ed25519(() => createPublicKey(pem)) : undefined;
 }
 
-/** Whether a text holds what nobody should hand on. */
 export function holdsPrivateKey(pem: string): boolean {
   return /-----BEGIN [^-\n]*PRIVATE KEY-----/.test(pem);
 }
 
-/** What the library says of bytes that are no key is not for people. */
+/** Discards the error messages of the library, which are not meant for users. */
 function ed25519(read: () => KeyObject): KeyObject | undefined {
   try {
     const key = read();

@@ -1,6 +1,6 @@
 /**
- * Something that is our own failure or the machine's. The message is for whoever reads it last, so it holds no path, no
- * secret and no stack; what a developer needs is in `cause`.
+ * A failure of Proctor or of the machine. The message is for users, so it contains no path, no secret and no stack.
+ * Details for developers are in `cause`.
  */
 export class Fault extends Error {
   override readonly name = 'Fault';
@@ -12,13 +12,13 @@ export class Fault extends Error {
   }
 }
 
-/** What was behind a fault, for a log that only we read. */
+/** The cause of a fault, for the internal log. */
 export function causeText(cause: unknown): string {
   if (cause instanceof Error) return cause.stack ?? cause.message;
   return typeof cause === 'string' ? cause : '';
 }
 
-/** The word by which the system names an error, such as ENOENT; empty for errors of another kind. */
+/** The code of a system error, such as ENOENT; empty for other errors. */
 export function codeOf(error: unknown): string {
   const { code } = (error instanceof Error ? error : {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';
@@ -33,10 +33,10 @@ export function orWriteFault<Value>(code: string, what: string, act: () => Value
   }
 }
 
-/** What people can mend of that which keeps us from writing, as the end of a sentence; nothing, where it is something else. */
+/** The end of a sentence if a full disk caused the error; otherwise empty. */
 export function fullDisk(cause: unknown): string {
   return FULL.has(codeOf(cause)) ? ': the disk is full' : '';
 }
 
-/** No room at all, and no more for this user. */
+/** The disk is full, or the user's quota is. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);

@@ -4,7 +4,7 @@ import { readChunk } from './chunk.ts';
 import type { ContentHash } from './hash.ts';
 import { openRegular } from './regular.ts';
 
-/** The hash of a regular file, in flat memory; undefined if it is missing, too large, a link, or cannot be read. */
+/** The hash of a regular file, in constant memory; undefined if it is missing, too large, a link, or unreadable. */
 export function fileHash(file: string, bytesMax = Number.POSITIVE_INFINITY): ContentHash | undefined {
   const fd = openRegular(file);
   if (fd === undefined) return undefined;
@@ -17,7 +17,7 @@ export function fileHash(file: string, bytesMax = Number.POSITIVE_INFINITY): Con
   }
 }
 
-/** The hash of what is left to read of an open file. */
+/** The hash of the rest of an open file. */
 export function openHash(fd: number): ContentHash {
   const hash = createHash('sha256');
   for (let length = readChunk(fd, CHUNK); length > 0; length = readChunk(fd, CHUNK)) {
@@ -26,5 +26,5 @@ export function openHash(fd: number): ContentHash {
   return `sha256:${hash.digest('hex')}`;
 }
 
-/** One for all files: nothing else runs while one is hashed, and a buffer for each of many small files costs more than they do. */
+/** Shared, because hashing is synchronous and a buffer per small file would cost more than the file. */
 const CHUNK = Buffer.allocUnsafe(64 * 1024);

@@ -1,23 +1,23 @@
-/** Bytes that must not be seen, from one place up to another. */
+/** A range of bytes to mask. */
 export interface Found {
   readonly at: number;
   readonly end: number;
-  /** Undefined where more bytes are needed to know: nothing from `at` on may be shown yet. */
+  /** Undefined if more bytes are needed to decide. Then nothing from `at` on may be shown yet. */
   readonly kind: string | undefined;
 }
 
-/** With the length of the longest that it finds. */
+/** A finder, and the length of its longest match. */
 export interface SpeltFinder {
   readonly finder: Finder;
   readonly longest: number;
 }
 
-/** Finds what must be masked. */
+/** Finds bytes to mask. */
 export interface Finder {
-  /** The first that begins at `from` or later; of those that begin together, the longest. */
+  /** The first match at `from` or later; of several at one position, the longest. */
   find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined;
-  /** What is looked for where letters are spelt out: see spellings.ts. */
+  /** Finds values whose characters are escaped: see spellings.ts. */
   readonly spelt?: SpeltFinder | undefined;
-  /** From where on the bytes could be the beginning of one that is longer than they are. */
+  /** The position from which the bytes could be the start of an incomplete match. */
   holdAt(bytes: Buffer, from: number): number;
 }

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Remembers which texts were met, in eight bytes each instead of a hundred: a million ids fit into 16 MB.
- * Two different texts have one fingerprint by chance once in 2^64; the seed is random, so that nobody can choose them.
+ * A set of texts that stores eight bytes per text: a million ids fit into 16 MB.
+ * Two texts collide with a probability of 2^-64. The seed is random, so an attacker cannot construct a collision.
  */
 export class Fingerprints {
   readonly #max: number;
   readonly #seed = randomBytes(8);
-  /** Two halves of a fingerprint side by side; a pair of zeros is free. */
+  /** The two halves of each fingerprint. A pair of zeros is a free slot. */
   #slots = new Uint32Array(2 * 1024);
   #count = 0;
 
@@ -19,7 +19,7 @@ export class Fingerprints {
     return this.#count >= this.#max;
   }
 
-  /** Whether the text was met before. It is remembered from now on, unless there are too many. */
+  /** Whether the text is in the set. Adds it, unless the set is full. */
   hasMet(text: string): boolean {
     const [high, low] = this.#fingerprint(text);
     const slot = slotOf(this.#slots, high, low);
@@ -61,7 +61,7 @@ export class Fingerprints {
   }
 }
 
-/** The slot that holds a fingerprint, or the free one where it belongs. */
+/** The slot of a fingerprint, or the free slot where it belongs. */
 function slotOf(slots: Uint32Array, high: number, low: number): number {
   const mask = slots.length / 2 - 1;
   for (let index = low & mask; ; index = (index + 1) & mask) {

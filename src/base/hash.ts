@@ -4,12 +4,12 @@ import { canonicalize } from './canonical.ts';
 /** `sha256:` and 64 hexadecimal digits. */
 export type ContentHash = `sha256:${string}`;
 
-/** The hash of a document: over its canonical bytes and one line feed. */
+/** The hash of a document: its canonical bytes and one line feed. */
 export function contentHash(value: unknown): ContentHash {
   return bytesHash(`${canonicalize(value)}\n`);
 }
 
-/** The hash of a file: over its bytes as they are. */
+/** The hash of unmodified bytes. */
 export function bytesHash(bytes: string | Uint8Array): ContentHash {
   return `sha256:${hash('sha256', bytes, 'hex')}`;
 }

@@ -12,22 +12,21 @@ export function newRunId(kind: string, clock: Clock): string {
   return newRunnerId(clock).replace('runner', kind);
 }
 
-/** What joins a sentence for people to the lines of the internal log that explain it. */
+/** Links a message for users to the internal log. */
 export function newCorrelationId(): string {
   return randomBytes(8).toString('hex');
 }
 
-/** By which an agent calls its session. */
 export function newSessionId(): string {
   return randomUUID();
 }
 
-/** A word that nobody can guess, in 64 hexadecimal digits: whoever says it may pass. */
+/** A secret token of 64 hexadecimal digits. */
 export function newToken(): string {
   return randomBytes(32).toString('hex');
 }
 
-/** A number from 0 up to but not 1, for pauses that must not fall into step. */
+/** A random number from 0 (inclusive) to 1 (exclusive), for jitter. */
 export function chance(): number {
   return Math.random();
 }

@@ -24,20 +24,20 @@ export interface JsonLimits {
 
 export const DEPTH_MAX = 64;
 
-/** A document may hold one value per 16 bytes of its cap: enough for any honest one, too few for a flood of `[],[],…`. */
+/** One value per 16 bytes of the size limit: enough for any real document, too few for a flood of `[],[],…`. */
 export function valuesMaxOf(bytesMax: number): number {
   return Math.max(1024, Math.floor(bytesMax / 16));
 }
 
 export function tooManyValues(bytesMax: number): string {
-  return `The document holds more than ${valuesMaxOf(bytesMax).toLocaleString('en-US')} values.`;
+  return `The document contains more than ${valuesMaxOf(bytesMax).toLocaleString('en-US')} values.`;
 }
 
 export function tooLarge(bytesMax: number): string {
-  return `The document is larger than its cap of ${bytesMax.toLocaleString('en-US')} bytes.`;
+  return `The document exceeds its limit of ${bytesMax.toLocaleString('en-US')} bytes.`;
 }
 
-/** A refusal that says where. The place is counted only here, because honest documents never need it. */
+/** A refusal with its position. Only refused documents pay for counting lines. */
 export function refusal(code: RefusalCode, message: string, bytes: Uint8Array, at: number): Refusal {
   let line = 1;
   let lineStart = 0;

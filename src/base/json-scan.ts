@@ -10,8 +10,8 @@ import {
 import { MINUS, NINE, numberEnd, QUOTE, stringEnd, ZERO } from './json-tokens.ts';
 
 /**
- * Walks the bytes once and counts object members, or says where and why they are not acceptable. With `findRepeats`
- * it also keeps the keys of every open object, which is slower and needed only to name a repeated one.
+ * Scans the bytes once and counts object members, or reports the first error. It is one loop because it reads every byte of
+ * every document. `findRepeats` also tracks keys, which is slower and needed only to name a repeated key.
  */
 export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false): Counts | Refusal {
   const length = bytes.length;
@@ -49,7 +49,7 @@ export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false)
           if (keys[depth]?.has(key)) {
             return refusal(
               'duplicate_key',
-              `The key ${JSON.stringify(key.slice(0, 60))} stands twice in one object`,
+              `The key ${JSON.stringify(key.slice(0, 60))} appears twice in one object`,
               bytes,
               at,
             );
@@ -97,21 +97,21 @@ export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false)
     at = end;
   }
   if (next === NEXT.nothing) return { members, values, starts };
-  return refusal('syntax', `The document ends too early: ${EXPECTED[next]} is expected`, bytes, length);
+  return refusal('syntax', `The document ends too early: expected ${EXPECTED[next]}`, bytes, length);
 }
 
 interface Counts {
-  /** Keys of all objects together. */
+  /** The number of keys in all objects. */
   readonly members: number;
   readonly values: number;
-  /** Where the members of the outermost object begin, in bytes. */
+  /** The byte offsets of the members of the outermost object. */
   readonly starts: readonly number[];
 }
 
 const OBJECT = 1;
 const ARRAY = 2;
 
-/** What may stand at the next position. */
+/** What the parser expects next. */
 const NEXT = { value: 0, valueOrEnd: 1, keyOrEnd: 2, key: 3, colon: 4, commaOrEnd: 5, nothing: 6 } as const;
 
 const EXPECTED = [
@@ -139,5 +139,5 @@ function wordEnd(bytes: Uint8Array, start: number, next: number): number | Refus
 
 function unexpected(bytes: Uint8Array, at: number, next: number): Refusal {
   if (next === NEXT.nothing) return refusal('trailing_bytes', 'More bytes follow the document', bytes, at);
-  return refusal('syntax', `This is not JSON: ${EXPECTED[next]} is expected`, bytes, at);
+  return refusal('syntax', `This is not JSON: expected ${EXPECTED[next]}`, bytes, at);
 }

@@ -7,7 +7,7 @@ const DOT = 0x2e;
 export const ZERO = 0x30;
 export const NINE = 0x39;
 
-/** The index after the closing quote of the string that opens at `start`. */
+/** The index after the closing quote of the string at `start`. */
 export function stringEnd(bytes: Uint8Array, start: number): number | Refusal {
   let at = start + 1;
   for (;;) {
@@ -16,7 +16,7 @@ export function stringEnd(bytes: Uint8Array, start: number): number | Refusal {
     if (byte === QUOTE) return at + 1;
     if (byte === undefined) return refusal('syntax', 'A string has no closing quote', bytes, start);
     if (byte !== BACKSLASH) {
-      return refusal('syntax', 'A string holds a control character that is not escaped', bytes, at);
+      return refusal('syntax', 'A string contains an unescaped control character', bytes, at);
     }
     const escaped = bytes[at + 1];
     if (escaped === 0x75 /* u */) {
@@ -28,19 +28,19 @@ export function stringEnd(bytes: Uint8Array, start: number): number | Refusal {
           bytes[at + 6] === BACKSLASH &&
           bytes[at + 7] === 0x75 &&
           isLowSurrogate(hex4(bytes, at + 8));
-        if (!isPair) return refusal('lone_surrogate', 'A string holds half of a surrogate pair', bytes, at);
+        if (!isPair) return refusal('lone_surrogate', 'A string contains a lone surrogate', bytes, at);
         at += 6;
       }
       at += 6;
     } else if (escaped !== undefined && ESCAPES.includes(escaped)) {
       at += 2;
     } else {
-      return refusal('syntax', 'A string holds an escape that JSON does not know', bytes, at);
+      return refusal('syntax', 'A string contains an escape that JSON does not support', bytes, at);
     }
   }
 }
 
-/** 1 for every byte that may stand in a string and means only itself. */
+/** 1 for every byte that needs no escape in a string. */
 const ORDINARY = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number(byte >= 0x20 && byte !== QUOTE && byte !== BACKSLASH),
 );
@@ -65,20 +65,20 @@ function hex4(bytes: Uint8Array, start: number): number {
   return unit;
 }
 
-/** The index after the number that begins at `start`; numbers that a double cannot hold are refused. */
+/** The index after the number at `start`. Refuses numbers that a double cannot represent. */
 export function numberEnd(bytes: Uint8Array, start: number): number | Refusal {
   let at = bytes[start] === MINUS ? start + 1 : start;
   const first = bytes[at];
   const whole = digitsEnd(bytes, at);
   if (first === 0x49 /* I */) return refusal('not_finite', 'NaN and Infinity are not JSON', bytes, start);
   if (whole === at || (first === ZERO && whole > at + 1))
-    return refusal('syntax', 'A number is not written as JSON', bytes, start);
+    return refusal('syntax', 'A number is not valid JSON', bytes, start);
   at = whole;
   let isInteger = true;
   if (bytes[at] === DOT) {
     isInteger = false;
     const end = digitsEnd(bytes, at + 1);
-    if (end === at + 1) return refusal('syntax', 'A number is not written as JSON', bytes, start);
+    if (end === at + 1) return refusal('syntax', 'A number is not valid JSON', bytes, start);
     at = end;
   }
   if (bytes[at] === 0x65 || bytes[at] === 0x45 /* e E */) {
@@ -86,7 +86,7 @@ export function numberEnd(bytes: Uint8Array, start: number): number | Refusal {
     const sign = bytes[at + 1];
     const digits = sign === 0x2b || sign === MINUS ? at + 2 : at + 1;
     const end = digitsEnd(bytes, digits);
-    if (end === digits) return refusal('syntax', 'A number is not written as JSON', bytes, start);
+    if (end === digits) return refusal('syntax', 'A number is not valid JSON', bytes, start);
     at = end;
   }
   if (isInteger && at - start <= 15) return at;
@@ -94,20 +94,20 @@ export function numberEnd(bytes: Uint8Array, start: number): number | Refusal {
 }
 
 /**
- * Canonical JSON writes whole numbers below 1e21 as plain digits, so any value from 2^53 up to there is refused
- * however it was written: else a document could be accepted and its own canonical bytes refused.
+ * Refuses all values from 2^53 to 1e21, however they are written: canonical JSON writes them as plain digits, so the
+ * canonical bytes of an accepted document would be refused.
  */
 function numberTrouble(bytes: Uint8Array, start: number, end: number, isInteger: boolean): Refusal | undefined {
   const value = Math.abs(
     end - start > 400 && isInteger ? Number.POSITIVE_INFINITY : Number(textOf(bytes.subarray(start, end))),
   );
   if (isInteger && value > Number.MAX_SAFE_INTEGER) {
-    return refusal('unsafe_integer', 'An integer is beyond 2^53−1 and would be rounded', bytes, start);
+    return refusal('unsafe_integer', 'An integer exceeds 2^53−1 and would be rounded', bytes, start);
   }
   if (value === Number.POSITIVE_INFINITY)
     return refusal('not_finite', 'A number is too large to be finite', bytes, start);
   if (value > Number.MAX_SAFE_INTEGER && value < 1e21) {
-    return refusal('unsafe_integer', 'An integer is beyond 2^53−1 and would be rounded', bytes, start);
+    return refusal('unsafe_integer', 'An integer exceeds 2^53−1 and would be rounded', bytes, start);
   }
   return undefined;
 }

@@ -5,11 +5,11 @@ import { scan } from './json-scan.ts';
 export { tooLarge, tooManyValues, valuesMaxOf } from './json-refusal.ts';
 
 /**
- * The strict reader: bytes in, one JSON value or one refusal out. It never throws on what it reads.
+ * Reads bytes strictly as one JSON value, or returns a refusal. Never throws.
  *
- * JSON.parse alone lets two keys of one name pass (the last wins), turns bad UTF-8 into U+FFFD, rounds large integers
- * and words its errors differently in each version of Node. So the bytes are scanned first, without recursion, and
- * JSON.parse only ever sees text that has nothing left to argue about.
+ * JSON.parse alone accepts duplicate keys (the last wins), decodes invalid UTF-8 to U+FFFD, rounds large integers, and its
+ * error messages differ between Node versions. So a scan without recursion comes first, and JSON.parse sees only valid
+ * documents.
  */
 export function readJson(bytes: Uint8Array, limits: JsonLimits): JsonReading {
   if (bytes.length > limits.bytesMax)
@@ -20,7 +20,7 @@ export function readJson(bytes: Uint8Array, limits: JsonLimits): JsonReading {
   if ('code' in counts) return { ok: false, refusal: counts };
   const text = textOf(bytes);
   const value: unknown = JSON.parse(text);
-  // JSON.parse keeps one of two equal keys, so a document that repeats a key comes out with fewer members than went in.
+  // JSON.parse drops duplicate keys, so a document with a repeated key has fewer members than the scan counted.
   if (counts.members !== membersOf(value)) {
     const repeated = scan(bytes, limits, true);
     if ('code' in repeated) return { ok: false, refusal: repeated };
@@ -34,13 +34,13 @@ export type JsonReading = ({ readonly ok: true } & JsonDocument) | { readonly ok
 export interface JsonDocument {
   readonly value: unknown;
   readonly text: string;
-  /** How many values it holds, nested ones included. */
+  /** The number of values, including nested ones. */
   readonly values: number;
-  /** Where in the text the members of the outermost object begin. */
+  /** The offsets of the members of the outermost object in the text. */
   readonly starts: readonly number[];
 }
 
-/** Places in bytes as places in text, which has one unit for up to three bytes. */
+/** Converts byte offsets to UTF-16 offsets. */
 function inUnits(bytes: Uint8Array, starts: readonly number[]): number[] {
   let from = 0;
   let units = 0;
@@ -59,10 +59,13 @@ function encodingTrouble(bytes: Uint8Array): Refusal | undefined {
     return { code: 'empty', message: 'The document is empty.' };
   }
   if (a === 0xef && b === 0xbb && c === 0xbf) {
-    return { code: 'byte_order_mark', message: 'The document begins with a byte order mark; JSON has none.' };
+    return {
+      code: 'byte_order_mark',
+      message: 'The document starts with a byte order mark, which JSON does not allow.',
+    };
   }
   if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff) || (a === 0 && b !== 0) || (b === 0 && a !== 0)) {
-    return { code: 'not_utf8', message: 'The document is UTF-16 or UTF-32; JSON between systems is UTF-8.' };
+    return { code: 'not_utf8', message: 'The document is UTF-16 or UTF-32, but JSON must be UTF-8.' };
   }
   if (isUtf8(bytes)) return undefined;
   return { code: 'not_utf8', message: 'The document is not valid UTF-8.' };
@@ -79,7 +82,7 @@ function membersOf(value: unknown): number {
     for (const element of value) members += membersOf(element);
     return members;
   }
-  // `for in` over what JSON.parse made visits own keys only, `__proto__` included, and is cheaper than Object.values.
+  // For results of JSON.parse, `for in` visits exactly the own keys, even `__proto__`, and is faster than Object.values.
   for (const key in value) members += 1 + membersOf((value as Record<string, unknown>)[key]);
   return members;
 }

@@ -1,6 +1,6 @@
 /**
- * Cuts a stream that comes in pieces into lines, as soon as each is whole. Of a line that is longer than it may be, only
- * that it was there is told.
+ * Splits a stream of chunks into lines, each as soon as it is complete. A line above the size limit is reported without its
+ * content.
  */
 export class LineCutter {
   readonly #lineBytesMax: number;
@@ -12,7 +12,7 @@ export class LineCutter {
     this.#lineBytesMax = lineBytesMax;
   }
 
-  /** Calls `line` with each line that ends in this piece, without its line feed; with null for one that was too long. */
+  /** Calls `line` with each line that ends in this chunk, without its line feed, or with null if it was too long. */
   take(piece: Buffer, line: (bytes: Buffer | null) => void): void {
     let from = 0;
     for (let feed = piece.indexOf(LINE_FEED); feed >= 0; feed = piece.indexOf(LINE_FEED, from)) {
@@ -28,8 +28,8 @@ export class LineCutter {
   }
 
   /**
-   * The first byte and the last bytes of what came after the last line feed; undefined if that is nothing, or too long for
-   * a line already. Asked after every piece, so it never copies the whole.
+   * The first byte and the last bytes of the incomplete last line; undefined if it is empty or already too long. Callers use
+   * this after every chunk, so it never copies the whole line.
    */
   rest(bytesMax: number): { readonly first: number; readonly tail: Buffer } | undefined {
     const first = this.#held[0]?.[0];
@@ -39,12 +39,12 @@ export class LineCutter {
     return { first, tail: Buffer.concat(this.#held.slice(from)).subarray(-bytesMax) };
   }
 
-  /** The stream is over: what has no line feed after it is a line all the same. */
+  /** Ends the stream. The last line needs no line feed. */
   end(line: (bytes: Buffer | null) => void): void {
     if (this.#isSkipping || this.#heldBytes > 0) this.#pass(line);
   }
 
-  /** Nothing is held, as it is for most lines: they begin and end in one piece. */
+  /** Nothing is buffered, because most lines start and end in one chunk. */
   #isFresh(): boolean {
     return this.#heldBytes === 0 && !this.#isSkipping;
   }
@@ -60,7 +60,7 @@ export class LineCutter {
     if (bytes.length === 0) return;
     this.#held.push(bytes);
     this.#heldBytes += bytes.length;
-    // Each piece holds more memory than its bytes, and a line may come letter by letter.
+    // Each chunk has overhead, and a line may arrive byte by byte.
     if (this.#held.length > PIECES_MAX) this.#held = [Buffer.concat(this.#held, this.#heldBytes)];
   }
 

@@ -1,17 +1,17 @@
 import { readChunk } from './chunk.ts';
 
-/** One line of a stream, without its line feed; `bytes` is absent when the line is longer than it may be. */
+/** A line of a stream, without its line feed. `bytes` is absent if the line exceeds the size limit. */
 export interface Line {
   readonly number: number;
-  /** Valid until the next line is asked for: the memory is used again. */
+  /** Valid only until the next line, because the buffer is reused. */
   readonly bytes?: Buffer;
-  /** The stream ends without a line feed after it. */
+  /** The line has no line feed because the stream ended. */
   readonly isCut?: true;
 }
 
 /**
- * Cuts a stream into lines in flat memory: one buffer, never larger than the longest line that may be kept. A file can be
- * read from a place in it, whoever else reads it, and up to another; a stream goes on where it is.
+ * Splits a stream into lines with one buffer, which never exceeds the longest allowed line. With `from` and `to` it reads a
+ * range of a file, independent of the file position.
  */
 export function* linesOf(
   fd: number,
@@ -23,7 +23,7 @@ export function* linesOf(
   let buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, lineBytesMax + 1));
   let start = 0;
   let end = 0;
-  /** Up to here no line feed is left. */
+  /** No line feed remains before this offset. */
   let scanned = 0;
   let number = 1;
   let isSkipping = false;

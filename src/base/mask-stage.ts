@@ -2,22 +2,21 @@ import { MASK } from './credential-bytes.ts';
 import type { Finder, Found } from './finder.ts';
 import { type Spelling, spellingsOf } from './spellings.ts';
 
-/** From one place up to another. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** One pass over the bytes, as they are written and as they are meant. */
+/** One masking pass over the bytes, both as written and with escapes decoded. */
 export class Stage {
   readonly #finders: readonly Finder[];
   readonly #note: (kind: string) => void;
-  /** So much of the beginning of something may be shown. */
+  /** The longest incomplete match that `cut` may show. */
   readonly #harmlessBytes: number;
   #held: Buffer = Buffer.alloc(0);
-  /** How much of what is held was passed on before, and is there only to be looked back at. */
+  /** The number of held bytes that were already passed on and are kept only for looking back. */
   #passed = 0;
-  /** So many bytes must be held before it is worth looking again. */
+  /** The number of held bytes below which another search is not worthwhile. */
   #enough = 0;
 
   constructor(finders: readonly Finder[], note: (kind: string) => void, harmlessBytes: number) {
@@ -39,7 +38,7 @@ export class Stage {
     return [...first, ...this.#takeAll(rest)];
   }
 
-  /** Takes the held bytes together with those that follow. */
+  /** Masks the held bytes together with the new ones. */
   #takeAll(all: Buffer): Buffer[] {
     if (all.length < this.#enough) {
       this.#held = all;
@@ -49,7 +48,7 @@ export class Stage {
     const from = Math.max(0, end - BACK_BYTES);
     this.#held = Buffer.from(all.subarray(from));
     this.#passed = end - from;
-    // A long beginning that grows by single bytes is not read again for each of them.
+    // Do not read a long incomplete match again for every new byte.
     const open = all.length - end;
     this.#enough = open > OPEN_SMALL ? this.#passed + 2 * open : 0;
     return bytes.length > 0 ? [bytes] : [];
@@ -79,7 +78,7 @@ export class Stage {
     return spans;
   }
 
-  /** Everything up to where something might begin that is not whole yet: it may be longer than one that is. */
+  /** Masks everything before the first match that could still grow. */
   #mask(
     all: Buffer,
     start: number,
@@ -125,7 +124,7 @@ function firstOf(readers: readonly Reader[], from: number): Found | undefined {
   return first;
 }
 
-/** Reads bytes in one spelling, and answers in places of what is written. Each answer is kept until it is passed. */
+/** Searches one decoding of the bytes, and returns positions in the original. Caches each result until it is passed. */
 class Reader {
   readonly #finder: Finder;
   readonly #bytes: Buffer;
@@ -171,9 +170,9 @@ class Reader {
 
 const NOTHING: Buffer = Buffer.alloc(0);
 const MASK_BYTES = Buffer.from(MASK);
-/** The finders look back this far, also for first letters that were passed on. */
+/** The finders look back this far, including bytes that were already passed on. */
 const BACK_BYTES = 64;
 const OPEN_SMALL = 1_024;
-/** Smaller chunks are joined with the held bytes. Of larger ones, only the first bytes are. */
+/** Smaller chunks are joined with the held bytes. For larger chunks, only the first bytes are. */
 const LARGE_BYTES = 8 * 1024;
 const BORDER_BYTES = 128;

@@ -4,25 +4,25 @@ import { Needles } from './needles.ts';
 import { secretForms, secretValues } from './secret-forms.ts';
 import { type Span, Stage } from './mask-stage.ts';
 
-/** What is looked for: values that are known, and whether everything that has the form of a credential is masked, too. */
+/** What to mask: known values and, optionally, everything that looks like a credential. */
 export interface Masking {
   readonly secrets: readonly string[] | Needles;
   readonly credentials: boolean;
 }
 
-/** How many ranges were masked of each kind: `declared_secret`, or the kind of a well-known credential. */
+/** The number of masked ranges by kind: `declared_secret`, or the kind of a well-known credential. */
 export type MaskedKinds = Readonly<Record<string, number>>;
 
 /**
- * Masks what must not be stored or shown. Everything that a program or an agent says passes through here, as a stream or
- * as a whole; a stream is masked in the same way wherever the borders of its chunks are. Declared secrets come first, in
- * all their usual forms: the first that stands there, of those that begin together the longest.
+ * Masks secrets before they are stored or shown. All output of programs and agents passes through it, as a stream or as a
+ * whole. The result for a stream does not depend on its chunks. Declared secrets come first, in all their usual forms: the
+ * first match wins and, of several at one position, the longest.
  */
 export class Masker {
   readonly #stages: readonly Stage[];
   readonly #kinds = new Map<string, number>();
 
-  /** Many streams with the same secrets share what `needlesOf` made of them. */
+  /** Several streams with the same secrets can share one `needlesOf` result. */
   constructor(masking: readonly string[] | Needles | Masking) {
     const { secrets, credentials } = isMasking(masking) ? masking : { secrets: masking, credentials: false };
     const needles = secrets instanceof Needles ? secrets : secrets.length > 0 ? needlesOf(secrets) : NO_NEEDLES;
@@ -37,12 +37,12 @@ export class Masker {
     return joined(this.pieces(chunk));
   }
 
-  /** The same in pieces: large chunks are not copied. */
+  /** Like `take`, but in pieces, without copying large chunks. */
   pieces(chunk: Buffer): readonly Buffer[] {
     return this.#stages.reduce<readonly Buffer[]>((all, stage) => all.flatMap(bytes => stage.take(bytes)), [chunk]);
   }
 
-  /** What was held back, once nothing more can follow it. */
+  /** Returns the held bytes at the end of the stream. */
   end(): Buffer {
     return this.#stages.reduce((bytes, stage) => {
       const taken = bytes.length > 0 ? stage.take(bytes) : [];
@@ -50,17 +50,17 @@ export class Masker {
     }, Buffer.alloc(0) as Buffer);
   }
 
-  /** All the bytes of something that is no stream. */
+  /** Masks complete bytes that are not a stream. */
   whole(bytes: Buffer): Buffer {
     return this.#stages.reduce((safe, stage) => stage.whole(safe), bytes);
   }
 
-  /** All the bytes of something that broke off: its end may be the beginning of a secret, and is then left out for ever. */
+  /** Masks truncated bytes. If the end may be the start of a secret, it is omitted. */
   cut(bytes: Buffer): Buffer {
     return this.#stages.reduce((safe, stage) => stage.cut(safe), bytes);
   }
 
-  /** Where the whole bytes would be masked, for those who put them together from pieces. Those that overlap are one. */
+  /** The ranges that `whole` would mask, with overlapping ranges merged. */
   spans(bytes: Buffer): Span[] {
     const spans = this.#stages.flatMap(stage => stage.spans(bytes)).sort((a, b) => a.from - b.from);
     const apart: Span[] = [];
@@ -72,7 +72,7 @@ export class Masker {
     return apart;
   }
 
-  /** The same of a text. What has nothing to mask is returned as it is. */
+  /** Masks a text. Returns it unchanged if there is nothing to mask. */
   text(text: string): string {
     const before = this.masked;
     const safe = this.whole(Buffer.from(text));
@@ -90,12 +90,12 @@ export class Masker {
   }
 }
 
-/** What is masked in a run: its secrets always, well-known credentials unless its caller wants to keep them. */
+/** The masking of a run: its secrets and, unless the caller keeps them, well-known credentials. */
 export function maskingOf(secrets: readonly string[], keepCredentials = false): Masking {
   return { secrets: needlesOf(secrets), credentials: !keepCredentials };
 }
 
-/** The sums of several. */
+/** The sum by kind. */
 export function addedKinds(...all: readonly (MaskedKinds | undefined)[]): MaskedKinds {
   const sums = new Map<string, number>();
   for (const kinds of all) {
@@ -108,7 +108,7 @@ function isMasking(masking: readonly string[] | Needles | Masking): masking is M
   return 'credentials' in masking;
 }
 
-/** What to look for, where these values must not be seen. */
+/** The search for these values in all their forms. */
 export function needlesOf(secrets: readonly string[]): Needles {
   return new Needles(secretForms(secrets), new Needles(secretValues(secrets)));
 }
@@ -142,6 +142,6 @@ class DeclaredFinder implements Finder {
   }
 }
 
-/** The first letters of a form of credentials tell nothing. */
+/** The first bytes of a credential reveal nothing. */
 const FORM_BYTES = 4;
 const NO_NEEDLES = new Needles([]);

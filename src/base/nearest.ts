@@ -1,12 +1,12 @@
 import { printable } from './printable.ts';
 
-/** ` Did you mean "latest"?` for a word with a slip in it; nothing where no known word is near. */
+/** ` Did you mean "latest"?` for a typo; empty if no known word is similar. */
 export function didYouMean(word: string, known: Iterable<string>): string {
   const near = nearest(word, known);
   return near === undefined ? '' : ` Did you mean "${printable(near)}"?`;
 }
 
-/** The known word that takes the fewest slips: at most two, and no more than a third of the word. */
+/** The known word with the fewest edits: at most two, and at most a third of the length of the word. */
 function nearest(word: string, known: Iterable<string>): string | undefined {
   const most = Math.min(SLIPS_MAX, Math.floor(word.length / 3));
   let best: string | undefined;
@@ -26,7 +26,7 @@ const SLIPS_MAX = 2;
 const WORD_MAX = 200;
 const KNOWN_MAX = 10_000;
 
-/** How many letters must be put in, taken out, exchanged, or swapped with their neighbour. */
+/** The number of insertions, deletions, substitutions and swaps of neighbors. */
 function slipsBetween(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -1,27 +1,27 @@
 import { Sieve, SievedPlaces } from './sieve.ts';
 
-/** A text that was found: where it begins, and its length. */
+/** The position and the length of a match. */
 export interface Hit {
   readonly at: number;
   readonly length: number;
 }
 
-/** Many texts that are looked for in bytes at once: how many they are hardly matters to how long it takes. */
+/** Searches bytes for many texts at once. The number of texts hardly affects the time. */
 export class Needles {
-  /** Sorted, so that those with a common beginning are neighbours, the shortest first. */
+  /** Sorted, so that texts with a common prefix are adjacent, shortest first. */
   readonly #sorted: readonly Buffer[];
-  /** Where those begin in the list that begin with a byte. */
+  /** The index of the first text for each initial byte. */
   readonly #starts: readonly number[];
-  /** How far a window of the shortest length may be moved on, by the last two bytes in it. */
+  /** How far a window of the shortest length can move, by its last two bytes. */
   readonly #shifts = new Uint8Array(65_536);
-  /** Whether one begins with these two bytes. */
+  /** 1 for every pair of bytes that starts a text. */
   readonly #begins = new Uint8Array(65_536);
   readonly #shortest: number;
   #searchedBytes = 0;
-  /** Built once so much was searched that it is worth it. */
+  /** Built only after enough bytes were searched. */
   #sieve: Sieve | 'none' | undefined;
   readonly longest: number;
-  /** The same values without their forms. */
+  /** The values without their escaped or encoded forms. */
   readonly plain: Needles | undefined;
 
   constructor(texts: readonly string[], plain?: Needles) {
@@ -37,7 +37,7 @@ export class Needles {
     if (this.longest > 0 && this.#shortest > 1) this.#measure();
   }
 
-  /** The first that begins at `from` or later; of those that begin together the longest. */
+  /** The first match at `from` or later; of several at one position, the longest. */
   find(bytes: Buffer, from: number): Hit | undefined {
     return this.over(bytes).next(from);
   }
@@ -64,7 +64,7 @@ export class Needles {
       : { next: from => this.#placeFrom(bytes, from) };
   }
 
-  /** The next place where one may begin, or -1. For small texts, and for needles without a sieve. */
+  /** The next position where a text may start, or -1. For small inputs, and for needles without a sieve. */
   #placeFrom(bytes: Buffer, from: number): number {
     const last = bytes.length - this.#shortest;
     if (this.#shortest === 1) return from <= last ? from : -1;
@@ -81,7 +81,7 @@ export class Needles {
     return this.#shortest === 1 || this.#begins[pairAt(bytes, at)] === 1;
   }
 
-  /** Whether all the bytes from here on are the beginning of one that is longer than they are. */
+  /** Whether the bytes from `at` to the end are a proper prefix of a text. */
   beginsAt(bytes: Buffer, at: number): boolean {
     const byte = bytes[at] as number;
     return this.#starts[byte] !== this.#starts[byte + 1] && this.#match(bytes, at).canGrow;
@@ -99,14 +99,14 @@ export class Needles {
       }
       const next = bytes[at + depth];
       if (next === undefined) return { length, canGrow: low < high };
-      // Mostly all that are left go on alike.
+      // Usually all remaining texts continue with the same byte.
       if (this.#sorted[low]?.[depth] !== next) low = this.#bound(low, high, depth, next);
       if (this.#sorted[high - 1]?.[depth] !== next) high = this.#bound(low, high, depth, next + 1);
     }
     return { length, canGrow: false };
   }
 
-  /** The first of some neighbours whose byte at `depth` is not below `byte`. */
+  /** The first text in the range whose byte at `depth` is at least `byte`. */
   #bound(from: number, to: number, depth: number, byte: number): number {
     let low = from;
     let high = to;
@@ -136,6 +136,6 @@ function pairAt(bytes: Buffer, at: number): number {
 }
 
 const SHIFT_MAX = 255;
-/** Smaller texts are not worth a call into the sieve, and fewer bytes in all not worth building it, which takes some milliseconds. */
+/** Smaller inputs are not worth a call into the sieve. Below this total, building it (some milliseconds) is not worthwhile. */
 const SMALL_BYTES = 512;
 const WORTH_BYTES = 128 * 1024;

@@ -1,29 +1,32 @@
 /**
- * Why a path may not be used below a folder of ours, in words that follow its name: "is absolute". Undefined if it may.
- * Judged as text, for POSIX and Windows at once, because evidence travels: `..` counts between `/` and between `\`.
+ * Why a path is unsafe below a folder, as a predicate: "is absolute". Undefined if it is safe.
+ * Checks the text for both POSIX and Windows, because evidence moves between systems: `/` and `\` both separate segments.
  */
 export function unsafePath(path: string): string | undefined {
   if (/^[\w-]+$/.test(path)) return undefined;
   if (path === '') return 'is empty';
-  if (CONTROL.test(path)) return 'holds a control character';
+  if (CONTROL.test(path)) return 'contains a control character';
   if (path.startsWith('/')) return 'is absolute';
   if (path.startsWith('\\')) return 'is absolute or a network share';
-  if (/^[A-Za-z]:/.test(path)) return 'begins with a drive';
-  if (path.startsWith('~')) return 'begins with a home folder';
+  if (/^[A-Za-z]:/.test(path)) return 'starts with a drive';
+  if (path.startsWith('~')) return 'starts with a home folder';
   const segments = path.split(/[/\\]/);
-  if (segments.includes('..')) return 'contains ".."';
-  if (segments.includes('')) return 'holds an empty segment';
+  if (segments.includes('..')) return CLIMBS_OUT;
+  if (segments.includes('')) return 'contains an empty segment';
   return undefined;
 }
 
-/** Whether Windows gives a name to a device, whatever follows the first point: `con`, `aux.txt`, `COM1`. */
+/** The reason for a path with a `..` segment, which some rules only advise against. */
+export const CLIMBS_OUT = 'contains ".."';
+
+/** Whether Windows reserves a name for a device, with any extension: `con`, `aux.txt`, `COM1`. */
 export function isDeviceName(name: string): boolean {
   return /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name);
 }
 
 /**
- * Two names with one key are one name to some system that the files may be taken to: upper and lower case, composed and
- * decomposed letters, ligatures, ß and ss. The names themselves stay as they are.
+ * Two names with the same key are the same name on some system: they differ only in case, in composed and decomposed
+ * characters, ligatures, or ß and ss.
  */
 export function nameKey(name: string): string {
   if (/^[ -~]*$/.test(name)) return name.toLowerCase();
@@ -31,8 +34,8 @@ export function nameKey(name: string): string {
 }
 
 /**
- * The names that some file system may take the parts of a path for. Besides `nameKey`: without characters that are not seen,
- * without a stream after a colon, without points and spaces at the end, and with `\\` between folders.
+ * The segments of a path as the most lenient file system reads them. In addition to `nameKey`, it removes invisible
+ * characters, a stream after a colon, and trailing dots and spaces, and it splits at `\`.
  */
 export function foldedNames(path: string): string[] {
   return path
@@ -48,14 +51,14 @@ export function foldedNames(path: string): string[] {
 const UNSEEN = /\p{Default_Ignorable_Code_Point}|[\u202a-\u202e]/gu;
 
 /**
- * The first place in a text that names a file of a machine, such as a home folder. Only well-known roots count, so that
- * a route like /api/v1 in a sentence is not mistaken for one.
+ * The first path of a host file in a text, such as a home folder. Only well-known roots count, so that a route like
+ * /api/v1 does not match.
  */
 export function hostPathIn(text: string): string | undefined {
   return HOST_PATH.exec(text)?.[0].trimStart();
 }
 
-/** Whether a text names a place from the root of a file system, whichever it is, or from a home folder. Routes count, too. */
+/** Whether a text contains any absolute path or a path below a home folder. Routes count, too. */
 export function holdsAbsolutePath(text: string): boolean {
   return hostPathIn(text) !== undefined || ABSOLUTE_PATH.test(text);
 }
@@ -68,7 +71,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 const ROOTS = 'home|Users|root|tmp|var|private|etc|opt|usr|mnt|srv|proc|workspace|builds|Volumes|Library';
 
-/** Not after a letter or a colon, which would make it a part of an address. */
+/** Not after a letter or a colon, where it would be part of a URL. */
 const HOST_PATH = new RegExp(
   [
     /file:\/\//.source,

@@ -1,9 +1,9 @@
 /**
- * How many instructions a regular expression of RE2 compiles to, at most and about: counted repetitions multiply, and a
- * few characters ask for a million. It is known before anything is compiled, and the same on every machine.
+ * An upper estimate of the RE2 instructions in a compiled pattern. Counted repetitions multiply, so a few characters can
+ * need a million. The estimate needs no compilation and is the same on every machine.
  */
 export function patternSize(pattern: string): number {
-  /** The sizes of what stands before in each group that is open, and of its last part. */
+  /** For each open group, the size of its last part and of everything before that part. */
   const groups: { before: number; last: number }[] = [];
   let here = { before: 0, last: 0 };
   for (let at = 0; at < pattern.length; ) {
@@ -13,7 +13,7 @@ export function patternSize(pattern: string): number {
     else if (token === ')') {
       const { before, last } = here;
       here = groups.pop() ?? { before: 0, last: 0 };
-      // A group that captures has an instruction at either end, and one if it is empty.
+      // A capturing group adds an instruction at each end, and one if it is empty.
       here = { before: here.before + here.last, last: before + last + 3 };
     } else if (!FLAGS.test(token)) {
       if (token === '(') groups.push(here);
@@ -25,10 +25,10 @@ export function patternSize(pattern: string): number {
   return open + here.before + here.last + 3;
 }
 
-/** The largest program that is compiled: about 60 milliseconds and 8 MB. */
+/** The limit for compilation: about 60 milliseconds and 8 MB. */
 export const PATTERN_SIZE_MAX = 10_000;
 
-/** A counted repetition, an escape, a class; anything else is one character. A class that does not end is one, too. */
+/** A flag group, a counted repetition, an escape or a class. Anything else is a single character. */
 const TOKEN =
   /^(?:\(\?[a-zA-Z-]{0,20}\)|\{\d{1,4}(?:,\d{0,4})?\}|\\Q[^]*?(?:\\E|$)|\\[pPx]\{[^}]{0,100}\}|\\[^]|\[\^?\]?(?:\\[^]|\[:\w+:\]|[^\]\\])*\])/;
 const TOKEN_CHARS_MAX = 10_000;
@@ -40,7 +40,7 @@ function timesOf([, from = '0', comma, to]: RegExpExecArray): number {
   return Math.max(Number(from), 1) + (comma ? 1 : 0);
 }
 
-/** Quoted text has an instruction for each character; what chooses has one, and what it chooses from may be empty. */
+/** Quoted text has one instruction per character. A choice has one, plus one because its operand may be empty. */
 function weightOf(token: string): number {
   if (token.startsWith('\\Q')) return token.length;
   return CHOICE.test(token) ? 2 : 1;

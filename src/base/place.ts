@@ -1,7 +1,7 @@
 import { clip } from './clip.ts';
 import { printable } from './printable.ts';
 
-/** Where something stands in a document: `a.b[0]`, and `a["odd key"]` for keys that are not plain words. */
+/** The path of a value in a document: `a.b[0]`, or `a["odd key"]` for keys that are not plain words. */
 export function placeOf(parent: string, key: PropertyKey): string {
   if (typeof key === 'number') return `${parent}[${key}]`;
   const name = String(key);
@@ -13,7 +13,7 @@ const WORD = /^[\p{L}_$-][\p{L}\p{N}_$-]{0,79}$/u;
 
 const KEY_BYTES_MAX = 60;
 
-/** Whether one place is another or lies inside it: `a.b[0]` is within `a.b` and `a`. */
+/** Whether one path equals or is inside another: `a.b[0]` is within `a.b` and `a`. */
 export function isWithin(place: string, around: string): boolean {
   if (!place.startsWith(around)) return false;
   const next = place[around.length];

@@ -2,19 +2,19 @@ import { mkdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { codeOf } from './fault.ts';
 
-/** Evidence belongs to its owner alone, whatever the umask would let through. */
+/** Only the owner can read evidence, regardless of the umask. */
 export const OWN_FILE = 0o600;
 export const OWN_FOLDER = 0o700;
 
-/** The modes for a folder that a person may have named: what lies outside of `.proctor` follows the umask. */
+/** The modes for files in a folder. Outside `.proctor` the umask decides. */
 export function modesIn(folder: string): { readonly file: number; readonly folder: number } {
   const isKept = path.resolve(folder).split(path.sep).includes('.proctor');
   return isKept ? { file: OWN_FILE, folder: OWN_FOLDER } : { file: 0o666, folder: 0o777 };
 }
 
 /**
- * Makes a folder and those above it, and returns the first that it made. Unlike `mkdirSync` with `recursive`, it ends where a
- * file system takes no new names, such as /proc: Node tries there for ever.
+ * Creates a folder and its missing parents, and returns the first that it created. Unlike a recursive `mkdirSync`, which
+ * loops forever there, it fails on file systems that accept no new names, such as /proc.
  */
 export function makeFolders(folder: string, mode = OWN_FOLDER): string | undefined {
   const missing: string[] = [];
@@ -25,7 +25,7 @@ export function makeFolders(folder: string, mode = OWN_FOLDER): string | undefin
       mkdirSync(at, { mode });
       first ??= at;
     } catch (error) {
-      // Somebody else may have made it meanwhile.
+      // Another process may have created it meanwhile.
       if (codeOf(error) !== 'EEXIST' || !statSync(at, { throwIfNoEntry: false })?.isDirectory()) throw error;
     }
   }

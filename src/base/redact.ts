@@ -2,19 +2,19 @@ import { CREDENTIAL_FINDERS } from './credential-finder.ts';
 import { Masker } from './masker.ts';
 import { Needles } from './needles.ts';
 
-/** A text with its secrets masked, and how many were. */
+/** A masked text and the number of masked ranges. */
 export interface Redacted {
   readonly text: string;
   readonly masked: number;
 }
 
-/** Masks the declared secrets in all their forms, then everything that has the form of a well-known credential. */
+/** Masks the declared secrets in all their forms, then everything that looks like a well-known credential. */
 export function redact(text: string, secrets: readonly string[] | Needles = []): Redacted {
   const masker = new Masker({ secrets, credentials: true });
   return { text: masker.text(text), masked: masker.masked };
 }
 
-/** The same for a text that was cut to be shown, or holds one: it may end with the beginning of a secret. */
+/** Like `redact`, for a text that is or contains a truncated text, and may end with a part of a secret. */
 export function redactCut(
   text: string,
   secrets: readonly string[] | Needles,
@@ -31,7 +31,7 @@ export function redactCut(
   return { text: parts.join('') + whole.slice(from), masked: masked + spans.length };
 }
 
-/** Whether a text holds something with the form of a well-known credential. */
+/** Whether a text contains anything that looks like a well-known credential. */
 export function holdsSecret(text: string): boolean {
   const bytes = Buffer.from(text);
   return CREDENTIAL_FINDERS.some(finder => finder.find(bytes, 0, false) !== undefined);
@@ -49,10 +49,10 @@ function* beginnings(text: string, secret: string): Generator<Span> {
   }
 }
 
-/** Fewer letters tell little, and stand in any text. */
+/** Shorter prefixes reveal little and occur in any text. */
 const BEGINNING_MIN = 8;
 
-/** Those that overlap are one, so that none leaves a rest. */
+/** Merges overlapping ranges, so that no part of one stays. */
 function joined(spans: Span[]): Span[] {
   const apart: Span[] = [];
   for (const [start, end] of spans.sort((a, b) => a[0] - b[0])) {

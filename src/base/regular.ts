@@ -2,8 +2,8 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, readSync, realpat
 import path from 'node:path';
 
 /**
- * The bytes of a regular file of at most `bytesMax`, or undefined: it is missing, larger, a link, or no file at all.
- * `isWanted` judges the very file that is read, which somebody may have put there a moment ago.
+ * The bytes of a regular file; undefined if it is missing, larger than `bytesMax`, a link, or not a regular file.
+ * `isWanted` checks the opened file itself, so that replacing the file cannot bypass the check.
  */
 export function readRegular(
   file: string,
@@ -28,19 +28,19 @@ export function readRegular(
   }
 }
 
-/** A regular file, opened to be read; undefined if it is missing, a link, or no file at all. */
+/** Opens a regular file for reading; undefined if it is missing, a link, or not a regular file. */
 export function openRegular(file: string): number | undefined {
   try {
     const fd = openSync(file, FLAGS);
     if (fstatSync(fd).isFile()) return fd;
     closeSync(fd);
   } catch {
-    // As good as missing.
+    // Treated as missing.
   }
   return undefined;
 }
 
-/** A regular file below a folder, reached through no link at any step, and what it is. Throws what the system says. */
+/** Opens a file below a folder without following links at any step. Throws system errors. */
 export function openBelow(folder: string, file: string): { readonly fd: number; readonly stat: Stats } {
   const names = file.split('/');
   let held: number | undefined;
@@ -59,15 +59,15 @@ export function openBelow(folder: string, file: string): { readonly fd: number; 
   }
 }
 
-/** A name in a folder that is held open. Where there is no /proc, the path is looked at step by step instead. */
+/** The path of a name in an open folder. Without /proc, it checks that the folder is still the same. */
 function below(held: number, folder: string, names: readonly string[]): string {
   if (process.platform === 'linux') return `/proc/self/fd/${held}/${names.at(-1) as string}`;
   const [there, here] = [lstatSync(path.join(folder, ...names.slice(0, -1))), fstatSync(held)];
   if (there.ino === here.ino && there.dev === here.dev) return path.join(folder, ...names);
-  throw Object.assign(new Error('A folder was exchanged.'), { code: 'ELOOP' });
+  throw Object.assign(new Error('A folder was replaced.'), { code: 'ELOOP' });
 }
 
-/** A file as whoever names it means it: a link that a person names means its target. What is not there is for the reader to say. */
+/** Resolves links in a path from the user. Returns a missing path unchanged, so that the reader reports it. */
 export function meant(file: string): string {
   try {
     return realpathSync(file);
@@ -78,5 +78,5 @@ export function meant(file: string): string {
 
 const FOLDER_FLAGS = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
 
-/** A FIFO is not waited for, and a link not followed. Windows has no such flags. */
+/** Do not wait for a FIFO, and do not follow links. Windows has no such flags. */
 const FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0);

@@ -1,15 +1,15 @@
 import { printable } from './printable.ts';
 
 /**
- * The secrets of a run in the ways that they are usually written when they leak: as they are, without the white space
- * around them, line by line, escaped for a URL, for HTML or for JSON, in hexadecimal, backwards, and in base64 wherever in the
- * encoded text they begin and wherever it is wrapped.
+ * The forms in which secrets usually leak: unchanged, without surrounding white space, line by line, escaped for a URL, for
+ * HTML or for JSON, in hexadecimal, reversed, and in base64 at any offset and with any line
+ * wrapping.
  */
 export function secretForms(secrets: readonly string[]): string[] {
   const written = secrets.flatMap(valuesOf);
   const forms = new Set(written);
   let room = FORMS_BYTES_MAX;
-  // The likeliest first: where there are too many and too long secrets for all of their forms, the wrapped ones are missing.
+  // The likeliest forms first: if the secrets are too many or too long, the wrapped forms are omitted.
   for (const formsOf of [escaped, encoded, nested, wrapped]) {
     for (const value of new Set(written)) {
       for (const form of formsOf(value)) {
@@ -23,12 +23,12 @@ export function secretForms(secrets: readonly string[]): string[] {
   return [...forms];
 }
 
-/** The secrets as they are, without white space around them, and line by line. */
+/** The secrets unchanged, without surrounding white space, and line by line. */
 export function secretValues(secrets: readonly string[]): string[] {
   return [...new Set(secrets.flatMap(valuesOf))];
 }
 
-/** A file that holds a secret ends with a line feed, and who reads it takes that off; a key is often read line by line. */
+/** A program that reads a secret from a file often trims it, and often reads a key line by line. */
 function valuesOf(secret: string): string[] {
   const lines = secret.split(/[\r\n]+/, LINES_MAX).map(line => line.trim());
   return [secret, secret.trim(), ...lines.filter(line => line.length >= ENCODED_MIN)].filter(value => value !== '');
@@ -39,18 +39,18 @@ function* escaped(value: string): Generator<string> {
   yield* percentForms(value.toWellFormed());
   yield* htmlForms(value);
   yield* quotedForms(value);
-  // As we ourselves show names that hold what a terminal must not see.
+  // The form in which Proctor prints unsafe names.
   yield printable(value);
   yield printable(value).replaceAll('"', '\\"');
 }
 
-/** A page is a text in a result, which is JSON; and what is JSON may be shown on a page. */
+/** A result in JSON can contain HTML, and HTML can contain JSON. */
 function* nested(value: string): Generator<string> {
   for (const html of new Set(htmlForms(value))) yield* jsonForms(html);
   for (const json of new Set(jsonForms(value))) yield* htmlForms(json);
 }
 
-/** As JavaScript, Python, PHP and Go write it, and each of them once more as a text in JSON. */
+/** As written by JavaScript, Python, PHP and Go, and each of these forms as a JSON string. */
 function* jsonForms(value: string): Generator<string> {
   const json = inJson(value);
   const upper = json.replace(/[^ -~]/g, character => `\\u${unicodeEscape(character).slice(2).toUpperCase()}`);
@@ -72,7 +72,7 @@ function* htmlForms(value: string): Generator<string> {
   }
 }
 
-/** As Python shows a text or its bytes, and a shell a word that it quotes. */
+/** As quoted by Python (text or bytes) and by shells. */
 function* quotedForms(value: string): Generator<string> {
   const text = inJson(value).replaceAll('\\"', '"');
   const bytes = Buffer.from(text)
@@ -100,7 +100,7 @@ function unicodeEscape(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** What else than letters and digits may stand unescaped is another matter for every library. */
+/** Libraries differ in which characters they leave unescaped. */
 function* percentForms(value: string): Generator<string> {
   const usual = encodeURIComponent(value);
   const strict = usual.replace(/[!'()*]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
@@ -128,7 +128,7 @@ function* encoded(value: string): Generator<string> {
   }
 }
 
-/** Base64 in lines, which may break the letters of a secret at every fourth; the break itself may be written in JSON. */
+/** Wrapped base64. A line can break after every fourth character, and JSON can escape the line break. */
 function* wrapped(value: string): Generator<string> {
   if (value.length < ENCODED_MIN) return;
   for (const { letters, column } of base64Of(value)) {
@@ -144,20 +144,20 @@ function* wrapped(value: string): Generator<string> {
 }
 
 /**
- * Base64 writes three bytes as four letters, so the letters depend on how many bytes came before: none, one or two.
- * `column` is the place of the first letter among its four.
+ * Base64 encodes three bytes as four characters, so the result depends on the number of preceding bytes: 0, 1 or 2.
+ * `column` is the position of the first character in its group of four.
  */
 function base64Of(value: string): { letters: string; column: number }[] {
   const bytes = Buffer.from(value);
   return [0, 1, 2].map(before => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    // Letters that hold bits of a neighbour are left out.
+    // Omit characters that contain bits of a neighboring byte.
     const column = Math.ceil((before * 8) / 6);
     return { letters: text.slice(column, Math.floor(((before + bytes.length) * 8) / 6)), column };
   });
 }
 
-/** How a quotation mark and an apostrophe are written in HTML. */
+/** The escapes of a quote and an apostrophe in HTML. */
 const QUOTES: readonly (readonly [string, string])[] = [
   ['&quot;', '&#39;'],
   ['&quot;', '&#x27;'],
@@ -168,11 +168,11 @@ const QUOTES: readonly (readonly [string, string])[] = [
   ['"', "'"],
 ];
 
-/** Of mail and most tools, and of PEM. */
+/** Mail and most tools use 76 columns; PEM uses 64. */
 const BASE64_WIDTHS = [76, 64];
 const LINE_ENDS = ['\n', '\r\n', '\\n', '\\r\\n'];
 
-/** In base64 or hexadecimal, a shorter secret is a few letters that stand in any text, and so is a shorter line. */
+/** Encoded forms of shorter secrets and lines would match ordinary text. */
 const ENCODED_MIN = 8;
 const LINES_MAX = 1_000;
 const FORMS_MAX = 50_000;

@@ -1,6 +1,6 @@
 import { MASK } from './credential-bytes.ts';
 
-/** What of a header must not be seen: its value, and each part of it that opens a door by itself. */
+/** The secrets in a header: its value, and each part that is a credential by itself. */
 export function headerSecrets(name: string, value: string): string[] {
   const parts = new Set([value.trim()]);
   const passwords: string[] = [];
@@ -13,7 +13,7 @@ export function headerSecrets(name: string, value: string): string[] {
     parts.add(decoded);
     if (colon >= 0) passwords.push(decoded.slice(colon + 1));
   }
-  // Cookies, and schemes with parameters such as Digest: what stands after each sign.
+  // In cookies and in schemes with parameters, such as Digest, the value after each `=`.
   if (/cookie/i.test(name) || /=/.test(value)) {
     for (const pair of value.split(/[;,\s]+/)) {
       const sign = pair.indexOf('=');
@@ -26,7 +26,7 @@ export function headerSecrets(name: string, value: string): string[] {
   ];
 }
 
-/** What of an address must not be seen: its user and password, and the values of its query, as they are and decoded. */
+/** The secrets in a URL: its user, its password and its query values, both raw and decoded. */
 export function urlSecrets(address: string): string[] {
   const { username, password, search } = new URL(address);
   const values = pairsOf(search).flatMap(({ name, value }) => {
@@ -37,7 +37,7 @@ export function urlSecrets(address: string): string[] {
   return [...new Set(parts.flatMap(part => [part, decoded(part)]))].filter(part => part.length >= TELLING_MIN);
 }
 
-/** An address as it may be stored: no user, no password, and the names of its query without their values. */
+/** A URL that is safe to store: without user and password, and with masked query values. */
 export function storedUrl(address: string): string {
   const url = new URL(address);
   const search = pairsOf(url.search).map(({ name, value }) =>
@@ -50,7 +50,7 @@ export function storedUrl(address: string): string {
   return `${url.href.replace(/\/$/, '')}${search.length > 0 ? `?${search.join('&')}` : ''}`;
 }
 
-/** Values in addresses that a text holds, as in the header `location`. */
+/** Masks the query values of URLs in a text, such as the header `location`. */
 export function withoutQueryValues(text: string): string {
   return text.replace(/([?&;][^=&;#\s]{1,100}=)[^&;#\s"'<>]{1,4000}/g, `$1${MASK}`);
 }
@@ -62,7 +62,7 @@ function pairsOf(search: string): { readonly name: string; readonly value: strin
     .filter(pair => pair !== '')
     .map(pair => {
       const sign = pair.indexOf('=');
-      // What has no name may be a secret itself.
+      // A value without a name may be a secret.
       return sign < 0 ? { name: '', value: pair } : { name: pair.slice(0, sign), value: pair.slice(sign + 1) };
     });
 }
@@ -75,9 +75,9 @@ function decoded(value: string): string {
   }
 }
 
-/** Names of parameters whose values are secrets even when they are short. */
+/** Names of parameters whose values are secrets even if they are short. */
 const TELLING = /token|key|secret|sig|auth|pass|pwd|code|session|credential|^$/i;
-/** A shorter part stands in any text. Of what is surely a secret, fewer letters are enough. */
+/** Shorter parts occur in any text. A certain secret may be shorter. */
 const PART_MIN = 6;
 const TELLING_MIN = 4;
 const VALUE_MIN = 8;

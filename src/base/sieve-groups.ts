@@ -1,14 +1,14 @@
 import { OFFSETS, WINDOW_BYTES } from './sieve-program.ts';
 
-/** The bytes that fit each place of a window: a bit for each low and each high half of a byte. */
+/** The bytes that match each position of a window: one bit for each low and each high half of a byte. */
 export interface Fit {
   readonly lows: readonly number[];
   readonly highs: readonly number[];
-  /** The share of ordinary text that fits. */
+  /** The share of ordinary text that matches. */
   readonly rate: number;
 }
 
-/** Four bytes of a text, and how far they stand from its beginning. */
+/** Four bytes of a text, and their offset. */
 export interface Window {
   readonly window: string;
   readonly offset: number;
@@ -127,5 +127,5 @@ RATES.forEach((rate, byte) => {
 const rates = new Map<number, number>();
 
 const GROUPS_MAX = 8;
-/** All that is looked at of a text. */
+/** The sieve uses at most this many bytes of a text. */
 export const BEGINNING_BYTES = OFFSETS + WINDOW_BYTES - 1;

@@ -1,10 +1,10 @@
 import { again, againIf, type Code, i32, local, loop, moduleOf, v128, when } from './assembler.ts';
 
-/** Where everything lies in the memory of the program, in bytes. */
+/** Offsets in the memory of the program, in bytes. */
 export const LAYOUT = {
   /** For each byte of a window two tables of 16, by the low and by the high half of the byte. */
   halves: 0,
-  /** For each hash of a window, how far it may stand from the beginning of its text: one bit for each of eight offsets. */
+  /** For each hash of a window, its possible offsets in a text: one bit for each of eight. */
   fitting: 65_536,
   /** The same for the other function, so that two sieves can be used in turn. */
   sampled: 131_072,
@@ -38,7 +38,7 @@ export interface Program {
   readonly memory: Buffer;
   /** The same memory as numbers of four bytes. */
   readonly words: Int32Array;
-  /** Finds one window of each text, wherever it stands. */
+  /** Finds one window of each text, at any byte. */
   readonly fitting: Sift;
   /** Finds eight windows of each text in a row, at every eighth byte. */
   readonly sampled: Sift;
@@ -54,7 +54,7 @@ export function sieveProgram(): Program {
   return made;
 }
 
-/** The part of the engine that is used; not every library of types has it. */
+/** The used part of the WebAssembly API, which not every type library declares. */
 interface Engine {
   readonly Module: new (program: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: Exports };
@@ -156,10 +156,10 @@ const EACH = (value: number): number[] => Array.from({ length: 16 }, () => value
 
 const HASH_FACTOR = 0x27d4eb2d;
 const HASH_SHIFT = 32 - Math.log2(HASHES);
-/** Of 64 KiB each. */
+/** Pages of 64 KiB. */
 const PAGES = 10;
 
-/** Numbers: three parameters, three more. Then vectors. */
+/** The indexes of local variables: three parameters, three numbers, then vectors. */
 const AT = 0;
 const TO = 1;
 const OUT = 2;

@@ -1,28 +1,28 @@
 import { BACKSLASH, SLASHES_MAX, SpeltOut } from './spelt-out.ts';
 
-/** Bytes as they are meant where some are escaped, and which of them came from where. */
+/** Decoded bytes, with a mapping to their positions in the original. */
 export interface Spelling {
   readonly bytes: Buffer;
-  /** The place of a byte in what was written; of a byte within an escape, that of the escape. */
+  /** The position of a decoded byte in the original; for a byte of an escape, the start of the escape. */
   writtenAt(at: number): number;
-  /** The place after the byte before this one. */
+  /** The end of the preceding byte in the original. */
   writtenEnd(end: number): number;
-  /** The first byte that is not written before this place. */
+  /** The first decoded byte that does not start before this position of the original. */
   meantAt(place: number): number;
-  /** Where an escape begins that is not whole, or the end. */
+  /** The start of an incomplete escape, or the end. */
   readonly openAt: number;
 }
 
 /**
- * What bytes mean where letters are spelt out: `\u0041` and `\x41`, also with several backslashes, `%41`, and `&#65;`.
- * Usual escapes of a secret are forms of it; these can spell every letter, or only some.
+ * Decodes escaped characters: `\u0041` and `\x41`, also with several backslashes, `%41`, and `&#65;`. The usual escapes of a
+ * secret are among its forms; these escapes can apply to any subset of its characters.
  */
 export function spellingsOf(bytes: Buffer, around: number): Spelling[] {
   const found: Spelling[] = [];
   const last = bytes[bytes.length - 1];
   if (last === BACKSLASH || bytes.includes('\\u') || bytes.includes('\\x')) {
     found.push(spelling(bytes, BACKSLASH, backslash, around));
-    // The same but for two backslashes in a row.
+    // Differs only in the meaning of two consecutive backslashes.
     if (bytes.includes('\\\\')) found.push(spelling(bytes, BACKSLASH, inJson, around));
   }
   if (bytes.includes(PERCENT)) found.push(spelling(bytes, PERCENT, percent, around));
@@ -30,17 +30,17 @@ export function spellingsOf(bytes: Buffer, around: number): Spelling[] {
   return found;
 }
 
-/** An escape that was read: how many bytes it takes, and what it means. Null where it is not whole. */
+/** An escape: its length and its code. Null if it is incomplete. */
 interface Escape {
   readonly length: number;
   readonly code: number;
-  /** A byte, and not a letter. */
+  /** The code is a byte, not a code point. */
   readonly isByte?: true;
 }
 
 type ReadEscape = (bytes: Buffer, at: number) => Escape | null | undefined;
 
-/** Only what is near an escape is copied: everything else means what it says. */
+/** Copies only the bytes near an escape, because all others are unchanged. */
 function spelling(written: Buffer, first: number, read: ReadEscape, around: number): Spelling {
   const meant = new Meant(written);
   const nearby = first === BACKSLASH ? new SpeltOut(written, around) : undefined;
@@ -61,7 +61,7 @@ function spelling(written: Buffer, first: number, read: ReadEscape, around: numb
   return meant.end(openAt, around);
 }
 
-/** Where escapes stand close together, a call for each would take longer than looking. */
+/** For escapes close together, a loop is faster than a call for each. */
 function nextOf(bytes: Buffer, byte: number, from: number): number {
   const near = Math.min(bytes.length, from + NEAR_BYTES);
   for (let at = from; at < near; at++) if (bytes[at] === byte) return at;
@@ -70,11 +70,11 @@ function nextOf(bytes: Buffer, byte: number, from: number): number {
 
 const NEAR_BYTES = 16;
 
-/** Puts together what is meant. */
+/** Builds the decoded bytes. */
 class Meant {
   readonly #written: Buffer;
   #bytes: Buffer = NOTHING;
-  /** Where each escape or gap begins and ends, in what is meant and in what is written. */
+  /** The start and end of each escape or gap, in the decoded bytes and in the original. */
   readonly #marks: number[] = [];
   #length = 0;
   #from = 0;
@@ -108,7 +108,7 @@ class Meant {
     return new Marked(this.#bytes.subarray(0, this.#length), this.#marks, openAt);
   }
 
-  /** One byte for everything up to a place. */
+  /** Writes one byte for everything up to `to`. */
   #mark(byte: number, to: number): void {
     this.#makeRoom(1);
     this.#bytes[this.#length] = byte;
@@ -139,9 +139,9 @@ class Meant {
 const NOTHING = Buffer.alloc(0);
 const MEANT_BYTES_MIN = 256;
 const UTF8_BYTES_MAX = 4;
-/** For fewer bytes, a call takes longer than copying them. */
+/** For fewer bytes, a loop is faster than a call. */
 const COPY_BYTES_MIN = 128;
-/** In no text. */
+/** Never occurs in UTF-8. */
 const GAP_BYTE = 0xff;
 const GAP_MIN = 64;
 
@@ -183,7 +183,7 @@ class Marked implements Spelling {
     return place < writtenEnd ? end : end + place - writtenEnd;
   }
 
-  /** The last escape that begins at a place or before it. */
+  /** The last escape that starts at or before a position. */
   #lastMark(column: 0 | 2, place: number): number {
     let low = 0;
     let high = this.#marks.length / 4;
@@ -216,14 +216,14 @@ function backslash(bytes: Buffer, at: number): Escape | null | undefined {
   return { length: length + low.length, code: 0x10000 + ((code - 0xd800) << 10) + (low.code - 0xdc00) };
 }
 
-/** As JSON has it, where two backslashes are one. */
+/** As in JSON, where two backslashes mean one. */
 function inJson(bytes: Buffer, at: number): Escape | null | undefined {
   const next = bytes[at + 1];
   if (next === undefined) return null;
   return next === BACKSLASH ? { length: 2, code: BACKSLASH } : backslash(bytes, at);
 }
 
-/** The second half of a pair. */
+/** The second half of a surrogate pair. */
 function backslashAgain(bytes: Buffer, at: number): { length: number; code: number } | null | undefined {
   let letter = at;
   while (bytes[letter] === BACKSLASH && letter < at + SLASHES_MAX) letter++;
@@ -254,7 +254,7 @@ function entity(bytes: Buffer, at: number): Escape | null | undefined {
   return { length: semicolon + 1, code };
 }
 
-/** A number in so many hexadecimal digits; null where the bytes end before it does. */
+/** A number of `digits` hexadecimal digits; null if the bytes end too early. */
 function hexAt(bytes: Buffer, at: number, digits: number): number | null | undefined {
   let code = 0;
   for (let index = 0; index < digits; index++) {
@@ -277,7 +277,7 @@ const PERCENT = 0x25;
 const AMPERSAND = 0x26;
 const ENTITY_MAX = 12;
 
-/** What else a backslash can stand before, where some letters of a text are spelt out. */
+/** Other escapes with a backslash. */
 const PLAIN_ESCAPES: ReadonlyMap<number, number> = new Map(
   Object.entries({ '"': '"', "'": "'", '/': '/', n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }).map(
     ([letter, means]) => [letter.charCodeAt(0), means.charCodeAt(0)],

@@ -1,11 +1,11 @@
 /**
- * Finds letters that are spelt out with a backslash: `\u0041`, `\x41`. Text is full of other escapes, such as `\n`. Those matter
- * only near a letter that is spelt out, because usual escapes of a secret are forms of it.
+ * Finds characters escaped as `\u0041` or `\x41`. Other escapes such as `\n` are common in text. They matter only near such
+ * a character, because the usual escapes of a secret are among its forms.
  */
 export class SpeltOut {
   readonly #written: Buffer;
   readonly #reach: number;
-  /** The next letter of each kind, or the end. Kept apart, so that many of one kind do not repeat the search for the other. */
+  /** The next escape of each kind, or the end. Separate, so that many of one kind do not repeat the search for the other. */
   readonly #next = [
     { escape: '\\u', at: -1 },
     { escape: '\\x', at: -1 },
@@ -17,7 +17,7 @@ export class SpeltOut {
     this.#reach = ESCAPE_BYTES_MAX * around;
   }
 
-  /** The first place at `from` or later that is near one. Callers must not go back. */
+  /** The first position at `from` or later that is near such an escape. Callers must not go back. */
   from(from: number): number {
     for (const next of this.#next) {
       while (next.at < from) {
@@ -28,7 +28,7 @@ export class SpeltOut {
     }
     if (from <= this.#last + this.#reach) return from;
     let place = Math.max(from, Math.min(...this.#next.map(({ at }) => at)) - this.#reach);
-    // JSON reads backslashes in pairs, so a row must be read from its first.
+    // JSON reads backslashes in pairs, so start at the first of a sequence.
     while (place > from && this.#written[place - 1] === BACKSLASH) place--;
     return place;
   }
@@ -37,5 +37,5 @@ export class SpeltOut {
 export const BACKSLASH = 0x5c;
 /** JSON in JSON in JSON. */
 export const SLASHES_MAX = 8;
-/** An escape of one letter, with all its backslashes. */
+/** The escape of one character, with all its backslashes. */
 const ESCAPE_BYTES_MAX = SLASHES_MAX + 1;

@@ -4,7 +4,7 @@ import path from 'node:path';
 
 let named: string | undefined;
 
-/** Names the folder that holds this user's state, for the whole process. The default is `~/.local/state/proctor`. */
+/** Sets the folder for this user's state, for the whole process. The default is `~/.local/state/proctor`. */
 export function useStateFolder(folder: string): void {
   named = path.resolve(folder);
 }
@@ -18,7 +18,7 @@ export function stateFolder(): string {
   return named ?? path.join(ownHome(), '.local', 'state', 'proctor');
 }
 
-/** With the home of another user, as sudo may leave it, root keeps its state in its own: that user could not use it. */
+/** If sudo leaves HOME at another user's folder, root uses its own home, because that user could not read the state. */
 function ownHome(): string {
   const home = homedir();
   if (process.geteuid?.() !== 0) return home;

@@ -20,7 +20,7 @@ import { isMine } from './owner.ts';
 import { makeFolders } from './private.ts';
 import { namedStateFolder, stateFolder } from './state-folder.ts';
 
-/** A key of this user that no project folder holds. */
+/** A key of this user, stored outside all project folders. */
 export interface StateKey {
   readonly bytes: Buffer;
   /** Why later processes will not have this key; undefined if it is stored. */
@@ -28,8 +28,8 @@ export interface StateKey {
 }
 
 /**
- * The key of this user's Proctor on this machine. It is made on first use. A process that cannot store one keeps a key in
- * memory, so its own runs still work.
+ * The key of this user on this machine, created on first use. A process that cannot store it keeps a key in memory, so its
+ * runs still work.
  */
 export function makeStateKey(): StateKey {
   const named = namedStateFolder();
@@ -40,7 +40,7 @@ export function makeStateKey(): StateKey {
   return key;
 }
 
-/** The same key for a reader: undefined if there is none yet. Reading never makes one. */
+/** The same key, or undefined if it does not exist. Never creates one. */
 export function readStateKey(): StateKey | undefined {
   const known = made.get(namedStateFolder());
   if (known) return known;
@@ -56,7 +56,7 @@ export function readStateKey(): StateKey | undefined {
 const KEY_FILE = 'journal.key';
 const KEY_BYTES = 32;
 
-/** By the folder that was named. */
+/** By the folder set with `useStateFolder`. */
 const made = new Map<string | undefined, StateKey>();
 
 function storedOrMade(): StateKey {
@@ -75,7 +75,7 @@ function storedOrMade(): StateKey {
 
 class Loose extends Error {}
 
-/** Whoever can write here, or read the key, could make a journal look like one of this user's. */
+/** A user who can write here or read the key can forge this user's journals. */
 function refuseLoose(folder: string): void {
   const stat = lstatSync(folder);
   if (stat.isSymbolicLink()) throw new Loose('the state folder is a symbolic link');
@@ -88,7 +88,7 @@ function isOpen({ mode }: Stats): boolean {
   return process.platform !== 'win32' && (mode & 0o077) !== 0;
 }
 
-/** Of several processes that make the first key at once, one wins, and all use its key. */
+/** If several processes create the key at once, one wins, and all use its key. */
 function writeKey(file: string): void {
   const temporary = temporaryBeside(file);
   const fd = openSync(temporary, 'wx', 0o600);

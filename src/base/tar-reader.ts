@@ -10,20 +10,20 @@ export interface TarEntry {
   readonly at: number;
 }
 
-/** Where an archive is not what we would have written. */
+/** A difference between an archive and what Proctor writes. */
 export interface TarFault {
   readonly fault: 'link' | 'kind' | 'meta' | 'form';
-  /** The entry, as far as its name could be read. */
+  /** The entry, if its name is readable. */
   readonly path: string;
-  /** Continues the name: "is a link". */
+  /** A predicate: "is a link". */
   readonly what: string;
-  /** Nothing after it can be told apart. */
+  /** The rest of the archive cannot be read. */
   readonly isLast?: true;
 }
 
 /**
- * Reads the heads of an archive and steps over its files, in flat memory. It accepts exactly the bytes that `tarHead` writes:
- * what a header says is written again, and must come out the same. So every byte that is no byte of a file has one value.
+ * Reads the headers of an archive and skips its files, in constant memory. It accepts exactly the bytes that `tarHead` writes:
+ * it writes each header again and compares. So every byte outside the files has only one valid value.
  */
 export function* readTar(fd: number, bytes: number): Generator<TarEntry | TarFault> {
   for (let at = 0; ; ) {
@@ -45,11 +45,11 @@ export function* readTar(fd: number, bytes: number): Generator<TarEntry | TarFau
     const { path, size, start, type } = head;
     const next = start + size + tarPadding(size);
     if (next + TAR_END.length > bytes) {
-      yield broken(path, 'states a size that is more than the archive holds');
+      yield broken(path, 'states a size beyond the end of the archive');
       return;
     }
     if (LINKS.has(type)) yield { fault: 'link', path, what: 'is a link' };
-    else if (type !== '0') yield { fault: 'kind', path, what: `is ${KINDS[type] ?? 'no regular file'}` };
+    else if (type !== '0') yield { fault: 'kind', path, what: `is ${KINDS[type] ?? 'not a regular file'}` };
     else {
       yield* doubts(bytesAt(fd, at, start - at), path, size);
       yield { path, size, at: start };
@@ -69,14 +69,14 @@ interface Head {
   readonly start: number;
 }
 
-/** What a header says, whether or not we would have said it so. */
+/** Reads a header, even if Proctor would write it differently. */
 function readHead(fd: number, at: number, block: Buffer): Head | TarFault {
   const plain = readBlock(block);
   if ('fault' in plain || plain.type !== 'x') return 'fault' in plain ? plain : { ...plain, start: at + block.length };
   if (plain.size > RECORD_BYTES_MAX) return broken(plain.path, 'is an extended header that is too long');
   const record = bytesAt(fd, at + block.length, plain.size);
   const path = isUtf8(record) ? /^\d+ path=([^\n\0]+)\n$/.exec(record.toString())?.[1] : undefined;
-  if (path === undefined) return broken(plain.path, 'is an extended header of something other than one path');
+  if (path === undefined) return broken(plain.path, 'is an extended header that is not a single path');
   const behind = at + block.length + plain.size + tarPadding(plain.size);
   const second = bytesAt(fd, behind, TAR_BLOCK_BYTES);
   if (second.length < TAR_BLOCK_BYTES) return broken(path, 'has no header');
@@ -91,13 +91,13 @@ function readBlock(block: Buffer): Omit<Head, 'start'> | TarFault {
   const [prefix, name] = [field('prefix'), field('name')].map(text => text.replace(/\0.*$/s, '')) as [string, string];
   const path = prefix === '' ? name : `${prefix}/${name}`;
   if (field('checksum') !== tarChecksum(block)) return broken(path, 'has a header whose checksum is wrong');
-  if (field('magic') !== 'ustar\x0000') return broken(path, 'has a header of another form than ustar');
+  if (field('magic') !== 'ustar\x0000') return broken(path, 'has a header that is not ustar');
   const [, digits] = /^([0-7]{11})\0$/.exec(field('size')) ?? [];
-  if (digits === undefined) return broken(path, 'states its size in another form than eleven octal digits');
+  if (digits === undefined) return broken(path, 'does not state its size as eleven octal digits');
   return { path, size: Number.parseInt(digits, 8), type: field('type') };
 }
 
-/** How a head differs from the one that we write. */
+/** How a header differs from the one that Proctor writes. */
 function* doubts(head: Buffer, path: string, size: number): Generator<TarFault> {
   const wanted = tarHead(path, size);
   if (head.equals(wanted)) return;
@@ -107,8 +107,8 @@ function* doubts(head: Buffer, path: string, size: number): Generator<TarFault> 
   const { rights, time, owner } = TAR_FIELDS;
   const isMeta = head.length === wanted.length && [rights, time, owner].some(differs);
   yield isMeta
-    ? { fault: 'meta', path, what: 'has a time, an owner or rights other than all others' }
-    : { fault: 'form', path, what: 'has a header that is not written in the one way' };
+    ? { fault: 'meta', path, what: 'has an unexpected time, owner or mode' }
+    : { fault: 'form', path, what: 'has a header that is not in canonical form' };
 }
 
 const LINKS: ReadonlySet<string> = new Set(['1', '2']);
@@ -121,8 +121,8 @@ const KINDS: Readonly<Record<string, string>> = {
   '7': 'a file of a special kind',
   S: 'a sparse file',
   g: 'a header for all entries',
-  L: 'a long name of another form',
-  K: 'a long name of another form',
+  L: 'a long name in another format',
+  K: 'a long name in another format',
 };
 
 function broken(path: string, what: string): TarFault {
@@ -133,7 +133,7 @@ function isEmpty(bytes: Buffer): boolean {
   return bytes.every(byte => byte === 0);
 }
 
-/** As many bytes as there are, up to so many. */
+/** Up to `length` bytes. */
 function bytesAt(fd: number, at: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   let total = 0;

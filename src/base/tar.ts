@@ -1,21 +1,21 @@
 import { bytesHash } from './hash.ts';
 
 /**
- * Archives in one form only: ustar, regular files, no time, owner or right that differs. A path that ustar has no room for,
- * or that is not plain ASCII, stands in a pax record before its header. The same files give the same bytes, everywhere.
+ * One canonical archive format: ustar, regular files, fixed time, owner and mode. A pax record before the header contains a
+ * path that is too long for ustar or not ASCII. The same files give the same bytes on every machine.
  */
 export const TAR_BLOCK_BYTES = 512;
 
 /** Two empty blocks, and nothing after them. */
 export const TAR_END = Buffer.alloc(2 * TAR_BLOCK_BYTES);
 
-/** What eleven octal digits can say. */
+/** The largest size in eleven octal digits. */
 export const TAR_FILE_BYTES_MAX = 8 ** 11 - 1;
 
-/** The longest path that some system takes. */
+/** The longest path that common systems accept. */
 export const TAR_PATH_BYTES_MAX = 4_096;
 
-/** Everything that stands before the bytes of a file. */
+/** The headers before the bytes of a file. */
 export function tarHead(path: string, size: number): Buffer {
   const [prefix, name] = splitPath(path) ?? [];
   if (name !== undefined) return header({ prefix, name, size, type: '0' });
@@ -24,17 +24,17 @@ export function tarHead(path: string, size: number): Buffer {
     header({ name: 'pax/path', size: record.length, type: 'x' }),
     record,
     Buffer.alloc(tarPadding(record.length)),
-    // Whoever does not know pax still gets a file per entry.
+    // A reader without pax support still extracts one file per entry.
     header({ name: `long/${bytesHash(path).slice('sha256:'.length)}`, size, type: '0' }),
   ]);
 }
 
-/** How many empty bytes follow those of a file. */
+/** The number of zero bytes after a file. */
 export function tarPadding(size: number): number {
   return (TAR_BLOCK_BYTES - (size % TAR_BLOCK_BYTES)) % TAR_BLOCK_BYTES;
 }
 
-/** Where the fields of a header begin and end. */
+/** The start and end of each header field. */
 export const TAR_FIELDS = {
   name: [0, 100],
   rights: [100, 124],
@@ -47,7 +47,7 @@ export const TAR_FIELDS = {
   prefix: [345, 500],
 } as const;
 
-/** The sum that a header must state: of its bytes, those of the sum itself taken as spaces. */
+/** The checksum of a header, computed with spaces in place of the checksum. */
 export function tarChecksum(block: Buffer): string {
   const [from, to] = TAR_FIELDS.checksum;
   let sum = (to - from) * 0x20;
@@ -77,14 +77,14 @@ function header({ prefix = '', name, size, type }: Header): Buffer {
   return block;
 }
 
-/** Behind the two names of the owner, which stay empty. */
+/** After the two owner names, which stay empty. */
 const DEVICE = 329;
 
 function octal(value: number, digits: number): string {
   return value.toString(8).padStart(digits, '0');
 }
 
-/** Folder and name as ustar has them, cut at the first place where both fit; undefined if there is none. */
+/** Splits a path into the ustar prefix and name, at the first slash where both fit; undefined if none does. */
 function splitPath(path: string): readonly [string, string] | undefined {
   if (!/^[ -~]+$/.test(path)) return undefined;
   if (path.length <= NAME_BYTES_MAX) return ['', path];
@@ -96,7 +96,7 @@ function splitPath(path: string): readonly [string, string] | undefined {
 const NAME_BYTES_MAX = 100;
 const PREFIX_BYTES_MAX = 155;
 
-/** `27 path=…` and a line feed; the number counts the whole record, itself included. */
+/** `27 path=…` and a line feed. The number is the length of the whole record, including itself. */
 function pathRecord(path: string): Buffer {
   const rest = Buffer.from(` path=${path}\n`);
   let length = rest.length + 1;

@@ -1,4 +1,4 @@
 declare const PROCTOR_VERSION: string | undefined;
 
-/** The version of this software, which the build writes in. */
+/** Set by the build. */
 export const VERSION = typeof PROCTOR_VERSION === 'string' ? PROCTOR_VERSION : '0.0.0-source';

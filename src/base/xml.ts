@@ -1,16 +1,16 @@
-/** An element that begins or ends. Text between elements is checked and left out. */
+/** An element that begins or ends. Text between elements is checked and ignored. */
 export interface XmlTag {
   readonly kind: 'open' | 'close';
   readonly name: string;
-  /** Empty where it closes. */
+  /** Empty for a closing tag. */
   readonly attributes: ReadonlyMap<string, string>;
   /** 1 for the root. */
   readonly depth: number;
-  /** Where it stands in the text. */
+  /** Its offset in the text. */
   readonly at: number;
 }
 
-/** Why a text is not XML that is read here. */
+/** Why a text is not supported XML. */
 export class XmlTrouble extends Error {
   readonly at: number;
 
@@ -22,7 +22,7 @@ export class XmlTrouble extends Error {
 
 /**
  * The tags of an XML document, in order. It reads elements, attributes, comments, CDATA and the five named entities. It
- * rejects document types, because entities of their own can expand without limit or read other files. Throws `XmlTrouble`.
+ * rejects document types, because custom entities can expand without limit or read other files. Throws `XmlTrouble`.
  */
 export function* tagsOf(text: string): Generator<XmlTag> {
   const open: string[] = [];
@@ -66,7 +66,6 @@ const OPEN = new RegExp(`<(${NAME})`, 'y');
 const ATTRIBUTE = new RegExp(`${SPACE}+(${NAME})${SPACE}*=${SPACE}*("[^<"]*"|'[^<']*')`, 'y');
 const OPEN_END = new RegExp(`${SPACE}*(/?)>`, 'y');
 const CLOSE = new RegExp(`</(${NAME})${SPACE}*>`, 'y');
-/** A reference is one of the five entities, or a number. */
 const REFERENCE = /&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([\da-fA-F]{1,6}));/g;
 const STRAY = /&(?!(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[\da-fA-F]{1,6});)/g;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
@@ -85,16 +84,16 @@ function afterDeclaration(text: string): number {
   return whole.length;
 }
 
-/** Where a comment, CDATA or a processing instruction ends; undefined if none of them begins here. */
+/** The end of a comment, CDATA or processing instruction; undefined if none starts here. */
 function afterAside(text: string, at: number, isInside: boolean): number | undefined {
   for (const [start, end] of ASIDES) {
     if (!text.startsWith(start, at)) continue;
-    if (start === CDATA && !isInside) throw new XmlTrouble(at, 'Text stands outside of the root element');
+    if (start === CDATA && !isInside) throw new XmlTrouble(at, 'There is text outside the root element');
     const found = text.indexOf(end, at + start.length);
-    if (found < 0) throw new XmlTrouble(at, `What begins here has no end, which is "${end}"`);
+    if (found < 0) throw new XmlTrouble(at, `The closing "${end}" is missing`);
     return found + end.length;
   }
-  if (text[at + 1] === '!') throw new XmlTrouble(at, 'Document types and entities of their own are not read');
+  if (text[at + 1] === '!') throw new XmlTrouble(at, 'Document types and custom entities are not supported');
   return undefined;
 }
 
@@ -108,21 +107,20 @@ const ASIDES = [
 function checkText(text: string, from: number, to: number, isInside: boolean): void {
   if (from === to) return;
   const piece = text.slice(from, to);
-  if (!isInside && /[^ \t\r\n]/.test(piece)) throw new XmlTrouble(from, 'Text stands outside of the root element');
+  if (!isInside && /[^ \t\r\n]/.test(piece)) throw new XmlTrouble(from, 'There is text outside the root element');
   checkReferences(piece, from);
 }
 
 function checkReferences(piece: string, from: number): void {
   if (!piece.includes('&')) return;
   const stray = piece.search(STRAY);
-  if (stray >= 0)
-    throw new XmlTrouble(from + stray, 'An entity stands here that is none of amp, lt, gt, quot and apos');
+  if (stray >= 0) throw new XmlTrouble(from + stray, 'Only the entities amp, lt, gt, quot and apos are supported');
 }
 
 function closed(text: string, at: number, open: readonly string[]): number {
   const [whole, name] = matchAt(CLOSE, text, at) ?? [];
   if (whole === undefined) throw new XmlTrouble(at, 'This closing tag is not complete');
-  if (open.at(-1) !== name) throw new XmlTrouble(at, 'This closing tag is not that of the element that is open');
+  if (open.at(-1) !== name) throw new XmlTrouble(at, 'This closing tag does not match the open element');
   return at + whole.length;
 }
 
@@ -135,13 +133,12 @@ interface Opened {
 
 function opened(text: string, at: number): Opened {
   const [head, name] = matchAt(OPEN, text, at) ?? [];
-  if (head === undefined || name === undefined)
-    throw new XmlTrouble(at, 'A "<" stands here without the name of an element');
+  if (head === undefined || name === undefined) throw new XmlTrouble(at, 'A "<" is not followed by an element name');
   const attributes = new Map<string, string>();
   let after = at + head.length;
   for (let found = matchAt(ATTRIBUTE, text, after); found; found = matchAt(ATTRIBUTE, text, after)) {
     const [whole, key, quoted] = found as unknown as [string, string, string];
-    if (attributes.has(key)) throw new XmlTrouble(after, 'An attribute stands twice in this element');
+    if (attributes.has(key)) throw new XmlTrouble(after, 'An attribute appears twice in this element');
     if (attributes.size === ATTRIBUTES_MAX)
       throw new XmlTrouble(after, `An element has more than ${ATTRIBUTES_MAX} attributes`);
     attributes.set(key, valueOf(quoted.slice(1, -1), after));
@@ -163,10 +160,10 @@ function valueOf(raw: string, at: number): string {
     );
 }
 
-/** Control characters are let through: tools write them, and nothing here obeys them. */
+/** Control characters are allowed, because tools write them and they have no effect here. */
 function characterOf(number: string, at: number): string {
   const code = Number(number);
   if (code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-    throw new XmlTrouble(at, 'A reference stands here for a character that does not exist');
+    throw new XmlTrouble(at, 'A reference names a character that does not exist');
   return String.fromCodePoint(code);
 }

@@ -174,13 +174,13 @@ describe('a login', () => {
     expect(await refusal('codex', loggedIn(world, 'codex', Date.now() - 1_000))).toContain('Run codex once');
     const env = loggedIn(world, 'codex');
     chmodSync(file('codex'), 0o666);
-    expect(await refusal('codex', env)).toContain('there is no file auth.json that belongs to you');
+    expect(await refusal('codex', env)).toContain('auth.json must be a regular file');
     world.place.file(`home/${FILES.codex}`, '{"OPENAI_API_KEY":"violet-lantern","tokens":null}', 0o600);
-    expect(await refusal('codex', env)).toContain('holds no login that Proctor understands');
+    expect(await refusal('codex', env)).toContain('contains no login that Proctor understands');
     world.place.file(`home/${FILES.codex}`, ' '.repeat(70_000), 0o600);
     expect(await refusal('codex', env)).toContain('at most 64 KiB');
     symlinkSync(file('claude'), path.join(world.place.cwd, 'auth.json'));
-    expect(await refusal('codex', { ...env, CODEX_HOME: world.place.cwd })).toContain('is no link');
+    expect(await refusal('codex', { ...env, CODEX_HOME: world.place.cwd })).toContain('must be a regular file');
     expect(await refusal('codex', { HOME: '', CODEX_HOME: '' })).toContain('HOME is not set');
     expect(await refusal('codex', env, 'claude')).toContain('codex cannot use the login of claude');
     expect(world.place.runFolders()).toEqual([]);

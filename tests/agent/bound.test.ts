@@ -79,7 +79,7 @@ describe('an order for an agent', () => {
     [
       'with a path that climbs',
       { overrides: { allowed_paths: ['../x'] } },
-      '"../x" is not a path below the folder: it climbs',
+      '"../x" is not a path below the folder: it contains ".."',
     ],
     [
       'with a variable for credentials',

@@ -114,7 +114,7 @@ describe('a state folder', () => {
 describe('latest', () => {
   const latest = ({ stdout }: Ran): unknown => (JSON.parse(stdout) as { run_id: string }).run_id;
 
-  test('is no run whose id names a time that is still to come', () => {
+  test('is never a run whose id names a future time', () => {
     const { cwd, proctor: run } = world();
     expect(run(...script).code).toBe(0);
     const id = latest(run('show', 'latest', '--json'));
@@ -127,7 +127,7 @@ describe('latest', () => {
     expect(run('verify', 'latest').stdout).toContain(String(id));
   });
 
-  test('is no run whose metadata names a time that is still to come', () => {
+  test('is never a run whose metadata names a future time', () => {
     const { cwd, proctor: run } = world();
     expect(run(...script).code).toBe(0);
     const id = latest(run('show', 'latest', '--json'));
@@ -140,7 +140,7 @@ describe('latest', () => {
     }
   });
 
-  test('is no comparison whose id names a time that is still to come', () => {
+  test('is never a comparison whose id names a future time', () => {
     const { cwd, proctor: run } = world();
     put(cwd);
     expect(run('run', 'suite', 'cases.json', '--script', 'agent.py', '--as', 'new', '--run-id', 'mine').code).toBe(0);

@@ -6,7 +6,7 @@ import { bytesHash, contentHash } from '../../src/base/hash.ts';
 import { readJson } from '../../src/base/json.ts';
 
 describe('canonical JSON by RFC 8785', () => {
-  // Appendix B of the RFC: IEEE 754 bits, and the text that must come out.
+  // Appendix B of the RFC: IEEE 754 bits and the expected text.
   const numbers: [string, string][] = [
     ['0000000000000000', '0'],
     ['8000000000000000', '0'],
@@ -69,12 +69,12 @@ describe('canonical JSON by RFC 8785', () => {
     );
   });
 
-  test('can be cut out of a text that is canonical already, and out of no other', () => {
+  test('is sliced only from a text that is already canonical', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { minKeys: 0 }), object => {
         for (const text of [canonicalize(object), `${canonicalize(object)}\n`]) {
           const reading = readJson(Buffer.from(text), { bytesMax: 1_000_000 });
-          // Integers that would be rounded are refused, and there is nothing to cut.
+          // The reader refuses integers that would be rounded, so there is nothing to slice.
           if (!reading.ok) return;
           const members = cutMembers(reading.value as object, reading.text, reading.starts);
           const hasNumbers = /"\d+":/.test(text);
@@ -99,7 +99,7 @@ describe('canonical JSON by RFC 8785', () => {
     }
   });
 
-  test('can be put together from its members', () => {
+  test('can be assembled from its members', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), object => {
         expect(joinMembers(canonicalMembers(object))).toBe(canonicalize(object));
@@ -132,14 +132,14 @@ describe('what is not plain JSON', () => {
     expect(() => canonicalize(value)).toThrow(TypeError);
   });
 
-  test('JSON.parse makes nothing that is refused', () => {
+  test('accepts every result of JSON.parse', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), value => notJson(JSON.parse(JSON.stringify(value))) === undefined),
     );
   });
 });
 
-test('content hashes are the known answers', () => {
+test('content hashes match the known answers', () => {
   expect(contentHash({})).toBe('sha256:ca3d163bab055381827226140568f3bef7eaac187cebd76878e0b63e9e442356');
   expect(contentHash('a')).toBe('sha256:ee195db0cd14979ece92e4ac42d91fef87d1ee254f8df170907cd674dab12d44');
   expect(contentHash(null)).toBe('sha256:38e0b9de817f645c4bec37c0d4a3e58baecccb040f5718dc069a72c7385a0bed');

@@ -27,7 +27,7 @@ describe('a well-known credential', () => {
   );
 
   test.each(credentials(7).map(({ kind, text }) => [kind, text] as const))(
-    '%s is masked in the same way however it is cut',
+    '%s is masked in the same way for any chunking',
     (_, text) => {
       const all = Buffer.from(`before ${text} after, ${text.slice(0, 12)} and the end`);
       const whole = new Masker(maskingOf([])).whole(all).toString();
@@ -41,7 +41,7 @@ describe('a well-known credential', () => {
   );
 
   test.each(credentials(7).map(({ kind, text }) => [kind, text] as const))(
-    '%s is masked in the same way wherever it is cut in two',
+    '%s is masked in the same way for any split in two',
     (_, text) => {
       const all = Buffer.from(
         `before ${text} after [masked], ${text.slice(0, 12)} and ghp_[masked]${'x9'.repeat(20)} end`,
@@ -74,7 +74,7 @@ describe('a well-known credential', () => {
     }
   });
 
-  test('is not seen in ordinary words, names and places', () => {
+  test('is not found in ordinary words, names and paths', () => {
     const text = [
       'task-list-of-all-the-things, ask-me-anything-about-it, sk-folding-cube-container-of-css',
       'Basic internationalization of bearer-only-clients-everywhere and Bearer of good news',
@@ -88,7 +88,7 @@ describe('a well-known credential', () => {
   });
 });
 
-/** Bytes that count how often one of them is read. Whatever is native reads the bytes themselves, and passes each once. */
+/** Bytes that count reads. Native code bypasses the counter, but reads each byte once. */
 function counted(bytes: Buffer): { readonly bytes: Buffer; readonly reads: () => number } {
   let reads = 0;
   const proxy = new Proxy(bytes, {
@@ -131,7 +131,7 @@ describe('hostile text', () => {
     'ghp_[masked]',
   ];
 
-  test.each(units)('of many times %j is read a number of times that grows with its length', unit => {
+  test.each(units)('of repeated %j needs a number of reads that is linear in its length', unit => {
     const readsOf = (length: number): number => {
       const { bytes, reads } = counted(Buffer.from(unit.repeat(Math.ceil(length / unit.length))));
       for (const finder of CREDENTIAL_FINDERS) {
@@ -144,13 +144,13 @@ describe('hostile text', () => {
       return reads();
     };
     const small = readsOf(8_192);
-    // Eight times the text may cost eight times the reads, and a little more; never sixty-four times.
+    // Eight times the text may cost slightly more than eight times the reads, but never 64 times.
     expect(readsOf(65_536)).toBeLessThan(10 * small + 80_000);
     expect(small).toBeLessThan(120 * 8_192);
   });
 });
 
-/** The first letters of some forms, each of which could be read again from every one of them. */
+/** The prefixes of some forms, each of which a naive search would read again from every other. */
 function anchors(): string[] {
   return [
     'sk-',

@@ -8,7 +8,7 @@ import { exampleWith, judged, rulesOf } from '../support.ts';
 const noon = { now: () => Date.UTC(2026, 0, 6, 12) };
 
 describe('the id of a run', () => {
-  test('begins with its kind and its second, so that names sort as runs began', () => {
+  test('starts with its kind and its start time, so that names sort by time', () => {
     expect(newRunId('script', noon)).toMatch(/^script_20260106_120000_[0-9a-f]{12}$/);
     expect(newRunId('agent', noon)).toMatch(/^agent_20260106_120000_/);
     const later = { now: () => Date.UTC(2026, 0, 6, 12, 0, 1) };
@@ -19,14 +19,14 @@ describe('the id of a run', () => {
     expect(new Set(Array.from({ length: 1_000 }, () => newRunId('script', noon))).size).toBe(1_000);
   });
 
-  test('and the reference of a failure are what an outcome may hold', async () => {
+  test('and the correlation id are valid in an outcome', async () => {
     const ids = { run_id: newRunId('script', systemClock), correlation_id: newCorrelationId() };
     expect(rulesOf(await judged(scriptOutcome, exampleWith(scriptOutcome, ids)))).toEqual([]);
     expect(newCorrelationId()).not.toBe(newCorrelationId());
   });
 });
 
-test('chance lies between nothing and one', () => {
+test('random numbers are between 0 and 1', () => {
   for (let round = 0; round < 1_000; round++) {
     const value = chance();
     expect(value >= 0 && value < 1).toBe(true);
@@ -38,6 +38,6 @@ test('the monotonic clock never goes back', () => {
   expect(times).toEqual(times.toSorted((a, b) => a - b));
 });
 
-test('from source, the version says so, in the form that records ask for', () => {
+test('the version of a source checkout says so, in the format that records require', () => {
   expect(VERSION).toBe('0.0.0-source');
 });

@@ -82,11 +82,11 @@ describe('the strict reader refuses', () => {
     expect(codeOf(read(text))).toBe(code);
   });
 
-  test('and says where, in a sentence without any of the text', () => {
+  test('with a position, and without quoting the text', () => {
     const reading = read('{\n  "secret": sk-live-123\n}');
     expect(reading).toEqual({
       ok: false,
-      refusal: { code: 'syntax', message: 'This is not JSON: a value is expected (line 2, byte 13).' },
+      refusal: { code: 'syntax', message: 'This is not JSON: expected a value (line 2, byte 13).' },
     });
   });
 });
@@ -160,14 +160,14 @@ describe('for any input', () => {
     );
   });
 
-  test('bytes of any kind get an answer', () => {
+  test('it returns a result for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), bytes => typeof readJson(bytes, limits).ok === 'boolean'),
       { numRuns: 3_000 },
     );
   });
 
-  test('what is accepted is accepted again in its canonical form', () => {
+  test('it also accepts the canonical form of an accepted document', () => {
     fc.assert(
       fc.property(fc.oneof(fc.json(), fc.double({ noNaN: true }).map(String)), text => {
         const reading = read(text);

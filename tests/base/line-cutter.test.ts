@@ -13,7 +13,7 @@ function cut(pieces: readonly Buffer[], lineBytesMax = 8): (string | null)[] {
 
 const pieces = (...texts: string[]): Buffer[] => texts.map(text => Buffer.from(text, 'latin1'));
 
-describe('a stream in pieces', () => {
+describe('a stream of chunks', () => {
   test.each<[string, Buffer[], (string | null)[]]>([
     ['nothing', [], []],
     ['lines in one piece', pieces('a\nb\n'), ['a', 'b']],
@@ -23,11 +23,11 @@ describe('a stream in pieces', () => {
     ['a line that is just long enough', pieces('12345678\n'), ['12345678']],
     ['a line that is too long', pieces('1234', '56789', '0\nb\n'), [null, 'b']],
     ['a line that is too long and has no end', pieces('123456789'), [null]],
-  ])('is cut into lines: %s', (_, given, expected) => {
+  ])('is split into lines: %s', (_, given, expected) => {
     expect(cut(given)).toEqual(expected);
   });
 
-  test('gives the same lines wherever it is broken', () => {
+  test('yields the same lines for any chunking', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), fc.array(fc.nat(59), { maxLength: 8 }), (bytes, places) => {
         const feeds = Buffer.from(bytes.map(byte => (byte % 5 === 0 ? 0x0a : byte)));
@@ -38,7 +38,7 @@ describe('a stream in pieces', () => {
     );
   });
 
-  test('shows what has no end yet', () => {
+  test('shows an incomplete line', () => {
     const cutter = new LineCutter(8);
     cutter.take(Buffer.from('a\nPassw'), () => undefined);
     cutter.take(Buffer.from('ord'), () => undefined);
@@ -49,7 +49,7 @@ describe('a stream in pieces', () => {
     expect(cutter.rest(8)).toBeUndefined();
   });
 
-  test('takes a line that comes letter by letter', () => {
+  test('accepts a line that arrives byte by byte', () => {
     const cutter = new LineCutter(10_000);
     const lines: (string | undefined)[] = [];
     for (let letter = 0; letter < 5_000; letter++) cutter.take(Buffer.from('x'), () => undefined);

@@ -40,7 +40,7 @@ describe('a secret in a stream', () => {
     expect(masked(secrets, ...chunks).replace(/\[masked\].==/, '[masked]==')).toBe(expected);
   });
 
-  test('is counted as often as it was masked', () => {
+  test('is counted each time it is masked', () => {
     const masker = new Masker(['abc', 'abcdef']);
     for (const chunk of ['abc', 'def', ' abc ', 'ab']) masker.take(Buffer.from(chunk));
     masker.take(Buffer.from('c'));
@@ -49,12 +49,12 @@ describe('a secret in a stream', () => {
   });
 
   test.each(['secrets', 'a longer one', 'pässwörter', 'ünïcödé-ßß', 'eight-by', 'nine-bytes'])(
-    '%s leaves in base64 at most what a letter or two can tell',
+    '%s leaves at most one or two characters of its base64 form',
     secret => {
       for (const after of ['', 'x', 'xy', 'xyz']) {
         const left = masked([`${secret}-long`], base64(`${secret}-long${after}`));
         expect(left).toMatch(/^\[masked\][A-Za-z0-9+/]{0,6}={0,2}$/);
-        // The end that may follow has six bits of the secret at most.
+        // The character after it can contain at most six bits of the secret.
         expect(left.replace(/=+$/, '').length).toBeLessThanOrEqual(
           '[masked]'.length + 1 + Math.ceil((after.length * 8) / 6),
         );
@@ -62,18 +62,18 @@ describe('a secret in a stream', () => {
     },
   );
 
-  test('that is half of a pair of surrogates does no harm', () => {
+  test('can be a lone surrogate', () => {
     expect(masked(['long enough \ud800'], 'text')).toBe('text');
   });
 
-  test('of one byte that floods a stream is masked in time that grows with the stream', () => {
+  test('of one byte that floods a stream is masked in linear time', () => {
     const bytes = 400_000;
     const flood = masked(['a', 'never-there-at-all'], 'a'.repeat(bytes));
     expect(flood).toHaveLength(bytes * '[masked]'.length);
   }, 10_000);
 });
 
-/** Few letters, so that secrets overlap, begin each other and are met by chance. */
+/** A small alphabet, so that secrets overlap, are prefixes of each other and occur by chance. */
 const word = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
   fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength, maxLength });
 
@@ -82,7 +82,7 @@ const chunked = (text: Buffer, cuts: readonly number[]): Buffer[] => {
   return places.slice(1).map((end, index) => text.subarray(places[index], end));
 };
 
-/** The leftmost secret first, of those the longest, written without any thought of chunks. */
+/** A reference without chunks: the leftmost secret first and, of several, the longest. */
 function plainly(secrets: readonly string[], text: string): string {
   const longestFirst = secrets.filter(secret => secret !== '').sort((a, b) => b.length - a.length);
   let out = '';
@@ -94,8 +94,8 @@ function plainly(secrets: readonly string[], text: string): string {
   return out;
 }
 
-describe('however a text is cut into chunks', () => {
-  test('the same is masked as in the whole text, by the plainest of rules', () => {
+describe('for any chunking of a text', () => {
+  test('the masker agrees with a simple reference on the whole text', () => {
     fc.assert(
       fc.property(
         fc.array(word(0, 6), { maxLength: 4 }),
@@ -111,7 +111,7 @@ describe('however a text is cut into chunks', () => {
     );
   });
 
-  test('the same is masked of any bytes and any long secret', () => {
+  test('the result is the same for any bytes and any long secret', () => {
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 16 }), { minLength: 1, maxLength: 3 }),
@@ -134,7 +134,7 @@ describe('however a text is cut into chunks', () => {
     );
   });
 
-  test('what may be shown so far never holds a secret', () => {
+  test('the output so far never contains a secret', () => {
     fc.assert(
       fc.property(fc.array(word(1, 6), { minLength: 1, maxLength: 3 }), word(0, 40), (secrets, text) => {
         const masker = new Masker(secrets);
@@ -149,7 +149,7 @@ describe('however a text is cut into chunks', () => {
 });
 
 describe('large chunks', () => {
-  test('are masked as the whole text is, wherever the borders of them are', () => {
+  test('are masked like the whole text, for any chunk borders', () => {
     const filler = 'The quick brown fox jumps over the lazy dog, and back again.\n'.repeat(400);
     const token = `gh${'p'}_${'a1B2'.repeat(9)}`;
     const masking = { secrets: ['violet-lantern-99173'], credentials: true };

@@ -18,6 +18,6 @@ test.each([
   expect(didYouMean(word, WORDS)).toBe(meant === undefined ? '' : ` Did you mean "${meant}"?`);
 });
 
-test('what is known is not believed to be printable', () => {
+test('escapes unsafe characters in known words', () => {
   expect(didYouMean('abcdef', ['abcde\u001b'])).toBe(' Did you mean "abcde\\u{1b}"?');
 });

@@ -4,7 +4,7 @@ import { chanceFrom, textOf } from '../../bench/leaks.ts';
 import { CREDENTIALS } from '../../src/base/credentials.ts';
 import { type Hit, Needles } from '../../src/base/needles.ts';
 
-/** Everything that is found, one after the other. */
+/** All matches in order. */
 function found(needles: Needles, bytes: Buffer): Hit[] {
   const hits: Hit[] = [];
   const search = needles.over(bytes);
@@ -12,14 +12,14 @@ function found(needles: Needles, bytes: Buffer): Hit[] {
   return hits;
 }
 
-/** Needles that have searched so much before that they use a sieve if they can. */
+/** Needles that have searched enough bytes to use a sieve if possible. */
 function sieved(texts: readonly string[]): Needles {
   const needles = new Needles(texts);
   needles.find(Buffer.alloc(200_000, ' '), 0);
   return needles;
 }
 
-/** The same by the plainest of rules: at each place, the longest text that stands there. */
+/** A simple reference: at each position, the longest matching text. */
 function plainly(texts: readonly string[], bytes: Buffer): Hit[] {
   const lengths = new Map<number, number>();
   for (const text of new Set(texts)) {
@@ -31,7 +31,7 @@ function plainly(texts: readonly string[], bytes: Buffer): Hit[] {
   return [...lengths].sort(([a], [b]) => a - b).map(([at, length]) => ({ at, length }));
 }
 
-/** More than one block of the sieve, from few letters, so that much is found and more almost. */
+/** More than one block of the sieve, from a small alphabet, for many matches and near misses. */
 function haystack(texts: readonly string[], seed: number, length: number): Buffer {
   const chance = chanceFrom(seed);
   const letters = [...new Set(texts.join(''))].join('') || 'a';
@@ -47,7 +47,7 @@ function haystack(texts: readonly string[], seed: number, length: number): Buffe
   return Buffer.concat(parts);
 }
 
-describe('in a large text, the needles that are found are those that stand there', () => {
+describe('finds exactly the needles in a large text', () => {
   const texts = (minLength: number, maxLength: number): fc.Arbitrary<string[]> =>
     fc.array(
       fc.oneof(
@@ -104,7 +104,7 @@ describe('in a large text, the needles that are found are those that stand there
     }
   });
 
-  test('however many they are', () => {
+  test('for any number of needles', () => {
     const chance = chanceFrom(9);
     const all = Array.from({ length: 3_000 }, () => textOf(chance, 'abcdefghijklmnop0123456789', 14));
     const bytes = haystack(all, 1, 30_000);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { holdsAbsolutePath, hostPathIn, unsafePath } from '../../src/base/path.ts';
 
-describe('a path below a folder of ours', () => {
+describe('a path below a folder', () => {
   test.each(['out', 'a/b.txt', '.', './a', 'foo..bar', '...', 'a/..b', 'ünïcode', 'a b', '-rf', '.env'])(
-    'may be %j',
+    'can be %j',
     path => {
       expect(unsafePath(path)).toBeUndefined();
     },
@@ -15,27 +15,27 @@ describe('a path below a folder of ours', () => {
     ['//x', 'is absolute'],
     ['\\x', 'is absolute or a network share'],
     ['\\\\server\\share', 'is absolute or a network share'],
-    ['C:\\x', 'begins with a drive'],
-    ['c:x', 'begins with a drive'],
-    ['~', 'begins with a home folder'],
-    ['~root/x', 'begins with a home folder'],
+    ['C:\\x', 'starts with a drive'],
+    ['c:x', 'starts with a drive'],
+    ['~', 'starts with a home folder'],
+    ['~root/x', 'starts with a home folder'],
     ['..', 'contains ".."'],
     ['a/../b', 'contains ".."'],
     ['a\\..\\b', 'contains ".."'],
     ['a/..', 'contains ".."'],
-    ['a//b', 'holds an empty segment'],
-    ['a/', 'holds an empty segment'],
-    ['a\u0000b', 'holds a control character'],
-    ['a\nb', 'holds a control character'],
-    ['a\u007fb', 'holds a control character'],
-    ['a\u2028b', 'holds a control character'],
+    ['a//b', 'contains an empty segment'],
+    ['a/', 'contains an empty segment'],
+    ['a\u0000b', 'contains a control character'],
+    ['a\nb', 'contains a control character'],
+    ['a\u007fb', 'contains a control character'],
+    ['a\u2028b', 'contains a control character'],
   ];
-  test.each(unsafe)('may not be %j, which %s', (path, reason) => {
+  test.each(unsafe)('cannot be %j, which %s', (path, reason) => {
     expect(unsafePath(path)).toBe(reason);
   });
 });
 
-describe('a path of a machine in a text', () => {
+describe('a host path in a text', () => {
   test.each([
     'failed in /home/alice/x.py',
     '/root/x',
@@ -67,12 +67,12 @@ describe('a path of a machine in a text', () => {
     'a/tmp/b',
     'either yes/no',
     'ratio 1:2',
-  ])('is not seen in %j', text => {
+  ])('is not found in %j', text => {
     expect(hostPathIn(text)).toBeUndefined();
   });
 });
 
-describe('an absolute path of any root', () => {
+describe('an absolute path with any root', () => {
   test.each([
     '/data/x',
     '//data/x',
@@ -101,7 +101,7 @@ describe('an absolute path of any root', () => {
     'x~/y',
     'a=b/c',
     '',
-  ])('is not seen in %j', text => {
+  ])('is not found in %j', text => {
     expect(holdsAbsolutePath(text)).toBe(false);
   });
 });

@@ -10,7 +10,7 @@ function masked(secrets: readonly string[], ...chunks: readonly Buffer[]): strin
   return Buffer.concat([...chunks.map(chunk => masker.take(chunk)), masker.end()]).toString();
 }
 
-/** What Python makes of a text on its standard input. */
+/** The output of Python for a text on standard input. */
 function python(expression: string, text: string): string {
   const code = `import sys,json,html,base64,shlex,urllib.parse as u\ns=sys.stdin.buffer.read().decode()\nsys.stdout.buffer.write((${expression}).encode())`;
   return execFileSync('/usr/bin/python3', ['-c', code], { input: text, encoding: 'utf8' });
@@ -56,7 +56,7 @@ describe('a secret as Python writes it', () => {
       const each = python('"|".join(base64.encodebytes(b"x" * n + s.encode()).decode() for n in range(80))', SECRET);
       for (const all of each.split('|').map(text => text.trim())) {
         const left = masked([SECRET], Buffer.from(all.replaceAll('\n', lineEnd)));
-        // Of the secret, the letters that it shares with its neighbours are left.
+        // Only characters that the secret shares with its neighbors remain.
         expect(left.replaceAll(lineEnd, '')).toMatch(
           /^(?:eHh4)*(?:e[A-Za-z0-9+/]|eH[A-Za-z0-9+/])?\[masked\].?={0,2}$/,
         );
@@ -66,7 +66,7 @@ describe('a secret as Python writes it', () => {
   );
 });
 
-test('a secret is masked in base64 that is escaped for an address, or as PHP writes JSON', () => {
+test('a secret is masked in base64 that is escaped for a URL, or as in JSON from PHP', () => {
   const secret = 'ÿþý-~~~???>>>-secret';
   for (const before of ['', 'x', 'xy']) {
     const all = Buffer.from(before + secret).toString('base64');
@@ -78,7 +78,7 @@ test('a secret is masked in base64 that is escaped for an address, or as PHP wri
 });
 
 describe('a secret with white space', () => {
-  test('around it is masked without it', () => {
+  test('around it is also masked without the white space', () => {
     expect(masked(['hunter2\n', '  abc\t'], Buffer.from('hunter2, abc'))).toBe('[masked], [masked]');
   });
 
@@ -86,14 +86,14 @@ describe('a secret with white space', () => {
     expect(masked(['  \n'], Buffer.from('a b'))).toBe('a b');
   });
 
-  test('between its lines is masked line by line, but for short lines', () => {
+  test('between its lines is masked line by line, except for short lines', () => {
     const secret = '-----BEGIN-----\r\nMIIEow+IBAAKC\r\nend\r\n';
     expect(masked([secret], Buffer.from('x MIIEow+IBAAKC, -----BEGIN-----, end'))).toBe('x [masked], [masked], end');
   });
 });
 
 describe('the forms of secrets', () => {
-  test('are bounded, and the secrets themselves are always among them', () => {
+  test('are limited, and always include the secrets themselves', () => {
     const secrets = Array.from({ length: 12 }, (_, index) => `${index} é/\n`.repeat(9_000));
     const forms = secretForms(secrets);
     expect(forms.length).toBeLessThanOrEqual(51_000);
@@ -101,7 +101,7 @@ describe('the forms of secrets', () => {
     for (const secret of secrets) expect(forms).toContain(secret);
   });
 
-  test('of a short secret hold no base64 or hexadecimal', () => {
+  test('of a short secret include no base64 or hexadecimal', () => {
     expect(secretForms(['abc'])).toEqual(['abc']);
   });
 });
@@ -153,8 +153,8 @@ const chunked = (bytes: Buffer, cuts: readonly number[]): Buffer[] => {
 };
 const cuts = fc.array(fc.nat(), { maxLength: 8 });
 
-describe('whatever a secret is', () => {
-  test('no usual form of it survives, wherever it stands and however the text is cut', () => {
+describe('for any secret', () => {
+  test('no usual form survives, at any position and for any chunking', () => {
     fc.assert(
       fc.property(awkward, fc.constantFrom(...WAYS), around, around, cuts, (secret, way, before, after, places) => {
         const form = way(secret);
@@ -168,7 +168,7 @@ describe('whatever a secret is', () => {
     );
   }, 60_000);
 
-  test('it does not survive in base64 of a text that holds it, in lines of 64 or 76', () => {
+  test('no base64 form of a text with the secret survives, in lines of 64 or 76', () => {
     const widths = fc.constantFrom(64, 76);
     const ends = fc.constantFrom('\n', '\r\n', '\\n');
     fc.assert(

@@ -19,13 +19,13 @@ describe('the secret parts of a header', () => {
     expect(headerSecrets(name, value)).toEqual(expect.arrayContaining([value, ...parts]));
   });
 
-  test('are never so short that they stand in any text', () => {
+  test('are never so short that they occur in any text', () => {
     expect(headerSecrets('cookie', 'a=1; b=22')).toEqual(['a=1; b=22']);
   });
 });
 
-describe('an address', () => {
-  test('tells its password and the values of its query, also decoded', () => {
+describe('a URL', () => {
+  test('has its password and its query values as secrets, also decoded', () => {
     expect(urlSecrets('https://me:pass%20word@x/y?token=ab%2Fcd&v=1&long=somevalue')).toEqual([
       'pass%20word',
       'pass word',
@@ -43,11 +43,11 @@ describe('an address', () => {
     ['https://me:word@x.example/a#b', 'https://x.example/a'],
   ])('%s is stored as %s', (address, stored) => {
     expect(storedUrl(address)).toBe(stored);
-    // What is stored is an address, and is stored as it is.
+    // The stored form is a URL, and storing it again does not change it.
     expect(storedUrl(stored)).toBe(stored);
   });
 
-  test('in a header loses the values of its query', () => {
+  test('in a header loses its query values', () => {
     expect(withoutQueryValues('/next?token=abc&x=1#top')).toBe('/next?token=[masked]&x=[masked]#top');
   });
 });

@@ -30,7 +30,7 @@ describe('an instant', () => {
     '2026-01-06',
     '2026-01-06T12:00:00Z\n',
     '',
-  ])('%j is none', text => {
+  ])('%j is rejected', text => {
     expect(parseInstant(text)).toBeUndefined();
   });
 
@@ -39,7 +39,7 @@ describe('an instant', () => {
   });
 });
 
-test('runner ids have their form and do not repeat', () => {
+test('runner ids match their format and do not repeat', () => {
   const ids = Array.from({ length: 1_000 }, () => newRunnerId(systemClock));
   for (const id of ids) expect(id).toMatch(/^runner_\d{8}_\d{6}_[a-z0-9]+$/);
   expect(new Set(ids).size).toBe(ids.length);
@@ -58,7 +58,7 @@ describe('an atomic write', () => {
     expect(readdirSync(folder)).toEqual(['a.json']);
   });
 
-  test('that fails says so without the path, keeps the cause, and leaves nothing behind', () => {
+  test('that fails reports no path, keeps the cause, and leaves nothing behind', () => {
     const file = path.join(folder, 'no', 'such', 'b.json');
     let fault: unknown;
     try {

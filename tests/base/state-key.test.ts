@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 afterEach(() => useStateFolder(path.join(String(process.env['XDG_STATE_HOME']), 'proctor')));
 
-test('reading makes no key, and the first run makes one for its owner alone', () => {
+test('reading creates no key; the first run creates one that only the owner can read', () => {
   const state = path.join(temporaryFolder(), 'a', 'proctor');
   useStateFolder(state);
   expect(readStateKey()).toBeUndefined();
@@ -24,7 +24,7 @@ test('reading makes no key, and the first run makes one for its owner alone', ()
   expect(statSync(path.join(state, 'journal.key')).mode & 0o777).toBe(0o600);
 });
 
-test('processes that make the first key at once all use the same one', async () => {
+test('processes that create the first key at once all use the same one', async () => {
   const folder = temporaryFolder();
   const program = path.join(folder, 'key.mjs');
   const contents = `import { useStateFolder } from './src/base/state-folder.ts';

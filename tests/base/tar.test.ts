@@ -7,7 +7,7 @@ import { TAR_END, TAR_FILE_BYTES_MAX, tarHead, tarPadding } from '../../src/base
 import { readTar, type TarEntry, type TarFault } from '../../src/base/tar-reader.ts';
 import { temporaryFolder } from '../support.ts';
 
-/** Paths as they occur, and longer and stranger ones: of 1 to 400 bytes, in ASCII and not. */
+/** Typical, long and unusual paths: 1 to 400 bytes, with and without ASCII only. */
 const segment = fc.oneof(
   fc.stringMatching(/^[a-z0-9._-]{1,60}$/).filter(name => name !== '.' && name !== '..'),
   fc.stringMatching(/^[a-z]{90,130}$/),
@@ -36,7 +36,7 @@ function read(bytes: Buffer, folder: string): (TarEntry | TarFault)[] {
 }
 
 describe('an archive', () => {
-  test('is read as it was written, whatever the paths', () => {
+  test('is read back as it was written, for any paths', () => {
     const folder = temporaryFolder();
     fc.assert(
       fc.property(fc.array(fc.tuple(paths, fc.string({ maxLength: 1_100 })), { maxLength: 5 }), files => {
@@ -49,7 +49,7 @@ describe('an archive', () => {
     );
   });
 
-  test('has no byte outside its files that could be another', () => {
+  test('has only one valid value for every byte outside its files', () => {
     const folder = temporaryFolder();
     const files = [
       ['a.txt', 'hello'],
@@ -72,7 +72,7 @@ describe('an archive', () => {
     expect(missed).toEqual([]);
   });
 
-  test('of any bytes at all is read without an exception, and to its end', () => {
+  test('of any bytes is read to its end without an exception', () => {
     const folder = temporaryFolder();
     const valid = archive([
       ['a', 'hello'],
@@ -86,7 +86,7 @@ describe('an archive', () => {
     );
   });
 
-  test('is what tar itself reads, names and bytes', () => {
+  test('is read by tar with the same names and bytes', () => {
     const folder = temporaryFolder();
     const long = `${'folder/'.repeat(30)}${'n'.repeat(200)}.txt`;
     const files = [
@@ -105,7 +105,7 @@ describe('an archive', () => {
     for (const [name, text] of files) expect(readFileSync(path.join(folder, 'out', name), 'utf8')).toBe(text);
   });
 
-  test('says sizes up to 8 GiB', () => {
+  test('supports sizes up to 8 GiB', () => {
     expect(tarHead('a', TAR_FILE_BYTES_MAX).toString('latin1', 124, 136)).toBe('77777777777\0');
   });
 });

@@ -5,16 +5,16 @@ import { printable, printableJson } from '../../src/base/printable.ts';
 import { holdsSecret, redact, redactCut } from '../../src/base/redact.ts';
 
 describe('clipped text', () => {
-  test('that fits is left alone', () => {
+  test('that fits is unchanged', () => {
     expect(clip('héllo', 6)).toEqual({ text: 'héllo', truncated: false, bytesTotal: 6 });
   });
 
-  test('is cut before a code point that does not fit, and knows its full size', () => {
+  test('is cut before a code point that does not fit, and keeps its full size', () => {
     expect(clip('héllo', 2)).toEqual({ text: 'h', truncated: true, bytesTotal: 6 });
     expect(clip('a😀', 4)).toEqual({ text: 'a', truncated: true, bytesTotal: 5 });
   });
 
-  test('is never longer than the cap, never half a character, always a beginning', () => {
+  test('never exceeds the limit or splits a character, and is always a prefix', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(40), (text, bytesMax) => {
         const clipped = clip(text, bytesMax);
@@ -30,7 +30,7 @@ describe('clipped text', () => {
   });
 });
 
-test('a terminal is shown no control, no override and no zero-width character', () => {
+test('a terminal gets no control, override or zero-width characters', () => {
   expect(printable('\u001b[31mred\r\n\u202eabc\u200b\u{e0041}ok ü 😀')).toBe(
     '\\u{1b}[31mred\\u{d}\\u{a}\\u{202e}abc\\u{200b}\\u{e0041}ok ü 😀',
   );
@@ -44,7 +44,7 @@ test('JSON for a terminal is the same JSON', () => {
 });
 
 describe('redaction', () => {
-  // Put together here, so that no scanner mistakes this file for a leak.
+  // Concatenated, so that no scanner reports this file as a leak.
   const credentials = [
     `sk-${'ant-api03-'}${'a1B2'.repeat(8)}`,
     `sk-${'proj-'}${'a1B2'.repeat(8)}`,
@@ -74,7 +74,7 @@ describe('redaction', () => {
     expect(redact('a.b (c) [d] $e', ['a.b', '(c)', '[d]', '$e']).text).toBe('[masked] [masked] [masked] [masked]');
   });
 
-  test('of a text that was cut masks the beginning of a secret, too', () => {
+  test('of a truncated text also masks the start of a secret', () => {
     const secret = 'correct-horse-battery-staple';
     expect(redactCut(`a["${secret.slice(0, 20)}"] and ${secret}`, [secret, 'correct-house'])).toEqual({
       text: 'a["[masked]"] and [masked]',

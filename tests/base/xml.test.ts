@@ -64,7 +64,7 @@ describe('the XML reader', () => {
     );
   });
 
-  test('either reads a damaged document or says in a sentence why not', () => {
+  test('reads a damaged document or reports why it cannot', () => {
     fc.assert(
       fc.property(
         elementArbitrary,
@@ -86,7 +86,7 @@ describe('the XML reader', () => {
     );
   });
 
-  test('rejects a document that is cut at any place', () => {
+  test('rejects a document that is truncated at any position', () => {
     const whole = '<a b="1"><c d=\'2\'/>text &amp; more<![CDATA[x]]></a>';
     for (let end = 0; end < whole.length; end++)
       expect(() => read(whole.slice(0, end)), String(end)).toThrow(XmlTrouble);
@@ -94,20 +94,20 @@ describe('the XML reader', () => {
   });
 
   test.each([
-    ['<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', 'Document types and entities of their own are not read'],
-    ['<a>&lol9;</a>', 'An entity stands here that is none of amp, lt, gt, quot and apos'],
-    ['<a b="&nbsp;"/>', 'An entity stands here that is none of amp, lt, gt, quot and apos'],
-    ['<a b="&#0;"/>', 'A reference stands here for a character that does not exist'],
-    ['<a b="&#xd800;"/>', 'A reference stands here for a character that does not exist'],
-    ['<a b="&#x110000;"/>', 'A reference stands here for a character that does not exist'],
-    ['<a b="1" b="2"/>', 'An attribute stands twice in this element'],
+    ['<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>', 'Document types and custom entities are not supported'],
+    ['<a>&lol9;</a>', 'Only the entities amp, lt, gt, quot and apos are supported'],
+    ['<a b="&nbsp;"/>', 'Only the entities amp, lt, gt, quot and apos are supported'],
+    ['<a b="&#0;"/>', 'A reference names a character that does not exist'],
+    ['<a b="&#xd800;"/>', 'A reference names a character that does not exist'],
+    ['<a b="&#x110000;"/>', 'A reference names a character that does not exist'],
+    ['<a b="1" b="2"/>', 'An attribute appears twice in this element'],
     ['<a b=1/>', 'This element or one of its attributes is not complete'],
-    ['<a></b>', 'This closing tag is not that of the element that is open'],
+    ['<a></b>', 'This closing tag does not match the open element'],
     ['<a/><b/>', 'A second root element begins here'],
-    ['<a/>text', 'Text stands outside of the root element'],
-    ['<![CDATA[x]]><a/>', 'Text stands outside of the root element'],
+    ['<a/>text', 'There is text outside the root element'],
+    ['<![CDATA[x]]><a/>', 'There is text outside the root element'],
     ['<!-- only -->', 'The file has no element'],
-    ['< a/>', 'A "<" stands here without the name of an element'],
+    ['< a/>', 'A "<" is not followed by an element name'],
     ['<?xml version="1.0" encoding="UTF-16"?><a/>', 'The encoding must be UTF-8'],
   ])('rejects %j', (text, says) => {
     expect(trouble(text)).toBe(says);
@@ -120,7 +120,7 @@ describe('the XML reader', () => {
     expect(trouble(`<a ${attributes}/>`)).toBe('An element has more than 256 attributes');
   });
 
-  test('keeps names that objects of JavaScript have already', () => {
+  test('keeps the names of built-in object properties', () => {
     const [root] = read('<constructor __proto__="x" toString="y"/>');
     expect([...(root?.attributes ?? [])]).toEqual([
       ['__proto__', 'x'],

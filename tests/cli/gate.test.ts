@@ -185,7 +185,7 @@ test.each([
   ],
   [['before.csv', 'pipe.csv'], 'Cannot read pipe.csv: it is not a file of at most 64 MiB.'],
   [['before.csv', 'large.csv'], 'Cannot read large.csv: it is not a file of at most 64 MiB.'],
-  [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and entities of their own are not read.'],
+  [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and custom entities are not supported.'],
   [
     ['before.csv', 'after.csv', '--gate', 'nothing.yaml'],
     'Cannot read the gate file "nothing.yaml", or it is larger than 1 MiB. Only proctor compare and proctor gate accept a mode (balanced, proven, strict).',

@@ -60,7 +60,10 @@ describe('the ledger of a project', () => {
       ]);
     expect(named('baseline').code).toBe(0);
     expect(named('new').code).toBe(0);
-    expect(named('new')).toMatchObject({ code: 2, stderr: expect.stringContaining('There is a run called nightly') });
+    expect(named('new')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('A run called nightly already exists'),
+    });
     const before = linesIn(home);
     expect(named('new', '--out', 'artifacts')).toMatchObject({
       code: 0,

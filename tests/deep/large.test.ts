@@ -37,7 +37,7 @@ test('refuses fifty megabytes in one string at the first bytes over the limit', 
   write(cwd, 'string.json', ['{"runner_schema_version":"1.0.0","x":"', ...repeated('x'.repeat(50), 1_000_000), '"}']);
   const { code, stdout, overMb } = measured(['verify', 'string.json'], cwd);
   expect(code).toBe(2);
-  expect(stdout).toContain('larger than its cap');
+  expect(stdout).toContain('exceeds its limit');
   expect(overMb).toBeLessThan(40);
 });
 

@@ -171,8 +171,8 @@ describe('rejects hostile case files with a message', () => {
     );
     for (const [json_schema, words] of [
       [{ pattern: '(?=a)' }, /one of its patterns is not a valid RE2 regular expression/],
-      [{ $schema: 'http://json-schema.org/draft-04/schema#' }, /written for another version of JSON Schema/],
-      [{ $async: true }, /has \$async/],
+      [{ $schema: 'http://json-schema.org/draft-04/schema#' }, /must use JSON Schema 2020-12 or draft-07/],
+      [{ $async: true }, /uses \$async, which is not supported/],
       [{ properties: { a: { type: 'objct' } } }, /\$\/properties\/a\/type must be/],
     ] as const) {
       expect(faultsIn('cases.json', asks({ json_schema }))[0]).toMatch(words);

@@ -8,7 +8,7 @@ interface Row {
   readonly about: string;
   readonly python: string;
   readonly node: string;
-  /** What is shown on success, or the message of a failure, in Python and in Node where they differ. */
+  /** The text on success or the message of a failure, separately for Python and Node if they differ. */
   readonly html?: string;
   readonly summary?: string | readonly [python: string, node: string];
   readonly stderr?: RegExp;
@@ -179,7 +179,7 @@ describe.each([
   { language: 'python', side: 0, run: inPython },
   { language: 'node', side: 1, run: inNode },
 ] as const)('a tool in $language', ({ language, side, run }) => {
-  test.each(rows)('with $about leaves a result that says so', async row => {
+  test.each(rows)('reports the expected result for $about', async row => {
     const { code, result, bytes, stderr, work } = await run(row[language]);
     const summary = typeof row.summary === 'object' ? row.summary[side] : row.summary;
     expect(result).toEqual({
@@ -209,7 +209,7 @@ describe('both helpers', () => {
     expect(fromPython.bytes.equals(fromNode.bytes)).toBe(true);
   });
 
-  test('say so and exit with 1 when the result cannot be written', () => {
+  test('report it and exit with 1 if the result cannot be written', () => {
     for (const [program, file, source] of [
       ['/usr/bin/python3', 'script.py', 'import proctor_tool\nproctor_tool.succeed()\n'],
       [process.execPath, 'script.mjs', 'const { succeed } = await import(process.env.PROCTOR_TOOL);\nsucceed();\n'],
@@ -224,7 +224,7 @@ describe('both helpers', () => {
     }
   });
 
-  test('may be copied beside a script', async () => {
+  test('can be copied next to a script', async () => {
     const work = workFolder();
     writeFileSync(path.join(work, 'proctor-tool.mjs'), readFileSync(NODE_FILE));
     const { result } = await node("import { succeed } from './proctor-tool.mjs';\nsucceed('<i>beside</i>');", work);
@@ -233,7 +233,7 @@ describe('both helpers', () => {
 });
 
 describe('a script without a function', () => {
-  test('says how it ended, in Python', async () => {
+  test('reports its ending in Python', async () => {
     const good = await python("import proctor_tool\nproctor_tool.succeed('<p>yes</p>')\nprint('never')");
     expect(good).toMatchObject({ code: 0, stdout: '', result: { status: 'succeeded', html_output: '<p>yes</p>' } });
     const bad = await python("import proctor_tool\nproctor_tool.fail('No rows.')\nprint('never')");
@@ -242,7 +242,7 @@ describe('a script without a function', () => {
     expect(odd).toMatchObject({ code: 1, result: { status: 'failed' } });
   });
 
-  test('says how it ended, in Node', async () => {
+  test('reports its ending in Node', async () => {
     const using = 'const { succeed, fail } = await import(process.env.PROCTOR_TOOL);\n';
     const good = await node(`${using}succeed('<p>yes</p>');\nconsole.log('never');`);
     expect(good).toMatchObject({ code: 0, stdout: '', result: { status: 'succeeded', html_output: '<p>yes</p>' } });

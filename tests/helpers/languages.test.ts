@@ -10,7 +10,7 @@ describe('in Python', () => {
     return left(work, '/usr/bin/python3', ['-m', 'proctor_tool', 'tool.py', ...args]);
   };
 
-  test('a file that only defines run_tool is run as it is', async () => {
+  test('runs a file that only defines run_tool', async () => {
     const { code, result, stderr, work } = await asModule(`
 from __future__ import annotations
 import os
@@ -34,12 +34,12 @@ def run_tool(input_dir: str, output_dir: str) -> str:
     expect(hasResult(work)).toBe(true);
   });
 
-  test('another entry and arguments may be named', async () => {
+  test('accepts another entry point and arguments', async () => {
     const { result } = await asModule('import sys\ndef main(i, o): return repr(sys.argv)', 'main', 'one', 'two');
     expect(result.html_output).toBe("['tool.py', 'one', 'two']");
   });
 
-  test('a file that is run so may raise the UserError that it imports, and import what lies beside it', async () => {
+  test('lets such a file raise an imported UserError and import modules next to it', async () => {
     const work = workFolder();
     mkdirSync(path.join(work, 'code'));
     writeFileSync(path.join(work, 'code', 'beside.py'), "WORDS = 'From beside.'");
@@ -56,13 +56,13 @@ def run_tool(input_dir: str, output_dir: str) -> str:
     ['is not Python', 'def run_tool(:', 'The tool failed (SyntaxError).'],
     ['fails while it is loaded', '1 / 0', 'The tool failed (ZeroDivisionError).'],
     ['says itself how it ended', "import proctor_tool\nproctor_tool.fail('My words.')", 'My words.'],
-  ])('a file that %s fails', async (_, source, summary) => {
+  ])('fails for a file that %s', async (_, source, summary) => {
     const { code, result } = await asModule(source);
     expect(code).toBe(1);
     expect(result).toMatchObject({ status: 'failed', error_summary: summary });
   });
 
-  test('a file that is not there fails, and no file at all is bad usage', async () => {
+  test('fails for a missing file, and reports bad usage without a file', async () => {
     const work = workFolder();
     expect((await left(work, '/usr/bin/python3', ['-m', 'proctor_tool', 'gone.py'])).result.error_summary).toBe(
       'The tool failed (FileNotFoundError).',
@@ -76,19 +76,19 @@ def run_tool(input_dir: str, output_dir: str) -> str:
     ['KeyboardInterrupt', 'raise KeyboardInterrupt()', 'KeyboardInterrupt'],
     ['an exit with words', "sys.exit('words')", 'SystemExit'],
     ['an exit with empty words', "sys.exit('')", 'SystemExit'],
-  ])('%s is a failure', async (_, body, name) => {
+  ])('reports a failure for %s', async (_, body, name) => {
     const { code, result, stderr } = await inPython(body);
     expect(result).toMatchObject({ status: 'failed', error_summary: `The tool failed (${name}).` });
     expect(code).toBe(1);
     expect(stderr).toContain('Traceback');
   });
 
-  test('names that are not UTF-8 are left out', async () => {
+  test('omits names that are not UTF-8', async () => {
     const { result } = await inPython("open(output_dir.encode() + b'/\\xff', 'w').close()");
     expect(result).toMatchObject({ status: 'succeeded', artifacts: [] });
   });
 
-  test('names are UTF-8 in every locale', async () => {
+  test('writes names in UTF-8 in every locale', async () => {
     const work = workFolder();
     const source = "import proctor_tool\nproctor_tool.run(lambda i, o: open(o.encode() + b'/\\xc3\\xa4', 'w').close())";
     writeFileSync(path.join(work, 'script.py'), source);
@@ -97,13 +97,13 @@ def run_tool(input_dir: str, output_dir: str) -> str:
     expect(result).toMatchObject({ status: 'succeeded', artifacts: [{ path: 'output/ä', bytes: 0 }] });
   });
 
-  test('a closed stderr loses no result', async () => {
+  test('keeps the result if stderr is closed', async () => {
     const { code, result } = await inPython("os.close(2)\nsys.stderr = None\nraise ValueError('x')");
     expect(result.error_summary).toBe('The tool failed (ValueError).');
     expect(code).toBe(1);
   });
 
-  test('the helper is Python 3.8', () => {
+  test('supports Python 3.8', () => {
     const reads = 'import ast, sys; ast.parse(open(sys.argv[1]).read(), feature_version=(3, 8))';
     expect(start(workFolder(), '/usr/bin/python3', ['-c', reads, PYTHON_FILE])).toMatchObject({ code: 0, stderr: '' });
   });
@@ -131,13 +131,13 @@ describe('in Node', () => {
     ['a rejection with nothing', 'await Promise.reject();', 'The tool failed (Error).'],
     ['a wait that never ends', 'await new Promise(() => {});', 'The tool stopped before it was finished.'],
     ['an exit code that is set', "process.exitCode = 4;\nreturn 'fine';", 'The tool ended with exit code 4.'],
-  ])('%s is a failure', async (_, body, summary) => {
+  ])('reports a failure for %s', async (_, body, summary) => {
     const { code, result } = await inNode(body);
     expect(result).toMatchObject({ status: 'failed', html_output: '', error_summary: summary });
     expect(code).toBe(1);
   });
 
-  test('a wait that never ends is a failure also where nobody waits for the tool', async () => {
+  test('reports a failure for an endless wait, even if the script does not await the tool', async () => {
     const { code, result } = await node(
       'const { run } = await import(process.env.PROCTOR_TOOL);\nvoid run(() => new Promise(() => {}));',
     );
@@ -145,7 +145,7 @@ describe('in Node', () => {
     expect(code).toBe(1);
   });
 
-  test('a file that is still being written when the tool returns is finished and listed', async () => {
+  test('finishes and lists a file that is still being written when the tool returns', async () => {
     const { result } = await inNode(
       "const file = fs.createWriteStream(outputDir + '/late.txt');\nfile.write('one');\nfile.end('two');\nreturn '';",
     );

@@ -33,7 +33,7 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
     missing: 'Error',
   },
 ])('a tool in $language', ({ run, writes, links, reads, lists, missing }) => {
-  test('finds its inputs, and its files are listed by name and size', async () => {
+  test('finds its inputs, and has its files listed by name and size', async () => {
     const work = workFolder({ 'data.csv': 'a,b\n' });
     const files = writes('z.txt', 'xyz') + writes('a/b.txt', '') + writes('A.txt', 'é');
     const { code, result } = await run(files + reads, work);
@@ -46,39 +46,39 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
     expect(code).toBe(0);
   });
 
-  test('that fails keeps what it had written', async () => {
+  test('keeps its files if it fails', async () => {
     const { code, result } = await run(`${writes('half.txt', 'x')}${lists.replace('input', 'missing')}`);
     expect(result).toMatchObject({ status: 'failed', artifacts: [{ path: 'output/half.txt', bytes: 1 }] });
     expect(code).toBe(1);
   });
 
-  test('may leave links, which are not followed', async () => {
+  test('can leave links, which the helper does not follow', async () => {
     const { result } = await run(
       links('/etc', 'folder') + links('/etc/passwd', 'file') + links('nowhere', 'lost') + writes('real.txt', 'x'),
     );
     expect(result.artifacts).toEqual([{ path: 'output/real.txt', bytes: 1 }]);
   });
 
-  test('whose output is a link to elsewhere lists nothing of it', async () => {
+  test('gets no files listed if its output folder is a link', async () => {
     const work = workFolder({ 'secret.txt': 'x' });
     symlinkSync('input', path.join(work, 'output'));
     const { result } = await run(lists, work);
     expect(result).toMatchObject({ status: 'succeeded', html_output: 'secret.txt', artifacts: [] });
   });
 
-  test('whose output is a file fails', async () => {
+  test('fails if its output folder is a file', async () => {
     const work = workFolder();
     writeFileSync(path.join(work, 'output'), '');
     expect((await run(lists, work)).result).toMatchObject({ status: 'failed', artifacts: [] });
   });
 
-  test('may use the names of any language, sorted as everything of ours is', async () => {
+  test("can use names in any language, in Proctor's sort order", async () => {
     const names = ['日本語.txt', 'ärger.txt', '\u{1f600}.txt', '\uff21.txt', 'a b.txt', '.hidden', '-x', "it's.txt"];
     const { result } = await run(names.map(name => writes(name, 'x')).join(''));
     expect(result.artifacts.map(artifact => artifact.path)).toEqual(names.map(name => `output/${name}`).sort());
   });
 
-  test('that uses names which the contract refuses still leaves a valid result, without them', async () => {
+  test('leaves a valid result without the names that the contract refuses', async () => {
     const deep = (folders: number) => `${'d/'.repeat(folders)}x`;
     const names = [
       ...[
@@ -124,7 +124,7 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
     expect(stderr).toContain(`whose names not every system can read: ${names.length - fit.length}\n`);
   });
 
-  test('with more files than a result may list has the first of them listed', async () => {
+  test('gets the first files listed if there are too many', async () => {
     const work = workFolder();
     mkdirSync(path.join(work, 'output'));
     const names = Array.from({ length: 2_100 }, (_, index) => `${String(index).padStart(4, '0')}.txt`);
@@ -136,7 +136,7 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
     expect(stderr).toContain('lists 2000 of 2100 files');
   });
 
-  test('with long names and much HTML that JSON makes longer stays below the cap', async () => {
+  test('stays below the size limit with long names and HTML that JSON escapes', async () => {
     const work = workFolder({ 'data.csv': `${'\u0001'.repeat(100_000)}${'"'.repeat(400_000)}` });
     mkdirSync(path.join(work, 'output'));
     for (let index = 0; index < 1_999; index++)
@@ -147,7 +147,7 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
     expect(result.artifacts.length).toBeGreaterThan(1_000);
   });
 
-  test('without an input folder may succeed, and fails if it looks for one', async () => {
+  test('succeeds without an input folder unless it needs one', async () => {
     const [with_, without] = [workFolder(), workFolder()];
     for (const work of [with_, without]) rmSync(path.join(work, 'input'), { recursive: true });
     expect((await run(writes('x', ''), with_)).result.status).toBe('succeeded');
@@ -157,7 +157,7 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
     });
   });
 
-  test('replaces a result that was there, and a link is replaced, not followed', async () => {
+  test('replaces an existing result, and replaces a link without following it', async () => {
     const work = workFolder({ 'kept.txt': 'kept' });
     symlinkSync('input/kept.txt', path.join(work, 'result.json'));
     const { result } = await run(lists, work);

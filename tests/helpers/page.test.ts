@@ -20,7 +20,7 @@ describe('docs/scripts.md', () => {
     expect(refused.result.error_summary).toBe('The table has no column named price.');
   });
 
-  test('has a Node example that works the same', async () => {
+  test('has a Node example that gives the same result', async () => {
     const [example] = blocks('js');
     const { result, code } = await node(example as string, workFolder(inputs), ['amount']);
     expect(code).toBe(0);
@@ -30,7 +30,7 @@ describe('docs/scripts.md', () => {
     expect(refused.result.error_summary).toBe('The table has no column named price.');
   });
 
-  test('has an example of a result that is valid', async () => {
+  test('has a valid example of a result', async () => {
     const work = workFolder();
     const [example] = blocks('json');
     writeFileSync(path.join(work, 'result.json'), example as string);

@@ -9,7 +9,7 @@ const HELPERS = path.join(ROOT, 'helpers');
 export const PYTHON_FILE = path.join(HELPERS, 'proctor_tool.py');
 export const NODE_FILE = path.join(HELPERS, 'proctor-tool.mjs');
 
-/** What a tool left behind. */
+/** The output of a tool. */
 interface Left {
   readonly work: string;
   readonly code: number | null;
@@ -19,7 +19,7 @@ interface Left {
   readonly result: ScriptResult;
 }
 
-/** A work folder as Proctor makes one: with input/, without output/. */
+/** A work folder as Proctor creates it: with input/, without output/. */
 export function workFolder(inputs: Record<string, string> = {}): string {
   const work = temporaryFolder();
   mkdirSync(path.join(work, 'input'));
@@ -27,7 +27,7 @@ export function workFolder(inputs: Record<string, string> = {}): string {
   return work;
 }
 
-/** A tool in one language: statements that run inside its function, which is given to run(). */
+/** A tool in one language: the statements run inside the function that is passed to run(). */
 type Run = (body: string, work?: string) => Promise<Left>;
 
 export const inPython: Run = (body, work) =>
@@ -61,7 +61,7 @@ export async function node(source: string, work = workFolder(), args: readonly s
   return left(work, process.execPath, ['script.mjs', ...args]);
 }
 
-/** Runs a program that must leave a result, and holds the result to the contract, its advice included. */
+/** Runs a program and checks that its result satisfies the contract, including advice. */
 export async function left(work: string, program: string, args: readonly string[]): Promise<Left> {
   const ran = start(work, program, args);
   const bytes = readFileSync(path.join(work, 'result.json'));
@@ -73,7 +73,7 @@ export async function left(work: string, program: string, args: readonly string[
   return { work, ...ran, bytes, result: JSON.parse(bytes.toString('utf8')) as ScriptResult };
 }
 
-/** Starts a program as Proctor would: in the work folder, with the helpers at hand. */
+/** Starts a program as Proctor does: in the work folder, with the helpers available. */
 export function start(work: string, program: string, args: readonly string[]) {
   const { status, stdout, stderr, error } = spawnSync(program, args, {
     cwd: work,
@@ -94,5 +94,5 @@ export function start(work: string, program: string, args: readonly string[]) {
 
 export const hasResult = (work: string): boolean => existsSync(path.join(work, 'result.json'));
 
-/** What no tool may leave: the half-written file beside a result. */
+/** The incomplete file next to a result, which no tool may leave behind. */
 export const temporaries = (work: string): string[] => readdirSync(work).filter(name => name.endsWith('.tmp'));

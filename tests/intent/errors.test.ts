@@ -47,7 +47,7 @@ describe('RUN_E002: an intent that is not a document', () => {
       'YAML that is more than memory',
       'a.yml',
       `goal: a\ncontext:\n  a0: &a0 [x, x]\n${Array.from({ length: 60 }, (_, at) => `  a${at + 1}: &a${at + 1} [*a${at}, *a${at}]\n`).join('')}`,
-      /larger than an intent may be, 16 MiB/,
+      /larger than 16 MiB as JSON, the limit for an intent/,
     ],
   ])('%s', async (_, name, content, words) => {
     expect(await told(content, { name })).toMatchObject({

@@ -73,7 +73,7 @@ describe('a file with a JSON object per line', () => {
     ['{"case":"a"}\n', '1: pass is missing'],
     ['{"pass":true}\n', '1: case is missing'],
     ['{"case":"a","pass":true}\n[1]\n', '2: The line is not a JSON object'],
-    ['{"case":"a","pass":true,"pass":false}\n', '-: The key "pass" stands twice in one object (line 1, byte 25)'],
+    ['{"case":"a","pass":true,"pass":false}\n', '-: The key "pass" appears twice in one object (line 1, byte 25)'],
     ['[{"case":"a","pass":true}]', '1: The file is a JSON list; write one object per line instead'],
   ])('with the text %j is rejected', (text, says) => {
     expect(troubleIn(text)).toBe(says);
@@ -127,8 +127,8 @@ describe('a JUnit file', () => {
     ['<html><body/></html>', '1: The XML is not JUnit: its root is neither testsuites nor testsuite'],
     [suite('\n<testcase/>'), '3: A testcase has no name'],
     [suite('\n\n<testcase name="a"><testcase name="b"/></testcase>'), '4: A testcase stands inside another one'],
-    [suite('\n<testcase name="a">'), '3: This closing tag is not that of the element that is open'],
-    ['<!DOCTYPE x>\n<testsuite/>', '1: Document types and entities of their own are not read'],
+    [suite('\n<testcase name="a">'), '3: This closing tag does not match the open element'],
+    ['<!DOCTYPE x>\n<testsuite/>', '1: Document types and custom entities are not supported'],
   ])('with the text %j is rejected', (text, says) => {
     expect(troubleIn(text)).toBe(says);
   });

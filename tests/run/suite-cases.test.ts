@@ -286,22 +286,22 @@ describe('what is around the cases is doubted, too', () => {
         `${header}\na,{,,,\nb,,"{""contains"":""x""}",y,\nc,,,,"{""a"":1,""a"":2}"\nd,,\ne,[],,,\n`,
       ),
     ).toEqual([
-      'line 2: cases[0].metadata cannot be read: The document ends too early: a key or "}" is expected (byte 2)',
+      'line 2: cases[0].metadata cannot be read: The document ends too early: expected a key or "}" (byte 2)',
       'line 3: cases[1].expected.contains is also set in the column expected',
-      'line 4: cases[2].input.context cannot be read: The key "a" stands twice in one object (byte 8)',
+      'line 4: cases[2].input.context cannot be read: The key "a" appears twice in one object (byte 8)',
       'line 5: cases[3] has 3 cells, but the header has 5',
       'line 6: cases[4].metadata must be an object, but is a list',
     ]);
   });
 
   test.each([
-    ['cases.json', '[{"id":"a"},\n{"id":"a","id":"b"}]', 'line 2: The key "id" stands twice in one object (byte 11)'],
+    ['cases.json', '[{"id":"a"},\n{"id":"a","id":"b"}]', 'line 2: The key "id" appears twice in one object (byte 11)'],
     [
       'cases.json',
       '[{"id":"a"}',
-      'line 1: The document ends too early: "," or the end of the list or object is expected (byte 12)',
+      'line 1: The document ends too early: expected "," or the end of the list or object (byte 12)',
     ],
-    ['cases.jsonl', '{"id":"a"}\n{"id":"a","id":"b"}', 'line 2: The key "id" stands twice in one object (byte 11)'],
+    ['cases.jsonl', '{"id":"a"}\n{"id":"a","id":"b"}', 'line 2: The key "id" appears twice in one object (byte 11)'],
     ['cases.yaml', '- id: a\n- id: a\n  id: b', 'line 3: The key is a duplicate'],
     ['cases.yaml', 'suite: a\nsuite: b\ncases: []', 'line 2: The key is a duplicate'],
     [

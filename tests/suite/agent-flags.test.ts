@@ -64,14 +64,18 @@ describe('agent flags in a suite', () => {
   test.each<[string, object, RegExp]>([
     ['without an agent', { baseUrl: 'http://127.0.0.1:9', maxTurns: 3 }, /--max-turns requires an agent/],
     ['that cannot be enforced', { agent: 'codex', maxCostUsd: 1 }, /cost/],
-    ['of recordings without a mode', { agent: 'claude', recordings: 'r' }, /only with --model-mode record or replay/],
+    ['of recordings without a mode', { agent: 'claude', recordings: 'r' }, /--recordings requires --model-mode record/],
     ['of a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /requires a recordings folder/],
-    ['of recordings that are not there', { agent: 'claude', modelMode: 'replay', recordings: 'r' }, /no such folder/],
+    [
+      'of recordings that are not there',
+      { agent: 'claude', modelMode: 'replay', recordings: 'r' },
+      /recordings folder does not exist/,
+    ],
     ['of recordings that are there', { agent: 'claude', modelMode: 'record', recordings: '.' }, /is not empty/],
     [
       'of recordings in a file',
       { agent: 'claude', modelMode: 'record', recordings: 'cases.json' },
-      /a file of that name/,
+      /recordings path is a file/,
     ],
     ['of a mode that nobody knows', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
   ])('are refused before anything is created: one %s', async (_, options, message) => {

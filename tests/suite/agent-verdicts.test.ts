@@ -183,7 +183,7 @@ function worseAgent(): string {
 describe('an expectation about an agent run', () => {
   test.each<[string, object, object, RegExp]>([
     ['of a script', {}, { script: 'agent.py' }, /expected\.changed_only requires an agent as the target/],
-    ['of an address', {}, { baseUrl: 'http://127.0.0.1:9' }, /cases\[0\]\.expected\.changed_only can be judged only/],
+    ['of an address', {}, { baseUrl: 'http://127.0.0.1:9' }, /cases\[0\]\.expected\.changed_only requires an agent/],
     ['outside of its folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
     ['both ways', { no_violations: true, allow_violations: [] }, {}, /allow_violations must not be combined with/],
     [

@@ -207,16 +207,16 @@ describe('the ledger line in a pack', () => {
 
 describe('an archive that cannot be read to its end', () => {
   const cuts: [string, (bytes: Buffer) => Buffer, RegExp][] = [
-    ['is truncated in a header', bytes => bytes.subarray(0, 700), /more than the archive holds/],
-    ['is truncated in its end marker', bytes => bytes.subarray(0, -512), /more than the archive holds/],
-    ['is truncated before its end marker', bytes => bytes.subarray(0, 512 * 3), /more than the archive holds/],
+    ['is truncated in a header', bytes => bytes.subarray(0, 700), /beyond the end of the archive/],
+    ['is truncated in its end marker', bytes => bytes.subarray(0, -512), /beyond the end of the archive/],
+    ['is truncated before its end marker', bytes => bytes.subarray(0, 512 * 3), /beyond the end of the archive/],
     ['has bytes after its end', bytes => Buffer.concat([bytes, Buffer.from('x')]), /nothing after/],
     ['has empty blocks after its end', bytes => Buffer.concat([bytes, TAR_END]), /nothing after/],
     ['consists of two archives', bytes => Buffer.concat([bytes, bytes]), /nothing after/],
     [
       'states a wrong size',
       bytes => Buffer.concat([head(A, 0, 124, '77777777777'), bytes]),
-      /more than the archive holds/,
+      /beyond the end of the archive/,
     ],
     [
       'has a size in base 256',
@@ -229,12 +229,12 @@ describe('an archive that cannot be read to its end', () => {
     [
       'has an extended header for something else',
       bytes => Buffer.concat([head('pax/path', 20, 156, 'x'), Buffer.alloc(512, '20 size=1\n'), bytes]),
-      /other than one path/,
+      /not a single path/,
     ],
     [
       'has an extended header with two records',
       bytes => Buffer.concat([head('pax/path', 20, 156, 'x'), block('10 path=a\n10 path=b\n'), bytes]),
-      /other than one path/,
+      /not a single path/,
     ],
     [
       'has an extended header that is too long',

@@ -1,3 +1,4 @@
+import { CLIMBS_OUT } from '../../base/path.ts';
 import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
 import { RUN_PROVENANCE_ASKS, runProvenance } from '../provenance.ts';
@@ -67,7 +68,7 @@ const rules = [
       for (const key of ['cases_path', 'out_dir'] as const) {
         const fault = pathFault(run[key]);
         // The suite file can be above the run folder, so .. is only advice.
-        if (fault === 'contains ".."') yield should(key, `${fault} and reveals the folder layout`);
+        if (fault === CLIMBS_OUT) yield should(key, `${fault} and reveals the folder layout`);
         else if (fault) yield must(key, `must be a relative path, but ${fault}`);
       }
     },

@@ -1,6 +1,6 @@
 import { canonicalize } from '../../base/canonical.ts';
 import { parseInstant } from '../../base/clock.ts';
-import { holdsAbsolutePath, hostPathIn, unsafePath } from '../../base/path.ts';
+import { CLIMBS_OUT, holdsAbsolutePath, hostPathIn, unsafePath } from '../../base/path.ts';
 import { builtInProfile } from '../profile/built-in.ts';
 import { PL } from '../profile/invariants.ts';
 import { OUT_OF_ORDER } from '../lists.ts';
@@ -115,7 +115,7 @@ const RS6 = rule({
       *check({ intent }) {
         const reason = unsafePath(intent.path);
         // A path with .. is still relative, so the rule allows it.
-        if (reason === CLIMBS) yield should('intent.path', `${reason}, which reveals the folder layout`);
+        if (reason === CLIMBS_OUT) yield should('intent.path', `${reason}, which reveals the folder layout`);
         else if (reason) yield must('intent.path', reason);
       },
     },
@@ -277,8 +277,6 @@ const PL6 = rule({
 export const runResultRules = [RS1, RS2, RS3, RS4, RS5, RS6, RS7, RS8, PL4, PL5, PL6];
 
 const devProfile = builtInProfile('dev');
-
-const CLIMBS = unsafePath('..');
 
 function* belongsTo(owner: string, kind: string, path: string, value: unknown): Generator<Finding> {
   if (kind === owner && value === undefined) yield must(path, `is missing in a ${kind}`);

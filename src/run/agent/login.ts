@@ -19,12 +19,11 @@ export function readLogin(agent: string, login: LoginFile, environment: AgentOrd
   const bytes = readRegular(path.join(folder, login.file), LOGIN_BYTES_MAX, isOwn);
   if (!bytes)
     return refuse(
-      `there is no file ${login.file} that belongs to you, is no link, can be changed by nobody else and has at most ${LOGIN_BYTES_MAX / 1024} KiB. Log in with ${agent} first.`,
+      `${login.file} must be a regular file of at most ${LOGIN_BYTES_MAX / 1024} KiB that belongs to you and that only you can write. Log in with ${agent} first.`,
     );
   const reading = readJson(bytes, { bytesMax: LOGIN_BYTES_MAX });
   const held = reading.ok ? login.held(reading.value) : undefined;
-  if (!held)
-    return refuse(`the file ${login.file} holds no login that Proctor understands. Log in with ${agent} again.`);
+  if (!held) return refuse(`${login.file} contains no login that Proctor understands. Log in with ${agent} again.`);
   if (held.expiresAtMs <= systemClock.now() + LEFT_MS_MIN)
     return refuse(`it has expired. Run ${agent} once, which renews it, and try again.`);
   return held;
