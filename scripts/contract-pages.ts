@@ -117,6 +117,10 @@ function index(contracts: readonly Contract[]): string {
 
 # Contracts
 
+Each page lists the rules of one document format. A requirement that starts with "should" is advice; every other one is
+mandatory. A rule *owns* the keys whose form it defines, and may *read* keys of other rules. A malformed or missing key
+violates the rule that owns it.
+
 | name | document | content | rules |
 |---|---|---|---|
 ${rows.join('\n')}

@@ -43,7 +43,7 @@ export interface Capture {
   readonly networkAttempts?: number;
   /** CPU time and memory are sums of samples, which can miss short peaks. */
   readonly isSampled?: true;
-  /** The number of processes that could not be killed. Undefined if one could have hidden. */
+  /** The number of processes that could not be killed. Undefined if a process could have hidden. */
   readonly survivors?: number;
   /** Undefined if Proctor did not look. */
   readonly leftRunning?: LeftRunning;

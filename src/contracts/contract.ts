@@ -9,6 +9,8 @@ export interface Contract {
   readonly title: string;
   /** One sentence on what the document contains. */
   readonly tells: string;
+  /** The description in the JSON Schema, if its published wording differs and must not change. */
+  readonly schemaTells?: string;
   /** The specification. */
   readonly source: string;
   /** The key and value that identify the format; absent for formats that only a file name identifies. */
@@ -29,7 +31,7 @@ export interface Contract {
   readonly environment?: readonly string[];
   /** A key whose value must be unique in a file or folder, or among documents with the same `within`. */
   readonly unique?: { readonly field: string; readonly within?: string; readonly rule: string };
-  /** Keys with text from the program. A host path in them is not our leak. */
+  /** Keys with text from the program. A host path in them does not count as a leak. */
   readonly programText?: readonly string[];
   /** The claims that the document makes about other files. */
   readonly claims?: (document: never) => Iterable<Claim>;

@@ -6,7 +6,7 @@ import { claimWarning, heldBy, type MachineLimits } from './limits.ts';
 /** The limits that the caller requests. Absent values get defaults. */
 export interface Requested {
   readonly profile?: Profile;
-  /** The allowed commands and write roots of the profile apply as well. They do not apply to scripts. */
+  /** The profile's allowed commands and write roots apply too. Never set for scripts. */
   readonly bindsAll?: true;
   readonly sandbox?: 'none' | 'process';
   readonly isolation?: Isolation;
@@ -160,16 +160,16 @@ function refuseBare({ profile, memoryBytes, pids, cpuSeconds, cpus }: Requested,
 
 /** The allowed ranges; the same as in runner records, which have some of them. */
 const BOUNDS: readonly ((requested: Requested) => void)[] = [
-  within('timeoutMs', 1_000, 600_000, 'The timeout must be 1 second to 10 minutes.'),
-  within('idleMs', 100, 600_000, 'The idle timeout must be 100 milliseconds to 10 minutes.'),
-  within('memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory limit must be 16m to 1024g.'),
-  within('cpuSeconds', 1, 86_400, 'The CPU time must be 1 second to 1 day.'),
-  within('pids', 1, 100_000, 'The number of processes must be 1 to 100,000.'),
-  within('outputFilesMax', 1, 10_000, 'The number of output files must be 1 to 10,000.'),
-  within('outputBytesMax', 1_024, 1024 ** 3, 'The output limit must be 1k to 1g.'),
+  within('timeoutMs', 1_000, 600_000, 'The timeout must be from 1 second to 10 minutes.'),
+  within('idleMs', 100, 600_000, 'The idle timeout must be from 100 milliseconds to 10 minutes.'),
+  within('memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory limit must be from 16m to 1024g.'),
+  within('cpuSeconds', 1, 86_400, 'The CPU time must be from 1 second to 1 day.'),
+  within('pids', 1, 100_000, 'The number of processes must be from 1 to 100,000.'),
+  within('outputFilesMax', 1, 10_000, 'The number of output files must be from 1 to 10,000.'),
+  within('outputBytesMax', 1_024, 1024 ** 3, 'The output limit must be from 1k to 1g.'),
   ({ cpus }) => {
     if (cpus !== undefined && !(cpus >= 0.01 && cpus <= 1_024)) {
-      throw new Fault('out_of_bounds', 'The CPU share must be 0.01 to 1024.');
+      throw new Fault('out_of_bounds', 'The CPU share must be from 0.01 to 1024.');
     }
   },
 ];

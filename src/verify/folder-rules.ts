@@ -1,4 +1,4 @@
-/** Rules that involve several files of a folder. The inspectors in this room implement them. */
+/** Rules that involve several files of a folder. The inspectors in this folder implement them. */
 export const FOLDER_RULES = {
   FD1: {
     id: 'FD1',
@@ -48,7 +48,7 @@ export const FOLDER_RULES = {
   FD6: {
     id: 'FD6',
     title: 'Names Agree',
-    why: 'A case belongs to the file and the run that carry its name and version. Otherwise it could be a different case.',
+    why: 'A case must match the name of its file and the version of its run. Otherwise it could be a different case.',
     asks: [
       'a case is in <case_id>.json, and a suite run is in run.json',
       'a case has the version of run.json in its folder',
@@ -209,7 +209,7 @@ export const SL = {
     why: 'Without a signature, anyone who changes a file can write a new seal unnoticed.',
     asks: [
       'with --key and --require-signature: every seal is signed',
-      'with both: every file is in the folder of a sealed run, listed by the seal of a judgement, or a sealed baseline',
+      'with both: every file is in the folder of a sealed run, is listed by the seal of a judgement, or is a sealed baseline',
       'should, with --key alone: the same',
       'exempt: files in .proctor outside runs/ and comparisons/, such as the ledger, keys, settings, reports and kept files',
     ],
@@ -221,7 +221,7 @@ export const JS = {
   JS6: {
     id: 'JS6',
     title: 'Judgement As Sealed',
-    why: 'A verdict that was changed later is not a verdict.',
+    why: 'A verdict that was changed after it was sealed proves nothing.',
     asks: [
       'every file that evaluation.seal.json or comparison.seal.json lists exists, with the stated size and SHA-256',
     ],

@@ -8,7 +8,7 @@ export function hostPathInspector(report: ReportFinding): Inspector {
   return {
     take({ place, contract, value }) {
       for (const at of pathsIn(value, '', new Set(contract.programText))) {
-        report({ rule: FOLDER_RULES.FD5.id, level: 'must', file: place, at, message: 'contains a path of the host' });
+        report({ rule: FOLDER_RULES.FD5.id, level: 'must', file: place, at, message: 'contains a host path' });
       }
     },
   };

@@ -71,7 +71,7 @@ export class Inspection {
   }
 
   /**
-   * Sets a file aside that is not one of Proctor's documents, and returns true: its format is unknown, which `strict`
+   * Sets aside a file that is not one of Proctor's documents, and returns true: its format is unknown, which `strict`
    * does not allow, or it is a response body in assets/.
    */
   setsAside(file: string, { outcome, reason }: Verdict): boolean {

@@ -22,7 +22,7 @@ export class LedgerRuns {
   /** Run folders that have a line. */
   readonly #met = new Set<string>();
   readonly #report: ReportFinding;
-  /** Prefix of the folder of the ledger in findings, with a trailing slash. */
+  /** The folder of the ledger as a prefix in findings, with a trailing slash. */
   readonly #below: string;
   #firstAtMs: number | undefined;
 

@@ -89,7 +89,7 @@ function saidOf({ intent, bundle, kernel_result_kind, decision, policy }: RunDoc
 
 const BUNDLE = 'bundle.json';
 
-/** For each kind of run: its main document, the contract of that, and the files its folder may contain. */
+/** For each kind of run: its main document, the contract of that document, and the files that its folder may contain. */
 const KINDS: Readonly<Record<RunKind, { file: string; contract: string; holds: RegExp }>> = {
   script: { file: 'result.json', contract: 'script-result', holds: /^(?:result\.json$|output\/|evidence\/)/ },
   agent: {

@@ -38,7 +38,7 @@ export const PK = {
   PK4: {
     id: 'PK4',
     title: 'Bundle',
-    why: 'An intent run that names a bundle decided about this bundle. Without it, the decision cannot be checked.',
+    why: 'The decision of an intent run applies to the bundle that it names. Without the bundle, it cannot be checked.',
     asks: [
       'if run.json of an intent names a bundle, bundle.json exists and fulfils its contract',
       'if it names none, there is no bundle.json',
@@ -59,7 +59,7 @@ export const PK = {
   PK7: {
     id: 'PK7',
     title: 'No Path Traversal',
-    why: 'People who trust a pack unpack it, also on systems that treat different names as equal.',
+    why: 'Users unpack packs on many systems, including some that treat different names as equal.',
     asks: [
       'every name is relative, normalised and at most 4,096 bytes long, without .. or control characters',
       'no two names differ only in case or in Unicode composition',
@@ -78,7 +78,7 @@ export const PK = {
   PK9: {
     id: 'PK9',
     title: 'Ledger Line',
-    why: 'The ledger places a run among all others. The line of another run proves nothing about this one.',
+    why: 'The ledger records the order of all runs. The line of another run proves nothing about this one.',
     asks: [
       'ledger-line.json, if it exists, is one valid line of canonical JSON with a line feed',
       'run_id, kind and sealed_at match the seal, and seal_sha256 is the hash of folder/evidence/seal.json',
@@ -94,7 +94,7 @@ export const PK = {
   PK11: {
     id: 'PK11',
     title: 'Meta Ignored',
-    why: 'Who packed a file, when and with which permissions says nothing about the run, and would make two packs differ.',
+    why: 'The owner, time and permissions of a file say nothing about the run, and would make two packs differ.',
     asks: ['every entry has mode 0644, time 0, user and group 0, and no owner names'],
   },
   PK12: {

@@ -107,7 +107,7 @@ function unsealed(
   const files = paths.filter(file => !isCovered(file) && !(isHome && OF_THE_HOME.test(file)));
   const [file] = files;
   if (file === undefined) return undefined;
-  const more = files.length > 1 ? `, like ${files.length - 1} more` : '';
+  const more = files.length > 1 ? ` (and ${files.length - 1} more)` : '';
   return { file, message: `is not covered by any seal${more}` };
 }
 

@@ -176,7 +176,7 @@ describe('metadata of a saved body', () => {
   ];
   testRows(failureMeta, failureMeta.example, rows);
 
-  test('advises to add every missing recommended key', () => {
+  test('advises adding every missing recommended key', () => {
     const { violations, advice } = judged(failureMeta, { schema_version: 'failure-meta.v1' });
     expect(violations).toEqual([]);
     expect(advice.map(({ path }) => path)).toEqual([
@@ -191,7 +191,7 @@ describe('metadata of a saved body', () => {
     ]);
   });
 
-  test('advises to mask a cookie and does not repeat it', () => {
+  test('advises masking a cookie, and does not repeat its value', () => {
     const { advice } = judged(failureMeta, {
       ...(failureMeta.example as object),
       headers: { 'Set-Cookie': 'sid=hunter2' },

@@ -256,7 +256,7 @@ describe('a runner record with', () => {
     expect((await judged(runner, record({ odd }))).hash).toBe(KNOWN_HASH);
   });
 
-  test('one final line feed is canonical, with two it is not', async () => {
+  test('one final line feed is canonical, but not with two', async () => {
     const { canonicalize } = await import('../../src/base/canonical.ts');
     const text = canonicalize(runner.example);
     expect(adviceOf(await judgedText(runner, `${text}\n`))).toEqual([]);

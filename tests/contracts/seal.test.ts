@@ -99,7 +99,7 @@ describe('a seal', () => {
     expect(made.subject.map(({ name }) => name)).toEqual([...names].sort());
   });
 
-  test('can have no files', () => {
+  test('may list no files', () => {
     expect(openSeal(sealEnvelope(statement([])))).toMatchObject({ ok: true });
   });
 });
@@ -138,7 +138,7 @@ describe('a signed seal', () => {
     expect(signedBy(publicKey, { ...envelope, ...changes })).toBe(answer);
   });
 
-  test.each(['payload', 'sig'] as const)('becomes wrong if any byte of its %s changes', part => {
+  test.each(['payload', 'sig'] as const)('becomes invalid if any byte of its %s changes', part => {
     const bytes = Buffer.from(part === 'sig' ? sig : envelope.payload, 'base64');
     for (let at = 0; at < bytes.length; at++) {
       const changed = Buffer.from(bytes);

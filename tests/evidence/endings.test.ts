@@ -86,7 +86,7 @@ describe('an ending', () => {
     expect(adviceOf(verdict).filter(id => id === 'RN10')).toEqual([]);
   });
 
-  test.each(TABLE)('%j has a text', (ending, _, termination, words) => {
+  test.each(TABLE)('%j has a description and a termination', (ending, _, termination, words) => {
     expect(endingText(ending)).toBe(words);
     expect(stepTermination(ending, false)).toBe(termination);
   });

@@ -74,7 +74,7 @@ describe('a finished run', () => {
     expect(filesIn(folder).filter(file => /\.(?:part|tmp)$|journal/.test(file))).toEqual([]);
   });
 
-  test('has the same bytes whoever writes it', async () => {
+  test('has the same bytes every time it is written', async () => {
     const [one, two] = [temporaryFolder(), temporaryFolder()];
     await Promise.all([finished(one), finished(two)]);
     expect(filesIn(one)).toEqual(filesIn(two));

@@ -167,7 +167,7 @@ describe('a clean output', () => {
     expect(reading.notes.hidden[0]).toBe('output/.git/0');
   });
 
-  test('J23 counts, whatever the result lists', async () => {
+  test('J23 counts regardless of what the result lists', async () => {
     const { work, output, target } = newWorld();
     write(output, 'there.txt');
     const artifacts = [{ path: 'output/not-there.txt', bytes: 9 }];

@@ -193,7 +193,7 @@ describe('HTML', () => {
   });
 });
 
-test('H13 public sentences for a rejection are few and name nothing', () => {
+test('H13 rejections use a few fixed public sentences that reveal nothing', () => {
   const codes: Record<ReasonCode, true> = {
     result_missing: true,
     result_not_regular: true,
@@ -221,7 +221,7 @@ test('H13 public sentences for a rejection are few and name nothing', () => {
 describe('a text of a hostile script', () => {
   test.each(['\u009d', '\u0090', '\u009d\u0098x', '\u001b]', '\u009b0'])(
     // Backtracking from every start would take hours.
-    'that floods %j is read in linear time',
+    'that repeats %j is read in linear time',
     beginning => {
       const flood = beginning.repeat(4_000_000 / beginning.length);
       expect(safeSummary(flood, ['correct-horse']).text ?? '').not.toContain(beginning);

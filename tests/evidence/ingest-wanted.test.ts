@@ -149,7 +149,7 @@ describe('rejects a wanted path', () => {
       expect(await taken(world, 'good', wanted), wanted).toBe('artifact_name_invalid');
   });
 
-  test('with a name that some system takes for another existing one', async () => {
+  test('with a name that some system cannot distinguish from an existing one', async () => {
     const world = worldWith(['a', 'B/x']);
     expect(await taken(world, 'a', 'A', 'b/x', 'B/x')).toEqual(['output/B/x', 'output/a']);
     write(world.output, 'A');

@@ -75,7 +75,7 @@ describe('a torn journal', () => {
     ['bytes that are not text', Buffer.from([0xff, 0xfe, 0x80, 0x0a, 0xc3])],
     ['values that are not objects', Buffer.from('null\n7\n"x"\n[]\n{}\ntrue\n[{"is":"planned"}]\n')],
     ['blank lines', Buffer.from('\n\n \n')],
-  ])('that ends with %s returns the lines before', (_, garbage) => {
+  ])('that ends with %s returns the lines before that', (_, garbage) => {
     const { folder, file } = written();
     appendFileSync(file, garbage);
     expect(readJournal<{ is?: string }>(folder).lines.filter(({ is }) => is !== undefined)).toEqual(LINES);

@@ -43,7 +43,7 @@ const filesIn = (folder: string): string[] =>
     .sort();
 
 describe('a folder always gives the same pack', () => {
-  test('whatever the time, the location, the permissions and the user', async () => {
+  test('regardless of time, location, permissions and user', async () => {
     const folder = await scriptFolder();
     const cwd = temporaryFolder();
     const first = await packRun(folder, { cwd, out: 'first.tar' });
@@ -114,7 +114,7 @@ describe('packing', () => {
   test('leaves nothing if it is interrupted', async () => {
     const cwd = temporaryFolder();
     const signal = AbortSignal.abort();
-    await expect(packRun(await scriptFolder(), { cwd, signal })).rejects.toThrow('interrupted');
+    await expect(packRun(await scriptFolder(), { cwd, signal })).rejects.toThrow('Interrupted. Nothing was written.');
     expect(readdirSync(cwd)).toEqual([]);
   });
 
@@ -180,7 +180,7 @@ describe('unpacking', () => {
   test('leaves nothing if it is interrupted, or if the pack does not exist', async () => {
     const cwd = temporaryFolder();
     const file = await packOf(await scriptFolder());
-    await expect(unpack(file, { cwd, signal: AbortSignal.abort() })).rejects.toThrow('interrupted');
+    await expect(unpack(file, { cwd, signal: AbortSignal.abort() })).rejects.toThrow('Interrupted. Nothing was written.');
     await expect(unpack('missing.tar', { cwd })).rejects.toThrow('Cannot read the pack.');
     expect(readdirSync(cwd)).toEqual([]);
   });

@@ -73,7 +73,7 @@ describe('the Proctor home', () => {
 });
 
 describe('a run folder', () => {
-  test('is below its kind', () => {
+  test('is in the folder of its kind', () => {
     const folder = home();
     expect(makeRunFolder(folder, 'script', 'x')).toEqual({
       id: 'x',
@@ -82,7 +82,7 @@ describe('a run folder', () => {
     });
   });
 
-  test('is never an existing one', () => {
+  test('is always a new one', () => {
     const folder = home();
     expect(() => makeRunFolder(folder, 'script', A)).toThrow(
       expect.objectContaining({
@@ -182,7 +182,7 @@ describe('a run', () => {
     expect(findRun(path.join(temporaryFolder(), 'other'), `${folder}/`)).toEqual({ id: A, lane: 'script', folder });
   });
 
-  test('is the existing folder before one whose id contains the word', () => {
+  test('is an existing folder rather than a run whose id contains the word', () => {
     const [folder, elsewhere] = [home(), path.join(temporaryFolder(), 'script')];
     mkdirSync(path.join(elsewhere, 'evidence'), { recursive: true });
     const before = process.cwd();
@@ -196,7 +196,7 @@ describe('a run', () => {
     }
   });
 
-  test('is not a file', () => {
+  test('is not found by the path of a file', () => {
     const file = path.join(temporaryFolder(), 'file');
     writeFileSync(file, '');
     expect(refusal(home(), file)).toContain('no_run');
@@ -229,7 +229,7 @@ describe('a run', () => {
     expect(findRun(folder, 'latest').id).toBe('today');
   });
 
-  test('does not exist before the first one', () => {
+  test('is not found if there are no runs yet', () => {
     expect(refusal(temporaryFolder(), 'latest')).toBe(
       'no_run: There are no runs yet. Create one with `proctor run script FILE`, `proctor run intent FILE` or `proctor run suite CASES`.',
     );

@@ -326,7 +326,7 @@ describe('a question that is answered', () => {
       'with a NUL',
       { commands: [{ argv: ['node', '<a>'] }] },
       { a: 'x\0y' },
-      'The intent is invalid: commands[0] holds a NUL, which no program can be given.',
+      'The intent is invalid: commands[0] contains a NUL, which cannot be passed to a program.',
     ],
   ])('%s is a fault', (_, rest, answers, message) => {
     expect(fault(() => decided({ goal: 'g', ...rest }, { answers }))).toBe(`RUN_E003: ${message}`);
@@ -336,7 +336,11 @@ describe('a question that is answered', () => {
     ['a list', [], 'The answer to commands must be an object with commands, files, outputs or accept.'],
     ['the network', { commands: [node('0')], network: true }, 'The proposal has a key that must not be proposed.'],
     ['another goal', { commands: [node('0')], goal: 'x' }, 'The proposal has a key that must not be proposed.'],
-    ['commands that are none', { commands: 'node' }, 'The intent is invalid: commands must be a list, is a string.'],
+    [
+      'commands that are none',
+      { commands: 'node' },
+      'The intent is invalid: commands must be a list, but is a string.',
+    ],
   ])('%s is not a valid plan', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);

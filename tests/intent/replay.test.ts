@@ -100,7 +100,7 @@ describe('a bare goal with a recording', () => {
     [
       'limits that are none',
       { ...PLAN, limits: { timeout_ms: 'long' } },
-      'RUN_E003: The proposal of the model is invalid: limits.timeout_ms must be a number, is a string.',
+      'RUN_E003: The proposal of the model is invalid: limits.timeout_ms must be a number, but is a string.',
     ],
     ['no commands', { outputs: ['out/a'] }, 'RUN_E007: The answer of the model has no commands.'],
     ['a list', [], 'RUN_E007: The answer of the model is not one JSON object.'],
@@ -141,7 +141,7 @@ describe('a model mode', () => {
     writeFileSync(file, changed);
     const told = await ran({ goal: 'g' }, { policy: 'dev', modelMode: 'replay', recording: file }).catch(toldOf);
     expect(told).toBe(
-      'RUN_E007: The recording is invalid: MI7: interactions[0].response_hash is not that of the content.',
+      'RUN_E007: The recording is invalid: MI7: interactions[0].response_hash does not match the content.',
     );
   });
 });

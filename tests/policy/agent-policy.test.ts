@@ -152,7 +152,7 @@ const anyRequest: fc.Arbitrary<RequestedPolicy> = fc.record(
 );
 
 describe('an effective policy', () => {
-  test('is never looser than the request or the override, by the rule of the policy summary', () => {
+  test('is never looser than the request or the override, as the policy summary requires', () => {
     let decidedCount = 0;
     fc.assert(
       fc.property(anyRequest, anyRequest, anyRequest, anyRequest, (settings, policy, step, overrides) => {

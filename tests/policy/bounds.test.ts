@@ -164,19 +164,19 @@ describe('a CPU share', () => {
   });
 
   test.each([0, 0.009, -1, 1_025, Number.NaN])('of %s is out of range', cpus => {
-    expect(refusal({ cpus })).toBe('out_of_bounds: The CPU share must be 0.01 to 1024.');
+    expect(refusal({ cpus })).toBe('out_of_bounds: The CPU share must be from 0.01 to 1024.');
   });
 });
 
 describe('a limit', () => {
   const rows: [keyof Requested, number, number, string][] = [
-    ['timeoutMs', 1_000, 600_000, 'The timeout must be 1 second to 10 minutes.'],
-    ['idleMs', 100, 600_000, 'The idle timeout must be 100 milliseconds to 10 minutes.'],
-    ['memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory limit must be 16m to 1024g.'],
-    ['cpuSeconds', 1, 86_400, 'The CPU time must be 1 second to 1 day.'],
-    ['pids', 1, 100_000, 'The number of processes must be 1 to 100,000.'],
-    ['outputFilesMax', 1, 10_000, 'The number of output files must be 1 to 10,000.'],
-    ['outputBytesMax', 1_024, 1024 ** 3, 'The output limit must be 1k to 1g.'],
+    ['timeoutMs', 1_000, 600_000, 'The timeout must be from 1 second to 10 minutes.'],
+    ['idleMs', 100, 600_000, 'The idle timeout must be from 100 milliseconds to 10 minutes.'],
+    ['memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory limit must be from 16m to 1024g.'],
+    ['cpuSeconds', 1, 86_400, 'The CPU time must be from 1 second to 1 day.'],
+    ['pids', 1, 100_000, 'The number of processes must be from 1 to 100,000.'],
+    ['outputFilesMax', 1, 10_000, 'The number of output files must be from 1 to 10,000.'],
+    ['outputBytesMax', 1_024, 1024 ** 3, 'The output limit must be from 1k to 1g.'],
   ];
   test.each(rows)(
     '%s accepts whole numbers from %d to %d and rejects everything else',

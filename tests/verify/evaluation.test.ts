@@ -54,7 +54,7 @@ describe('the evaluation of a run', () => {
       evaluation = await evaluateSuite(folder, { runCheck: noCheck });
     });
 
-    test('matches what judging the run gives', async () => {
+    test('that were requested is valid', async () => {
       expect(evaluation.gate?.checks).toMatchObject([{ limit: 'max_failing', measured: 1, is_met: false }]);
       writeEvaluation(folder, evaluation, undefined);
       expect(await brokenIn(folder)).toEqual([]);

@@ -230,7 +230,7 @@ describe('documents that violate their contract', () => {
     );
   });
 
-  test('are not said to list nothing if they are a manifest', async () => {
+  test('cause no further violations if the manifest is one of them', async () => {
     const broken = { ...(files['assets/manifest.json'] as object), generated_at: 'noon' };
     const verdicts = await verdictsOf(folderWith({ ...files, 'assets/manifest.json': broken }));
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['AA19']);

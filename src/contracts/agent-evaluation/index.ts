@@ -98,7 +98,10 @@ export const FLAG_BYTES_MAX = 300;
 export const agentEvaluation: Contract = {
   name: 'agent-evaluation',
   title: "Evaluation of an agent's run",
-  tells: 'Where what an agent says of its work does not fit what it did, as far as that can be seen without a model.',
+  tells:
+    'Contradictions between what an agent claims and what it did, as far as Proctor can detect them without a model.',
+  schemaTells:
+    'Where what an agent says of its work does not fit what it did, as far as that can be seen without a model.',
   source: 'Run folder of Proctor',
   version: { field: 'schema_version', value: 'agent-evaluation.v1' },
   shape,

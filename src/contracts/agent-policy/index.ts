@@ -92,7 +92,7 @@ const AP5 = rule({
   asks: [
     `forbidden_operations, if present, is a list of ${OPERATIONS.join(', ')}`,
     'commit is a new commit; delete is a deleted file; force is a branch that moved back or sideways',
-    'configure is a change to the configuration or hooks of the repository; push is anything that leaves it',
+    'configure is a change to the configuration or hooks of the repository; push is any transfer to another repository',
     'operations that the extended policy forbids stay forbidden',
     'should: the list has no duplicates',
   ],

@@ -18,7 +18,7 @@ export interface Changes {
   readonly commits: {
     readonly listed: readonly Commit[];
     readonly total: number | null;
-    /** Commits that no ref holds; null if not all objects can be read. Absent if not checked. */
+    /** Commits that no ref reaches; null if not all objects can be read. Absent if not checked. */
     readonly abandoned?: number | null;
   };
   readonly refs: readonly RefChange[];

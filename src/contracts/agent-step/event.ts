@@ -119,7 +119,7 @@ export const stepEvent: Contract = {
   name: 'event',
   title: 'Event',
   tells: 'One event of a run; a line of events.ndjson.',
-  source: 'Runner Contract (agent steps), section 9, as lines of the run folder',
+  source: 'Runner Contract (agent steps), section 9, stored as lines in the run folder',
   version: { field: 'schema_version', value: 'event.v1' },
   shape,
   rules: [version, family, paths, roles, times, complete],

@@ -13,12 +13,12 @@ export const AG = {
   AG2: {
     id: 'AG2',
     title: 'Agent Family Known',
-    why: 'Only the adapter of a family can read its agent, and only in the mode that runs unattended.',
+    why: 'Only the adapter for a family can parse the output of its agent, and only in the unattended mode.',
   },
   AG3: {
     id: 'AG3',
     title: 'Request Complete',
-    why: 'An agent with an incomplete task does something that was never asked for.',
+    why: 'An agent that gets an incomplete task may do something that you never asked for.',
   },
   AG4: {
     id: 'AG4',
@@ -43,12 +43,12 @@ export const AG = {
   AG8: {
     id: 'AG8',
     title: 'Evidence Verifiable',
-    why: 'Without a digest and size, a file can be replaced unnoticed, and a reference to no artifact proves nothing.',
+    why: 'Without a digest and size, a file can be replaced unnoticed, and a reference that matches no artifact proves nothing.',
   },
   AG9: {
     id: 'AG9',
     title: 'Requested, Effective and Observed Policy Apart',
-    why: 'The requested, the enforced and the proven policy are three facts; confusing them hides a gap.',
+    why: 'The requested, effective and observed policies can differ, and a reader must see where.',
   },
   AG10: {
     id: 'AG10',
@@ -68,12 +68,12 @@ export const AG = {
   AG13: {
     id: 'AG13',
     title: 'Invocation Recorded',
-    why: 'How an agent was started and what it could approve determine what its success is worth.',
+    why: 'To judge the success of an agent, a reader must know how it was started and what it could approve.',
   },
   AG14: {
     id: 'AG14',
     title: 'Event Line Complete',
-    why: 'A line without its run, step or type cannot be placed.',
+    why: 'A line without its run, step or type cannot be attributed to anything.',
   },
   AG15: {
     id: 'AG15',

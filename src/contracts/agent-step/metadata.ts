@@ -166,7 +166,7 @@ export const metadata: Contract = {
   name: 'metadata',
   title: 'Run metadata',
   tells: 'Which run this is: its workflow and work tree, and when and how it started and ended.',
-  source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
+  source: 'Runner Contract (agent steps), section 9, stored as a file in the run folder',
   version: { field: 'schema_version', value: 'metadata.v1' },
   fileNames: ['metadata.json'],
   shape,

@@ -88,7 +88,7 @@ const rules = [
   rule({
     id: 'AO2',
     title: 'Outcome Identified',
-    why: 'The correlation id leads to the internal log, which contains more than the public evidence.',
+    why: 'The correlation id links public evidence to the details in the internal log.',
     asks: ['run_id is a name', ...STEP_ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
     fields: ['run_id', 'correlation_id'],
     breach: outcome => ({ ...outcome, correlation_id: 'none' }),
@@ -115,7 +115,7 @@ const rules = [
   rule({
     id: 'AO4',
     title: 'Agent Known',
-    why: 'A result means nothing without knowing which agent produced it.',
+    why: 'A reader must know which agent produced a result.',
     asks: [
       'agent has family, version, sha256 of its program, untested, and session and model (each may be null)',
       'family is claude_cli or codex_cli',
@@ -147,7 +147,7 @@ const rules = [
   rule({
     id: 'AO6',
     title: 'Model Access Told',
-    why: 'A recorded answer is not one that a model gave in this run.',
+    why: 'A replayed answer did not come from a model in this run, and a reader must know that.',
     asks: MODEL_ACCESS_ASKS,
     fields: ['model_access'],
     *check({ model_access }) {
@@ -214,7 +214,7 @@ const rules = [
   rule({
     id: 'AO10',
     title: 'Project Context Told',
-    why: 'Instructions in a repository influence an agent as much as its task does.',
+    why: 'Instructions in a repository can influence an agent as much as its task does.',
     asks: PROJECT_CONTEXT_ASKS,
     fields: ['project_context'],
     check: ({ project_context }) => projectContextFindings(project_context),

@@ -173,7 +173,7 @@ const example: PolicySummary = {
 export const policySummary: Contract = {
   name: 'policy-summary',
   title: 'Policy summary',
-  tells: 'The requested, the enforced and the proven policy of a step, and its violations.',
+  tells: 'The requested, effective and observed policy of a step, and its violations.',
   source: 'Runner Contract (agent steps), sections 8 and 9',
   version: { field: 'schema_version', value: 'policy-summary.v1' },
   fileNames: ['policy_summary.json'],

@@ -149,7 +149,7 @@ export interface AgentReading {
     readonly unknown: number;
     /** Not JSON, or not UTF-8. */
     readonly broken: number;
-    /** Longer than the line limit. Kept as far as the stream is, but ignored. */
+    /** Longer than the line limit. Stored like the rest of the stream, but ignored. */
     readonly oversized: number;
   };
 }

@@ -153,7 +153,7 @@ export const status: Contract = {
   name: 'status',
   title: 'Status',
   tells: 'The current state of a run, and how it ended if it has.',
-  source: 'Runner Contract (agent steps), section 9, as a file of the run folder',
+  source: 'Runner Contract (agent steps), section 9, stored as a file in the run folder',
   version: { field: 'schema_version', value: 'status.v1' },
   fileNames: ['status.json'],
   shape,

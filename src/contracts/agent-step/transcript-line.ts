@@ -99,7 +99,7 @@ const version = rule({
 const place = rule({
   id: 'TR2',
   title: 'Place Told',
-  why: 'A reader can check a line against the native line it came from, and its time.',
+  why: 'A reader can compare a line with the native line it came from, and see when that line arrived.',
   asks: [
     'seq and native_line are positive integers',
     'at_ms, the milliseconds since the agent started, is a non-negative integer',
@@ -111,7 +111,7 @@ const place = rule({
 const kind = rule({
   id: 'TR3',
   title: 'Kind Complete',
-  why: 'A line with missing or foreign keys for its kind is ambiguous.',
+  why: 'A line that lacks keys of its kind, or has keys of another kind, is ambiguous.',
   asks: [
     'kind is message, thinking, tool_call, tool_result, file_change, denial, retry, usage, final or note',
     ...Object.entries(KEYS).map(([kind, keys]) => `${kind} has ${sentenceOf(keys)}`),
@@ -158,7 +158,7 @@ const texts = rule({
 const calls = rule({
   id: 'TR5',
   title: 'Calls Named',
-  why: 'A result means something only together with its call.',
+  why: 'A result is meaningful only together with its call.',
   asks: [
     'call, tool and path are not empty and at most 4 KiB; call is null for a denial without a call',
     'ok is a boolean; exit_code is an integer, or null if not reported',
@@ -206,7 +206,7 @@ function* overlong<Key extends string>(
 
 const WORD_BYTES_MAX = 4096;
 
-/** The keys of a kind, for its ask. */
+/** Describes the keys of a kind, for the text of the rule. */
 function sentenceOf({ must: needed, may = [] }: Keys): string {
   return may.length === 0 ? listed(needed) : `${listed(needed)}, and may have ${listed(may)}`;
 }
@@ -231,7 +231,7 @@ export const transcriptLine: Contract = {
   name: 'transcript-line',
   title: 'Transcript Line',
   tells: 'One action or message of an agent, in a form common to all agents; a line of transcript.ndjson.',
-  source: 'Runner Contract (agent steps), section 6, as lines of the run folder',
+  source: 'Runner Contract (agent steps), section 6, stored as lines in the run folder',
   version: { field: 'schema_version', value: 'transcript-line.v1' },
   shape,
   rules: [version, place, kind, texts, calls, words, usage],

@@ -81,7 +81,7 @@ export const caseRules = [
       ...ARTIFACT_ASKS.caseId,
       'version is baseline or new',
       'workflow_id, if present, is a string',
-      'agent_fields, if present, is an object with what the agent said beyond the contract',
+      'agent_fields, if present, is an object with the parts of the answer that the contract does not define',
     ],
     fields: ['case_id', 'version', 'workflow_id', 'agent_fields'],
     breach: artifact => ({ ...artifact, case_id: 'evaluation' }),
@@ -127,7 +127,7 @@ export const caseRules = [
       if (!attempts) return;
       for (const [index, { attempt, outcome, error_class }] of attempts.entries()) {
         const at = `attempts[${index}]`;
-        if (attempt !== index + 1) yield must(`${at}.attempt`, `must be ${index + 1}, is ${attempt}`);
+        if (attempt !== index + 1) yield must(`${at}.attempt`, `must be ${index + 1}, but is ${attempt}`);
         if (outcome === 'ok' && error_class !== undefined) {
           yield must(`${at}.error_class`, 'must be absent if outcome is "ok"');
         }
@@ -138,7 +138,7 @@ export const caseRules = [
       if (runner_failure && runner_failure.attempt !== attempts.length) {
         yield must(
           'runner_failure.attempt',
-          `must be ${attempts.length}, the number of attempts, is ${runner_failure.attempt}`,
+          `must be ${attempts.length}, the number of attempts, but is ${runner_failure.attempt}`,
         );
       }
       const last = attempts.at(-1);
@@ -183,7 +183,7 @@ export const caseRules = [
     asks: [
       'evidence_refs is a list',
       'kind is tool_result, retrieval_doc, event or asset',
-      'a tool_result has call_id, a retrieval_doc has doc_id, and an event or asset has id; none has another of these',
+      'a tool_result has call_id, a retrieval_doc has doc_id, and an event or asset has id; none has a key of another kind',
       'call_id, doc_id and id are not empty',
       'call_id is that of a tool_call or tool_result event',
       'doc_id is among the doc_ids of a retrieval event',
@@ -207,7 +207,7 @@ export const caseRules = [
     ...AA.events,
     asks: [
       'events is a list; each entry has type, a string, and ts, a number',
-      'other types than those below are allowed, with any other keys',
+      'types other than those below are allowed, and may have any further keys',
       'tool_call has call_id and tool, not empty, and args, an object',
       'tool_call may have action_id, not empty, risk_level, as in AA14, and risk_tags, a list of strings',
       'tool_result has call_id, not empty, status (ok or error), and latency_ms, a non-negative number',

@@ -48,7 +48,7 @@ const retrieval = record({
 
 const finalOutput = record({ type: z.literal('final_output'), ...eventKeys, ...outputKeys });
 
-/** Unknown event types are ignored, so their other keys are free. */
+/** Unknown event types are ignored, so their other keys may have any form. */
 const otherEvent = z.intersection(
   anyObject(),
   z.object({

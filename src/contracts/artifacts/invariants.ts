@@ -15,7 +15,7 @@ export const AA = {
   fullBodies: {
     id: 'AA3',
     title: 'Full Bodies Preserved',
-    why: 'A snippet shows that something went wrong. Only the body, or a record of its truncation, shows what.',
+    why: 'A snippet shows that something went wrong, but only the full body, or a record of its truncation, shows what.',
   },
   errorClasses: {
     id: 'AA4',
@@ -40,7 +40,7 @@ export const AA = {
   runSettings: {
     id: 'AA8',
     title: 'Run Settings',
-    why: 'A setting, and not the agent, may cause a difference between two runs.',
+    why: 'A setting, rather than the agent, may cause a difference between two runs.',
   },
   runStats: {
     id: 'AA9',
@@ -70,7 +70,7 @@ export const AA = {
   proposedActions: {
     id: 'AA14',
     title: 'Proposed Actions',
-    why: 'An agent’s proposed actions and their risk must be readable without knowing the agent.',
+    why: 'A reader who does not know the agent must understand its proposed actions and their risk.',
   },
   evidenceRefs: {
     id: 'AA15',
@@ -95,7 +95,7 @@ export const AA = {
   assetsListed: {
     id: 'AA19',
     title: 'Assets Listed Once',
-    why: 'Assets with the same id or href cannot be looked up.',
+    why: 'If two assets share an id or href, looking one up is ambiguous.',
   },
   assetDigests: {
     id: 'AA20',
@@ -105,7 +105,7 @@ export const AA = {
   agentRun: {
     id: 'AA21',
     title: "Agent's Run Told",
-    why: 'The answer is what the agent claims. How its run ended, what was denied and what changed is what happened.',
+    why: 'The answer states what the agent claims. agent_run states what happened: how the run ended, what was denied and what changed.',
   },
 } as const;
 

@@ -151,7 +151,7 @@ const rules = [
       if (cases_total !== undefined && ended > cases_total) {
         yield must(
           'stats.cases_total',
-          `must be at least ${ended}, the sum of cases_completed and cases_failed, is ${cases_total}`,
+          `must be at least ${ended}, the sum of cases_completed and cases_failed, but is ${cases_total}`,
         );
       }
     },

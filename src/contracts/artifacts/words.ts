@@ -64,7 +64,7 @@ function soundText(faultOf: (text: string) => string | undefined, before = '') {
   );
 }
 
-/** Asks for formats that many keys share. A rule lists its keys first. */
+/** Requirements for formats that many keys share. In a rule, they follow the requirements for its keys. */
 export const ARTIFACT_ASKS = {
   portablePath: [
     'a path is not empty, and does not start with a slash, backslash, drive, scheme or ~',
@@ -78,7 +78,7 @@ export const ARTIFACT_ASKS = {
   ],
   targetUrl: [
     'a URL starts with http:// or https://, contains no white space, and can be parsed',
-    'script: or agent: and the name of the program replace the URL if a script or agent answered',
+    'if a script or an agent answered, script: or agent: and the name of the program replace the URL',
     'a URL contains no user name and no password',
   ],
   isoTime: [

@@ -53,7 +53,7 @@ const rules = [
   rule({
     id: 'BL2',
     title: 'Accepted Runs Sealed',
-    why: 'The runs behind a baseline must be able to prove it for as long as they are kept.',
+    why: 'As long as the runs behind a baseline are kept, anyone must be able to check it against them.',
     asks: [
       'accepted_at is an instant',
       ...NAME_ASKS.instant,

@@ -45,7 +45,7 @@ function findingOf(bound: Bound, found: MetricDecision, verdict: MetricFinding['
   return { ...bound, verdict, cases, change, low, high };
 }
 
-/** A finding for a limit that too many cases say nothing about. */
+/** The finding for a limit on a metric that too many cases lack. */
 function openFinding(bound: Bound, found: MetricDecision, lacking: number): MetricFinding {
   const { cases, withoutRatio = 0 } = found;
   return {
@@ -62,7 +62,7 @@ function isPaired({ baseline, new: candidate }: TriedCases[number]): boolean {
   );
 }
 
-/** An unanswered case has no time or cost to lack, and a case without expectations has no score. */
+/** An unanswered case needs no time or cost, and a case without expectations needs no score. */
 function isLacking(one: TriedCases[number], metric: MetricFinding['metric']): boolean {
   const { baseline, candidate } = measureOf(one, metric);
   if (baseline.length > 0 || candidate.length > 0) return baseline.length === 0 || candidate.length === 0;

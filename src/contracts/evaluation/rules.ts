@@ -40,7 +40,7 @@ const EV3 = rule({
   *check({ summary, cases }) {
     for (const [key, counted] of Object.entries(summaryOf(cases))) {
       const said = summary[key as keyof typeof summary];
-      if (said !== counted) yield must(`summary.${key}`, `must be ${counted}, is ${said}`);
+      if (said !== counted) yield must(`summary.${key}`, `must be ${counted}, but is ${said}`);
     }
   },
   breach: evaluation => ({ ...evaluation, summary: { ...evaluation.summary, failed: 0 } }),
@@ -154,7 +154,7 @@ const EV7 = rule({
     for (const [index, { metrics, output_hash, ...one }] of cases.entries()) {
       const at = `cases[${index}].metrics`;
       const score = scoreOf(one);
-      if (metrics.score !== score) yield must(`${at}.score`, `must be ${score}, is ${metrics.score}`);
+      if (metrics.score !== score) yield must(`${at}.score`, `must be ${score}, but is ${metrics.score}`);
       if (one.error_class !== 'missing') continue;
       const { score: _, ...measured } = metrics;
       if (output_hash !== null || Object.values(measured).some(value => value !== null && value !== 0)) {
@@ -171,7 +171,7 @@ const EV7 = rule({
 const EV9 = rule({
   id: 'EV9',
   title: 'Provenance Told',
-  why: 'Runs with different models are runs of different agents, and a reader who compares them must know.',
+  why: 'Runs with different models are runs of different agents, so a reader who compares runs must see the models.',
   asks: [
     `provenance, if present, may have ${PROVENANCE_ASKS}, as reported in the answers of the run`,
     'each is a list of 1 to 5 unique single-line strings of 1 to 200 characters',

@@ -107,7 +107,7 @@ export const gate: Contract = {
   name: 'gate',
   title: 'Gate',
   tells:
-    'What makes a comparison or a run fail: the statistical criteria, the allowed increase in latency, cost and score loss, and limits on the candidate alone.',
+    'What makes a comparison or a run fail: statistical criteria, tolerances for latency, cost and score, and limits on the candidate alone.',
   source: 'Proctor, compare and run suite',
   version: { field: 'schema_version', value: 'gate.v1' },
   shape: gateShape,

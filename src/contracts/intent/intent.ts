@@ -90,7 +90,7 @@ const rules = [
     asks: [
       'commands, if present, is a list of at most 1,000; each has either argv, a list of 1 to 4,000 arguments, or shell, a command line for sh',
       'makes, if present, is a list of outputs',
-      'no argument contains a NUL, and all arguments of a command have at most 1 MiB',
+      'no argument contains a NUL, and all arguments of a command together have at most 1 MiB',
       'should (must, when it runs): every argument and every command line for sh is shorter than 128 KiB',
     ],
     fields: ['commands'],
@@ -166,7 +166,7 @@ const rules = [
   rule({
     id: 'IN7',
     title: 'Limits Within Bounds',
-    why: 'A limit that no profile allows is a mistake.',
+    why: 'No profile allows a limit outside its range, so such a limit is a mistake.',
     asks: [
       'limits, if present, may have timeout_ms (1,000 to 600,000), max_output_files (1 to 10,000) and max_total_output_bytes (1,024 to 1,073,741,824)',
       'network, if present, is true or false',

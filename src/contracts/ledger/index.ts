@@ -26,7 +26,8 @@ const example: LedgerLine = {
 export const ledgerLine: Contract = {
   name: 'ledger-line',
   title: 'Ledger Line',
-  tells: 'That a run was sealed, with the digest of its seal and of the line before: one line of ledger.ndjson.',
+  tells: 'The record of a sealed run, with the hash of its seal and of the previous line; a line of ledger.ndjson.',
+  schemaTells: 'That a run was sealed, with the digest of its seal and of the line before: one line of ledger.ndjson.',
   source: 'Ledger Specification, and the ledger of a home of Proctor',
   version: { field: 'schema_version', value: 'ledger-line.v1' },
   shape: ledgerLineShape,

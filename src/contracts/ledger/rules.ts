@@ -9,7 +9,7 @@ export const ledgerRules = [
   rule({
     id: 'LD1',
     title: 'One JSON Per Line',
-    why: 'The hash of a line is meaningful only if the line has exactly one spelling.',
+    why: 'The hash of a line is meaningful only if there is exactly one way to write the line.',
     asks: [
       'schema_version is "ledger-line.v1"',
       'in a ledger, every line is one canonical JSON document (RFC 8785) and ends with a line feed, including the last',

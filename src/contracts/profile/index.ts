@@ -106,7 +106,7 @@ export const profile: Contract = {
   shape: profileShape,
   rules: [PL1, PL2, PL3, PL6, PL7],
   unknownKeys: 'PL2',
-  beyond: ['PL4 and PL5, which apply to the result of a run'],
+  beyond: ['whether a run follows PL4 and PL5, which apply to its result'],
   bytesMax: MIB,
   example: { ...builtInProfiles.default, name: 'nightly', timeout_ms: 120_000 },
 };

@@ -60,7 +60,7 @@ const RE3 = rule({
 export const runError: Contract = {
   name: 'run-error',
   title: 'Run error',
-  tells: 'Why the harness could not reach a decision on an intent.',
+  tells: 'Why Proctor could not reach a decision on an intent.',
   source: 'Run Result Specification 1.0.0, section 5',
   shape: runErrorShape,
   rules: [RE1, RE2, RE3],

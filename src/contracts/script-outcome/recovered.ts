@@ -7,7 +7,7 @@ export const RECOVERED_ASKS: readonly string[] = [
   'recovered is present only if the run was interrupted and completed later; it has at, an instant, and unknown',
   'unknown lists what Proctor could not observe: ending, usage, streams, output, checks, requests or workspace',
   'unknown has no duplicates',
-  'a count of something unknown covers the time until the interruption, and may be too low',
+  'a count listed as unknown covers only the time until the interruption, and may be too low',
 ];
 
 export function* recoveredFindings(recovered: RecoveredNote | undefined): Generator<Finding> {

@@ -27,7 +27,7 @@ const SO3 = rule({
   why: 'A run succeeds only if the program exits with code 0 and its result claims success.',
   asks: [
     'status is succeeded, failed or timed_out',
-    'claimed_status, the status in result.json of the script, is one of them or null',
+    'claimed_status, the status in the script’s result.json, is one of them or null',
     'if status is succeeded, the program exited with code 0 and claimed_status is succeeded',
   ],
   fields: ['status', 'claimed_status'],
@@ -159,7 +159,7 @@ const SO9 = rule({
 const SO10 = rule({
   id: 'SO10',
   title: 'Output Counted',
-  why: 'The actual files count. The outcome reports where the list of the script differs from them.',
+  why: 'The outcome counts the actual files, and reports where the script’s list differs from them.',
   asks: [
     'artifacts has files, bytes, undeclared and size_mismatches, whole numbers, at least 0',
     'declared_missing is a list of at most 50 strings',

@@ -30,7 +30,7 @@ export const scriptResult: Contract = {
     for (const [index, { path, bytes }] of artifacts.entries())
       yield { at: `artifacts[${index}]`, file: path, bytes, hint: true };
   },
-  beyond: ['whether its claims are true: the script wrote all of it'],
+  beyond: ['whether its claims are true: the script itself wrote them'],
   bytesMax: MIB,
   example,
 };

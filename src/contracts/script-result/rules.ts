@@ -29,7 +29,7 @@ const SR2 = rule({
 const SR3 = rule({
   id: 'SR3',
   title: 'HTML Output Present',
-  why: 'Readers always show it, so it must be present. It may be empty after a failure.',
+  why: 'Viewers always show the HTML, so it must be present. It may be empty after a failure.',
   asks: ['html_output is a string, which may be empty'],
   fields: ['html_output'],
   breach: result => ({ ...result, html_output: null }),

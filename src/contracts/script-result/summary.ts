@@ -53,7 +53,7 @@ function* pathsIn(text: string): Generator<Unsafe> {
   for (const match of text.matchAll(/[^\s"'`<>(){}[\],;|]+/gu)) {
     const separator = match[0].search(/[/\\]/);
     if (separator < 0) continue;
-    // In path=/data/x, the path starts after the sign.
+    // In path=/data/x, the path starts after the equals sign.
     const from = match.index + match[0].lastIndexOf('=', separator) + 1;
     const end = match.index + match[0].length;
     const piece = text.slice(from, end).replace(/[.,:!?…]{1,9}$/, '');
@@ -84,7 +84,7 @@ function isHarmless(piece: string, before: string | undefined): boolean {
 
 const SEGMENT = /^[\p{L}\p{M}\p{N}_@+.,%*#&-]{1,80}$/u;
 
-/** Host roots, home folders and file names. A bare route such as /api/v1 is not certain. */
+/** Host roots, home folders and file names. A bare route such as /api/v1 may be harmless. */
 function isSurely(piece: string): boolean {
   if (hostPathIn(piece) !== undefined || /^(?:~|file:|[A-Za-z]:[\\/]|\\\\)/i.test(piece)) return true;
   return piece.startsWith('/') && /\.[A-Za-z][A-Za-z0-9]{0,7}$/.test(piece);

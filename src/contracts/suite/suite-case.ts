@@ -63,7 +63,8 @@ export const suiteCaseExample: SuiteCase = {
 export const suiteCase: Contract = {
   name: 'suite-case',
   title: 'Case of a suite, as it was sent',
-  tells: 'What one case asked, and what it expected of the answer; a line per case lies in assets/cases.ndjson.',
+  tells: 'What one case asked and what it expected of the answer; a line of assets/cases.ndjson.',
+  schemaTells: 'What one case asked, and what it expected of the answer; a line per case lies in assets/cases.ndjson.',
   source: 'Run folder of Proctor',
   version: { field: 'schema_version', value: 'suite-case.v1' },
   shape: suiteCaseShape,

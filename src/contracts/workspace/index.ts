@@ -119,7 +119,7 @@ const rules = [
     asks: [
       'changed has total and listed; each entry has path, change, bytes and mode, and may have encoded and mode_before',
       'change is add, update or delete; mode is 100644, 100755, 120000 or 160000',
-      'encoded is true if the name contains characters that a document must not, written as %0A',
+      'encoded is true if the name contains characters that a document must not contain, which are written like %0A',
       'ignored has total, bytes and listed, a list of paths',
       'left_out lists path, why and bytes of files that a diff cannot represent',
       `why is ${LEFT_OUT.slice(0, -1).join(', ')} or ${LEFT_OUT.at(-1)}`,
@@ -160,7 +160,7 @@ const rules = [
   rule({
     id: 'WS5',
     title: 'History Told',
-    why: 'A diff does not show commits, branches, settings and hooks, which can hide changes or run code.',
+    why: 'A diff does not show commits, branches, settings or hooks, which can hide changes or run code.',
     asks: [
       'commits has total, which is null if not all can be read, and lists sha and subject',
       'refs lists name, change (new, moved or deleted), sha and protected',
@@ -230,7 +230,8 @@ const example: WorkspaceStatus = {
 export const workspaceStatus: Contract = {
   name: 'workspace-status',
   title: 'Workspace status',
-  tells: 'What an agent left of the tree it was given, as it was found when everything of the agent was dead.',
+  tells: 'The changes to the work tree of an agent, recorded after all its processes ended.',
+  schemaTells: 'What an agent left of the tree it was given, as it was found when everything of the agent was dead.',
   source: 'Runner Contract (agent steps), sections 8 and 9: the role workspace_status',
   version: { field: 'schema_version', value: 'workspace-status.v1' },
   fileNames: ['workspace_status.json'],

@@ -103,7 +103,7 @@ function notCompleted(judged: AgentJudgement, { reason, message, detail }: Becau
   return { ...judged, termination: 'error', reason: recoveredReason(reason), detail: message, remarks };
 }
 
-/** The reason as the agent formats name it. */
+/** The reason in the terms of the agent documents. */
 export function recoveredReason(reason: string): 'interrupted' | 'runner_failed' {
   return reason === 'interrupted' ? 'interrupted' : 'runner_failed';
 }

@@ -83,7 +83,7 @@ function within(file: Growing, first: number | undefined): void {
   if (first !== PLUS) file.hunk.old--;
 }
 
-/** Parses a line of Git's between the name of a file and its hunks. */
+/** Parses one of Git's header lines between the name of a file and its hunks. */
 function about(file: Growing, bytes: Buffer): void {
   const line = bytes.toString();
   const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);

@@ -30,7 +30,7 @@ export function below(fd: number, name: string): string {
   return `/proc/self/fd/${fd}/${name}`;
 }
 
-/** Neither follows links in a folder nor opens the folder itself if it became one. */
+/** Opens a folder, but not if a link has taken its place. */
 export const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Does not block if the file has become a FIFO or a device. */

@@ -176,7 +176,7 @@ class Collection {
   }
 }
 
-/** Undefined if the file cannot be opened. The quarantine goes on, whatever the reason. */
+/** Undefined if the file cannot be opened. The quarantine continues, whatever the reason. */
 async function opened(place: string | Buffer, flags: number): Promise<FileHandle | undefined> {
   return open(place, flags).catch(() => undefined);
 }

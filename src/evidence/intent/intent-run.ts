@@ -37,7 +37,7 @@ export interface IntentReading {
   /** Null if the run was interrupted before the exit was known. The result then has no execution. */
   readonly exitCode: number | null;
   readonly outputs: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
-  /** The code of the reason why no output was taken. */
+  /** The reason, as a code, why Proctor kept no output. */
   readonly refused: string | null;
   readonly missing: readonly string[];
   readonly checks: IntentOutcome['checks'];

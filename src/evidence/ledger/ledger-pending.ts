@@ -46,7 +46,7 @@ export function forgetPending(pending: readonly Pending[]): void {
   for (const { file } of pending) rmSync(file, { force: true });
 }
 
-/** The rest is entered the time after. */
+/** Later calls return the rest. */
 const PENDING_MAX = 1_000;
 
 /** A home that was deleted and created again has a new inode, so it gets a new folder. */

@@ -41,7 +41,7 @@ export interface Interrupted<Plan = JournaledPlan, Reading = unknown> {
   readonly started: Line<'started', Reading> | undefined;
   /** Undefined if the program had not ended. */
   readonly captured: Line<'captured', Reading> | undefined;
-  /** Undefined if what the program left had not been judged. */
+  /** Undefined if the program's output had not been judged. */
   readonly read: Line<'read', Reading> | undefined;
   readonly because: Because;
   readonly nowMs: number;

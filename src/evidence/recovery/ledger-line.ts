@@ -14,7 +14,7 @@ export function ledgerLineOf(folder: string): string | undefined {
   return home === undefined || !entry ? undefined : lineIn(home, entry);
 }
 
-/** The same for a known home. */
+/** The ledger line of a run in a known home. */
 export function lineIn(home: string, run: Pick<LedgerLine, 'run_id' | 'version'>): string | undefined {
   const fd = openRegular(path.join(home, LEDGER));
   if (fd === undefined) return undefined;

@@ -62,7 +62,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
   try {
     const folders = foldersOf(run.documents).map(below => path.join(folder, below));
     for (const below of folders) makeFolders(below);
-    // A half-written seal is no evidence.
+    // A half-written seal proves nothing.
     rmSync(path.join(folder, `${SEAL}${UNFINISHED}`), { force: true });
     const documents = new Map(run.documents.map(([file, bytes, sha256]) => [file, sealed(file, bytes, sha256)]));
     const passing = new Set([SEAL, JOURNAL, ...run.passing]);

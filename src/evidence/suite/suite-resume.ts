@@ -39,7 +39,8 @@ export function openSuite(
     const chain = JournalChain.begin(folder);
     const { plan, isOurs, bytes } = stateIn(chainedLines(fd, chain, SUITE_LINE_BYTES_MAX));
     if (!plan) throw new Fault('not_a_suite', 'The journal does not belong to a suite that had started.');
-    if (!isOurs) throw new Fault('not_started_here', 'The run was interrupted, and not started here.');
+    if (!isOurs)
+      throw new Fault('not_started_here', 'The run was interrupted, and you did not start it on this machine.');
     refuseOdd(folder);
     refuseForeign(folder);
     const journal = Journal.reopen<SuiteLine>(folder, bytes, chain);

@@ -9,8 +9,8 @@ export interface AgainOptions extends GateOptions {
 }
 
 /**
- * The cases to rerun, one more trial per side. Rerunning stops early only for cases that no longer look broken, so it can
- * clear a case but never convict one early. The gate's error rate needs no correction.
+ * The cases to rerun, one more trial per side. Rerunning stops early only for cases that no longer look broken. It can
+ * clear a case early, but never declare one broken early, so the gate's error rate needs no correction.
  */
 export function casesToAskAgain(
   baseline: Iterable<GateTrial>,
@@ -41,7 +41,7 @@ function suspicion({ baseline, candidate }: CaseTrials): number {
   return allOf(baseline).trials === 1 || allOf(candidate).trials === 1 ? 1 / 4 : 1 / 8;
 }
 
-/** How many candidate reruns would convict a case that fails them all. Returns 0 if more than `ROUNDS_MAX`. */
+/** How many candidate reruns prove a case broken if it fails them all. Returns 0 if more than `ROUNDS_MAX`. */
 function roundsFor({ baseline, candidate }: CaseTrials, level: number): number {
   const k = allOf(baseline).trials;
   for (let m = 1; m <= ROUNDS_MAX; m++) {
@@ -52,5 +52,5 @@ function roundsFor({ baseline, candidate }: CaseTrials, level: number): number {
 
 const ROUNDS_MAX = 50;
 
-/** Unanswered rounds included, a case gets at most this many times the rounds that would convict it. */
+/** Including unanswered rounds, a case gets at most this many times the rounds that can prove it broken. */
 const UNANSWERED_MAX = 2;

@@ -30,8 +30,8 @@ export interface MetricDecision {
 }
 
 /**
- * Whether a time, cost or score got worse by more than a limit. A regression must be statistically significant and above
- * the limit. No regression must rule out a change above the limit.
+ * Whether a time, cost or score got worse by more than a limit. `regression` requires a statistically significant change
+ * above the limit. `no_regression` requires that a change above the limit is ruled out.
  */
 export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOptions): MetricDecision {
   const { kind, limit, confidence = 0.95 } = options;

@@ -3,7 +3,7 @@ import { type Finding, must } from '../../rule.ts';
 import { formOf } from '../../form.ts';
 import { type AskedLimits, askedLimits } from './shape.ts';
 
-/** The asks shared by all documents that contain limits. */
+/** The requirements shared by all documents that contain limits. */
 export const LIMIT_ASKS = [
   'limits, if present, has at least one of min_pass_rate, max_failing, max_flaky, max_unjudged, max_missing, max_cost_usd and max_latency_ms',
   'per_suite, per_tag and per_severity, if present, are objects; each key names a suite, tag or severity, and each value has the form of limits',
