@@ -140,7 +140,7 @@ test.each([
 ])('docs/library.md names every option of %s', async (name, call) => {
   const page = read('docs/library.md');
   const refused: unknown = await call().catch((error: unknown) => error);
-  const [, options = ''] = /There are: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
+  const [, options = ''] = /Options: (.*)\./.exec(refused instanceof Error ? refused.message : '') ?? [];
   expect(options.split(', ').length, name).toBeGreaterThan(4);
   for (const option of options.split(', ')) expect(page, option).toMatch(new RegExp(`[\\s\`]${option}[\`:,]`));
 });

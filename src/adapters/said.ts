@@ -16,7 +16,7 @@ export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** A whole number that a document of ours can hold; null for anything else, as for 1e999. */
+/** An integer that a document of ours can hold; null for anything else, as for 1e999. */
 export function countIn(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 }

@@ -223,7 +223,7 @@ while held < GOAL:
   });
 });
 
-describe.runIf(missing.length === 0)('processor time', () => {
+describe.runIf(missing.length === 0)('CPU time', () => {
   const spinning = (code: string): Asked => ({ argv: python(`${code}\nprint('slipped')`), limits: { cpuSeconds: 1 } });
 
   const rows: [string, Asked][] = [

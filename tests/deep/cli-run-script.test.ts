@@ -31,7 +31,7 @@ function expectRefusal({ code, stdout, stderr }: Ran, said: RegExp, what = ''): 
   expect(code, `${what}\n${stdout}${stderr}`).toBe(2);
   expect(stdout, what).toBe('');
   expect(stderr, what).toMatch(said);
-  expect(stderr, what).toMatch(/^error: [^\n]+\n(?:Add --help to see what you can use\.\n)?$/);
+  expect(stderr, what).toMatch(/^error: [^\n]+\n(?:Add --help for usage\.\n)?$/);
   expect(stderr, what).not.toMatch(/bug of its own|\n\s+at |node:|[\\/](?:dist|tmp)[\\/]/);
 }
 
@@ -396,7 +396,7 @@ describe('bounds', () => {
       EATER,
       { status: 'failed', reason: 'oom_killed', ending: { how: 'out_of_memory' } },
     ],
-    ['processor time', ['--cpu-seconds', '1'], 'while True: pass', { status: 'timed_out', reason: 'cpu_timeout' }],
+    ['CPU time', ['--cpu-seconds', '1'], 'while True: pass', { status: 'timed_out', reason: 'cpu_timeout' }],
     [
       'processes',
       ['--pids', '5'],
@@ -449,7 +449,7 @@ describe('what cannot be run as asked', () => {
     [['ok.py', '--memory', '-1'], /a size such as/],
     [['ok.py', '--cpu-seconds', '0'], /CPU time must be/],
     [['ok.py', '--pids', '0'], /processes must be/],
-    [['ok.py', '--pids', '1.5'], /whole number/],
+    [['ok.py', '--pids', '1.5'], /an integer/],
     [['ok.py', '--max-files', '10001'], /output files must be/],
     [['ok.py', '--max-bytes', '1023'], /output limit must be/],
     [['ok.py', '--sandbox', 'vm'], /Allowed choices/],
@@ -460,7 +460,7 @@ describe('what cannot be run as asked', () => {
     [['ok.py', '--env', '1X=1'], /not the name of a variable/],
     [['ok.py', '--env', 'PATH=/bin'], /set by Proctor itself/],
     [['ok.py', '--env', 'AWS_KEY=1'], /kept for credentials/],
-    [['ok.py', '--secret', 'TOKEN=value'], /Give only the name, --secret TOKEN/],
+    [['ok.py', '--secret', 'TOKEN=value'], /Pass only the name, --secret TOKEN/],
     [['ok.py', '--secret', 'NOT_SET_ANYWHERE'], /is not set/],
     [['ok.py', '--sandbox', 'none', '--isolation', 'strict'], /cannot enforce isolation "strict"/],
     [['ok.py', '--sandbox', 'none', '--profile', 'default'], /a blocked network/],

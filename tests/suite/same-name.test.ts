@@ -88,7 +88,7 @@ test('is meant by its side and name where the name alone means two', async () =>
   expect(() => placeOf(cwd, 'nightly')).toThrow(
     expect.objectContaining({
       code: 'ambiguous_run',
-      message: '2 runs are called "nightly": baseline/nightly, new/nightly. Name one of these.',
+      message: '2 runs have the name "nightly": baseline/nightly, new/nightly. Specify one of these.',
     }),
   );
   expect(placeOf(cwd, 'new/nightly')).toMatchObject({ lane: 'new', id: 'nightly' });
