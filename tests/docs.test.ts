@@ -19,7 +19,7 @@ import { proctor, ROOT } from './support.ts';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
-test('docs/contracts matches the contracts (npm run docs writes it)', async () => {
+test('docs/contracts matches the contracts (run npm run docs)', async () => {
   const pages = contractPages(await loadContracts());
   expect(readdirSync(path.join(ROOT, 'docs', 'contracts')).sort((a, b) => (a < b ? -1 : 1))).toEqual(
     [...pages.keys()].sort((a, b) => (a < b ? -1 : 1)),

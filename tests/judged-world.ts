@@ -10,17 +10,17 @@ import { type SealEnvelope, sealEnvelope, type Signer } from '../src/contracts/s
 import { Place } from './runs-support.ts';
 import { proctor, type Ran, ROOT } from './support.ts';
 
-/** Says the wrong answer or the right one; a check that is a script tells them apart. */
+/** Gives the wrong or the right answer; a check script distinguishes them. */
 const ANSWERS = (answer: number): string =>
   `printf '{"final_output":{"content_type":"text","content":"${answer}"}}' > output/reply.json\n`;
 const CHECK = `grep -q '"content":"42"' input/artifact.json\n`;
 
-/** In a namespace of its own, every user may mount over a program. */
+/** In a new namespace, every user may mount over a program. */
 const APART = ['--user', '--map-root-user', '--mount'];
 export const canLackSandbox =
   spawnSync('unshare', [...APART, 'mount', '--bind', '/dev/null', '/usr/bin/bwrap']).status === 0;
 
-/** A signed place with a good baseline, a new version that fails its check, a comparison of both, and an accepted baseline. */
+/** A signed project with a good baseline, a failing candidate, a comparison of both, and an accepted baseline. */
 export function makeJudgedPlace(): Place {
   const place = new Place();
   place.file('good.sh', ANSWERS(42));
@@ -44,7 +44,7 @@ const STEPS: readonly (readonly [args: string[], code: number])[] = [
   [['compare', 'before', 'after', '--gate', 'strict'], 1],
 ];
 
-/** A copy of such a place for one attempt to forge it. */
+/** A copy of such a project for one forgery. */
 export class Forged {
   readonly cwd: string;
 
@@ -58,7 +58,7 @@ export class Forged {
     return proctor(args, { cwd: this.cwd });
   }
 
-  /** The same on a machine that has lost its sandbox. */
+  /** The same on a machine without a sandbox. */
   withoutSandbox(...args: string[]): Ran {
     const words = [process.execPath, path.join(ROOT, 'dist', 'proctor.js'), ...args];
     const command = 'mount --bind /dev/null /usr/bin/bwrap && exec "$0" "$@"';
@@ -91,7 +91,7 @@ export class Forged {
     writeFileSync(file, changed);
   }
 
-  /** Verdicts that say the opposite, in a document that adds up. */
+  /** Inverts the verdicts and keeps the document consistent. */
   whitewash(run = this.after): void {
     this.edit(path.join(run, 'evaluation.json'), text => {
       const evaluation = JSON.parse(text) as { cases: object[]; summary: object };
@@ -105,7 +105,7 @@ export class Forged {
     });
   }
 
-  /** The seal of a judgement, written anew over its files as they are now. */
+  /** Writes a new seal over the current files of a judgement. */
   reseal(folder: string, file: string, signer?: Signer): void {
     this.edit(path.join(folder, file), text => {
       const { predicate, ...rest } = statementIn(JSON.parse(text) as SealEnvelope);

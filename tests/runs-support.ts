@@ -19,14 +19,14 @@ import { takeOwnLock } from '../src/execute/locks.ts';
 import { SLOTS, takeSlot } from '../src/execute/slots.ts';
 import { proctor, type Ran, ROOT, unhurried } from './support.ts';
 
-/** A place of its own to run scripts and intents in, with its own folder for temporary files, so that whatever is left is seen. */
+/** A project with a private folder for temporary files, so that leftovers are visible. */
 export class Place {
   readonly #root = mkdtempSync(path.join(tmpdir(), 'proctor-place-'));
   readonly cwd = path.join(this.#root, 'cwd');
   readonly temp = path.join(this.#root, 'temp');
 
   constructor() {
-    // A sandbox started by root is another user, who must get to its files.
+    // A sandbox started by root runs as another user, who needs access to the files.
     chmodSync(this.#root, 0o755);
     mkdirSync(this.cwd);
     mkdirSync(this.temp, { mode: 0o777 });
@@ -41,12 +41,12 @@ export class Place {
     return file;
   }
 
-  /** Runs the built command line here, to its end. */
+  /** Runs the built command line here, synchronously. */
   proctor(args: readonly string[], options: Parameters<typeof proctor>[1] = {}): Ran {
     return proctor(args, { cwd: this.cwd, ...options, env: { TMPDIR: this.temp, ...options.env } });
   }
 
-  /** The same, beside others. */
+  /** The same, asynchronously. */
   start(args: readonly string[], env: NodeJS.ProcessEnv = {}): Started {
     return new Started(
       spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
@@ -64,7 +64,7 @@ export class Place {
     });
   }
 
-  /** Every run folder is valid evidence of a run that has ended, and nothing lies beside them. */
+  /** Expects every run folder to be valid evidence of an ended run, and no other files. */
   expectClean(): void {
     const folders = this.runFolders();
     expect(folders.filter(folder => existsSync(path.join(folder, 'journal.ndjson')))).toEqual([]);
@@ -80,7 +80,7 @@ export class Place {
   }
 }
 
-/** A place whose runs must all verify when the test is over. */
+/** A project whose runs must all verify after the test. */
 export function place(): Place {
   const place = new Place();
   onTestFinished(() => place.remove());
@@ -88,7 +88,6 @@ export function place(): Place {
   return place;
 }
 
-/** A command that is under way. */
 export class Started {
   readonly #child: ChildProcess;
   readonly ended: Promise<Ran & { readonly signal: NodeJS.Signals | null }>;
@@ -123,7 +122,7 @@ export class Started {
     this.#child.kill(signal);
   }
 
-  /** The process that starts programs for it. */
+  /** Its launcher process. */
   launcher(): number | undefined {
     return processes().find(({ ppid, argv }) => ppid === this.pid && argv.some(word => word.endsWith('launcher.js')))
       ?.pid;
@@ -136,7 +135,7 @@ interface Process {
   readonly argv: readonly string[];
 }
 
-/** All processes of this machine that are alive. */
+/** All live processes of this machine. */
 function processes(): Process[] {
   return readdirSync('/proc')
     .filter(name => /^\d+$/.test(name))
@@ -156,7 +155,7 @@ export const processesOf = (parent: number): Process[] => processes().filter(({ 
 
 export const processesWith = (word: string): Process[] => processes().filter(({ argv }) => argv.includes(word));
 
-/** Kills a process; false where it was gone already, which nobody can know before. */
+/** Kills a process; returns false if it had already ended. */
 export function endProcess(pid: number): boolean {
   try {
     return process.kill(pid, 'SIGKILL');
@@ -165,7 +164,6 @@ export function endProcess(pid: number): boolean {
   }
 }
 
-/** Waits for something that must come true. */
 export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_000): Promise<void> {
   for (let waitedMs = 0; !isTrue(); waitedMs += 10) {
     if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
@@ -173,7 +171,7 @@ export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_
   }
 }
 
-/** Gives a place a home on a disk of its own with so little room, until it may grow. */
+/** Puts .proctor on a small disk, until it may grow. */
 export function smallHome(context: TestContext, { cwd }: Place, kib: number): { grow(): void } {
   context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
   const home = path.join(cwd, '.proctor');
@@ -184,15 +182,15 @@ export function smallHome(context: TestContext, { cwd }: Place, kib: number): { 
 }
 
 /**
- * Waits, and lets the event loop look at signals and streams. Timers alone starve them: while a look at all processes takes
- * longer than the pause, the next timer is always due, and the end of a child is never seen.
+ * Pauses and lets the event loop process signals and streams. Timers alone starve them when listing all processes takes
+ * longer than the pause.
  */
 export async function pause(ms: number): Promise<void> {
   await wait(ms);
   await setImmediate();
 }
 
-/** Takes every place for runs on this machine, until they are freed. Two at a time would wait for each other for ever. */
+/** Takes every slot on this machine until they are released. Two callers at once would deadlock. */
 export async function takeAllPlaces(): Promise<() => void> {
   let turn = takeOwnLock('all-places');
   for (; turn === undefined; turn = takeOwnLock('all-places')) await wait(50);
@@ -203,7 +201,7 @@ export async function takeAllPlaces(): Promise<() => void> {
   };
 }
 
-/** The control groups of ours on this machine, by which one sees what a run has left. */
+/** Proctor's control groups on this machine. */
 export function cgroupsOfOurs(): string[] {
   return readFileSync('/proc/mounts', 'utf8')
     .split('\n')
@@ -225,7 +223,7 @@ function groupsBelow(folder: string, depth: number): string[] {
   }
 }
 
-/** Control groups that were made since, and whose launcher is dead. Others on this machine make some, too. */
+/** New control groups whose launcher is dead. Other processes on this machine also create some. */
 export function groupsLeft(before: ReadonlySet<string>): string[] {
   return cgroupsOfOurs().filter(group => {
     const [, launcher] = /proctor-(?:probe-)?\d+\.(\d+)\.\d+-/.exec(path.basename(group)) ?? [];
@@ -233,7 +231,7 @@ export function groupsLeft(before: ReadonlySet<string>): string[] {
   });
 }
 
-/** What is mounted where a sandbox mounts something. Others on this machine mount and unmount as they like. */
+/** Mounts at the mount points of a sandbox. Other processes on this machine also mount there. */
 export function mountsOfOurs(): string[] {
   const places = new Set([DISK, `${DISK}/tmp`, '/proc', '/work', '/agent', '/opt/proctor', '/newroot', '/oldroot']);
   return readFileSync('/proc/self/mounts', 'utf8')
@@ -244,7 +242,7 @@ export function mountsOfOurs(): string[] {
     });
 }
 
-/** What a run folder says of its end. */
+/** The outcome in a run folder. */
 export function outcomeIn(folder: string): { status: string; reason: string | null; ending: { how: string } } {
   return JSON.parse(readFileSync(path.join(folder, 'evidence', 'outcome.json'), 'utf8')) as never;
 }

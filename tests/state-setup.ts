@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll } from 'vitest';
 import { useStateFolder } from '../src/base/state-folder.ts';
 
-// Tests leave nothing in the state folder of whoever runs them. Commands that they start inherit the variable.
+// Keeps tests out of the state folder of the user. Child processes inherit the variable.
 const states = mkdtempSync(path.join(tmpdir(), 'proctor-state-'));
 process.env['XDG_STATE_HOME'] = states;
 useStateFolder(path.join(states, 'proctor'));

@@ -14,7 +14,7 @@ export interface WorldCase {
   readonly title?: string;
   readonly user?: string;
   readonly expected?: SuiteCase['expected'];
-  /** What the artifact says, over a plain answer; null for a case that has left none. */
+  /** Overrides for the artifact; null for a case without one. */
   readonly artifact?: Partial<CaseArtifact> | null;
 }
 
@@ -23,13 +23,12 @@ export interface WorldSuite {
   readonly runId?: string;
   readonly repetition?: { readonly of: string; readonly number: number; readonly total: number };
   readonly target?: SuiteTarget;
-  /** The limits that the run was asked to keep to. */
   readonly gate?: SuiteRequest['gate'];
   readonly cases: readonly WorldCase[];
   readonly signer?: Signer | undefined;
 }
 
-/** Writes a small, sealed folder of a suite's run below `root`, by hand and not by the runner, and returns it. */
+/** Writes a small, sealed suite run below `root` without the runner, and returns its folder. */
 export async function suiteFolder(root: string, suite: WorldSuite): Promise<string> {
   const { version = 'baseline', cases } = suite;
   const runId =

@@ -13,7 +13,7 @@ import type { Verdict } from '../src/verify/verdict.ts';
 
 export const ROOT = path.dirname(import.meta.dirname);
 
-/** A copy of a contract's example, with the values at some paths replaced; `undefined` takes a key away. */
+/** A copy of a contract's example with values replaced; `undefined` removes a key. */
 export function exampleWith(contract: Contract, changes: Record<string, unknown>): unknown {
   const document: unknown = structuredClone(contract.example);
   for (const [at, value] of Object.entries(changes)) {
@@ -29,7 +29,7 @@ export function exampleWith(contract: Contract, changes: Record<string, unknown>
   return document;
 }
 
-/** What the verifier says of a value, written as canonical JSON. */
+/** The verdict on a value, written as canonical JSON. */
 export async function judged(contract: Contract, value: unknown, options: Options = {}): Promise<Verdict> {
   return judgedText(contract, canonicalize(value), options);
 }
@@ -47,7 +47,7 @@ export const rulesOf = ({ violations }: Pick<Verdict, 'violations'>): string[] =
   violations.map(({ rule_id }) => rule_id);
 export const adviceOf = ({ advice }: Pick<Verdict, 'advice'>): string[] => advice.map(({ rule_id }) => rule_id);
 
-/** Makes a journal that a test wrote one that this user's Proctor wrote in that folder. What is torn at its end stays torn. */
+/** Signs a journal that a test wrote, as if Proctor had written it in that folder. A torn end stays torn. */
 export function proveJournal(folder: string): void {
   const file = path.join(folder, JOURNAL);
   const bytes = readFileSync(file);
@@ -58,7 +58,7 @@ export function proveJournal(folder: string): void {
   writeFileSync(file, Buffer.concat([Buffer.from(proven.join('')), bytes.subarray(end)]), { mode: 0o600 });
 }
 
-/** A folder that is gone when the test is. */
+/** A folder that is removed after the test. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -83,17 +83,17 @@ export function proctor(
       ...options,
       env: { ...process.env, NO_COLOR: '1', npm_lifecycle_event: '', ...options.env },
       encoding: 'utf8',
-      // Against one that never ends; a slow machine takes a minute for what deep tests ask.
+      // Stops a command that never ends; a slow machine needs a minute for deep tests.
       timeout: 300_000,
       maxBuffer: 256 * 1024 * 1024,
     },
   );
-  // A program that refuses its input before reading all of it closes the pipe; that is its answer, not a failure.
+  // A program that rejects its input early closes the pipe. That is a result, not a failure.
   if (error && !('code' in error && error.code === 'EPIPE')) throw error;
   return { code: status, stdout, stderr: unhurried(stderr) };
 }
 
-/** What a command says, but for that it had to wait: how many runs there are on this machine is no matter of one test. */
+/** Removes notes about waiting, which depend on other runs on this machine. */
 export function unhurried(stderr: string): string {
   return stderr.replace('waiting: all run slots are in use …\n', '');
 }

@@ -20,7 +20,7 @@ const LAW: Record<string, readonly string[]> = {
   cli: ['base', 'contracts', 'tool'],
 };
 
-/** What may be used only in some rooms, and why. */
+/** APIs that are reserved for some rooms, and why. */
 const RESERVED: { pattern: RegExp; rooms: readonly string[]; why: string }[] = [
   {
     pattern: /node:child_process|node:cluster|node:worker_threads/,
@@ -39,7 +39,7 @@ const RESERVED: { pattern: RegExp; rooms: readonly string[]; why: string }[] = [
   { pattern: /localeCompare|Intl\.Collator/, rooms: [], why: 'order is by UTF-16 code unit on every machine' },
 ];
 
-/** What no page of ours uses, and why. */
+/** APIs that no page uses, and why. */
 const NOT_IN_PAGES: { pattern: RegExp; why: string }[] = [
   { pattern: /import (?!type\b)[^;]*'(?:\.\.\/)+src\//, why: 'a page shares types with the rest, and no code' },
   {
@@ -68,7 +68,7 @@ const importsOf = (file: string): string[] =>
   );
 
 describe('the rooms', () => {
-  test('are those of the law', () => {
+  test('match the law', () => {
     expect([...new Set(sources.map(roomOf))].sort()).toEqual(Object.keys(LAW).sort());
   });
 
@@ -78,7 +78,7 @@ describe('the rooms', () => {
     expect(foreign).toEqual([]);
   });
 
-  test.each(sources)('%s uses nothing that is reserved for others', file => {
+  test.each(sources)('%s uses no API that is reserved for other rooms', file => {
     const text = textOf(file);
     const used = RESERVED.filter(({ pattern, rooms }) => pattern.test(text) && !rooms.includes(roomOf(file)));
     expect(used.map(({ why }) => why)).toEqual([]);
@@ -88,7 +88,7 @@ describe('the rooms', () => {
     expect(textOf(file).split('\n').length).toBeLessThanOrEqual(LINES_MAX);
   });
 
-  test('have no file that nobody imports', () => {
+  test('have no unused file', () => {
     const doors = new Set([
       'src/cli/proctor.ts',
       'src/tool/index.ts',
@@ -108,7 +108,7 @@ describe('the rooms', () => {
 });
 
 describe('the pages', () => {
-  test.each(pages)('%s uses nothing that a page may not', file => {
+  test.each(pages)('%s uses no API that is forbidden in a page', file => {
     const used = NOT_IN_PAGES.filter(({ pattern }) => pattern.test(textOf(file)));
     expect(used.map(({ why }) => why)).toEqual([]);
   });
@@ -119,17 +119,17 @@ describe('the pages', () => {
 });
 
 describe('the repository', () => {
-  test('says nothing of the machine it was made on', () => {
+  test('contains no trace of the machine it was written on', () => {
     const paths = /\/(?:work|farm)\/(?:main|shared)|\/root\/[a-z]/;
     const texts = files.filter(file => /\.(?:ts|mjs|json|md|sh|yml)$/.test(file) && !file.startsWith('tests/'));
     expect(texts.filter(file => paths.test(textOf(file)))).toEqual([]);
   });
 
-  test('has a lock file without the address of a registry', () => {
+  test('has a lock file without registry addresses', () => {
     expect(textOf('package-lock.json')).not.toMatch(/"resolved"/);
   });
 
-  test('skips and singles out no test', () => {
+  test('has no skipped or exclusive test', () => {
     const marks = /\b(?:test|describe|it)\.(?:skip|only|todo)\b/;
     expect(
       files.filter(file => file.endsWith('.test.ts') && !file.endsWith('tidy.test.ts') && marks.test(textOf(file))),

@@ -7,7 +7,7 @@ import type { ContextPlaces, ProjectContext } from './context.ts';
 import type { LoginFile } from './login.ts';
 import type { Standing } from './versions.ts';
 
-/** What an agent is asked, once everything is decided. Paths are those inside the sandbox. */
+/** A resolved request to run an agent. Paths are inside the sandbox. */
 export interface AgentCall {
   readonly version: string;
   readonly task: string;
@@ -15,81 +15,80 @@ export interface AgentCall {
   readonly model: string | undefined;
   readonly maxTurns: number | undefined;
   readonly maxCostUsd: number | undefined;
-  /** A UUID of ours, by which the agent calls its session. */
+  /** A UUID that Proctor assigns to the agent's session. */
   readonly sessionId: string;
   readonly workFolder: string;
   readonly home: string;
-  /** A folder that is read-only inside, in which the files of the invocation lie. */
+  /** A read-only folder with the files of the invocation. */
   readonly toolFolder: string;
-  /** Where the model answers, the word that opens the door to it, and how it is sent; undefined if there is no model to reach. */
+  /** The address of the model proxy, its token, and how the agent sends the token; undefined if there is no model. */
   readonly door: { readonly url: string; readonly token: string; readonly as: CredentialKind } | undefined;
-  /** A sandbox of the agent's own works inside ours. */
+  /** Whether the agent can start its sandbox inside Proctor's. */
   readonly nestedSandbox: boolean;
-  /** The project's instructions for agents; undefined where it has none, null where they are left out. */
+  /** The project's instructions for agents; undefined if it has none, null if the run excludes them. */
   readonly context: ProjectContext | null | undefined;
 }
 
-/** How an agent's program is started. */
+/** The command line, input and files that start an agent. */
 export interface Invocation {
   readonly mode: 'claude_print' | 'codex_exec';
-  /** After the program. Never the task. */
+  /** Without the program and without the task. */
   readonly args: readonly string[];
   readonly stdin: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Files of `toolFolder`, by their paths in it. */
+  /** The files in `toolFolder`, by relative path. */
   readonly files: Readonly<Record<string, { readonly text: string; readonly mode: 0o644 | 0o755 }>>;
-  /** Below `home`, if the agent leaves its last message in a file. */
+  /** Relative to `home`, if the agent writes its last message to a file. */
   readonly lastMessageFile: string | undefined;
-  /** What was done natively for which dimension, for the summary of the policy. */
+  /** How the agent enforces each dimension of the policy, for the policy summary. */
   readonly notes: readonly string[];
 }
 
 export interface ReaderOptions {
   readonly approval: EffectivePolicy['approval_posture'];
   readonly maxTurns: number | undefined;
-  /** Whether a path, as the agent names it, is one that it may not write to. */
+  /** Whether the policy forbids writing to a path, as named by the agent. */
   readonly isGuarded?: (path: string) => boolean;
 }
 
-/** A variable of the caller's environment that opens a model API. */
+/** An environment variable of the caller that contains a credential for the model API. */
 interface CredentialVariable {
   readonly name: string;
   readonly as: CredentialKind;
 }
 
-/** How a model API is asked, from outside the sandbox. */
+/** How Proctor calls a model API from outside the sandbox. */
 interface ModelApi {
   readonly kind: 'anthropic' | 'openai';
-  /** The first that is set is used. */
+  /** Proctor uses the first one that is set. */
   readonly credentials: readonly [CredentialVariable, ...CredentialVariable[]];
   readonly urlVariable: string;
   readonly defaultUrl: string;
-  /** The header that carries a key. Anything else is a bearer token. */
+  /** The header for an API key. All other credentials are bearer tokens. */
   readonly keyHeader: 'x-api-key' | 'authorization';
-  /** The login of the agent's own program, which is used only when it is asked for by name. */
+  /** The login of the agent's CLI. Proctor uses it only if the caller requests it. */
   readonly login: LoginFile;
 }
 
-/** An agent that can be run. Pure translation: it starts nothing and reads nothing. */
+/** Translates between Proctor and one agent. It has no side effects. */
 export interface AgentAdapter {
   readonly family: Family;
-  /** What people call it, and its program. */
+  /** The name of the agent and of its program. */
   readonly agent: string;
   readonly capabilities: Capabilities;
   readonly api: ModelApi;
   readonly context: ContextPlaces;
-  /** The version in what `--version` prints; undefined if there is none. */
+  /** Extracts the version from the output of `--version`. */
   versionIn(text: string): string | undefined;
-  /** How a version stands to those whose flags were tried. */
   standing(version: string): Standing;
-  /** What is known, in words: `2.1.190 to 2.1.209`. */
+  /** For people: `2.1.190 to 2.1.209`. */
   readonly knownVersions: string;
   readonly newestTried: string;
-  /** The command that installs a version that is known. */
+  /** The command that installs a known version. */
   readonly install: string;
-  /** The tools by which its model asks the user. */
+  /** The tools that ask the user. */
   readonly questionTools: readonly string[];
-  /** Arguments that try the agent's own sandbox; undefined if it has none. It works where they end with 0. */
+  /** Arguments that test the agent's sandbox: it works if they exit with 0. Undefined if the agent has no sandbox. */
   readonly sandboxProbe: readonly string[] | undefined;
   invoke(call: AgentCall): Invocation;
   reader(options: ReaderOptions): AgentReader;

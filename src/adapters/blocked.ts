@@ -2,7 +2,7 @@ import { clip } from '../base/clip.ts';
 import { TEXT_BYTES_MAX } from '../contracts/agent-step/reading.ts';
 import { brief } from './said.ts';
 
-/** What kept a tool from doing what it set out to. */
+/** Why the system blocked a tool. */
 export interface Blocked {
   readonly reason: string;
   readonly path: string | undefined;
@@ -10,18 +10,17 @@ export interface Blocked {
 }
 
 /**
- * Finds the words of the system in the output of a tool that failed, the same for every agent. The kernel keeps no record
- * of what a sandbox denies, so this is what the tool says and no more: a failed program that prints such words looks
- * blocked. The output of a tool that succeeded is never looked at, because it did what it set out to.
+ * Finds a system error message in the output of a failed tool. The kernel keeps no record of what a sandbox denies, so this is
+ * a guess: a failed program that prints such a message looks blocked. Do not call this for a tool that succeeded.
  */
 export function blockedIn(output: string): Blocked | undefined {
   const { text } = clip(output, TEXT_BYTES_MAX);
-  const words = BLOCKS.find(pattern => pattern.test(text));
-  if (!words) return undefined;
-  const at = text.search(words);
+  const block = BLOCKS.find(pattern => pattern.test(text));
+  if (!block) return undefined;
+  const at = text.search(block);
   const from = text.lastIndexOf('\n', at - 1) + 1;
   const end = text.indexOf('\n', at + 1);
-  // The end of a long line says what happened.
+  // The error message is at the end of a long line.
   const line = text
     .slice(from, end < 0 ? undefined : end)
     .trim()
@@ -32,10 +31,10 @@ export function blockedIn(output: string): Blocked | undefined {
 
 const LINE_UNITS_MAX = 300;
 
-/** Most programs end a line with the words of the system; Python and Node have their own form. */
+/** Most programs end a line with the message of the system. Python and Node use other formats. */
 const BLOCKS: readonly RegExp[] = [
   /: Read-only file system(?: \(os error 30\))?\r?$/m,
-  // A file that is mounted by itself cannot be replaced.
+  // A file that is a mount point cannot be replaced.
   /: Device or resource busy(?: \(os error 16\))?\r?$/m,
   /: Operation not permitted(?: \(os error 1\))?\r?$/m,
   /^(?:bwrap: |error building bubblewrap command)/m,
@@ -44,7 +43,7 @@ const BLOCKS: readonly RegExp[] = [
   /\blandlock\b.{0,80}\b(?:denied|failed|restrict)/i,
 ];
 
-/** A program that got no socket, no route or no name says one of these. */
+/** No socket, no route, or no name resolution. */
 const NETWORK = /\b(?:socket|connect): |: Network is unreachable\b|resolve host: |name resolution/;
 
 /** `bash: docs/a.md: Read-only file system`, `touch: cannot touch '/etc/x': …`, `EROFS: …, open '/work/a'`. */

@@ -1,18 +1,18 @@
-import type { Denial } from '../contracts/agent-step/reading.ts';
+import type { AgentEvent, Denial } from '../contracts/agent-step/reading.ts';
 
 interface Call {
   readonly tool: string;
   readonly path: string | undefined;
 }
 
-/** The tool calls that have no result yet. An agent that begins calls and never ends them fills no memory: the oldest is forgotten. */
+/** The tool calls that have no result yet: at most 1,000. Beyond that, the oldest is dropped. */
 export class Calls {
   readonly #open = new Map<string, Call>();
-  /** Of those, the ones that the agent does not wait for. */
+  /** The open calls that the agent does not wait for. */
   readonly #background = new Set<string>();
 
   begin(id: string, call: Call): void {
-    // A call that begins again is the newest.
+    // A call that starts again becomes the newest.
     this.end(id);
     this.#open.set(id, call);
     if (this.#open.size > CALLS_MAX) this.end(oldestOf(this.#open) ?? id);
@@ -23,12 +23,11 @@ export class Calls {
     this.#background.delete(id);
   }
 
-  /** The agent went on without the results of these. */
+  /** Moves the open calls of a tool to the background: the agent continued without their results. */
   leave(tool: string): void {
     for (const [id, call] of this.#open) if (call.tool === tool) this.#background.add(id);
   }
 
-  /** No other open call began after this one. */
   isNewest(id: string): boolean {
     return [...this.#open.keys()].at(-1) === id;
   }
@@ -37,7 +36,7 @@ export class Calls {
     return this.#open.get(id);
   }
 
-  /** How many the agent waits for. */
+  /** The number of calls that the agent waits for. */
   get inFlight(): number {
     return this.#open.size - this.#background.size;
   }
@@ -49,26 +48,26 @@ export class Calls {
 
 const CALLS_MAX = 1_000;
 
-/** The denials of a run: one per call, however often the stream speaks of it. */
+/** The denials of a run, one per call even if the stream reports a call several times. */
 export class Denials {
   readonly list: Denial[] = [];
   count = 0;
-  readonly #ids = new Map<string, true>();
+  readonly #ids = new Set<string>();
 
-  /** Takes a denial; false if this call's is known already. */
-  add(denial: Denial): boolean {
-    const { call } = denial;
+  /** Records a denial and returns its event. Returns no event if this call was denied before. */
+  add(denial: Denial): AgentEvent[] {
+    const { call, tool, reason } = denial;
     if (call !== null) {
-      if (this.#ids.has(call)) return false;
-      this.#ids.set(call, true);
+      if (this.#ids.has(call)) return [];
+      this.#ids.add(call);
       if (this.#ids.size > DENIALS_MAX) this.#ids.delete(oldestOf(this.#ids) ?? call);
     }
     this.count++;
     if (this.list.length < DENIALS_MAX) this.list.push(denial);
-    return true;
+    return [{ kind: 'denial', call, tool, reason }];
   }
 
-  /** So many that the ids of the first ones are forgotten: a list of all, told again at the end, says nothing new. */
+  /** Some ids were dropped, so repeated denials can no longer be recognized. */
   get isBeyondMemory(): boolean {
     return this.count > DENIALS_MAX;
   }
@@ -76,6 +75,7 @@ export class Denials {
 
 const DENIALS_MAX = 1_000;
 
-function oldestOf(map: ReadonlyMap<string, unknown>): string | undefined {
-  return map.keys().next().value;
+function oldestOf(ids: { keys(): Iterator<string> }): string | undefined {
+  const { value, done } = ids.keys().next();
+  return done ? undefined : value;
 }

@@ -1,11 +1,11 @@
 import type { AgentAdapter } from './agent.ts';
 import { CLAUDE_NEWEST, CLAUDE_ROWS, invokeClaude, QUESTIONS } from './claude-invoke.ts';
 import { claudeLogin } from './claude-login.ts';
-import { claudeProtocol } from './claude-reader.ts';
+import { ClaudeProtocol } from './claude-reader.ts';
 import { agentReader } from './stream.ts';
 import { standingOf } from './versions.ts';
 
-/** Claude Code, asked once and without a terminal. */
+/** Claude Code in print mode. */
 export const claudeCli: AgentAdapter = {
   family: 'claude_cli',
   agent: 'claude',
@@ -17,9 +17,9 @@ export const claudeCli: AgentAdapter = {
     native_approval_controls: true,
     prompt_suppression: true,
     tool_allow_deny: true,
-    // It knows path rules for its file tools, and its shell passes by them.
+    // Its path rules cover only its file tools, not its shell.
     path_constraints: false,
-    // It can be kept from its web tools, and its shell passes by that.
+    // It can disable its web tools, but not the network access of its shell.
     network_controls: false,
     turn_limit: 'agent',
     budget_limit: true,
@@ -50,5 +50,5 @@ export const claudeCli: AgentAdapter = {
   questionTools: QUESTIONS,
   sandboxProbe: undefined,
   invoke: invokeClaude,
-  reader: options => agentReader(claudeProtocol(), options),
+  reader: options => agentReader(new ClaudeProtocol(), options),
 };

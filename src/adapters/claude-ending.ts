@@ -5,23 +5,23 @@ export interface ClaudeEnding extends Pick<AgentReading, 'finalText' | 'failure'
   readonly terminal: NonNullable<AgentReading['terminal']>;
 }
 
-/** What the lines before the last one said. */
+/** State from the lines before the last one. */
 export interface ClaudeBefore {
   readonly isUnauthenticated: boolean;
-  /** An answer of a certain form was asked for. */
+  /** The caller requested structured output. */
   readonly isStructured: boolean;
 }
 
 /**
- * What the last line of Claude means. Neither its `subtype` nor the exit code can be believed alone: an API error is
- * of subtype success, and an interrupt ends with 0. So all its words must agree before it is a success.
+ * Reads the last line of Claude. Neither `subtype` nor the exit code is reliable alone: an API error has the subtype
+ * `success`, and an interrupt exits with 0. So the ending is a success only if all fields agree.
  */
 export function endingOf(said: Said, { isUnauthenticated, isStructured }: ClaudeBefore): ClaudeEnding {
   const subtype = textIn(said.subtype) ?? '';
   const why = textIn(said.terminal_reason) ?? 'completed';
   const finalText = textIn(said.result)?.toWellFormed() ?? null;
   const isFine = said.is_error === false && subtype === 'success' && why === 'completed';
-  // It is told once to give its answer the form that was asked for, then it gives up, and calls that a success.
+  // Claude retries once to produce structured output, then gives up and still reports success.
   const isUnformed = isFine && isStructured && said.structured_output === undefined;
   const ok = isFine && !isUnformed;
   const word = brief(isUnformed ? 'no_structured_output' : why === 'completed' ? subtype : why, 128);
@@ -36,7 +36,7 @@ export function endingOf(said: Said, { isUnauthenticated, isStructured }: Claude
 const UNFORMED: NonNullable<AgentReading['failure']> = {
   reason: 'schema_missing',
   status: null,
-  detail: 'The answer does not have the form that was asked for.',
+  detail: 'The answer does not match the requested schema.',
 };
 
 function failureOf(said: Said, subtype: string, why: string, isUnauthenticated: boolean): AgentReading['failure'] {
@@ -49,7 +49,7 @@ function failureOf(said: Said, subtype: string, why: string, isUnauthenticated: 
   return { reason, status, detail };
 }
 
-/** Claude's own words, of `terminal_reason` first, then of `subtype`. A success that is an error is one of the API. */
+/** By `terminal_reason`, then by `subtype`. A `success` that failed is an API error. */
 const REASON_OF: ReadonlyMap<string, Reason> = new Map([
   ['api_error', 'api_error'],
   ['model_error', 'api_error'],
@@ -78,8 +78,8 @@ export const NO_USAGE: AgentUsage = {
 };
 
 /**
- * `modelUsage` counts subagents too and `usage` the main loop alone, so the first is believed before the second. Input
- * is all that was read, what came from a cache included; Claude itself counts that apart.
+ * Prefers `modelUsage`, which includes subagents, to `usage`, which covers only the main loop. Proctor counts cached input
+ * as input; Claude counts it separately.
  */
 function usageOf(said: Said): AgentUsage {
   const models = Object.values(objectIn(said.modelUsage) ?? {}).map(objectIn);
@@ -106,7 +106,7 @@ function usageOf(said: Said): AgentUsage {
   };
 }
 
-/** A number that is not told counts as nothing, unless none is. */
+/** Ignores missing numbers. Null if all are missing. */
 function sum(values: readonly unknown[]): number | null {
   const counts = values.map(countIn).filter(value => value !== null);
   return counts.length === 0 ? null : countIn(counts.reduce((total, value) => total + value, 0));

@@ -1,23 +1,24 @@
+import { quoted } from '../base/shell.ts';
 import type { AgentCall, Invocation } from './agent.ts';
 import { plainSkill, type Skill } from './context.ts';
 import { flag } from './flag.ts';
 import { type Row, rowOf } from './versions.ts';
 
 interface ClaudeRow extends Row {
-  /** Whether it can be told that nobody answers. One that cannot denies all the same, in print mode and without a host. */
+  /** Whether it supports `--permission-prompts`. Without this flag, print mode denies requests anyway. */
   readonly permissionPrompts: boolean;
 }
 
-/** The newest version that was tried. Later ones get its flags, and a warning. */
+/** The newest tested version. Later versions get its flags and a warning. */
 export const CLAUDE_NEWEST = '2.1.325';
 
-/** The flags by version, the newest first; tried with 2.1.325 and 2.1.197. */
+/** The flags by version, newest first; tested with 2.1.325 and 2.1.197. */
 export const CLAUDE_ROWS: readonly [ClaudeRow, ...ClaudeRow[]] = [
   { from: [2, 1, 300], before: [2, 2, 0], permissionPrompts: true },
   { from: [2, 1, 190], before: [2, 1, 210], permissionPrompts: false },
 ];
 
-/** How Claude is asked. The task is on standard input alone: an argument can be seen by others, and may look like a flag. */
+/** Passes the task only on standard input: other users can see arguments, and a task may look like a flag. */
 export function invokeClaude(call: AgentCall): Invocation {
   const row = rowOf(CLAUDE_ROWS, call.version) ?? CLAUDE_ROWS[0];
   const { mode, tools, allowed, disallowed } = permissionsOf(call);
@@ -33,10 +34,10 @@ export function invokeClaude(call: AgentCall): Invocation {
       ...flag('--allowedTools', allowed.join(',')),
       ...flag('--disallowedTools', disallowed?.join(',')),
       '--strict-mcp-config',
-      // No settings but ours: neither those of a user nor those that lie in the work folder.
+      // Use only Proctor's settings, not those of the user or the work folder.
       ...flag('--setting-sources', ''),
       ...flag('--settings', `${call.toolFolder}/${SETTINGS}`),
-      // Claude reads the instructions of folders that are named, although it takes no settings from them.
+      // Claude reads the instructions in these folders, but not their settings.
       ...(call.context?.folders ?? []).flatMap(folder => flag('--add-dir', folder)),
       ...flag('--plugin-dir', skillsOf(call).length > 0 ? `${call.toolFolder}/${PLUGIN}` : undefined),
       ...flag('--session-id', call.sessionId),
@@ -60,7 +61,7 @@ function json(value: object): Invocation['files'][string] {
   return { text: `${JSON.stringify(value, null, 2)}\n`, mode: 0o644 };
 }
 
-/** The skills of the project as a plugin of ours: a project's own would come with its settings and hooks. */
+/** Wraps the skills in a plugin, because Claude would load the project's skills only with its settings and hooks. */
 function pluginOf(call: AgentCall): Invocation['files'] {
   const skills = skillsOf(call);
   if (skills.length === 0) return {};
@@ -79,23 +80,23 @@ function skillsOf({ context }: AgentCall): readonly Skill[] {
 
 interface Permissions {
   readonly mode: 'dontAsk' | 'acceptEdits';
-  /** The only tools there are, if not all. */
+  /** The only available tools; absent if all are available. */
   readonly tools?: readonly string[];
-  /** Used without a question. */
+  /** Tools that need no approval. */
   readonly allowed: readonly string[];
   readonly disallowed: readonly string[] | undefined;
 }
 
 const READING = ['Read', 'Glob', 'Grep'] as const;
 const EDITING = ['Edit', 'Write', 'NotebookEdit'] as const;
-/** The tools that reach for the network. */
+/** The tools that use the network. */
 export const WEB: readonly string[] = ['WebFetch', 'WebSearch'];
-/** The tools that wait for a word of the user: an answer, or leave to plan and to carry out the plan. */
+/** The tools that wait for the user. */
 export const QUESTIONS: readonly string[] = ['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'];
 
 /**
- * Commands are allowed to one that may write, because the sandbox around it bounds them anyway; without them it could
- * neither build nor test. Its own edits stay in the work folder, unless all that the sandbox allows is approved.
+ * An agent that may write may also run commands: the sandbox limits them, and builds and tests need them. Its file tools stay
+ * in the work folder, unless the policy approves everything that the sandbox allows.
  */
 function permissionsOf(call: AgentCall): Permissions {
   const { policy } = call;
@@ -110,13 +111,12 @@ function permissionsOf(call: AgentCall): Permissions {
 }
 
 /**
- * The address of the model and the word for it are settings and no variables of the process, whose environment may hold
- * none of that prefix. The word stands where the caller's credential would, since Claude asks differently with a login.
- * Without a door Claude says by itself that it is not logged in.
+ * Passes the address and the token of the model proxy as settings, because the environment must not contain variables with
+ * this prefix. The token takes the role of the caller's credential, because Claude sends other requests with a login.
  */
 function settingsOf({ door, context }: AgentCall): object {
   return {
-    // A skill is a text for the model: what it would run on its own when it is opened is not run.
+    // A skill must not run commands when Claude loads it.
     ...(context && { disableSkillShellExecution: true }),
     ...(door?.as === 'key' && { apiKeyHelper: `echo ${quoted(door.token)}` }),
     env: {
@@ -129,34 +129,30 @@ function settingsOf({ door, context }: AgentCall): object {
       DISABLE_TELEMETRY: '1',
       DISABLE_ERROR_REPORTING: '1',
       DISABLE_AUTOUPDATER: '1',
-      // Left alone it tries ten times, each time later than the last, for more than a minute.
+      // By default, Claude retries ten times with growing delays, for more than a minute.
       CLAUDE_CODE_MAX_RETRIES: '2',
     },
   };
 }
 
-/** A word for a shell. */
-function quoted(word: string): string {
-  return `'${word.replaceAll("'", String.raw`'\''`)}'`;
-}
-
 function* notesOf({ policy, maxTurns, maxCostUsd }: AgentCall, row: ClaudeRow): Generator<string> {
   yield policy.execution_posture === 'read_only'
-    ? 'execution_posture: claude has only the tools that read (--tools); the sandbox has the work folder read-only'
+    ? 'execution_posture: claude has only read tools (--tools), and the work folder is read-only in the sandbox'
     : policy.approval_posture === 'bounded_auto_approve'
-      ? 'execution_posture: the tools of claude may write wherever the sandbox lets them; the sandbox alone bounds writing'
-      : 'execution_posture: the file tools of claude stay in the work folder (acceptEdits); the sandbox alone bounds its commands';
+      ? 'execution_posture: claude does not limit where its tools write; only the sandbox does'
+      : 'execution_posture: the file tools of claude stay in the work folder (acceptEdits); only the sandbox limits its commands';
   yield policy.network_posture === 'allow'
-    ? 'network_posture: the web tools of claude are allowed; what they reach is what the sandbox lets them reach'
-    : 'network_posture: the web tools of claude are disallowed; the sandbox alone keeps its commands from the network';
+    ? 'network_posture: the web tools of claude are allowed; the sandbox limits what they can reach'
+    : 'network_posture: the web tools of claude are disabled; only the sandbox keeps its commands off the network';
   const denied = row.permissionPrompts ? '--permission-prompts none' : 'print mode without a host';
-  yield `approval_posture: what would ask is denied by claude (${denied})${APPROVAL[policy.approval_posture]}`;
-  if (maxTurns !== undefined) yield 'turns: counted and bounded by claude (--max-turns)';
-  if (maxCostUsd !== undefined) yield 'cost: estimated and bounded by claude (--max-budget-usd), which may overshoot';
+  yield `approval_posture: claude denies requests for approval (${denied})${APPROVAL[policy.approval_posture]}`;
+  if (maxTurns !== undefined) yield 'turns: claude counts and limits them (--max-turns)';
+  if (maxCostUsd !== undefined)
+    yield 'cost: claude estimates and limits it (--max-budget-usd), and may exceed the limit';
 }
 
 const APPROVAL = {
-  fail_on_prompt: ', and proctor ends it at the first denial',
-  deny_interactive: ', and every denial is a recorded violation',
-  bounded_auto_approve: '; its commands and edits are allowed beforehand',
+  fail_on_prompt: ', and proctor stops it at the first denial',
+  deny_interactive: ', and proctor records every denial as a violation',
+  bounded_auto_approve: '; its commands and edits are approved in advance',
 } as const;

@@ -1,7 +1,7 @@
 import { isObject } from '../contracts/kind.ts';
 import { headerWord, type LoginFile } from './login.ts';
 
-/** The login of Claude: what `claude` keeps after `/login`. */
+/** The login that `claude` stores after `/login`. */
 export const claudeLogin: LoginFile = {
   folderVariable: 'CLAUDE_CONFIG_DIR',
   folder: '.claude',

@@ -1,8 +1,8 @@
 import type { AgentEvent } from '../contracts/agent-step/reading.ts';
-import { brief, clipped, listIn, objectIn, type Said, textIn } from './said.ts';
+import { clipped, listIn, objectIn, pathIn, type Said, textIn } from './said.ts';
 import { EVENTS_MAX } from './stream.ts';
 
-/** What the parts of a message say. */
+/** Converts the parts of a message to events. */
 export function eventsOf(
   content: unknown,
   role: 'assistant' | 'user',
@@ -13,7 +13,11 @@ export function eventsOf(
   const events: AgentEvent[] = [];
   for (const part of listIn(content)) {
     if (events.length >= EVENTS_MAX) {
-      events.push({ kind: 'note', level: 'warning', text: 'The line has more parts than are told.' });
+      events.push({
+        kind: 'note',
+        level: 'warning',
+        text: `The message has more than ${EVENTS_MAX} parts; the rest is ignored.`,
+      });
       break;
     }
     const block = objectIn(part);
@@ -27,7 +31,7 @@ export function eventsOf(
   return events;
 }
 
-/** A result is a text, or parts of which some are texts. */
+/** The text of a tool result, which is a string or a list of parts. */
 export function resultText(content: unknown): string {
   if (typeof content === 'string') return content;
   return listIn(content)
@@ -36,25 +40,19 @@ export function resultText(content: unknown): string {
     .join('\n');
 }
 
-/** The call that was turned down, if a note on a result tells of one. */
-export function refusalOf(note: unknown): [string, true][] {
+/** The id of the call that the metadata of a result reports as refused, if any. */
+export function refusalOf(note: unknown): string[] {
   const meta = objectIn(note);
   const id = textIn(meta?.id);
   const isRejected =
     textIn(objectIn(meta?.permission_decision)?.decision) === 'reject' ||
     /reject|denied|permission/.test(textIn(meta?.non_execution_kind) ?? '');
-  return id !== undefined && isRejected ? [[id, true]] : [];
+  return id !== undefined && isRejected ? [id] : [];
 }
 
 export function fileChangeOf(outcome: Said | undefined): AgentEvent | undefined {
-  const path = textIn(outcome?.filePath);
-  // Reading a file tells its path, too; only a change has a patch.
-  if (path === undefined || path === '' || !Array.isArray(outcome?.structuredPatch)) return undefined;
-  return {
-    kind: 'file_change',
-    path: brief(path, PATH_BYTES_MAX),
-    change: outcome.type === 'create' ? 'add' : 'update',
-  };
+  const path = pathIn(outcome?.filePath);
+  // A read also has a path, but no patch.
+  if (path === undefined || !Array.isArray(outcome?.structuredPatch)) return undefined;
+  return { kind: 'file_change', path, change: outcome.type === 'create' ? 'add' : 'update' };
 }
-
-export const PATH_BYTES_MAX = 4096;

@@ -1,11 +1,11 @@
 import type { AgentAdapter } from './agent.ts';
 import { CODEX_NEWEST, CODEX_ROWS, invokeCodex } from './codex-invoke.ts';
 import { codexLogin } from './codex-login.ts';
-import { codexProtocol } from './codex-reader.ts';
+import { CodexProtocol } from './codex-reader.ts';
 import { agentReader } from './stream.ts';
 import { standingOf } from './versions.ts';
 
-/** Codex, asked once and without a terminal. */
+/** Codex in exec mode. */
 export const codexCli: AgentAdapter = {
   family: 'codex_cli',
   agent: 'codex',
@@ -19,9 +19,9 @@ export const codexCli: AgentAdapter = {
     tool_allow_deny: false,
     path_constraints: false,
     network_controls: true,
-    // It has none of its own; the reader counts, and the agent is ended.
+    // Codex has no turn limit. Proctor counts turns and stops the agent.
     turn_limit: 'proctor',
-    // It tells no cost.
+    // Codex does not report its cost.
     budget_limit: false,
   },
   api: {
@@ -43,10 +43,10 @@ export const codexCli: AgentAdapter = {
   knownVersions: CODEX_NEWEST,
   newestTried: CODEX_NEWEST,
   install: 'npm install --global @openai/codex@0.166',
-  // Called under exec it fails, and the stream has no line of it.
+  // In exec mode this tool fails without a line in the stream.
   questionTools: ['request_user_input'],
-  // Its shell starts only if its sandbox does.
+  // The shell starts only if the sandbox starts.
   sandboxProbe: ['sandbox', '--', '/bin/sh', '-c', 'exit 0'],
   invoke: invokeCodex,
-  reader: options => agentReader(codexProtocol(options), options),
+  reader: options => agentReader(new CodexProtocol(options), options),
 };

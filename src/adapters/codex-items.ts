@@ -1,34 +1,33 @@
 import type { AgentEvent } from '../contracts/agent-step/reading.ts';
 import { type Blocked, blockedIn } from './blocked.ts';
-import { brief, clipped, jsonOf, listIn, objectIn, type Said, textIn } from './said.ts';
+import { brief, clipped, jsonOf, listIn, nameIn, objectIn, pathIn, type Said, textIn, UNNAMED } from './said.ts';
 import { EVENTS_MAX } from './stream.ts';
 
 type Event<Kind extends AgentEvent['kind']> = AgentEvent & { readonly kind: Kind };
 
-/** Items that do something, and so are calls of a tool. */
 export function isTool(item: Said): boolean {
   return TOOLS.has(item.type as string);
 }
 
-/** The only tool that Codex leaves running while it goes on. */
+/** The only tool that Codex can run in the background. */
 export const COMMAND = 'command_execution';
 
 const TOOLS: ReadonlySet<string> = new Set([COMMAND, 'file_change', 'mcp_tool_call', 'collab_tool_call', 'web_search']);
 
 export function callOf(item: Said): Event<'tool_call'> {
   const command = textIn(item.command);
-  const path = textIn(objectIn(listIn(item.changes)[0])?.path);
+  const path = pathIn(objectIn(listIn(item.changes)[0])?.path);
   return {
     kind: 'tool_call',
     call: nameOf(item.id),
     tool: toolOf(item),
     input: clipped(jsonOf(inputOf(item))),
     ...(command !== undefined && { command: clipped(command) }),
-    ...(path !== undefined && path !== '' && { path: brief(path, PATH_BYTES_MAX) }),
+    ...(path !== undefined && { path }),
   };
 }
 
-/** Codex has no names for its own tools but the types of their items. */
+/** Built-in tools have no name, so the item type serves as one. */
 function toolOf(item: Said): string {
   if (item.type !== 'mcp_tool_call') return nameOf(item.type);
   return nameOf(`${textIn(item.server) ?? ''}.${textIn(item.tool) ?? ''}`);
@@ -65,17 +64,16 @@ export function* changesOf(item: Said): Generator<AgentEvent> {
   if (item.type !== 'file_change') return;
   for (const one of listIn(item.changes).slice(0, EVENTS_MAX)) {
     const change = objectIn(one);
-    const path = textIn(change?.path);
+    const path = pathIn(change?.path);
     const kind = change?.kind;
-    if (path === undefined || path === '') continue;
-    if (kind !== 'add' && kind !== 'update' && kind !== 'delete') continue;
-    yield { kind: 'file_change', path: brief(path, PATH_BYTES_MAX), change: kind };
+    if (path === undefined || (kind !== 'add' && kind !== 'update' && kind !== 'delete')) continue;
+    yield { kind: 'file_change', path, change: kind };
   }
 }
 
 /**
- * What kept an item from doing what it set out to. Codex says so only for calls that it declined. For a command that
- * failed, its output may; for a change of files that failed, Codex gives no reason, so the path must.
+ * Why an item was blocked, if it was. Codex reports this only for calls that it declined. For a failed command, the output may
+ * contain the reason. For a failed file change Codex gives none, so a guarded path counts as the reason.
  */
 export function blockIn(
   item: Said,
@@ -93,12 +91,9 @@ export function blockIn(
     .map(change => textIn(objectIn(change)?.path))
     .find(one => one !== undefined && isGuarded(one));
   if (path === undefined) return undefined;
-  return { reason: brief(`the change of ${path} failed`), path, isNetwork: false, fromOutput: true };
+  return { reason: brief(`the change to ${path} failed`), path, isNetwork: false, fromOutput: true };
 }
 
 export function nameOf(value: unknown): string {
-  return brief(textIn(value) || 'unnamed', NAME_BYTES_MAX);
+  return nameIn(value) ?? UNNAMED;
 }
-
-const NAME_BYTES_MAX = 256;
-const PATH_BYTES_MAX = 4096;

@@ -2,13 +2,13 @@ import { readJson } from '../base/json.ts';
 import { isObject } from '../contracts/kind.ts';
 import { headerWord, type LoginFile } from './login.ts';
 
-/** The login of Codex: what `codex login` keeps. It is valid at another address than a key is. */
+/** The login that `codex login` stores. It is valid at a different address than an API key. */
 export const codexLogin: LoginFile = {
   folderVariable: 'CODEX_HOME',
   folder: '.codex',
   file: 'auth.json',
   as: 'bearer',
-  // Not OPENAI_BASE_URL: a gateway that takes keys must not be sent a login.
+  // Not OPENAI_BASE_URL: a gateway for API keys must not receive a login.
   urlVariable: 'CHATGPT_BASE_URL',
   defaultUrl: 'https://chatgpt.com/backend-api/codex',
   held(value) {
@@ -28,7 +28,7 @@ export const codexLogin: LoginFile = {
   },
 };
 
-/** When a JSON Web Token expires. Its signature is the API's to check. */
+/** The expiry of a JSON Web Token. The API checks its signature. */
 function expiryOf(token: string): number | undefined {
   const [, payload = '', ...rest] = token.split('.');
   const reading = rest.length === 1 ? readJson(Buffer.from(payload, 'base64url'), { bytesMax: 16_384 }) : undefined;

@@ -1,210 +1,230 @@
-import type { AgentEvent, AgentReading, AgentUsage, LineReading } from '../contracts/agent-step/reading.ts';
+import type {
+  AgentEvent,
+  AgentReading,
+  AgentUsage,
+  EndFacts,
+  LineReading,
+  ModelSpeech,
+} from '../contracts/agent-step/reading.ts';
 import type { ReaderOptions } from './agent.ts';
 import { Calls, Denials } from './calls.ts';
 import { blockIn, callOf, COMMAND, changesOf, isTool, nameOf, outcomeOf } from './codex-items.ts';
 import { brief, clipped, countIn, objectIn, type Said, statusIn, textIn } from './said.ts';
-import { ALIVE, alive, type Protocol, progress } from './stream.ts';
+import { ALIVE, alive, PROMPT, type Protocol, progress } from './stream.ts';
 
-/** The lines of `codex exec --json`. */
-export function codexProtocol({
-  maxTurns,
-  isGuarded = () => false,
-}: Pick<ReaderOptions, 'maxTurns' | 'isGuarded'>): Protocol {
-  const calls = new Calls();
-  const denials = new Denials();
-  let session: string | null = null;
-  let lastMessage: string | null = null;
-  let terminal: AgentReading['terminal'] = null;
-  let failure: AgentReading['failure'] = null;
-  /** What the API last refused, while nothing has got on since. */
-  let trouble: AgentReading['failure'] = null;
-  const used = { input: 0, cached: 0, output: 0 };
-  let isUsageTold = false;
+/** Reads the lines of `codex exec --json`. */
+export class CodexProtocol implements Protocol {
+  readonly calls = new Calls();
+  readonly denials = new Denials();
+  readonly #turnsMax: number;
+  readonly #isGuarded: (path: string) => boolean;
+  readonly #turns = new Turns();
+  #tokens: Tokens | undefined;
+  #session: string | null = null;
+  #lastMessage: string | null = null;
+  #terminal: AgentReading['terminal'] = null;
+  #failure: AgentReading['failure'] = null;
+  /** The last API error, until the agent makes progress again. */
+  #apiError: AgentReading['failure'] = null;
 
-  /**
-   * Codex calls the whole of a run one turn, and does not tell how often it asked its model. A turn as others count it,
-   * one answer of the model, is taken to begin with the first item, and with every item that begins after the newest tool
-   * of the answer before has ended. Calls that one answer asks for, and Codex runs one after another, count as several. An
-   * older tool may never end: Codex goes on while a command runs in the background. What the door hears bounds that.
-   */
-  let turns = 0;
-  let isAnswerOver = true;
-
-  function itemBegan(): void {
-    if (!isAnswerOver) return;
-    turns++;
-    isAnswerOver = false;
+  constructor({ maxTurns, isGuarded }: Pick<ReaderOptions, 'maxTurns' | 'isGuarded'>) {
+    this.#turnsMax = maxTurns ?? Number.POSITIVE_INFINITY;
+    this.#isGuarded = isGuarded ?? (() => false);
   }
 
-  function bounded(events: readonly AgentEvent[]): LineReading {
-    trouble = null;
-    if (maxTurns === undefined || turns <= maxTurns) return progress(events);
-    return { ...TOO_MANY_TURNS, events };
-  }
-
-  function started(item: Said): LineReading {
-    itemBegan();
-    return bounded(isTool(item) ? began(item) : []);
-  }
-
-  function began(item: Said): AgentEvent[] {
-    const call = callOf(item);
-    calls.begin(call.call, { tool: call.tool, path: call.path });
-    return [call];
-  }
-
-  function completed(item: Said, number: number): LineReading | undefined {
-    const text = textIn(item.text)?.toWellFormed() ?? '';
-    switch (item.type) {
-      case 'agent_message':
-        itemBegan();
-        lastMessage = text;
-        return bounded([{ kind: 'message', role: 'assistant', body: clipped(text) }]);
-      case 'reasoning':
-        itemBegan();
-        return bounded([{ kind: 'thinking', body: clipped(text) }]);
-      case 'todo_list':
-      case 'plan':
-        return bounded([]);
+  line(said: Said, number: number): LineReading | undefined {
+    const item = objectIn(said.item);
+    switch (said.type) {
+      case 'item.started':
+        return item && this.#itemStarted(item);
+      case 'item.updated':
+      case 'item.plan.delta':
+        return progress([]);
+      case 'item.completed':
+        return item && this.#itemCompleted(item, number);
+      case 'thread.started':
+        this.#session = textIn(said.thread_id) === undefined ? this.#session : nameOf(said.thread_id);
+        return ALIVE;
+      case 'turn.started':
+        this.#turns.endAnswer();
+        return ALIVE;
+      case 'turn.completed':
+        return this.#turnCompleted(said);
+      case 'turn.failed':
+        return this.#turnFailed(said);
       case 'error':
-        return warned(textIn(item.message) ?? '');
+        return this.#error(textIn(said.message) ?? '');
+      case 'request_user_input':
+        return PROMPT;
       default:
-        return isTool(item) ? ended(item, number) : undefined;
+        return undefined;
     }
   }
 
-  function ended(item: Said, number: number): LineReading {
-    const call = nameOf(item.id);
-    const known = calls.get(call);
-    if (!known) itemBegan();
-    const events: AgentEvent[] = known ? [] : began(item);
-    const { tool, path = null } = calls.get(call) ?? { tool: nameOf(item.type) };
-    const outcome = outcomeOf(item, call);
-    const block = blockIn(item, isGuarded);
-    if (block) {
-      const { reason } = block;
-      const denial = { ...block, tool, call, path: block.path ?? path, native_line: number };
-      if (denials.add(denial)) events.push({ kind: 'denial', call, tool, reason });
-    }
-    events.push(outcome, ...(outcome.ok ? changesOf(item) : []));
-    const isNewest = calls.isNewest(call);
-    calls.end(call);
-    if (isNewest || calls.isEmpty) isAnswerOver = true;
-    return bounded(events);
+  heard({ isFirst, answersBefore }: ModelSpeech): LineReading | undefined {
+    // A new request means that Codex no longer waits for a command.
+    if (isFirst) this.calls.leave(COMMAND);
+    return answersBefore >= this.#turnsMax ? TOO_MANY_TURNS : undefined;
   }
 
-  /** An item of this type is a warning, and never the end; one of them tells of another way to the model. */
-  function warned(message: string): LineReading {
-    if (message.startsWith('Falling back')) return retried(message);
-    return alive({ kind: 'note', level: 'warning', text: brief(message) });
-  }
-
-  function retried(message: string): LineReading {
-    trouble = troubleOf(message);
-    const attempt = /^Reconnecting\.{3} (\d{1,6})\//.exec(message)?.[1];
-    return alive({
-      kind: 'retry',
-      attempt: attempt === undefined ? null : Number(attempt),
-      status: trouble.status,
-      message: brief(message),
-    });
-  }
-
-  function errorLine(message: string): LineReading {
-    if (RETRY.test(message)) return retried(message);
-    trouble = troubleOf(message);
-    return alive({ kind: 'note', level: 'error', text: brief(message) });
-  }
-
-  function usage(): AgentUsage {
+  end({ lastMessage }: EndFacts): ReturnType<Protocol['end']> {
     return {
-      turns: turns === 0 ? null : turns,
-      input_tokens: isUsageTold ? countIn(used.input) : null,
-      cached_input_tokens: isUsageTold ? countIn(used.cached) : null,
-      output_tokens: isUsageTold ? countIn(used.output) : null,
-      cost_usd: null,
+      terminal: this.#terminal,
+      // Some failures leave an empty file.
+      finalText: lastMessage || this.#lastMessage,
+      failure: this.#terminal ? this.#failure : this.#apiError,
+      usage: this.#usage(),
+      session: this.#session,
+      model: null,
     };
   }
 
-  function turnCompleted(said: Said): LineReading {
-    const told = objectIn(said.usage);
-    if (told) {
-      isUsageTold = true;
-      used.input += countIn(told.input_tokens) ?? 0;
-      used.cached += countIn(told.cached_input_tokens) ?? 0;
-      used.output += countIn(told.output_tokens) ?? 0;
+  #itemStarted(item: Said): LineReading {
+    this.#turns.itemStarted();
+    return this.#progress(isTool(item) ? [this.#called(item)] : []);
+  }
+
+  #itemCompleted(item: Said, number: number): LineReading | undefined {
+    const text = textIn(item.text)?.toWellFormed() ?? '';
+    switch (item.type) {
+      case 'agent_message':
+        this.#turns.itemStarted();
+        this.#lastMessage = text;
+        return this.#progress([{ kind: 'message', role: 'assistant', body: clipped(text) }]);
+      case 'reasoning':
+        this.#turns.itemStarted();
+        return this.#progress([{ kind: 'thinking', body: clipped(text) }]);
+      case 'todo_list':
+      case 'plan':
+        return this.#progress([]);
+      case 'error':
+        return this.#warning(textIn(item.message) ?? '');
+      default:
+        return isTool(item) ? this.#toolCompleted(item, number) : undefined;
     }
-    terminal = { ok: true, word: 'turn.completed' };
-    failure = null;
-    const body = lastMessage === null ? null : clipped(lastMessage);
+  }
+
+  #called(item: Said): AgentEvent {
+    const event = callOf(item);
+    this.calls.begin(event.call, { tool: event.tool, path: event.path });
+    return event;
+  }
+
+  #toolCompleted(item: Said, number: number): LineReading {
+    const call = nameOf(item.id);
+    const events: AgentEvent[] = [];
+    if (!this.calls.get(call)) {
+      this.#turns.itemStarted();
+      events.push(this.#called(item));
+    }
+    const { tool, path = null } = this.calls.get(call) ?? { tool: nameOf(item.type) };
+    const block = blockIn(item, this.#isGuarded);
+    if (block)
+      events.push(...this.denials.add({ ...block, tool, call, path: block.path ?? path, native_line: number }));
+    const outcome = outcomeOf(item, call);
+    events.push(outcome, ...(outcome.ok ? changesOf(item) : []));
+    const isNewest = this.calls.isNewest(call);
+    this.calls.end(call);
+    if (isNewest || this.calls.isEmpty) this.#turns.endAnswer();
+    return this.#progress(events);
+  }
+
+  #progress(events: readonly AgentEvent[]): LineReading {
+    this.#apiError = null;
+    return this.#turns.count > this.#turnsMax ? { ...TOO_MANY_TURNS, events } : progress(events);
+  }
+
+  /** An `error` item never ends a run. One kind of it reports a fallback to another transport. */
+  #warning(message: string): LineReading {
+    if (message.startsWith('Falling back')) return this.#retry(message);
+    return alive({ kind: 'note', level: 'warning', text: brief(message) });
+  }
+
+  #error(message: string): LineReading {
+    if (RETRY.test(message)) return this.#retry(message);
+    this.#apiError = failureOf(message);
+    return alive({ kind: 'note', level: 'error', text: brief(message) });
+  }
+
+  #retry(message: string): LineReading {
+    const failure = failureOf(message);
+    this.#apiError = failure;
+    const digits = /^Reconnecting\.{3} (\d{1,6})\//.exec(message)?.[1];
+    const attempt = digits === undefined ? null : Number(digits);
+    return alive({ kind: 'retry', attempt, status: failure.status, message: brief(message) });
+  }
+
+  #turnCompleted(said: Said): LineReading {
+    const usage = objectIn(said.usage);
+    if (usage) this.#tokens = sumOf(this.#tokens, usage);
+    this.#terminal = { ok: true, word: 'turn.completed' };
+    this.#failure = null;
+    const body = this.#lastMessage === null ? null : clipped(this.#lastMessage);
     const events: AgentEvent[] = [
-      { kind: 'usage', usage: usage() },
+      { kind: 'usage', usage: this.#usage() },
       { kind: 'final', ok: true, body },
     ];
     return { events, sign: 'terminal' };
   }
 
-  function turnFailed(said: Said): LineReading {
-    terminal = { ok: false, word: 'turn.failed' };
-    failure = troubleOf(textIn(objectIn(said.error)?.message) ?? '');
+  #turnFailed(said: Said): LineReading {
+    const failure = failureOf(textIn(objectIn(said.error)?.message) ?? '');
+    this.#terminal = { ok: false, word: 'turn.failed' };
+    this.#failure = failure;
     return { events: [{ kind: 'final', ok: false, body: clipped(failure.detail) }], sign: 'terminal' };
   }
 
+  #usage(): AgentUsage {
+    return {
+      turns: this.#turns.count === 0 ? null : this.#turns.count,
+      input_tokens: countIn(this.#tokens?.input),
+      cached_input_tokens: countIn(this.#tokens?.cached),
+      output_tokens: countIn(this.#tokens?.output),
+      cost_usd: null,
+    };
+  }
+}
+
+/**
+ * Estimates the number of model answers, because Codex calls a whole run one turn. A new answer starts with the first item
+ * after the newest tool of the previous answer ended. Calls of one answer that Codex runs in sequence count separately.
+ * Codex does not wait for a command in the background, so an older tool may never end.
+ */
+class Turns {
+  count = 0;
+  #isAnswerOver = true;
+
+  itemStarted(): void {
+    if (this.#isAnswerOver) this.count++;
+    this.#isAnswerOver = false;
+  }
+
+  endAnswer(): void {
+    this.#isAnswerOver = true;
+  }
+}
+
+interface Tokens {
+  readonly input: number;
+  readonly cached: number;
+  readonly output: number;
+}
+
+function sumOf(before: Tokens | undefined, usage: Said): Tokens {
   return {
-    calls,
-    denials,
-    heard({ isFirst, answersBefore }) {
-      // It asked again, so it waits for no command.
-      if (isFirst) calls.leave(COMMAND);
-      return maxTurns !== undefined && answersBefore >= maxTurns ? TOO_MANY_TURNS : undefined;
-    },
-    line(said, number) {
-      const item = objectIn(said.item);
-      switch (said.type) {
-        case 'item.started':
-          return item && started(item);
-        case 'item.updated':
-        case 'item.plan.delta':
-          return progress([]);
-        case 'item.completed':
-          return item && completed(item, number);
-        case 'thread.started':
-          session = textIn(said.thread_id) === undefined ? session : nameOf(said.thread_id);
-          return ALIVE;
-        case 'turn.started':
-          isAnswerOver = true;
-          return ALIVE;
-        case 'turn.completed':
-          return turnCompleted(said);
-        case 'turn.failed':
-          return turnFailed(said);
-        case 'error':
-          return errorLine(textIn(said.message) ?? '');
-        case 'request_user_input':
-          return { events: [], sign: 'kill', reason: 'prompt_detected' };
-        default:
-          return undefined;
-      }
-    },
-    end: facts => ({
-      terminal,
-      // An empty file says nothing, and some failures leave one.
-      finalText: facts.lastMessage || lastMessage,
-      failure: terminal ? failure : trouble,
-      usage: usage(),
-      session,
-      model: null,
-    }),
+    input: (before?.input ?? 0) + (countIn(usage.input_tokens) ?? 0),
+    cached: (before?.cached ?? 0) + (countIn(usage.cached_input_tokens) ?? 0),
+    output: (before?.output ?? 0) + (countIn(usage.output_tokens) ?? 0),
   };
 }
 
 const TOO_MANY_TURNS: LineReading = { events: [], sign: 'kill', reason: 'limit_turns' };
 
-/** An `error` line that is not the end: Codex tries again, for ever if there is no network. */
+/** An `error` line that is not final: Codex retries, without limit if there is no network. */
 const RETRY = /^Reconnecting|waiting for network/;
 
-/** Codex tells of trouble in words alone; the status of the answer stands in some of them. */
-function troubleOf(message: string): NonNullable<AgentReading['failure']> {
+/** Codex reports errors as prose; some messages contain the HTTP status. */
+function failureOf(message: string): NonNullable<AgentReading['failure']> {
   const status = statusIn(Number(/\bstatus (\d{3})\b/.exec(message)?.[1]));
   const isKeyMissing = status === 401 || message.startsWith('Missing environment variable');
   return { reason: isKeyMissing ? 'auth_missing' : 'api_error', status, detail: brief(message) };

@@ -1,16 +1,16 @@
-/** Where an agent's program looks for the instructions of a project. Paths are below a folder. */
+/** Where an agent looks for the instructions of a project, as relative paths. */
 export interface ContextPlaces {
-  /** In the work folder and each folder above it: of each row, the first file that is there. */
+  /** In the work folder and each folder above it, the agent reads the first existing file of each row. */
   readonly instructions: readonly (readonly string[])[];
-  /** Folders of rules: every `.md` file in them. */
+  /** Folders whose `.md` files are rules. */
   readonly rules: readonly string[];
-  /** Folders of skills: the file `SKILL.md` in each folder of theirs. */
+  /** Folders whose subfolders contain a `SKILL.md`. */
   readonly skills: readonly string[];
-  /** Instructions may import others, as `@docs/style.md`. */
+  /** Whether instructions can import files, such as `@docs/style.md`. */
   readonly imports: boolean;
 }
 
-/** The instructions of a project, as an agent's program gets them. Paths are those inside the sandbox. */
+/** The instructions of a project. Paths are inside the sandbox. */
 export interface ProjectContext {
   /** From the top of the project to the work folder. */
   readonly folders: readonly string[];
@@ -23,7 +23,7 @@ export interface Skill {
   readonly text: string;
 }
 
-/** What instructions import: words that begin with @, outside of code and comments. */
+/** The paths that instructions import: words that start with @, outside code and comments. */
 export function importsIn(text: string): string[] {
   const plain = text
     .replace(/<!--[^]*?(?:-->|$)/g, ' ')
@@ -32,19 +32,16 @@ export function importsIn(text: string): string[] {
   return [...plain.matchAll(/(?<=^|\s)@([^\s~/][^\s]{0,1023})(?=\s|$)/g)].map(([, path = '']) => path);
 }
 
-/**
- * A skill without what would change the policy: of its head only what names and describes it is kept, so that no hook,
- * no permission, no model and no agent of its own comes along.
- */
+/** A skill without hooks, permissions, model or agent: its header keeps only names and descriptions. */
 export function plainSkill({ name, folder, text }: Skill): string {
   const [, head = '', body] = /(?<![^])\uFEFF?---[ \t]*\r?\n([^]*?)^---[ \t]*\r?$([^]*)/m.exec(text) ?? [];
   const kept = keptLines(head);
   const named = kept.some(line => line.startsWith('name:')) ? kept : [`name: ${name}`, ...kept];
   const told = (body ?? text.replace(/^\uFEFF/, '')).replaceAll('${CLAUDE_SKILL_DIR}', folder).trim();
-  return ['---', ...named, '---', '', told, '', `Files that belong to this skill are in ${folder}.`, ''].join('\n');
+  return ['---', ...named, '---', '', told, '', `The files of this skill are in ${folder}.`, ''].join('\n');
 }
 
-/** Lines of the keys that are kept, with what is indented below them. Any other line ends a key. */
+/** The lines of the kept keys, with the lines indented below them. */
 function keptLines(head: string): string[] {
   let isKept = false;
   return head.split(/\r?\n/).filter(line => {

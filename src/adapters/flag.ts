@@ -1,4 +1,4 @@
-/** A flag and its value, or nothing where there is no value to give. */
+/** A flag and its value, or nothing if the value is undefined. */
 export function flag(name: string, value: string | number | undefined): readonly string[] {
   return value === undefined ? [] : [name, String(value)];
 }

@@ -6,7 +6,7 @@ import type { SuiteCase } from '../contracts/suite/index.ts';
 
 export type Side = CaseArtifact['version'];
 
-/** What an agent is asked. */
+/** The request body for one case. */
 export function questionOf(one: SuiteCase, side: Side, runId: string): string {
   const { run_meta, runMeta, handoff, policy, runtime_policy } = one.metadata ?? {};
   const parent = ((run_meta ?? runMeta ?? {}) as { parent_run_id?: unknown }).parent_run_id;
@@ -20,7 +20,7 @@ export function questionOf(one: SuiteCase, side: Side, runId: string): string {
   });
 }
 
-/** What an agent answered, in the words of a case artifact. */
+/** The answer of an agent, as fields of a case artifact. */
 export type Reply = Pick<CaseArtifact, 'workflow_id' | 'agent_fields'> & {
   [Key in 'proposed_actions' | 'events' | 'final_output']: NonNullable<CaseArtifact[Key]>;
 };
@@ -29,7 +29,7 @@ export type ReplyReading =
   | { readonly ok: true; readonly reply: Reply }
   | { readonly ok: false; readonly class: 'invalid_json' | 'schema_mismatch'; readonly message: string };
 
-/** Judges the body of an answer: it becomes a valid artifact of this case, or it is told why it cannot. Never throws. */
+/** Reads the body of an answer as part of a valid case artifact, or says why it is not. Never throws. */
 export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMax: number): ReplyReading {
   const reading = readJson(bytes, { bytesMax });
   if (!reading.ok) {
@@ -41,8 +41,10 @@ export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMa
     return mismatch('The answer is not a JSON object.');
   }
   const said = value as Record<string, unknown>;
-  if (Object.hasOwn(said, 'case_id') && said['case_id'] !== caseId) return mismatch('case_id is that of another case.');
-  if (Object.hasOwn(said, 'version') && said['version'] !== side) return mismatch('version is that of another side.');
+  if (Object.hasOwn(said, 'case_id') && said['case_id'] !== caseId)
+    return mismatch('The answer has the case_id of another case.');
+  if (Object.hasOwn(said, 'version') && said['version'] !== side)
+    return mismatch('The answer has the version of the other side.');
   const reply: Partial<Record<(typeof REPLY_KEYS)[number], unknown>> = { proposed_actions: [], events: [] };
   for (const key of REPLY_KEYS) if (Object.hasOwn(said, key)) reply[key] = said[key];
   const artifact = { schema_version: 'case.v1', case_id: caseId, version: side, status: 'ok', ...reply };
@@ -55,20 +57,20 @@ export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMa
   }
   const sound = reply as Reply;
   if (sound.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
-    return mismatch('An action cites a file of the run, and an agent can know of none.');
+    return mismatch('An action cites a file in the run folder, which an agent cannot know.');
   }
-  // Keys that the contract does not know are advice, so an answer without any needs no second look.
+  // Unknown keys are advice, so an answer without advice has none.
   if (advice.length > 0) fields.push(...takeUnknown(artifact));
-  // Object.fromEntries makes an own key even of __proto__.
+  // Object.fromEntries creates an own key even for __proto__.
   return { ok: true, reply: fields.length === 0 ? sound : { ...sound, agent_fields: Object.fromEntries(fields) } };
 }
 
-/** Refusals of what is JSON, and still can be no answer. */
+/** The reasons to refuse valid JSON. */
 const BEYOND_JSON: ReadonlySet<string> = new Set(['too_deep', 'too_many_values', 'too_large']);
 
 const MESSAGES_SHOWN = 5;
 
-/** What of an answer becomes part of the artifact. */
+/** The keys of an answer that become part of the artifact. */
 const REPLY_KEYS = ['workflow_id', 'proposed_actions', 'events', 'final_output'] as const;
 
 const ENVELOPE: ReadonlySet<string> = new Set([...REPLY_KEYS, 'case_id', 'version']);
@@ -77,12 +79,11 @@ function mismatch(message: string): ReplyReading {
   return { ok: false, class: 'schema_mismatch', message };
 }
 
-/** What an answer says that is no part of an artifact. */
 function* beyond(said: Record<string, unknown>): Generator<[string, unknown]> {
   for (const key of Object.keys(said)) if (!ENVELOPE.has(key)) yield [key, said[key]];
 }
 
-/** Takes out of an answer what is ours to say: links into assets/, which an agent cannot know, and the hash of its output. */
+/** Removes the fields that only Proctor sets: links into assets/, and notes on the output such as its hash. */
 function takeOurs({ events, final_output }: { events?: unknown; final_output?: unknown }): [string, unknown][] {
   const taken: [string, unknown][] = [];
   for (const key of OUTPUT_NOTES) take(taken, 'final_output', final_output, key);
@@ -92,10 +93,10 @@ function takeOurs({ events, final_output }: { events?: unknown; final_output?: u
   return taken;
 }
 
-/** Takes out what the contract has no place for. All of it is kept by the place where it stood. */
+/** Removes unknown keys, and returns them with their paths. */
 function takeUnknown(artifact: object): [string, unknown][] {
   const taken: [string, unknown][] = [];
-  // All are found before the first is taken.
+  // Find all of them before removing the first.
   const unknown = Array.from(formOf(caseShape).unknown(artifact, ''));
   for (const { parent, key } of unknown) take(taken, parent, valueAt(artifact, parent), key);
   return taken;
@@ -111,7 +112,7 @@ function take(taken: [string, unknown][], parent: string, holder: unknown, key: 
 const OUTPUT_NOTES = ['output_hash', 'redactions_applied'] as const;
 const LINKS = ['payload_asset_href', 'payload_asset_sha256', 'snippets_asset_href'] as const;
 
-/** The value at a place such as `events[2]`, which leads through keys of the contract only. */
+/** The value at a path such as `events[2]`. Its keys are all part of the contract. */
 function valueAt(value: unknown, place: string): unknown {
   let at = value;
   for (const [key] of place.matchAll(/[^.[\]]+/g)) at = (at as Record<string, unknown> | undefined)?.[key];

@@ -1,16 +1,16 @@
 import type { CredentialKind } from '../contracts/recording/index.ts';
 
-/** A login that an agent's own program keeps in the home of its user. Proctor reads it, and never refreshes or writes it. */
+/** A login that an agent's CLI stores in the user's home folder. Proctor reads it, but never refreshes or writes it. */
 export interface LoginFile {
-  /** The variable that names its folder, and the folder below the home where that is not set. */
+  /** The variable that names its folder, and the default folder below the home folder. */
   readonly folderVariable: string;
   readonly folder: string;
   readonly file: string;
   readonly as: CredentialKind;
-  /** Where it is valid. */
+  /** The address of the API that accepts it. */
   readonly urlVariable: string;
   readonly defaultUrl: string;
-  /** What the file holds; undefined if that is no login of this program. */
+  /** Reads the content of the file; undefined if it is not a login of this program. */
   held(value: unknown): HeldLogin | undefined;
 }
 
@@ -18,13 +18,13 @@ export interface HeldLogin {
   /** Sent as a bearer token. */
   readonly token: string;
   readonly expiresAtMs: number;
-  /** Headers that go with it. */
+  /** Additional headers to send. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Everything in it that must not be seen, the token included. */
+  /** All values to mask, including the token. */
   readonly secrets: readonly string[];
 }
 
-/** A word that can stand in a header. */
+/** A printable ASCII token that fits in a header. */
 export function headerWord(value: unknown): string | undefined {
   return typeof value === 'string' && /^[\u0021-\u007e]{8,16384}$/.test(value) ? value : undefined;
 }

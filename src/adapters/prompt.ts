@@ -1,7 +1,6 @@
 /**
- * Whether a piece of plain text is a program asking a person at the keyboard for something: a line that is no JSON, or a
- * last line without its line feed. Only the end of the text is looked at, since a program that asks waits right there;
- * every pattern has a bound, so the time is flat.
+ * Whether a program prompts for keyboard input: with a line that is not JSON, or a last line without a line feed. It checks
+ * only the end of the text, where a program waits after a prompt. Each pattern is limited, so it runs in constant time.
  */
 export function asksForInput(text: string): boolean {
   const tail = text.slice(-TAIL_UNITS).replaceAll(TERMINAL_CODES, '').trimEnd();
@@ -12,10 +11,10 @@ export function asksForInput(text: string): boolean {
 
 const TAIL_UNITS = 512;
 
-/** Colours and cursor moves. */
+/** Colors and cursor movements. */
 const TERMINAL_CODES = /\u001b\[[0-9;?]{0,16}[A-Za-z]/g;
 
-/** JSON, and lines of a log, which begin with a time or a level, ask nobody. */
+/** JSON, and log lines that start with a time or a level, are not prompts. */
 const RECORD = /^(?:[{"]|\[[{"\d\]]|\d{4}-\d\d-\d\d|\[?(?:trace|debug|info|notice|warn|warning|error|fatal)\b[\]:\s])/i;
 
 const QUESTIONS: readonly RegExp[] = [

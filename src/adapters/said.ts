@@ -1,7 +1,7 @@
 import { clip } from '../base/clip.ts';
 import { type Clipped, TEXT_BYTES_MAX } from '../contracts/agent-step/reading.ts';
 
-/** A JSON object of an agent's stream. Nothing is known of it, so every key is looked at before it is believed. */
+/** A JSON object in an agent's stream. Check the type of every value before using it. */
 export type Said = Readonly<Record<string, unknown>>;
 
 export function objectIn(value: unknown): Said | undefined {
@@ -16,32 +16,51 @@ export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** An integer that a document of ours can hold; null for anything else, as for 1e999. */
+/** A non-negative safe integer; null for anything else. */
 export function countIn(value: unknown): number | null {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
 }
 
-/** A sum of money; null for anything else. */
+/** A finite, non-negative number; null for anything else. */
 export function amountIn(value: unknown): number | null {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null;
 }
 
-/** The status of an HTTP answer. */
+/** An HTTP status code; null for anything else. */
 export function statusIn(value: unknown): number | null {
   const status = countIn(value);
   return status !== null && status >= 100 && status <= 599 ? status : null;
 }
 
-/** A text as a line of the transcript holds it. */
+/** A name of up to 256 bytes, or null if it is missing or empty. */
+export function nameIn(value: unknown): string | null {
+  const text = textIn(value);
+  return text === undefined || text === '' ? null : brief(text, NAME_BYTES_MAX);
+}
+
+const NAME_BYTES_MAX = 256;
+
+/** Stands in for a missing name. */
+export const UNNAMED = 'unnamed';
+
+/** A path of up to 4 KiB, or undefined if it is missing or empty. */
+export function pathIn(value: unknown): string | undefined {
+  const text = textIn(value);
+  return text === undefined || text === '' ? undefined : brief(text, PATH_BYTES_MAX);
+}
+
+const PATH_BYTES_MAX = 4096;
+
+/** A text of up to 64 KiB, as the transcript stores it. */
 export function clipped(text: string): Clipped {
   const whole = wellFormed(text);
-  // No code unit takes more than three bytes, so most texts need no count.
+  // A code unit takes at most three bytes of UTF-8, so most texts need no exact count.
   if (whole.length * 3 <= TEXT_BYTES_MAX) return { text: whole };
   const { text: head, truncated, bytesTotal } = clip(whole, TEXT_BYTES_MAX);
   return truncated ? { text: head, bytes_total: bytesTotal } : { text: whole };
 }
 
-/** A name, a path or a sentence: the head of it, and nothing is said of the rest. */
+/** The beginning of a text, up to `bytesMax` bytes. */
 export function brief(text: string, bytesMax: number = BRIEF_BYTES_MAX): string {
   const whole = wellFormed(text);
   return whole.length * 3 <= bytesMax ? whole : clip(whole, bytesMax).text;
@@ -49,12 +68,12 @@ export function brief(text: string, bytesMax: number = BRIEF_BYTES_MAX): string 
 
 const BRIEF_BYTES_MAX = 1024;
 
-/** Half a surrogate pair can stand in JSON, and not in UTF-8. */
+/** JSON can contain a lone surrogate, but UTF-8 cannot. */
 function wellFormed(text: string): string {
   return text.isWellFormed() ? text : text.toWellFormed();
 }
 
-/** A value as JSON. One that is nested too deep for JSON.stringify, which is recursive, is not shown. */
+/** A value as JSON, or `null` if it is nested too deeply for JSON.stringify. */
 export function jsonOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';

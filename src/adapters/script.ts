@@ -1,13 +1,13 @@
 import path from 'node:path';
 
-/** The program that runs a script, as its first line or the end of its name asks for it. */
+/** The program that runs a script. */
 export interface Interpreter {
-  /** A bare name, or the full path that the first line gives. */
+  /** A name to look up, or the full path from the shebang line. */
   readonly program: string;
   readonly args: readonly string[];
 }
 
-/** Which interpreter a script asks for; undefined if it does not say. Its text need not be whole. */
+/** The interpreter from the shebang line or the file extension, if any. `text` may be truncated. */
 export function interpreterOf(fileName: string, text: Uint8Array): Interpreter | undefined {
   const interpreter = byFirstLine(text) ?? byEnding(fileName);
   if (!interpreter || !path.posix.basename(interpreter.program).startsWith('python') || !isBareTool(text))
@@ -15,7 +15,7 @@ export function interpreterOf(fileName: string, text: Uint8Array): Interpreter |
   return { ...interpreter, args: [...interpreter.args, '-m', 'proctor_tool'] };
 }
 
-/** A file that defines `run_tool` and never calls it, as tools of other systems do: our helper calls it. */
+/** A file that defines `run_tool` but never calls it, as tools for other systems do. Proctor's helper calls it. */
 function isBareTool(text: Uint8Array): boolean {
   const source = Buffer.from(text).toString();
   return /^def run_tool\s*\(/m.test(source) && !/\bproctor_tool\b|\b__name__\b|^run_tool\s*\(/m.test(source);
@@ -24,7 +24,7 @@ function isBareTool(text: Uint8Array): boolean {
 /** `#!/usr/bin/env -S node --no-warnings`, `#!/bin/bash -e`. */
 function byFirstLine(head: Uint8Array): Interpreter | undefined {
   if (head[0] !== 0x23 || head[1] !== 0x21) return undefined;
-  // A NUL ends the line as it does for Linux; as a part of a word it would make a program that nobody can start.
+  // As on Linux, a NUL ends the line. In a program name it would prevent the start.
   const [line = ''] = Buffer.from(head.subarray(2, LINE_BYTES_MAX))
     .toString()
     .split(/\r?\n|\0/);
@@ -35,7 +35,7 @@ function byFirstLine(head: Uint8Array): Interpreter | undefined {
   return name === undefined ? undefined : { program: name, args: rest };
 }
 
-/** What Linux reads of a first line. */
+/** Linux reads at most this much of a shebang line. */
 const LINE_BYTES_MAX = 256;
 
 function byEnding(fileName: string): Interpreter | undefined {
@@ -51,7 +51,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   '.sh': 'sh',
 };
 
-/** Endings that say what a script is written in, whether or not its file may be executed. */
+/** Whether the extension alone selects an interpreter, so the file need not be executable. */
 export function hasKnownEnding(fileName: string): boolean {
   return byEnding(fileName) !== undefined;
 }

@@ -13,23 +13,23 @@ import type { Calls, Denials } from './calls.ts';
 import { asksForInput } from './prompt.ts';
 import { brief, objectIn, type Said } from './said.ts';
 
-/** What the lines of one family mean. */
+/** Interprets the lines of one agent family. */
 export interface Protocol {
-  /** Undefined for a line of a type that it does not know. */
+  /** Undefined for a line of an unknown type. */
   line(said: Said, number: number): LineReading | undefined;
-  /** Undefined where it means nothing more than that the agent gets on. */
+  /** Undefined if it shows only that the agent makes progress. */
   heard?(speech: ModelSpeech): LineReading | undefined;
   readonly calls: Calls;
   readonly denials: Denials;
   end(facts: EndFacts): Omit<AgentReading, 'lines' | 'denials' | 'denialCount'>;
 }
 
-/** Reads any bytes as lines of a protocol, and never throws. What is no line of it is counted and means nothing. */
+/** Reads arbitrary bytes as lines of a protocol. Counts and ignores other lines. Never throws. */
 export function agentReader(protocol: Protocol, { approval }: Pick<ReaderOptions, 'approval'>): AgentReader {
   const lines = { total: 0, unknown: 0, broken: 0, oversized: 0 };
   let notes = 0;
 
-  /** A flood of lines that mean nothing may not become a flood of notes. */
+  /** Limits the notes, so that a flood of invalid lines does not fill the transcript. */
   function noted(text: string): LineReading {
     if (++notes > NOTES_MAX) return NOTHING;
     return { events: [{ kind: 'note', level: 'warning', text }] };
@@ -39,7 +39,7 @@ export function agentReader(protocol: Protocol, { approval }: Pick<ReaderOptions
     lines.broken++;
     if (text === undefined) return noted('A line is not UTF-8.');
     if (!asksForInput(text)) return noted(`A line is not JSON: ${brief(text)}`);
-    return { events: [{ kind: 'note', level: 'error', text: brief(text) }], sign: 'kill', reason: 'prompt_detected' };
+    return { ...PROMPT, events: [{ kind: 'note', level: 'error', text: brief(text) }] };
   }
 
   return {
@@ -47,10 +47,10 @@ export function agentReader(protocol: Protocol, { approval }: Pick<ReaderOptions
       lines.total++;
       if (bytes === null) {
         lines.oversized++;
-        return noted('A line is longer than a line may be.');
+        return noted('A line exceeds the size limit.');
       }
       const text = textOf(bytes);
-      // Bytes that are no UTF-8 become this letter, and hardly any other line has it.
+      // Decoding turns invalid bytes into U+FFFD. Valid lines rarely contain it, so the slow check is rare.
       if (text.includes('\ufffd') && !isUtf8(bytes)) return broken(undefined);
       let value: unknown;
       try {
@@ -83,7 +83,7 @@ export function agentReader(protocol: Protocol, { approval }: Pick<ReaderOptions
 
 const NOTHING: LineReading = { events: [] };
 
-/** The agent is there, and did not get on. */
+/** The agent is alive, but made no progress. */
 export const ALIVE: LineReading = { events: [], sign: 'alive' };
 
 export function alive(...events: AgentEvent[]): LineReading {
@@ -94,7 +94,10 @@ export function progress(events: readonly AgentEvent[]): LineReading {
   return { events, sign: 'progress' };
 }
 
-/** One line of an agent becomes at most so many of the transcript. */
+/** The agent waits for an answer, so it must be stopped. */
+export const PROMPT: LineReading = { events: [], sign: 'kill', reason: 'prompt_detected' };
+
+/** One line of an agent yields at most this many transcript lines. */
 export const EVENTS_MAX = 1_000;
 
 const NOTES_MAX = 1_000;

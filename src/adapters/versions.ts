@@ -1,16 +1,15 @@
-/** A version as its three numbers. */
 type Numbers = readonly [number, number, number];
 
-/** What is true of a range of versions: from one, up to and without another. */
+/** A range of versions with the same flags. `before` is exclusive. */
 export interface Row {
   readonly from: Numbers;
   readonly before: Numbers;
 }
 
-/** `known`: like one that was tried; `newer`: than all that were tried; `unknown`: anything else. */
+/** `known`: in a tested range. `newer`: newer than all tested versions. `unknown`: anything else. */
 export type Standing = 'known' | 'newer' | 'unknown';
 
-/** How a version stands to those that were tried. Pre-releases are like nothing. */
+/** Compares a version with the tested ones. Pre-releases are unknown. */
 export function standingOf(rows: readonly Row[], newestTried: string, version: string): Standing {
   const numbers = numbersIn(version);
   const newest = numbersIn(newestTried);
@@ -18,7 +17,7 @@ export function standingOf(rows: readonly Row[], newestTried: string, version: s
   return rowOf(rows, version) ? 'known' : 'unknown';
 }
 
-/** The row of a version; undefined if nobody has tried one like it. */
+/** The range of a version, if it is in a tested one. */
 export function rowOf<One extends Row>(rows: readonly One[], version: string): One | undefined {
   const numbers = numbersIn(version);
   return numbers && rows.find(({ from, before }) => !isLess(numbers, from) && isLess(numbers, before));

@@ -9,11 +9,11 @@ import { linesIn, type Read, readLines, readStream, recordingOf, recordingsOf } 
 
 const KIB = 1024;
 
-/** A stream that went well. */
+/** A successful stream. */
 const GOOD: Record<string, string> = { claude: 'write-ok', codex: 'write-ok' };
 const goodOf = ({ agent }: AgentAdapter): Buffer => recordingOf(agent, GOOD[agent] as string);
 
-/** The last line of one that went well, and a message, by family. */
+/** The last line of a successful stream, and a message, by family. */
 const WORDS: Record<string, { end: (text: string) => object; message: (text: string) => object }> = {
   claude: {
     end: text => ({ type: 'result', subtype: 'success', is_error: false, terminal_reason: 'completed', result: text }),
@@ -27,7 +27,7 @@ const WORDS: Record<string, { end: (text: string) => object; message: (text: str
 const wordsOf = ({ agent }: AgentAdapter) => WORDS[agent] as (typeof WORDS)['claude'] & object;
 
 const json = (value: unknown): string => JSON.stringify(value);
-/** All that a stream said, but for how many lines it had. */
+/** Everything that a stream reports, except its line counts. */
 const meaning = ({ reading }: Read) => ({ ...reading, lines: undefined });
 
 describe('the agents', () => {
@@ -57,7 +57,7 @@ describe('the agents', () => {
     ['codex', 'codex-cli 0.165.9\n', '0.165.9', 'unknown'],
     ['codex', 'codex-cli 0.166.0-alpha.2\n', '0.166.0-alpha.2', 'unknown'],
     ['codex', '2.1.325 (Claude Code)', undefined, 'unknown'],
-  ])('%s knows its versions: %j', (agent, text, version, standing) => {
+  ])('%s recognizes its versions: %j', (agent, text, version, standing) => {
     const adapter = agentNamed(agent) as AgentAdapter;
     expect(adapter.versionIn(text)).toBe(version);
     if (version !== undefined) expect(adapter.standing(version)).toBe(standing);
@@ -66,11 +66,11 @@ describe('the agents', () => {
 
 const NEWEST: Record<string, string> = { claude: '2.1.325', codex: '0.166.0' };
 
-describe.each(AGENTS)('$agent is asked', adapter => {
+describe.each(AGENTS)('the invocation of $agent', adapter => {
   const call = (changes: Partial<AgentCall>): AgentCall => ({ ...CALL, ...changes });
 
   test.each(['Fix the dates.', '-p --help', '', `${'x'.repeat(300 * KIB)}\n`, 'a\u0000b', '{"a":1}', "' ; rm -rf /"])(
-    'with the task on standard input alone, as it is: %j',
+    'passes the task unchanged, and only on standard input: %j',
     task => {
       for (const policy of POLICIES) {
         const { stdin, args, env, files } = adapter.invoke(call({ task, policy }));
@@ -82,7 +82,7 @@ describe.each(AGENTS)('$agent is asked', adapter => {
     },
   );
 
-  test('without a variable that is kept for credentials, and never with a flag that lifts its bounds', () => {
+  test('has no credential variables, and no flag that disables limits', () => {
     for (const policy of POLICIES) {
       for (const door of [CALL.door, undefined]) {
         const { env, args } = adapter.invoke(call({ policy, door }));
@@ -92,7 +92,7 @@ describe.each(AGENTS)('$agent is asked', adapter => {
     }
   });
 
-  test('with the word for the door in no argument, and with none where there is no door', () => {
+  test('never passes the proxy token as an argument, and passes no token without a proxy', () => {
     const token = 'a-word-for-the-door';
     const { args } = adapter.invoke(call({ door: { url: 'http://127.0.0.1:8417', token, as: 'key' } }));
     expect(args.join(' ')).not.toContain(token);
@@ -101,13 +101,13 @@ describe.each(AGENTS)('$agent is asked', adapter => {
     expect(without.env).toEqual({});
   });
 
-  test('by the newest flags, if its version is one that nobody tried', () => {
+  test('uses the newest flags for an untested version', () => {
     expect(adapter.invoke(call({ version: '99.0.0' }))).toEqual(
       adapter.invoke(call({ version: NEWEST[adapter.agent] as string })),
     );
   });
 
-  test('and says what of the policy it holds itself', () => {
+  test('describes which part of the policy the agent enforces', () => {
     for (const policy of POLICIES) {
       const { notes } = adapter.invoke(call({ policy }));
       expect(notes.map(note => note.split(':')[0])).toEqual([
@@ -119,15 +119,15 @@ describe.each(AGENTS)('$agent is asked', adapter => {
   });
 });
 
-describe.each(AGENTS)('the stream of $agent', adapter => {
+describe.each(AGENTS)('the reader of $agent', adapter => {
   const { end, message } = wordsOf(adapter);
 
-  test('may hold lines of types that nobody knows: they are counted and mean nothing', () => {
+  test('counts and ignores lines of unknown types', () => {
     const lines = linesIn(goodOf(adapter));
     const strange = ['{"type":"from.the.future","a":1}', '{}', '[]', 'null', '3', '"x"', '{"type":7}', '{"type":null}'];
     const mixed = lines.flatMap(line => [...strange, line]);
     const read = readLines(adapter, mixed);
-    // Where a line stood is the only thing that is other.
+    // Only the line numbers differ.
     expect(meaning(read)).toEqual(meaning(readLines(adapter, lines)));
     expect(read.reading.lines).toEqual({
       total: mixed.length,
@@ -138,7 +138,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(read.lines[0]).toEqual({ events: [], sign: 'alive' });
   });
 
-  test('may hold lines that are not UTF-8, not JSON, empty or too long: they are counted and mean nothing', () => {
+  test('counts and ignores lines that are not UTF-8, not JSON, empty or too long', () => {
     const lines = linesIn(goodOf(adapter));
     const bad = [new Uint8Array([0x7b, 0xff, 0x7d]), 'garbage', '{"type":', '\ufeff{}', null, '', '  ', '\r'];
     const read = readLines(adapter, [...bad, ...lines, ...bad]);
@@ -150,12 +150,12 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     ]);
   });
 
-  test('may hold the letter that stands for what is no text: its lines are read like others', () => {
+  test('reads a valid line that contains U+FFFD like any other', () => {
     const { reading } = readLines(adapter, ['{"type":"\ufffd"}', Buffer.from('{"type":"\ufffd\xff"}', 'latin1')]);
     expect(reading.lines).toEqual({ total: 2, unknown: 1, broken: 1, oversized: 0 });
   });
 
-  test('that is flooded with garbage does not flood the transcript', () => {
+  test('does not flood the transcript when the stream is garbage', () => {
     const read = readLines(
       adapter,
       Array.from({ length: 5_000 }, () => 'x'),
@@ -164,7 +164,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(read.reading.lines.broken).toBe(5_000);
   });
 
-  test('may be empty', () => {
+  test('accepts an empty stream', () => {
     const { reading, inFlight } = readStream(adapter, Buffer.alloc(0));
     expect(reading).toEqual({
       terminal: null,
@@ -180,7 +180,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(inFlight).toBe(0);
   });
 
-  test('means the same in any order of keys', () => {
+  test('does not depend on the order of keys', () => {
     for (const name of recordingsOf(adapter.agent)) {
       const lines = linesIn(recordingOf(adapter.agent, name));
       const turned = lines.map(line => json(reversed(JSON.parse(Buffer.from(line).toString()))));
@@ -190,14 +190,14 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     }
   });
 
-  test('may go on after its last line, and the last of the last lines counts', () => {
+  test('continues after a final line; the last final line counts', () => {
     const lines = [json(end('first')), json(message('more')), json(end('second'))];
     const read = readLines(adapter, [...lines, json({ type: 'later' })]);
     expect(read.lines.map(({ sign }) => sign)).toEqual(['terminal', 'progress', 'terminal', 'alive']);
     expect(read.reading.terminal?.ok).toBe(true);
   });
 
-  test('may be nested as deep as it likes', () => {
+  test('reads values of any depth', () => {
     const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
     const list = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     for (const text of [deep, list, `{"type":${list}}`]) {
@@ -210,7 +210,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(readLines(adapter, [call]).told).toEqual(['progress tool_call']);
   });
 
-  test('may name what every object has', () => {
+  test('reads the names of built-in object properties', () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
     const read = readLines(adapter, [
       ...names.map(type => json({ type })),
@@ -224,7 +224,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(({} as Record<string, unknown>).type).toBeUndefined();
   });
 
-  test('may hold numbers that no document of ours can', () => {
+  test('reads numbers that no document can contain', () => {
     const usage = '{"input_tokens":1e999,"cached_input_tokens":-1,"output_tokens":1.5,"cache_read_input_tokens":"7"}';
     const lines = {
       claude: [`{"type":"result","num_turns":9007199254740993,"total_cost_usd":1e999,"usage":${usage}}`],
@@ -234,7 +234,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     for (const value of Object.values(reading.usage)) expect(value === null || value === 0).toBe(true);
   });
 
-  test('may hold halves of surrogate pairs and long texts: they are told whole, cut and counted', () => {
+  test('replaces lone surrogates, and truncates long texts with their original size', () => {
     const long = '€'.repeat(50_000);
     const { lines } = readLines(adapter, [json(message('\ud800x')), json(message(long))]);
     expect(lines[0]?.events[0]).toMatchObject({ body: { text: '\ufffdx' } });
@@ -245,7 +245,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(long.startsWith(event.body.text)).toBe(true);
   });
 
-  test('that begins calls without end fills no memory', () => {
+  test('uses limited memory for calls that never end', () => {
     const call = (id: number) =>
       ({
         claude: { type: 'assistant', message: { content: [{ type: 'tool_use', id: `c${id}`, name: 'X', input: {} }] } },
@@ -258,7 +258,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(read.inFlight).toBe(1_000);
   });
 
-  test('that tells of 3,000 denials has all of them counted, and the first 1,000 listed', () => {
+  test('counts 3,000 denials and lists the first 1,000', () => {
     const denial = (id: number) =>
       ({
         claude: { type: 'system', subtype: 'permission_denied', tool_name: 'X', tool_use_id: `c${id}`, message: 'no' },
@@ -274,7 +274,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     expect(read.reading.denials).toHaveLength(1_000);
   });
 
-  test('that asks a person is ended', () => {
+  test('stops an agent that prompts for input', () => {
     for (const [text, isAsked] of [
       ['Do you want to continue? [y/N] ', true],
       ['Listening on port 80', false],
@@ -283,7 +283,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
     }
   });
 
-  test('becomes lines of a transcript that keep their contract', () => {
+  test('yields transcript lines that satisfy their contract', () => {
     const context = { strict: true, internal: false };
     const odd = [json(message('')), json(message('\u0000'.repeat(100_000))), json(end('\ud800')), 'x', null];
     const streams = recordingsOf(adapter.agent).map(name => linesIn(recordingOf(adapter.agent, name)));
@@ -301,7 +301,7 @@ describe.each(AGENTS)('the stream of $agent', adapter => {
   });
 });
 
-/** The same value with all keys of all objects in the opposite order. */
+/** The same value with all object keys in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed);
   if (typeof value !== 'object' || value === null) return value;

@@ -3,7 +3,7 @@ import { type EffectivePolicy, POSTURES } from '../../src/contracts/agent-step/p
 
 const REST = { allowed_paths: ['.'], forbidden_paths: [], forbidden_operations: [] };
 
-/** Every policy, as far as its postures go. */
+/** Every combination of postures. */
 export const POLICIES: readonly EffectivePolicy[] = [...policies()];
 
 function* policies(): Generator<EffectivePolicy> {
@@ -16,7 +16,7 @@ function* policies(): Generator<EffectivePolicy> {
   }
 }
 
-/** A call of an agent that may write, without a network and without a person. */
+/** A call of an unattended agent that may write but has no network. */
 export const CALL: AgentCall = {
   version: '2.1.325',
   task: 'Fix the dates.',

@@ -27,7 +27,7 @@ const DROPPED =
   'API Error: Connection dropped (ECONNRESET). Check the gateway set in ANTHROPIC_BASE_URL, then try again.';
 
 const GOLDEN: Record<string, Golden> = {
-  // An older one has no line for a denial: only the result of the call tells of it before the end.
+  // Older versions report a denial only in the result of the call until the last line.
   '2.1.197-outside-denied': {
     told: ['alive note', 'progress tool_call', 'progress denial tool_result', 'progress message', END],
     terminal: [true, 'completed'],
@@ -67,7 +67,7 @@ const GOLDEN: Record<string, Golden> = {
     told: ['alive note', ...STEP, ...STEP, ...STEP, 'progress tool_call', END],
     terminal: [false, 'budget_exhausted'],
     failure: ['limit_budget', null, 'Reached maximum budget ($0.003)'],
-    // usage alone would say 300 and 60: it leaves out the answer that broke the bound.
+    // `usage` has 300 and 60: it omits the answer that exceeded the limit.
     usage: [4, 400, 80, 0.0032],
     inFlight: 1,
   },
@@ -138,7 +138,7 @@ const GOLDEN: Record<string, Golden> = {
   'schema-missing': {
     told: ['alive note', 'progress message', 'progress message', 'progress message', END],
     terminal: [false, 'no_structured_output'],
-    failure: ['schema_missing', null, 'The answer does not have the form that was asked for.'],
+    failure: ['schema_missing', null, 'The answer does not match the requested schema.'],
     final: '{"ok":true}',
     usage: TWO_TURNS,
   },
@@ -150,20 +150,20 @@ const GOLDEN: Record<string, Golden> = {
   },
 };
 
-test('every recording of Claude is read here', () => {
+test('every recording of Claude has a test', () => {
   expect(recordingsOf('claude')).toEqual(Object.keys(GOLDEN).sort());
 });
 
 describe.each(Object.entries(GOLDEN))('Claude, %s', (name, golden) => {
   const { told, reading, inFlight, lines } = readStream(claudeCli, recordingOf('claude', name));
 
-  test('says line by line what it says', () => {
+  test('yields the expected events for each line', () => {
     expect(told).toEqual(golden.told);
     expect(inFlight).toBe(golden.inFlight ?? 0);
     expect(reading.lines).toEqual({ total: golden.told.length, unknown: 0, broken: 0, oversized: 0 });
   });
 
-  test('ends as it says', () => {
+  test('reports the expected ending', () => {
     const [ok, word] = golden.terminal ?? [];
     expect(reading.terminal).toEqual(golden.terminal && { ok, word });
     const [reason, status, detail] = golden.failure ?? [];
@@ -173,7 +173,7 @@ describe.each(Object.entries(GOLDEN))('Claude, %s', (name, golden) => {
     expect(reading.session).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('was denied what it was denied, once', () => {
+  test('reports each denial once', () => {
     const { denials = [] } = golden;
     expect(reading.denialCount).toBe(denials.length);
     expect(reading.denials.map(({ tool, call, path, native_line }) => [tool, call, path, native_line])).toEqual(
@@ -184,13 +184,13 @@ describe.each(Object.entries(GOLDEN))('Claude, %s', (name, golden) => {
     }
   });
 
-  test('used what it says', () => {
+  test('reports the expected usage', () => {
     const [turns = null, input_tokens = null, output_tokens = null, cost_usd = null] = golden.usage ?? [];
     const cached_input_tokens = golden.usage ? 0 : null;
     expect(reading.usage).toEqual({ turns, input_tokens, cached_input_tokens, output_tokens, cost_usd });
   });
 
-  test('is ended at the first denial under fail_on_prompt, and not otherwise', () => {
+  test('stops at the first denial only under fail_on_prompt', () => {
     const strict = readStream(claudeCli, recordingOf('claude', name), {
       approval: 'fail_on_prompt',
       maxTurns: undefined,
@@ -205,7 +205,7 @@ describe.each(Object.entries(GOLDEN))('Claude, %s', (name, golden) => {
   });
 });
 
-test('a call, its result and the change it made are told in whole', () => {
+test('yields complete events for a call, its result and its file change', () => {
   const { lines } = readStream(claudeCli, recordingOf('claude', 'write-ok'));
   expect(lines[0]?.events).toEqual([
     { kind: 'note', level: 'info', text: 'model claude-opus-5-5, mode acceptEdits, 22 tools' },
@@ -229,7 +229,7 @@ test('a call, its result and the change it made are told in whole', () => {
   expect(lines[4]?.events.at(-1)).toEqual({ kind: 'final', ok: true, body: { text: DONE } });
 });
 
-test('a command is told as one, and a retry with its number and status', () => {
+test('yields the command of a call, and the number and status of a retry', () => {
   expect(readStream(claudeCli, recordingOf('claude', 'bash-acceptedits')).lines[1]?.events[0]).toMatchObject({
     tool: 'Bash',
     command: { text: 'echo from-bash > bash.txt && cat bash.txt' },
@@ -248,7 +248,7 @@ describe('Claude', () => {
       message: { content: [{ type: 'tool_result', tool_use_id: 'a', is_error: true, content }] },
     });
 
-  test.each(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'])('asks the user by %s, and is ended', tool => {
+  test.each(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'])('is stopped when it asks the user with %s', tool => {
     for (const approval of ['deny_interactive', 'fail_on_prompt'] as const) {
       const { lines, reading } = readLines(claudeCli, [used(tool, {})], { ...CALM, approval });
       expect(lines[0]).toMatchObject({ sign: 'kill', reason: 'prompt_detected' });
@@ -256,7 +256,7 @@ describe('Claude', () => {
     }
   });
 
-  test.each(['can_use_tool', 'elicitation'])('asks its host, and is ended: %s', subtype => {
+  test.each(['can_use_tool', 'elicitation'])('is stopped when it asks its host: %s', subtype => {
     const line = JSON.stringify({ type: 'control_request', request: { subtype } });
     expect(readLines(claudeCli, [line]).lines[0]).toMatchObject({ sign: 'kill', reason: 'prompt_detected' });
   });
@@ -267,7 +267,7 @@ describe('Claude', () => {
     ["EROFS: read-only file system, open '/work/docs/x'", '/work/docs/x'],
     ["OSError: [Errno 30] Read-only file system: '/work/x'", '/work/x'],
     ['error: could not write config file .git/config: Device or resource busy', '.git/config'],
-  ])('was blocked, by the output of a command that failed: %s', (output, path) => {
+  ])('is blocked according to the output of a failed command: %s', (output, path) => {
     const { denials } = readLines(claudeCli, [
       used('Bash', { command: 'x' }),
       failed(`Exit code 1\n${output}`),
@@ -275,12 +275,12 @@ describe('Claude', () => {
     expect(denials).toMatchObject([{ tool: 'Bash', path, fromOutput: true }]);
   });
 
-  test('was not blocked where the command succeeded, whatever it prints', () => {
+  test('is not blocked if the command succeeded, regardless of its output', () => {
     const result = failed('a.txt: Read-only file system').replace('"is_error":true', '"is_error":false');
     expect(readLines(claudeCli, [used('Bash', { command: 'x' }), result]).reading.denials).toEqual([]);
   });
 
-  test('names the file that a command would have asked leave for', () => {
+  test('names the file that a denied command needed approval for', () => {
     const message =
       'It was denied. What required approval: Claude requested permissions to edit /work/.git/hooks/x which is a sensitive file.';
     const line = JSON.stringify({

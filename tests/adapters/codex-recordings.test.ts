@@ -6,7 +6,7 @@ interface Golden {
   readonly told: readonly string[];
   readonly ok: boolean | null;
   readonly failure?: readonly [reason: string, status: number | null, detail: string];
-  /** Why, and which file; the call is always item_1, told of in line 5. */
+  /** The reason and the file. The call is always item_1, in line 5. */
   readonly denial?: readonly [reason: string, path: string | null];
   readonly final?: string;
   /** Turns, input, cached, output. */
@@ -14,7 +14,7 @@ interface Golden {
   readonly inFlight?: number;
 }
 
-/** The thread, a warning about the model, and the turn begin. */
+/** The start of the thread, a warning about the model, and the start of the turn. */
 const BEGIN = ['alive', 'alive note', 'alive'];
 const FAILED = [...BEGIN, 'alive note', 'terminal final'];
 const UNBLOCKED = [...BEGIN, 'progress tool_call', 'progress tool_result', 'progress message', 'terminal usage final'];
@@ -61,7 +61,7 @@ const GOLDEN: Record<string, Golden> = {
     final: DONE,
     usage: TWO_TURNS,
   },
-  // The command went on and ended with 0: what it prints is no denial.
+  // The command continued and exited with 0, so its output is not a denial.
   'net-blocked': {
     told: UNBLOCKED,
     ok: true,
@@ -112,14 +112,14 @@ const GOLDEN: Record<string, Golden> = {
   },
 };
 
-test('every recording of Codex is read here', () => {
+test('every recording of Codex has a test', () => {
   expect(recordingsOf('codex')).toEqual(Object.keys(GOLDEN).sort());
 });
 
 describe.each(Object.entries(GOLDEN))('Codex, %s', (name, golden) => {
   const { told, reading, inFlight } = readStream(codexCli, recordingOf('codex', name));
 
-  test('says line by line what it says', () => {
+  test('yields the expected events for each line', () => {
     expect(told).toEqual(golden.told);
     expect(inFlight).toBe(golden.inFlight ?? 0);
     expect(reading.lines).toEqual({ total: golden.told.length, unknown: 0, broken: 0, oversized: 0 });
@@ -127,7 +127,7 @@ describe.each(Object.entries(GOLDEN))('Codex, %s', (name, golden) => {
     expect(reading.model).toBeNull();
   });
 
-  test('ends as it says', () => {
+  test('reports the expected ending', () => {
     const word = golden.ok === true ? 'turn.completed' : 'turn.failed';
     expect(reading.terminal).toEqual(golden.ok === null ? null : { ok: golden.ok, word });
     const [reason, status, detail] = golden.failure ?? [];
@@ -135,7 +135,7 @@ describe.each(Object.entries(GOLDEN))('Codex, %s', (name, golden) => {
     expect(reading.finalText).toBe(golden.final ?? null);
   });
 
-  test('was blocked where its output shows it', () => {
+  test('reports a block that its output shows', () => {
     const [reason, path] = golden.denial ?? [];
     const from = { isNetwork: false, fromOutput: true, native_line: 5 };
     const denial = { tool: 'command_execution', call: 'item_1', reason, path, ...from };
@@ -146,13 +146,13 @@ describe.each(Object.entries(GOLDEN))('Codex, %s', (name, golden) => {
     expect(killed).toEqual(golden.denial ? [5] : []);
   });
 
-  test('used what it says', () => {
+  test('reports the expected usage', () => {
     const [turns = null, input_tokens = null, cached_input_tokens = null, output_tokens = null] = golden.usage ?? [];
     expect(reading.usage).toEqual({ turns, input_tokens, cached_input_tokens, output_tokens, cost_usd: null });
   });
 });
 
-test('a command, its result and a change are told in whole', () => {
+test('yields complete events for a command, its result and a file change', () => {
   const { lines } = readStream(codexCli, recordingOf('codex', 'readonly-blocked'));
   const command = '/bin/bash -lc "printf \\"hello from fake\\\\n\\" > hello.txt"';
   const output = { text: '/bin/bash: line 1: hello.txt: Read-only file system\n' };
@@ -173,14 +173,14 @@ test('a command, its result and a change are told in whole', () => {
   });
 });
 
-test('tries to reach the model are told with their number', () => {
+test('reports retries with their number', () => {
   const { lines } = readStream(codexCli, recordingOf('codex', 'noauth-nonetwork-killed'));
   const attempts = lines.flatMap(({ events }) => events).map(event => event.kind === 'retry' && event.attempt);
   expect(attempts).toEqual([2, 3, 4, 5, null, null, null, null, null]);
 });
 
 describe('Codex', () => {
-  test('leaves its last message in a file, which is believed before the stream unless it is empty', () => {
+  test('prefers the message file to the stream unless the file is empty', () => {
     const stream = recordingOf('codex', 'write-ok');
     expect(readStream(codexCli, stream, CALM, 'From the file.').reading.finalText).toBe('From the file.');
     expect(readStream(codexCli, stream, CALM, '').reading.finalText).toBe(DONE);
@@ -194,12 +194,12 @@ describe('Codex', () => {
 
   test.each([
     ['one answer', [said('a')], 1],
-    ['words before a command belong to its answer', [said('a'), begun('b'), done('b')], 1],
-    ['a command and the words after it', [begun('a'), done('a'), said('b')], 2],
-    ['two commands at once', [begun('a'), begun('b'), done('a'), done('b'), said('c')], 2],
-    ['two commands one after another', [begun('a'), done('a'), begun('b'), done('b'), said('c')], 3],
-    ['a command that is told of only at its end', [done('a'), said('b')], 2],
-  ])('counts as turns the answers of its model: %s', (_, lines, turns) => {
+    ['text before a command belongs to the same answer', [said('a'), begun('b'), done('b')], 1],
+    ['a command and the text after it', [begun('a'), done('a'), said('b')], 2],
+    ['two commands in parallel', [begun('a'), begun('b'), done('a'), done('b'), said('c')], 2],
+    ['two commands in sequence', [begun('a'), done('a'), begun('b'), done('b'), said('c')], 3],
+    ['a command that appears only when it ends', [done('a'), said('b')], 2],
+  ])('counts model answers as turns: %s', (_, lines, turns) => {
     expect(readLines(codexCli, lines).reading.usage.turns).toBe(turns);
     expect(readLines(codexCli, lines, { ...CALM, maxTurns: turns }).lines.map(({ sign }) => sign)).not.toContain(
       'kill',
@@ -208,7 +208,7 @@ describe('Codex', () => {
     expect(bounded.lines.find(({ sign }) => sign === 'kill')?.reason).toBe('limit_turns');
   });
 
-  test('sums what several turns used', () => {
+  test('sums the usage of several turns', () => {
     const turn = JSON.stringify({
       type: 'turn.completed',
       usage: { input_tokens: 5, cached_input_tokens: 2, output_tokens: 1 },
@@ -220,7 +220,7 @@ describe('Codex', () => {
     });
   });
 
-  test('declines a call, and that is a denial', () => {
+  test('reports a declined call as a denial', () => {
     const { reading, told } = readLines(codexCli, [
       item('item.completed', 'a', { ...command, exit_code: null, status: 'declined' }),
     ]);
@@ -229,17 +229,17 @@ describe('Codex', () => {
   });
 
   test.each([
-    ['its own sandbox', 'bwrap: execvp codex-linux-sandbox: No such file or directory', 1, 'blocked'],
-    ['the words of Rust', 'error: x: Read-only file system (os error 30)', 1, 'blocked'],
-    ['the words of Rust, and the command ended well', 'error: x: Read-only file system (os error 30)', 0, 'not'],
-    ['the words of Python', "OSError: [Errno 30] Read-only file system: '/x'", 1, 'blocked'],
-    ['the words of Node', "Error: EROFS: read-only file system, open '/x'", 1, 'blocked'],
-    ['no name server', 'curl: (6) Could not resolve host: example.com', 6, 'from the network'],
-    ['no way', 'connect: Network is unreachable', 1, 'from the network'],
-    ['no name server, and the command went on', 'curl: (6) Could not resolve host: example.com', 0, 'not'],
-    ['a file that tells of such words', 'When you see Read-only file system, remount it.', 0, 'not'],
-    ['an ordinary refusal of the system', 'cat: x: Permission denied', 1, 'not'],
-  ])('looks blocked or not: %s', (_, aggregated_output, exit_code, looks) => {
+    ['its sandbox', 'bwrap: execvp codex-linux-sandbox: No such file or directory', 1, 'blocked'],
+    ['a Rust error', 'error: x: Read-only file system (os error 30)', 1, 'blocked'],
+    ['a Rust error, but the command succeeded', 'error: x: Read-only file system (os error 30)', 0, 'not'],
+    ['a Python error', "OSError: [Errno 30] Read-only file system: '/x'", 1, 'blocked'],
+    ['a Node error', "Error: EROFS: read-only file system, open '/x'", 1, 'blocked'],
+    ['no name resolution', 'curl: (6) Could not resolve host: example.com', 6, 'from the network'],
+    ['no route', 'connect: Network is unreachable', 1, 'from the network'],
+    ['no name resolution, but the command succeeded', 'curl: (6) Could not resolve host: example.com', 0, 'not'],
+    ['a file that mentions such an error', 'When you see Read-only file system, remount it.', 0, 'not'],
+    ['an ordinary permission error', 'cat: x: Permission denied', 1, 'not'],
+  ])('detects whether a command was blocked: %s', (_, aggregated_output, exit_code, looks) => {
     const status = exit_code === 0 ? 'completed' : 'failed';
     const line = item('item.completed', 'a', { ...command, aggregated_output, exit_code, status });
     const { denials } = readLines(codexCli, [line]).reading;
@@ -249,23 +249,23 @@ describe('Codex', () => {
   });
 
   test.each([
-    ['outside of its folder', '/etc/motd', ['the change of /etc/motd failed']],
-    ['in its folder, for reasons of its own', '/work/src/a.ts', []],
-  ])('could not change a file %s', (_, path, reasons) => {
+    ['outside its folder as blocked', '/etc/motd', ['the change to /etc/motd failed']],
+    ['in its folder as an ordinary failure', '/work/src/a.ts', []],
+  ])('reports a failed change to a file %s', (_, path, reasons) => {
     const change = { type: 'file_change', changes: [{ path, kind: 'add' }], status: 'failed' };
     const isGuarded = (one: string): boolean => one.startsWith('/etc/');
     const { denials } = readLines(codexCli, [item('item.completed', 'a', change)], { ...CALM, isGuarded }).reading;
     expect(denials.map(({ reason }) => reason)).toEqual(reasons);
   });
 
-  test('asks the user, whom nobody is', () => {
+  test('is stopped when it asks the user', () => {
     expect(readLines(codexCli, ['{"type":"request_user_input"}']).lines[0]).toMatchObject({
       sign: 'kill',
       reason: 'prompt_detected',
     });
   });
 
-  test('looks for words of a sandbox in any output in flat time', () => {
+  test('searches any output for sandbox errors in constant time', () => {
     const aggregated_output = `${'x'.repeat(40_000)}${': Read-only file system'.repeat(500)}`;
     const line = item('item.completed', 'a', { ...command, aggregated_output, exit_code: 1, status: 'failed' });
     expect(
@@ -277,12 +277,12 @@ describe('Codex', () => {
   }, 5_000);
 });
 
-test('a command in the background does not keep turns from being counted', () => {
+test('counts turns while a command runs in the background', () => {
   const item = (when: string, id: string): string =>
     JSON.stringify({ type: `item.${when}`, item: { id, type: 'command_execution', command: 'x', exit_code: 0 } });
   const turns = (...lines: readonly string[]): number | null => readLines(codexCli, lines).reading.usage.turns;
   const background = item('started', 'a');
   expect(turns(background, item('started', 'b'), item('completed', 'b'), item('started', 'c'))).toBe(2);
-  // Calls at once, of which the first ends first.
+  // Parallel calls, of which the first ends first.
   expect(turns(background, item('started', 'b'), item('completed', 'a'), item('started', 'c'))).toBe(1);
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { importsIn, plainSkill } from '../../src/adapters/context.ts';
 
 describe('imports', () => {
-  test('are words that begin with @, as Claude reads them', () => {
+  test('are the words that start with @, as in Claude', () => {
     const text = [
       'See @docs/a.md and `@docs/span.md`, mail a@docs/mail.md, (@docs/paren.md) @./b.md',
       '```sh',
@@ -15,12 +15,12 @@ describe('imports', () => {
     expect(importsIn(text)).toEqual(['docs/a.md', './b.md', 'c.md', '@x']);
   });
 
-  test('are none in what is never closed', () => {
+  test('are ignored in unclosed code and comments', () => {
     expect(importsIn('```\n@a.md')).toEqual([]);
     expect(importsIn('<!-- @a.md')).toEqual([]);
   });
 
-  test('are found in a time that grows with the text alone', () => {
+  test('are found in linear time', () => {
     const hostile = ['<!--'.repeat(50_000), '```\n'.repeat(50_000), '`@'.repeat(50_000), ' @'.repeat(100_000)].join(
       '\n',
     );
@@ -34,7 +34,7 @@ describe('a skill', () => {
   test('keeps its name, its description and its text', () => {
     const text = '---\nname: hello\ndescription: >-\n  Greets\n  people\n---\nRun ${CLAUDE_SKILL_DIR}/x.sh.\n';
     expect(skill(text)).toBe(
-      '---\nname: hello\ndescription: >-\n  Greets\n  people\n---\n\nRun /work/.claude/skills/greet/x.sh.\n\nFiles that belong to this skill are in /work/.claude/skills/greet.\n',
+      '---\nname: hello\ndescription: >-\n  Greets\n  people\n---\n\nRun /work/.claude/skills/greet/x.sh.\n\nThe files of this skill are in /work/.claude/skills/greet.\n',
     );
   });
 
@@ -48,13 +48,13 @@ describe('a skill', () => {
     ['in a flow mapping', '{ name: x, hooks: { evil: evil } }'],
     ['below another indentation', '  name: x\n  hooks: evil'],
     ['after a comment', 'name: x\n# y\n  hooks: evil\nhooks: evil'],
-    ['with lines of Windows', 'name: x\r\nhooks: evil\r'],
+    ['with Windows line ends', 'name: x\r\nhooks: evil\r'],
   ];
-  test.each(hostile)('loses hooks and permissions %s', (_, head) => {
+  test.each(hostile)('loses its hooks and permissions %s', (_, head) => {
     for (const before of ['', '\uFEFF']) expect(skill(`${before}---\n${head}\n---\nThe text.\n`)).not.toContain('evil');
   });
 
-  test('without a head gets one, so that its text cannot be taken for one', () => {
+  test('gets a header if it has none, so that its text cannot act as one', () => {
     expect(skill('\n---\nhooks: x\n---\n')).toMatch(/^---\nname: greet\n---\n\n/);
     expect(skill('\uFEFF\uFEFF---\nhooks: x\n---\n')).toMatch(/^---\nname: greet\n---\n\n/);
   });

@@ -36,22 +36,22 @@ describe('Claude', () => {
       `acceptEdits ${WRITING_ALL},WebFetch,WebSearch`,
     ],
   ];
-  test.each(rows)('under %j has these arguments', (policy, middle) => {
+  test.each(rows)('gets the expected arguments under %j', (policy, middle) => {
     expect(claudeCli.invoke(callWith(policy)).args.join(' ')).toBe(`${FIRST} ${middle} ${LAST}`);
   });
 
-  test('that is older has no word for who answers', () => {
+  test('gets no --permission-prompts in an older version', () => {
     expect(claudeCli.invoke(callWith({}, { version: '2.1.197' })).args.join(' ')).toBe(
       `${FIRST.replace(' --permission-prompts none', '')} acceptEdits ${WRITING} ${NO_WEB} ${LAST}`,
     );
   });
 
-  test('is told the model and the limits that it holds itself', () => {
+  test('gets the model and the limits that it enforces', () => {
     const { args } = claudeCli.invoke(callWith({}, { model: 'opus', maxTurns: 3, maxCostUsd: 0.5 }));
     expect(args.slice(-6)).toEqual(['--model', 'opus', '--max-turns', '3', '--max-budget-usd', '0.5']);
   });
 
-  test('gets the way to the model in its settings, and nothing in its environment', () => {
+  test('gets the model proxy in its settings, and nothing in its environment', () => {
     const { files, env, lastMessageFile } = claudeCli.invoke(
       callWith({}, { door: { url: 'http://127.0.0.1:8417', token: "it's", as: 'key' } }),
     );
@@ -71,7 +71,7 @@ describe('Claude', () => {
     });
   });
 
-  test('without a door has no key and no address', () => {
+  test('gets no key and no address without a model proxy', () => {
     const { files } = claudeCli.invoke(callWith({}, { door: undefined }));
     const settings = JSON.parse(files['settings.json']?.text ?? '') as { env: object };
     expect(Object.keys(settings)).toEqual(['env']);
@@ -103,25 +103,30 @@ describe('Codex', () => {
       `workspace-write ${PLACES} ${PROVIDER} ${QUIET} -c sandbox_workspace_write.network_access=true`,
     ],
   ];
-  test.each(rows)('under %j, its own sandbox working %j, has these arguments', (policy, nestedSandbox, middle) => {
-    const { args, env } = codexCli.invoke(callWith(policy, { version: '0.166.0', nestedSandbox }));
-    expect(args.join(' ')).toBe(`${FIRST} ${middle} -`);
-    expect(env).toEqual({ PROCTOR_MODEL_KEY: 'tok-1' });
-  });
+  test.each(rows)(
+    'gets the expected arguments under %j with a working sandbox: %j',
+    (policy, nestedSandbox, middle) => {
+      const { args, env } = codexCli.invoke(callWith(policy, { version: '0.166.0', nestedSandbox }));
+      expect(args.join(' ')).toBe(`${FIRST} ${middle} -`);
+      expect(env).toEqual({ PROCTOR_MODEL_KEY: 'tok-1' });
+    },
+  );
 
-  test('without a door is asked for a key that it does not have, so that it ends at once', () => {
+  test('exits at once without a model proxy, because its key is missing', () => {
     const { args, env, files, lastMessageFile } = codexCli.invoke(callWith({}, { door: undefined, model: 'gpt-5.5' }));
     const nowhere = PROVIDER.replace('8417', '9').replace(
       'KEY"',
-      'KEY" -c model_providers.proctor.env_key_instructions="There is no key for the model API: set OPENAI_API_KEY."',
+      'KEY" -c model_providers.proctor.env_key_instructions="The key for the model API is missing. Set OPENAI_API_KEY."',
     );
     expect(args.join(' ')).toBe(`${FIRST} danger-full-access ${PLACES} -m gpt-5.5 ${nowhere} ${QUIET} ${NO_SEARCH} -`);
     expect({ env, files, lastMessageFile }).toEqual({ env: {}, files: {}, lastMessageFile: 'last-message.txt' });
   });
 
-  test('says that its own sandbox is off where it cannot start', () => {
-    expect(codexCli.invoke(callWith({})).notes[0]).toMatch(/cannot start inside that of proctor and is off/);
-    expect(codexCli.invoke(callWith({}, { nestedSandbox: true })).notes[0]).toMatch(/in its own sandbox/);
+  test('notes that its sandbox is off if it cannot start', () => {
+    expect(codexCli.invoke(callWith({})).notes[0]).toMatch(
+      /is off, because it cannot start inside the sandbox of proctor/,
+    );
+    expect(codexCli.invoke(callWith({}, { nestedSandbox: true })).notes[0]).toMatch(/run in its sandbox/);
     expect(codexCli.invoke(callWith({}, { maxTurns: 3 })).notes.at(-1)).toMatch(/proctor counts them/);
   });
 });

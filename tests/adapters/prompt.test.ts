@@ -31,7 +31,7 @@ test.each([
   'Please select an option:',
   '\u001b[1mProceed?\u001b[0m [y/N] \u001b[?25h',
   'Fetching 3 files\nDone.\nContinue? [y/N] ',
-])('somebody is asked: %j', text => {
+])('detects a prompt: %j', text => {
   expect(asksForInput(text)).toBe(true);
 });
 
@@ -57,11 +57,11 @@ test.each([
   'http://example.com/?a=1',
   '100%',
   'usage: claude [options] [command] [prompt]',
-])('nobody is asked: %j', text => {
+])('detects no prompt: %j', text => {
   expect(asksForInput(text)).toBe(false);
 });
 
-test('any text is judged, in time that does not grow with it', () => {
+test('checks any text in constant time', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'binary', maxLength: 600 }), text => typeof asksForInput(text) === 'boolean'),
   );

@@ -6,7 +6,7 @@ import { ROOT } from '../support.ts';
 
 const FOLDER = path.join(ROOT, 'tests', 'fixtures', 'agent-cli');
 
-/** What real agents printed, by the name of the file. */
+/** The recorded output of real agents, by file name. */
 export function recordingsOf(agent: string): string[] {
   return readdirSync(FOLDER)
     .filter(file => file.startsWith(`${agent}-`) && file.endsWith('.stdout'))
@@ -24,11 +24,11 @@ export interface Read {
   readonly lines: readonly LineReading[];
   readonly reading: AgentReading;
   readonly inFlight: number;
-  /** `progress message`, a line each. */
+  /** Summarizes each line, for example `progress message`. */
   readonly told: readonly string[];
 }
 
-/** Reads a stream, cut at its line feeds. */
+/** Reads a stream line by line. */
 export function readStream(
   adapter: AgentAdapter,
   stream: Uint8Array,

@@ -7,44 +7,44 @@ const asked = (name: string, text: string | Uint8Array): string | undefined => {
   return found && [found.program, ...found.args].join(' ');
 };
 
-describe('the first line of a script', () => {
+describe('a shebang line', () => {
   const rows: [string, string, string | undefined][] = [
     ['of env', '#!/usr/bin/env python3\nprint()', 'python3'],
     ['of env in another folder', '#!/bin/env python3\n', 'python3'],
-    ['of env with words', '#!/usr/bin/env node --no-warnings\n', 'node --no-warnings'],
+    ['of env with arguments', '#!/usr/bin/env node --no-warnings\n', 'node --no-warnings'],
     ['of env -S', '#!/usr/bin/env -S node --no-warnings --test\n', 'node --no-warnings --test'],
     ['of env -S with nothing', '#!/usr/bin/env -S\n', undefined],
     ['of env alone', '#!/usr/bin/env\n', undefined],
     ['with a full path', '#!/bin/bash\n', '/bin/bash'],
-    ['with a full path and words', '#!/bin/bash -e -u\n', '/bin/bash -e -u'],
+    ['with a full path and arguments', '#!/bin/bash -e -u\n', '/bin/bash -e -u'],
     ['with spaces and tabs', '#! \t/bin/bash \t -e \t\n', '/bin/bash -e'],
-    ['with a line end of Windows', '#!/usr/bin/env python3\r\nprint()\r\n', 'python3'],
+    ['with a Windows line end', '#!/usr/bin/env python3\r\nprint()\r\n', 'python3'],
     ['without a line end', '#!/bin/sh', '/bin/sh'],
     ['with nothing', '#!\n', undefined],
-    ['with spaces alone', '#!   \n/bin/sh', undefined],
+    ['with only spaces', '#!   \n/bin/sh', undefined],
     ['and nothing else', '#!', undefined],
     ['with a NUL', '#!/bin/sh\0 -e\nx', '/bin/sh'],
-    ['with a NUL in a word', '#!/usr/bin/env node --a\0b\nx', 'node --a'],
-    ['that is none', '# !/bin/sh\n', undefined],
-    ['after a blank one', '\n#!/bin/sh\n', undefined],
+    ['with a NUL in an argument', '#!/usr/bin/env node --a\0b\nx', 'node --a'],
+    ['without #!', '# !/bin/sh\n', undefined],
+    ['after a blank line', '\n#!/bin/sh\n', undefined],
     ['after a byte order mark', '\ufeff#!/bin/sh\n', undefined],
-    ['of no text', '', undefined],
+    ['of an empty file', '', undefined],
   ];
-  test.each(rows)('%s asks for what it says', (_, text, expected) => {
+  test.each(rows)('%s selects the expected interpreter', (_, text, expected) => {
     expect(asked('script', text)).toBe(expected);
   });
 
-  test('of 300 bytes counts as far as Linux reads it', () => {
+  test('of 300 bytes is cut where Linux cuts it', () => {
     const long = `#!/bin/sh ${'x'.repeat(290)}\n`;
     expect(asked('script', long)).toBe(long.slice(2, 256));
   });
 
-  test('counts more than the ending of the name', () => {
+  test('takes precedence over the file extension', () => {
     expect(asked('a.py', '#!/usr/bin/env node\n')).toBe('node');
     expect(asked('a.py', '#!\nprint()')).toBe('python3');
   });
 
-  test('may be any bytes at all', () => {
+  test('can be any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
         const found = interpreterOf('x', Buffer.concat([Buffer.from('#!'), bytes]));
@@ -57,32 +57,32 @@ describe('the first line of a script', () => {
 describe('a Python file that only defines run_tool', () => {
   const TOOL = 'def run_tool(input_dir, output_dir):\n    return None\n';
   const rows: [string, string, string, string][] = [
-    ['by its ending', 'a.py', TOOL, 'python3 -m proctor_tool'],
-    ['by its first line', 'a', `#!/usr/bin/env python3\n${TOOL}`, 'python3 -m proctor_tool'],
+    ['by its extension', 'a.py', TOOL, 'python3 -m proctor_tool'],
+    ['by its shebang line', 'a', `#!/usr/bin/env python3\n${TOOL}`, 'python3 -m proctor_tool'],
     ['by a full path', 'a', `#!/usr/bin/python3\n${TOOL}`, '/usr/bin/python3 -m proctor_tool'],
-    ['after words of its own', 'a', `#!/usr/bin/python3 -B\n${TOOL}`, '/usr/bin/python3 -B -m proctor_tool'],
+    ['after its arguments', 'a', `#!/usr/bin/python3 -B\n${TOOL}`, '/usr/bin/python3 -B -m proctor_tool'],
     ['below other lines', 'a.py', `import os\n\n${TOOL}`, 'python3 -m proctor_tool'],
-    ['with line ends of Windows', 'a.py', TOOL.replaceAll('\n', '\r\n'), 'python3 -m proctor_tool'],
+    ['with Windows line ends', 'a.py', TOOL.replaceAll('\n', '\r\n'), 'python3 -m proctor_tool'],
     ['that is indented', 'a.py', `class A:\n    ${TOOL}`, 'python3'],
     ['that has a longer name', 'a.py', 'def run_tools(a, b): pass\n', 'python3'],
-    ['that is only told of', 'a.py', '# def run_tool(a, b): ...\n', 'python3'],
+    ['that is only in a comment', 'a.py', '# def run_tool(a, b): ...\n', 'python3'],
     ['that the file calls itself', 'a.py', `${TOOL}run_tool('input', 'output')\n`, 'python3'],
     ['that the file calls as a program', 'a.py', `${TOOL}if __name__ == '__main__':\n    main()\n`, 'python3'],
     [
-      'that the file gives to the helper',
+      'that the file passes to the helper',
       'a.py',
       `import proctor_tool\n${TOOL}proctor_tool.run(run_tool)\n`,
       'python3',
     ],
     ['in another language', 'a.sh', TOOL, 'sh'],
-    ['with a first line of another language', 'a.py', `#!/usr/bin/env node\n${TOOL}`, 'node'],
+    ['with a shebang line for another language', 'a.py', `#!/usr/bin/env node\n${TOOL}`, 'node'],
   ];
   test.each(rows)('%s', (_, name, text, expected) => {
     expect(asked(name, text)).toBe(expected);
   });
 });
 
-describe('the ending of a name', () => {
+describe('a file extension', () => {
   test.each([
     ['a.py', 'python3'],
     ['A.PY', 'python3'],
@@ -91,13 +91,13 @@ describe('the ending of a name', () => {
     ['a.cjs', 'node'],
     ['a.sh', 'sh'],
     ['a.b.sh', 'sh'],
-  ])('%s asks for %s', (name, program) => {
+  ])('%s selects %s', (name, program) => {
     expect(asked(name, 'x')).toBe(program);
     expect(hasKnownEnding(name)).toBe(true);
   });
 
   test.each(['a', 'a.txt', 'a.rb', '.py', 'py', 'a.py.bak', 'a.', 'a.constructor', 'a.__proto__'])(
-    '%s asks for nothing',
+    '%s selects nothing',
     name => {
       expect(asked(name, 'x')).toBeUndefined();
       expect(hasKnownEnding(name)).toBe(false);

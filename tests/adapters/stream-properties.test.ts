@@ -7,7 +7,7 @@ import { CALM, linesIn, readLines, readStream, recordingOf, recordingsOf } from 
 
 const APPROVALS = ['fail_on_prompt', 'deny_interactive', 'bounded_auto_approve'] as const;
 
-/** What may stand where something else is expected. */
+/** Values that replace expected ones. */
 const ODD = [
   '',
   ' ',
@@ -28,11 +28,11 @@ const ODD = [
   'x'.repeat(5_000),
 ];
 
-/** Every line that an agent ever printed here. */
+/** Every recorded line of an agent. */
 const linesOf = (agent: string): string[] =>
   recordingsOf(agent).flatMap(name => linesIn(recordingOf(agent, name)).map(line => Buffer.from(line).toString()));
 
-/** A line as it was printed, with up to three values in it that are others. So what is wrong lies deep in the readers, too. */
+/** A recorded line with up to three values replaced, so that faults also reach deep into the readers. */
 const bentLine = (agent: string) =>
   fc
     .tuple(
@@ -44,7 +44,7 @@ const bentLine = (agent: string) =>
       for (const [which, odd] of bends) {
         const places = [...placesIn(value)];
         const [holder, key] = places[which % places.length] ?? [value, 'type'];
-        // A list or an object may be bent in turn, and is meant for this line alone.
+        // Copied, because a list or an object can be changed in turn.
         (holder as Record<string, unknown>)[key] = structuredClone(odd);
       }
       return Buffer.from(JSON.stringify(value));
@@ -53,7 +53,7 @@ const bentLine = (agent: string) =>
 function* placesIn(value: unknown): Generator<[object, string]> {
   if (typeof value !== 'object' || value === null) return;
   for (const [key, inner] of Object.entries(value)) {
-    // The lists of what Claude could do are long, and nobody reads them.
+    // Claude's lists of capabilities are long, and the readers ignore them.
     if (Array.isArray(inner) && typeof inner[0] === 'string') continue;
     yield [value, key];
     yield* placesIn(inner);
@@ -68,10 +68,10 @@ const lineOf = (agent: string) =>
     { weight: 1, arbitrary: fc.constant(null) },
   );
 
-describe.each(AGENTS)('whatever $agent prints', adapter => {
+describe.each(AGENTS)('any output of $agent', adapter => {
   const line = lineOf(adapter.agent);
 
-  test('is read without a fault, and becomes a transcript that keeps its contract', () => {
+  test('is read without an exception, and yields a transcript that satisfies its contract', () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 20 }), fc.constantFrom(...APPROVALS), (lines, approval) => {
         const read = readLines(adapter, lines, { approval, maxTurns: 3 });
@@ -89,7 +89,7 @@ describe.each(AGENTS)('whatever $agent prints', adapter => {
     );
   });
 
-  test('means the same, however the stream is cut into pieces', () => {
+  test('has the same meaning for any chunking of the stream', () => {
     const names = recordingsOf(adapter.agent);
     fc.assert(
       fc.property(
@@ -110,7 +110,7 @@ describe.each(AGENTS)('whatever $agent prints', adapter => {
     );
   });
 
-  test('is read by each reader for itself', () => {
+  test('is read independently by each reader', () => {
     const stream = linesIn(recordingOf(adapter.agent, 'write-ok'));
     const [one, other] = [adapter.reader(CALM), adapter.reader(CALM)];
     for (const bytes of stream) {
@@ -122,7 +122,7 @@ describe.each(AGENTS)('whatever $agent prints', adapter => {
   });
 });
 
-/** Lines out of pieces of a stream, as they come from a pipe. */
+/** Splits chunks of a stream into lines, as if read from a pipe. */
 function linesOfPieces(pieces: readonly Uint8Array[]): Uint8Array[] {
   const lines: Uint8Array[] = [];
   let rest: Uint8Array = new Uint8Array();

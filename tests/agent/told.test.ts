@@ -60,6 +60,8 @@ test('the evidence says that codex enforces nothing without its own sandbox', ()
   const env = { PATH: `${path.join(world.place.cwd, 'own')}:/usr/bin:/bin` };
   const { folder } = world.run('codex', 'x', ['--policy', 'read-only'], env);
   const { capability_notes } = read(folder, 'steps/agent/policy_summary.json') as { capability_notes: string[] };
-  expect(capability_notes.join('\n')).toContain('the sandbox of codex cannot start inside that of proctor and is off');
+  expect(capability_notes.join('\n')).toContain(
+    'the sandbox of codex is off, because it cannot start inside the sandbox of proctor',
+  );
   expect(capability_notes.join('\n')).not.toContain('codex enforces');
 });

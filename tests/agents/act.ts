@@ -5,8 +5,8 @@ import { print } from './stream.ts';
 import type { Tongue } from './tongue.ts';
 
 /**
- * Does what the task says, in its order: `DO=write`, `DO=lines:1000`. Between its first line and its last, unless a deed has
- * another ending. A word that nobody knows is exit 64, a deed that does not succeed 70: no test may pass because of a slip.
+ * Performs the deeds that the task names, in order: `DO=write`, `DO=lines:1000`. Exits with 64 for an unknown deed and
+ * 70 for a failed one, so that no test passes because of a typo.
  */
 export function act(tongue: Tongue, own: Readonly<Record<string, Deed>>): void {
   perform(tongue, own).catch((error: unknown) => {

@@ -1,17 +1,16 @@
-/** What an agent can do that a policy speaks of, as a real command, a file, or a question. The same for every agent. */
+/** Acts of an agent that a policy mentions, as a real command, file or question. The same for every agent. */
 export interface Act {
   readonly title: string;
   readonly policy: 'acts.yaml' | 'edit';
   readonly does:
     | { readonly command: string }
-    /** By the agent's own tool for files. */
+    /** With the agent's file tool. */
     | { readonly file: string }
-    /** By the agent's own tool for questions. */
+    /** With the agent's question tool. */
     | { readonly question: true }
     | { readonly lastWords: string };
 }
 
-/** The files that the acts are done to. */
 export const ACT_FILES = { 'README.md': 'A project.\n', 'docs/legal/terms.md': 'Terms.\n', 'docs/index.md': 'Docs.\n' };
 
 export const ACT_POLICY = `name: acts
@@ -81,17 +80,16 @@ export const ACTS: Readonly<Record<string, Act>> = {
   },
 };
 
-/** What came of an act. */
 export interface ActResult {
   readonly termination: string;
   readonly reason: string;
-  /** Class, what saw it, and the operation that a policy names. */
+  /** Class, detector, and the operation that a policy names. */
   readonly violations: readonly string[];
-  /** Those that speak of an act; others depend on what an agent says. */
+  /** Only flags about the act; others depend on what the agent says. */
   readonly flags: readonly string[];
 }
 
-/** As the table has it: without the names that agents have for their tools, and without how often. */
+/** In the form of the table: without agent-specific tool names and without counts. */
 export function actResult(answer: {
   readonly termination: string;
   readonly reason: string;
@@ -115,7 +113,7 @@ export function actResult(answer: {
   };
 }
 
-/** The act as a word of a task: the stand-ins do what `DO` says, the model of the tests what `SCENARIO` says. */
+/** The act as a word of a task: stand-ins read `DO`, the model API of the tests reads `SCENARIO`. */
 export function actTask({ does: deed }: Act, word: 'DO' | 'SCENARIO'): string {
   const hex = (text: string): string => Buffer.from(text).toString('hex');
   const is = word === 'DO' ? ':' : '_';

@@ -1,11 +1,11 @@
-/** What a stand-in asks of its model, as whoever reads the word of the door could. */
+/** Requests that a stand-in sends to its model, as any process with the proxy token could. */
 export interface Asking {
   readonly method?: string;
   readonly path?: string;
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly times?: number;
-  /** It hangs up as soon as the answer begins. */
+  /** Disconnects as soon as the answer starts. */
   readonly hangsUp?: boolean;
 }
 
@@ -21,7 +21,7 @@ export function askingText(asking: Asking): string {
   return `DO=request:${Buffer.from(JSON.stringify(asking)).toString('base64url')}`;
 }
 
-/** Asks as it is told, and goes on whatever comes of it. */
+/** Sends the request and ignores the result. */
 export async function askAs(way: Way, argument: string | undefined): Promise<void> {
   const asking = JSON.parse(Buffer.from(argument ?? 'e30', 'base64url').toString()) as Asking;
   const { method = 'POST', path = way.path, body = way.body, headers, times = 1, hangsUp } = asking;

@@ -1,4 +1,4 @@
-/** A program with the version, the input and the stream of Claude. The task says what it does; see deeds.ts. */
+/** A stand-in with the version, input and stream of Claude. The task says what it does; see deeds.ts. */
 import { execSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { act } from './act.ts';
@@ -46,7 +46,7 @@ const claude: Tongue = {
     result(call, DENIED, true);
   },
   notWritten: (call, why) => {
-    // Outside of its folder it asks for leave first, and gets none.
+    // Outside its folder it asks for permission first, and gets none.
     if (!call.what.startsWith('/work/')) claude.denied(call);
     else result(call, why, true);
   },
@@ -89,7 +89,7 @@ const claude: Tongue = {
 };
 
 act(claude, {
-  /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
+  /** Calls the model at the configured address and ignores the result. */
   model: async (_scene, scenario = 'say') => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
     const answer = await fetch(`${env['ANTHROPIC_BASE_URL']}/v1/messages`, {
@@ -104,7 +104,7 @@ act(claude, {
     const said = await answer.text();
     claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
   },
-  /** Asks the model as the argument says, and says nothing about it. */
+  /** Calls the model as the argument says, without output. */
   request: async (_scene, argument) => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
     const headers = credentialOf(apiKeyHelper, env);

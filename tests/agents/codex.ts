@@ -1,4 +1,6 @@
-/** A program with the version, the input, the stream and the last-message file of Codex. The task says what it does; see deeds.ts. */
+/**
+ * A stand-in with the version, input, stream and last-message file of Codex. The task says what it does; see deeds.ts.
+ */
 import { writeFileSync } from 'node:fs';
 import { act } from './act.ts';
 import { askAs } from './asking.ts';
@@ -11,7 +13,7 @@ const lastMessageFile = at < 0 ? undefined : args[at + 1];
 let leavesLastMessage = true;
 let turns = 0;
 
-// Its own sandbox does not start inside another.
+// Codex's own sandbox does not start inside another.
 if (args[0] === 'sandbox') process.exit(1);
 
 const codex: Tongue = {
@@ -62,7 +64,7 @@ const codex: Tongue = {
 };
 
 act(codex, {
-  /** Asks the model, where it is told to find it, and goes on whatever comes of it. */
+  /** Calls the model at the configured address and ignores the result. */
   model: async (_scene, scenario = 'say') => {
     const [, base = ''] = /base_url="([^"]+)"/.exec(args.join(' ')) ?? [];
     const answer = await fetch(`${base}/responses`, {
@@ -77,9 +79,9 @@ act(codex, {
     const said = await answer.text();
     codex.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
   },
-  /** A warning, although it is called an error. */
+  /** Codex calls this warning an error. */
   warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
-  /** Asks the model as the argument says, and says nothing about it. */
+  /** Calls the model as the argument says, without output. */
   request: async (_scene, argument) => {
     const url = /base_url="([^"]+)"/.exec(args.join(' '))?.[1] ?? '';
     const headers = { authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY'] ?? ''}` };

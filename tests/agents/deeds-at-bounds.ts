@@ -6,42 +6,42 @@ import { pause, print } from './stream.ts';
 
 const RETRY_MS = 20;
 const FLOOD_LINE = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repeat(65_000) })}\n`);
-/** Long enough to be found by whoever looks, and not for ever. */
+/** Long enough for a test to find the process, but finite. */
 const STAY_SECONDS = 60;
 const HOUR_MS = 3_600_000;
-/** Where agents find the door that has no network beside it. */
+/** The socket of the model proxy, which works without a network. */
 const DOOR_PORT = 8417;
 
-/** What an agent does when it does not know where it must stop. */
+/** Deeds of an agent that exceeds its limits. */
 export const bounds: Readonly<Record<string, Deed>> = {
   hang: () => forever(),
-  /** Alive, and not getting on. */
+  /** Alive, but without progress. */
   retry: async ({ tongue }, times = 'Infinity') => {
     for (let attempt = 1; attempt <= Number(times); attempt++) {
       tongue.retries(attempt);
       await rest(RETRY_MS);
     }
   },
-  /** So many bytes, or without an end. */
+  /** Writes this many bytes, or writes forever. */
   flood: (_scene, bytes = 'Infinity') => {
     for (let printed = 0; printed < Number(bytes); printed += FLOOD_LINE.length) print(FLOOD_LINE);
   },
   flood_stderr: (_scene, bytes = 'Infinity') => {
     for (let printed = 0; printed < Number(bytes); printed += FLOOD_LINE.length) print(FLOOD_LINE, 2);
   },
-  /** One line of so many bytes in one write, as a program does that does not expect EAGAIN. */
+  /** One long line in one write, as by a program that does not handle EAGAIN. */
   at_once: (_scene, bytes = '4000000') => {
     const line = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repeat(Number(bytes)) })}\n`);
     if (writeSync(1, line) !== line.length) throw new Error('The line was not written whole.');
   },
-  /** Asks the model's door something, and waits for what comes back. */
+  /** Sends a request to the model proxy and waits for the answer. */
   knock: () =>
     new Promise<void>(resolve => {
       const socket = connect({ host: '127.0.0.1', port: DOOR_PORT }, () => void socket.write('GET / HTTP/1.0\r\n\r\n'));
       socket.on('error', () => undefined).once('close', () => resolve());
       socket.resume();
     }),
-  /** One line, in pieces. */
+  /** One line, in several writes. */
   long_line: (_scene, bytes = '100000000') => {
     print('{"type":"assistant","text":"');
     const piece = 'x'.repeat(1_000_000);
@@ -53,12 +53,12 @@ export const bounds: Readonly<Record<string, Deed>> = {
     print('{"type":"assis');
     return forever();
   },
-  /** Children of a session of their own that outlive it: they close everything, and write after so many seconds. */
+  /** Starts children in a new session that outlive it, close all descriptors, and write after a delay in seconds. */
   detach: (_scene, seconds = '2') => apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'ignore'),
-  /** As above, with a hand on the pipes. */
+  /** The same, but the children keep the pipes open. */
   detach_holding: (_scene, seconds = '2') =>
     apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'inherit'),
-  /** A program by a name of its choice. It runs when this returns. */
+  /** Starts a program under a given name. Returns once the program runs. */
   detach_as: (_scene, name = 'daemon') => {
     copyFileSync('/usr/bin/sleep', `/tmp/${name}`);
     spawn(`/tmp/${name}`, [String(STAY_SECONDS)], { detached: true, stdio: 'ignore' }).unref();
@@ -67,7 +67,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const) process.on(signal, () => {});
     return forever();
   },
-  /** Asked to go, it writes at once, and leaves somebody behind who writes again. */
+  /** On SIGTERM it writes at once, and leaves a child that writes again. */
   late: () => {
     process.on('SIGTERM', () => {
       writeFileSync('late.txt', 'written after the kill\n');
@@ -75,7 +75,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
     });
     return forever();
   },
-  /** Asks, and waits: `stdout`, `stderr`, each also with `_line`. */
+  /** Asks a question and waits: `stdout`, `stderr`, each also with `_line`. */
   ask: (_scene, where = 'stdout') => {
     const question = 'Do you want to make this edit to hello.txt? (y/n) ';
     print(where.endsWith('_line') ? `${question}\n` : question, where.startsWith('stderr') ? 2 : 1);
@@ -85,7 +85,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
     print('Password: ', 2);
     return forever();
   },
-  /** A tool that says nothing for so many milliseconds. */
+  /** A tool that is silent for this many milliseconds. */
   quiet_tool: ({ tongue }, ms = '3000') =>
     uses(tongue, 'command', 'make slowly', () => {
       pause(Number(ms));
@@ -109,7 +109,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
     scene.atEnd = () => scene.tongue.fails(Number(status));
     scene.afterwards = () => process.exit(1);
   },
-  /** The error is in the lines alone. */
+  /** The error appears only in the stream. */
   api_error_exit_0: (scene, status = '529') => {
     scene.atEnd = () => scene.tongue.fails(Number(status));
   },
@@ -122,11 +122,11 @@ export const bounds: Readonly<Record<string, Deed>> = {
     process.kill(process.pid, name);
     await forever();
   },
-  /** All is said, and it does not go. */
+  /** Prints its last line but does not exit. */
   linger: scene => {
     scene.afterwards = () => pause(HOUR_MS);
   },
-  /** So many bytes in a file. Its last words are what came of it. */
+  /** Writes this many bytes to a file. Its last message reports the result. */
   fill_tmp: (scene, bytes = '100000000') => {
     const piece = Buffer.alloc(1_000_000, 1);
     try {
@@ -144,7 +144,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
   processes: (_scene, many = '5000') => {
     for (let child = 0; child < Number(many); child++) apart(`sleep ${STAY_SECONDS}`, 'ignore');
   },
-  /** `HOST:PORT`; what came of it is told and kept. */
+  /** Connects to `HOST:PORT`, and prints and stores the result. */
   connect: async ({ tongue }, to = '127.0.0.1:80') => {
     const [host = '', port = ''] = to.split(/:(?=\d+$)/);
     const came = await new Promise<string>(resolve => {
@@ -155,7 +155,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
     writeFileSync('net.txt', `${came}\n`);
     uses(tongue, 'command', `connect ${to}`, () => came);
   },
-  /** The value of a variable, in a message and on stderr. */
+  /** Prints the value of a variable, in a message and on stderr. */
   tell: ({ tongue }, name = 'HOME') => {
     tongue.says(`${name} is ${process.env[name] ?? 'not there'}`);
     print(`${name} is ${process.env[name] ?? 'not there'}\n`, 2);
@@ -168,7 +168,7 @@ function apart(script: string, stdio: 'ignore' | 'inherit'): void {
     .unref();
 }
 
-/** While it waits, signals reach it. */
+/** Waits without blocking signals. */
 function forever(): Promise<never> {
   setInterval(() => {}, HOUR_MS);
   return new Promise(() => {});

@@ -15,7 +15,7 @@ import { type Deed, uses } from './scene.ts';
 
 const AUTHOR = ['-c', 'user.name=agent', '-c', 'user.email=agent@example.org'];
 
-/** What an agent does to the repository that it works in. Really done, and told of. */
+/** Deeds in the repository. The agent really performs and reports them. */
 export const repository: Readonly<Record<string, Deed>> = {
   write: ({ tongue }, file = 'hello.txt') =>
     uses(tongue, 'write', path.resolve(file), () => {
@@ -23,7 +23,7 @@ export const repository: Readonly<Record<string, Deed>> = {
       writeFileSync(file, 'hello from the agent\n');
       return `File created: ${file}`;
     }),
-  /** Written, and not told of. */
+  /** Written but not reported. */
   write_secretly: (_scene, file = 'hidden.txt') => {
     mkdirSync(path.dirname(path.resolve(file)), { recursive: true });
     writeFileSync(file, 'nobody knows\n');
@@ -34,7 +34,7 @@ export const repository: Readonly<Record<string, Deed>> = {
       rmSync(file);
       return '';
     }),
-  /** So many bytes, of which the disk holds none. */
+  /** A sparse file of this many bytes. */
   big: (_scene, bytes = '200000000') => {
     const fd = openSync('big.bin', 'w');
     ftruncateSync(fd, Number(bytes));
@@ -58,7 +58,7 @@ export const repository: Readonly<Record<string, Deed>> = {
       git('add', file);
       return git(...AUTHOR, 'commit', '-q', '-m', 'A commit of the agent');
     }),
-  /** A branch that is not the one it was given. */
+  /** A branch other than the one it was given. */
   move: ({ tongue }, branch = 'main') =>
     uses(tongue, 'command', `git update-ref refs/heads/${branch}`, () => {
       const tree = git('write-tree').trim();
@@ -71,7 +71,7 @@ export const repository: Readonly<Record<string, Deed>> = {
     ),
   branch: (_scene, name = 'side') => void git('branch', name),
   tag: (_scene, name = 'v1') => void git('tag', name),
-  /** Where it came from, if there is a way. */
+  /** The original repository, if it is reachable. */
   push: ({ tongue }) =>
     uses(tongue, 'command', 'git push --force', () => {
       try {
@@ -80,7 +80,7 @@ export const repository: Readonly<Record<string, Deed>> = {
         return 'the push failed\n';
       }
     }),
-  /** Whatever git of ours would run of it leaves that mark. */
+  /** Every git hook and filter that Proctor might run leaves this mark. */
   hook: (_scene, mark = '/tmp/hook-was-run') => {
     mkdirSync('.git/hooks', { recursive: true });
     writeFileSync('.git/hooks/pre-commit', `#!/bin/sh\ntouch ${mark}\n`, { mode: 0o755 });
@@ -95,7 +95,7 @@ export const repository: Readonly<Record<string, Deed>> = {
     writeFileSync('.git/info/exclude', `${readFileSync('.git/info/exclude', 'utf8')}hidden.txt\n`);
     writeFileSync('hidden.txt', 'not in any status\n');
   },
-  /** A file that git is told to believe unchanged. */
+  /** A file that git is told to assume unchanged. */
   assume: (_scene, file = 'README.md') => {
     void git('update-index', '--assume-unchanged', file);
     writeFileSync(file, 'changed behind the index\n');

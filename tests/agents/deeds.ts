@@ -5,10 +5,9 @@ import { repository } from './deeds-in-repository.ts';
 import { callOf, type Deed, uses } from './scene.ts';
 import { print } from './stream.ts';
 
-/** What an agent tells of itself. */
 const telling: Readonly<Record<string, Deed>> = {
   say: ({ tongue }) => tongue.says('I look around first.'),
-  /** So many lines, of all the usual kinds. */
+  /** This many lines, of all the usual kinds. */
   lines: ({ tongue }, lines = '1000') => {
     for (let line = 0; line < Number(lines); line += 2) uses(tongue, 'command', `echo ${line}`, () => `${line}\n`);
   },
@@ -17,17 +16,17 @@ const telling: Readonly<Record<string, Deed>> = {
     tongue.calls(call);
     tongue.denied(call);
   },
-  /** A sandbox of the agent's own held the command back, and the command says that all is well. */
+  /** The agent's own sandbox blocks the command, but the command reports success. */
   blocked: ({ tongue }) =>
     uses(tongue, 'command', 'echo x > /elsewhere; echo rc=$?', () => 'bash: /elsewhere: Read-only file system\nrc=1\n'),
-  /** Any command, in hexadecimal; really done, and told of as it ended. */
+  /** Runs any command, in hexadecimal, and reports how it ended. */
   sh: ({ tongue }, hex = '') => {
     const call = callOf('command', Buffer.from(hex, 'hex').toString());
     tongue.calls(call);
     const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', call.what], { encoding: 'utf8' });
     tongue.returned(call, stdout + stderr, status ?? 1);
   },
-  /** A file at any path, in hexadecimal, by the tool for files. */
+  /** Writes a file at any path, in hexadecimal, with the file tool. */
   file: ({ tongue }, hex = '') => {
     const call = callOf('write', Buffer.from(hex, 'hex').toString());
     tongue.calls(call);
@@ -45,7 +44,7 @@ const telling: Readonly<Record<string, Deed>> = {
     tongue.returned(call, '1 test failed\n', 1);
   },
   tested: ({ tongue }) => uses(tongue, 'command', 'npm test', () => '12 tests passed\n'),
-  /** A tool call that never comes back, of an agent that says that it is done. */
+  /** A tool call without a result, by an agent that reports success. */
   open_call: ({ tongue }) => tongue.calls(callOf('command', 'sleep 300')),
   claim_tests: scene => {
     scene.finalText = 'I added the function and ran the tests. All tests pass.';
@@ -53,7 +52,7 @@ const telling: Readonly<Record<string, Deed>> = {
   claim_work: scene => {
     scene.finalText = 'Done: I have changed the file as you asked.';
   },
-  /** Its last words are these, in base64url. */
+  /** Sets the last message, in base64url. */
   final: (scene, text = '') => {
     scene.finalText = Buffer.from(text, 'base64url').toString();
   },
@@ -65,12 +64,12 @@ const telling: Readonly<Record<string, Deed>> = {
     print(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0xc3, 0x28, 0x22, 0x7d, 0x0a]));
   },
   not_json: () => print('Segmentation fault (not really)\n{"type":"assistant",\n[]\nnull\n"text"\n'),
-  /** A file of its folder, byte for byte, as if it were its own words. */
+  /** Prints a file of its folder, byte for byte, as its own stream. */
   print_file: (_scene, file = 'lines.txt') => print(readFileSync(file)),
   on_stderr: (_scene, text = 'a_word_on_stderr') => print(`${text}\n`, 2),
-  /** What is around it, as one line of a file. */
+  /** Writes its environment to a file, as one line. */
   look: () => appendFileSync('seen.json', `${JSON.stringify(surroundings())}\n`),
-  /** A form was asked for, and none is given: the last line has no structured output. */
+  /** Ignores the requested schema: the last line has no structured output. */
   schema_missing: () => {},
   silence: () => {},
 };
@@ -85,5 +84,4 @@ function surroundings(): object {
   };
 }
 
-/** By the word in the task. */
 export const deeds: Readonly<Record<string, Deed>> = { ...telling, ...bounds, ...repository };

@@ -1,7 +1,7 @@
 /**
- * A model API on loopback that answers by a script: `POST /v1/messages` as Claude asks, `POST /v1/responses` as Codex does.
- * The task says which script: `SCENARIO=write`. What it answers depends on the request alone, so that a recording of it can be
- * replayed. `node scripts/run.mjs scripts/model-api.ts` is it as a program.
+ * A scripted model API on loopback: `POST /v1/messages` for Claude, `POST /v1/responses` for Codex. The task names the
+ * script: `SCENARIO=write`. Answers depend only on the request, so that recordings can be replayed. Start it with `node
+ * scripts/run.mjs scripts/model-api.ts`.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -15,10 +15,10 @@ const REQUESTS_KEPT_MAX = 200;
 interface Asked {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  /** The key as it came, whichever header it came in. */
+  /** The API key, from either header. */
   readonly key: string | undefined;
   readonly scenario: string;
-  /** How many results of tools the request holds. */
+  /** The number of tool results in the request. */
   readonly results: number;
   readonly text: string;
 }
@@ -26,7 +26,6 @@ interface Asked {
 export interface ModelApi {
   readonly port: number;
   readonly url: string;
-  /** The first requests that came. */
   readonly asked: Asked[];
   close(): Promise<void>;
 }
@@ -36,7 +35,7 @@ export async function startModelApi(): Promise<ModelApi> {
   const server = createServer((request, response) => {
     answer(request, response, asked).catch(() => response.destroy());
   });
-  // The agent takes its time with tools; the server has none to take.
+  // Tools may take long, so the server has no timeouts.
   server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -81,7 +80,7 @@ async function answer(request: IncomingMessage, response: ServerResponse, asked:
       response.destroy();
       return;
     case 'silent': {
-      // One event, so that the agent knows that somebody is there; then nothing, until it hangs up.
+      // One event to show that the server is alive, then silence until the agent disconnects.
       const [first] = wire === 'anthropic' ? anthropicEvents([], 'id') : openaiEvents([], 'id');
       open(response).write(sse(first as Event));
       return;
@@ -102,7 +101,7 @@ function sse(event: Event): string {
   return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
 }
 
-/** Both APIs have `error.type` and `error.message`, and both agents read no more of it. */
+/** Both APIs have `error.type` and `error.message`, and neither agent reads more. */
 function refuse(response: ServerResponse, status: number, type: string, message: string): void {
   response.writeHead(status, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ type: 'error', error: { type, message } }));
@@ -113,7 +112,7 @@ function keyOf({ headers }: IncomingMessage): string | undefined {
   return typeof key === 'string' ? key : headers.authorization?.replace(/^Bearer /, '');
 }
 
-/** Where the agent works, by its own word. */
+/** The working folder, as the agent reports it. */
 function cwdIn(text: string): string {
   return /Primary working directory: ([^\s"\\]+)/.exec(text)?.[1] ?? /<cwd>([^<]+)<\/cwd>/.exec(text)?.[1] ?? '/work';
 }

@@ -2,11 +2,14 @@ import { chmodSync } from 'node:fs';
 import path from 'node:path';
 import { buildSync } from 'esbuild';
 
-/** Puts a stand-in into a folder, called as the real agent is: one file, as it must be to work where nothing else of ours is. */
+/**
+ * Writes a stand-in into a folder under the name of the real agent. It is one file, so that it works without this
+ * repository.
+ */
 export function placeAgent(agent: 'claude' | 'codex', folder: string): string {
   const outfile = path.join(folder, agent);
   buildSync({
-    // Not by the place of this file: in a benchmark it is part of another.
+    // Not relative to this file, which benchmarks bundle into another one.
     entryPoints: [path.join('tests', 'agents', `${agent}.ts`)],
     outfile,
     bundle: true,

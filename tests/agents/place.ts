@@ -4,14 +4,14 @@ import { temporaryFolder } from '../support.ts';
 import { gitIn } from './git.ts';
 import { placeAgent } from './place-agent.ts';
 
-/** A folder for PATH, with one program in it: a stand-in that is called as the real agent is. */
+/** A folder for PATH with one stand-in, under the name of the real agent. */
 export function agentFolder(agent: 'claude' | 'codex'): string {
   const folder = temporaryFolder();
   placeAgent(agent, folder);
   return folder;
 }
 
-/** A repository with one commit on `main`, for an agent to work in. */
+/** A repository with one commit on `main`. */
 export function repositoryFolder(files: Readonly<Record<string, string>> = { 'README.md': 'A project.\n' }): string {
   const folder = temporaryFolder();
   for (const [name, text] of Object.entries(files)) {

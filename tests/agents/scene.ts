@@ -1,12 +1,11 @@
 import type { Call, Tongue } from './tongue.ts';
 
-/** What a deed may change about how the program ends. */
+/** How a deed can change the ending of the program. */
 export interface Scene {
   readonly tongue: Tongue;
   finalText: string;
-  /** The last lines. */
   atEnd: () => void;
-  /** What is done once they are out. */
+  /** Runs after the last lines. */
   afterwards: () => void;
 }
 
@@ -14,7 +13,7 @@ export type Deed = (scene: Scene, argument: string | undefined) => void | Promis
 
 let count = 0;
 
-/** Uses a tool, and tells of it. */
+/** Uses a tool and reports it. */
 export function uses(tongue: Tongue, tool: Call['tool'], what: string, act: () => string): void {
   const call = callOf(tool, what);
   tongue.calls(call);

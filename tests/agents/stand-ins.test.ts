@@ -26,14 +26,14 @@ const typesIn = (stdout: string): string[] =>
     .split('\n')
     .map(line => (JSON.parse(line) as { type: string }).type);
 
-test('each says the version of the real one', () => {
+test('each stand-in reports the version of the real agent', () => {
   const versions = AGENTS.map(
     agent => spawnSync(path.join(agentFolder(agent), agent), ['--version'], { encoding: 'utf8' }).stdout,
   );
   expect(versions).toEqual(['2.1.325 (Claude Code)\n', 'codex-cli 0.166.0\n']);
 });
 
-test('what the task says is done, and told in the lines of the real one', () => {
+test('a stand-in performs its task and reports it in the format of the real agent', () => {
   const cwd = repositoryFolder();
   const claude = told('claude', 'Please DO=write and then DO=commit', cwd);
   expect(claude.status).toBe(0);
@@ -61,11 +61,11 @@ test.each([
   ['an exit code', 'DO=exit:3', 3],
   ['an error of the API', 'DO=api_error:500', 1],
   ['an error of the API that the exit code hides', 'DO=api_error_exit_0', 0],
-])('%s ends as it should', (_what, task, code) => {
+])('%s ends as specified', (_what, task, code) => {
   expect(AGENTS.map(agent => told(agent, task).status)).toEqual([code, code]);
 });
 
-test('every deed that ends by itself ends', () => {
+test('every finite deed ends', () => {
   const cwd = repositoryFolder();
   const task = `DO=say DO=lines:10 DO=deny DO=blocked DO=failed_command DO=tested DO=claim_tests DO=unknown DO=bad_utf8 DO=not_json
     DO=on_stderr DO=look DO=append DO=big:5000 DO=many:3 DO=binary DO=symlink DO=fifo DO=odd_name DO=nested DO=move:other DO=rewrite
@@ -77,7 +77,7 @@ test('every deed that ends by itself ends', () => {
   expect(readFileSync(path.join(cwd, 'net.txt'), 'utf8')).toMatch(/^NET-BLOCKED/);
 });
 
-test('what it leaves behind outlives it, and writes', async () => {
+test('processes that a stand-in leaves behind outlive it and write', async () => {
   const cwd = temporaryFolder();
   expect(told('codex', 'DO=detach:0', cwd).status).toBe(0);
   const late = path.join(cwd, 'late.txt');

@@ -3,7 +3,7 @@ import { writeSync } from 'node:fs';
 const PAUSE_MS = 1;
 const pauses = new Int32Array(new SharedArrayBuffer(4));
 
-/** All of it, however full the pipe is: nothing may be left in memory when a signal comes. */
+/** Writes everything, even to a full pipe: a signal must not lose buffered output. */
 export function print(text: string | Uint8Array, fd: 1 | 2 = 1): void {
   let rest = Buffer.from(text as string);
   while (rest.length > 0) {
@@ -20,7 +20,7 @@ export function printLine(line: object): void {
   print(`${JSON.stringify(line)}\n`);
 }
 
-/** Stands still, as a program does that waits for something else. */
+/** Blocks the event loop. */
 export function pause(ms: number): void {
   Atomics.wait(pauses, 0, 0, ms);
 }

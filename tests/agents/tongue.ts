@@ -1,4 +1,3 @@
-/** A tool that is being used. */
 export interface Call {
   readonly id: string;
   readonly tool: 'command' | 'write';
@@ -6,7 +5,7 @@ export interface Call {
   readonly what: string;
 }
 
-/** How one family of agents tells what it does. Each method prints the lines that the real one prints then. */
+/** The output format of one agent. Each method prints the lines that the real agent prints. */
 export interface Tongue {
   readonly version: string;
   begin(): void;
@@ -14,15 +13,15 @@ export interface Tongue {
   calls(call: Call): void;
   returned(call: Call, output: string, exitCode: number): void;
   denied(call: Call): void;
-  /** Its tool for files could not write, and why. */
+  /** The file tool failed, and why. */
   notWritten(call: Call, why: string): void;
-  /** It asks the user; not every family tells. */
+  /** The agent asks the user; not every agent reports it. */
   asks(): void;
-  /** The API did not answer; it tries again. */
+  /** The API did not answer; the agent retries. */
   retries(attempt: number): void;
-  /** A line that nobody outside needs to know. */
+  /** A line without meaning for a reader. */
   unknown(): void;
   finishes(text: string): void;
-  /** The API answered with an error, and that is the end. */
+  /** The API answered with an error, which ends the run. */
   fails(status: number): void;
 }

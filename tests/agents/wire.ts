@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { Block } from './scenarios.ts';
 
-/** What one server-sent event carries. */
+/** The data of one server-sent event. */
 export interface Event {
   readonly type: string;
   readonly [key: string]: unknown;
@@ -10,7 +10,7 @@ export interface Event {
 const INPUT_TOKENS = 100;
 const OUTPUT_TOKENS = 20;
 
-/** An answer of `POST /v1/messages`, as a stream. */
+/** A streamed answer of `POST /v1/messages`. */
 export function anthropicEvents(blocks: readonly Block[], id: string): readonly Event[] {
   const usage = { input_tokens: INPUT_TOKENS, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   const calls = blocks.some(({ kind }) => kind !== 'text');
@@ -72,7 +72,7 @@ function questionOf(question: string): object {
   return { question, header: 'Choice', options };
 }
 
-/** An answer of `POST /v1/responses`, as a stream. */
+/** A streamed answer of `POST /v1/responses`. */
 export function openaiEvents(blocks: readonly Block[], id: string): readonly Event[] {
   return [
     { type: 'response.created', response: { id: `resp_${id}` } },
@@ -97,7 +97,7 @@ function isBackground(block: Block): boolean {
   return block.kind === 'command' && block.isBackground === true;
 }
 
-/** Not every model of Codex is offered a tool for files; all are offered one for commands. */
+/** Not every Codex model has a file tool; all have a command tool. */
 function openaiItem(block: Block, id: string): object {
   if (block.kind === 'text')
     return {
@@ -122,7 +122,7 @@ function openaiItem(block: Block, id: string): object {
       : block.kind === 'skill'
         ? `cat .agents/skills/${block.skill.replace(/^.*:/, '')}/SKILL.md`
         : `mkdir -p ${path.posix.dirname(block.path)} && printf '%s\\n' '${block.content.trimEnd()}' > ${block.path}`;
-  // The shortest time that Codex waits for a command before it lets it run on.
+  // The shortest time that Codex waits before it moves a command to the background.
   return functionCall(id, 'exec_command', { cmd: command, ...(isBackground(block) && { yield_time_ms: 250 }) });
 }
 

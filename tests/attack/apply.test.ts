@@ -32,7 +32,7 @@ afterAll(() => {
   if (usual !== undefined) rmSync(usual, { recursive: true, force: true });
 });
 
-/** A repository of a user's. */
+/** A user's repository. */
 function project(files: Record<string, string> = {}): string {
   const home = path.join(temporaryFolder(), 'project');
   cpSync(usual as string, home, { recursive: true });
@@ -48,7 +48,7 @@ function commit(home: string): void {
 
 const PACKAGE = `${JSON.stringify({ name: 'x', scripts: { test: 'vitest', postinstall: 'node a.js' } }, null, 2)}\n`;
 
-/** The sealed run of an agent that left this diff, in the project. What else it says of its changes is a lie. */
+/** Stores a sealed agent run with this diff. Its other statements about changes are false. */
 async function ran(home: string, diff: string): Promise<void> {
   const base = { ref: 'main', sha: git(home, 'rev-parse', 'HEAD'), branch: 'x' };
   const changed = { total: 1, listed: [{ path: 'src/a.ts', change: 'add' as const, bytes: 2, mode: '100644' }] };
@@ -56,7 +56,7 @@ async function ran(home: string, diff: string): Promise<void> {
   await agentFolder(path.join(home, '.proctor'), { diff, workspace: { base, changed } });
 }
 
-/** The diff of what `change` does to a copy of the project. */
+/** Returns the diff that `change` makes in a copy of the project. */
 function diffOf(home: string, change: (folder: string) => void): string {
   const copy = path.join(temporaryFolder(), 'copy');
   git(path.dirname(copy), 'clone', '-q', home, copy);
@@ -71,7 +71,7 @@ function diffOf(home: string, change: (folder: string) => void): string {
 
 const LIBRARY: string = path.join(ROOT, 'dist', 'index.js');
 
-/** What the built library answers: as the command does, without starting a process. */
+/** Calls the built library, which answers like the command. */
 async function apply(home: string, options: ApplyOptions = {}): Promise<{ code: number; stderr: string }> {
   const { applyRun } = (await import(LIBRARY)) as { applyRun: typeof ApplyRun };
   return applyRun(AGENT_RUN, { cwd: home, ...options }).then(
@@ -84,7 +84,7 @@ function command(home: string, ...allowed: string[]) {
   return proctor(['apply', AGENT_RUN, ...allowed.flatMap(at => ['--allow-active', at])], { cwd: home });
 }
 
-/** A name that a pattern of the table stands for. */
+/** A name that matches a pattern of the table. */
 function nameFor(pattern: string): string {
   const name = pattern.replaceAll('*', 'x');
   return name.endsWith('/') ? `${name}file` : name;
@@ -93,7 +93,7 @@ function nameFor(pattern: string): string {
 const added = (file: string, text: string): string =>
   `diff --git a/${file} b/${file}\nnew file mode 100644\n--- /dev/null\n+++ b/${file}\n@@ -0,0 +1 @@\n+${text}\n`;
 
-describe('apply, asked for files that run by themselves', () => {
+describe('apply on files that run by themselves', () => {
   const entries = ACTIVE_FILES.filter(({ partsOf }) => !partsOf).map(({ paths }) => [paths.join(' '), paths] as const);
   test.each(entries)('refuses %s', async (_, paths) => {
     const home = project();
@@ -105,7 +105,7 @@ describe('apply, asked for files that run by themselves', () => {
     expect(files.filter(file => existsSync(path.join(home, file)))).toEqual([]);
   });
 
-  test('takes each that is named exactly, and only those', async () => {
+  test('applies each file that is named exactly, and no other', async () => {
     const home = project();
     await ran(home, added('.claude/settings.json', '{}') + added('.envrc', 'x') + added('src/a.ts', 'x'));
     const some = command(home, '.envrc', '.claude', '.claude/*');
@@ -117,7 +117,7 @@ describe('apply, asked for files that run by themselves', () => {
   });
 });
 
-describe('apply, asked for what only its content makes active', () => {
+describe('apply on files whose content makes them active', () => {
   const edited = (edit: (document: { scripts: Record<string, string> } & Record<string, unknown>) => void) => {
     const document = JSON.parse(PACKAGE) as { scripts: Record<string, string> } & Record<string, unknown>;
     edit(document);
@@ -128,7 +128,7 @@ describe('apply, asked for what only its content makes active', () => {
     ['a dependency', edited(one => (one.dependencies = { left: '1.0.0' }))],
     ['the removal of a script', edited(one => delete one.scripts.postinstall)],
   ];
-  test.each(HARMLESS)('takes a package.json with %s', async (_, text) => {
+  test.each(HARMLESS)('applies a package.json with %s', async (_, text) => {
     const home = project();
     await ran(
       home,
@@ -165,7 +165,7 @@ describe('apply, asked for what only its content makes active', () => {
     expect(readFileSync(path.join(home, 'package.json'), 'utf8')).toBe(PACKAGE);
   });
 
-  test('refuses a script in a package.json of a folder below, under another spelling, and in composer.json', async () => {
+  test('refuses a script in a nested package.json, in another spelling, and in composer.json', async () => {
     const home = project();
     const script = '{"scripts":{"postinstall":"x","post-install-cmd":"x"}}';
     for (const file of ['packages/a/package.json', 'Package.JSON', 'composer.json']) {
@@ -178,7 +178,7 @@ describe('apply, asked for what only its content makes active', () => {
   });
 });
 
-describe('apply, asked for .proctor', () => {
+describe('apply on .proctor', () => {
   const SPELLINGS = [
     '.proctor/runs/script/x/journal.ndjson',
     '.proctor',
@@ -205,7 +205,7 @@ describe('apply, asked for .proctor', () => {
     expect(existsSync(path.join(home, file)) && file !== '.proctor').toBe(false);
   });
 
-  test('never writes to it through a link that is there, or one that comes along', async () => {
+  test('never writes to it through an existing symlink or one from the diff', async () => {
     const home = project({ '.gitignore': '.proctor/\n' });
     mkdirSync(path.join(home, '.proctor', 'runs'), { recursive: true });
     symlinkSync('.proctor', path.join(home, 'evidence'));
@@ -225,7 +225,7 @@ describe('apply, asked for .proctor', () => {
     expect(existsSync(path.join(home, '.proctor', 'runs', 'x'))).toBe(false);
   });
 
-  test('never writes to the folder that .proctor is a link to, nor applies into it', async () => {
+  test('never writes to the target of a symlinked .proctor, nor applies into it', async () => {
     const home = project({ 'kept/readme': 'x\n' });
     symlinkSync('kept', path.join(home, '.proctor'));
     await ran(home, added('kept/runs/x', 'x'));
@@ -243,7 +243,7 @@ describe('apply, asked for .proctor', () => {
   });
 });
 
-describe('apply, asked to be fooled', () => {
+describe('apply on disguised changes', () => {
   const refuses = async (home: string, diff: string, named: string): Promise<void> => {
     await ran(home, diff);
     const before = git(home, 'status', '--porcelain');
@@ -251,7 +251,7 @@ describe('apply, asked to be fooled', () => {
     expect(git(home, 'status', '--porcelain')).toBe(before);
   };
 
-  test('refuses another spelling by case, invisible characters, points, streams or a short name', async () => {
+  test('refuses spellings that differ by case, invisible characters, dots, streams or short names', async () => {
     for (const file of [
       '.CLAUDE/x',
       '.cl\u200daude/x',
@@ -287,7 +287,7 @@ describe('apply, asked to be fooled', () => {
     await refuses(home, moved('copy'), 'copies or renames a file');
   });
 
-  test('refuses a change of mode alone, and a deletion', async () => {
+  test('refuses a mode change alone, and a deletion', async () => {
     const home = project({ '.envrc': 'x\n', '.npmrc': 'ignore-scripts=true\n' });
     await refuses(home, 'diff --git a/.envrc b/.envrc\nold mode 100644\nnew mode 100755\n', '.envrc:');
     await refuses(
@@ -297,11 +297,11 @@ describe('apply, asked to be fooled', () => {
     );
   });
 
-  test('refuses a diff without the head of git', async () => {
+  test('refuses a diff without a git header', async () => {
     await refuses(project(), '--- /dev/null\n+++ b/.envrc\n@@ -0,0 +1 @@\n+x\n', '.envrc:');
   });
 
-  test('refuses a file whose hunk looks like the head of another', async () => {
+  test('refuses a file whose hunk looks like the header of another file', async () => {
     const text = 'diff --git a/src/a.ts b/src/a.ts';
     await refuses(project(), added('.envrc', text), '.envrc:');
   });
@@ -313,7 +313,7 @@ describe('apply, asked to be fooled', () => {
     ['hooks', '.git/hooks'],
     ['hooks', 'src/../.GIT/hooks'],
   ];
-  test.each(LINKS)('refuses a link %s to %s', async (name, target) => {
+  test.each(LINKS)('refuses a symlink %s to %s', async (name, target) => {
     const home = project({ 'src/a': 'x\n' });
     await refuses(
       home,
@@ -322,13 +322,13 @@ describe('apply, asked to be fooled', () => {
     );
   });
 
-  test('refuses a link whose mode is written in another way', async () => {
+  test('refuses a symlink whose mode is written differently', async () => {
     const link =
       'diff --git a/x b/x\nnew file mode 120777\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+/etc\n\\ No newline at end of file\n';
     await refuses(project(), link, 'x');
   });
 
-  test('refuses a link that leaves the tree through another link', async () => {
+  test('refuses a symlink that leaves the tree through another symlink', async () => {
     const home = project({ 'a/b/readme': 'x\n' });
     symlinkSync('b', path.join(home, 'a', 'near'));
     commit(home);
@@ -339,7 +339,7 @@ describe('apply, asked to be fooled', () => {
     await refuses(home, diff, 'far: it is a symlink that leaves the tree');
   });
 
-  test('refuses a link in the place of a folder that holds active files', async () => {
+  test('refuses a symlink that replaces a folder with active files', async () => {
     const home = project();
     const diff = diffOf(home, folder => {
       put(folder, { 'gh/workflows/x.yml': 'on: push\n' });
@@ -348,7 +348,7 @@ describe('apply, asked to be fooled', () => {
     await refuses(home, diff, '.github: it is a symlink in place of a folder');
   });
 
-  test('refuses a change behind a link that already stands for an active file or folder', async () => {
+  test('refuses a change behind an existing symlink to an active file or folder', async () => {
     const home = project({ 'tools/claude/settings.json': '{}\n', 'docs/agent.md': 'x\n' });
     symlinkSync('tools/claude', path.join(home, '.claude'));
     symlinkSync('docs/agent.md', path.join(home, 'AGENTS.md'));
@@ -365,7 +365,7 @@ describe('apply, asked to be fooled', () => {
     );
   });
 
-  test('refuses a hook in the folder that the settings of git name, or that its hooks are links to', async () => {
+  test('refuses a hook in a folder that git is configured to use, or that its hooks folder links to', async () => {
     const home = project({ 'tools/check.sh': 'true\n', 'tools/linked.sh': 'true\n', 'own.config': '\n' });
     git(home, 'config', 'core.hooksPath', 'my/gates');
     git(home, 'config', 'include.path', '../own.config');
@@ -386,13 +386,13 @@ describe('apply, asked to be fooled', () => {
     expect((await apply(home)).code).toBe(0);
   });
 
-  test('refuses settings of a repository that lies in the tree as a folder', async () => {
+  test('refuses the settings of a repository nested in the tree', async () => {
     const home = project({ 'fixtures/bare/HEAD': 'ref: refs/heads/main\n', 'fixtures/bare/config': '\n' });
     const change = (folder: string): void => put(folder, { 'fixtures/bare/config': '[core]\n\tfsmonitor = x\n' });
     await refuses(home, diffOf(home, change), 'fixtures/bare/config: git treats the folder');
   });
 
-  test('takes a link within the tree, and ordinary files', async () => {
+  test('applies a symlink within the tree, and ordinary files', async () => {
     const home = project({ 'src/hooks/useX.ts': 'x\n' });
     const change = (folder: string): void => {
       put(folder, { 'src/hooks/useX.ts': 'y\n', Makefile: 'all:\n', 'bin/update': 'x\n', '.env.example': 'A=\n' });
@@ -403,7 +403,7 @@ describe('apply, asked to be fooled', () => {
     expect(readlinkSync(path.join(home, 'bin', 'src'))).toBe('../src');
   });
 
-  test('leaves a folder that is no repository as it is', async () => {
+  test('does not change a folder that is not a repository', async () => {
     const home = project();
     const plain = path.join(temporaryFolder(), 'plain');
     mkdirSync(plain);

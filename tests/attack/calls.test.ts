@@ -11,12 +11,12 @@ const inside = (asked: Asked): Promise<Outcome> => ran(launcher, 'process', aske
 
 const column = process.arch === 'arm64' ? 1 : 0;
 const numbers = new Map([...ALLOWED, ...DENIED, ...Object.entries(JUDGED)].map(([name, call]) => [name, call[column]]));
-/** Calls that this machine never had have no number. */
+/** System calls that this architecture lacks have no number. */
 const only = (names: string): string[] =>
   names.split(/\s+/).filter(name => numbers.get(name) !== undefined || !NOT_ON_ARM.includes(name));
 const NOT_ON_ARM = column === 1 ? ['create_module', 'iopl', 'ioperm', 'modify_ldt', 'uselib', 'sysfs', 'ustat'] : [];
 
-/** Named here once more: a call that moves to another table must not become allowed unnoticed. */
+/** Listed again, so that a call cannot become allowed unnoticed when it moves to another table. */
 const REFUSED: Record<string, string[]> = {
   'another view of the file system': only(
     'mount umount2 pivot_root chroot open_tree open_tree_attr move_mount fsopen fsconfig fsmount fspick mount_setattr',
@@ -42,7 +42,7 @@ const REFUSED: Record<string, string[]> = {
   'hardware and old kernels': only('iopl ioperm modify_ldt uselib lookup_dcookie nfsservctl sysfs ustat'),
 };
 
-/** Python that makes calls, and prints the name of the error of each. */
+/** Python that makes the calls and prints the name of each error. */
 const MAKES = `
 import ctypes, errno, json, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -65,7 +65,7 @@ describe.runIf(machine.missing.length === 0 && machine.seccomp)('a program in th
     answers = await made(Object.fromEntries(calls.map(name => [name, [numbers.get(name) ?? -1, 0, 0, 0, 0, 0]])));
   });
 
-  describe.each(Object.entries(REFUSED))('gets nothing of %s', (_, names) => {
+  describe.each(Object.entries(REFUSED))('gets nothing from %s', (_, names) => {
     test.each(names)('refuses %s', name => {
       expect(answers[name]).toBe('EPERM');
     });
@@ -94,11 +94,11 @@ describe.runIf(machine.missing.length === 0 && machine.seccomp)('a program in th
     'the numbers of x32': [0x4000_0000 + 39],
     'the highest number': [0x7fff_ffff],
   };
-  test.each(Object.entries(ABSENT))('does not know %s', async (name, words) => {
+  test.each(Object.entries(ABSENT))('does not have %s', async (name, words) => {
     expect(await made({ [name]: words })).toEqual({ [name]: 'ENOSYS' });
   });
 
-  test.runIf(process.arch === 'x64')('ends at a call by the numbers of i386', async () => {
+  test.runIf(process.arch === 'x64')('is killed by a call through the i386 table', async () => {
     const code = `
 import ctypes, mmap
 code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -121,7 +121,7 @@ print(libc.syscall(${numbers.get('io_setup')}, 1, ctypes.byref(context)), contex
   const eighth = (what: string): number =>
     Math.max(1, Math.floor(Number(readFileSync(`/proc/sys/fs/inotify/max_user_${what}`, 'utf8')) / 8));
 
-  test('gets an eighth of the inotify instances of a user, however many processes ask', async () => {
+  test("gets an eighth of a user's inotify instances, across all its processes", async () => {
     const code = `
 import ctypes, os
 libc = ctypes.CDLL(None)
@@ -139,7 +139,7 @@ print(total)`;
     expect([out, err]).toEqual([`${eighth('instances')}\n`, '']);
   });
 
-  test('gets an eighth of the inotify watches of a user', async () => {
+  test("gets an eighth of a user's inotify watches", async () => {
     const watches = eighth('watches');
     const instances = eighth('instances');
     const files = Math.ceil(watches / instances) + 10;
@@ -156,14 +156,14 @@ print(got)`;
     expect([out, err]).toEqual([`${watches}\n`, '']);
   });
 
-  /** As root, each run is a user of its own and shares with nobody. */
+  /** As root, each run has its own user and shares nothing. */
   const isShared = process.getuid?.() !== 0;
   const limit = (what: string): number =>
     Math.floor(
       Number(new RegExp(`^Max ${what} +(\\d+)`, 'm').exec(readFileSync('/proc/self/limits', 'utf8'))?.[1]) / 8,
     );
 
-  test.runIf(isShared)('gets an eighth of the pending signals of its user', async () => {
+  test.runIf(isShared)("gets an eighth of its user's pending signals", async () => {
     const code = `
 import ctypes, os, signal
 libc = ctypes.CDLL(None)
@@ -177,7 +177,7 @@ print(got)`;
     expect(Number(out)).toBeLessThanOrEqual(limit('pending signals'));
   });
 
-  test.runIf(isShared)('gets an eighth of the message queues of its user', async () => {
+  test.runIf(isShared)("gets an eighth of its user's message queues", async () => {
     const code = `
 import ctypes
 libc = ctypes.CDLL(None)
@@ -204,7 +204,7 @@ print(got)`;
     expect([out, err]).toEqual(['64\n', '']);
   });
 
-  test('finds no terminal of the machine', async () => {
+  test('sees no terminal of the machine', async () => {
     const { out } = await inside({ argv: python('import os; print(os.listdir("/dev/pts"))') });
     expect(out).toBe("['ptmx']\n");
   });

@@ -7,7 +7,7 @@ const SEARCH = { type: 'web_search_20250305', name: 'web_search' };
 const body = (parts: object): string => JSON.stringify({ ...ASK, ...parts });
 const searching = body({ tools: [SEARCH] });
 
-/** Ways to the network that a process inside might try with the word of the door. */
+/** Ways to the network that a process in the sandbox might try with the proxy token. */
 const ATTEMPTS: readonly [string, Sending][] = [
   ['a file of the provider', { path: '/v1/files', body: '{}' }],
   ['the key of another workspace', { path: '/v1/organizations/api_keys', method: 'GET' }],
@@ -55,7 +55,7 @@ const ATTEMPTS: readonly [string, Sending][] = [
   ['a feature that nobody knows', { body: body({ remote_tools: ['https://x'] }) }],
 ];
 
-describe('with the word of the door nobody inside reaches', () => {
+describe('the proxy token gives no process in the sandbox', () => {
   test.each(ATTEMPTS)('%s', async (_, sending) => {
     const api = await fakeApi((_, response) => events(response, 'one'));
     const opened = await door({ kind: 'live', upstream: upstream(api.url) });
@@ -65,7 +65,7 @@ describe('with the word of the door nobody inside reaches', () => {
     expect(opened.stats()).toMatchObject({ requests: 1, failures: 1, spent: { requests: 0 } });
   });
 
-  test('more answers than the budget has, however many ask at once', async () => {
+  test('more answers than the budget allows, even for concurrent requests', async () => {
     const api = await fakeApi((_, response) => setTimeout(() => events(response, 'one'), 20));
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { budget: { maxRequests: 4 } });
     const got = await Promise.all(Array.from({ length: 42 }, () => send(opened, { body: body({}) })));

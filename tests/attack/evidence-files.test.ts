@@ -30,20 +30,19 @@ artifacts = [{'path': 'output/deep/run.sh', 'bytes': 10, 'title': 'x', 'media_ty
 json.dump({'contract_version': 1, 'status': 'succeeded', 'html_output': '', 'error_summary': None, 'artifacts': artifacts}, open('result.json', 'w'))
 `;
 
-/** Runs the built command line under a umask. */
 function under(umask: string, here: Place, args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   const command = [process.execPath, path.join(ROOT, 'dist', 'proctor.js'), ...args];
   const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', `umask ${umask}; exec "$@"`, 'sh', ...command], {
     cwd: here.cwd,
     encoding: 'utf8',
     env: { ...process.env, TMPDIR: here.temp, NO_COLOR: '1', ...env },
-    // One that never ends fails its test instead of stopping all of them.
+    // A command that never ends fails its test instead of blocking all tests.
     timeout: 120_000,
   });
   return { code: status, stdout, stderr };
 }
 
-/** Everything below a folder that others can read, write or enter. */
+/** Lists everything below a folder that other users can read, write or enter. */
 function openToOthers(folder: string): string[] {
   return execFileSync('find', [folder, '-perm', '/077', '!', '-type', 'l'], { encoding: 'utf8' })
     .split('\n')
@@ -82,7 +81,7 @@ describe('evidence', () => {
     ran('unpack', 'run.tar', '--to', 'unpacked');
     expect(openToOthers(path.join(here.cwd, 'unpacked'))).toEqual([]);
     expect(modeOf(path.join(here.cwd, 'run.tar'))).toBe('600');
-    // What was asked for to be used follows the umask, and nothing becomes executable on the way.
+    // Exported files follow the umask, and none becomes executable.
     ran('report', 'latest', '--out', 'reports');
     const [file, folder] = umask === '000' ? ['666', '777'] : ['644', '755'];
     expect(modeOf(path.join(here.cwd, 'copied/deep/run.sh'))).toBe(file);
@@ -125,7 +124,7 @@ describe('files of other users', () => {
     expect(existsSync(path.join(home, 'runs', 'agent', AGENT_RUN, 'evidence', 'seal.json'))).toBe(false);
   });
 
-  test.runIf(isRoot)('can be verified, and are neither packed nor applied', async () => {
+  test.runIf(isRoot)('are verified, but neither packed nor applied', async () => {
     const cwd = temporaryFolder();
     const folder = await agentFolder(path.join(cwd, '.proctor'));
     chownSync(path.join(folder, 'workspace.diff'), OTHER, OTHER);
@@ -143,7 +142,7 @@ describe('files of other users', () => {
     expect(existsSync(path.join(cwd, 'x.tar'))).toBe(false);
   });
 
-  test('in a folder that was copied for another user do not keep it from being verified', async () => {
+  test('do not prevent verifying a folder that was copied for another user', async () => {
     const folder = await agentFolder(path.join(temporaryFolder(), '.proctor'));
     const copy = path.join(temporaryFolder(), AGENT_RUN);
     cpSync(folder, copy, { recursive: true });
@@ -153,7 +152,7 @@ describe('files of other users', () => {
   });
 });
 
-describe('a file that becomes a link after the folder was listed', () => {
+describe('a file that becomes a symlink after the folder was listed', () => {
   const exchanged = (folder: string, file: string): void => {
     const away = path.join(temporaryFolder(), 'away');
     renameSync(path.join(folder, file), away);
@@ -175,7 +174,7 @@ describe('a file that becomes a link after the folder was listed', () => {
     },
   );
 
-  test('is not packed and not sealed', async () => {
+  test('is neither packed nor sealed', async () => {
     const cwd = temporaryFolder();
     const folder = await agentFolder(path.join(cwd, '.proctor'));
     exchanged(folder, 'workspace.diff');
@@ -189,7 +188,7 @@ describe('a file that becomes a link after the folder was listed', () => {
     await expect(agentFolder(home)).rejects.toMatchObject({ code: 'foreign_file' });
   });
 
-  test('makes a folder that holds one invalid', async () => {
+  test('makes its folder invalid', async () => {
     const folder = await agentFolder(path.join(temporaryFolder(), '.proctor'));
     exchanged(folder, 'result.json');
     const outcomes: string[] = [];
@@ -198,8 +197,8 @@ describe('a file that becomes a link after the folder was listed', () => {
   });
 });
 
-describe('a place where no folder can be made', () => {
-  test('is a fault, and does not keep a command for ever', () => {
+describe('a location where no folder can be created', () => {
+  test('is a fault and does not block the command', () => {
     const here = place();
     here.file('s.py', SCRIPT);
     const tried = (...args: string[]) => under('022', here, args);
@@ -225,8 +224,8 @@ describe('a place where no folder can be made', () => {
   });
 });
 
-describe('a disk that has no room for the output', () => {
-  test.runIf(isRoot)('is told as what it is, and the result that the script wrote is not denied', context => {
+describe('a full disk', () => {
+  test.runIf(isRoot)('is reported as such, and the result of the script is kept', context => {
     const here = place();
     const disk = smallHome(context, here, 1_024);
     const script = SCRIPT.replace(

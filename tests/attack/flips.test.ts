@@ -1,4 +1,4 @@
-/** One bit of one file of a signed folder is turned over. The verifier must notice every time. */
+/** Flips one bit in one file of a signed folder. The verifier must notice every time. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -6,10 +6,11 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Options, verify } from '../../src/verify/index.ts';
 import { gitIn } from '../agents/git.ts';
 import { placeAgent } from '../agents/place-agent.ts';
+import { randomFrom } from '../random.ts';
 import type { Place } from '../runs-support.ts';
 import { makeJudgedPlace } from '../judged-world.ts';
 
-/** Flips for each folder. `PROCTOR_FLIPS=10000` by hand takes about an hour. */
+/** Flips per folder. `PROCTOR_FLIPS=10000` takes about an hour. */
 const FLIPS = Number(process.env['PROCTOR_FLIPS'] ?? 200);
 const SEED = Number(process.env['PROCTOR_SEED'] ?? 20_260_106);
 const TIMEOUT_MS = 60_000 + FLIPS * 200;
@@ -35,7 +36,7 @@ beforeAll(() => {
   const agent = ['run', 'agent', '--agent', 'claude', '--task', 'DO=write', '--dir', 'project', '--policy', 'edit'];
   for (const args of [
     ['run', 'script', 'report.py'],
-    // Not under the strict profile, which asks for control groups that an ordinary user may not have.
+    // Not the strict profile: it requires control groups, which an ordinary user may not have.
     ['run', 'intent', 'intent.json', '--mode', 'execute-sandbox'],
     agent,
   ]) {
@@ -73,7 +74,7 @@ test.each([
     const random = randomFrom(SEED);
     const missed: string[] = [];
     for (let flip = 0; flip < FLIPS; flip++) {
-      // Every file has its turn, however small it is.
+      // Covers every file, however small.
       const file = files[flip % files.length] as string;
       const bytes = readFileSync(file);
       const at = Math.floor(random() * bytes.length);
@@ -95,7 +96,7 @@ async function isValid(target: string): Promise<boolean> {
   return true;
 }
 
-/** The files of a folder that have a bit to flip, or the one file. */
+/** The non-empty files of a folder, or the single file. */
 function filesOf(target: string): string[] {
   if (target.endsWith('.json')) return [target];
   return readdirSync(target, { recursive: true, withFileTypes: true })
@@ -103,15 +104,4 @@ function filesOf(target: string): string[] {
     .map(({ parentPath, name }) => path.join(parentPath, name))
     .filter(file => readFileSync(file).length > 0)
     .sort();
-}
-
-/** Mulberry32: the same numbers for the same seed. */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
 }

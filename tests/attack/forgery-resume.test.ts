@@ -1,4 +1,4 @@
-/** Suites that were begun elsewhere: what their folders name is neither asked, nor told a secret, nor run. */
+/** Suites started elsewhere: Proctor sends nothing to the targets in their folders and runs nothing that they name. */
 import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { cloned, digestOf, elsewhere, plantSuite, runFolder, SUITE_RUN } from '.
 
 const SECRET = 'victims-token-2f81c7';
 
-/** A clone with a suite that would send a variable of the victim's to whoever planted it. */
+/** A clone with a suite that would send a variable of the victim to the attacker. */
 async function planted(): Promise<{ cwd: string; folder: string; thief: Agent; resume: Resume }> {
   const root = temporaryFolder();
   const from = path.join(root, 'theirs');
@@ -30,7 +30,7 @@ async function planted(): Promise<{ cwd: string; folder: string; thief: Agent; r
 
 type Resume = (...flags: string[]) => Promise<Ran>;
 
-/** Not to be waited for: whoever listens in this process must hear it. */
+/** Not synchronous, because the server listens in this process. */
 const started = (args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<Ran> =>
   new Started(
     spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), ...args], {
@@ -50,7 +50,7 @@ describe('a suite that came with a clone', () => {
     expect(digestOf(cwd)).toBe(before);
   });
 
-  test('is told in list and show with the flags that name its target and its variables again', async () => {
+  test('is listed and shown with the flags that name its target and variables again', async () => {
     const { cwd, resume } = await planted();
     const command = `proctor run suite --resume ${SUITE_RUN} --base-url URL --header 'NAME: env:VARIABLE'`;
     expect(proctor(['list'], { cwd }).stdout).toContain(`continue with: ${command}\n`);
@@ -58,7 +58,7 @@ describe('a suite that came with a clone', () => {
     expect((await resume()).stderr).toContain(command);
   });
 
-  test('asks only the address that is named now, with the variables that are named now', async () => {
+  test('uses only the address and the variables that are named now', async () => {
     const { folder, thief, resume } = await planted();
     const mine = new Agent();
     const target = ['--base-url', await mine.start()];
@@ -76,7 +76,7 @@ describe('a suite that came with a clone', () => {
     await expectValid(folder);
   });
 
-  test('says in its evidence that it was begun elsewhere, and how much was answered there', async () => {
+  test('records that it was started elsewhere, and how many cases were answered there', async () => {
     const { cwd, folder, resume } = await planted();
     const mine = new Agent();
     const flags = ['--header', 'authorization: env:TOKEN', '--secret', 'OTHER'];
@@ -86,7 +86,7 @@ describe('a suite that came with a clone', () => {
     expect(proctor(['show', SUITE_RUN], { cwd }).stdout).toContain('begun_elsewhere: another machine started the run');
   });
 
-  test('runs neither a script nor an agent that its folder names, nor a script that judges its cases', async () => {
+  test('runs no script, agent or check script that its folder names', async () => {
     const { cwd, folder, thief, resume } = await planted();
     const mark = path.join(cwd, 'mark');
     const script = path.join(cwd, 'evil.sh');
@@ -107,7 +107,7 @@ describe('a suite that came with a clone', () => {
     expect([existsSync(mark), thief.seen.length, mine.seen.length]).toEqual([false, 0, 1]);
   });
 
-  test('takes an answer only for a case of its own, and only once', async () => {
+  test('accepts an answer only for one of its cases, and only once', async () => {
     const { folder, resume } = await planted();
     const journal = path.join(folder, JOURNAL);
     const answer = /^\{"is":"case".*$/m.exec(readFileSync(journal, 'utf8'))?.[0].replace(/\t.*$/, '') ?? '';

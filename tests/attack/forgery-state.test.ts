@@ -1,4 +1,4 @@
-/** The proof itself, and the time: neither a loose state folder nor a clock of another's is believed. */
+/** Proctor trusts neither an open state folder nor a foreign clock. */
 import {
   chmodSync,
   chownSync,
@@ -20,7 +20,7 @@ import { plantScript, runFolder, SCRIPT_RUN } from './forgery-world.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** A place of a user whose state lies here. */
+/** A project of a user with this state folder. */
 function world(): { cwd: string; states: string; state: string; proctor: (...args: string[]) => Ran } {
   const root = temporaryFolder();
   const cwd = path.join(root, 'project');
@@ -38,7 +38,7 @@ const warning = (why: string) => expect.stringMatching(new RegExp(`^state_folder
 afterEach(() => useStateFolder(path.join(String(process.env['XDG_STATE_HOME']), 'proctor')));
 
 describe('a state folder', () => {
-  test('is made for its owner alone, with one key for all runs', () => {
+  test('is private to its owner, with one key for all runs', () => {
     const { state, proctor: run } = world();
     const ran = run(...script);
     expect(ran.code, ran.stderr).toBe(0);
@@ -58,7 +58,7 @@ describe('a state folder', () => {
     ['is a file', 'cannot be used|not a folder', state => writeFileSync(state, '')],
   ];
 
-  test.each(loose)('that %s gets no key: the run goes on, and warns that it cannot be recovered', (_, why, loosen) => {
+  test.each(loose)('that %s gets no key: the run continues and warns that it cannot be recovered', (_, why, loosen) => {
     const { state, proctor: run } = world();
     loosen(state);
     const ran = run(...script);
@@ -69,7 +69,7 @@ describe('a state folder', () => {
 
   test.each(loose.slice(0, 3))('that %s proves no journal', (_, _why, loosen) => {
     const { cwd, states, state, proctor: run } = world();
-    // Somebody else has seen the key, and writes a journal with it.
+    // An attacker has read the key and writes a journal with it.
     useStateFolder(path.join(states, 'theirs'));
     proveJournal(plantScript(cwd));
     loosen(state);
@@ -98,7 +98,7 @@ describe('a state folder', () => {
     expect(warningsOf(run(...script))).toContainEqual(warning('belongs to another user'));
   });
 
-  test('that was lost leaves runs that can be read, and not completed', () => {
+  test('that was lost leaves runs that can be read but not completed', () => {
     const { cwd, states, state, proctor: run } = world();
     useStateFolder(state);
     proveJournal(plantScript(cwd));

@@ -26,7 +26,7 @@ export const SCRIPT_RUN = plan().request.run_id;
 export const SUITE_RUN = 'planted';
 const OUTPUT = { 'output/report.txt': 'all tests passed' };
 
-/** What the journal of a script says that succeeded. */
+/** The journal of a successful script. */
 export const SCRIPT_LINES: readonly ScriptLine[] = [
   { is: 'planned', plan: plan() },
   { is: 'started', atMs: STARTED_AT + 100 },
@@ -36,7 +36,7 @@ export const SCRIPT_LINES: readonly ScriptLine[] = [
 
 export const journalOf = (lines: readonly object[]): string => lines.map(line => `${JSON.stringify(line)}\n`).join('');
 
-/** Works as another user of another machine would, who has a key of their own. */
+/** Acts as a user of another machine, with a different key. */
 export async function elsewhere<Value>(root: string, work: () => Promise<Value>): Promise<Value> {
   useStateFolder(path.join(root, 'state-of-another'));
   try {
@@ -49,7 +49,7 @@ export async function elsewhere<Value>(root: string, work: () => Promise<Value>)
 export const runFolder = (cwd: string, lane: string, id: string): string =>
   path.join(cwd, '.proctor', 'runs', lane, id);
 
-/** A journal of a script that says it succeeded, with everything beside it that a recovery takes. */
+/** The journal of a successful script, with every file that recovery needs. */
 export function plantScript(cwd: string, id = SCRIPT_RUN): string {
   const folder = runFolder(cwd, 'script', id);
   put(folder, JOURNAL, journalOf(SCRIPT_LINES).replaceAll(SCRIPT_RUN, id));
@@ -71,7 +71,7 @@ export function plantAgent(cwd: string): string {
   return folder;
 }
 
-/** The run of an intent that its own process wrote, as it was in its middle. */
+/** An interrupted intent run, written by a real process. */
 export async function plantIntent(cwd: string): Promise<string> {
   const world = path.join(path.dirname(cwd), 'intent-world');
   mkdirSync(world);
@@ -92,14 +92,14 @@ export async function plantIntent(cwd: string): Promise<string> {
       if (!existsSync(to)) cpSync(from, to, { recursive: true });
     },
   }).finally(closeLauncher);
-  // Its owner is of another machine.
+  // Its owner is a process of another machine.
   const journal = path.join(to, JOURNAL);
   writeFileSync(journal, readFileSync(journal, 'utf8').replaceAll(bootId(), 'boot'));
   withoutCodes(to);
   return to;
 }
 
-/** A suite that its own process left after the first case. */
+/** A suite whose process stopped after the first case. */
 export async function plantSuite(cwd: string, options: Partial<RunSuiteOptions>): Promise<string> {
   const stop = new AbortController();
   const cases = ['one', 'two'].map(id => ({ id, input: { user: id } }));
@@ -118,13 +118,13 @@ export async function plantSuite(cwd: string, options: Partial<RunSuiteOptions>)
   return folder;
 }
 
-/** Whoever plants a journal may write it as those were that had no codes. */
+/** An attacker can write a journal in the old format, without codes. */
 function withoutCodes(folder: string): void {
   const journal = path.join(folder, JOURNAL);
   writeFileSync(journal, readFileSync(journal, 'utf8').replaceAll(/\t.*$/gm, ''));
 }
 
-/** What somebody gets who clones a repository that holds what lies in `from`. */
+/** A clone of a repository that contains the files in `from`. */
 export function cloned(from: string, to: string): string {
   const git = (...args: string[]): void => {
     const identity = ['-c', 'user.name=x', '-c', 'user.email=x@example.com', '-c', 'init.defaultBranch=main'];
@@ -137,7 +137,7 @@ export function cloned(from: string, to: string): string {
   return to;
 }
 
-/** Every entry of a tree with its mode, its times and its bytes. */
+/** Every entry of a tree with its mode, times and bytes. */
 export function digestOf(folder: string): string {
   const hash = createHash('sha256');
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();

@@ -1,4 +1,4 @@
-/** Runs that never happened here, or happened otherwise: nothing makes Proctor seal, sign or enter them. */
+/** Forged and altered runs: nothing makes Proctor seal, sign or register them. */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -27,7 +27,7 @@ let root = '';
 let here = '';
 let intent = '';
 
-/** A victim has a key, and a clone of a repository with journals of every kind. Their owner listens at the address in one. */
+/** The victim has a key and a clone with journals of every kind. The attacker listens at the address in one of them. */
 beforeAll(async () => {
   root = mkdtempSync(path.join(tmpdir(), 'proctor-forgery-'));
   const from = path.join(root, 'theirs');
@@ -48,7 +48,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const asVictim = (args: readonly string[], cwd = here, env: NodeJS.ProcessEnv = {}): Ran =>
   proctor(args, { cwd, env: { PROCTOR_KEY: path.join(root, 'ci.key'), TOKEN: SECRET, ...env } });
 
-/** A script that answers every case, and leaves a mark beside itself where nothing holds it. */
+/** A script that answers every case, and leaves a mark next to itself if it is not sandboxed. */
 function answering(folder: string): string {
   const script = path.join(folder, 'answers.py');
   writeFileSync(
@@ -92,7 +92,7 @@ describe('journals that came with a clone', () => {
     expect(stdout).not.toMatch(/matches its seal|succeeded/);
   });
 
-  test('are called interrupted, not started here, by list, show and verify', () => {
+  test('are listed, shown and verified as interrupted and not started here', () => {
     const { stdout } = asVictim(['list']);
     expect(stdout.match(/interrupted, not started here/g)).toHaveLength(5);
     for (const id of [SCRIPT_RUN, AGENT_RUN, intent, SUITE_RUN]) {
@@ -101,7 +101,7 @@ describe('journals that came with a clone', () => {
     expect(asVictim(['verify', SCRIPT_RUN]).stdout).toMatch(/SL7 .*interrupted, not started here/);
   });
 
-  test('are refused by name by recover, which goes on to a run that was begun here', () => {
+  test('are refused by recover, which names them and continues with a run that was started here', () => {
     const cwd = path.join(temporaryFolder(), 'mine');
     cpSync(here, cwd, { recursive: true });
     const own = plantScript(cwd, 'script_20260404_000000_bbbbbbbbbbbb');
@@ -116,7 +116,7 @@ describe('journals that came with a clone', () => {
     expect(existsSync(path.join(runFolder(cwd, 'script', SCRIPT_RUN), 'evidence', 'seal.json'))).toBe(false);
   });
 
-  test('do not keep prune from removing them when they are old', () => {
+  test('are removed by prune when they are old', () => {
     const cwd = path.join(temporaryFolder(), 'mine');
     cpSync(here, cwd, { recursive: true });
     expect(asVictim(['prune', '--older-than', '1d'], cwd).stdout).toContain(`removed  ${SCRIPT_RUN}\n`);
@@ -145,7 +145,7 @@ describe('the journal of an interrupted run of this user', () => {
     return { cwd, folder, journal: path.join(folder, JOURNAL) };
   };
 
-  /** What a recovery says of the run, if it took place. */
+  /** The outcome of the run, if recovery completed it. */
   const recovered = (cwd: string, folder: string): { readonly said: string; readonly reason: unknown } => {
     const said = asVictim(['recover'], cwd).stdout;
     const file = path.join(folder, 'evidence', 'outcome.json');
@@ -160,7 +160,7 @@ describe('the journal of an interrupted run of this user', () => {
     cpSync(folder, copy, { recursive: true });
     expect(recovered(there, copy).said).toContain('not started here');
     expect(existsSync(path.join(copy, 'evidence', 'seal.json'))).toBe(false);
-    // A project that was renamed keeps its runs.
+    // A renamed project keeps its runs.
     const { said } = recovered(cwd, folder);
     expect(said).toContain('its folder is complete now');
   });
@@ -227,7 +227,7 @@ describe('the journal of an interrupted run of this user', () => {
     expect(reason).toBeUndefined();
   });
 
-  test('is no reason for pack or apply to complete the run', () => {
+  test('does not make pack or apply complete the run', () => {
     const { cwd } = interrupted(SCRIPT_LINES);
     proveJournal(plantAgent(cwd));
     const before = digestOf(cwd);

@@ -1,4 +1,4 @@
-/** Attempts to change a verdict after it was given: evaluations, comparisons and accepted baselines. */
+/** Attempts to change a verdict afterwards: evaluations, comparisons and accepted baselines. */
 import { generateKeyPairSync } from 'node:crypto';
 import { copyFileSync, cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -20,7 +20,7 @@ const EVALUATION = 'evaluation.json';
 const SEAL = 'evaluation.seal.json';
 const KEY = ['--key', '.proctor/keys/signing.pub', '--require-signature'];
 
-/** The key id of the place, in front of somebody else's signature. */
+/** The project's key id with a foreign signature. */
 function inTheNameOf({ cwd }: Forged): typeof stranger {
   const envelope = JSON.parse(readFileSync(path.join(cwd, '.proctor/runs/new/after', SEAL), 'utf8')) as SealEnvelope;
   return { ...stranger, keyId: envelope.signatures[0]?.keyid ?? '' };
@@ -38,7 +38,7 @@ function digest(folder: string): string {
 
 const firstLine = (why: RegExp): RegExp => new RegExp(`^! The evaluation of after is not trusted: it ${why.source}`);
 
-/** Neither `compare` nor `show` takes the failed case for a passed one; each says in its first line what it does not trust. */
+/** Neither `compare` nor `show` accepts the failed case as passed; each first reports what it does not trust. */
 function expectRefuted(here: Forged, why: RegExp): void {
   const compared = here.proctor('compare', 'before', 'after', '--gate', 'strict');
   expect(compared.code, compared.stdout + compared.stderr).toBe(1);
@@ -49,7 +49,7 @@ function expectRefuted(here: Forged, why: RegExp): void {
   expect(here.proctor('verify', here.after, ...KEY).code).toBe(3);
 }
 
-/** The same of every other command that reads an evaluation, and of what programs read. */
+/** The same for every other command that reads an evaluation, and for JSON output. */
 function expectRefutedEverywhere(here: Forged, why: RegExp): void {
   const json = JSON.parse(here.proctor('compare', 'before', 'after', '--gate', 'strict', '--json').stdout) as {
     judgements: object[];
@@ -67,8 +67,8 @@ function expectRefutedEverywhere(here: Forged, why: RegExp): void {
   expect(accepted.stdout).toContain('1 case, 0 of them passing');
 }
 
-describe('an evaluation with a check that is a script', () => {
-  test('is taken as it was sealed as long as nobody touches it, and the check does not run again', () => {
+describe('an evaluation with a check script', () => {
+  test('is reused as sealed while it is unchanged, and the check does not run again', () => {
     const here = new Forged(place);
     const { code, stdout } = here.proctor('compare', 'before', 'after', '--gate', 'strict');
     expect(code).toBe(1);
@@ -135,7 +135,7 @@ describe('an evaluation with a check that is a script', () => {
     expect(here.proctor('compare', 'before', 'after', '--gate', 'strict').code).toBe(1);
   });
 
-  test.runIf(canLackSandbox)('refuses to compare if the check cannot be run again, instead of missing the case', () => {
+  test.runIf(canLackSandbox)('refuses to compare if the check cannot run again, instead of ignoring the case', () => {
     const here = new Forged(place);
     here.whitewash();
     const { code, stderr } = here.withoutSandbox('compare', 'before', 'after');
@@ -144,7 +144,7 @@ describe('an evaluation with a check that is a script', () => {
   });
 });
 
-test('readers write into no run and no comparison, and compare only into its own folder', () => {
+test('read-only commands write into no run and no comparison, and compare writes only into its own folder', () => {
   const here = new Forged(place);
   const runs = digest(path.join(here.cwd, '.proctor', 'runs'));
   const old = here.comparison;
@@ -235,7 +235,7 @@ describe('a comparison', () => {
     expect(here.proctor('verify', old, ...KEY).code).toBe(3);
   });
 
-  test('is found out if only its page was changed', () => {
+  test('is rejected if only its page was changed', () => {
     const here = new Forged(place);
     here.edit(path.join(here.comparison, 'report.html'), text => text.replace('</html>', '<p>all good</p></html>'));
     const { code, stdout } = here.proctor('verify', here.comparison);
@@ -276,7 +276,7 @@ describe('an accepted baseline', () => {
   const forge = (here: Forged, change: (text: string) => Document): void =>
     here.edit(path.join(here.cwd, BASELINE), text => `${canonicalize(change(text))}\n`);
 
-  test('is compared with as long as nobody touches it, also after it was laid out by a formatter', () => {
+  test('is used while it is unchanged, even after a formatter rewrote it', () => {
     const here = new Forged(place);
     expect(here.proctor('compare', BASELINE, 'after', '--gate', 'strict').code).toBe(1);
     here.edit(path.join(here.cwd, BASELINE), text => JSON.stringify(JSON.parse(text), null, 2));
@@ -319,7 +319,7 @@ describe('an accepted baseline', () => {
     refused(here, 'seal');
   });
 
-  test('of somebody else is taken with their public key, and only with theirs', () => {
+  test("of another user is accepted only with that user's public key", () => {
     const here = new Forged(place);
     cpSync(path.join(here.cwd, '.proctor', 'keys'), path.join(here.cwd, 'theirs'), { recursive: true });
     rmSync(path.join(here.cwd, '.proctor', 'keys'), { recursive: true });

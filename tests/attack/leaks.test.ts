@@ -1,4 +1,4 @@
-/** Attempts to get a secret into the evidence, a report or the terminal, by every way that a program or a server has. */
+/** Attempts to leak a secret into the evidence, a report or the terminal, through a program or a server. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -11,14 +11,14 @@ import type { Ran } from '../support.ts';
 placePrograms();
 
 const SECRET = 'violet-lantern-99173-quiet';
-// Put together here, so that no scanner mistakes this file for a leak.
+// Concatenated, so that no scanner mistakes this file for a leak.
 const TOKEN = `gh${'p'}_${'a1B2'.repeat(9)}`;
 const KEY = `sk-${'live-'}${'Zx9Q'.repeat(8)}`;
 const AWS = `AK${'IA'}${'Q3X7'.repeat(4)}`;
 const PEM = `-----BEGIN ${'RSA PRIVATE'} KEY-----\n${'MIIEowIBAAKCAQEA7bq2'.repeat(3)}\n-----END ${'RSA PRIVATE'} KEY-----`;
 const CREDENTIALS = [TOKEN, KEY, AWS, 'MIIEowIBAAKCAQEA7bq2'];
 
-/** The ways in which a secret could be read by whoever finds it. */
+/** The readable encodings of a secret. */
 function spellings(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const units = Array.from(secret).map(letter => letter.charCodeAt(0).toString(16));
@@ -37,11 +37,11 @@ function spellings(secret: string): string[] {
   ];
 }
 
-/** Well-known credentials are looked for as they are, declared secrets in all encodings. */
+/** Searches for well-known credentials verbatim and for declared secrets in all encodings. */
 const spelt = (secrets: readonly string[]): string[] =>
   secrets.flatMap(secret => (CREDENTIALS.includes(secret) ? [secret] : spellings(secret)));
 
-/** Nothing below `.proctor`, and nothing that was printed, holds any of them; but for files that stay as they are. */
+/** Expects no secret below `.proctor` or in any output, except in files that stay unchanged. */
 function expectNowhere(secrets: readonly string[], world: Place, printed: readonly Ran[], exempt = /^\b$/): void {
   const texts = new Map<string, Buffer>([
     ...filesIn(path.join(world.cwd, '.proctor')),
@@ -57,7 +57,7 @@ function expectNowhere(secrets: readonly string[], world: Place, printed: readon
   expect(found).toEqual([]);
 }
 
-/** What people look at afterwards. */
+/** The reports that people read afterwards. */
 function looked(world: Place, kind: 'script' | 'suite' = 'script'): Ran[] {
   const views = [['list'], ['show', 'latest', '--internal'], ['show', 'latest', '--json']];
   if (kind === 'suite') views.push(['report', 'latest', '--format', 'html,md,junit,json']);
@@ -109,7 +109,7 @@ for letter in said:
     );
   });
 
-  test('credentials in an error summary, and keeps them out of it even where credentials are kept', () => {
+  test('credentials in an error summary, even if credentials are kept', () => {
     const world = place();
     const summary = `Login failed, password=hunter2 at /data/customers/x.csv with ${TOKEN}`;
     const result = { contract_version: 1, status: 'failed', html_output: '', error_summary: summary, artifacts: [] };
@@ -121,7 +121,7 @@ for letter in said:
     expect(world.proctor(['show', 'latest']).stdout).not.toMatch(/hunter2|customers/);
   });
 
-  test('a file with a credential in it, or named like one, without a flag; the file stays as it is', () => {
+  test('a file that contains a credential or is named like one, unless it is flagged; the file stays unchanged', () => {
     const world = place();
     world.file('said.txt', `token ${TOKEN}\n`);
     world.file(
@@ -147,7 +147,7 @@ for letter in said:
     expect(world.proctor(['show', 'latest']).stdout).toMatch(/needs review.*output\/notes\.txt.*github_token/);
   });
 
-  test('credentials are kept on request, the evidence says so, and declared secrets are masked all the same', () => {
+  test('credentials are kept on request, the evidence says so, and declared secrets are still masked', () => {
     const world = place();
     world.file('said.txt', `${TOKEN}\n`);
     world.file('leaks.sh', 'cat input/said.txt; echo "$MINE"\n');
@@ -180,7 +180,7 @@ describe('credentials are kept on request', () => {
     accept: [{ check: 'exit_code', equals: 0 }],
   };
 
-  /** The text of all files of a run that hold what a program said, and what its evidence says of masking. */
+  /** The text of all files with program output, and what the evidence says about masking. */
   const said = (folder: string): { readonly texts: string; readonly masking: unknown } => {
     const files = filesIn(folder);
     const texts = [...files].filter(([name]) => /stdout|transcript/.test(name)).map(([, bytes]) => bytes.toString());
@@ -190,7 +190,7 @@ describe('credentials are kept on request', () => {
   test.each([
     [[], { texts: '[masked]\n', masking: { credentials: 'masked', kinds: { github_token: 1 } } }],
     [['--keep-credentials'], { texts: `${TOKEN}\n`, masking: { credentials: 'kept', kinds: {} } }],
-  ])('by run intent with flags %j, and reproduce does the same', (flags, expected) => {
+  ])('by run intent with flags %j and by reproduce', (flags, expected) => {
     const world = place();
     world.file('intent.json', JSON.stringify(INTENT));
     const ran = world.proctor(['run', 'intent', 'intent.json', '--mode', 'execute-sandbox', ...flags]);
@@ -202,7 +202,7 @@ describe('credentials are kept on request', () => {
     for (const folder of folders) expect(said(folder)).toMatchObject(expected);
   });
 
-  test('by run agent, and declared secrets are masked all the same', () => {
+  test('by run agent, but declared secrets are still masked', () => {
     const world = new AgentWorld();
     const final = Buffer.from(`Done: ${TOKEN}`).toString('base64url');
     const task = `DO=tell:MINE DO=final:${final}`;
@@ -217,7 +217,6 @@ describe('credentials are kept on request', () => {
 
 type Answers = (request: IncomingMessage, response: ServerResponse, body: string) => void;
 
-/** A server on this machine that answers as it likes. */
 async function serve(answers: Answers): Promise<string> {
   const server = createServer((request, response) => {
     let body = '';
@@ -237,7 +236,7 @@ async function asked(world: Place, url: string, flags: readonly string[], env: N
     .ended;
 }
 
-describe('a server cannot have stored or shown', () => {
+describe('a server cannot make Proctor store or show', () => {
   const BEARER = 'abc123-bare-token-77';
   const bodies: [string, (token: string) => string | Buffer][] = [
     ['as an answer', token => reply(`You are ${token}.`)],
@@ -272,7 +271,7 @@ describe('a server cannot have stored or shown', () => {
     expectNowhere([BEARER, 'of-the-server-99'], world, [ran, ...looked(world, 'suite')]);
   });
 
-  test('the token in a compressed answer, and in one that is cut', async () => {
+  test('the token in a compressed answer, and in a truncated one', async () => {
     for (const isCut of [false, true]) {
       const world = place();
       const url = await serve((request, response) => {
@@ -287,7 +286,7 @@ describe('a server cannot have stored or shown', () => {
     }
   });
 
-  test('the password of basic authentication, decoded and alone', async () => {
+  test('the decoded password of basic authentication', async () => {
     const world = place();
     const password = 'tr0ub4dor-and-3';
     const url = await serve((request, response) => {
@@ -308,7 +307,7 @@ describe('a server cannot have stored or shown', () => {
     expectNowhere(['session-of-mine-4711'], world, [ran, ...looked(world, 'suite')]);
   });
 
-  test('the values in the query of its address, which a run can still be made with', async () => {
+  test('the query values of its address, which a run can still use', async () => {
     const world = place();
     const value = 'query-token-5150';
     const url = await serve((request, response) => {
@@ -324,7 +323,7 @@ describe('a server cannot have stored or shown', () => {
     expectNowhere([value], world, [refused]);
   });
 
-  test('the values in the query of its address where a run was interrupted, which goes on with the address again', async () => {
+  test('the query values of its address after an interruption; resume takes the address again', async () => {
     const world = place();
     const value = 'query-token-5150';
     let isOpen = false;
@@ -350,7 +349,7 @@ describe('a server cannot have stored or shown', () => {
     expectNowhere([value], world, [without, other, resumed, ...looked(world, 'suite')]);
   });
 
-  test('well-known credentials, and the artifact says which kinds were masked', async () => {
+  test('well-known credentials, and the artifact lists the masked kinds', async () => {
     const world = place();
     const url = await serve((_, response) => void response.end(reply(`${TOKEN} and ${PEM} and ${AWS}`)));
     const ran = await asked(world, url, ['--json']);
@@ -363,8 +362,8 @@ describe('a server cannot have stored or shown', () => {
   });
 });
 
-describe('an agent cannot have stored or shown', () => {
-  test('the tokens of a login, wherever it has them from', () => {
+describe('an agent cannot make Proctor store or show', () => {
+  test('the tokens of a login, whatever their source', () => {
     const world = new AgentWorld();
     const now = Math.floor(Date.now() / 1_000);
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -385,12 +384,12 @@ describe('an agent cannot have stored or shown', () => {
     expectNowhere(Object.values(tokens), world.place, [ran, ...looked(world.place)], /workspace\.diff$/);
   });
 
-  test.each(['claude', 'codex'] as const)('credentials and a secret in the words of %s', agent => {
+  test.each(['claude', 'codex'] as const)('credentials and a secret in the output of %s', agent => {
     const world = new AgentWorld();
     const final = Buffer.from(`Done: ${TOKEN} ${AWS}\n${PEM}`).toString('base64url');
     const task = `DO=tell:MINE DO=final:${final} DO=on_stderr:${KEY} DO=write:notes-${TOKEN}.txt`;
     const ran = world.run(agent, task, ['--secret', 'MINE'], { MINE: SECRET });
-    // The diff stays as it is, and is flagged.
+    // The diff stays unchanged and is flagged.
     expectNowhere([...CREDENTIALS, SECRET], world.place, [ran, ...looked(world.place)], /workspace\.diff$/);
     expect(ran.answer.final_response).toMatch(/^Done: \[masked\] \[masked\]\n\[masked\]/);
   });

@@ -7,7 +7,7 @@ import { openLauncher } from '../../src/execute/launch.ts';
 import { type Asked, MB, type Outcome, python, ran, shell } from '../conformance/jobs.ts';
 import { proctor, temporaryFolder } from '../support.ts';
 
-/** Attempts to use more than a run may: each holds four times its limit, and says so only if it still lives a while later. */
+/** Attempts to exceed a limit. Each holds four times its limit, and reports it only if it survives for a while. */
 
 const launcher = openLauncher();
 const { cgroups, missing, dividesCpus } = await launcher.machine();
@@ -29,13 +29,13 @@ const attempt = (asked: Asked): Promise<Outcome> =>
     },
   });
 
-/** It was ended for its memory, or was refused what it wanted; it never held all of it. */
+/** The program was killed for its memory or denied it; it never held all of it. */
 function expectHeld({ out, ending }: Outcome): void {
   expect(out).not.toContain('slipped');
   if (!out.includes('refused')) expect(ending).toMatchObject({ how: 'out_of_memory' });
 }
 
-/** Python that holds something, keeps it for longer than Proctor looks away, and then says so. */
+/** Python that holds a resource for longer than Proctor's sampling interval, then reports it. */
 const holding = (code: string): string[] =>
   python(`
 import ctypes, fcntl, os, socket, struct, sys, time
@@ -51,7 +51,7 @@ if held >= GOAL:
     print('slipped', flush=True)`);
 
 describe.runIf(missing.length === 0)('memory', () => {
-  test('holds processes that are below the limit each and above it together', async () => {
+  test('limits processes that are each below the limit but exceed it together', async () => {
     const code = `
 import signal
 reader, writer = os.pipe()
@@ -65,14 +65,14 @@ while held < GOAL: held += len(os.read(reader, 1)) * GOAL // 8`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds anonymous memory files', async () => {
+  test('limits anonymous memory files', async () => {
     const code = `
 file = os.memfd_create('x')
 while held < GOAL: held += os.write(file, bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds anonymous memory files of a process that hides its descriptors', async () => {
+  test('limits anonymous memory files of a process that hides its descriptors', async () => {
     const code = `
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
 file = os.memfd_create('x')
@@ -80,7 +80,7 @@ while held < GOAL: held += os.write(file, bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds System V segments that no process has attached', async () => {
+  test('limits System V segments that no process has attached', async () => {
     const code = `
 libc = ctypes.CDLL(None, use_errno=True)
 libc.shmat.restype = ctypes.c_void_p
@@ -94,7 +94,7 @@ while held < GOAL:
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds memory that processes share', async () => {
+  test('limits shared memory', async () => {
     const code = `
 import mmap
 shared = mmap.mmap(-1, GOAL)
@@ -102,7 +102,7 @@ while held < GOAL: shared[held] = 1; held += 4096`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds what an agent keeps in /tmp and in its processes together', async () => {
+  test('limits the sum of /tmp and the processes of an agent', async () => {
     const code = `
 free = os.statvfs('/tmp')
 print('room', free.f_blocks * free.f_frsize // MB, flush=True)
@@ -119,14 +119,14 @@ held = GOAL`;
     expect(larger.out).toBe(`room ${(4 * MEMORY) / MB / 2}\nwritten\nslipped\n`);
   });
 
-  test.each(['output/x', '/tmp/x'])('holds files: %s', async file => {
+  test.each(['output/x', '/tmp/x'])('limits files: %s', async file => {
     const code = `
 file = open('${file}', 'wb')
 while held < GOAL: held += file.write(bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds files that were deleted and are still open', async () => {
+  test('limits deleted files that are still open', async () => {
     const code = `
 file = open('output/x', 'wb')
 os.unlink('output/x')
@@ -134,7 +134,7 @@ while held < GOAL: held += file.write(bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('does not take what forked processes share for memory of each', async () => {
+  test('does not count memory shared by forked processes more than once', async () => {
     const code = `
 import os, time
 x = bytearray(30 << 20)
@@ -147,8 +147,8 @@ print('fine')`;
   });
 });
 
-describe.runIf(missing.length === 0)('buffers of the kernel', () => {
-  test('holds TCP connections that nobody reads', async () => {
+describe.runIf(missing.length === 0)('kernel buffers', () => {
+  test('limits TCP connections without a reader', async () => {
     const code = `
 while held < GOAL:
     server = socket.socket(); server.setsockopt(1, 8, 64 * MB); server.bind(('127.0.0.1', 0)); server.listen(1)
@@ -162,8 +162,8 @@ while held < GOAL:
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds UDP sockets that nobody reads', async () => {
-    // Datagrams that do not fit are dropped in silence, so only what can be read back was held.
+  test('limits UDP sockets without a reader', async () => {
+    // The kernel drops datagrams that do not fit, so only readable ones were held.
     const code = `
 for _ in range(200):
     server = socket.socket(type=socket.SOCK_DGRAM); server.setsockopt(1, 8, 64 * MB); server.bind(('127.0.0.1', 0))
@@ -180,7 +180,7 @@ if held < GOAL: print('refused')`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds pairs of Unix sockets', async () => {
+  test('limits pairs of Unix sockets', async () => {
     const code = `
 while held < GOAL:
     pair = socket.socketpair()
@@ -194,7 +194,7 @@ while held < GOAL:
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('holds answers of the kernel on netlink sockets', async () => {
+  test('limits kernel answers on netlink sockets', async () => {
     const code = `
 while held < GOAL:
     asking = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); asking.setsockopt(1, 8, 64 * MB)
@@ -208,8 +208,8 @@ while held < GOAL:
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  // Without control groups, only the kernel's own limit per user holds pipes; the evidence claims nothing there.
-  test.runIf(hasGroups)('holds pipes', async () => {
+  // Without control groups, only the kernel's per-user limit bounds pipes; the evidence claims nothing there.
+  test.runIf(hasGroups)('limits pipes', async () => {
     const code = `
 while held < GOAL:
     reader, writer = os.pipe()
@@ -278,7 +278,7 @@ for _ in range(20):
 });
 
 describe.runIf(missing.length === 0)('processes', () => {
-  test('denies a fork bomb its children, and ends it at the timeout', async () => {
+  test('denies a fork bomb its children and kills it at the timeout', async () => {
     const code = `
 import os
 while True:
@@ -315,7 +315,7 @@ if os.getpid() < 10: proctor_tool.succeed()`;
     };
   }
 
-  test('states in the record only what is enforced, and the claim of every limit', () => {
+  test('records only enforced limits, and the claim of every limit', () => {
     const { outcome, runner } = run('--memory', '256m', '--cpu-seconds', '60');
     const claims = Object.fromEntries((outcome().enforcement.claims ?? []).map(({ limit, claim }) => [limit, claim]));
     const { limits, warnings = [] } = runner();
@@ -331,23 +331,23 @@ if os.getpid() < 10: proctor_tool.succeed()`;
     expect(warnings.filter(warning => warning.startsWith('limit_watched: '))).toHaveLength(hasGroups ? 0 : 2);
   });
 
-  test('never tells a usage of 0 for a program that spun', () => {
+  test('never reports a usage of 0 for a busy program', () => {
     const { usage } = run().outcome();
     expect(usage.cpu_ms).toBeGreaterThan(0);
     expect(usage.memory_peak_bytes).toBeGreaterThan(0);
     expect(usage.measured_by).toBe(hasGroups ? 'cgroup' : 'samples');
   });
 
-  test.runIf(dividesCpus)('shows that a run kept to its share of the processors', () => {
+  test.runIf(dividesCpus)('shows that a run stayed within its CPU share', () => {
     const { outcome, runner } = run('--cpus', '0.2');
     const executed = runner().timing.phases?.find(({ name }) => name === 'execute');
     const share = (outcome().usage.cpu_ms ?? Infinity) / (executed?.duration_ms ?? 1);
-    // Eight processes spin. A period of the quota may have begun before the clock, and one may end after it.
+    // Eight processes spin. One quota period may start before the clock, and one may end after it.
     expect(share).toBeLessThan(0.4);
     expect(outcome().enforcement.claims).toContainEqual({ limit: 'cpus', value: 0.2, claim: 'enforced' });
   });
 
-  test.runIf(!dividesCpus)('refuses a share of the processors by name', () => {
+  test.runIf(!dividesCpus)('refuses a CPU share and names it', () => {
     const { stdout, code } = run('--cpus', '0.5');
     expect(code).toBe(2);
     expect(stdout).toContain('Cannot enforce --cpus here: it requires control groups');

@@ -9,7 +9,7 @@ import { type Place, place } from '../runs-support.ts';
 const isRoot = process.getuid?.() === 0;
 const OTHER = 65534;
 
-/** A place with a state folder of its own. */
+/** A project with a separate state folder. */
 function furnished(): { here: Place; home: string; state: string; env: NodeJS.ProcessEnv } {
   const here = place();
   here.file('ok.sh', `#!/bin/sh\necho '${JSON.stringify(RESULT)}' > result.json\n`, 0o755);
@@ -24,7 +24,7 @@ const RESULT = { contract_version: 1, status: 'succeeded', html_output: '', erro
 
 const linesIn = (home: string): number => readFileSync(path.join(home, 'ledger.ndjson'), 'utf8').split('\n').length - 1;
 
-/** Runs a program as another user who may do with the files of the place whatever their modes allow. */
+/** Runs a program as another user, with the access that the file modes allow. */
 function asOther(code: string, ...args: string[]): string {
   const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', code, ...args], {
     uid: OTHER,
@@ -36,7 +36,7 @@ function asOther(code: string, ...args: string[]): string {
 }
 
 describe('locks', () => {
-  test('a process that binds names in the kernel keeps no run waiting and no line out of the ledger', async () => {
+  test('a process that binds kernel names delays no run and keeps no line out of the ledger', async () => {
     const { here, home, env } = furnished();
     const { dev, ino, uid } = statSync(home, { bigint: true });
     const names = [...Array.from({ length: 64 }, (_, no) => `slot-${no}`), `ledger-${dev}-${ino}`];
@@ -68,34 +68,34 @@ describe('locks', () => {
     expect(linesIn(home)).toBe(2);
   });
 
-  test('uses no state folder that is a link', () => {
+  test('do not use a state folder that is a symlink', () => {
     const { here, state, env } = furnished();
     mkdirSync(path.join(here.cwd, 'elsewhere'), { mode: 0o700 });
     symlinkSync(path.join(here.cwd, 'elsewhere'), path.join(state, 'proctor'));
     expectUnused(here, state, env);
   });
 
-  test.each(['777', '770', '702', '755'])('uses no state folder of mode %s, which is open to others', mode => {
+  test.each(['777', '770', '702', '755'])('do not use a state folder of mode %s, which is open to others', mode => {
     const { here, state, env } = furnished();
     mkdirSync(path.join(state, 'proctor'));
     chmodSync(path.join(state, 'proctor'), Number.parseInt(mode, 8));
     expectUnused(here, state, env);
   });
 
-  test('uses no state folder that others can replace', () => {
+  test('do not use a state folder that others can replace', () => {
     const { here, state, env } = furnished();
     chmodSync(state, 0o777);
     expectUnused(here, state, env);
   });
 
-  test.runIf(isRoot)('uses no state folder of another user', () => {
+  test.runIf(isRoot)('do not use a state folder of another user', () => {
     const { here, state, env } = furnished();
     mkdirSync(path.join(state, 'proctor'), { mode: 0o700 });
     chownSync(path.join(state, 'proctor'), OTHER, OTHER);
     expectUnused(here, state, env);
   });
 
-  test('a planted lock is no holder: the run says which file is in the way, and exits', () => {
+  test('a planted lock holds nothing: the run names the file in the way and exits', () => {
     const { here, home, env } = furnished();
     symlinkSync('../../../../etc/passwd', path.join(home, 'ledger.lock'));
     const { code, stderr } = here.proctor(['run', 'script', 'ok.sh'], { env });
@@ -104,7 +104,7 @@ describe('locks', () => {
   });
 });
 
-/** A run does not depend on a state folder that it cannot trust, and takes no lock in it. */
+/** A run does not depend on an untrusted state folder and takes no lock in it. */
 function expectUnused(here: Place, state: string, env: NodeJS.ProcessEnv): void {
   const { code, stderr } = here.proctor(['run', 'script', 'ok.sh'], { env });
   expect(stderr).not.toMatch(/waiting/);
@@ -112,7 +112,7 @@ function expectUnused(here: Place, state: string, env: NodeJS.ProcessEnv): void 
   expect(existsSync(path.join(state, 'proctor', 'locks'))).toBe(false);
 }
 
-/** Takes a name of the kernel's, if it is free. */
+/** Binds an abstract socket name if it is free. */
 async function bind(name: string): Promise<void> {
   const server: Server = createServer();
   onTestFinished(() => void server.close());
@@ -122,6 +122,6 @@ async function bind(name: string): Promise<void> {
   });
 }
 
-test('there are fewer slots than names that the first attempt binds', () => {
+test('there are fewer slots than names that the first test binds', () => {
   expect(SLOTS).toBeLessThanOrEqual(64);
 });

@@ -3,14 +3,14 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Place, place, until } from '../runs-support.ts';
 
-/** Answers with as many characters as it is asked for. */
+/** Answers with the requested number of characters. */
 const AGENT = `import json
 question = json.load(open("input/case.json"))
 text = "ax" * (int(question["input"]["user"]) // 2) + "!"
 print(json.dumps({"case_id": question["case_id"], "version": question["version"], "final_output": {"content_type": "text", "content": json.dumps({"a": text})}}))
 `;
 
-/** Each character starts three thousand attempts. */
+/** Each character starts three thousand attempts to match. */
 const SLOW = String.raw`\p{L}{0,1000}\p{L}{0,1000}\p{L}{0,1000}x$`;
 
 interface Case {
@@ -33,7 +33,7 @@ function furnished(cases: readonly Case[]): { here: Place; folder: () => string 
 const SUITE = ['run', 'suite', 'cases.jsonl', '--script', 'agent.py', '--as', 'new'];
 
 describe('patterns', () => {
-  test('a pattern that takes too many steps makes its own case an error, and no other', () => {
+  test('a pattern that exceeds its steps makes only its own case an error', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', pattern: SLOW } } };
     const { here, folder } = furnished([
       { id: 'regex', characters: 150_000, expected: { regex: SLOW } },
@@ -52,7 +52,7 @@ describe('patterns', () => {
     );
   });
 
-  test('an evaluation whose patterns take long hears a signal', async () => {
+  test('a long evaluation responds to a signal', async () => {
     const { here, folder } = furnished(
       ['a', 'b', 'c', 'd'].map(id => ({ id, characters: 40_000, expected: { regex: SLOW } })),
     );
@@ -67,7 +67,7 @@ describe('patterns', () => {
   test.each([
     ['(?:a{0,1000})'.repeat(460), /instructions: use smaller counts, or split it/],
     ['((((x{10}){10}){10}){10}){10}', /instructions: use smaller counts, or split it/],
-  ])('refuses a pattern of too many instructions before it is compiled (%#)', (pattern, says) => {
+  ])('refuses a pattern with too many instructions before compiling it (%#)', (pattern, says) => {
     for (const expected of [{ regex: pattern }, { json_schema: { pattern } }]) {
       const { here } = furnished([{ id: 'a', characters: 2, expected }]);
       expect(here.proctor(SUITE)).toMatchObject({ code: 2, stderr: expect.stringMatching(says) });

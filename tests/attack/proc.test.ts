@@ -8,7 +8,7 @@ afterAll(() => launcher.close());
 const { missing } = await launcher.machine();
 const inside = (asked: Asked): Promise<Outcome> => ran(launcher, 'process', asked);
 
-/** Of those that this kernel has, each must not be readable inside. */
+/** None of these may be readable inside, if this kernel has them. */
 const FILES = [
   '/proc/cmdline',
   '/proc/config.gz',
@@ -32,7 +32,7 @@ const FOLDERS = ['/proc/1', '/proc/acpi', '/proc/asound', '/proc/bus', '/proc/fs
 /** Its first process runs as the same user as the program. */
 const FIRST = ['mem', 'environ', 'cmdline', 'maps', 'status', 'fd', 'root', 'cwd', 'exe', 'task/1/mem'];
 
-/** What interpreters and tools read at every start. */
+/** Interpreters and tools read these at every start. */
 const NEEDED = [
   '/proc/cpuinfo',
   '/proc/meminfo',
@@ -108,7 +108,7 @@ describe.runIf(missing.length === 0)('a program in the sandbox', () => {
     expect(answers['a file in place of the first process']).toBe('EROFS');
   });
 
-  test('cannot take a cover off, nor mount another /proc', () => {
+  test('cannot unmount a cover or mount another /proc', () => {
     expect([answers['take a cover off'], answers['another /proc']]).toEqual(['EPERM', 'EPERM']);
   });
 
@@ -116,12 +116,12 @@ describe.runIf(missing.length === 0)('a program in the sandbox', () => {
     expect(answers[file]).toBe('through');
   });
 
-  test('does not learn from its maps who it is outside', async () => {
+  test('does not learn its outside user from the id maps', async () => {
     const { out } = await inside({ argv: shell('cat /proc/self/uid_map /proc/self/gid_map | tr -s " "') });
     expect(out).toBe(' 1000 0 1\n 1000 0 1\n');
   });
 
-  test('learns nothing of the machine from files that name it', async () => {
+  test('learns nothing from files that identify the machine', async () => {
     const { out } = await inside({ argv: shell('cat /proc/sys/kernel/random/boot_id /etc/machine-id /etc/hostname') });
     expect(out).toBe('');
   });

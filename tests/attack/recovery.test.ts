@@ -1,4 +1,4 @@
-/** Interrupted runs whose folders were changed before `recover` or `--resume` finds them. */
+/** Interrupted runs whose folders were changed before `recover` or `--resume`. */
 import { execFileSync } from 'node:child_process';
 import {
   appendFileSync,
@@ -37,7 +37,7 @@ const SEAL = path.join('evidence', 'seal.json');
 const STDOUT = 'evidence/internal/stdout.part';
 
 type Kind = 'script' | 'agent' | 'intent' | 'new';
-/** A file of each kind that grew while the run was alive. */
+/** One growing file of each kind of run. */
 const PARTS: Readonly<Record<Kind, string>> = {
   script: STDOUT,
   agent: AGENT_FILES.transcript,
@@ -49,7 +49,7 @@ const SINGLE = ['script', 'agent', 'intent'] as const;
 let root = '';
 let ids: Readonly<Record<Kind, string>>;
 
-/** One interrupted run of each kind. Nothing proves yet that they were begun here. */
+/** One interrupted run of each kind, without proof that it was started here. */
 beforeAll(async () => {
   root = mkdtempSync(path.join(tmpdir(), 'proctor-recovery-'));
   const cwd = path.join(root, 'planted');
@@ -70,7 +70,7 @@ question = json.load(open("input/case.json"))
 print(json.dumps({"case_id": question["case_id"], "version": question["version"], "final_output": {"content_type": "text", "content": "yes"}}))
 `;
 
-/** A project with one interrupted run, begun here unless it is only planted. */
+/** A project with one interrupted run, started here unless it is planted. */
 function interrupted(kind: Kind, begun: 'here' | 'elsewhere' = 'here'): { cwd: string; folder: string; part: string } {
   const cwd = temporaryFolder();
   const folder = runFolder(cwd, kind, ids[kind]);
@@ -81,7 +81,7 @@ function interrupted(kind: Kind, begun: 'here' | 'elsewhere' = 'here'): { cwd: s
   return { cwd, folder, part };
 }
 
-/** Every way to make Proctor complete a run. */
+/** Every command that completes a run. */
 function completing(kind: Kind, cwd: string): { readonly said: string; readonly code: number | null } {
   const args = kind === 'new' ? ['run', 'suite', '--resume', SUITE_RUN] : ['recover'];
   const { code, stdout, stderr } = proctor(args, { cwd });
@@ -115,7 +115,7 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
   test.each([
     ['a link', (at: string, away: string) => symlinkSync(away, at)],
     ['a pipe', (at: string) => void execFileSync('mkfifo', [at])],
-  ])('is left as it is if %s stands in place of a part', (_, make) => {
+  ])('is left as it is if %s replaces a part', (_, make) => {
     const { cwd, folder, part } = interrupted(kind);
     const away = path.join(temporaryFolder(), 'away');
     writeFileSync(away, 'half a line');
@@ -125,14 +125,14 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
     expect(readFileSync(away, 'utf8')).toBe('half a line');
   });
 
-  test('is left as it is if it was not begun here', () => {
+  test('is left as it is if it was not started here', () => {
     const { cwd, folder } = interrupted(kind, 'elsewhere');
     expectRefused(kind, cwd, folder, /not started here|begun elsewhere|--script/);
   });
 });
 
-describe.each(SINGLE)('an interrupted run of kind %s that was begun here', kind => {
-  /** Everything that people read of it after `recover`. */
+describe.each(SINGLE)('an interrupted run of kind %s that was started here', kind => {
+  /** Everything that people read about it after `recover`. */
   const recovered = (cwd: string, folder: string): { outcome: Record<string, unknown>; read: string } => {
     expect(completing(kind, cwd).said).toContain('its folder is complete now');
     const outcome = JSON.parse(readFileSync(path.join(folder, 'evidence', 'outcome.json'), 'utf8')) as never;
@@ -142,7 +142,7 @@ describe.each(SINGLE)('an interrupted run of kind %s that was begun here', kind 
     return { outcome, read: shown.map(({ stdout }) => stdout).join('\n') };
   };
 
-  test('is not a success, whatever was written beside its journal', () => {
+  test('is not a success, whatever was added to its folder', () => {
     const { cwd, folder } = interrupted(kind);
     const said = path.join(folder, kind === 'agent' ? AGENT_FILES.stdout : STDOUT);
     appendFileSync(said, '{"type":"result","subtype":"success","is_error":false,"result":"succeeded"}\n');
@@ -157,7 +157,7 @@ describe.each(SINGLE)('an interrupted run of kind %s that was begun here', kind 
     expect(read).not.toMatch(/"accepted": ?true/);
   });
 
-  test('ends at no time that is still to come, whatever times its files have', () => {
+  test('never ends in the future, whatever the times of its files', () => {
     const { cwd, folder, part } = interrupted(kind);
     const future = new Date('2099-01-01T00:00:00Z');
     utimesSync(part, future, future);
@@ -171,7 +171,7 @@ describe.each(SINGLE)('an interrupted run of kind %s that was begun here', kind 
   });
 });
 
-describe('a folder of a run in which no line was written', () => {
+describe('a run folder with an empty journal', () => {
   const id = 'script_20260403_101500_4f1c9a7be210';
   const made = (...files: readonly string[]): { cwd: string; folder: string } => {
     const cwd = temporaryFolder();
@@ -189,7 +189,7 @@ describe('a folder of a run in which no line was written', () => {
   });
 
   test.each([[['notes.txt']], [['journal.ndjson', 'output/a']], [['journal.ndjson', 'evidence/seal.json']]])(
-    'stays as it is if it holds anything else: %j',
+    'stays as it is if it contains anything else: %j',
     files => {
       const { cwd, folder } = made(...files);
       const before = digestOf(folder);

@@ -10,7 +10,7 @@ const { missing } = await launcher.machine();
 const PORT = 8_417;
 const OWN_WORDS = 'said by the agent\n';
 
-/** A command of the agent. It tries to say something in the agent's name, and prints what came of each way. */
+/** A command of the agent that tries to write in the agent's name and prints the result of each attempt. */
 const TOOL = `
 import ctypes, errno, glob, json, os, signal, socket, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -62,7 +62,7 @@ came = {
 print(json.dumps({way: sorted(outcomes) for way, outcomes in came.items()}))
 `;
 
-/** Runs the command as agents do, with pipes of its own, and tells on stderr what it printed and what it holds itself. */
+/** Runs the command with its own pipes, as agents do, and reports its output and its descriptors on stderr. */
 const AGENT = `
 import fcntl, json, os, subprocess, sys
 tool = subprocess.run([sys.executable, '-I', '-S', '-c', sys.argv[1]], stdin=subprocess.DEVNULL, capture_output=True)
@@ -88,13 +88,13 @@ describe.runIf(missing.length === 0).each(WAYS)('a command of an agent %s', (_, 
     came = JSON.parse(told.tool.split('\n').at(-2) ?? '') as typeof came;
   });
 
-  test('adds no word to what the agent says', () => {
+  test("adds nothing to the agent's output", () => {
     expect(outcome.ending).toEqual({ how: 'exited', code: 0 });
     expect(outcome.out).toBe(OWN_WORDS);
     expect(outcome.err).toMatch(/^{/);
   });
 
-  test('cannot open a stream of the agent again, nor a socket of any other process', () => {
+  test('cannot reopen a stream of the agent, nor a socket of another process', () => {
     expect([came['streams'], came['streams by a thread']]).toEqual([['ENXIO'], ['ENXIO']]);
     expect(came['sockets of all']).toEqual(['ENXIO']);
     expect(came['first process']).toEqual(['ENOENT']);
@@ -106,18 +106,18 @@ describe.runIf(missing.length === 0).each(WAYS)('a command of an agent %s', (_, 
     expect(came['remount /proc']).toEqual(['EPERM']);
   });
 
-  test('cannot take a descriptor, attach to a process or wake a debugger', () => {
+  test('cannot take a descriptor, attach to a process or start a debugger', () => {
     expect([came['pidfd_getfd'], came['ptrace']]).toEqual([['EPERM'], ['EPERM']]);
     expect(came['debugger of the forwarder']).toEqual(asked.door ? ['ECONNREFUSED'] : []);
   });
 
-  test('still opens its own streams by their names, and inherits nothing else', () => {
+  test('still opens its own streams by name, and inherits nothing else', () => {
     expect(came['names of the own streams']).toEqual(['through']);
     expect(told.tool).toContain('FORGED');
     expect(came['own descriptors']).toEqual([]);
   });
 
-  test('is started by an agent that holds three descriptors, and whose streams block', () => {
+  test('is started by an agent that has three descriptors and blocking streams', () => {
     expect(told.held.sort()).toEqual(['0', '1', '2']);
     expect(told.blocking).toEqual([true, true]);
   });

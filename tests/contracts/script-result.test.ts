@@ -110,13 +110,8 @@ describe('a script result with', () => {
   });
 });
 
-test('the search for traces, paths and credentials takes linear time', () => {
-  const cost = (summary: string): number => {
-    const start = process.cpuUsage();
-    check(scriptResult, exampleWith(scriptResult, failed(summary)), { strict: false, internal: false });
-    const { user, system } = process.cpuUsage(start);
-    return user + system;
-  };
+// Backtracking from every start would take minutes.
+test('searches a megabyte for traces, paths and credentials in linear time', () => {
   const line = `at ${':'.repeat(300)}${'1'.repeat(290)}x\n`;
   for (const unit of [
     '\n',
@@ -135,7 +130,8 @@ test('the search for traces, paths and credentials takes linear time', () => {
     '://a:',
     'Bearer a',
   ]) {
-    const small = Math.max(2_000, cost(unit.repeat(2 ** 16 / unit.length)));
-    expect(cost(unit.repeat(2 ** 19 / unit.length)) / small, JSON.stringify(unit.slice(0, 20))).toBeLessThan(40);
+    const summary = unit.repeat(2 ** 20 / unit.length);
+    const document = exampleWith(scriptResult, failed(summary));
+    expect(() => check(scriptResult, document, { strict: false, internal: false }), unit.slice(0, 20)).not.toThrow();
   }
 });

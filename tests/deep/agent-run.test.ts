@@ -16,19 +16,20 @@ import {
   type Row,
   WITH_KEYS,
 } from '../agent/world.ts';
+import { randomFrom, SEED } from '../random.ts';
 import { cgroupsOfOurs, groupsLeft, processesWith, smallHome, until } from '../runs-support.ts';
 
 placePrograms();
 
 const flagged = (...flags: string[]): object => ({ flags: flags.map(flag => expect.objectContaining({ flag })) });
 const EDIT = ['--policy', 'edit'];
-/** A number that is nobody else's on this machine. */
+/** Unique on this machine. */
 const SLEEP = String(300_000 + process.pid);
 const IDLE = [...EDIT, '--idle-timeout', '3s'];
-/** Long enough for a slow machine to start a program, and to get on. */
+/** Long enough for a slow machine to start a program and show progress. */
 const PATIENT = [...EDIT, '--idle-timeout', '10s'];
 
-/** Each row by one agent in a world of all rows: what was tried once is remembered, and all is verified at the end. */
+/** Runs all rows in one world, so that probes are cached and everything is verified at the end. */
 const ROWS: readonly Row[] = [
   ['claude', 'DO=write', 'edit', { ...completed, changes: { files: 1, commits: 0 }, violations: [] }],
   ['codex', 'DO=write DO=commit', 'edit', { ...completed, changes: { files: 2, commits: 1 } }],
@@ -54,9 +55,9 @@ const ROWS: readonly Row[] = [
   ['claude', 'DO=write:docs/a.txt', 'strict.yaml', { ...completed, violations: [] }],
 ];
 
-test('every way to end is told as what it was, and the repository is left alone', () => expectAll(ROWS));
+test('reports every ending correctly and does not touch the repository', () => expectAll(ROWS));
 
-describe('where it must stop', () => {
+describe('at its limits', () => {
   test.each([
     ['DO=hang', IDLE, ended('killed_idle', 'stalled')],
     ['DO=retry', IDLE, ended('killed_idle', 'stalled')],
@@ -91,25 +92,25 @@ describe('where it must stop', () => {
     expect(stopped).toMatchObject(ended('error', 'prompt_detected'));
   });
 
-  test('the diff is taken when nobody is left to write', () => {
+  test('the diff is taken after the last writer ended', () => {
     const world = new AgentWorld();
     const task = `DO=write DO=detach_holding:${SLEEP} DO=late`;
     const { answer, folder } = world.run('claude', task, [...EDIT, '--timeout', '10s']);
     expect(answer).toMatchObject(ended('killed_timeout', 'wall_clock'));
-    // What it wrote when it was asked to end is seen, too.
+    // Includes what it wrote on SIGTERM.
     const diff = readFileSync(path.join(folder, 'workspace.diff'), 'utf8');
     expect(diff).toContain('+hello from the agent\n');
     expect(diff).toContain('+written after the kill\n');
     expect(processesWith(SLEEP)).toEqual([]);
   });
 
-  test('a question on stdout is one, whatever is said on stderr after it', () => {
+  test('a question on stdout counts, whatever stderr says after it', () => {
     const world = new AgentWorld({ 'question.txt': 'Overwrite it? (y/n) ' });
     const { answer } = world.run('claude', 'DO=print_file:question.txt DO=on_stderr:noise DO=hang', EDIT);
     expect(answer).toMatchObject(ended('error', 'prompt_detected'));
   });
 
-  test('lines as long as they may be, and a byte longer', () => {
+  test('accepts lines at the limit and rejects lines one byte longer', () => {
     const line = (bytes: number): string => {
       const frame = '{"type":"assistant","message":{"content":[{"type":"text","text":""}]}}';
       return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);
@@ -126,7 +127,7 @@ const outcomeIn = (folder: string): AgentOutcome =>
   JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as AgentOutcome;
 
 describe('Proctor itself', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)('asked by %s at any moment leaves evidence or nothing', async name => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('stopped by %s at any moment, leaves evidence or nothing', async name => {
     for (let time = 0; time < 5; time++) {
       const world = new AgentWorld();
       const started = world.start('claude', 'DO=write DO=hang');
@@ -138,15 +139,16 @@ describe('Proctor itself', () => {
     }
   });
 
-  test('killed at any moment can be recovered from, and leaves nothing', async () => {
+  test(`killed at any moment, leaves a run that recover completes, and nothing else (seed ${SEED})`, async () => {
+    const random = randomFrom(SEED);
     const before = new Set(cgroupsOfOurs());
     for (let time = 0; time < 10; time++) {
       const world = new AgentWorld();
       const started = world.start('claude', 'DO=lines:400 DO=write DO=commit DO=wait:300 DO=detach:1');
-      await wait(Math.random() * 2_500);
+      await wait(random() * 2_500);
       started.kill('SIGKILL');
       await started.ended;
-      // Who is killed while it makes a clone leaves a part of it, and git may still be at work on that.
+      // A kill during cloning leaves a partial clone, and git may still write to it.
       await until('nothing of the run is left', () => {
         const { code, stderr } = world.tried(['recover']);
         expect(code, stderr).toBe(0);
@@ -155,7 +157,7 @@ describe('Proctor itself', () => {
       world.place.expectClean();
       for (const folder of world.place.runFolders()) {
         const { termination, recovered } = outcomeIn(folder);
-        // The launcher outlives Proctor, so that what the agent changed is known at every moment.
+        // The launcher outlives Proctor, so the changes of the agent are always known.
         if (recovered) expect(recovered.unknown).not.toContain('workspace');
         expect(termination === 'completed').toBe(recovered === undefined);
       }
@@ -164,14 +166,14 @@ describe('Proctor itself', () => {
   });
 });
 
-describe('a disk that is full', () => {
-  test.for([16, 64, 96, 3_072])('with %i KiB is told as what it is, and the run can be completed', (kib, context) => {
+describe('a full disk', () => {
+  test.for([16, 64, 96, 3_072])('of %i KiB is reported as such, and the run can be completed', (kib, context) => {
     const world = new AgentWorld();
     const disk = smallHome(context, world.place, kib);
     const { code, stdout, stderr } = world.tried(world.args('claude', 'DO=write DO=lines:20000'));
     expect(code, stderr).toBe(2);
     expect(stdout).toMatch(/^\{"ok":false,.*: the disk is full\./);
-    // Of a run that could not even be begun, nothing is left.
+    // A run that could not start leaves nothing.
     expect(stdout.includes('Run proctor recover to complete it')).toBe(world.place.runFolders().length > 0);
     expect(stderr).not.toMatch(/ENOSPC|\n\s+at /);
     disk.grow();
@@ -185,7 +187,7 @@ describe('a disk that is full', () => {
   });
 });
 
-test('a recording answers in the place of the model, and says what is asked otherwise', async () => {
+test('a recording replaces the model and reports requests that differ', async () => {
   const world = new AgentWorld();
   const api = await startModelApi();
   onTestFinished(() => api.close());
@@ -200,7 +202,7 @@ test('a recording answers in the place of the model, and says what is asked othe
   expect(replayed.answer).toMatchObject({ ...completed, model_access: { mode: 'replay', requests: 1 } });
   const timeless = (folder: string): object[] => linesIn(folder).map(line => Object.assign(line, { at_ms: 0 }));
   expect(timeless(replayed.folder)).toEqual(timeless(recorded.folder));
-  // The stand-in goes on as if nothing were the matter, and ends with 0.
+  // The stand-in ignores the failure and exits with 0.
   const other = await run([...mode('replay'), '--model', 'another']);
   const difference = 'request 1 differs from the recording at model: recorded "claude-opus-5-5", received "another"';
   expect(other.answer).toMatchObject({
@@ -211,7 +213,7 @@ test('a recording answers in the place of the model, and says what is asked othe
   expect(other.code).toBe(1);
 });
 
-test('a task is read from a file alone, and never for ever', () => {
+test('a task is read only from a regular file and never blocks', () => {
   const world = new AgentWorld();
   const base = ['run', 'agent', '--agent', 'claude', '--dir', world.repository, '--task-file'];
   for (const file of ['/dev/zero', '/dev/tty', world.repository]) {
@@ -223,7 +225,7 @@ test('a task is read from a file alone, and never for ever', () => {
 });
 
 test.each(['read-only', 'edit', 'open'])(
-  '100 MB arrive whole under %s, from a program that expects no EAGAIN',
+  '100 MB arrive complete under %s, from a program that does not handle EAGAIN',
   policy => {
     const LINES = 10;
     const LINE_BYTES = 10_000_000;

@@ -11,12 +11,12 @@ import { ROOT, temporaryFolder } from '../support.ts';
 
 const page = readFileSync(path.join(ROOT, 'docs', 'agents.md'), 'utf8');
 
-/** A block of the page: what it is written in, and its text. */
+/** A block of the page: its language and its text. */
 const BLOCK = /^```(\w+)\n([\s\S]*?)^```$/gm;
-/** What the stand-ins do where the page gives an agent a task. */
+/** What the stand-ins do for the tasks on the page. */
 const DEEDS = 'DO=model DO=write';
 
-test('the page about agents shows commands that work, and what is then to be read', async () => {
+test('the commands in docs/agents.md work and print what the page shows', async () => {
   const api = await startModelApi();
   const { folder, sh } = world(api.url);
   const typed = [...page.matchAll(BLOCK)].flatMap(({ 1: language, 2: text = '' }) => {
@@ -28,7 +28,7 @@ test('the page about agents shows commands that work, and what is then to be rea
     const answer = await sh(command);
     expect({ command, exit: answer.exit }, answer.said).toEqual({ command, exit });
     if (said !== undefined) expect({ command, said: told(answer.said) }).toEqual({ command, said: told(said) });
-    // What was brought home would be in the way of the next.
+    // Applied changes would affect the next command.
     gitIn(folder, 'clean', '-q', '--force', 'hello.txt');
   }
   expect(typed.length).toBeGreaterThan(9);
@@ -41,7 +41,7 @@ interface Typed {
   readonly said?: string;
 }
 
-/** What is typed in a block, how it ends, and what is then to be read. */
+/** The command in a block, its exit code, and its output. */
 function shown(text: string): Typed[] {
   return text
     .split(/^\$ /m)
@@ -53,7 +53,7 @@ function shown(text: string): Typed[] {
     });
 }
 
-/** Commands of which only their end is promised. */
+/** Commands with a documented exit code but no documented output. */
 function alone(text: string): Typed[] {
   return text
     .trim()
@@ -61,10 +61,10 @@ function alone(text: string): Typed[] {
     .map(command => ({ command, exit: 0 }));
 }
 
-/** A repository in which `proctor` is a command, and both agents are stand-ins. */
+/** A repository with `proctor` on the PATH and stand-ins for both agents. */
 function world(url: string) {
   const folder = repositoryFolder({ 'README.md': 'A project.\n', 'task.md': 'Look around.\n' });
-  // Nobody minds what this page leaves there: what an agent does not see is warned of.
+  // Excluded, because Proctor warns about files that the agent does not see.
   writeFileSync(path.join(folder, '.git', 'info', 'exclude'), 'docs-only.yaml\nprices.yaml\nrun.json\n');
   const bin = agentFolder('claude');
   placeAgent('codex', bin);
@@ -95,7 +95,7 @@ function world(url: string) {
   return { folder, sh };
 }
 
-/** Without what differs from run to run, or says that others run something, too. */
+/** Removes whatever differs between runs, and notes about other runs. */
 function told(text: string): string {
   return text
     .replace(/^waiting: other runs .*\n/gm, '')

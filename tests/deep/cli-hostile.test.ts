@@ -9,7 +9,7 @@ import { proctor, type Ran, temporaryFolder } from '../support.ts';
 
 const good = JSON.stringify(runner.example);
 
-/** Whatever the input: an answer in words, the right exit code, and nothing that only a developer can read. */
+/** Any input gets a readable answer, the right exit code, and no internal details. */
 function expectAnswer(ran: Ran, code: number, said: RegExp): void {
   expect(ran.code, ran.stdout + ran.stderr).toBe(code);
   expect(ran.stdout + ran.stderr).toMatch(said);
@@ -61,7 +61,7 @@ describe('bytes', () => {
     ['ids of a run', `{"schema_version":"run.v1","selected_case_ids":[${'0,'.repeat(900_000)}0]}`],
     ['events of a case', `{"schema_version":"case.v1","events":[${'{},'.repeat(900_000)}{}]}`],
     ['tool calls of a case', `{"schema_version":"case.v1","events":[${'{"type":"tool_call"},'.repeat(200_000)}{}]}`],
-  ])('a flood of wrong %s is answered, and the next input too', (_, text) => {
+  ])('answers a flood of wrong %s, and the next input too', (_, text) => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'flood.json'), text);
     const { code, stdout } = proctor(['verify', '--json', 'flood.json', '-'], { cwd, input: good });
@@ -72,7 +72,7 @@ describe('bytes', () => {
     expect(inputs[0]?.omitted).toBeGreaterThan(10_000);
   });
 
-  test('violations are listed up to a bound, and the rest is counted', () => {
+  test('lists violations up to a limit and counts the rest', () => {
     const bytes = good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`);
     const { stdout } = proctor(['verify', '--json', '-'], { input: bytes });
     const [verdict] = (JSON.parse(stdout) as { inputs: { violations: unknown[]; omitted: number }[] }).inputs;
@@ -81,8 +81,8 @@ describe('bytes', () => {
   });
 });
 
-describe('things that are no regular file', () => {
-  test('a FIFO is refused at once, whoever writes to it or not', () => {
+describe('files that are not regular', () => {
+  test('a FIFO is refused at once, with or without a writer', () => {
     const cwd = temporaryFolder();
     execFileSync('mkfifo', ['pipe.json'], { cwd });
     expectAnswer(proctor(['verify', 'pipe.json'], { cwd }), 1, /This is a FIFO, not a regular file/);
@@ -105,7 +105,7 @@ describe('things that are no regular file', () => {
     expectAnswer(proctor(['runner-verify', temporaryFolder()]), 1, /folder/);
   });
 
-  test('a folder whose links lead in a circle is walked once', () => {
+  test('a folder with circular symlinks is walked once', () => {
     const cwd = temporaryFolder();
     mkdirSync(path.join(cwd, 'evidence', 'deep'), { recursive: true });
     writeFileSync(path.join(cwd, 'evidence', 'runner.json'), good);
@@ -114,34 +114,34 @@ describe('things that are no regular file', () => {
     expectAnswer(proctor(['verify', 'evidence'], { cwd }), 3, /FD1 {3}deep\/up is a link[\s\S]*FD1 {3}self is a link/);
   });
 
-  test('a folder nested too deep is refused', () => {
+  test('a folder that is nested too deeply is refused', () => {
     const cwd = temporaryFolder();
     mkdirSync(path.join(cwd, ...Array.from({ length: 40 }, () => 'd')), { recursive: true });
     expectAnswer(proctor(['verify', '.'], { cwd }), 2, /deeper/);
   });
 
-  test('a file that may not be read, and a folder that may not be entered', () => {
+  test('an unreadable file and an inaccessible folder are refused', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'secret.json'), good, { mode: 0 });
     mkdirSync(path.join(cwd, 'closed', 'inner'), { recursive: true });
     writeFileSync(path.join(cwd, 'closed', 'runner.json'), good);
     chmodSync(path.join(cwd, 'closed', 'inner'), 0);
     chmodSync(cwd, 0o755);
-    // root may read everything, so the program runs as nobody.
+    // root can read everything, so the program runs as the user nobody.
     const uid = process.getuid?.() === 0 ? { uid: 65534 } : {};
     expectAnswer(proctor(['verify', 'secret.json'], { cwd, ...uid }), 1, /permission denied/);
     expectAnswer(proctor(['verify', 'closed'], { cwd, ...uid }), 1, /permission denied/);
     chmodSync(path.join(cwd, 'closed', 'inner'), 0o755);
   });
 
-  test('a name that holds a NUL or is endless', () => {
+  test('a name with a NUL and an overlong name are refused', () => {
     expectAnswer(proctor(['verify', 'x'.repeat(5_000)]), 1, /name is too long/);
     expectAnswer(proctor(['verify', '']), 1, /no such file/);
   });
 });
 
-describe('files that are not what they seem', () => {
-  test('a sparse file of a terabyte is refused from its size', () => {
+describe('deceptive files', () => {
+  test('a sparse file of a terabyte is refused because of its size', () => {
     const cwd = temporaryFolder();
     const fd = openSync(path.join(cwd, 'huge.json'), 'w');
     ftruncateSync(fd, 2 ** 40);
@@ -149,11 +149,11 @@ describe('files that are not what they seem', () => {
     expectAnswer(proctor(['verify', 'huge.json'], { cwd }), 2, /larger/);
   });
 
-  test('a file that gives more bytes than it has is said to have changed', () => {
+  test('a file that returns more bytes than its size is reported as changed', () => {
     expectAnswer(proctor(['verify', '/proc/version']), 1, /changed while it was read/);
   });
 
-  test('a file that grows while it is read is said to have changed', async () => {
+  test('a file that grows during reading is reported as changed', async () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'grows.json'), `{"runner_schema_version":"1.0.0","x":"${'x'.repeat(12_000_000)}"}`);
     const writer = spawn('bash', ['-c', 'while :; do printf " " >> grows.json; done'], { cwd });
@@ -167,7 +167,7 @@ describe('files that are not what they seem', () => {
     }
   });
 
-  test('standard input that is a folder or closed is not readable', () => {
+  test('standard input that is a folder or closed is reported as unreadable', () => {
     const run = (redirect: string): Ran => {
       const cli = path.join(import.meta.dirname, '..', '..', 'dist', 'proctor.js');
       const script = `"${process.execPath}" "${cli}" verify - ${redirect}; echo "exit $?"`;
@@ -177,7 +177,7 @@ describe('files that are not what they seem', () => {
     expect(run('< /dev/null').stdout).toMatch(/empty[\s\S]*exit 2/);
   });
 
-  test('a line of NDJSON that is too long is refused, and the next ones are read', () => {
+  test('an overlong NDJSON line is refused, and the next lines are read', () => {
     const cwd = temporaryFolder();
     writeFileSync(
       path.join(cwd, 'long.ndjson'),

@@ -1,4 +1,4 @@
-/** Commands that look at runs: they remove nothing, and do not take the word of a folder for what it is. */
+/** Read-only commands remove nothing and do not trust what a folder says about itself. */
 import { execFileSync, spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -23,7 +23,7 @@ const ID = plan().request.run_id;
 const PLANNED = `${JSON.stringify({ is: 'planned', plan: plan() })}\n`;
 const LOOKS = [['list'], ['list', '--json'], ['show', ID], ['show', '--json'], ['verify', ID], ['verify', 'latest']];
 
-/** A place with one run that is open: its owner is long dead. */
+/** A project with one open run whose owner is dead. */
 function placeWith(journal: string, id = ID): { readonly cwd: string; readonly run: string } {
   const cwd = temporaryFolder();
   const run = path.join(cwd, '.proctor', 'runs', 'script', id);
@@ -34,8 +34,8 @@ function placeWith(journal: string, id = ID): { readonly cwd: string; readonly r
 
 const namesIn = (folder: string): string[] => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
 
-describe('looking', () => {
-  test('does not remove a run that had not begun; recovering does', () => {
+describe('a read-only command', () => {
+  test('does not remove a run that never started; recover does', () => {
     const { cwd, run } = placeWith('{"is":"started","atMs":1}\n{"is":"pla');
     for (const look of LOOKS) proctor(look, { cwd });
     expect(namesIn(run)).toEqual([JOURNAL]);
@@ -44,7 +44,7 @@ describe('looking', () => {
     expect(existsSync(run)).toBe(false);
   });
 
-  test('changes neither a dead run of this place nor a copy of it', () => {
+  test('changes neither a dead run of this project nor a copy of it', () => {
     const { cwd, run } = placeWith(PLANNED);
     const elsewhere = path.join(temporaryFolder(), '.proctor', 'runs', 'script', ID);
     cpSync(run, elsewhere, { recursive: true });
@@ -63,7 +63,7 @@ describe('looking', () => {
     expect(namesIn(run)).toEqual([JOURNAL]);
   });
 
-  test('leaves a run alone whose journal is that of another, and goes on to the next', () => {
+  test('skips a run that has the journal of another, and continues with the next', () => {
     const other = 'script_20260403_101501_000000000000';
     const { cwd, run } = placeWith(PLANNED, other);
     put(run, 'output/a.txt', 'mine');
@@ -79,7 +79,7 @@ describe('looking', () => {
   });
 
   test('ends no process and removes no stage that a journal names', () => {
-    // A mark that only the victim has: whoever should believe the journal after all must hit nobody else.
+    // Only the victim has this mark, so a mistake cannot hit another process.
     const marker = `PROCTOR_VICTIM=${path.basename(temporaryFolder())}`;
     const victim = spawn('sleep', ['600'], { env: { PROCTOR_VICTIM: marker.slice('PROCTOR_VICTIM='.length) } });
     onTestFinished(() => void victim.kill('SIGKILL'));
@@ -96,7 +96,7 @@ describe('looking', () => {
     expect(existsSync(stage)).toBe(true);
   });
 
-  test('waits for no pipe', () => {
+  test('does not wait for a pipe', () => {
     const { cwd, run } = placeWith(PLANNED);
     mkdirSync(path.join(run, 'evidence', 'internal'), { recursive: true });
     execFileSync('mkfifo', [path.join(run, 'evidence', 'internal', 'stdout.part')]);
@@ -113,8 +113,8 @@ describe('looking', () => {
   });
 });
 
-describe('pruning', () => {
-  test('removes runs, and nothing that lies beside them with a time in its name', () => {
+describe('prune', () => {
+  test('removes runs, but no other files with a time in their names', () => {
     const { cwd, run } = placeWith(PLANNED);
     const lane = path.dirname(run);
     put(lane, 'backup_20200101_000000_photos/a.txt', 'precious');
@@ -125,7 +125,7 @@ describe('pruning', () => {
     expect(readdirSync(lane).sort()).toEqual(['backup_20200101_000000_photos', `${ID}-copy`].sort());
   });
 
-  test('leaves what it cannot complete, and does not say that it would remove it', () => {
+  test('keeps runs that it cannot complete, and does not claim that it would remove them', () => {
     const { cwd, run } = placeWith(PLANNED);
     chmodSync(path.join(run, JOURNAL), 0o666);
     for (const flags of [['--dry-run'], []]) {
@@ -135,8 +135,8 @@ describe('pruning', () => {
   });
 });
 
-describe('a run in a folder of another name', () => {
-  test('is listed and shown as what it is', async () => {
+describe('a run in a renamed folder', () => {
+  test('is listed and shown under its own id', async () => {
     const cwd = temporaryFolder();
     const lane = path.join(cwd, '.proctor', 'runs', 'script');
     const other = 'script_20270101_000000_ffffffffffff';
@@ -153,7 +153,7 @@ describe('a run in a folder of another name', () => {
 });
 
 describe('another user', () => {
-  test('who has planted a home above us is not believed', () => {
+  test('who planted a .proctor folder above the project is not trusted', () => {
     const top = temporaryFolder();
     chmodSync(top, 0o755);
     const below = path.join(top, 'mine');
@@ -171,7 +171,7 @@ describe('another user', () => {
     expect(namesIn(path.join(top, '.proctor'))).toContain(path.join('runs', 'script', ID, JOURNAL));
   });
 
-  test('who has left a stage does not keep ours from being removed', () => {
+  test('who left a stage does not prevent the removal of ours', () => {
     const cwd = temporaryFolder();
     const temp = temporaryFolder();
     for (const folder of [cwd, temp]) chmodSync(folder, 0o777);
@@ -186,7 +186,7 @@ describe('another user', () => {
     expect(readdirSync(temp)).toEqual([path.basename(theirs)]);
   });
 
-  test('whose links stand for a lane gets no run, and none is looked for behind it', () => {
+  test('whose symlink replaces a lane gets no run, and no run is read through it', () => {
     const cwd = temporaryFolder();
     const elsewhere = temporaryFolder();
     mkdirSync(path.join(cwd, '.proctor', 'runs'), { recursive: true });

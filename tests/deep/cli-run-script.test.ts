@@ -17,16 +17,16 @@ import { type Ran, ROOT } from '../support.ts';
 
 const OK = `import proctor_tool\nproctor_tool.succeed('<p>done</p>')\n`;
 
-/** What moves the cursor of a terminal, colours it, or turns its text around. */
+/** Characters that move the cursor, set colours or reverse text. */
 const UNPRINTABLE = /[\p{Cc}\p{Bidi_Control}]/u;
 
-/** What the newest run folder says. */
+/** The outcome of the newest run. */
 function evidence(here: Place, file: string): Record<string, never> {
   const [folder = ''] = here.runFolders();
   return JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Record<string, never>;
 }
 
-/** One clear sentence, exit 2, and nothing that only a developer can read. */
+/** One clear sentence, exit code 2, and no internal details. */
 function expectRefusal({ code, stdout, stderr }: Ran, said: RegExp, what = ''): void {
   expect(code, `${what}\n${stdout}${stderr}`).toBe(2);
   expect(stdout, what).toBe('');
@@ -35,8 +35,8 @@ function expectRefusal({ code, stdout, stderr }: Ran, said: RegExp, what = ''): 
   expect(stderr, what).not.toMatch(/bug of its own|\n\s+at |node:|[\\/](?:dist|tmp)[\\/]/);
 }
 
-describe('somebody who is new here', () => {
-  test('takes the script of the page, runs it, and looks at what came out', () => {
+describe('a new user', () => {
+  test('runs the script from the docs and reads the result', () => {
     const here = place();
     const page = readFileSync(path.join(ROOT, 'docs', 'scripts.md'), 'utf8');
     here.file('report.py', /```python\n([\s\S]*?)```/.exec(page)?.[1] ?? '');
@@ -58,13 +58,13 @@ describe('somebody who is new here', () => {
   });
 });
 
-describe('what a script is given', () => {
+describe('a script', () => {
   const LOOK = `import json, os, sys, proctor_tool
 seen = {'args': sys.argv[1:], 'env': dict(os.environ), 'inputs': {name: open('input/' + name).read() for name in os.listdir('input')}}
 json.dump(seen, open('output/seen.json', 'w'))
 proctor_tool.succeed()`;
 
-  test('its inputs, arguments and variables, and nothing else of ours', () => {
+  test('gets its inputs, arguments and variables, and nothing else from the host', () => {
     const here = place();
     here.file('look.py', LOOK);
     here.file('a.txt', 'A');
@@ -94,7 +94,7 @@ proctor_tool.succeed()`;
     });
   });
 
-  test('the same without a sandbox', () => {
+  test('gets the same without a sandbox', () => {
     const here = place();
     here.file('look.py', LOOK);
     const ran = here.proctor(['run', 'script', 'look.py', '--sandbox', 'none', '--env', 'A=1', '--', 'x'], {
@@ -131,7 +131,7 @@ proctor_tool.succeed()`;
     });
   });
 
-  test('a folder to copy to may be there if it is empty', () => {
+  test('the output folder may exist if it is empty', () => {
     const here = place();
     here.file('ok.py', `open('output/x', 'w').write('x')\n${OK}`);
     mkdirSync(path.join(here.cwd, 'empty'));
@@ -145,8 +145,8 @@ proctor_tool.succeed()`;
   });
 });
 
-describe('what a script says', () => {
-  test('is shown as it comes, its two streams apart, and moves no cursor', async () => {
+describe('the output of a script', () => {
+  test('is shown as it arrives, on two separate streams, and moves no cursor', async () => {
     const here = place();
     here.file(
       'talk.py',
@@ -174,14 +174,14 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     expect((stdout + stderr).replaceAll(/[\n\t]/g, '')).not.toMatch(UNPRINTABLE);
     expect(stderr).toMatch(/✗ failed {2}talk\.py/);
     const [folder = ''] = here.runFolders();
-    // What is stored is what was said.
+    // The stored output is unchanged.
     expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'latin1')).toContain('\u001b[31mred');
     for (const args of [['show'], ['show', '--json'], ['list']]) {
       expect(here.proctor(args).stdout.replaceAll('\n', '')).not.toMatch(UNPRINTABLE);
     }
   });
 
-  test('with --json the answer is alone on standard output', () => {
+  test('with --json, only the answer is on standard output', () => {
     const here = place();
     here.file('say.py', `print('said')\nopen('output/a', 'w').write('abc')\n${OK}`);
     const { code, stdout, stderr } = here.proctor(['run', 'script', 'say.py', '--json']);
@@ -214,7 +214,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     });
   });
 
-  test('decides the exit code only as far as it is true', async () => {
+  test('determines the exit code only if it is true', async () => {
     const here = place();
     const claim = `{'contract_version': 1, 'status': 'succeeded', 'html_output': '', 'error_summary': None, 'artifacts': []}`;
     const ends: [string, string | null, RegExp][] = [
@@ -224,7 +224,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
       [
         `import json, sys\njson.dump(${claim}, open('result.json', 'w'))\nsys.exit(3)`,
         'exit_code',
-        /ended with an error/,
+        /reported success, but it exited with an error/,
       ],
       [
         `import os\nos._exit(4)`,
@@ -255,7 +255,7 @@ describe('a secret', () => {
   test.each([
     ['succeeds', 'process', `proctor_tool.succeed('<p>' + value + '</p>' + ' '.join(forms))`],
     ['fails', 'none', `proctor_tool.fail('It failed with ' + value + ' and ' + ' '.join(forms))`],
-  ])('is nowhere to be found when the script that got it %s', (_, sandbox, end) => {
+  ])('appears nowhere when the script that received it %s', (_, sandbox, end) => {
     const here = place();
     here.file(
       'tell.py',
@@ -300,7 +300,7 @@ ${end}`,
     ['a folder', `os.makedirs('output/a/' + value)\nopen('output/a/' + value + '/b.csv', 'w').write('x')`],
     ['a file, in base64', `import base64\nopen('output/' + base64.b64encode(value.encode()).decode(), 'w').write('x')`],
   ];
-  test.each(names)('in the name of %s of the output ends the run, and is nowhere to be found', (_, write) => {
+  test.each(names)('in the name of %s in the output ends the run, and appears nowhere', (_, write) => {
     const here = place();
     const value = 'correct-horse-battery-9';
     here.file(
@@ -331,7 +331,7 @@ ${end}`,
   });
 });
 
-describe('bounds', () => {
+describe('limits', () => {
   const STRICT = { backend: 'process', isolation_level: 'strict', network_blocked: true, filesystem_readonly: true };
   const asked: [string[], object][] = [
     [
@@ -353,7 +353,7 @@ describe('bounds', () => {
     [['--isolation', 'none'], { sandbox: { backend: 'none', isolation_level: 'none', network_blocked: false } }],
   ];
 
-  test('are those that were asked for, or tighter ones', async () => {
+  test('are as requested, or tighter', async () => {
     const here = place();
     here.file('ok.py', OK);
     const started = asked.map(([flags]) => here.start(['run', 'script', 'ok.py', '--json', ...flags]));
@@ -366,7 +366,7 @@ describe('bounds', () => {
     }
   });
 
-  test('a profile of one’s own binds; one that is broken, missing or no file is refused', async () => {
+  test('come from a custom profile; a broken, missing or irregular one is refused', async () => {
     const here = place();
     here.file('ok.py', OK);
     const mine = { ...builtInProfile('strict'), name: 'mine', timeout_ms: 5_000 };
@@ -407,7 +407,7 @@ describe('bounds', () => {
     ['bytes', ['--max-bytes', '2k'], FILES, { status: 'failed', reason: 'artifact_limit_total' }],
   ];
 
-  test('hold, and each is named when it was met', async () => {
+  test('are enforced, and the exceeded one is named', async () => {
     const here = place();
     const started = limits.map(([what, flags, text]) => {
       const name = `${what.replace(' ', '-')}.py`;
@@ -424,20 +424,20 @@ describe('bounds', () => {
   });
 });
 
-describe('what cannot be run as asked', () => {
+describe('a request that cannot run', () => {
   const wrong: [string[], RegExp][] = [
     [['nope.py'], /nope\.py does not exist/],
     [['folder.py'], /is a folder/],
     [['no-exec'], /not executable/],
-    [['plain'], /not known what runs plain/],
-    [['empty'], /not known what runs empty/],
+    [['plain'], /does not know which program runs plain/],
+    [['empty'], /does not know which program runs empty/],
     [['unknown-interpreter'], /requires ruby99, which is not installed/],
     [['hidden-interpreter'], /requires tool, which is not installed/],
     [['result.json'], /cannot be named/],
     [['fifo.py'], /not a regular file/],
     [['ok.py', '--input', 'missing.csv'], /input missing\.csv does not exist/],
-    [['ok.py', '--input', 'link.csv'], /is a link/],
-    [['ok.py', '--input', 'folder.py'], /The input folder\.py is a folder\. Give its files, or an archive of it\./],
+    [['ok.py', '--input', 'link.csv'], /is a symlink/],
+    [['ok.py', '--input', 'folder.py'], /The input folder\.py is a folder\. Pass its files, or an archive\./],
     [['ok.py', '--input', 'fifo.py'], /not a regular file/],
     [['ok.py', '--input', 'large'], /too large/],
     [['ok.py', '--input', 'a.csv', '--input', 'other/A.csv'], /Two inputs are named A\.csv/],
@@ -457,9 +457,9 @@ describe('what cannot be run as asked', () => {
     [['ok.py', '--frobnicate'], /unknown option/],
     [[], /missing required argument/],
     [['ok.py', '--env', 'NOT_SET_ANYWHERE'], /NOT_SET_ANYWHERE is not set/],
-    [['ok.py', '--env', '1X=1'], /not the name of a variable/],
-    [['ok.py', '--env', 'PATH=/bin'], /set by Proctor itself/],
-    [['ok.py', '--env', 'AWS_KEY=1'], /kept for credentials/],
+    [['ok.py', '--env', '1X=1'], /not a valid variable name/],
+    [['ok.py', '--env', 'PATH=/bin'], /Proctor sets the variable PATH itself/],
+    [['ok.py', '--env', 'AWS_KEY=1'], /reserved for credentials/],
     [['ok.py', '--secret', 'TOKEN=value'], /Pass only the name, --secret TOKEN/],
     [['ok.py', '--secret', 'NOT_SET_ANYWHERE'], /is not set/],
     [['ok.py', '--sandbox', 'none', '--isolation', 'strict'], /cannot enforce isolation "strict"/],
@@ -470,7 +470,7 @@ describe('what cannot be run as asked', () => {
     [['ok.py', '--sandbox', 'process', '--isolation', 'none'], /Remove --sandbox process/],
   ];
 
-  test('is refused in one sentence, and nothing is left of it', async () => {
+  test('is refused in one sentence and leaves nothing', async () => {
     const here = place();
     here.file('ok.py', OK);
     here.file('plain', 'echo hi\n', 0o755);
@@ -495,7 +495,7 @@ describe('what cannot be run as asked', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test('is refused with --json in JSON, too', () => {
+  test('is refused as JSON with --json', () => {
     const here = place();
     here.file('ok.py', OK);
     const faults: [string[], string, string][] = [
@@ -520,7 +520,7 @@ describe('what cannot be run as asked', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test('by somebody who may not make control groups: strict is refused, and it is said what is missing', () => {
+  test('for the strict profile, without control groups, is refused and names what is missing', () => {
     const here = place();
     here.file('ok.py', OK);
     chmodSync(here.cwd, 0o777);
@@ -547,13 +547,13 @@ describe('what cannot be run as asked', () => {
 });
 
 describe('odd places and scripts', () => {
-  test('a folder that may not be written to', () => {
+  test('unusual folders and scripts', () => {
     const here = place();
     here.file('ok.py', OK);
     expectRefusal(here.proctor(['run', 'script', 'ok.py'], { uid: 65_534 }), /could not be created/);
   });
 
-  test('a folder that has vanished', () => {
+  test('a deleted folder is refused', () => {
     const here = place();
     const script = here.file('ok.py', OK);
     mkdirSync(path.join(here.cwd, 'gone'));
@@ -590,7 +590,7 @@ describe('odd places and scripts', () => {
     expect(here.proctor(['list']).stdout).toMatch(/^No run yet/);
   });
 
-  test('a memory of the sandbox that somebody has spoilt is not believed', () => {
+  test('a corrupt sandbox cache is not trusted', () => {
     const here = place();
     here.file('ok.py', OK);
     expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
@@ -605,7 +605,7 @@ describe('odd places and scripts', () => {
     }
   });
 
-  test('a name of 255 bytes, a first line that ends as on Windows, and nothing at all', () => {
+  test('a name of 255 bytes and a CRLF first line work; an empty script has no result', () => {
     const here = place();
     const long = `${'n'.repeat(252)}.py`;
     here.file(long, OK);

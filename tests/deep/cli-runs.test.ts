@@ -10,8 +10,8 @@ const SLOW = `import time\nprint('begun', flush=True)\ntime.sleep(60)\n`;
 
 const idOf = (folder: string): string => path.basename(folder);
 
-describe('a place without runs', () => {
-  test('says so, whatever is asked, and stays as it is', () => {
+describe('a project without runs', () => {
+  test('says so for every command, and stays unchanged', () => {
     const here = place();
     expect(here.proctor(['list'])).toMatchObject({
       code: 0,
@@ -44,7 +44,7 @@ describe('a place without runs', () => {
   });
 });
 
-describe('runs that are finished', () => {
+describe('finished runs', () => {
   test('are shown, listed, verified and removed, by any of their names', () => {
     const here = place();
     here.file('ok.py', OK);
@@ -113,7 +113,7 @@ describe('runs that are finished', () => {
     for (const word of ['latest', idOf(first), idOf(first).slice(0, -3), path.relative(here.cwd, first)]) {
       expect(here.proctor(['verify', word]).code, word).toBe(0);
     }
-    // From a folder below, it is the same place.
+    // A subfolder belongs to the same project.
     here.file('below/file', '');
     expect(here.proctor(['list'], { cwd: path.join(here.cwd, 'below') }).stdout).toContain(idOf(first));
 
@@ -135,7 +135,7 @@ describe('runs that are finished', () => {
     expect(here.runFolders()).toEqual([]);
   });
 
-  test('what is only for those who run Proctor is shown when asked for', () => {
+  test('operator details are shown on request', () => {
     const here = place();
     here.file('link.py', `import os\nos.symlink('/etc/passwd', 'output/stolen')\n${OK}`);
     expect(here.proctor(['run', 'script', 'link.py']).code).toBe(1);
@@ -157,7 +157,7 @@ describe('runs that are finished', () => {
     expect(asJson()).not.toHaveProperty('log');
   });
 
-  test('what was changed in one afterwards is found', () => {
+  test('later changes to a run are detected', () => {
     const here = place();
     here.file('ok.py', OK);
     expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
@@ -184,7 +184,7 @@ describe('runs that are finished', () => {
   });
 });
 
-describe('a run that is alive', () => {
+describe('a live run', () => {
   test('is shown as running, and neither recovered nor removed', async () => {
     const here = place();
     here.file('slow.py', SLOW);
@@ -202,7 +202,7 @@ describe('a run that is alive', () => {
   });
 });
 
-describe('a run that was interrupted', () => {
+describe('an interrupted run', () => {
   /** The folder of a run whose harness was killed. */
   async function killed(here: Place): Promise<string> {
     const marker = `marker-${process.pid}-${idOf(here.cwd)}`;
@@ -217,7 +217,7 @@ describe('a run that was interrupted', () => {
     return open[0] ?? '';
   }
 
-  test('is completed by recover alone, and every command says what it is', async () => {
+  test('is completed only by recover, and every command reports its state', async () => {
     const here = place();
     const folder = await killed(here);
     const before = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
@@ -246,7 +246,7 @@ describe('a run that was interrupted', () => {
     expect(here.proctor(['recover']).stdout).toBe('All runs are finished.\n');
   });
 
-  test('a journal beside a seal is only taken away, and one that proves nothing is left alone', async () => {
+  test('loses a journal next to a seal, and keeps a journal that proves nothing', async () => {
     const here = place();
     here.file('ok.py', OK);
     expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
@@ -270,7 +270,7 @@ describe('a run that was interrupted', () => {
     rmSync(unplanned, { recursive: true });
   });
 
-  test('one that is old is removed like any other', async () => {
+  test('is removed like any other when it is old', async () => {
     const here = place();
     const folder = await killed(here);
     expect(here.proctor(['prune', '--older-than', '0s']).stdout).toBe(`removed  ${idOf(folder)}\n1 run removed.\n`);
@@ -279,7 +279,7 @@ describe('a run that was interrupted', () => {
 });
 
 describe('doctor', () => {
-  test('says what works here, what it enforces and what to do for more', () => {
+  test('reports what works here, what it enforces, and how to get more', () => {
     const here = place();
     const { code, stdout } = here.proctor(['doctor']);
     expect(code).toBe(0);
@@ -299,7 +299,7 @@ describe('doctor', () => {
     expect(readdirSync(here.cwd)).toEqual([]);
   });
 
-  test('says which agents are there, whether they are understood, and what is missing', () => {
+  test('lists the agents, whether Proctor supports their versions, and what is missing', () => {
     const here = place();
     for (const [folder, version] of [
       ['known', '2.1.325 (Claude Code)'],
@@ -335,7 +335,7 @@ describe('doctor', () => {
     ]);
   });
 
-  test('says to somebody without control groups what is missing', () => {
+  test('tells a user without control groups what is missing', () => {
     const here = place();
     chmodSync(here.cwd, 0o777);
     const { code, stdout } = here.proctor(['doctor'], { uid: 65_534 });

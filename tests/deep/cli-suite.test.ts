@@ -5,14 +5,14 @@ import { Place, until } from '../runs-support.ts';
 import { Agent, answersWell, hangs } from '../suite/agent.ts';
 import type { Ran } from '../support.ts';
 
-/** A place with cases and an agent, and the command line in it. */
+/** A project with cases and an agent, and a command line in it. */
 async function world(cases: readonly object[], behaviours: Readonly<Record<string, typeof answersWell>> = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());
   place.file('cases.json', JSON.stringify(cases));
   const agent = new Agent(behaviours);
   const url = await agent.start();
-  // The agent lives in this process, so nothing here may wait for a command without letting it answer.
+  // The agent runs in this process, so commands must not block the event loop.
   const proctor = (...args: string[]): Promise<Ran> => place.start(args).ended;
   const suite = (side: 'baseline' | 'new', ...more: string[]) =>
     proctor('run', 'suite', 'cases.json', '--base-url', url, '--as', side, ...more);
@@ -21,8 +21,8 @@ async function world(cases: readonly object[], behaviours: Readonly<Record<strin
 
 const asking = (id: string, contains: string) => ({ id, input: { user: id }, expected: { contains } });
 
-describe('what is told of a suite that was run', () => {
-  test('answers that do not pass are no good news, and are named up to a bound', async () => {
+describe('the report of a suite run', () => {
+  test('names failed answers up to a limit and does not call them a success', async () => {
     const bad = Array.from({ length: 12 }, (_, index) => asking(`bad-${index + 10}`, 'no such words'));
     const { suite } = await world([asking('good', 'good'), ...bad]);
     const { code, stderr } = await suite('new');
@@ -46,8 +46,8 @@ describe('what is told of a suite that was run', () => {
   });
 });
 
-describe('a suite that was killed', () => {
-  test('is listed and shown with its side, how far it has come, and how to go on', async () => {
+describe('a killed suite', () => {
+  test('is listed and shown with its side, its progress, and the command that resumes it', async () => {
     const { place, proctor, agent, url } = await world([asking('a', 'a'), asking('b', 'b'), asking('c', 'c')], {
       c: hangs,
     });
@@ -72,7 +72,7 @@ describe('a suite that was killed', () => {
   });
 });
 
-test('a suite that was interrupted says so to programs as well', async () => {
+test('an interrupted suite also says so in JSON', async () => {
   const { place, agent, url } = await world([asking('a', 'a')], { a: hangs });
   const run = place.start(['run', 'suite', 'cases.json', '--base-url', url, '--as', 'new', '--json']);
   await until('it was asked', () => agent.times('a') === 1);
@@ -86,7 +86,7 @@ test('a suite that was interrupted says so to programs as well', async () => {
   });
 });
 
-test('who waits for an answer to what was sent again can stop waiting', async () => {
+test('a resend can be interrupted while it waits', async () => {
   const { place, suite, agent } = await world([asking('a', 'a')], {
     a: (seen, response, times) => (times === 1 ? answersWell : hangs)(seen, response, times),
   });
@@ -98,7 +98,7 @@ test('who waits for an answer to what was sent again can stop waiting', async ()
   expect([code, stderr]).toEqual([130, 'error: Cancelled before an answer arrived.\n']);
 });
 
-test('a page of a comparison whose runs are elsewhere says which they are', async () => {
+test('the page of a comparison names runs that are missing', async () => {
   const { proctor, suite } = await world([asking('a', 'a')]);
   await suite('baseline', '--out', 'art', '--run-id', 'old');
   await suite('new', '--out', 'art', '--run-id', 'fresh');
@@ -108,8 +108,8 @@ test('a page of a comparison whose runs are elsewhere says which they are', asyn
   expect(stderr).toMatch(/^warning: The runs old, fresh are not here/);
 });
 
-describe('a suite that was repeated', () => {
-  test('is reported one repetition at a time: the one that was named, or the first, which says so', async () => {
+describe('a repeated suite', () => {
+  test('is reported one repetition at a time: the named one, or the first, which says so', async () => {
     const { place, proctor, suite } = await world([asking('a', 'a')]);
     await suite('new', '--repeat', '3', '--run-id', 'r1');
     const first = await proctor('report', 'new', '--format', 'terminal,md,html');
@@ -124,7 +124,7 @@ describe('a suite that was repeated', () => {
   });
 });
 
-test('ids and sides with a slip in them are answered with what was perhaps meant', async () => {
+test('mistyped ids and sides get a suggestion', async () => {
   const { proctor, suite } = await world([asking('refund-small', 'refund'), asking('hours', 'hours')]);
   expect((await suite('new', '--only', 'refund-smal')).stderr).toContain('Did you mean "refund-small"?');
   await suite('new');
@@ -133,7 +133,7 @@ test('ids and sides with a slip in them are answered with what was perhaps meant
   expect((await proctor('resend', 'latest', 'nobody')).stderr).not.toContain('Did you mean');
 });
 
-test('comparisons and reports grow old and are pruned as runs are, and what else lies there stays', async () => {
+test('old comparisons and reports are pruned like runs, and other files stay', async () => {
   const { place, proctor, suite } = await world([asking('a', 'a')]);
   await suite('baseline');
   await suite('new');

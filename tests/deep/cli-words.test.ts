@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { proctor, ROOT } from '../support.ts';
 
-test('npm start runs a good, a hostile and a hanging script, and intents, and shows what was kept and proved', () => {
+test('npm start runs a good, a hostile and a hanging script, and intents, and shows the evidence', () => {
   const { stdout, stderr, status } = spawnSync('npm', ['start', '--silent'], { cwd: ROOT, encoding: 'utf8' });
   expect(stderr).toMatch(/✓ succeeded {2}report\.py/);
   expect(stderr).toMatch(/✗ failed {2}hostile\.py/);

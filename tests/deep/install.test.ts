@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadContracts } from '../../src/contracts/catalogue.ts';
 import { ROOT } from '../support.ts';
 
-/** Another project, which has installed the packed tarball as the README says. */
+/** Another project that installed the packed tarball as the README says. */
 const project = mkdtempSync(path.join(tmpdir(), 'proctor-install-'));
 const run = (command: string, ...args: string[]): string =>
   execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
@@ -90,7 +90,7 @@ describe('the packed tarball, in another project', () => {
     ).toBe('');
   });
 
-  test('holds no source, no test and no path of the machine it was packed on', () => {
+  test('contains no source, no test and no path of the build machine', () => {
     const files = run('find', 'node_modules/proctor', '-type', 'f');
     expect(files).not.toMatch(/\/(?:src|tests|bench|scripts)\//);
     expect(() => run('grep', '-rlF', ROOT, 'node_modules/proctor')).toThrow();

@@ -21,7 +21,7 @@ const KILLS = Number(process.env['PROCTOR_KILLS'] ?? 60);
 const AT_ONCE = 3;
 const EXECUTE = ['--mode', 'execute-sandbox', '--policy', 'strict'];
 
-/** Two commands of some length, with files to be taken and something said. */
+/** Two slow commands with inputs and output. */
 const intentFor = (marker: string): string =>
   JSON.stringify({
     goal: 'Be killed',
@@ -75,8 +75,8 @@ const resultIn = (folder: string): RunResult =>
 const outcomeOf = (folder: string): IntentOutcome =>
   JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as IntentOutcome;
 
-describe('runs of intents that are killed', () => {
-  test(`${KILLS} times, at any moment: recovery leaves evidence that is true, or nothing`, async () => {
+describe('killed runs of intents', () => {
+  test(`${KILLS} times, at any moment: recovery leaves true evidence, or nothing`, async () => {
     for (let round = 0; round < KILLS / AT_ONCE; round++) {
       const place = new Place();
       try {
@@ -108,7 +108,7 @@ describe('runs of intents that are killed', () => {
     expect(mountsOfOurs()).toEqual(before.mounts);
   });
 
-  /** Only a run that was sealed before the kill is accepted; every other says that it was interrupted. */
+  /** Only a run sealed before the kill is accepted; every other one reports the interruption. */
   async function expectTruth(place: Place): Promise<void> {
     const wasSealed = new Map(place.runFolders().map(folder => [folder, existsSync(path.join(folder, SEAL))]));
     const { code, stdout, stderr } = place.proctor(['recover']);
@@ -134,9 +134,9 @@ describe('runs of intents that are killed', () => {
 
 const count = (what: string): void => void told.set(what, (told.get(what) ?? 0) + 1);
 
-describe('a disk that is full', () => {
+describe('a full disk', () => {
   test.for([8, 24, 40, 64, 96])(
-    'with %i KiB: an error and no result, or a result that is true',
+    'of %i KiB causes an error without a result, or a true result',
     async (kib, context) => {
       const place = new Place();
       onTestFinished(() => place.remove());

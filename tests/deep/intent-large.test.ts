@@ -8,7 +8,7 @@ import { place } from '../runs-support.ts';
 
 afterAll(() => closeLauncher());
 
-test('a program that says a gigabyte is heard to its end, and only a little of it is kept', async () => {
+test('reads a gigabyte of output to its end and keeps only a little of it', async () => {
   const code = `const piece = Buffer.alloc(1 << 20, 'a'); let said = 0;
 (function say() { while (said++ < 1024) if (!process.stdout.write(piece)) return process.stdout.once('drain', say); })()`;
   const { result, folder } = await ran({ goal: 'g', commands: [node(code)] }, { policy: 'dev' });
@@ -19,7 +19,7 @@ test('a program that says a gigabyte is heard to its end, and only a little of i
   expect(statSync(path.join(folder, 'evidence/steps/intent/stdout.txt')).size).toBeLessThan(64 * 1024 ** 2);
 });
 
-test('ten thousand outputs are taken, and one more than may be is not', async () => {
+test('accepts ten thousand outputs and rejects one more than the limit', async () => {
   const policy = own({ max_output_files: 10_000, allowed_write_roots: ['out'] });
   const outputs = Array.from({ length: 10_000 }, (_, at) => `out/${String(at).padStart(5, '0')}`);
   const make = (count: number) =>
@@ -34,7 +34,7 @@ test('ten thousand outputs are taken, and one more than may be is not', async ()
   });
 });
 
-test('ten thousand files are put in place, and ten thousand checks looked at', async () => {
+test('places ten thousand files and runs ten thousand checks', async () => {
   const files = Array.from({ length: 10_000 }, (_, at) => ({ path: `out/d/${at}`, content: String(at) }));
   const accept = files.map(({ path: file, content }) => ({
     check: 'content_matches',
@@ -48,7 +48,7 @@ test('ten thousand files are put in place, and ten thousand checks looked at', a
   expect(result.decision.reasons).toEqual(['1 command ended with 0, 1 output is there, 10000 checks held.']);
 });
 
-test('checks that look at more than they may do not hold, and end in time', async () => {
+test('checks that exceed their read limit fail, and end in time', async () => {
   const accept = Array.from({ length: 10_000 }, () => ({ check: 'content_matches', path: 'out/a', pattern: '^x' }));
   const { result } = await ran({
     goal: 'g',
@@ -62,7 +62,7 @@ test('checks that look at more than they may do not hold, and end in time', asyn
   );
 });
 
-test('an intent of 100 MB is not read', async () => {
+test('does not read an intent of 100 MB', async () => {
   const here = place();
   const file = here.file('large.json', '{');
   const fd = openSync(file, 'r+');
@@ -72,19 +72,19 @@ test('an intent of 100 MB is not read', async () => {
   expect([code, (JSON.parse(stdout) as { code: string }).code]).toEqual([2, 'RUN_E002']);
 });
 
-test('an intent of almost 16 MiB is planned, done and verified', async () => {
+test('plans, runs and verifies an intent of almost 16 MiB', async () => {
   const content = 'x'.repeat(900_000);
   const files = Array.from({ length: 16 }, (_, at) => ({ path: `f${at}`, content }));
   const { result } = await ran({ goal: 'g', files, commands: [node('0')] }, { policy: 'default' });
   expect(result.decision.accepted).toBe(true);
 });
 
-test('files that find no room in their sandbox are an error at once', async () => {
+test('files that do not fit into the sandbox are an error at once', async () => {
   const files = Array.from({ length: 9_000 }, (_, at) => ({ path: `out/d/${at}`, content: 'x' }));
   const told = await ran(
     { goal: 'g', files, commands: [node('0')] },
     { policy: own({ max_output_files: 10_000 }) },
   ).catch(toldOf);
-  // And not that it took too long: nobody reads what cp has to say of each file.
+  // Not a timeout: cp must not block on its error output.
   expect(told).toBe('RUN_E005: The files of the run could not be copied into its work folder.');
 });

@@ -10,7 +10,7 @@ import { ROOT, temporaryFolder } from '../support.ts';
 const RUNS = 20;
 const AT_ONCE = 8;
 
-/** A program that tells everything of where it runs that must be the same everywhere. */
+/** Prints everything about its environment that must be the same everywhere. */
 const INTENT = {
   goal: 'Tell what the sandbox is like',
   files: [
@@ -29,7 +29,7 @@ fs.writeFileSync('out/b.txt', 'b'); fs.writeFileSync('out/a.txt', 'a'); fs.mkdir
   accept: [{ check: 'content_matches', path: 'out/a.txt', pattern: '^a$' }],
 };
 
-/** Every run is asked for from another place, by another person, at another time. */
+/** Every run has another folder, user and time. */
 const WORLDS = Array.from({ length: RUNS }, (_, at) => ({
   at,
   umask: ['022', '077', '000', '027'][at % 4] as string,
@@ -44,7 +44,7 @@ const WORLDS = Array.from({ length: RUNS }, (_, at) => ({
   },
 }));
 
-/** Moves the clock of a process, and of those that it starts. */
+/** Shifts the clock of a process and its children. */
 const CLOCK = `const shift = Number(process.env.SHIFT_MS), now = Date.now, RealDate = Date;
 globalThis.Date = class extends RealDate { constructor(...given) { super(...(given.length ? given : [now() + shift])); } static now() { return now() + shift; } };`;
 
@@ -95,7 +95,7 @@ async function asked(mode: string, world: (typeof WORLDS)[number]): Promise<{ re
 }
 
 describe.each(['plan-only', 'execute-sandbox'] as const)('%s', mode => {
-  test('the canonical part is the same to the byte, whoever asks, wherever, whenever, alone and beside others', async () => {
+  test('the canonical part is identical for every user, folder and time, alone and in parallel', async () => {
     const parts = new Map<string, number[]>();
     const years = new Set<string>();
     const take = async (world: (typeof WORLDS)[number]): Promise<void> => {
@@ -108,7 +108,7 @@ describe.each(['plan-only', 'execute-sandbox'] as const)('%s', mode => {
     for (const world of alone) await take(world);
     await Promise.all(WORLDS.slice(alone.length).map(take));
     expect([...parts.values()]).toEqual([expect.anything()]);
-    // The clock was another, and yet nobody could tell.
+    // The clocks differed, but the result does not show it.
     expect(years.size).toBeGreaterThan(1);
     const { runIntent, reproduce } = (await import(path.join(ROOT, 'dist/index.js'))) as typeof Library;
     const cwd = temporaryFolder();

@@ -6,11 +6,11 @@ import { ROOT, temporaryFolder } from '../support.ts';
 
 const page = readFileSync(path.join(ROOT, 'docs', 'intents.md'), 'utf8');
 
-/** A block of the page: what it is written in, the last name that was told before it, and its text. */
+/** A block of the page: its language, the last file name before it, and its text. */
 const BLOCK = /^```(\w+)\n([\s\S]*?)^```$/gm;
 const NAMED = /`([\w./-]+\.(?:json|yaml|mjs))`[^`]*$/;
 
-test('the page about intents shows documents that are real, and what happens to them', () => {
+test('docs/intents.md shows real documents and their results', () => {
   const { folder, sh } = world();
   let commands = 0;
   for (const { index, 1: language, 2: text = '' } of page.matchAll(BLOCK)) {
@@ -30,7 +30,7 @@ test('the page about intents shows documents that are real, and what happens to 
   expect(commands).toBeGreaterThan(14);
 });
 
-/** What is typed in a block, how it ends, and what is then to be read. */
+/** The command in a block, its exit code, and its output. */
 function typed(text: string): { command: string; exit: number; said: string }[] {
   return text
     .split(/^\$ /m)
@@ -42,7 +42,7 @@ function typed(text: string): { command: string; exit: number; said: string }[] 
     });
 }
 
-/** A folder with the examples in it, where `proctor` is a command and a package. */
+/** A folder with the examples, with `proctor` as a command and a package. */
 function world() {
   const folder = temporaryFolder();
   const bin = path.join(folder, 'bin');
@@ -66,7 +66,7 @@ function world() {
   return { folder, sh };
 }
 
-/** Without what differs from run to run, or says that others run something, too. */
+/** Removes whatever differs between runs, and notes about other runs. */
 function told(text: string): string {
   return text
     .replace(/^waiting: other runs .*\n/gm, '')

@@ -17,7 +17,7 @@ afterAll(() => launcher.close());
 
 const CASE = { schema_version: 'suite-case.v1', id: 'one', input: { user: 'What is 2 and 2?' } } as const;
 
-/** What a script says of an answer, and that nothing of it is left. */
+/** Returns the verdict of a script, and expects no leftovers. */
 async function checked(
   code: string,
   { name = 'check.py', signal, timeoutMs }: { name?: string; signal?: AbortSignal; timeoutMs?: number } = {},
@@ -100,7 +100,7 @@ describe('a check in the sandbox', () => {
     expect(await checked(code, { timeoutMs: 10_000 })).toEqual(answer);
   });
 
-  test('that is not there, or a link, or of no known kind, cannot be run', async () => {
+  test('that is missing, a symlink, or of an unknown kind cannot run', async () => {
     expect(await checked('')).toEqual({ trouble: 'The check is not among the files of the run.' });
     expect(await checked('x', { name: 'check.unknown' })).toEqual({
       trouble: expect.stringMatching(/^Proctor does not know which program runs/) as string,
@@ -114,7 +114,7 @@ describe('a check in the sandbox', () => {
     });
   });
 
-  test('with a bound that no run may have is told so', async () => {
+  test('with an invalid limit is reported as such', async () => {
     expect(await checked('', { timeoutMs: 1 })).toHaveProperty('trouble');
     expect(await checked('pass\n', { timeoutMs: 1 })).toEqual({
       trouble: 'The timeout must be 1 second to 10 minutes.',
@@ -128,13 +128,13 @@ describe('a check in the sandbox', () => {
     expect(await answer).toEqual({ trouble: 'The check was cancelled.' });
   });
 
-  test('is not begun by an evaluation that was stopped', async () => {
+  test('is not started by a stopped evaluation', async () => {
     const signal = AbortSignal.abort();
     expect(await checked('pass\n', { signal })).toEqual({ trouble: 'The check was cancelled.' });
   });
 });
 
-test('a suite with a script is judged by it, the same way every time', async () => {
+test('a check script judges a suite the same way every time', async () => {
   const file = 'assets/check_0123456789abcdef.py';
   const lost = 'assets/check_fedcba9876543210.py';
   const cases = [

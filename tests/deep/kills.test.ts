@@ -3,6 +3,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { idsIn } from '../evidence/ledger-world.ts';
+import { randomFrom, SEED } from '../random.ts';
 import {
   cgroupsOfOurs,
   endProcess,
@@ -19,20 +20,7 @@ import {
 
 const RUNS = Number(process.env['PROCTOR_KILLS'] ?? 200);
 const AT_ONCE = 4;
-const seed = Number(process.env['PROCTOR_SEED'] ?? Date.now() % 1_000_000_000);
-
-/** Numbers from 0 to 1 that the same seed gives again. */
-function chances(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
-const chance = chances(seed);
+const chance = randomFrom(SEED);
 const oneOf = <Value>(values: readonly Value[]): Value => values[Math.floor(chance() * values.length)] as Value;
 
 const SUCCESS = `printf '{"contract_version":1,"status":"succeeded","html_output":"","error_summary":null,"artifacts":[]}' > result.json`;
@@ -52,7 +40,7 @@ time.sleep(0.4)
 proctor_tool.succeed()`,
 };
 
-/** A harness begins and ends for longer than its script lives, so that some are killed just while it does. */
+/** A harness runs longer than its script, so some kills hit its start or end. */
 type Target = 'harness' | 'harness of a script' | 'launcher' | 'script' | 'harness and launcher';
 
 interface Run {
@@ -61,7 +49,7 @@ interface Run {
   readonly script: string;
   readonly marker: string;
   readonly delayMs: number;
-  /** Whether somebody was there to be killed. */
+  /** Whether the process was alive when it was killed. */
   hasKilled: boolean;
 }
 
@@ -69,7 +57,7 @@ const told = { killed: 0, missed: 0, statuses: new Map<string, number>() };
 const before = { groups: new Set<string>(), mounts: [] as string[] };
 let warm: Place;
 let usualMs = 1_000;
-/** In how many milliseconds who is killed. */
+/** The latest kill in milliseconds, by target. */
 let within: Record<Target, number>;
 let markers = 0;
 
@@ -78,7 +66,7 @@ beforeAll(async () => {
   before.mounts = mountsOfOurs();
   warm = new Place();
   furnish(warm);
-  // How long a run takes beside others; the first also tries the sandbox out, which the others find remembered.
+  // Measures a run in parallel with others. The first run fills the sandbox cache.
   await warm.start(['run', 'script', 'quick.sh']).ended;
   const began = performance.now();
   const names = Object.keys(SCRIPTS);
@@ -98,12 +86,12 @@ afterAll(() => {
   warm.remove();
   const statuses = [...told.statuses].map(([status, count]) => `${status}: ${count}`).sort();
   process.stdout.write(
-    `seed ${seed}, usual run ${Math.round(usualMs)} ms, ${told.killed} killed, ${told.missed} came too late\n  ${statuses.join('\n  ')}\n`,
+    `seed ${SEED}, usual run ${Math.round(usualMs)} ms, ${told.killed} killed, ${told.missed} came too late\n  ${statuses.join('\n  ')}\n`,
   );
 });
 
-describe(`runs that are killed (seed ${seed})`, () => {
-  test(`${RUNS} times, at any moment: what is left is evidence, and nothing else`, async () => {
+describe(`killed runs (seed ${SEED})`, () => {
+  test(`${RUNS} times, at any moment: leave evidence and nothing else`, async () => {
     const targets: Target[] = ['harness', 'harness of a script', 'launcher', 'script'];
     for (let batch = 0; batch < RUNS / AT_ONCE; batch++) {
       await killed(batch % 2 === 0, () => oneOf(targets));
@@ -112,12 +100,12 @@ describe(`runs that are killed (seed ${seed})`, () => {
     expect(told.statuses.get('folder: failed interrupted lost') ?? 0).toBeGreaterThan(0);
   });
 
-  test('harness and launcher at the same instant: recover leaves nothing of it', async () => {
+  test('harness and launcher at the same instant: recover removes everything', async () => {
     for (let batch = 0; batch < 4; batch++) await killed(batch % 2 === 0, () => 'harness and launcher');
   });
 });
 
-describe('signals that ask', () => {
+describe('termination signals', () => {
   const marker = `slow-${process.pid}`;
   const SLOW = `import proctor_tool, time\nprint('begun', flush=True)\ntime.sleep(60)\nproctor_tool.succeed()`;
   const STUBBORN = `import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n${SLOW}`;
@@ -128,7 +116,7 @@ describe('signals that ask', () => {
     ['SIGHUP', 129, SLOW, 1],
     ['SIGINT', 130, STUBBORN, 1],
     ['SIGINT', 130, STUBBORN, 3],
-  ] as const)('%s ends the run and writes it down, exit %i', async (name, code, text, times) => {
+  ] as const)('%s ends the run and records it, exit %i', async (name, code, text, times) => {
     const place = new Place();
     try {
       place.file('slow.py', text);
@@ -150,7 +138,7 @@ describe('signals that ask', () => {
     }
   });
 
-  test('while all places are taken: the run that waits ends at once, and leaves nothing', async () => {
+  test('while all slots are taken: a waiting run ends at once and leaves nothing', async () => {
     const place = new Place();
     const free = await takeAllPlaces();
     try {
@@ -170,7 +158,7 @@ describe('signals that ask', () => {
     }
   });
 
-  test('at any moment before the script has begun: nothing is left, or evidence of a run that was cancelled', async () => {
+  test('before the script starts: leave nothing, or evidence of a cancelled run', async () => {
     for (let time = 0; time < 16; time++) {
       const place = new Place();
       try {
@@ -179,7 +167,7 @@ describe('signals that ask', () => {
         await wait((time / 16) * usualMs);
         started.kill('SIGINT');
         const { code, signal, stderr } = await started.ended;
-        // Before we can listen, the kernel answers for us.
+        // Before Proctor installs a handler, the kernel ends it.
         if (signal === null) expect(code, stderr).toBe(130);
         place.expectClean();
         for (const folder of place.runFolders()) expect(outcomeIn(folder)).toMatchObject({ reason: 'cancelled' });
@@ -192,7 +180,7 @@ describe('signals that ask', () => {
   });
 });
 
-/** Some runs in a new place, each killed at its moment; then everything is looked at. */
+/** Starts runs in a new project, kills each at its moment, then checks everything. */
 async function killed(isWarm: boolean, targetOf: () => Target): Promise<void> {
   const place = new Place();
   try {
@@ -202,12 +190,12 @@ async function killed(isWarm: boolean, targetOf: () => Target): Promise<void> {
     const runs = Array.from({ length: AT_ONCE }, () => begin(place, targetOf()));
     await Promise.all(runs.map(kill));
     const ended = await Promise.all(runs.map(({ started }) => started.ended));
-    // The machine may be busier or idler than it was. Some kills must come too late, or the end of runs is never met.
+    // Adapts to the load of the machine. Some kills must come too late, to cover the end of a run.
     for (const { target, hasKilled } of runs) within[target] *= hasKilled ? 1.06 : 0.85;
     for (const [index, run] of runs.entries()) expectEnd(run, ended[index] as Awaited<Started['ended']>);
     await expectNothingLeft(place, runs);
   } catch (error) {
-    throw new Error(`with seed ${seed}: ${String(error)}`, { cause: error });
+    throw new Error(`with seed ${SEED}: ${String(error)}`, { cause: error });
   } finally {
     place.remove();
   }
@@ -220,7 +208,7 @@ function furnish(place: Place): void {
 function begin(place: Place, target: Target): Run {
   const marker = `marker-${process.pid}-${++markers}`;
   const script = oneOf(Object.keys(SCRIPTS));
-  // Counted from when there is somebody to kill. A script lives for a much shorter time than its harness.
+  // Counts from the start of the process. A script lives much shorter than its harness.
   const delayMs = chance() * (target.endsWith('script') && script === 'daemon.py' ? 450 : within[target]);
   const flags = chance() < 0.2 ? ['--sandbox', 'none'] : [];
   const started = place.start(['run', 'script', script, '--json', ...flags, '--', marker]);
@@ -253,7 +241,7 @@ async function kill(run: Run): Promise<void> {
   else told.missed++;
 }
 
-/** The script itself: what bubblewrap or, without a sandbox, the launcher has started, and not what that has started. */
+/** The script itself: the child of bubblewrap or, without a sandbox, of the launcher. */
 function scriptOf(marker: string): number | undefined {
   const marked = processesWith(marker);
   const wrappers = new Set(marked.filter(({ argv }) => argv[0]?.endsWith('bwrap')).map(({ pid }) => pid));
@@ -262,7 +250,7 @@ function scriptOf(marker: string): number | undefined {
   return marked.find(({ pid, ppid, argv }) => others.has(pid) && !others.has(ppid) && !isHarness(argv))?.pid;
 }
 
-/** The exit code of the command, where it lived to give one. */
+/** The exit code, if the command lived long enough to return one. */
 function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['ended']>): void {
   const { target, script, hasKilled, delayMs } = run;
   const said = `${target} of ${script} after ${Math.round(delayMs)} ms: exit ${code} ${signal}\n${stdout}\n${stderr.slice(-500)}`;
@@ -270,17 +258,17 @@ function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['
   told.statuses.set(key, (told.statuses.get(key) ?? 0) + 1);
   if (!hasKilled) expect(code, said).toBe(0);
   else if (target === 'launcher') {
-    // The fault is ours, and said to be.
+    // Proctor reports the failure as its own.
     expect([0, 2], said).toContain(code);
     if (code === 2) expect(stderr, said).toMatch(FAULT);
   } else if (target === 'script') {
-    // One that had already said how it went, and was only leaving, may have succeeded.
+    // A harness that had already reported its result may have succeeded.
     expect([0, 1], said).toContain(code);
     expect(JSON.parse(stdout).status, said).toBe(code === 0 ? 'succeeded' : 'failed');
   }
 }
 
-/** Whichever of us notices it first. */
+/** Either process may notice first. */
 const FAULT =
   /error: (?:The process that starts programs has died|The sandbox died|What the run left behind could not)/;
 
@@ -298,7 +286,7 @@ const isSwept = (): boolean => groupsLeft(before.groups).length === 0;
 
 async function expectNothingLeft(place: Place, runs: readonly Run[]): Promise<void> {
   const isOver = (): boolean => runs.every(({ marker }) => processesWith(marker).length === 0);
-  // Whoever survives cleans up after the other; only where both died it takes a third.
+  // The survivor cleans up; if both died, recover does.
   if (runs.every(({ target }) => target !== 'harness and launcher')) {
     await until('all processes of the runs are gone', isOver);
     await until('no control group is left', isSwept);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { runner } from '../../src/contracts/runner/index.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 
-/** Runs the command line and measures the most memory it had, over that of a Node that does nothing. */
+/** Runs the command line and returns its peak memory above that of an idle Node. */
 function measured(args: readonly string[], cwd: string): { code: number | null; stdout: string; overMb: number } {
   const preload = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak '+process.resourceUsage().maxRSS+' '))`;
   const peak = (words: readonly string[]) => {
@@ -32,7 +32,7 @@ function* repeated(text: string, times: number): Generator<string> {
   for (let index = 0; index < times; index += 1_000) yield many;
 }
 
-test('fifty megabytes in one string are refused from the first bytes over the cap', () => {
+test('refuses fifty megabytes in one string at the first bytes over the limit', () => {
   const cwd = temporaryFolder();
   write(cwd, 'string.json', ['{"runner_schema_version":"1.0.0","x":"', ...repeated('x'.repeat(50), 1_000_000), '"}']);
   const { code, stdout, overMb } = measured(['verify', 'string.json'], cwd);
@@ -41,7 +41,7 @@ test('fifty megabytes in one string are refused from the first bytes over the ca
   expect(overMb).toBeLessThan(40);
 });
 
-test('ten million elements are refused, also when the cap is raised for them', () => {
+test('refuses ten million elements, even with a raised limit', () => {
   const cwd = temporaryFolder();
   write(cwd, 'elements.json', ['{"runner_schema_version":"1.0.0","warnings":[', ...repeated('0,', 10_000_000), '0]}']);
   expect(measured(['verify', 'elements.json'], cwd)).toMatchObject({ code: 2 });
@@ -51,7 +51,7 @@ test('ten million elements are refused, also when the cap is raised for them', (
   expect(raised.overMb).toBeLessThan(200);
 });
 
-test('a million broken entries under a raised cap are counted in bounded memory', () => {
+test('counts a million broken entries in bounded memory', () => {
   const cwd = temporaryFolder();
   const entries = `[${'7,'.repeat(1_000_000)}7]`;
   writeFileSync(
@@ -65,7 +65,7 @@ test('a million broken entries under a raised cap are counted in bounded memory'
   expect(overMb).toBeLessThan(1_500);
 });
 
-test('one line of two hundred megabytes in NDJSON is passed over in flat memory', () => {
+test('skips an NDJSON line of two hundred megabytes in constant memory', () => {
   const cwd = temporaryFolder();
   write(cwd, 'line.ndjson', [
     `${JSON.stringify(runner.example)}\n`,
@@ -78,7 +78,7 @@ test('one line of two hundred megabytes in NDJSON is passed over in flat memory'
   expect(overMb).toBeLessThan(100);
 });
 
-test('ten thousand cases in one folder are all judged', () => {
+test('judges ten thousand cases in one folder', () => {
   const cwd = temporaryFolder();
   const ids = Array.from({ length: 10_000 }, (_, index) => `case-${index}`);
   writeFileSync(

@@ -1,10 +1,13 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { randomFrom, SEED } from '../random.ts';
 import { append, brokenIn, idsIn, ledgerIn, newHome, type Writing, writer } from '../evidence/ledger-world.ts';
+
+const random = randomFrom(SEED);
 
 const ROUNDS = Number(process.env['PROCTOR_KILLS'] ?? 100);
 
-test('eight processes that write two hundred lines each lose none and double none, whoever reads meanwhile', async () => {
+test('eight concurrent writers of two hundred lines lose and duplicate none, even with a reader', async () => {
   const home = newHome();
   const start = await writer();
   const writers = Array.from({ length: 8 }, (_, index) => start(home, `w${index}`, 200));
@@ -28,14 +31,14 @@ test('eight processes that write two hundred lines each lose none and double non
   expect(await brokenIn(ledgerIn(home))).toEqual([]);
 });
 
-test('writers that are killed at any moment leave a ledger that others go on with', async () => {
+test(`writers that are killed at any moment leave a usable ledger (seed ${SEED})`, async () => {
   const home = newHome();
   const start = await writer();
   const all: Writing[] = [];
   let alive: Writing[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     while (alive.length < 4) alive.push(start(home, `w${all.length + alive.length}`, 100_000));
-    await wait(150 + Math.random() * 150);
+    await wait(150 + random() * 150);
     const [killed, ...rest] = alive;
     killed?.kill();
     await killed?.ended;
@@ -51,6 +54,6 @@ test('writers that are killed at any moment leave a ledger that others go on wit
   const ids = new Set(idsIn(home));
   expect(ids.size).toBe(idsIn(home).length);
   expect(said.filter(id => !ids.has(id))).toEqual([]);
-  // Who was killed between a line and its word has written one that it did not tell of.
+  // A writer that was killed after a line but before its report has written one more.
   expect(ids.size - said.length).toBeLessThanOrEqual(all.length + alive.length);
 });

@@ -18,7 +18,7 @@ import { ROOT } from '../support.ts';
 
 const AT_ONCE = 64;
 
-/** Leaves what it found, and when it was there: the clock is the machine's, and the same for all. */
+/** Records what it sees and when; all runs share the clock of the machine. */
 const SCRIPT = `import os, json, sys, time, proctor_tool
 began = time.clock_gettime(time.CLOCK_MONOTONIC)
 names = os.listdir('input')
@@ -42,7 +42,7 @@ interface Found {
 }
 
 describe(`${AT_ONCE} runs at once`, () => {
-  test('by as many processes: each sees only its own, and the machine is never given more than it has places for', async () => {
+  test('from as many processes: each sees only its own files, and at most one run per slot is active', async () => {
     const here = furnished();
     const before = { groups: new Set(cgroupsOfOurs()), mounts: mountsOfOurs() };
     const started = Array.from({ length: AT_ONCE }, (_, no) =>
@@ -60,7 +60,7 @@ describe(`${AT_ONCE} runs at once`, () => {
     await expectNothingLeft(before);
   });
 
-  test('by one process, through the library', async () => {
+  test('from one process, through the library', async () => {
     const here = furnished();
     const before = { groups: new Set(cgroupsOfOurs()), mounts: mountsOfOurs() };
     const program = `
@@ -98,7 +98,7 @@ function furnished(): Place {
   return here;
 }
 
-/** The folders of the runs, in the order in which these were started. */
+/** The run folders, in the order of their start. */
 function expectEach(here: Place, folders: readonly string[]): void {
   expect(here.runFolders().sort()).toEqual([...folders].sort());
   expect(new Set(folders).size).toBe(AT_ONCE);

@@ -6,9 +6,9 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import { loadContracts } from '../../src/contracts/catalogue.ts';
 import { proctor, ROOT, temporaryFolder } from '../support.ts';
 
-/** The npm package `node` carries real binaries, so every line of Node that we promise can be tried anywhere. */
+/** The npm package `node` contains real binaries of every supported release line. */
 describe.each(['20.19', '22', '24'])('on Node %s', line => {
-  test('the verifier says the same as here, of good and of broken documents', async () => {
+  test('the verifier gives the same verdicts on valid and broken documents', async () => {
     const cwd = temporaryFolder();
     const files: string[] = [];
     for (const contract of await loadContracts()) {
@@ -18,7 +18,7 @@ describe.each(['20.19', '22', '24'])('on Node %s', line => {
       ];
       for (const [index, document] of documents.entries()) {
         files.push(`${contract.name}-${index}.json`);
-        // A breach may take a key away by making it undefined.
+        // A breach may remove a key by making it undefined.
         const plain: unknown = JSON.parse(JSON.stringify(document));
         writeFileSync(path.join(cwd, files.at(-1) as string), canonicalize(plain));
       }

@@ -9,7 +9,7 @@ import { captureOf, finishRun, put, succeeded } from '../evidence/script-world.t
 import { suiteFolder } from '../suite-world.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 
-test('every byte of a pack that is another is found', async () => {
+test('detects every changed byte of a pack', async () => {
   const file = await packOf(await scriptFolder({ 'output/a.txt': 'aaa', 'output/ä': '' }));
   const bytes = readFileSync(file);
   const fd = openSync(file, 'r+');
@@ -26,7 +26,7 @@ test('every byte of a pack that is another is found', async () => {
 
 const PRELOAD = `data:text/javascript,process.on('exit',()=>process.stderr.write('peak '+process.resourceUsage().maxRSS+' '))`;
 
-/** Runs the command line and says how much memory it had at most. */
+/** Runs the command line and returns its peak memory. */
 function measured(args: readonly string[], cwd: string): { code: number | null; stdout: string; peakMb: number } {
   const program = path.join(ROOT, 'dist', 'proctor.js');
   const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', PRELOAD, program, ...args], {
@@ -37,7 +37,7 @@ function measured(args: readonly string[], cwd: string): { code: number | null; 
   return { code: status, stdout, peakMb: Number(/peak (\d+)/.exec(stderr)?.[1]) / 1024 };
 }
 
-test('a suite of 20,000 cases is packed, verified and unpacked in little more memory than its folder is verified in', async () => {
+test('packs, verifies and unpacks 20,000 cases in little more memory than verifying their folder takes', async () => {
   const cwd = temporaryFolder();
   const cases = Array.from({ length: 20_000 }, (_, index) => ({ id: `case-${index}` }));
   const folder = await suiteFolder(cwd, { cases });
@@ -49,11 +49,11 @@ test('a suite of 20,000 cases is packed, verified and unpacked in little more me
   ];
   const [before, ...runs] = steps.map(args => measured(args, cwd));
   expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
-  // A name, a size and a place more for each file, and never its content.
+  // Memory for the name, size and offset of each file, but not for its content.
   for (const { peakMb } of runs) expect(peakMb).toBeLessThan(1.7 * (before?.peakMb ?? 0));
 });
 
-test('a file of a gigabyte is packed, verified and unpacked in the memory of a small one', async () => {
+test('packs, verifies and unpacks a file of a gigabyte in the memory of a small one', async () => {
   const cwd = temporaryFolder();
   const peaks = [];
   for (const bytes of [1_000, 2 ** 30]) {
@@ -84,7 +84,7 @@ test('a file of a gigabyte is packed, verified and unpacked in the memory of a s
   for (const [index, peak] of large.entries()) expect(peak).toBeLessThan((small[index] ?? 0) + 30);
 });
 
-test('an archive of few files in many folders is left where these are too many', async () => {
+test('stops reading an archive with too many folders', async () => {
   const cwd = temporaryFolder();
   const fd = openSync(path.join(cwd, 'deep.proctor.tar'), 'w');
   for (let count = 0; count < 100_000; count += 1_000) {
@@ -101,7 +101,7 @@ test('an archive of few files in many folders is left where these are too many',
   expect(peakMb).toBeLessThan(600);
 });
 
-test('an archive of more files than a folder may hold is left where they are too many', async () => {
+test('stops reading an archive with too many files', async () => {
   const cwd = temporaryFolder();
   const fd = openSync(path.join(cwd, 'bomb.proctor.tar'), 'w');
   for (let count = 0; count < 520_000; count += 1_000) {

@@ -7,7 +7,7 @@ import { ROOT, temporaryFolder } from '../support.ts';
 
 const read = (page: string): string => readFileSync(path.join(ROOT, page), 'utf8');
 
-test('every command of the README exits as it says, and prints what it shows', async () => {
+test('every command in the README has the documented exit code and output', async () => {
   const page = read('README.md');
   const { type } = await world();
   const printed = await type(commandsOf(page));
@@ -21,14 +21,14 @@ test.each(['ci', 'evidence', 'scripts', 'suites', 'verifying'])('the commands of
   await type(commandsOf(read(`docs/${name}.md`)));
 });
 
-/** The commands in the marked blocks of a page, one per line; a line that ends in a backslash goes on in the next. */
+/** The commands in the marked blocks of a page, one per line. A backslash continues a line. */
 function commandsOf(page: string): string[] {
   const blocks = [...page.matchAll(/<!-- run by tests -->\n```sh\n([\s\S]*?)^```$/gm)];
   expect(blocks).not.toEqual([]);
   return blocks.flatMap(([, text = '']) => text.trim().replaceAll('\\\n', ' ').split('\n'));
 }
 
-/** The output that a page shows, without what differs from run to run or was cut. */
+/** The output on a page, without parts that differ between runs or were cut. */
 function shownLines(page: string): string[] {
   return [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)]
     .filter(([, language]) => language === '')
@@ -42,7 +42,7 @@ function shownLines(page: string): string[] {
     .filter(line => line !== '');
 }
 
-/** A repository with the examples and the files that the pages name, in which `proctor` and `npx proctor` are commands. */
+/** A repository with the examples and files of the pages, where `proctor` and `npx proctor` work. */
 async function world() {
   const folder = temporaryFolder();
   const bin = path.join(folder, 'bin');
@@ -64,7 +64,7 @@ async function world() {
   const env = { ...process.env, NO_COLOR: '1', PATH: `${bin}:${process.env['PATH']}` };
   const ports: Readonly<Record<string, number>> = { 8787: await freePort(), 8788: await freePort() };
 
-  /** Types the commands one after the other, and returns what they print. Those that end in `&` run until the test ends. */
+  /** Runs commands in sequence and returns their output. A command that ends in `&` runs until the test ends. */
   async function type(commands: readonly string[]): Promise<string> {
     let printed = '';
     for (const command of commands) {

@@ -30,7 +30,7 @@ afterAll(async () => {
 const shownRows = (page: Page): Promise<number> => page.locator('.case').count();
 
 describe('a comparison of 10,000 cases, opened from disk', () => {
-  test('says its verdict, asks nobody for anything and breaks no policy', async () => {
+  test('shows its verdict, makes no requests and violates no content policy', async () => {
     const { page, complaints, asked } = await opened(browser, large);
     expect(await page.locator('h1').innerText()).toBe(world.comparison.reason);
     expect(await page.locator('.verdict .word').first().innerText()).toBe('Regression');
@@ -40,13 +40,13 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     expect({ complaints, asked }).toEqual({ complaints: [], asked: [] });
   });
 
-  test('draws only the rows that can be seen, wherever the list is scrolled to', async () => {
+  test('draws only the visible rows, at every scroll position', async () => {
     const { page } = await opened(browser, large);
     for (const share of [0, 0.5, 1]) {
       await page.evaluate(
         `{ const pane = document.querySelector('.side'); pane.scrollTop = pane.scrollHeight * ${share}; }`,
       );
-      // The place near the foot of the list holds a row.
+      // A row is drawn near the end of the list.
       await expect
         .poll(() =>
           page.evaluate(
@@ -59,7 +59,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     expect(await page.locator('.case').last().innerText()).toContain('Same');
   });
 
-  test('keeps its filters in the address, through a reload', async () => {
+  test('keeps its filters in the URL, through a reload', async () => {
     const { page } = await opened(browser, large);
     await page.getByRole('link', { name: '37 Regressed' }).click();
     await page.getByLabel('Suite').selectOption('shipping');
@@ -77,7 +77,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     expect(await page.locator('.empty').innerText()).toContain('No case matches');
   });
 
-  test('is walked through with the keyboard alone', async () => {
+  test('works with the keyboard alone', async () => {
     const { page } = await opened(browser, large);
     const focused = (): Promise<string> =>
       page.evaluate("document.activeElement.closest('.case')?.getAttribute('href') ?? ''");
@@ -91,7 +91,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     await expect.poll(focused).toContain(regressed[1]?.case_id);
     await page.keyboard.press('Enter');
     await expect.poll(() => page.url()).toContain(`case=${regressed[1]?.case_id}`);
-    // The address changes before the case is drawn, and until then a key moves in the list.
+    // The URL changes before the case is drawn; until then, keys move in the list.
     await page.locator('.detail').waitFor();
     await page.keyboard.press('j');
     await expect.poll(() => page.url()).toContain(`case=${regressed[2]?.case_id}`);
@@ -108,7 +108,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
   });
 
-  test('shows why a case failed, where its sides part, and leads from each citation to its event', async () => {
+  test('shows why a case failed and where its sides differ, and links each citation to its event', async () => {
     const { page, complaints } = await opened(browser, large, `#case=${caseOf('tool_arguments')}`);
     expect(await page.locator('.assertions').innerText()).toContain('does not contain “EUR”');
     expect(await page.locator('.cause').innerText()).toContain('high confidence');
@@ -122,7 +122,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('says of a case that has only a row that there is no more', async () => {
+  test('says when a case has only a row and no details', async () => {
     const last = world.comparison.cases.findLast(({ change }) => change === 'same')?.case_id;
     const { page } = await opened(browser, large, `#case=${last}`);
     expect(await page.locator('.detail').innerText()).toContain('no more than a row');
@@ -138,7 +138,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     ['light, on a phone', '', 'phone', PHONE],
     ['light, on a phone with a case', `#case=${caseOf('tool_arguments')}`, 'phone-case', PHONE],
     ['dark, on a phone with the overview', '#view=overview', 'phone-overview', { ...PHONE, colorScheme: 'dark' }],
-  ] as const)('is usable by all and no wider than its window: %s', async (_, hash, name, options) => {
+  ] as const)('is accessible and no wider than its window: %s', async (_, hash, name, options) => {
     const { page } = await opened(browser, large, hash, options);
     await page.locator('.app').waitFor();
     await pictured(page, name);
@@ -153,7 +153,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
   });
 
   test.each(['#view=overview', `#case=${caseOf('tool_arguments')}`])(
-    'has no table on a phone that reaches beyond its edge: %s',
+    'has no table wider than a phone: %s',
     async hash => {
       const { page } = await opened(browser, large, hash, PHONE);
       await page.locator('.table-box').first().waitFor();
@@ -164,7 +164,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     },
   );
 
-  test('changes its theme when asked', async () => {
+  test('switches its theme on request', async () => {
     const { page } = await opened(browser, large);
     const paper = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
     const before = await paper();
@@ -196,14 +196,14 @@ describe('a hostile agent', () => {
     <form action="https://example.com/"><button autofocus onfocus='${mark}'>send</button></form>
     <a id="out" href="https://example.com/link" target="_top">out</a></body></html>`;
 
-  test('answers with HTML that is text, until asked for, and then a page that can do nothing', async () => {
+  test('gets its HTML shown as text, and on request as an inert page', async () => {
     const { page, asked } = await opened(browser, reportOf(html), '#case=refunds-00001');
     expect(await page.locator('iframe').count()).toBe(0);
     expect(await page.locator('.output').innerText()).toContain('<script>');
     await page.getByRole('button', { name: 'Show as a page' }).click();
     const frame = page.frameLocator('iframe');
     await frame.locator('p').waitFor();
-    // Its own styles hold, although the policy of the report knows nothing of them.
+    // Its own styles work, although the policy of the report does not know them.
     expect(await page.locator('iframe').getAttribute('sandbox')).toBe('');
     const { height } = (await frame.locator('p').boundingBox()) ?? { height: 0 };
     expect(height).toBeGreaterThan(60 + 33);
@@ -214,7 +214,7 @@ describe('a hostile agent', () => {
     expect(asked.filter(url => url.startsWith('http'))).toEqual([]);
   });
 
-  test('shows HTML as a page without opening a connection, whatever the HTML asks for', async () => {
+  test('opens no connection with its HTML page, whatever the HTML requests', async () => {
     let connections = 0;
     const server = createServer(socket => {
       connections++;
@@ -249,7 +249,7 @@ describe('a hostile agent', () => {
     const frame = page.frameLocator('iframe');
     await frame.locator('#there').waitFor();
     await frame.locator('#out').click();
-    // A connection that the page had asked for would be there before this one of ours.
+    // A connection from the page would arrive before this one.
     await new Promise<void>((resolve, reject) => {
       connect(port, '127.0.0.1')
         .once('close', () => resolve())
@@ -259,7 +259,7 @@ describe('a hostile agent', () => {
     expect(await frame.locator('link, base, img[src], [href]').count()).toBe(0);
   });
 
-  test('hides nothing with controls and characters that turn the order of writing', async () => {
+  test('hides nothing with control characters or text direction', async () => {
     const { page } = await opened(
       browser,
       reportOf('safe \u202egnp.exe\u202c \u0007 \ud800 end'),
@@ -282,7 +282,7 @@ describe('other reports', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('a run has one side', async () => {
+  test('a run shows one side', async () => {
     const file = written(folder, 'run', htmlRunReport(runWorld({ cases: 200, regressed: 10 })));
     const { page, complaints } = await opened(browser, file);
     expect(await page.locator('h1').innerText()).toBe('190 passed, 8 failed, 2 errors.');
@@ -294,7 +294,7 @@ describe('other reports', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('a file whose end is missing says so', async () => {
+  test('a truncated file says so', async () => {
     const whole = [...htmlReport(reportWorld({ cases: 20, regressed: 2 }))].join('');
     const file = written(folder, 'cut', [whole.slice(0, whole.indexOf('id="case-5"') - 40)]);
     const { page } = await opened(browser, file);
@@ -302,7 +302,7 @@ describe('other reports', () => {
   });
 });
 
-test("a case of an agent's program shows what its run was denied and what it changed, on both sides", async () => {
+test('an agent case shows the denials and changes of both sides', async () => {
   const small = reportWorld({ cases: 3, regressed: 1 });
   const path = '<img src=x onerror=alert(1)>.md';
   const run = {

@@ -31,7 +31,7 @@ const LOOKS = [
 ] as const;
 
 describe.each(Object.keys(WORLDS) as (keyof typeof WORLDS)[])('the overview of %s', name => {
-  test.each(LOOKS)('is usable by all and no wider than its window: %s', async (look, options) => {
+  test.each(LOOKS)('is accessible and no wider than its window: %s', async (look, options) => {
     const { page, complaints } = await opened(browser, pageOf(name), '#view=overview', options);
     await page.locator('.overview').waitFor();
     await pictured(page, `grounds-${name}-${look}`);
@@ -41,7 +41,7 @@ describe.each(Object.keys(WORLDS) as (keyof typeof WORLDS)[])('the overview of %
   });
 });
 
-test('a suspect is listed with its counts, reached by keyboard, and marked in the list', async () => {
+test('a suspect is listed with its counts, reachable by keyboard, and marked in the list', async () => {
   const { page } = await opened(browser, pageOf('suspect'));
   const table = page.getByRole('region', { name: 'Broken and suspect cases' });
   expect(await table.locator('tbody tr').innerText()).toMatch(/refund-7\s+Suspect\s+2\/2\s+0\/2/);
@@ -51,14 +51,14 @@ test('a suspect is listed with its counts, reached by keyboard, and marked in th
   await expect.poll(() => page.url()).toContain('case=refund-7');
 });
 
-test('the pass rates are drawn, and a screen reader hears the same numbers', async () => {
+test('the pass rates are drawn, and screen readers get the same numbers', async () => {
   const { page } = await opened(browser, pageOf('suspect'));
   const plot = page.getByRole('img', { name: /^Pass rate: baseline 100 % \(88\.6 % to 100 %\), candidate 96\.7 %/ });
   expect(await plot.locator('.reach').count()).toBe(2);
   expect(await page.locator('.grounds').innerText()).toMatch(/Ruled out[\s\S]*Power[\s\S]*To settle it/);
 });
 
-test('trials that were asked again say so, and planned ones do not', async () => {
+test('repeated trials are marked, and planned ones are not', async () => {
   const { page } = await opened(browser, pageOf('reruns'), '#case=refund-3');
   const trials = page.getByRole('region', { name: 'Trials' });
   await trials.waitFor();
@@ -66,7 +66,7 @@ test('trials that were asked again say so, and planned ones do not', async () =>
   expect(await trials.getByText('asked again').count()).toBe(10);
 });
 
-test('a comparison without a decision has no account of it', async () => {
+test('a comparison without a decision explains none', async () => {
   const { page } = await opened(browser, pageOf('old'));
   await page.locator('.overview').waitFor();
   expect(await page.locator('.grounds').count()).toBe(0);

@@ -20,7 +20,7 @@ afterAll(async () => {
 describe('a comparison of 100,000 cases', () => {
   const world = reportWorld({ cases: 100_000, regressed: 500, flaky: 50, improved: 50 });
 
-  test('is listed, searched, sorted and scrolled to its end, in a page within its cap', async () => {
+  test('is listed, searched, sorted and scrolled to its end, in a page within its size limit', async () => {
     const file = written(folder, 'huge', htmlReport(world));
     expect(statSync(file).size).toBeLessThanOrEqual(25_000_000);
     const { page, complaints, asked } = await opened(browser, file);
@@ -36,7 +36,7 @@ describe('a comparison of 100,000 cases', () => {
     expect({ complaints, asked }).toEqual({ complaints: [], asked: [] });
   });
 
-  test('whose cases have all changed is cut at its cap, and says what is missing', async () => {
+  test('whose cases all changed is cut at its size limit, and says what is missing', async () => {
     const file = written(folder, 'changed', htmlReport(reportWorld({ cases: 100_000, regressed: 100_000 })));
     const size = statSync(file).size;
     expect(size).toBeLessThanOrEqual(25_000_000);

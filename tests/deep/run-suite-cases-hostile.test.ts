@@ -3,7 +3,7 @@ import { casesIn, faultsIn } from '../run/cases-world.ts';
 
 const MIB = 1024 * 1024;
 
-describe('hostile files of cases are refused in words', () => {
+describe('rejects hostile case files with a message', () => {
   test.each([
     ['json', '['.repeat(100_000), /^line 1: The document is nested deeper than 64 levels/],
     ['json', `[{"id":"a","input":${'['.repeat(70)}${']'.repeat(70)}}]`, /nested deeper than 64 levels/],
@@ -18,7 +18,7 @@ describe('hostile files of cases are refused in words', () => {
     expect(faultsIn(`cases.${ending}`, text)[0]).toMatch(words);
   });
 
-  test('sixty-four levels are deep enough for JSON and YAML alike', () => {
+  test('accepts sixty-four levels in JSON and YAML', () => {
     const nested = (levels: number): string =>
       `[{"id":"a","metadata":{"x":${'['.repeat(levels)}${']'.repeat(levels)}}}]`;
     for (const ending of ['json', 'yaml']) {
@@ -27,7 +27,7 @@ describe('hostile files of cases are refused in words', () => {
     }
   });
 
-  test('a few lines of aliases that stand for a billion', () => {
+  test('a few lines of aliases that expand to a billion', () => {
     const laughs = Array.from({ length: 30 }, (_, n) =>
       n === 0
         ? 'l0: &l0 [lol, lol]'
@@ -37,7 +37,7 @@ describe('hostile files of cases are refused in words', () => {
     );
     const text = `- id: a\n  metadata:\n    ${laughs.join('\n    ')}\n`;
     expect(faultsIn('cases.yaml', text)).toEqual([
-      expect.stringMatching(/^line \d+: What begins here is larger than a case may be, 4 MiB as JSON$/),
+      expect.stringMatching(/^line \d+: This value is larger than 4 MiB as JSON, the limit for a case$/),
     ]);
   });
 
@@ -45,20 +45,20 @@ describe('hostile files of cases are refused in words', () => {
     const cases = Array.from({ length: 100 }, (_, n) => `- {id: c${n}, metadata: *big}`);
     const text = `- {id: first, metadata: &big {x: ${'y'.repeat(3 * MIB)}}}\n${cases.join('\n')}`;
     expect(faultsIn('cases.yaml', text)).toEqual([
-      'line 86: With this case and all aliases, the cases are larger than 256 MiB as JSON',
+      'line 86: With aliases expanded, the cases up to here are larger than 256 MiB as JSON',
     ]);
   });
 
-  test('an alias of what it stands in, of nothing, and of what comes later', () => {
+  test('an alias of its own parent, of nothing, and of a later anchor', () => {
     expect(faultsIn('cases.yaml', '- id: a\n  metadata: &m\n    self: *m\n')).toEqual([
-      'line 3: An alias stands inside its own anchor',
+      'line 3: The alias refers to a value that contains it',
     ]);
     for (const text of ['- id: *none', '- id: *later\n- id: &later b']) {
-      expect(faultsIn('cases.yaml', text)[0]).toMatch(/^line 1: No anchor has this name/);
+      expect(faultsIn('cases.yaml', text)[0]).toMatch(/^line 1: No earlier anchor has this name/);
     }
   });
 
-  test('a context that many cases share is no bomb', () => {
+  test('accepts a context that many cases share', () => {
     const cases = Array.from({ length: 1_000 }, (_, n) => `- {id: c${n}, input: *shared}`);
     const read = casesIn('cases.yaml', `- id: first\n  input: &shared {user: Hi}\n${cases.join('\n')}`);
     expect(read).toHaveLength(1_001);
@@ -90,14 +90,14 @@ describe('hostile files of cases are refused in words', () => {
       /^line 1: __proto__ is an unknown key/,
     );
     expect(faultsIn('cases.json', '{"__proto__": {"suite": "x"},\n"cases": []}')[0]).toMatch(/^line 1: __proto__/);
-    expect(faultsIn('cases.csv', 'id,__proto__\na,b')[0]).toMatch(/^line 1: The column __proto__ is not one/);
+    expect(faultsIn('cases.csv', 'id,__proto__\na,b')[0]).toMatch(/^line 1: The column __proto__ is unknown$/);
     expect(faultsIn('cases.csv', 'id,expected,expected.contains\na,"{""__proto__"":{""contains"":1}}",x')).toEqual([
       'line 2: cases[0].expected.__proto__ is an unknown key',
     ]);
     expect(({} as { suite?: unknown }).suite).toBeUndefined();
   });
 
-  test('a key of the program itself may be called __proto__, and stays a key', () => {
+  test('keeps __proto__ as an ordinary key inside the data of a case', () => {
     for (const [ending, text] of [
       ['json', '[{"id":"a","metadata":{"__proto__":{"x":1}}}]'],
       ['yaml', '- {id: a, metadata: {__proto__: {x: 1}}}'],
@@ -109,7 +109,7 @@ describe('hostile files of cases are refused in words', () => {
     }
   });
 
-  test.each(['json', 'jsonl', 'yaml', 'csv'])('bytes that are no plain UTF-8, in .%s', ending => {
+  test.each(['json', 'jsonl', 'yaml', 'csv'])('invalid UTF-8, in .%s', ending => {
     const text = ending === 'csv' ? 'id\nabc' : ending === 'yaml' ? '- id: abc' : '[{"id":"abc"}]';
     const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le');
     expect(faultsIn(`cases.${ending}`, utf16)[0]).toMatch(/is UTF-16/);
@@ -119,56 +119,58 @@ describe('hostile files of cases are refused in words', () => {
     );
   });
 
-  test('a line, a cell or a value that is larger than a case may be', () => {
+  test('a line, a cell or a value that exceeds the limit for a case', () => {
     const large = 'x'.repeat(4 * MIB);
     expect(faultsIn('cases.jsonl', `{"id":"a"}\n{"id":"b","title":"${large}"}\n{"id":"a"}`)).toEqual([
-      'line 2: The line is longer than a case may be, 4 MiB',
-      'line 3: cases[2].id is the id of line 1 again (upper and lower case are the same)',
+      'line 2: The line is longer than 4 MiB, the limit for a case',
+      'line 3: cases[2].id repeats the id on line 1 (ids are case-insensitive)',
     ]);
     const almost = 'x'.repeat(4 * MIB - 60);
     expect(faultsIn('cases.jsonl', `{"id":"b","title":"${almost}"}`)).toEqual([
-      'line 1: cases[0] is larger than a case may be, 4 MiB as JSON',
+      'line 1: cases[0] is larger than 4 MiB as JSON, the limit for a case',
     ]);
     expect(faultsIn('cases.json', `[{"id":"a"},\n{"id":"b","title":"${large}"}]`)).toEqual([
-      'line 2: cases[1] is larger than a case may be, 4 MiB as JSON',
+      'line 2: cases[1] is larger than 4 MiB as JSON, the limit for a case',
     ]);
     expect(faultsIn('cases.csv', `id,title\na,\nb,"${large}"`)).toEqual([
-      'line 3: cases[1] is larger than a case may be, 4 MiB as JSON',
+      'line 3: cases[1] is larger than 4 MiB as JSON, the limit for a case',
     ]);
     expect(faultsIn('cases.yaml', `- id: a\n- id: b\n  title: ${large}`)).toEqual([
-      'line 3: What begins here is larger than a case may be, 4 MiB as JSON',
+      'line 3: This value is larger than 4 MiB as JSON, the limit for a case',
     ]);
   });
 
-  test('numbers that take four bytes and become sixteen', () => {
+  test('numbers of four bytes that expand to sixteen', () => {
     const numbers = Array(900_000).fill('1e15').join(',');
     expect(faultsIn('cases.json', `[{"id":"a","metadata":{"n":[${numbers}]}}]`)).toEqual([
-      'line 1: cases[0] is larger than a case may be, 4 MiB as JSON',
+      'line 1: cases[0] is larger than 4 MiB as JSON, the limit for a case',
     ]);
   });
 
   test('more than a million cases', () => {
     expect(faultsIn('cases.jsonl', '3\nx\n'.repeat(500_001))).toEqual([
-      'cases.jsonl holds more than 1,000,000 cases. Split it into several files.',
+      'cases.jsonl contains more than 1,000,000 cases. Split it into several files.',
     ]);
   });
 
-  test('more words and signs than YAML is good for', () => {
+  test('more YAML tokens than the limit', () => {
     expect(faultsIn('cases.yaml', `- id: a\n${'#\n'.repeat(1_000_000)}`)).toEqual([
-      expect.stringMatching(/^line \d+: More than 2,000,000 words and signs are too many for YAML; write JSON lines$/),
+      expect.stringMatching(/^line \d+: The file has more than 2,000,000 YAML tokens; use JSON Lines instead$/),
     ]);
   });
 
-  test('patterns and schemas that would take long', () => {
+  test('slow patterns and schemas', () => {
     const asks = (expected: object): string => JSON.stringify([{ id: 'a', expected }]);
-    expect(faultsIn('cases.json', asks({ regex: 'a'.repeat(10_001) }))[0]).toMatch(/longer than a regular expression/);
+    expect(faultsIn('cases.json', asks({ regex: 'a'.repeat(10_001) }))[0]).toMatch(
+      /longer than 10,000 characters, the limit for a regular expression/,
+    );
     expect(faultsIn('cases.json', asks({ regex: '((a{100}){100}){100}' }))[0]).toMatch(/more than 10,000 instructions/);
     expect(faultsIn('cases.json', asks({ regex: '(\\1)' }))[0]).toMatch(/invalid escape sequence/);
     expect(faultsIn('cases.json', asks({ json_schema: { $ref: 'https://example.com/x' } }))[0]).toMatch(
-      /json_schema is not a JSON Schema of 2020-12 that can be used \(can't resolve reference/,
+      /json_schema is not a usable 2020-12 JSON Schema \(can't resolve reference/,
     );
     for (const [json_schema, words] of [
-      [{ pattern: '(?=a)' }, /a pattern in it is not a regular expression that RE2 can match/],
+      [{ pattern: '(?=a)' }, /one of its patterns is not a valid RE2 regular expression/],
       [{ $schema: 'http://json-schema.org/draft-04/schema#' }, /written for another version of JSON Schema/],
       [{ $async: true }, /has \$async/],
       [{ properties: { a: { type: 'objct' } } }, /\$\/properties\/a\/type must be/],
@@ -177,7 +179,7 @@ describe('hostile files of cases are refused in words', () => {
     }
   });
 
-  test('two cases may call different schemas by one $id', () => {
+  test('accepts different schemas with the same $id in two cases', () => {
     const schema = (type: string): object => ({ $id: 'https://example.com/answer', type });
     const text = JSON.stringify(
       ['object', 'string'].map(type => ({ id: type, expected: { json_schema: schema(type) } })),
@@ -185,7 +187,7 @@ describe('hostile files of cases are refused in words', () => {
     expect(casesIn('cases.json', text)).toHaveLength(2);
   });
 
-  test('keys with quotes, brackets and line feeds in them still have their lines', () => {
+  test('finds the lines of keys with quotes, brackets and line feeds', () => {
     const text = '[{"id":"a",\n"odd [0].\\"key\\"":1,\n"expected":{"a\\nb":\n[{"\\\\":1}],\n"con\\u0074ans":"}]"}}]';
     expect(faultsIn('cases.json', text)).toEqual([
       expect.stringMatching(/^line 2: cases\[0\]\["odd /),
@@ -194,7 +196,7 @@ describe('hostile files of cases are refused in words', () => {
     ]);
   });
 
-  test('what is told holds nothing that a terminal would act on', () => {
+  test('prints nothing that a terminal would interpret', () => {
     for (const [name, text] of [
       ['cases.json', '[{"id":"a","\\u001b[31m":1}]'],
       ['cases.yaml', '- id: a\n  "\\e[31m": 1'],

@@ -7,7 +7,7 @@ import { Agent } from '../suite/agent.ts';
 
 const CASES = 100_000;
 
-test('a hundred thousand cases are asked, judged, verified, compared and reported', {
+test('runs, judges, verifies, compares and reports a hundred thousand cases', {
   timeout: 3_600_000,
 }, async () => {
   const place = new Place();

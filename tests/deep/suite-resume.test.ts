@@ -8,7 +8,7 @@ import { expectValid } from '../suite/support.ts';
 
 const CASES = 120;
 
-/** A place with a suite, and an agent that takes its time, or answers nobody until it is released. */
+/** A project with a suite, and an agent that is slow or answers only after its release. */
 async function world({ repeat = 1, delayMs = 15, cases = CASES, isHeld = false } = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());
@@ -27,7 +27,7 @@ async function world({ repeat = 1, delayMs = 15, cases = CASES, isHeld = false }
   return { place, agent, ids, folder, start, release };
 }
 
-/** The cases that the journal of a run calls finished. */
+/** The finished cases in the journal of a run. */
 function finishedIn(folder: string): string[] {
   return readFileSync(path.join(folder, 'journal.ndjson'), 'utf8')
     .split('\n')
@@ -42,7 +42,7 @@ async function killed(run: Started): Promise<void> {
   await run.ended;
 }
 
-/** It may have been killed as late as in its evaluation. The verifier says to delete what is left of that. */
+/** A kill during the evaluation leaves a partial file, which the verifier says to delete. */
 async function withoutParts(place: Place, folder: string): Promise<void> {
   const names = readdirSync(folder);
   const isHalf = names.includes('evaluation.json') && !names.includes('evaluation.seal.json');
@@ -53,8 +53,8 @@ async function withoutParts(place: Place, folder: string): Promise<void> {
   expect((await place.start(['recover']).ended).code).toBe(0);
 }
 
-describe('a suite that was killed', () => {
-  test('while a thread wrote its files loses none of them', async () => {
+describe('a killed suite', () => {
+  test('loses no file that a thread was writing', async () => {
     const { place, agent, ids, folder, start } = await world({ delayMs: 1, cases: 2_500 });
     let run = start(['--concurrency', '32']);
     for (const count of [900, 1_700]) {
@@ -68,7 +68,7 @@ describe('a suite that was killed', () => {
     await expectValid(folder);
   });
 
-  test('at any moment goes on where it was: no finished case is lost or asked again, and no request is unaccounted for', async () => {
+  test('resumes from any moment: no finished case is lost or repeated, and every request is recorded', async () => {
     const { place, agent, ids, folder, start } = await world();
     let run = start();
     for (const share of [0.1, 0.3, 0.6, 0.8]) {
@@ -86,7 +86,7 @@ describe('a suite that was killed', () => {
     for (const id of ids) {
       const { status, attempts = [] } = artifactIn(folder, id);
       expect(status, id).toBe('ok');
-      // A request may have been noted and not have left; none has left without being noted.
+      // A recorded request may never have been sent, but every sent one is recorded.
       const noted = attempts.map(({ idempotency_key }) => idempotency_key);
       for (const key of keysOf(id)) expect(noted, id).toContain(key);
       expect(attempts.map(({ attempt }) => attempt)).toEqual(attempts.map((_, index) => index + 1));
@@ -102,7 +102,7 @@ describe('a suite that was killed', () => {
     await expectValid(folder);
   });
 
-  test('between its last case and its seal is only sealed', async () => {
+  test('is only sealed if all its cases were answered', async () => {
     const { place, agent, folder, start } = await world();
     const run = start();
     await until('enough cases were asked', () => agent.seen.length >= CASES);
@@ -115,7 +115,7 @@ describe('a suite that was killed', () => {
     await expectValid(folder);
   });
 
-  test('and whose machine lost what was not synced still has every case that its journal tells', async () => {
+  test('keeps every case in its journal, even if the machine lost unsynced data', async () => {
     const { place, agent, folder, start } = await world();
     const run = start();
     await until('enough cases were asked', () => agent.seen.length > CASES / 2);
@@ -134,7 +134,7 @@ describe('a suite that was killed', () => {
     await expectValid(folder);
   });
 
-  test('in one of its repetitions goes on with all of them', async () => {
+  test('resumes all its repetitions', async () => {
     const { place, agent, folder, start } = await world({ repeat: 3 });
     const run = start();
     await until('enough cases were asked', () => agent.seen.length > 1.5 * CASES);
@@ -149,8 +149,8 @@ describe('a suite that was killed', () => {
   });
 });
 
-describe('a suite that was interrupted', () => {
-  test('by Ctrl-C says how to go on, and does', async () => {
+describe('an interrupted suite', () => {
+  test('prints how to resume after Ctrl-C, and resumes', async () => {
     const { place, agent, folder, start } = await world();
     const run = start();
     await until('enough cases were asked', () => agent.seen.length > CASES / 3);
@@ -165,7 +165,7 @@ describe('a suite that was interrupted', () => {
     expect(again.stderr).toContain('finished');
   });
 
-  test('is not gone on with while it runs', async () => {
+  test('cannot be resumed while it runs', async () => {
     const { place, agent, start, release } = await world({ isHeld: true });
     const run = start();
     await until('cases were asked', () => agent.seen.length > 1);
@@ -176,7 +176,7 @@ describe('a suite that was interrupted', () => {
     expect((await run.ended).code).toBe(0);
   });
 
-  test('is gone on with by one only, whoever else tries', async () => {
+  test('is resumed by only one process', async () => {
     const { place, agent, ids, folder, start } = await world({ delayMs: 60 });
     const run = start();
     await until('enough cases were asked', () => agent.seen.length > CASES / 4);
@@ -189,7 +189,7 @@ describe('a suite that was interrupted', () => {
     await expectValid(folder);
   });
 
-  test('while it was being finished is finished again, and no case is asked again', async () => {
+  test('is finished again without repeating a case', async () => {
     for (const file of ['run.json.tmp', 'run.json', 'assets/manifest.json']) {
       const { place, agent, folder, start } = await world({ delayMs: 1 });
       const run = start();
@@ -203,7 +203,7 @@ describe('a suite that was interrupted', () => {
     }
   });
 
-  test('in its second repetition is found by the name of the first', async () => {
+  test('is found by the name of its first repetition', async () => {
     const { place, agent, folder, start } = await world({ repeat: 2 });
     const run = start();
     await until('the second repetition has begun', () => agent.seen.length > 1.3 * CASES);
@@ -212,7 +212,7 @@ describe('a suite that was interrupted', () => {
     await expectValid(`${folder}.2`);
   });
 
-  test('by a full disk says so, and goes on when there is room', async context => {
+  test('reports a full disk, and resumes once there is space', async context => {
     const { place, agent, folder, start } = await world();
     const disk = smallHome(context, place, 96);
     const run = start();

@@ -24,7 +24,7 @@ const AS_SOMEBODY = '-c user.name=a -c user.email=a@example.org';
 
 const called = (tool: string) => ({ events: [{ type: 'tool_call', ts: 1, call_id: 'c1', tool, args: { id: 1 } }] });
 
-/** A place with cases, an agent of the old version and one of the new. */
+/** A project with cases, and agents of the old and the new version. */
 async function world(broken: Readonly<Record<string, typeof answersWell>> = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());
@@ -32,7 +32,7 @@ async function world(broken: Readonly<Record<string, typeof answersWell>> = {}) 
   const good = { refund: saying(called('orders.get')) };
   const before = await new Agent(good).start();
   const now = await new Agent({ ...good, ...broken }).start();
-  // The agents live in this process, so nothing here may wait for a command without letting them answer.
+  // The agents run in this process, so commands must not block the event loop.
   const proctor = (...args: string[]): Promise<Ran> => place.start(args).ended;
   const suite = (side: 'baseline' | 'new', ...more: string[]) =>
     proctor('run', 'suite', 'cases.yaml', '--base-url', side === 'new' ? now : before, '--as', side, ...more);
@@ -52,7 +52,7 @@ describe('the story of a suite', () => {
     expect(compared.code).toBe(0);
   });
 
-  test('a version that is worse does not, and the reason is told first', async () => {
+  test('a version that is worse fails it, and the reason comes first', async () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline');
     await suite('new');
@@ -78,7 +78,7 @@ describe('the story of a suite', () => {
     expect(listed.stdout).toContain('baseline, 3 of 3 cases');
   });
 
-  test('without a baseline there is not enough evidence, and the command that makes one is told', async () => {
+  test('without a baseline the evidence is insufficient, and the output names the command that creates one', async () => {
     const { proctor, suite } = await world();
     await suite('new');
     const { code, stdout } = await proctor('compare');
@@ -87,7 +87,7 @@ describe('the story of a suite', () => {
     expect(stdout).toContain('proctor run suite CASES --base-url URL --as baseline');
   });
 
-  test('a baseline that was accepted and committed is enough to compare with', async () => {
+  test('an accepted and committed baseline is enough to compare with', async () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline');
     const accepted = await proctor('baseline', 'accept', 'latest');
@@ -103,7 +103,7 @@ describe('the story of a suite', () => {
     });
   });
 
-  test('a summary goes to the page of a GitHub job', async () => {
+  test('a summary is written for a GitHub job', async () => {
     const { place, suite } = await world();
     await suite('baseline');
     await suite('new');
@@ -112,7 +112,7 @@ describe('the story of a suite', () => {
     expect(readFileSync(file, 'utf8')).toMatch(/^# before\n[\s\S]*No regression/);
   });
 
-  test('a recorded request can be sent again, and the answers are held against each other', async () => {
+  test('a recorded request can be resent, and the answers are compared', async () => {
     const { proctor, suite, now } = await world({ refund: saying({ ...called('orders.list') }) });
     await suite('baseline');
     expect((await proctor('resend', 'latest', 'refund')).code).toBe(0);
@@ -125,7 +125,7 @@ describe('the story of a suite', () => {
 });
 
 describe('a run folder', () => {
-  test('lies as the contract lays it where --out says so', async () => {
+  test('follows the contract in the folder that --out names', async () => {
     const { place, suite } = await world();
     for (const args of ['init --quiet', 'add cases.yaml', `${AS_SOMEBODY} commit --quiet --message cases`]) {
       execFileSync('git', args.split(' '), { cwd: place.cwd });
@@ -167,10 +167,10 @@ describe('a run folder', () => {
     await expectValid(folder);
     const again = await suite('new', '--out', 'apps/runner/runs', '--run-id', 'r1');
     expect(again.code).toBe(2);
-    expect(again.stderr).toContain('There is a run called r1 already');
+    expect(again.stderr).toContain('A run called r1 already exists');
   });
 
-  test('that is moved gives the same reports, byte for byte, and nothing in it says where it was', async () => {
+  test('gives the same reports, byte for byte, after a move, and does not contain its old path', async () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline', '--out', 'a', '--run-id', 'old');
     await suite('new', '--out', 'a', '--run-id', 'fresh');
@@ -195,7 +195,7 @@ describe('a run folder', () => {
     }
   });
 
-  test('of which any byte was changed is found out', async () => {
+  test('is rejected if any byte was changed', async () => {
     const { place, proctor, suite } = await world();
     await suite('baseline', '--run-id', 'r1');
     const folder = path.join(place.cwd, '.proctor', 'runs', 'baseline', 'r1');
@@ -218,7 +218,7 @@ describe('a run folder', () => {
 });
 
 describe('a gate', () => {
-  test('stays closed where the evidence is not as it was sealed, whatever its evaluation says', async () => {
+  test('stays closed if the evidence was changed, whatever its evaluation says', async () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline', '--run-id', 'old');
     await suite('new', '--run-id', 'fresh');
@@ -238,7 +238,7 @@ describe('a gate', () => {
     expect((await proctor('baseline', 'accept', 'new')).code).toBe(2);
   });
 
-  test('is not asked about a run and itself, and bears numbers that no agent should say', async () => {
+  test('refuses to compare a run with itself, and tolerates absurd numbers from an agent', async () => {
     const { proctor, suite } = await world({
       refund: saying({ ...called('orders.get'), token_usage: { cost_usd: 1.7e308 } }),
       where: saying({ token_usage: { cost_usd: 1.7e308 } }),
@@ -251,8 +251,8 @@ describe('a gate', () => {
   });
 });
 
-describe('what was masked', () => {
-  test('is masked again when a request is sent again, or it is not sent', async () => {
+describe('a masked value', () => {
+  test('is masked again in a resent request, or the request is not sent', async () => {
     const { place, now } = await world({
       refund: saying({ final_output: { content_type: 'text', content: 'It is topsecretvalue99.' } }),
     });
@@ -267,7 +267,7 @@ describe('what was masked', () => {
   });
 });
 
-describe('what cannot be run as asked', () => {
+describe('a request that cannot run', () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['cases that are not there', ['missing.yaml', '--base-url', 'http://127.0.0.1:9', '--as', 'new'], /missing\.yaml/],
     ['no side', ['cases.yaml', '--base-url', 'http://127.0.0.1:9'], /--as/],
@@ -279,7 +279,7 @@ describe('what cannot be run as asked', () => {
     ['a name that climbs', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--run-id', '../x'], /name/],
     ['a timeout without end', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
   ];
-  test.each(refused)('%s is refused in a sentence, and nothing is left', async (_what, args, words) => {
+  test.each(refused)('%s is refused in one sentence and leaves nothing', async (_what, args, words) => {
     const { place, proctor } = await world();
     const { code, stderr } = await proctor('run', 'suite', ...args);
     expect(code).toBe(2);

@@ -3,7 +3,7 @@ import { Place } from '../runs-support.ts';
 import type { Ran } from '../support.ts';
 import { Agent, type answersWell, answerTo, json } from '../suite/agent.ts';
 
-/** The edge cases in which a gate is easily wrong, each through the command line, with its exit code and first line. */
+/** Edge cases in which a gate is easily wrong, each with its exit code and first line. */
 
 type Behaviour = typeof answersWell;
 
@@ -12,7 +12,7 @@ const answering =
   (seen, response) =>
     json(response, answerTo(seen, { final_output: { content_type: 'text', content } }));
 
-/** Good as long as it is asked fewer times than this. */
+/** Answers correctly for the first requests only. */
 const goodFor =
   (times: number): Behaviour =>
   (seen, response, count) =>
@@ -29,12 +29,12 @@ interface Sides {
   readonly repeat?: number;
 }
 
-/** A baseline and a new side, and the command line where they lie. */
+/** A baseline and a candidate, and a command line next to them. */
 async function sides({ before = many(10), now = before, old = answering('all is well'), ...more }: Sides) {
   const { fresh = () => old, repeat = 1 } = more;
   const place = new Place();
   onTestFinished(() => place.remove());
-  // The agents live in this process, so nothing here may wait for a command without letting them answer.
+  // The agents run in this process, so commands must not block the event loop.
   const proctor = (...args: string[]): Promise<Ran> => place.start(args).ended;
   const ids = (cases: readonly object[]) => cases.map(({ id }: { id?: string }) => id as string);
   const run = async (side: 'baseline' | 'new', cases: readonly object[], behaviour: (id: string) => Behaviour) => {
@@ -88,7 +88,7 @@ describe('never green without a reason:', () => {
     ]);
   });
 
-  test('an input that crashes the agent each time: a suspect, and a regression once it was asked again', async () => {
+  test('an input that crashes the agent each time: a suspect, and a regression once it was repeated', async () => {
     const drops: Behaviour = (_seen, response) => response.destroy();
     const { compare } = await sides({
       before: many(21),
@@ -105,13 +105,13 @@ describe('never green without a reason:', () => {
   });
 });
 
-test('ten cases that pass once in three trials, and always did before, are a regression', async () => {
+test('ten cases that now pass in one of three trials, and always did before, are a regression', async () => {
   const { compare } = await sides({ repeat: 3, fresh: () => goodFor(1) });
   const found = await compare();
   expect([found.code, firstLine(found).startsWith('✗ Regression')]).toEqual([1, true]);
 });
 
-test('identical sides are no regression, and proof of it', async () => {
+test('identical sides are proof of no regression', async () => {
   const { compare } = await sides({});
   expect((await compare()).code).toBe(0);
   const proven = await compare('--gate', 'proven');
@@ -121,7 +121,7 @@ test('identical sides are no regression, and proof of it', async () => {
   ]);
 });
 
-test('one run in which everything fails ends with 1', async () => {
+test('a single run in which everything fails exits with 1', async () => {
   const { ran } = await sides({ fresh: () => answering('all is lost') });
   expect([ran.code, ran.stderr.split('\n', 1)[0]]).toEqual([1, '✗ Every judged case fails.']);
 });

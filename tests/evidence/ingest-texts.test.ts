@@ -220,16 +220,11 @@ test('H13 public sentences for a rejection are few and name nothing', () => {
 
 describe('a text of a hostile script', () => {
   test.each(['\u009d', '\u0090', '\u009d\u0098x', '\u001b]', '\u009b0'])(
-    'that floods %j costs at most a small multiple of any other text of its length',
+    // Backtracking from every start would take hours.
+    'that floods %j is read in linear time',
     beginning => {
-      const timeOf = (text: string): number => {
-        const before = process.cpuUsage();
-        safeSummary(text, ['correct-horse']);
-        return process.cpuUsage(before).user / 1_000;
-      };
-      const flood = beginning.repeat(500_000 / beginning.length);
-      // Backtracking from every start would take hundreds of times as long.
-      expect(timeOf(flood)).toBeLessThan(20 * (timeOf('All is well. '.repeat(40_000)) + 10));
+      const flood = beginning.repeat(4_000_000 / beginning.length);
+      expect(safeSummary(flood, ['correct-horse']).text ?? '').not.toContain(beginning);
     },
   );
 

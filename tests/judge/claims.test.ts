@@ -105,21 +105,11 @@ describe('a message tells of trouble', () => {
   );
 });
 
-test('a message is read once, however long it is', () => {
-  const taken = (words: string, bytes: number): number => {
-    const text = words.repeat(bytes / words.length);
-    const times = Array.from({ length: 20 }, () => {
-      const began = process.hrtime.bigint();
-      saidIn(text);
-      return Number(process.hrtime.bigint() - began);
-    });
-    return Math.min(...times);
-  };
+// Backtracking over one such message takes seconds, so a hundred of them would exceed the timeout.
+test('reads long and hostile messages in linear time', () => {
   for (const words of ['failed to not ', 'a.', ',', '.']) {
-    taken(words, 4_000);
-    // Sixteen times as much: linear is 16, quadratic 256. Of what is longer, the beginning is read.
-    expect(taken(words, 64_000) / taken(words, 4_000), words).toBeLessThan(80);
-    expect(taken(words, 1_024_000) / taken(words, 64_000), words).toBeLessThan(80);
+    const text = words.repeat(1_024_000 / words.length);
+    for (let time = 0; time < 25; time++) expect(saidIn(text).success, words).toBe(false);
   }
 });
 

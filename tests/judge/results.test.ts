@@ -51,7 +51,7 @@ describe('a CSV file', () => {
     ['case,pass\n,1\n', '2: case is missing'],
     ['case,pass,latency_ms\na,1,-3\n', '2: latency_ms must be a number from 0 up'],
     ['case,pass,score\na,1,Infinity\n', '2: score must be a number'],
-    ['case,pass\n"a,1\n', '2: A quote is opened here and never closed'],
+    ['case,pass\n"a,1\n', '2: The quote that opens here is never closed'],
   ])('with the text %j is rejected', (text, says) => {
     expect(troubleIn(text)).toBe(says);
   });
@@ -193,7 +193,7 @@ describe('a CTRF report', () => {
 
 test.each([
   [Buffer.from([0xff, 0xfe, 0x61, 0]), 'The file is UTF-16; save it as UTF-8'],
-  [Buffer.from('case,pass\na\0,1\n'), 'A NUL byte stands here; the file is not plain UTF-8 text'],
+  [Buffer.from('case,pass\na\0,1\n'), 'The file contains a NUL byte; it must be UTF-8 text'],
   [Buffer.from([0x63, 0xc3, 0x28]), 'The file is not valid UTF-8'],
 ])('rejects bytes that are no text: %j', (bytes, says) => {
   expect(() => readResults(bytes)).toThrow(says);

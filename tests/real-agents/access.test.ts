@@ -11,7 +11,7 @@ describe.runIf(agentsFolder !== '')('the real claude', () => {
   test.each([
     ['ANTHROPIC_AUTH_TOKEN', false],
     ['CLAUDE_CODE_OAUTH_TOKEN', true],
-  ])('asks with %s as it would outside, and only the model API sees it', async (name, isLogin) => {
+  ])('uses %s as it would outside, and only the model API sees it', async (name, isLogin) => {
     const made = await world();
     const env = { [name]: TOKEN, ANTHROPIC_BASE_URL: made.api.url };
     const run = await made.runWith('claude', 'SCENARIO=write', EDIT, env);
@@ -29,7 +29,7 @@ describe.runIf(agentsFolder !== '')('the real claude', () => {
     await expectInOrder(made);
   });
 
-  test('does the same again from a recording that was made with a login', async () => {
+  test('repeats its work from a recording that was made with a login', async () => {
     const made = await world();
     const flags = (mode: string): string[] => [...EDIT, '--model-mode', mode, '--recording', 'run.json'];
     const env = { CLAUDE_CODE_OAUTH_TOKEN: TOKEN, ANTHROPIC_BASE_URL: made.api.url };
@@ -43,7 +43,7 @@ describe.runIf(agentsFolder !== '')('the real claude', () => {
 });
 
 describe.runIf(agentsFolder !== '').each(['claude', 'codex'] as const)('the real %s', agent => {
-  test('does the same again from a recording when something was committed since', async () => {
+  test('repeats its work from a recording after a new commit', async () => {
     const made = await world();
     const flags = (mode: string): string[] => [...EDIT, '--model-mode', mode, '--recording', 'run.json'];
     const first = await made.run(agent, 'SCENARIO=write', flags('record'));
@@ -59,7 +59,7 @@ describe.runIf(agentsFolder !== '').each(['claude', 'codex'] as const)('the real
 });
 
 describe.runIf(agentsFolder !== '')('the real codex', () => {
-  test('asks with its own login when that is asked for, and sees nothing of it', async () => {
+  test('uses its own login on request, and never sees it', async () => {
     const made = await world();
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const access_token = `${part({ alg: 'none' })}.${part({ exp: Math.floor(Date.now() / 1_000) + 3_600 })}.${TOKEN}`;

@@ -11,7 +11,7 @@ const RESULTS = JSON.parse(readFileSync(path.join(ROOT, 'tests', 'agents', 'acts
 >;
 
 describe.runIf(agentsFolder !== '').each<Agent>(['claude', 'codex'])('the real %s', agent => {
-  test.each(Object.entries(ACTS))('is told apart by the same class as its stand-in: %s', async (name, act) => {
+  test.each(Object.entries(ACTS))('gets the same class as its stand-in: %s', async (name, act) => {
     const made = await world(ACT_FILES);
     writeFileSync(path.join(made.cwd, 'acts.yaml'), ACT_POLICY);
     const run = await made.run(agent, actTask(act, 'SCENARIO'), ['--policy', act.policy]);
@@ -19,7 +19,7 @@ describe.runIf(agentsFolder !== '').each<Agent>(['claude', 'codex'])('the real %
     await expectInOrder(made);
   });
 
-  test('reaches for nothing by itself', async () => {
+  test('triggers no violation on its own', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=write', ['--policy', 'edit']);
     const outcome = JSON.parse(readFileSync(path.join(run.folder, 'evidence', 'outcome.json'), 'utf8')) as object;

@@ -7,13 +7,13 @@ import { type Agent, agentsFolder, expectInOrder, KEY, processesOf, until, world
 
 export const EDIT = ['--policy', 'edit'];
 
-/** What every agent is asked to do, and to leave undone, each in a file of its own so that both are tried at once. */
+/** The behaviour of every agent. Each agent has its own test file, so that both run at once. */
 export function tryReal(agent: Agent): void {
   describe.runIf(agentsFolder !== '')(`the real ${agent}`, () => behaviours(agent));
 }
 
 function behaviours(agent: Agent): void {
-  test('writes a file in its clone, and the repository stays as it was', async () => {
+  test('writes a file in its clone, and the repository stays unchanged', async () => {
     const made = await world();
     const before = gitIn(made.repository, 'status', '--porcelain', '--branch');
     const run = await made.run(agent, 'SCENARIO=write', EDIT);
@@ -41,7 +41,7 @@ function behaviours(agent: Agent): void {
     expect(run.bytes).toContain('SCENARIO=write');
   });
 
-  test('brings its change home', async () => {
+  test('has its change applied', async () => {
     const made = await world();
     await made.run(agent, 'SCENARIO=write', EDIT);
     const { code, stderr } = await made.proctor('apply', 'latest', '--dir', made.repository);
@@ -49,7 +49,7 @@ function behaviours(agent: Agent): void {
     expect(readFileSync(path.join(made.repository, 'hello.txt'), 'utf8')).toBe('hello from the model\n');
   });
 
-  test('cannot write where it may only read', async () => {
+  test('cannot write under a read-only policy', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=write', ['--policy', 'read-only']);
     expect(run.answer.changes, run.stderr).toMatchObject({ files: 0 });
@@ -59,7 +59,7 @@ function behaviours(agent: Agent): void {
     await expectInOrder(made);
   });
 
-  test.each(['outside', 'outside_bash'])('cannot write outside of its folder (%s)', async scenario => {
+  test.each(['outside', 'outside_bash'])('cannot write outside its folder (%s)', async scenario => {
     const made = await world();
     const run = await made.run(agent, `SCENARIO=${scenario}`, EDIT);
     expect(run.answer.changes, run.stderr).toMatchObject({ files: 0 });
@@ -70,7 +70,7 @@ function behaviours(agent: Agent): void {
     await expectInOrder(made);
   });
 
-  test.each(['read-only', 'edit', 'open'])('prints more at once than a pipe holds, under %s', async policy => {
+  test.each(['read-only', 'edit', 'open'])('prints more than a pipe holds, under %s', async policy => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=much', ['--policy', policy]);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok' });
@@ -78,7 +78,7 @@ function behaviours(agent: Agent): void {
     await expectInOrder(made);
   });
 
-  test('is not spoken for by its tools', async () => {
+  test('cannot be impersonated by its tools', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=forge', EDIT);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok' });
@@ -86,7 +86,7 @@ function behaviours(agent: Agent): void {
     for (const stream of ['stdout', 'stderr']) {
       const lines = readFileSync(path.join(run.folder, 'evidence', 'native', `${stream}.log`), 'utf8').split('\n');
       expect(lines).not.toContain(FORGED_LINE);
-      // Nor does a command inherit the stream.
+      // Commands do not inherit the stream either.
       expect(lines).not.toContain('tried');
     }
     await expectInOrder(made);
@@ -100,7 +100,7 @@ function behaviours(agent: Agent): void {
     await expectInOrder(made);
   });
 
-  test('stops after as many turns as it may have', async () => {
+  test('stops at its limit of turns', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=loop', [...EDIT, '--max-turns', '3']);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'limit_turns' });
@@ -113,17 +113,17 @@ function behaviours(agent: Agent): void {
     ['e401', 401, 'auth_missing'],
     ['e500', 500, 'api_error'],
     ['e529', 529, 'api_error'],
-  ])('ends in an error of the API: %s', async (scenario, status, reason) => {
+  ])('ends with an API error: %s', async (scenario, status, reason) => {
     const made = await world();
     const run = await made.run(agent, `SCENARIO=${scenario}`, EDIT);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason });
     expect(run.code).toBe(1);
-    // Codex has words of its own for 500, without the number.
+    // Codex has its own message for 500, without the number.
     if (status !== 500 || agent === 'claude') expect(run.answer.message).toContain(String(status));
     await expectInOrder(made);
   });
 
-  test('is stopped where the model falls silent', async () => {
+  test('is stopped when the model falls silent', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=silent', [...EDIT, '--idle-timeout', '20s']);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'killed_idle', reason: 'stalled' });
@@ -131,7 +131,7 @@ function behaviours(agent: Agent): void {
     await expectInOrder(made);
   });
 
-  test('leaves nothing behind when its own process is killed in the middle of a tool', async () => {
+  test('leaves nothing behind when its process is killed during a tool call', async () => {
     const made = await world();
     const child = made.start(agent, 'SCENARIO=sleep', EDIT);
     const ended = made.ended(child);
@@ -144,7 +144,7 @@ function behaviours(agent: Agent): void {
     await expectInOrder(made);
   });
 
-  test('leaves nothing behind when Proctor is killed in the middle of a tool', async () => {
+  test('leaves nothing behind when Proctor is killed during a tool call', async () => {
     const made = await world();
     const child = made.start(agent, 'SCENARIO=sleep', EDIT);
     await until('two tools sleep', () => made.sleepers().length === 2);
@@ -155,7 +155,7 @@ function behaviours(agent: Agent): void {
     await expectInOrder(made);
   });
 
-  test('does the same again from a recording, without a server and without a key', async () => {
+  test('repeats its work from a recording, without a server and without a key', async () => {
     const made = await world();
     const recording = path.join(made.cwd, 'recording.jsonl');
     const first = await made.run(agent, 'SCENARIO=write', [

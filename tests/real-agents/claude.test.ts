@@ -5,7 +5,7 @@ import { agentsFolder, expectInOrder, world } from './world.ts';
 
 tryReal('claude');
 
-test.runIf(agentsFolder !== '')('without a key, claude says so, and ends', async () => {
+test.runIf(agentsFolder !== '')('without a key, claude says so and ends', async () => {
   const made = await world();
   const run = await made.run('claude', 'SCENARIO=write', EDIT, null);
   expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'auth_missing' });
@@ -13,7 +13,7 @@ test.runIf(agentsFolder !== '')('without a key, claude says so, and ends', async
   await expectInOrder(made);
 });
 
-test.runIf(agentsFolder !== '')('a background task that outlives its last line does not undo its success', async () => {
+test.runIf(agentsFolder !== '')('a background task that outlives the last line does not undo its success', async () => {
   const made = await world();
   const run = await made.run('claude', 'SCENARIO=background', EDIT);
   expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok', final_response: FINAL_TEXT });

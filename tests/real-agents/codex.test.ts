@@ -4,7 +4,7 @@ import { agentsFolder, expectInOrder, world } from './world.ts';
 
 tryReal('codex');
 
-test.runIf(agentsFolder !== '')('without a key, codex says so, and ends', async () => {
+test.runIf(agentsFolder !== '')('without a key, codex says so and ends', async () => {
   const made = await world();
   const run = await made.run('codex', 'SCENARIO=write', EDIT, null);
   expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'auth_missing' });
@@ -13,16 +13,13 @@ test.runIf(agentsFolder !== '')('without a key, codex says so, and ends', async 
   await expectInOrder(made);
 });
 
-test.runIf(agentsFolder !== '')(
-  'commands that run on in the background do not switch its limit on turns off',
-  async () => {
-    const made = await world();
-    const run = await made.run('codex', 'SCENARIO=background_loop', [...EDIT, '--max-turns', '3']);
-    expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'limit_turns' });
-    expect(made.api.asked.length).toBeLessThanOrEqual(5);
-    await expectInOrder(made);
-  },
-);
+test.runIf(agentsFolder !== '')('background commands do not disable the limit of turns', async () => {
+  const made = await world();
+  const run = await made.run('codex', 'SCENARIO=background_loop', [...EDIT, '--max-turns', '3']);
+  expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'limit_turns' });
+  expect(made.api.asked.length).toBeLessThanOrEqual(5);
+  await expectInOrder(made);
+});
 
 test.runIf(agentsFolder !== '')('a command that it leaves running does not outlive it', async () => {
   const made = await world();

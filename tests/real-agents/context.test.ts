@@ -5,7 +5,7 @@ import { gitIn } from '../agents/git.ts';
 import { EDIT } from './behaviours.ts';
 import { agentsFolder, expectInOrder, type World, world } from './world.ts';
 
-/** Where each of them would leave a trace: in the clone. */
+/** The file in the clone where each of them would leave a trace. */
 const ran = '/work/ran';
 const SKILL = [
   '---',
@@ -17,7 +17,7 @@ const SKILL = [
   `MARK-BODY !\`touch ${ran}-skill\``,
 ].join('\n');
 
-/** Everything that a repository can have for an agent: instructions, and what would change the policy. */
+/** Everything a repository can contain for an agent: instructions, and settings that would change the policy. */
 const FILES: Readonly<Record<string, string>> = {
   'CLAUDE.md': 'MARK-CLAUDE, see @docs/style.md\n',
   'docs/style.md': 'MARK-IMPORT\n',
@@ -59,7 +59,7 @@ describe.runIf(agentsFolder !== '')('the project', () => {
   test.each([
     ['claude', OF_CLAUDE, ['MARK-CLAUDE', 'MARK-CLAUDE-APP', 'MARK-RULE', 'MARK-SKILL']],
     ['codex', OF_CODEX, ['MARK-AGENTS', 'MARK-AGENTS-APP', 'MARK-SKILL']],
-  ] as const)('instructs the real %s, and changes nothing of its policy', async (agent, top, below) => {
+  ] as const)('instructs the real %s, but does not change its policy', async (agent, top, below) => {
     const made = await world();
     filled(made);
     const run = await made.run(agent, 'SCENARIO=write', EDIT);
@@ -72,7 +72,7 @@ describe.runIf(agentsFolder !== '')('the project', () => {
     await expectInOrder(made);
   });
 
-  test.each(['claude', 'codex'] as const)('is not heard by the real %s where it is left out', async agent => {
+  test.each(['claude', 'codex'] as const)('does not instruct the real %s if it is excluded', async agent => {
     const made = await world();
     filled(made);
     const run = await made.run(agent, 'SCENARIO=write', [...EDIT, '--no-project-context']);
@@ -93,7 +93,7 @@ describe.runIf(agentsFolder !== '')('the project', () => {
     },
   );
 
-  test('instructs the real claude the same way when a recording answers', async () => {
+  test('instructs the real claude the same way in a replay', async () => {
     const made = await world();
     filled(made);
     const flags = (mode: string): string[] => [...EDIT, '--model-mode', mode, '--recording', 'run.json'];

@@ -10,8 +10,8 @@ const AGENTS: readonly Agent[] = ['claude', 'codex'];
 const outcomeIn = (folder: string): AgentOutcome =>
   JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as AgentOutcome;
 
-describe.runIf(agentsFolder !== '').each(AGENTS)('at the door of the real %s', agent => {
-  test('its own requests pass untouched, and both counts of its tokens agree', async () => {
+describe.runIf(agentsFolder !== '').each(AGENTS)('the model proxy of the real %s', agent => {
+  test('passes its requests unchanged, and both token counts agree', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=write', EDIT);
     const { termination, reported, model_access } = outcomeIn(run.folder);
@@ -28,7 +28,7 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('at the door of the real %s', a
     await expectInOrder(made);
   });
 
-  test('a command that finds the word of the door cannot upload with it', async () => {
+  test('rejects an upload by a command that found the token', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=upload', EDIT);
     expect(run.outputs.join('\n'), run.stderr).toContain('an endpoint that no agent needs: POST /v1/files');
@@ -41,7 +41,7 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('at the door of the real %s', a
     await expectInOrder(made);
   });
 
-  test('it is ended when it has asked as often as it may', async () => {
+  test('ends the agent at its limit of requests', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=loop', [...EDIT, '--max-requests', '3']);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'limit_budget' });
@@ -54,7 +54,7 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('at the door of the real %s', a
     ['e400', 400],
     ['e429', 429],
     ['e500', 500],
-  ])('the status of the model API is known by the door: %s', async (scenario, status) => {
+  ])('reports the status of the model API: %s', async (scenario, status) => {
     const made = await world();
     const run = await made.run(agent, `SCENARIO=${scenario}`, [...EDIT, '--idle-timeout', '60s']);
     const { termination, reason, api_status, model_access } = outcomeIn(run.folder);
@@ -68,7 +68,7 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('at the door of the real %s', a
     await expectInOrder(made);
   });
 
-  test('a model that nobody can connect to is named as that, and not as a status', async () => {
+  test('reports an unreachable model as such, and not as a status', async () => {
     const made = await world();
     await made.api.close();
     const run = await made.run(agent, 'SCENARIO=say', EDIT);

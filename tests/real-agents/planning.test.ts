@@ -10,7 +10,7 @@ import { type Agent, agentsFolder, expectInOrder, KEY, world } from './world.ts'
 const AGENTS: readonly Agent[] = ['claude', 'codex'];
 
 describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
-  test('plans a goal, and the plan comes out the same without it', async () => {
+  test('plans a goal, and the plan runs the same without it', async () => {
     const made = await world();
     writeFileSync(path.join(made.cwd, 'goal.json'), JSON.stringify({ goal: 'Say hello, by SCENARIO=plan' }));
     const planned = async (mode: string): Promise<RunResult> => {
@@ -55,7 +55,7 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
     expect(code, stdout).toBe(0);
   });
 
-  test('is judged by what it changed and what it was denied, and by its recordings again', async () => {
+  test('is judged by its changes and denials, also in a replay', async () => {
     const made = await world();
     const user = 'SCENARIO=write';
     const cases = [

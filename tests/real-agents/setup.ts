@@ -4,14 +4,14 @@ import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The folder with the real agents; empty where they cannot be had. */
+    /** The folder with the real agents; empty if they are unavailable. */
     readonly agentsFolder: string;
   }
 }
 
 const CANNOT_BE_HAD = 75;
 
-/** Sees to it that the real agents are there, once. */
+/** Installs the real agents once. */
 export default function setup(project: TestProject): void {
   const script = path.join(project.config.root, 'scripts', 'agent-clis.mjs');
   const { status, stdout } = spawnSync(process.execPath, [script], {

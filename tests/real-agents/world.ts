@@ -17,7 +17,7 @@ const POLLS_MAX = 1_200;
 
 export type Agent = 'claude' | 'codex';
 
-/** What `--json` answers, as far as these tests look. */
+/** The part of the `--json` answer that these tests read. */
 interface Answer {
   readonly folder: string;
   readonly termination: string;
@@ -34,11 +34,11 @@ interface Answer {
   readonly model_access: { readonly mode: string; readonly requests: number };
 }
 
-/** A repository, a model API of our own, and a place for the runs. */
+/** A repository, a model API on loopback, and a folder for the runs. */
 export class World {
   readonly cwd = mkdtempSync(path.join(tmpdir(), 'proctor-agents-'));
   readonly repository: string;
-  /** Longer than the address of a socket may be. */
+  /** Longer than a socket address can be. */
   readonly temp = mkdtempSync(path.join(tmpdir(), `proctor-agents-${'x'.repeat(90)}-`));
   readonly api: ModelApi;
 
@@ -49,12 +49,12 @@ export class World {
     chmodSync(this.temp, 0o1777);
   }
 
-  /** With nothing but what a user has who set up one agent and its key. */
+  /** The environment of a user with one agent and its key. */
   start(agent: Agent, task: string, flags: readonly string[] = [], key: string | null = KEY): ChildProcess {
     return this.#spawned(this.#args(agent, task, flags), agent, key);
   }
 
-  /** Any other command of somebody who has one agent and its key. */
+  /** Runs any other command in that environment. */
   async with(
     agent: Agent,
     ...args: readonly string[]
@@ -62,7 +62,7 @@ export class World {
     return outputOf(this.#spawned(args, agent, KEY));
   }
 
-  /** With what else somebody may have set. */
+  /** Additional variables. */
   async runWith(agent: Agent, task: string, flags: readonly string[], env: NodeJS.ProcessEnv): Promise<Run> {
     return this.ended(this.#spawned(this.#args(agent, task, flags), agent, null, env));
   }
@@ -78,7 +78,7 @@ export class World {
       env: {
         PATH: [agentsFolder, path.dirname(process.execPath), '/usr/bin', '/bin'].join(':'),
         HOME: this.cwd,
-        // Where the same user's other commands look for proof of what this one began.
+        // The state folder, shared by all commands of this user.
         XDG_STATE_HOME: process.env['XDG_STATE_HOME'],
         TMPDIR: this.temp,
         NO_COLOR: '1',
@@ -108,7 +108,7 @@ export class World {
     return new Run(code, stderr, JSON.parse(stdout) as Answer, this);
   }
 
-  /** All that the model made a tool start, wherever it went. */
+  /** All processes that a tool call started. */
   sleepers(): number[] {
     const command = `sleep\0${sleepSeconds(this.api.port)}\0`;
     return processes().filter(pid => commandOf(pid) === command);
@@ -141,7 +141,7 @@ class Run {
       .map(line => JSON.parse(line) as TranscriptLine);
   }
 
-  /** What tools answered. */
+  /** The tool results. */
   get outputs(): string[] {
     return this.transcript.flatMap(line => (line.kind === 'tool_result' ? [line.output.text] : []));
   }
@@ -155,7 +155,7 @@ class Run {
   }
 }
 
-/** A world that must be in order when the test is over: the evidence valid, no process and no temporary file left. */
+/** A world that must be clean after the test: valid evidence, and no process or temporary file left. */
 export async function world(files?: Readonly<Record<string, string>>): Promise<World> {
   const api = await startModelApi();
   const made = new World(api, files);
@@ -175,7 +175,7 @@ export async function expectInOrder(made: World): Promise<void> {
   expect(readdirSync(made.temp), 'left in the folder for temporary files').toEqual([]);
 }
 
-/** Until it is so, or a minute has gone by. */
+/** Waits up to a minute. */
 export async function until(what: string, isSo: () => boolean): Promise<void> {
   for (let polls = 0; polls < POLLS_MAX; polls++) {
     if (isSo()) return;
@@ -184,7 +184,7 @@ export async function until(what: string, isSo: () => boolean): Promise<void> {
   throw new Error(`It never came to this: ${what}`);
 }
 
-/** The processes of an agent's own program, whatever it is called inside. */
+/** The processes of the agent program, under any name. */
 export function processesOf(agent: Agent, made: World): number[] {
   const parents = new Map(processes().map(pid => [pid, parentOf(pid)]));
   const above = (pid: number): number[] => {
@@ -226,7 +226,7 @@ function parentOf(pid: number): number {
   return Number(/^PPid:\s*(\d+)/m.exec(readOf(pid, 'status'))?.[1] ?? 0);
 }
 
-/** By its first word, since whoever runs as another user has a program that cannot be asked for. */
+/** By its first word, because /proc/PID/exe of another user's process is unreadable. */
 function programOf(pid: number): string {
   return commandOf(pid).split('\0')[0] ?? '';
 }

@@ -54,7 +54,7 @@ describe('an agent policy', () => {
   line 4: network_posture is looser than "deny", the value in the extended policy edit.`,
     );
     expect(() => read('name: mine\nname: yours\n')).toThrow(
-      'The agent policy cannot be read, line 2: A key stands here that its object has already.',
+      'The agent policy cannot be read, line 2: The key is a duplicate.',
     );
     expect(() => read('')).toThrow('The agent policy is empty.');
     expect(() => read('- read_only\n')).toThrow('must be an object');

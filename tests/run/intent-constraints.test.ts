@@ -45,16 +45,9 @@ describe('constraints that contradict', () => {
     expect(contradictionsIn(intent).map(({ against }) => against)).toEqual(['outputs', 'network']);
   });
 
-  test('are found in linear time', () => {
-    const taken = (filling: string): number => {
-      const constraints = Array.from({ length: 2_000 }, (_, index) => `must not ${filling.repeat(480)}${index}`);
-      const times = Array.from({ length: 5 }, () => {
-        const began = performance.now();
-        expect(contradictionsIn({ goal: 'g', constraints })).toEqual([]);
-        return performance.now() - began;
-      });
-      return Math.min(...times);
-    };
-    expect(taken('.') / taken('a')).toBeLessThan(8);
+  // Backtracking from every start would take hours.
+  test.each(['.', 'a', ' ', 'not '])('are searched in linear time for a text full of %j', filling => {
+    const constraints = [`must not ${filling.repeat(4_000_000 / filling.length)}1`];
+    expect(contradictionsIn({ goal: 'g', constraints })).toEqual([]);
   });
 });

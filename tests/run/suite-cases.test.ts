@@ -150,7 +150,7 @@ describe('a slip is told with its line', () => {
     ['csv', 'id,title\na,"x\ny"\nAb,\n\naB,z', 6, 4],
   ])('an id that stands twice, upper and lower case being the same, in %s', (ending, text, line, first) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
-      `line ${line}: cases[2].id is the id of line ${first} again (upper and lower case are the same)`,
+      `line ${line}: cases[2].id repeats the id on line ${first} (ids are case-insensitive)`,
     ]);
   });
 
@@ -190,9 +190,9 @@ describe('a slip is told with its line', () => {
     expect(
       found.map(fault => fault.replace(/^line \d: cases\[0\]\.expected\./, '').replace(/^(.{60}).*$/, '$1')),
     ).toEqual([
-      'regex[1] is not a regular expression that RE2 can match (inv',
-      'json_schema is not a JSON Schema of 2020-12 that can be used',
-      'script.file must stay below the folder of the cases, but cli',
+      'regex[1] is not a valid RE2 regular expression (invalid or u',
+      'json_schema is not a usable 2020-12 JSON Schema ($/type must',
+      'script.file must be inside the folder of the case file, but ',
     ]);
     expect(found.map(fault => Number(/^line (\d)/.exec(fault)?.[1]))).toEqual(
       ending === 'json' ? [3, 4, 6] : [4, 5, 7],
@@ -204,12 +204,12 @@ describe('a slip is told with its line', () => {
       faultsIn('cases.json', JSON.stringify([{ id: 'a', expected: { json_schema } }]))[0]?.slice(
         'line 1: cases[0].expected.json_schema '.length,
       );
-    const known = 'is written for another version of JSON Schema than 2020-12 or draft-07';
+    const known = 'must use JSON Schema 2020-12 or draft-07';
     expect(faultOf({ $schema: 'http://json-schema.org/draft-04/schema#' })).toBe(known);
     expect(faultOf({ $schema: 7 })).toBe(known);
     expect(faultOf({ $schema: 'toString' })).toBe(known);
     expect(faultOf({ $schema: 'http://json-schema.org/draft-07/schema#', type: 'objct' })).toMatch(
-      /^is not a JSON Schema of draft-07 that can be used/,
+      /^is not a usable draft-07 JSON Schema/,
     );
   });
 
@@ -217,11 +217,11 @@ describe('a slip is told with its line', () => {
     expect(
       faultsIn('cases.jsonl', '{"id":"a"}\n{"id":"b","expected":{"json_path":[{"path":"$.a","regex":"("}]}}'),
     ).toEqual([
-      'line 2: cases[1].expected.json_path[0].regex is not a regular expression that RE2 can match (missing closing ))',
+      'line 2: cases[1].expected.json_path[0].regex is not a valid RE2 regular expression (missing closing ))',
     ]);
     expect(faultsIn('cases.csv', 'id,expected.not_regex,expected.script\na,"a\n**","{""file"":""/x.py""}"')).toEqual([
-      'line 2: cases[0].expected.not_regex is not a regular expression that RE2 can match (invalid nested repetition operator)',
-      'line 3: cases[0].expected.script.file must stay below the folder of the cases, but is absolute',
+      'line 2: cases[0].expected.not_regex is not a valid RE2 regular expression (invalid nested repetition operator)',
+      'line 3: cases[0].expected.script.file must be inside the folder of the case file, but is absolute',
     ]);
   });
 
@@ -264,16 +264,16 @@ describe('what is around the cases is doubted, too', () => {
     ['yaml', 'cases'],
   ])('a file of one text, in %s', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
-      'line 1: The file must be a list of cases, or an object with cases, is a string',
+      'line 1: The file must contain a list of cases, or an object with the key cases, but contains a string',
     ]);
   });
 
   test.each([
-    ['id,titel', ['line 1: The column titel is not one that this format knows']],
-    ['id,expected.must_inclde', ['line 1: The column expected.must_inclde is not one that this format knows']],
-    ['id,user,input.user', ['line 1: The column input.user is there already']],
-    ['id,,', [1, 2].map(n => `line 1: Column ${n + 1}, which has no name, is not one that this format knows`)],
-    ['title,user', ['line 1: The header has no column id']],
+    ['id,titel', ['line 1: The column titel is unknown']],
+    ['id,expected.must_inclde', ['line 1: The column expected.must_inclde is unknown']],
+    ['id,user,input.user', ['line 1: The column input.user is a duplicate']],
+    ['id,,', [1, 2].map(n => `line 1: Column ${n + 1} has no name`)],
+    ['title,user', ['line 1: The header has no id column']],
   ])('the header %s', (header, faults) => {
     expect(faultsIn('cases.csv', `${header}\na,b,c\n`)).toEqual(faults);
   });
@@ -287,9 +287,9 @@ describe('what is around the cases is doubted, too', () => {
       ),
     ).toEqual([
       'line 2: cases[0].metadata cannot be read: The document ends too early: a key or "}" is expected (byte 2)',
-      'line 3: cases[1].expected.contains stands in the column expected, too',
+      'line 3: cases[1].expected.contains is also set in the column expected',
       'line 4: cases[2].input.context cannot be read: The key "a" stands twice in one object (byte 8)',
-      'line 5: cases[3] has 3 cells, and the header has 5',
+      'line 5: cases[3] has 3 cells, but the header has 5',
       'line 6: cases[4].metadata must be an object, but is a list',
     ]);
   });
@@ -302,39 +302,35 @@ describe('what is around the cases is doubted, too', () => {
       'line 1: The document ends too early: "," or the end of the list or object is expected (byte 12)',
     ],
     ['cases.jsonl', '{"id":"a"}\n{"id":"a","id":"b"}', 'line 2: The key "id" stands twice in one object (byte 11)'],
-    ['cases.yaml', '- id: a\n- id: a\n  id: b', 'line 3: A key stands here that its object has already'],
-    ['cases.yaml', 'suite: a\nsuite: b\ncases: []', 'line 2: A key stands here that its object has already'],
+    ['cases.yaml', '- id: a\n- id: a\n  id: b', 'line 3: The key is a duplicate'],
+    ['cases.yaml', 'suite: a\nsuite: b\ncases: []', 'line 2: The key is a duplicate'],
     [
       'cases.yaml',
       '- id: a\n- id: [b',
-      'line 2: This is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
+      'line 2: Invalid YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
-    ['cases.yaml', '- id: a\n- {id: b, [x]: y}', 'line 2: A key stands here that is not a text'],
+    ['cases.yaml', '- id: a\n- {id: b, [x]: y}', 'line 2: The key is not a string'],
     ['cases.yaml', '- &x {id: a}\n- <<: *x\n  id: b', 'line 2: cases[1]["<<"] is an unknown key'],
-    ['cases.yaml', '- id: a\n---\n- id: b', 'line 2: A second document begins here; there may be one only'],
-    ['cases.yaml', '- id: a\n- id: !who b', 'line 2: A tag stands here; tags are not read'],
-    [
-      'cases.yaml',
-      '- id: a\n  metadata:\n    <<: {b: 1}\n    d: .nan',
-      'line 4: A number stands here that is not finite',
-    ],
+    ['cases.yaml', '- id: a\n---\n- id: b', 'line 2: A second YAML document starts here; only one is allowed'],
+    ['cases.yaml', '- id: a\n- id: !who b', 'line 2: YAML tags are not supported'],
+    ['cases.yaml', '- id: a\n  metadata:\n    <<: {b: 1}\n    d: .nan', 'line 4: The number is not finite'],
     [
       'cases.yaml',
       '- id: a\n  metadata: {n: 12345678901234567890}',
-      'line 2: An integer is beyond 2^53−1 and would be rounded; in quotes it is a text',
+      'line 2: The integer is beyond 2^53−1 and would be rounded; quote it to make it a string',
     ],
     ['cases.yaml', '- id: a\n  title: "\\ud800"', 'line 2: A string holds half of a surrogate pair'],
-    ['cases.yaml', '%YAML 1.1\n---\n- id: a', 'line 1: The file is read as YAML 1.2 only'],
-    ['cases.csv', 'id,title\na,"b\nc,d\n', 'line 2: A quote is opened here and never closed'],
-    ['cases.csv', 'id,title\na,b"c\n', 'line 2: A quote stands inside a cell that does not begin with one'],
-    ['cases.csv', 'id,title\n\na,"b"c\n', 'line 3: A cell goes on here after its closing quote'],
-    ['cases.csv', 'id,title\ra,b\r', 'line 1: A carriage return stands here without a line feed'],
+    ['cases.yaml', '%YAML 1.1\n---\n- id: a', 'line 1: Only YAML 1.2 is supported'],
+    ['cases.csv', 'id,title\na,"b\nc,d\n', 'line 2: The quote that opens here is never closed'],
+    ['cases.csv', 'id,title\na,b"c\n', 'line 2: A quote appears inside an unquoted cell'],
+    ['cases.csv', 'id,title\n\na,"b"c\n', 'line 3: Text follows the closing quote of a cell'],
+    ['cases.csv', 'id,title\ra,b\r', 'line 1: A carriage return is not followed by a line feed'],
   ])('%s with the text %j', (name, text, fault) => {
     expect(faultsIn(name, text)[0]).toBe(fault);
   });
 
   test.each(['json', 'jsonl', 'ndjson', 'yaml', 'yml', 'csv'])('an empty .%s holds no case', ending => {
-    expect(faultsIn(`cases.${ending}`, '')).toEqual([`cases.${ending} holds no case.`]);
+    expect(faultsIn(`cases.${ending}`, '')).toEqual([`cases.${ending} contains no cases.`]);
     expect(faultsIn(`cases.${ending}`, ' \n')).toHaveLength(1);
   });
 
@@ -346,14 +342,14 @@ describe('what is around the cases is doubted, too', () => {
     ['yaml', 'cases: []'],
     ['csv', 'id,title\n'],
   ])('.%s with %j holds no case', (ending, text) => {
-    expect(faultsIn(`cases.${ending}`, text)).toEqual([`cases.${ending} holds no case.`]);
+    expect(faultsIn(`cases.${ending}`, text)).toEqual([`cases.${ending} contains no cases.`]);
   });
 });
 
 describe('a file that cannot be cases', () => {
   test.each(['cases.toml', 'cases', 'cases.json.gz'])('%s is refused by its name', name => {
     expect(faultsIn(name, '[]')).toEqual([
-      `${name} is not read as cases: its name must end in .json, .jsonl, .ndjson, .yaml, .yml or .csv.`,
+      `${name} is not a supported case file: its name must end in .json, .jsonl, .ndjson, .yaml, .yml or .csv.`,
     ]);
   });
 
@@ -361,10 +357,10 @@ describe('a file that cannot be cases', () => {
     const folder = temporaryFolder();
     mkdirSync(path.join(folder, 'cases.json'));
     expect(faultsOf(() => casesOf(path.join(folder, 'none.json')))).toEqual([
-      'There is no file none.json to read cases from.',
+      'The case file none.json does not exist.',
     ]);
     expect(faultsOf(() => casesOf(path.join(folder, 'cases.json')))).toEqual([
-      'cases.json is a folder, not a file of cases.',
+      'cases.json is a folder, not a case file.',
     ]);
     expect(faultsOf(() => casesOf('/dev/null/cases.json'))[0]).not.toContain('/dev');
   });
@@ -379,7 +375,7 @@ describe('a file that cannot be cases', () => {
     writeFileSync(file, '');
     truncateSync(file, mib * 1024 * 1024 + 1);
     expect(faultsOf(() => casesOf(file))).toEqual([
-      `cases.${ending} is larger than cases may be in this format, ${mib} MiB.`,
+      `cases.${ending} is larger than ${mib} MiB, the limit for this format.`,
     ]);
   });
 });

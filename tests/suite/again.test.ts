@@ -27,11 +27,11 @@ interface TwoSides {
   readonly repeatNew?: number;
   readonly isSameAddress?: boolean;
   readonly old?: Behaviour;
-  /** Of the new side. */
+  /** Trials of the candidate. */
   readonly over?: Partial<RunSuiteOptions>;
 }
 
-/** A baseline that does well, and a new agent that behaves as told in one of ten cases. */
+/** A good baseline, and a candidate with the given behaviour in one of ten cases. */
 async function twoSides(worse: Behaviour, options: TwoSides = {}) {
   const { repeat = 1, repeatNew = repeat, isSameAddress = false, old = answering('all is well'), over } = options;
   const cwd = temporaryFolder();
@@ -52,8 +52,8 @@ async function twoSides(worse: Behaviour, options: TwoSides = {}) {
 const requestOf = (cwd: string, side: string, id: string): unknown =>
   JSON.parse(readFileSync(path.join(cwd, '.proctor/runs', side, id, 'evidence/request.json'), 'utf8'));
 
-describe('asking suspects again', () => {
-  test('convicts a case that goes on failing, and keeps why each trial was asked', async () => {
+describe('compare --again', () => {
+  test('confirms a case that keeps failing, and records why each trial was repeated', async () => {
     const { cwd, before, now, compare } = await twoSides(answering('all is lost'));
     expect(await compare(undefined)).toMatchObject({ exit_code: 3, decision: { cause: 'suspect' } });
     const found = await compare({});
@@ -78,12 +78,12 @@ describe('asking suspects again', () => {
     });
     expect((await judged(suiteRequest, request, { strict: true })).violations).toEqual([]);
     await expectValid(path.join(cwd, '.proctor/runs/new/now.a1'));
-    // What was asked again is evidence: the next comparison counts it without asking.
+    // Repeated trials are evidence: the next comparison counts them without asking.
     expect(await compare(undefined)).toMatchObject({ exit_code: 1, decision: { cause: 'broken' } });
     expect(now.times('case-3')).toBe(1 + rounds);
   });
 
-  test('acquits a case that was unlucky once', async () => {
+  test('clears a case that failed once by chance', async () => {
     const unlucky: Behaviour = (seen, response, times) =>
       answering(times === 1 ? 'all is lost' : 'all is well')(seen, response, times);
     const { compare } = await twoSides(unlucky);
@@ -93,14 +93,14 @@ describe('asking suspects again', () => {
     expect(found.again?.rounds).toBe(1);
   });
 
-  test('convicts an input that the agent drops each time', async () => {
+  test('confirms an input that the agent drops each time', async () => {
     const { compare } = await twoSides((_seen, response) => response.destroy(), { repeat: 3 });
     expect(await compare(undefined)).toMatchObject({ exit_code: 3, decision: { cause: 'suspect' } });
     expect(await compare({})).toMatchObject({ exit_code: 1, decision: { broken: [{ case_id: 'case-3' }] } });
   });
 
-  test('asks the new side alone where both sides have one address, for it answers with one version', async () => {
-    // Five trials a side would settle it.
+  test('repeats only the candidate if both sides have the same address', async () => {
+    // Five trials per side would decide it.
     const sides = { isSameAddress: true, repeat: 5, repeatNew: 1 };
     const { cwd, compare } = await twoSides(answering('all is lost'), sides);
     const found = await compare({});
@@ -109,7 +109,7 @@ describe('asking suspects again', () => {
     expect(existsSync(path.join(cwd, '.proctor/runs/baseline/before.a1'))).toBe(false);
   });
 
-  test('asks the new side alone where only headers or redirects tell its address from that of the baseline', async () => {
+  test('repeats only the candidate if the sides differ only in headers or redirects', async () => {
     const header = { name: 'x-a', env: 'XA', value: 'v' };
     for (const over of [{ redirects: true }, { headers: [header] }]) {
       const { cwd, compare } = await twoSides(answering('all is lost'), { isSameAddress: true, repeat: 3, over });
@@ -119,7 +119,7 @@ describe('asking suspects again', () => {
     }
   });
 
-  test('refuses the address of the new side as that of the baseline', async () => {
+  test('refuses the address of the candidate as that of the baseline', async () => {
     const { compare, url } = await twoSides(answering('all is lost'));
     const refused = '--baseline-url names the URL of the candidate';
     await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
@@ -127,13 +127,13 @@ describe('asking suspects again', () => {
     await expect(compare({ baselineUrl: `${elsewhere}/?a=b`, baseUrl: elsewhere })).rejects.toThrow(refused);
   });
 
-  test('refuses to ask again for a gate that counts planned trials only', async () => {
+  test('refuses a gate that counts planned trials only', async () => {
     const { now, compare } = await twoSides(answering('all is lost'));
     await expect(compare({}, { mode: 'strict' })).rejects.toThrow('The strict gate counts only planned trials');
     expect(now.times('case-3')).toBe(1);
   });
 
-  test('asks the new side alone against an accepted baseline, and refuses a target for it', async () => {
+  test('repeats only the candidate against an accepted baseline, and refuses a target for it', async () => {
     const { cwd, compare } = await twoSides(answering('all is lost'), { repeat: 3 });
     await acceptBaseline('before', 'accepted.json', cwd);
     const found = await compare({}, { baseline: 'accepted.json' });
@@ -143,14 +143,14 @@ describe('asking suspects again', () => {
     );
   });
 
-  test('goes on with the new side where the baseline is gone', async () => {
+  test('continues with the candidate if the baseline is gone', async () => {
     const { before, compare } = await twoSides(answering('all is lost'), { repeat: 3 });
     await before.stop();
     const found = await compare({});
     expect(found).toMatchObject({ exit_code: 1, again: { sides: 'new', stopped: 'settled' } });
   });
 
-  test('does not count a baseline that answers only with errors as failing, now or later', async () => {
+  test('never counts a baseline that answers only with errors as failing', async () => {
     const old: Behaviour = (seen, response, times) => {
       if (times <= 3) return answering('all is well')(seen, response, times);
       response.writeHead(503);
@@ -166,7 +166,7 @@ describe('asking suspects again', () => {
     expect(later).toMatchObject({ exit_code: 1, decision: { cause: 'broken' } });
   });
 
-  test('asks a case again whose round was not answered, and ends', async () => {
+  test('repeats a case whose round got no answer, and ends', async () => {
     const worse: Behaviour = (seen, response, times) =>
       times === 1 ? answering('all is lost')(seen, response, times) : response.destroy();
     const { now, compare } = await twoSides(worse);
@@ -177,7 +177,7 @@ describe('asking suspects again', () => {
     expect(now.times('case-3')).toBe(1 + (found.again?.rounds ?? 0));
   });
 
-  test('ends where its budget does, and says which', async () => {
+  test('ends at its budget, and says which', async () => {
     const { compare } = await twoSides(answering('all is lost'));
     expect(await compare({ maxTrials: 1 })).toMatchObject({ exit_code: 3, again: { trials: 0, stopped: 'trials' } });
     expect(await compare({ maxMs: 0 })).toMatchObject({ exit_code: 3, again: { trials: 0, stopped: 'time' } });
@@ -185,7 +185,7 @@ describe('asking suspects again', () => {
     expect(unknown).toMatchObject({ exit_code: 3, again: { rounds: 1, stopped: 'cost_unknown', cost_usd: null } });
   });
 
-  test('asks a script again that is named and is still the same, and no other', async () => {
+  test('repeats a named script only if it is unchanged', async () => {
     const cwd = temporaryFolder();
     const answers = (word: string): string =>
       `printf '{"final_output":{"content_type":"text","content":"all is ${word}"}}' > output/reply.json\n`;
@@ -202,7 +202,7 @@ describe('asking suspects again', () => {
     expect(comparison.again).toMatchObject({ sides: 'both', rounds: 1, trials: 4, stopped: 'trials' });
   });
 
-  test('asks nobody where nothing is suspicious', async () => {
+  test('sends nothing if no case is suspect', async () => {
     const { now, compare } = await twoSides(answering('all is well'));
     expect(await compare({})).toMatchObject({ exit_code: 0, again: { rounds: 0, trials: 0, stopped: 'settled' } });
     expect(now.times('case-3')).toBe(1);
@@ -213,7 +213,7 @@ describe('the trials of a side', () => {
   const runs = (cwd: string, ...names: readonly string[]): string => path.join(cwd, '.proctor/runs/new', ...names);
   const notComparable = (reason: string) => ({ exit_code: 3, comparability: { state: 'not_comparable' }, reason });
 
-  test('are not compared where a repetition is gone', async () => {
+  test('are not compared if a repetition is missing', async () => {
     const worse: Behaviour = (seen, response, times) =>
       answering(times === 1 ? 'all is well' : 'all is lost')(seen, response, times);
     const { cwd, compare } = await twoSides(worse, { repeat: 3 });
@@ -225,7 +225,7 @@ describe('the trials of a side', () => {
     await expect(acceptBaseline('now', 'accepted.json', cwd)).rejects.toThrow('2 of 3 repetitions of now');
   });
 
-  test('are not compared where another run lies in the place of a repetition', async () => {
+  test('are not compared if another run replaces a repetition', async () => {
     const { cwd, compare } = await twoSides(answering('all is lost'), { repeat: 2 });
     rmSync(runs(cwd, 'now.2'), { recursive: true });
     cpSync(runs(cwd, 'now'), runs(cwd, 'now.2'), { recursive: true });
@@ -234,7 +234,7 @@ describe('the trials of a side', () => {
     );
   });
 
-  test('are not compared where a round is gone before a later one, or the rounds are left behind', async () => {
+  test('are not compared if a round is missing before a later one, or the rounds were left behind', async () => {
     const { cwd, compare } = await twoSides(answering('all is lost'));
     expect((await compare({})).again?.rounds).toBeGreaterThan(1);
     cpSync(runs(cwd, 'now'), runs(cwd, 'copy'), { recursive: true });
@@ -247,7 +247,7 @@ describe('the trials of a side', () => {
     );
   });
 
-  test('do not include a folder that is only called like a round', async () => {
+  test('do not include a folder that is only named like a round', async () => {
     const { cwd, compare } = await twoSides(answering('all is lost'));
     const baseUrl = await new Agent(all(answering('all is well'))).start();
     await ranSuite(CASES, { cwd, as: 'new', runId: 'now.a1', retries: 0, baseUrl });
@@ -257,7 +257,7 @@ describe('the trials of a side', () => {
     expect(found).toMatchObject({ exit_code: 3, decision: { cause: 'suspect' } });
   });
 
-  test('are not held against a baseline that was accepted from them', async () => {
+  test('are not compared with a baseline that was accepted from them', async () => {
     const { cwd, compare } = await twoSides(answering('all is lost'));
     await acceptBaseline('now', 'accepted.json', cwd);
     await expect(compare(undefined, { baseline: 'accepted.json' })).rejects.toThrow(

@@ -12,8 +12,8 @@ import { expectValid, ranSuite } from './support.ts';
 
 placeAgents();
 
-describe('flags of an agent in a suite', () => {
-  test('bound every attempt, stand in the evidence, and make another target', async () => {
+describe('agent flags in a suite', () => {
+  test('limit every attempt, appear in the evidence, and make another target', async () => {
     const suite = { agent: 'claude', environment, timeoutMs: 60_000 };
     const flags = { model: 'a-model', maxTurns: 2, maxCostUsd: 0.5 };
     const cases = [asked('told', 'DO=tested'), asked('many', 'DO=lines:20', { termination: 'error' })];
@@ -37,7 +37,7 @@ describe('flags of an agent in a suite', () => {
     await expectValid(ran.folder);
   });
 
-  test('end an attempt that asks its model more often than it may', async () => {
+  test('end an attempt that exceeds its model requests', async () => {
     const api = await startModelApi();
     onTestFinished(() => api.close());
     const cwd = temporaryFolder();
@@ -65,7 +65,7 @@ describe('flags of an agent in a suite', () => {
     ['without an agent', { baseUrl: 'http://127.0.0.1:9', maxTurns: 3 }, /--max-turns requires an agent/],
     ['that cannot be enforced', { agent: 'codex', maxCostUsd: 1 }, /cost/],
     ['of recordings without a mode', { agent: 'claude', recordings: 'r' }, /only with --model-mode record or replay/],
-    ['of a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /needs a folder of recordings/],
+    ['of a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /requires a recordings folder/],
     ['of recordings that are not there', { agent: 'claude', modelMode: 'replay', recordings: 'r' }, /no such folder/],
     ['of recordings that are there', { agent: 'claude', modelMode: 'record', recordings: '.' }, /is not empty/],
     [
@@ -74,13 +74,13 @@ describe('flags of an agent in a suite', () => {
       /a file of that name/,
     ],
     ['of a mode that nobody knows', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
-  ])('are refused before anything is made: one %s', async (_, options, message) => {
+  ])('are refused before anything is created: one %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);
     expect(readdirSync(cwd).filter(name => name !== 'cases.json' && name !== '.proctor')).toEqual([]);
   });
 
-  test('let a version run that nobody has tried', async () => {
+  test('allow an untested version', async () => {
     const folder = temporaryFolder();
     const program = placeAgent('claude', folder);
     writeFileSync(program, readFileSync(program, 'utf8').replaceAll('2.1.325', '2.0.1'));
@@ -93,8 +93,8 @@ describe('flags of an agent in a suite', () => {
   });
 });
 
-describe('recordings of a suite', () => {
-  test('answer in the place of the model, each attempt from its own', async () => {
+describe('suite recordings', () => {
+  test('replace the model, each attempt with its own file', async () => {
     const api = await startModelApi();
     onTestFinished(() => api.close());
     const cwd = temporaryFolder();
@@ -127,7 +127,7 @@ describe('recordings of a suite', () => {
     await expectValid(replayed.folder);
   });
 
-  test('go on where a suite was stopped, with the same flags and no others', async () => {
+  test('continue after an interruption, with the same flags only', async () => {
     const api = await startModelApi();
     onTestFinished(() => api.close());
     const cwd = temporaryFolder();

@@ -8,10 +8,9 @@ import { closeLauncher } from '../../src/tool/launcher.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import type { Ran } from './support.ts';
 
-/** Where the stand-ins lie. */
 export const bin = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
 
-/** Puts both stand-ins in place, once for all tests of a file. */
+/** Installs both stand-ins once per test file. */
 export function placeAgents(): void {
   beforeAll(() => {
     for (const agent of ['claude', 'codex'] as const) placeAgent(agent, bin);
@@ -25,7 +24,7 @@ export function placeAgents(): void {
 export const environment = {
   PATH: `${bin}:${process.env['PATH']}`,
   ANTHROPIC_API_KEY: 'sk-a-key-of-nobody',
-  // Nobody listens there, and the stand-ins ask nobody.
+  // No server listens there, and the stand-ins send nothing.
   ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
   OPENAI_API_KEY: 'sk-a-key-of-nobody',
   OPENAI_BASE_URL: 'http://127.0.0.1:9',
@@ -33,16 +32,16 @@ export const environment = {
 
 export const asked = (id: string, user: string, expected: object = {}) => ({ id, input: { user }, expected });
 
-/** What makes a stand-in say these last words. */
+/** The deed that sets the last message. */
 export const saying = (text: string): string => `DO=final:${Buffer.from(text).toString('base64url')}`;
 
-/** A write is denied, and the agent says that it was done. */
+/** A write is denied, but the agent claims success. */
 export const DENIED = `DO=deny ${saying('wrote hello.txt')}`;
 
 export const requestIn = ({ bytes }: Pick<Ran, 'bytes'>): SuiteRequest =>
   JSON.parse(bytes('evidence/request.json').toString()) as SuiteRequest;
 
-/** `pass`, or the verdict and what fails, by the names of the cases. */
+/** By case id: `pass`, or the verdict and what fails. */
 export function verdictsIn({ bytes }: Pick<Ran, 'bytes'>): Record<string, string> {
   const { cases } = JSON.parse(bytes('evaluation.json').toString()) as Evaluation;
   return Object.fromEntries(

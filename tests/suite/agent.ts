@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { onTestFinished } from 'vitest';
 
-/** A request as the agent saw it. */
 export interface Seen {
   readonly caseId: string;
   readonly headers: IncomingMessage['headers'];
@@ -13,7 +12,7 @@ export interface Seen {
 
 type Behaviour = (seen: Seen, response: ServerResponse, times: number) => void;
 
-/** A small real agent on this machine, which answers each case as its id says, and everything else well. */
+/** A small real HTTP agent that behaves as each case id says, and otherwise answers correctly. */
 export class Agent {
   readonly seen: Seen[] = [];
   readonly #server: Server;
@@ -55,7 +54,7 @@ export class Agent {
   }
 }
 
-/** A plain answer to a question. */
+/** A plain answer. */
 export function answerTo({ body }: Seen, over: object = {}): object {
   return {
     case_id: body['case_id'],
@@ -80,7 +79,6 @@ export const saying =
   (seen, response) =>
     json(response, answerTo(seen, over));
 
-/** Bytes as they are. */
 export const sending =
   (bytes: string | Buffer, headers: object = {}, status = 200): Behaviour =>
   (_seen, response) => {
@@ -90,7 +88,7 @@ export const sending =
 
 export const hangs: Behaviour = () => undefined;
 
-/** A byte now and then, for ever. */
+/** Sends a byte now and then, forever. */
 export const drips: Behaviour = (_seen, response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.write('{"case');

@@ -14,8 +14,8 @@ placeAgents();
 
 const reply = (value: unknown): string => saying(JSON.stringify(value));
 
-describe('an agent that a suite asks by its command line', () => {
-  test('answers each case in a run of its own, and what it did can be judged', async () => {
+describe('an agent as the target of a suite', () => {
+  test('answers each case in a separate run whose actions can be judged', async () => {
     const cwd = temporaryFolder();
     const cases = [
       asked('tested', 'Run the tests: DO=tested', {
@@ -63,7 +63,7 @@ describe('an agent that a suite asks by its command line', () => {
     await expect(resendCase({ run: folder, caseId: 'tested', cwd })).rejects.toThrow('Run the suite again with --only');
   });
 
-  test('fails as any other does', async () => {
+  test('fails like any other target', async () => {
     const cases = [
       asked('broken', 'DO=exit:3'),
       asked('overloaded', 'DO=api_error:529'),
@@ -83,12 +83,12 @@ describe('an agent that a suite asks by its command line', () => {
       overloaded: { class: 'http_error', status: 529 },
       cut: { class: 'schema_mismatch', error_name: 'INCOMPLETE_STREAM' },
       nothing: { class: 'other', error_message: 'The task is empty. Describe what the agent should do.' },
-      wrong: { class: 'schema_mismatch', error_message: 'case_id is that of another case.' },
+      wrong: { class: 'schema_mismatch', error_message: 'The answer has the case_id of another case.' },
     });
     await expectValid(folder);
   });
 
-  test('is stopped when its time is up', async () => {
+  test('is stopped at its timeout', async () => {
     const { artifact, folder } = await ranSuite([asked('hanging', 'DO=hang')], {
       agent: 'codex',
       environment,
@@ -98,7 +98,7 @@ describe('an agent that a suite asks by its command line', () => {
     await expectValid(folder);
   });
 
-  test('has a large result of a tool beside its artifact, and no more events than an answer may have', async () => {
+  test('stores a large tool result in a separate file, and limits its events', async () => {
     const { artifact, folder, bytes } = await ranSuite([asked('large', 'DO=tested DO=lines:400')], {
       agent: 'claude',
       environment,
@@ -115,7 +115,7 @@ describe('an agent that a suite asks by its command line', () => {
     await expectValid(folder);
   });
 
-  test('is another target under another policy, or as another program', async () => {
+  test('is another target under another policy or program', async () => {
     const targets = [];
     for (const [agent, policy] of [
       ['claude', 'read-only'],
@@ -129,33 +129,33 @@ describe('an agent that a suite asks by its command line', () => {
   });
 });
 
-describe('an agent that cannot be asked', () => {
+describe('an agent that cannot run', () => {
   test.each<[string, object, RegExp]>([
     ['that nobody knows', { agent: 'claud' }, /There is no agent "claud"\. Did you mean/],
     [
       'that is not installed',
       { agent: 'claude', environment: { ...environment, PATH: '/nowhere' } },
-      /no program called claude/,
+      /claude is not on the PATH/,
     ],
     ['without a key of its model', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
     ['beside a script', { agent: 'claude', script: 'a.py' }, /only one target/],
     ['with the bounds of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /in its policy/],
     ['under a policy that is none', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],
     ['left out, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /require an agent/],
-  ])('is refused before anything is made: one %s', async (_, options, message) => {
+  ])('is refused before anything is created: one %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);
     expect(readdirSync(cwd).filter(name => name !== 'cases.json' && name !== '.proctor')).toEqual([]);
   });
 
-  test('is refused where its folder has changes that it would not see', async () => {
+  test('is refused if its folder has uncommitted changes', async () => {
     const dir = repositoryFolder();
     writeFileSync(path.join(dir, 'README.md'), 'changed');
     await expect(ranSuite(['a'], { agent: 'claude', environment, dir })).rejects.toThrow('uncommitted changes');
   });
 });
 
-test('a suite that was stopped in the middle goes on with the same agent, and with no other', async () => {
+test('an interrupted suite resumes only with the same agent', async () => {
   const cwd = temporaryFolder();
   const stop = new AbortController();
   const cases = [asked('first', 'DO=say'), asked('second', 'DO=say'), asked('third', 'DO=say')];
@@ -181,7 +181,7 @@ test('a suite that was stopped in the middle goes on with the same agent, and wi
   expect(resumed.runs[0]).toMatchObject({ ok: 3, failed: 0, isOpen: false });
 });
 
-test('on the command line it is a flag as any other', () => {
+test('the command line accepts an agent as the target', () => {
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'cases.yaml'), '- id: hello\n  input: { user: "DO=tested" }\n');
   const args = ['run', 'suite', 'cases.yaml', '--agent', 'claude', '--policy', 'read-only', '--as', 'baseline'];

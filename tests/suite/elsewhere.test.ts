@@ -15,7 +15,7 @@ const CASE = { id: 'one', input: { user: 'x' }, expected: { contains: 'well' } }
 
 const answering = (content: string): Behaviour => saying({ final_output: { content_type: 'text', content } });
 
-/** A baseline that does well, and a new side of so many trials, each of which the agent answers in its own way. */
+/** A good baseline, and a candidate with this many trials, each with its own behaviour. */
 async function compared(...trials: readonly Behaviour[]) {
   const cwd = temporaryFolder();
   const before = new Agent({ one: answering('all is well') });
@@ -34,8 +34,8 @@ async function compared(...trials: readonly Behaviour[]) {
 const output = (content: string): string => `"content":"${content}"`;
 const shownIn = (page: string): unknown => JSON.parse(/"shown":(\{[^}]*\})/.exec(page)?.[1] ?? 'null');
 
-describe('runs that were copied', () => {
-  test('are as old as they say, and not as old as their copies', async () => {
+describe('copied runs', () => {
+  test('keep their original age', async () => {
     const cwd = temporaryFolder();
     const agent = await new Agent().start();
     const ids = ['zeta', 'alpha', 'mean'];
@@ -52,14 +52,14 @@ describe('runs that were copied', () => {
 });
 
 describe('a page', () => {
-  test('shows the trial that its cause cites, and not one that says nothing of the agent', async () => {
+  test('shows the trial that its cause cites, and not one without agent data', async () => {
     const { comparison, page } = await compared((_seen, response) => response.destroy(), answering('all is lost'));
     expect(comparison.cases[0]).toMatchObject({ change: 'regressed', divergence: { kind: 'output' } });
     expect(shownIn(page)).toEqual({ baseline: 'before', new: 'now.2' });
     expect(page.includes(output('all is lost'))).toBe(true);
   });
 
-  test('never shows one trial for another that is gone', async () => {
+  test('never shows one trial in place of a missing one', async () => {
     const { cwd, page, reported } = await compared(answering('lost at first'), answering('lost at last'));
     expect(page.includes(output('lost at first'))).toBe(true);
     rmSync(path.join(cwd, '.proctor', 'runs', 'new', 'now'), { recursive: true });
@@ -70,10 +70,10 @@ describe('a page', () => {
   });
 });
 
-test('the latest of what there is to report is a run, if it came after the last comparison, whatever its name', async () => {
+test('report latest means a run if it is newer than the last comparison, whatever its name', async () => {
   const { cwd, reported } = await compared(answering('all is lost'));
   expect((await reported()).subject).toHaveProperty('comparison');
-  // Names tell time in seconds, so this one was made long ago.
+  // Names have a resolution of seconds, so this one is dated far back.
   const comparisons = path.join(cwd, '.proctor', 'comparisons');
   for (const id of readdirSync(comparisons)) {
     renameSync(path.join(comparisons, id), path.join(comparisons, 'comparison_20260101_090000_aaaaaaaaaaaa'));
@@ -82,7 +82,7 @@ test('the latest of what there is to report is a run, if it came after the last 
   expect((await reported()).subject).toMatchObject({ run: { run_id: 'later' } });
 });
 
-test('a baseline and a gate may be named by links', async () => {
+test('a baseline and a gate may be symlinks', async () => {
   const { cwd } = await compared(answering('all is lost'));
   await acceptBaseline('before', 'accepted.json', cwd);
   writeFileSync(path.join(cwd, 'gate.yaml'), 'schema_version: gate.v1\nmode: proven\n');

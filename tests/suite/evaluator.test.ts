@@ -1,4 +1,4 @@
-/** The folders of both sides are read by a reader that is not ours, as the contract of agent artifacts lets it. */
+/** An independent reader reads the folders of both sides, using only the contract of agent artifacts. */
 import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -59,7 +59,7 @@ const verdictsIn = ({ bytes }: Ran): Record<string, boolean> => {
   return Object.fromEntries(cases.map(({ case_id, verdict }) => [case_id, verdict === 'pass']));
 };
 
-test('an evaluator that asks for provenance reads both sides of a run, and comes to our verdicts', async () => {
+test('an evaluator that requires provenance reads both sides and reaches the same verdicts', async () => {
   const sides = await bothSides({ baseline: STATED, new: { ...STATED, agent_version: '2.2.0', prompt_version: 'p8' } });
   const { baseline, new: candidate, changed } = evaluated(sides.baseline.folder, sides.new.folder, CASES);
   const good = { plain: true, tools: true, proven: true, unproven: false, down: true, silent: false };
@@ -71,7 +71,7 @@ test('an evaluator that asks for provenance reads both sides of a run, and comes
   for (const { folder } of Object.values(sides)) await expectValid(folder);
 });
 
-test('the folders are read the same wherever they were copied to', async () => {
+test('the evaluator reads copied folders the same way', async () => {
   const sides = await bothSides({ baseline: STATED, new: STATED });
   const elsewhere = temporaryFolder();
   cpSync(path.dirname(path.dirname(sides.new.folder)), elsewhere, { recursive: true });
@@ -79,7 +79,7 @@ test('the folders are read the same wherever they were copied to', async () => {
   expect(evaluated(before, now, CASES)).toEqual(evaluated(sides.baseline.folder, sides.new.folder, CASES));
 });
 
-test('what nobody stated is not in the provenance of a run', async () => {
+test('the provenance of a run contains only stated values', async () => {
   const { baseline, new: candidate } = await bothSides({
     baseline: { agent_id: 'refunds', commit: 'c0ffee' },
     new: {},

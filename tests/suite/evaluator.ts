@@ -1,6 +1,6 @@
 /**
- * A reader of run folders as the evaluator of Agent Artifact Contract v1 would be: it is written from the contract, uses
- * nothing of ours, and trusts nothing. It also asks for the provenance that the evaluator of agent-qa-toolkit needs.
+ * An independent reader of run folders, written from Agent Artifact Contract v1. It shares no code with Proctor and
+ * trusts nothing. It also requires the provenance that the evaluator of agent-qa-toolkit needs.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,11 +20,11 @@ export interface EvaluatorCase {
 export interface Evaluated {
   readonly baseline: Readonly<Record<string, boolean>>;
   readonly new: Readonly<Record<string, boolean>>;
-  /** Which fields of the provenance differ. */
+  /** The provenance fields that differ. */
   readonly changed: readonly string[];
 }
 
-/** Reads both sides of a run and judges every case on each. Throws at the first thing that the contract does not allow. */
+/** Reads and judges every case on both sides. Throws at the first violation of the contract. */
 export function evaluated(baselineDir: string, newDir: string, cases: readonly EvaluatorCase[]): Evaluated {
   const sides = { baseline: new RunReader(baselineDir, 'baseline'), new: new RunReader(newDir, 'new') };
   const before = sides.baseline.provenance();
@@ -62,7 +62,7 @@ class RunReader {
       if (!file.endsWith('.json')) continue;
       const text = readFileSync(path.join(folder, file), 'utf8');
       ask(!/"\/(?:home|root|tmp|Users|work)\//.test(text), `${file} has no absolute path`);
-      // This record has a contract of its own, whose keys are fixed.
+      // This record has its own contract with fixed keys.
       const version = path.basename(file) === 'runner.json' ? 'runner_schema_version' : 'schema_version';
       ask(typeof (JSON.parse(text) as Json)[version] === 'string', `${file} has ${version}`);
     }
@@ -155,7 +155,7 @@ class RunReader {
   }
 }
 
-/** Whether something has answered: a result for the call, or a document that was retrieved. */
+/** Whether the call has a result or a retrieved document. */
 function isAnswered({ kind, call_id, doc_id }: Json, events: readonly Json[]): boolean {
   if (kind === 'tool_result') return events.some(event => event['type'] === kind && event['call_id'] === call_id);
   return (

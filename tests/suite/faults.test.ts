@@ -22,7 +22,7 @@ import { everythingIn, expectValid, ranSuite } from './support.ts';
 
 type Behaviour = typeof answersWell;
 
-/** What an agent does, and which class the contract gives it. */
+/** The behaviour of an agent, and its failure class in the contract. */
 const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass: string])[] = [
   ['answers 500', sending('{"oops":true}', {}, 500), 'http_error'],
   ['answers 404', sending('nothing here', { 'content-type': 'text/plain' }, 404), 'http_error'],
@@ -58,7 +58,7 @@ const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass
   ['redirects to itself', redirectsTo('/run-case', 308), 'http_error'],
 ];
 
-/** A good answer, of whose compressed bytes the last ones are missing. */
+/** A good compressed answer without its last bytes. */
 function cut(encoding: string, compress: (text: string) => Buffer, missing: number): Behaviour {
   return (seen, response, times) => {
     const bytes = compress(JSON.stringify(answerTo(seen)));
@@ -81,7 +81,7 @@ function result(over: object): Behaviour {
 describe('an agent that', () => {
   const ids = FAULTS.map(([what]) => what.replaceAll(' ', '-'));
 
-  test('does everything wrong there is gets an artifact of each case, with the class that the contract asks for', async () => {
+  test('fails in every known way gets an artifact for each case, with the class from the contract', async () => {
     const behaviours = Object.fromEntries(FAULTS.map(([, behaviour], index) => [ids[index] as string, behaviour]));
     const agent = new Agent(behaviours);
     const baseUrl = await agent.start();
@@ -101,7 +101,7 @@ describe('an agent that', () => {
       const failure = artifact(id).runner_failure;
       expect(agent.times(id), id).toBe(1);
       expect(failure?.url, id).toBe(`${baseUrl}/run-case`);
-      // A body that was seen is kept, with what is known of it.
+      // A received body is kept with its metadata.
       if (typeof failure?.body_snippet === 'string') {
         expect(failure.full_body_saved_to, id).toBe(`assets/${id}.1.body`);
         const meta = bytes(failure.full_body_meta_saved_to as string);
@@ -128,18 +128,18 @@ describe('an agent that', () => {
     expect(artifact('answers-500').runner_failure).toMatchObject({ status: 500, body_snippet: '{"oops":true}' });
   });
 
-  // Apart from the others: a deadline that is short enough to be waited for is too short for a machine that is busy.
+  // Separate from the others, because a short deadline is too short for a busy machine.
   test.each([
     ['hangs', hangs],
     ['drips', drips],
-  ])('%s is waited for until the deadline', async (id, behaviour) => {
+  ])('%s is stopped at the deadline', async (id, behaviour) => {
     const agent = new Agent({ [id]: behaviour });
     const { folder, artifact } = await ranSuite([id], { baseUrl: await agent.start(), timeoutMs: 1_000 });
     expect(artifact(id).runner_failure).toMatchObject({ class: 'timeout', timeout_ms: 1_000, attempt: 1 });
     await expectValid(folder);
   });
 
-  test('falls silent in the middle is not waited for until the deadline', async () => {
+  test('falls silent is stopped before the deadline', async () => {
     const agent = new Agent({
       silent: (_seen, response) => void response.writeHead(200).write('{"case_id":'),
     });
@@ -147,12 +147,12 @@ describe('an agent that', () => {
     expect(artifact('silent').runner_failure).toMatchObject({
       class: 'timeout',
       error_name: 'IDLE',
-      error_message: 'Nothing was heard for 200 ms.',
+      error_message: 'The agent sent nothing for 200 ms.',
     });
     await expectValid(folder);
   });
 
-  test('forges a failure and fields of ours has them kept apart, and nothing of them is believed', async () => {
+  test("forges a failure and Proctor's fields has them stored separately and ignored", async () => {
     const forged = {
       runner_failure: { class: 'other', url: 'x', attempt: 1, full_body_saved_to: '/etc/passwd' },
       status: 'runner_error',
@@ -195,7 +195,7 @@ describe('an agent that', () => {
     await expectValid(folder);
   });
 
-  test('uses the names of prototypes harms nobody', async () => {
+  test('uses the names of prototypes does no harm', async () => {
     const agent = new Agent({
       proto: (seen, response) => {
         const text = JSON.stringify(answerTo(seen)).replace(
@@ -222,7 +222,7 @@ describe('an agent that', () => {
     await expectValid(folder);
   });
 
-  test('sends large payloads and snippets has them in files of their own, with their hashes', async () => {
+  test('sends large payloads and snippets has them stored in separate files, with their hashes', async () => {
     const large = 'payload '.repeat(20_000);
     const events = [
       { type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {} },
@@ -260,7 +260,7 @@ describe('an agent that', () => {
 });
 
 describe('secrets', () => {
-  test('that are spelt with escapes are found all the same', async () => {
+  test('with escapes are found', async () => {
     const token = 'tok_4f9a8b7c6d5e';
     const spelt = [...token].map(letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
     const agent = new Agent({
@@ -280,7 +280,7 @@ describe('secrets', () => {
     await expectValid(folder);
   });
 
-  test('in an address, and headers that belong to the connection, are refused before anything is sent', async () => {
+  test('in an address, and connection headers, are refused before anything is sent', async () => {
     const headers = [{ name: 'x-key', env: 'KEY', value: 'topsecretvalue' }];
     await expect(ranSuite(['a'], { baseUrl: 'http://127.0.0.1:9/?k=topsecretvalue', headers })).rejects.toThrow(
       /secret/,
@@ -293,7 +293,7 @@ describe('secrets', () => {
     );
   });
 
-  test('that an agent repeats are stored nowhere, in success and failure', async () => {
+  test('that an agent repeats are never stored, in success or failure', async () => {
     const token = 'tok_4f9a8b7c6d5e';
     const agent = new Agent({
       leaks: saying({ final_output: { content_type: 'text', content: `Your token is ${token}, kept well.` } }),

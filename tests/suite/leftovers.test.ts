@@ -11,10 +11,10 @@ import { proveJournal, temporaryFolder } from '../support.ts';
 import { Agent } from './agent.ts';
 import { expectValid, ranSuite } from './support.ts';
 
-/** Nobody on this machine has this process any more: it is of another start of the machine. */
+/** A process from an earlier boot, which cannot be alive. */
 const DEAD = { ...ownerHere(), bootId: '00000000-0000-0000-0000-000000000000' };
 
-/** A suite whose cases are being laid out, by somebody who is there or not. */
+/** A suite whose cases are being written, by a live or a dead owner. */
 function laidOut(owner: typeof DEAD, id = 'mine') {
   const cwd = temporaryFolder();
   const folder = path.join(cwd, '.proctor', 'runs', 'new', id);
@@ -25,7 +25,7 @@ function laidOut(owner: typeof DEAD, id = 'mine') {
   return { cwd, folder };
 }
 
-describe('a suite whose owner died while its cases were laid out', () => {
+describe('a suite whose owner died while writing its cases', () => {
   test.each(['mine', 'suite_20260106_120000_aaaaaaaaaaaa'])('is removed at once: %s', async id => {
     const { cwd, folder } = laidOut(DEAD, id);
     expect((await listRuns(cwd, 9)).runs).toMatchObject([
@@ -36,14 +36,14 @@ describe('a suite whose owner died while its cases were laid out', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('does not keep its name from a new run', async () => {
+  test('does not block its name for a new run', async () => {
     const { cwd, folder } = laidOut(DEAD);
     await ranSuite(['a'], { cwd, as: 'new', runId: 'mine', baseUrl: await new Agent().start() });
     await expectValid(folder);
   });
 });
 
-test('a suite that somebody lays out is left alone', async () => {
+test('a suite with a live owner stays unchanged', async () => {
   const id = 'suite_20260106_120000_aaaaaaaaaaaa';
   const { cwd, folder } = laidOut(ownerHere(), id);
   expect((await listRuns(cwd, 9)).runs).toMatchObject([{ status: 'running' }]);
@@ -57,13 +57,13 @@ test('a suite that somebody lays out is left alone', async () => {
     runId: 'mine',
     baseUrl: 'http://127.0.0.1:1',
   });
-  await expect(again).rejects.toThrow('There is a run called mine already');
+  await expect(again).rejects.toThrow('A run called mine already exists');
 });
 
-describe('a part of an evaluation whose writer died', () => {
+describe('a partial evaluation whose writer died', () => {
   const part = '.evaluation.json.0123456789ab.tmp';
 
-  test('is advised on by the verifier, and recover leaves it where it is', async () => {
+  test('gets advice from the verifier, and recover keeps it', async () => {
     const { cwd, folder } = await ranSuite(['a'], { baseUrl: await new Agent().start() });
     writeFileSync(path.join(folder, part), '{"cases":[');
     const messages: string[] = [];
@@ -78,7 +78,7 @@ describe('a part of an evaluation whose writer died', () => {
   });
 });
 
-test('a suite that is stopped between two repetitions tells of the one that is still to come', async () => {
+test('a suite that is stopped between two repetitions reports the next one', async () => {
   const stop = new AbortController();
   const agent = new Agent();
   const options = { repeat: 2, runId: 'twice', baseUrl: await agent.start() };

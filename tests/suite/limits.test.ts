@@ -9,18 +9,18 @@ import { Agent, answersWell, answerTo, hangs, json } from './agent.ts';
 
 type Behaviours = NonNullable<ConstructorParameters<typeof Agent>[0]>;
 
-/** An answer without what good cases expect. */
+/** An answer that fails the expectations of good cases. */
 const answersBadly: typeof answersWell = (seen, response) =>
   json(response, answerTo(seen, { final_output: { content_type: 'text', content: 'something else' } }));
 
-/** A place with cases and an agent, and the command line in it. */
+/** A project with cases and an agent, and a command line in it. */
 async function world(cases: readonly object[], behaviours: Behaviours = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());
   place.file('cases.json', JSON.stringify(cases));
   const agent = new Agent(behaviours);
   const url = await agent.start();
-  // The agent lives in this process, so nothing here may wait for a command without letting it answer.
+  // The agent runs in this process, so commands must not block the event loop.
   const proctor = (...args: string[]): Promise<Ran> => place.start(args).ended;
   const words = (side: string, ...more: string[]) => [
     'run',
@@ -48,7 +48,7 @@ const bad = (id: string, more: object = {}) => good(id, { expected: { contains: 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
 describe('a run without limits', () => {
-  test('exits 1 where every case that was judged fails, and says so first', async () => {
+  test('exits 1 if every judged case fails, and says so first', async () => {
     const { suite, proctor } = await world([bad('a'), bad('b'), { id: 'smoke', input: { user: 'smoke' } }]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(1);
@@ -59,14 +59,14 @@ describe('a run without limits', () => {
     expect((await proctor('verify', '.proctor/runs/new')).code).toBe(0);
   });
 
-  test('exits 0 where some pass, and is still not called good', async () => {
+  test('exits 0 if some pass, but does not report a success', async () => {
     const { suite } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(0);
     expect(firstLine(stderr)).toMatch(/^! all answered, not all passed/);
   });
 
-  test('exits 0 where nothing is expected, and says that nothing was judged', async () => {
+  test('exits 0 if nothing is expected, and says that nothing was judged', async () => {
     const { suite } = await world([{ id: 'a', input: { user: 'a' } }]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(0);
@@ -75,7 +75,7 @@ describe('a run without limits', () => {
 });
 
 describe('a limit on a run', () => {
-  test('that is broken is exit 1, is named first, and is kept in evidence that verifies', async () => {
+  test('that is not met exits 1, comes first, and is kept in evidence that verifies', async () => {
     const { suite, proctor, place, evaluation } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new', '--run-id', 'r1', '--max-failing', '0');
     expect(code).toBe(1);
@@ -91,14 +91,14 @@ describe('a limit on a run', () => {
     expect((await proctor('verify', '.proctor/runs/new/r1')).code).toBe(0);
   });
 
-  test('that is met is exit 0', async () => {
+  test('that is met exits 0', async () => {
     const { suite } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new', '--max-failing', '1', '--min-pass-rate', '0.5');
     expect(code).toBe(0);
     expect(firstLine(stderr)).toBe('✓ All 2 limits are met.');
   });
 
-  test('holds for all repetitions together, and the evidence of the last one says over which', async () => {
+  test('applies to all repetitions together, and the evidence of the last one names them', async () => {
     const flips: Behaviours = { b: (...asked) => (asked[2] === 1 ? answersWell : answersBadly)(...asked) };
     const { suite, proctor, evaluation } = await world([good('a'), good('b')], flips);
     const { code, stderr } = await suite(
@@ -137,7 +137,7 @@ describe('a limit on a run', () => {
     ]);
   });
 
-  test('of a gate file may be for a suite, a tag or a severity', async () => {
+  test('in a gate file can apply to a suite, a tag or a severity', async () => {
     const cases = [
       good('a', { suite: 'refunds', metadata: { tags: ['billing'], severity: 'high' } }),
       bad('b', { suite: 'refunds', metadata: { tags: ['slow'] } }),
@@ -156,7 +156,7 @@ describe('a limit on a run', () => {
     expect(firstLine(stderr)).toBe('✗ Suite “refunds”: 1 of 2 cases fails, and none may (max_failing): “b”.');
   });
 
-  test('for which nothing was measured is not met, and says what is unknown', async () => {
+  test('without a measurement is not met, and names what is unknown', async () => {
     const { suite } = await world([{ id: 'a', input: { user: 'a' } }]);
     const { code, stderr } = await suite('new', '--max-failing', '0', '--max-flaky', '0');
     expect(code).toBe(1);
@@ -166,7 +166,7 @@ describe('a limit on a run', () => {
     ]);
   });
 
-  test('is still there when the run is resumed', async () => {
+  test('still applies after a resume', async () => {
     const slow: Behaviours = { b: (...asked) => (asked[2] === 1 ? hangs : answersBadly)(...asked) };
     const { place, agent, proctor, words } = await world([good('a'), good('b')], slow);
     const run = place.start(words('new', '--run-id', 'r1', '--concurrency', '1', '--max-failing', '0'));
@@ -178,7 +178,7 @@ describe('a limit on a run', () => {
     expect(code).toBe(1);
   });
 
-  test('that was changed afterwards is found by whoever verifies the evaluation', async () => {
+  test('that was changed afterwards is detected by the verifier', async () => {
     const { suite, evaluation } = await world([good('a'), bad('b')]);
     await suite('new', '--run-id', 'r1', '--max-failing', '0');
     const told = evaluation('r1');
@@ -208,12 +208,12 @@ describe('a limit on a run', () => {
   });
 });
 
-describe('what people see of a run follows its verdicts', () => {
+describe('reports of a run follow its verdicts', () => {
   const GREEN = '\u001b[32m';
   const RED = '\u001b[31m';
   const coloured = { FORCE_COLOR: '1', NO_COLOR: '' };
 
-  test('where every case passes', async () => {
+  test('if every case passes', async () => {
     const { suite, place, proctor } = await world([good('a')]);
     await suite('new');
     expect((await place.start(['show'], coloured).ended).stdout).toMatch(`${GREEN}✓`);
@@ -221,7 +221,7 @@ describe('what people see of a run follows its verdicts', () => {
     expect((await place.start(['list'], coloured).ended).stdout).toContain(`${GREEN}passed `);
   });
 
-  test('where no case passes', async () => {
+  test('if no case passes', async () => {
     const { suite, place, proctor } = await world([bad('a')]);
     await suite('new', '--run-id', 'r1');
     expect(firstLine((await proctor('show')).stdout)).toBe('✗ 1 of 1 case answered, 0 passed  new');
@@ -236,14 +236,14 @@ describe('what people see of a run follows its verdicts', () => {
     });
   });
 
-  test('where some cases pass', async () => {
+  test('if some cases pass', async () => {
     const { suite, proctor } = await world([good('a'), bad('b')]);
     await suite('new');
     expect(firstLine((await proctor('show')).stdout)).toBe('! 2 of 2 cases answered, 1 passed  new');
     expect((await proctor('list')).stdout).toMatch(/^not all passed .* 2 of 2 cases, 1 passed, 1 failed/);
   });
 
-  test('where a limit is not met, though every case passes', async () => {
+  test('if a limit is not met, though every case passes', async () => {
     const { suite, proctor, place } = await world([good('a')]);
     await suite('new', '--run-id', 'r1', '--max-flaky', '0');
     const message = 'max_flaky cannot be judged: no case was judged twice. --repeat 3 runs the suite three times.';
@@ -267,7 +267,7 @@ describe('what people see of a run follows its verdicts', () => {
 });
 
 describe('a limit on a comparison', () => {
-  test('is exit 1 and comes first, also where both sides are the same', async () => {
+  test('exits 1 and comes first, even if both sides are the same', async () => {
     const { suite, proctor, place } = await world([good('a'), bad('b')]);
     await suite('baseline');
     await suite('new');
@@ -293,7 +293,7 @@ describe('a limit on a comparison', () => {
     }
   });
 
-  test('holds without a baseline, and where the sides cannot be compared', async () => {
+  test('applies without a baseline, and if the sides cannot be compared', async () => {
     const { suite, proctor } = await world([good('a'), bad('b')]);
     await suite('new');
     expect((await proctor('compare')).code).toBe(3);

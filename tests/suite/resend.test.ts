@@ -9,7 +9,7 @@ import { ranSuite } from './support.ts';
 const called = (tool: string) =>
   saying({ events: [{ type: 'tool_call', ts: 1, call_id: 'c1', tool, args: { id: 1 } }] });
 
-/** A run of two cases, and another agent to send one of them to. */
+/** A run of two cases, and another agent for a resend. */
 async function recorded(now: ConstructorParameters<typeof Agent>[0]) {
   const agent = new Agent({ plain: called('orders.get'), broken: sending('x', {}, 404) });
   const { cwd } = await ranSuite(['plain', 'broken'], { baseUrl: await agent.start() });
@@ -18,7 +18,7 @@ async function recorded(now: ConstructorParameters<typeof Agent>[0]) {
   return { other, options };
 }
 
-test('a request that is sent again is told beside what was recorded, in words of its own', async () => {
+test('a resend shows the new answer next to the recorded one', async () => {
   const { options } = await recorded({ plain: called('orders.list'), broken: sending('x', {}, 403) });
   const { difference } = await resendCase({ ...options, caseId: 'plain' });
   expect(difference?.says).toBe('The agent now called “orders.list” where the recorded one called “orders.get”');
@@ -28,14 +28,14 @@ test('a request that is sent again is told beside what was recorded, in words of
   );
 });
 
-test('the same answer is no difference, and neither is the same failure', async () => {
+test('the same answer or the same failure is no difference', async () => {
   const { options } = await recorded({ plain: called('orders.get'), broken: sending('y', {}, 404) });
   for (const caseId of ['plain', 'broken']) {
     expect((await resendCase({ ...options, caseId })).difference).toBeUndefined();
   }
 });
 
-test('whoever waits for an answer in vain can stop waiting', async () => {
+test('a resend can be interrupted while it waits', async () => {
   const stop = new AbortController();
   const { options } = await recorded({
     plain: (...asked) => {
@@ -47,7 +47,7 @@ test('whoever waits for an answer in vain can stop waiting', async () => {
   await expect(resent).rejects.toThrow('Cancelled before an answer arrived');
 });
 
-test('nothing is sent to wait for longer than a run may, or not at all', async () => {
+test('a timeout of zero or above the limit is refused before sending', async () => {
   const { options, other } = await recorded({});
   for (const timeoutMs of [0, 999, 600_001]) {
     await expect(resendCase({ ...options, caseId: 'plain', timeoutMs })).rejects.toThrow('from 1s to 10m');
@@ -55,7 +55,7 @@ test('nothing is sent to wait for longer than a run may, or not at all', async (
   expect(other.seen).toEqual([]);
 });
 
-test('a run that is not there is not sent again', async () => {
+test('a missing run cannot be resent', async () => {
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'note.txt'), '');
   await expect(resendCase({ run: 'latest', caseId: 'a', cwd })).rejects.toThrow('There is no run of a suite yet');

@@ -11,7 +11,7 @@ const failing =
     time <= times ? failure(seen, response, time) : answersWell(seen, response, time);
 
 describe('retries', () => {
-  test('follow what another attempt may mend, each attempt is kept with its body, and has a key of its own', async () => {
+  test('follow retryable failures; each attempt is kept with its body and has its own key', async () => {
     const agent = new Agent({
       busy: failing(2, sending('{"busy":true}', {}, 503)),
       wrong: sending('<p>', {}, 200),
@@ -34,13 +34,13 @@ describe('retries', () => {
     await expectValid(folder);
   });
 
-  test('follow a silence, too', async () => {
+  test('follow a timeout', async () => {
     const agent = new Agent({ mute: failing(1, hangs) });
     const { artifact } = await ranSuite(['mute'], { baseUrl: await agent.start(), retries: 1, timeoutMs: 5_000 });
     expect(artifact('mute').attempts).toMatchObject([{ error_class: 'timeout' }, { outcome: 'ok' }]);
   });
 
-  test('wait as long as the agent asks for', async () => {
+  test('wait for the time in Retry-After', async () => {
     const moments: number[] = [];
     const agent = new Agent({
       limited: (seen, response, time) => {
@@ -54,11 +54,11 @@ describe('retries', () => {
     expect((moments[1] as number) - (moments[0] as number)).toBeGreaterThanOrEqual(990);
   });
 
-  test('end where the agent asks for longer than anybody would wait', async () => {
+  test('end if Retry-After exceeds the limit', async () => {
     const agent = new Agent({
       never: sending('', { 'retry-after': '9999999999' }, 429),
       'next-century': sending('', { 'retry-after': 'Fri, 01 Jan 2100 00:00:00 GMT' }, 503),
-      // What nobody can read asks for nothing, and a moment that has passed is now.
+      // An unreadable value is ignored, and a date in the past means now.
       sometime: sending('', { 'retry-after': 'sometime' }, 503),
       past: sending('', { 'retry-after': 'Sat, 01 Jan 2000 00:00:00 GMT' }, 503),
     });
@@ -67,7 +67,7 @@ describe('retries', () => {
     expect(ids.map(id => artifact(id).attempts?.length)).toEqual([1, 1, 3, 3]);
   });
 
-  test('are none where a connection is cut: what was sent once is not sent again unseen', async () => {
+  test('do not happen unrecorded after a connection reset', async () => {
     const agent = new Agent({ cut: (_seen, response) => response.destroy() });
     const { artifact } = await ranSuite(['cut'], { baseUrl: await agent.start(), retries: 0 });
     expect(agent.times('cut')).toBe(1);
@@ -75,8 +75,8 @@ describe('retries', () => {
   });
 });
 
-describe('a target that is gone', () => {
-  test('is given up after a few tries, and cases that were not sent say so', async () => {
+describe('a target that stopped answering', () => {
+  test('is given up after a few tries, and unsent cases say so', async () => {
     const cases = Array.from({ length: 200 }, (_, index) => `case-${index}`);
     const { artifact, run, result, folder } = await ranSuite(cases, {
       baseUrl: 'http://127.0.0.1:9',
@@ -94,10 +94,10 @@ describe('a target that is gone', () => {
     await expectValid(folder);
   });
 
-  test('and comes back is asked all the rest', async () => {
+  test('and recovers gets all remaining cases', async () => {
     const cases = Array.from({ length: 60 }, (_, index) => `case-${index}`);
     const comesBack: Behaviour = (seen, response, times) => {
-      // As long as all at once could be on their way, and for two that go alone after that.
+      // Down for all concurrent attempts and two probes.
       if (agent.seen.length <= 5 + 3 + 2) response.destroy();
       else answersWell(seen, response, times);
     };
@@ -121,14 +121,14 @@ describe('redirects', () => {
     else answersWell(seen, response, time);
   };
 
-  test('are refused unless they are allowed', async () => {
+  test('are refused by default', async () => {
     const agent = new Agent({ moved: bouncing });
     const { artifact } = await ranSuite(['moved'], { baseUrl: await agent.start() });
     expect(artifact('moved').runner_failure).toMatchObject({ class: 'http_error', status: 307 });
     expect(agent.times('moved')).toBe(1);
   });
 
-  test('are followed within the same origin where they are', async () => {
+  test('are followed within the same origin if they are allowed', async () => {
     const agent = new Agent({
       moved: bouncing,
       loop: (_seen, response) => response.writeHead(307, { location: '/run-case' }).end(),

@@ -1,4 +1,4 @@
-/** Both sides of a suite may have a run of one name: their folders differ, and so do their lines in the ledger. */
+/** Both sides of a suite may have a run of the same name, with separate folders and ledger lines. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -32,7 +32,7 @@ async function place() {
 
 const taken = expect.objectContaining({ code: 'run_exists' }) as Error;
 
-test('a run of each side may have the same name, and each has its own line', async () => {
+test('runs of both sides may share a name, and each has its own line', async () => {
   const { cwd, run, lines } = await place();
   await run('baseline', { repeat: 2 });
   await run('new', { repeat: 2 });
@@ -46,7 +46,7 @@ test('a run of each side may have the same name, and each has its own line', asy
   await expectValid(path.join(cwd, '.proctor', 'ledger.ndjson'));
 });
 
-test('a name is taken on its own side, also by a run that is gone', async () => {
+test('a name stays taken on its side, even if the run is gone', async () => {
   const { cwd, run } = await place();
   await run('baseline');
   await expect(run('baseline')).rejects.toThrow(taken);
@@ -55,7 +55,7 @@ test('a name is taken on its own side, also by a run that is gone', async () => 
   await run('new');
 });
 
-test('a line that does not say its side keeps its name on both', async () => {
+test('a line without a side reserves its name on both', async () => {
   const { cwd, run, ledger, lines } = await place();
   await run('baseline');
   const [{ version: _, ...older }] = lines() as [LedgerLine];
@@ -64,7 +64,7 @@ test('a line that does not say its side keeps its name on both', async () => {
   await expect(run('new')).rejects.toThrow('The ledger already has a run named');
 });
 
-test('is compared by its name, and never with itself', async () => {
+test('a shared name is compared across sides, and never with itself', async () => {
   const { cwd, run } = await place();
   await run('baseline');
   const compare = (baseline: string, candidate: string) => compareRuns({ baseline, candidate, cwd, formats: [] });
@@ -80,7 +80,7 @@ test('is compared by its name, and never with itself', async () => {
   expect(runsNotHere(subject)).toEqual([]);
 });
 
-test('is meant by its side and name where the name alone means two', async () => {
+test('a shared name needs its side where the name alone is ambiguous', async () => {
   const { cwd, run } = await place();
   await run('baseline');
   expect(placeOf(cwd, 'nightly')).toMatchObject({ lane: 'baseline' });
@@ -98,7 +98,7 @@ test('is meant by its side and name where the name alone means two', async () =>
   await expectValid(path.join(cwd, 'new.pack'));
 });
 
-test('a line that is doubled is found on either side', async () => {
+test('a duplicate line is found on either side', async () => {
   const { run, ledger, lines } = await place();
   await run('baseline');
   await run('new');

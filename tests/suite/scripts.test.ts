@@ -34,8 +34,8 @@ else:
     print(json.dumps(reply))
 `;
 
-describe('a script in the place of an agent', () => {
-  test('answers on standard output or in a file, in a sandbox, and each attempt has evidence of its own', async () => {
+describe('a script as the target', () => {
+  test('answers on standard output or in a file, in a sandbox, with separate evidence for each attempt', async () => {
     const place = new Place();
     const script = place.file('agent.py', AGENT, 0o755);
     const ids = ['hello', 'file', 'curious', 'crash', 'garbage'];
@@ -54,7 +54,7 @@ describe('a script in the place of an agent', () => {
     place.remove();
   });
 
-  test('that does not end is ended', async () => {
+  test('that does not end is killed', async () => {
     const place = new Place();
     const script = place.file('agent.py', AGENT, 0o755);
     const { artifact, folder } = await ranSuite(['hang'], { script, cwd: place.cwd, timeoutMs: 1_000 });
@@ -63,7 +63,7 @@ describe('a script in the place of an agent', () => {
     place.remove();
   });
 
-  test('that is lost while the breaker lets one attempt out at a time stops the run, and nobody waits for ever', async () => {
+  test('that is lost during a probe stops the run, and no case waits forever', async () => {
     const place = new Place();
     const script = place.file('agent.py', AGENT, 0o755);
     const cases = ['a', 'b', 'c', 'd'].map(id => ({ id, input: { user: 'hang' } }));
@@ -79,7 +79,7 @@ describe('a script in the place of an agent', () => {
     place.remove();
   });
 
-  test('that is not there, or cannot be bounded as asked, is refused before anything is made', async () => {
+  test('that is missing, or cannot be limited as requested, is refused before anything is created', async () => {
     const place = new Place();
     await expect(ranSuite(['a'], { script: 'missing.py', cwd: place.cwd })).rejects.toThrow(/script/i);
     expect(readdirSync(place.cwd)).toEqual(['cases.json']);

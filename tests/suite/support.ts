@@ -13,11 +13,10 @@ export interface Ran {
   readonly folder: string;
   readonly run: RunArtifact;
   readonly artifact: (id: string) => CaseArtifact;
-  /** The bytes of a file of the folder. */
   readonly bytes: (href: string) => Buffer;
 }
 
-/** Sends cases to an agent from a folder of its own, by the library that the command line uses. */
+/** Sends cases to an agent from a temporary folder, through the library. */
 export async function ranSuite(
   cases: readonly (string | object)[],
   options: Partial<RunSuiteOptions> & { readonly cwd?: string },
@@ -50,7 +49,7 @@ function asCase(one: string | object): object {
   return typeof one === 'string' ? { id: one, input: { user: `What about ${one}?` } } : one;
 }
 
-/** The folder is evidence that keeps every rule, in the strictest reading. */
+/** Expects the folder to be valid under the strictest options. */
 export async function expectValid(folder: string): Promise<void> {
   const troubles: unknown[] = [];
   for await (const verdict of verify([folder], { strict: true })) {
@@ -59,7 +58,7 @@ export async function expectValid(folder: string): Promise<void> {
   expect(troubles).toEqual([]);
 }
 
-/** Everything that a folder holds, as one text. */
+/** The contents of all files in a folder, as one text. */
 export function everythingIn(folder: string): string {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())

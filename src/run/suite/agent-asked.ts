@@ -3,10 +3,9 @@ import type { SuiteTarget } from '../../contracts/suite/index.ts';
 import type { SuitePlan } from '../../evidence/suite-run.ts';
 import { readPrices } from '../agent/read-prices.ts';
 
-/** What may be asked of an agent's program in every attempt, beside its policy and its folder. */
+/** The options of every attempt by an agent, besides its policy and its folder. */
 export type AgentAsked = Omit<NonNullable<SuitePlan['agent']>, 'dir' | 'policy' | 'cwd' | 'cpus'>;
 
-/** The flag of each. */
 export const AGENT_ASKED: Readonly<Record<keyof AgentAsked, string>> = {
   model: '--model',
   maxTurns: '--max-turns',
@@ -19,13 +18,12 @@ export const AGENT_ASKED: Readonly<Record<keyof AgentAsked, string>> = {
   allowUntestedVersion: '--allow-untested-version',
 };
 
-/** What of it stands among other options. */
 export function askedIn(options: AgentAsked): AgentAsked {
   const keys = Object.keys(AGENT_ASKED) as (keyof AgentAsked)[];
   return Object.fromEntries(keys.flatMap(key => (options[key] === undefined ? [] : [[key, options[key]]])));
 }
 
-/** The same as the request states it, so that a run of another model, or under other limits, is one of another target. */
+/** The same options as fields of the request. Another model or other limits make another target. */
 export function askedNote(asked: AgentAsked & { readonly cwd: string }): Partial<SuiteTarget & { kind: 'agent' }> {
   const { model, maxTurns, maxRequests, maxTokens, maxCostUsd, prices, modelMode = 'live' } = asked;
   return {

@@ -1,11 +1,12 @@
 import { readJson } from '../../base/json.ts';
 import type { Event } from '../../contracts/artifacts/index.ts';
 import type { AgentEvent, TranscriptLine } from '../../contracts/agent-step/reading.ts';
+import { isObject } from '../../contracts/kind.ts';
 
-/** What an agent did, in the words of a case artifact: its calls of tools and their results, in the order received. */
+/** The tool calls of an agent and their results as events of a case artifact, in the order received. */
 export class AgentEvents {
   readonly list: Event[] = [];
-  /** How many there were for which there was no room. */
+  /** Events dropped because they exceed the byte limit. */
   leftOut = 0;
   #room: number;
   readonly #called = new Map<string, number>();
@@ -19,7 +20,7 @@ export class AgentEvents {
     const event = line.kind === 'tool_call' ? callOf(line) : this.#resultOf(line);
     if (line.kind === 'tool_call') this.#called.set(line.call, line.at_ms);
     const bytes = Buffer.byteLength(JSON.stringify(event));
-    // After the first that found no room none is taken: a list with a gap would tell another story.
+    // Drop everything after the first event that does not fit: a list with a gap would mislead.
     if (this.leftOut > 0 || bytes > this.#room) this.leftOut++;
     else {
       this.#room -= bytes;
@@ -43,8 +44,6 @@ type Line<Kind extends AgentEvent['kind']> = TranscriptLine & { readonly kind: K
 
 function callOf({ call, tool, input, at_ms }: Line<'tool_call'>): Event {
   const reading = readJson(Buffer.from(input.text), { bytesMax: Buffer.byteLength(input.text) });
-  const isObject =
-    reading.ok && typeof reading.value === 'object' && reading.value !== null && !Array.isArray(reading.value);
-  const args = isObject ? (reading.value as Record<string, unknown>) : { input: input.text };
+  const args = reading.ok && isObject(reading.value) ? reading.value : { input: input.text };
   return { type: 'tool_call', ts: at_ms, call_id: call, tool, args };
 }

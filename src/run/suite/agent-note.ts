@@ -12,12 +12,12 @@ import type { Mask } from '../agent/masked.ts';
 
 export type RunFlag = AgentRunNote['flags'][number];
 
-/** What the artifact of a case says of the run in which an agent worked on it. `claims` are flags on what the agent says. */
+/** Summarizes the agent's run for the case artifact. `claims` are flags on what the agent says. */
 export function agentRunNote(answer: AgentAnswer, claims: readonly RunFlag[], mask: Mask): AgentRunNote {
   const { place, run, violations } = answer;
   const { termination, reason, workspaceStatus } = run.judgement;
   const seal = fileHash(path.join(place.folder, SEAL));
-  if (seal === undefined) throw new Fault('not_sealed', "The agent's run has no seal, so nothing can rest on it.");
+  if (seal === undefined) throw new Fault('not_sealed', "The agent's run has no seal, so the case cannot refer to it.");
   const status = workspaceStatus as WorkspaceStatus | null;
   return {
     run_id: place.id,
@@ -44,23 +44,28 @@ function violationNote({ class: kind, operation, path: file, hard }: Violation, 
 
 type ViolationNote = AgentRunNote['violations']['listed'][number];
 
-/** Each name once: claims first, then what the tree and the stored files show. */
+/** Lists each flag once: claims first, then flags from the worktree and the stored files. */
 function flagsOf({ run }: AgentAnswer, claims: readonly RunFlag[], status: WorkspaceStatus | null): RunFlag[] {
   const all: RunFlag[] = [
     ...claims,
     ...counted(
       'needs_review',
       status?.needs_review?.total ?? 0,
-      'changed file runs by itself where it is applied',
-      'changed files run by themselves where they are applied',
+      'changed file runs by itself once applied',
+      'changed files run by themselves once applied',
     ),
     ...counted(
       'ignored_files',
       status?.ignored.total ?? 0,
-      'new file is ignored by git, and not in the diff',
-      'new files are ignored by git, and not in the diff',
+      'new file is ignored by git and missing from the diff',
+      'new files are ignored by git and missing from the diff',
     ),
-    ...counted('left_out', status?.left_out.total ?? 0, 'file is in no diff', 'files are in no diff'),
+    ...counted(
+      'left_out',
+      status?.left_out.total ?? 0,
+      'file is missing from the diff',
+      'files are missing from the diff',
+    ),
     ...run.judgement.warnings.flatMap(warning => {
       const [, flag, message] = /^([a-z][a-z_]{0,63}): (.+)$/s.exec(warning) ?? [];
       return flag === undefined || message === undefined ? [] : [{ flag, message }];
@@ -73,7 +78,7 @@ function counted(flag: string, count: number, one: string, many: string): RunFla
   return count === 0 ? [] : [{ flag, message: count === 1 ? `A ${one}.` : `${count} ${many}.` }];
 }
 
-/** The names are those of the status, from which secrets are gone; a name that holds one has no lines of its own. */
+/** Paths come from the status, where secrets are masked. A masked path has no line counts. */
 function changesOf(folder: string, { changed, commits, diff }: WorkspaceStatus): AgentRunNote['changes'] {
   const summary = diff.cut ? undefined : diffSummary(folder, AGENT_FILES.diff);
   const lines = new Map(summary?.files.map(file => [file.path, file]));

@@ -6,6 +6,7 @@ import { readJson } from '../../base/json.ts';
 import { addedKinds, Masker, maskingOf } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
 import { NOT_OF_THE_AGENT, type Reason } from '../../contracts/agent-step/reading.ts';
+import { isObject } from '../../contracts/kind.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
 import { checkSource } from '../../execute/clone.ts';
@@ -25,34 +26,32 @@ import { type Recordings, recordingFor } from './recordings.ts';
 import type { SuiteSettings } from './settings.ts';
 import { CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
 
-/** What every attempt is ordered with. */
 export type SuiteAgentOrder = Omit<AgentOrder, 'task' | 'recording'>;
 
-/** An agent's program, and what is the same in all its attempts. */
+/** An agent, and everything its attempts share. */
 export interface CliAgent {
   readonly order: SuiteAgentOrder;
-  /** Where its answers are recorded or replayed from, and for which repetition. */
   readonly recordings: Recordings | undefined;
   readonly repetition: number;
   readonly side: Side;
   readonly launcher: () => Promise<Launcher>;
-  /** Where its runs are kept. */
   readonly home: string;
-  /** Who signs their seals. */
   readonly signer: Signer | undefined;
   readonly settings: SuiteSettings;
-  /** Compares what the agent says with what it did, from the folder of its sealed run. */
+  /** Compares what the agent says with what it did, given the folder of its sealed run. */
   readonly claimsIn: (folder: string) => Promise<readonly RunFlag[]>;
 }
 
-/** An agent that is asked by its own command line: every attempt is a run of its own, on a clone of its own. */
+/** Runs the agent's command line. Every attempt is a separate run on a separate clone. */
 export function agentTarget(agent: CliAgent): Target {
   return {
     async ask({ one, attempt, signal }: Question): Promise<Told> {
       const events = new AgentEvents(agent.settings.bodyBytesMax / 2);
+      const { recordings, repetition } = agent;
+      const named = { caseId: one.id, repetition, attempt };
       try {
         const answer = await runAgent(
-          { ...agent.order, task: taskOf(one), ...recordingOf(agent, one.id, attempt) },
+          { ...agent.order, task: taskOf(one), ...(recordings && { recording: recordingFor(recordings, named) }) },
           {
             launcher: await agent.launcher(),
             home: agent.home,
@@ -72,27 +71,18 @@ export function agentTarget(agent: CliAgent): Target {
         };
       } catch (error) {
         if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
-        // What is wrong with one task is a matter of its case alone.
+        // A task that Proctor rejects fails its case, not the suite.
         if (error instanceof Fault && error.code === 'usage')
           return { latencyMs: 0, outcome: { ok: false, class: 'other', message: error.message, mayRetry: false } };
         throw error;
       }
     },
-    // Each attempt listens to the signal of its question.
+    // Each attempt observes the signal of its question.
     cancel: () => undefined,
     close: async () => undefined,
   };
 }
 
-function recordingOf(
-  { recordings, repetition }: CliAgent,
-  caseId: string,
-  attempt: number,
-): Pick<AgentOrder, 'recording'> {
-  return recordings ? { recording: recordingFor(recordings, { caseId, repetition, attempt }) } : {};
-}
-
-/** The text of a case, and what goes with it. */
 function taskOf({ input }: SuiteCase): string {
   if (input.context === undefined) return input.user;
   return `${input.user}\n\nThis goes with it, as JSON:\n${canonicalize(input.context)}`;
@@ -118,7 +108,7 @@ function judged(
     ...(said.length > 0 && said.length <= agent.settings.bodyBytesMax && { body }),
   });
   const failure = failureOf(run.judgement);
-  // An end that the case expects is an answer, too. But a model that is down is not the error that a case can expect.
+  // A case can expect an unsuccessful ending, but not a model outage.
   const isItsOwn = termination !== 'error' || (failure.class === 'other' && !NOT_OF_THE_AGENT.has(reason));
   const isExpected = termination === expected?.termination && isItsOwn;
   if (termination !== 'completed' && !isExpected) return failed(failure);
@@ -140,26 +130,28 @@ function judged(
     : failed({ ...answer, mayRetry: false });
 }
 
-/** Last words that are a reply as an agent over HTTP gives one. What the agent did is ours to say all the same. */
+/**
+ * Returns a final text that is a reply in the format of HTTP agents. Proctor still fills in the events and the usage.
+ */
 function replyIn(said: Buffer): object | undefined {
   const reading = readJson(said, { bytesMax: said.length });
-  if (!reading.ok || typeof reading.value !== 'object' || reading.value === null) return undefined;
-  return Object.hasOwn(reading.value, 'final_output') ? reading.value : undefined;
+  return reading.ok && isObject(reading.value) && Object.hasOwn(reading.value, 'final_output')
+    ? reading.value
+    : undefined;
 }
 
-/** An agent may say any number. */
+/** Agents can report any number as a status. */
 function isStatus(status: number | null): status is number {
   return status !== null && Number.isInteger(status) && status >= 100 && status <= 999;
 }
 
-/** How an agent ended, in the six classes of failures. */
 function failureOf({ reason, detail, apiStatus: status }: AgentAnswer['run']['judgement']): Omit<Failed, 'ok'> {
   const isAnswered = isStatus(status);
   const errorClass = isAnswered ? 'http_error' : (CLASSES[reason] ?? 'other');
   const mayRetry = isAnswered ? [408, 425, 429].includes(status) || status >= 500 : RETRIED.has(errorClass);
   return {
     class: errorClass,
-    message: printable(clip(detail ?? 'The agent did not complete its work.', MESSAGE_BYTES_MAX).text),
+    message: printable(clip(detail ?? 'The agent did not finish its work.', MESSAGE_BYTES_MAX).text),
     errorName: reason.toUpperCase(),
     mayRetry,
   };
@@ -178,7 +170,7 @@ const CLASSES: Readonly<Partial<Record<Reason, Failed['class']>>> = {
 
 const RETRIED: ReadonlySet<Failed['class']> = new Set(['timeout', 'network_error']);
 
-/** Who would be asked, and under which bounds; refused where it could not be. */
+/** Describes the agent and its limits. Throws if it cannot run. */
 export async function namedAgent(
   order: SuiteAgentOrder,
   around: AgentAround,
@@ -187,7 +179,7 @@ export async function namedAgent(
   const whole = { ...order, task: 'any', ...(modelMode !== 'live' && { recording: 'any' }) };
   const adapter = checkAgentOrder(whole);
   const { bounds } = boundFor(whole, adapter, offersOf(await around.launcher.machine()));
-  // Whether a recording can be replayed is a matter of its case.
+  // A recording that cannot be replayed fails its case, not the suite.
   if (modelMode !== 'replay') modelFor(whole, adapter);
   const policy = readAgentPolicy(order.policy, order.cwd);
   await checkSource(order.dir, order.allowDirty === true);
@@ -205,7 +197,7 @@ export async function namedAgent(
       isolation,
       ...askedNote(order),
     },
-    // Its model is reached through a door, so bytes leave the sandbox.
+    // The model is reached through a proxy, so bytes leave the sandbox.
     effective: { ...bounds, network: 'open' },
   };
 }

@@ -9,7 +9,6 @@ import type { Attempt } from '../../evidence/suite-run.ts';
 import type { SuiteSettings } from './settings.ts';
 import type { Answered, Body, Failed, Told } from './target.ts';
 
-/** Whose artifact it is. */
 export interface Named {
   readonly id: string;
   readonly side: Side;
@@ -17,13 +16,11 @@ export interface Named {
   readonly settings: SuiteSettings;
 }
 
-/** A case artifact, and the files that belong to it. */
 export interface Kept {
   readonly artifact: CaseArtifact;
   readonly assets: readonly Asset[];
 }
 
-/** The artifact of a case that was answered. */
 export function answeredCase(
   { id, side, settings }: Named,
   attempts: Attempt[],
@@ -63,7 +60,7 @@ function outputHash(content: unknown): string {
   return bytesHash(text).slice('sha256:'.length, 'sha256:'.length + 16);
 }
 
-/** The artifact of a case that has no answer. The files of its last attempt are already stored with it. */
+/** Builds the artifact of a case without an answer. The files of its last attempt are already stored. */
 export function failedCase(
   { id, side, url, settings }: Named,
   attempts: Attempt[],
@@ -96,7 +93,7 @@ export function failedCase(
   };
 }
 
-/** What a failed attempt left: its body as it came, and what is known of it. */
+/** The body of a failed attempt, and its metadata. */
 export function bodyAssets(
   { id, side }: Pick<Named, 'id' | 'side'>,
   attempt: number,
@@ -125,7 +122,7 @@ export function bodyAssets(
   ];
 }
 
-/** What is too large to stand in an artifact goes into files of its own, and leaves its beginning and its hash. */
+/** Moves large values into separate files. The artifact keeps their beginning and their hash. */
 function withoutLarge({ events, agent_fields: fields }: Reply, id: string, bytesMax: number) {
   const assets: Asset[] = [];
   const taken = new Set<string>();
@@ -137,7 +134,7 @@ function withoutLarge({ events, agent_fields: fields }: Reply, id: string, bytes
     assets.push(asset);
     return asset;
   };
-  /** Agents say whole payloads and snippets under names that the contract does not have. */
+  /** Agents report whole payloads and snippets under keys that are not part of the contract. */
   const beside = (index: number, kind: Asset['kind'], key: string): Asset | undefined => {
     const place = `events[${index}].${key}`;
     const asset = fields && Object.hasOwn(fields, place) ? store(index, kind, key, fields[place]) : undefined;

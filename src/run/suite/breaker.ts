@@ -1,15 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 
 /**
- * Keeps a dead target from costing a timeout per case. After so many attempts in a row that reached nobody, one attempt
- * at a time goes out, after a pause that grows; the first that arrives lets all others go on, and when none does, the
- * target is given up.
+ * Prevents a dead target from costing a timeout per case. After `failuresMax` consecutive attempts without a response,
+ * the breaker sends one probe at a time, with growing pauses. The first response resumes normal operation. If every
+ * probe fails, the breaker gives up.
  */
 export class Breaker {
   readonly #failuresMax: number;
   readonly #pausesMs: readonly number[];
   #failures = 0;
-  /** How many attempts were made alone. */
   #probes = 0;
   #isProbing = false;
   #waiting: (() => void)[] = [];
@@ -23,7 +22,7 @@ export class Breaker {
     return this.#probes >= this.#pausesMs.length;
   }
 
-  /** Waits for the turn of the next attempt, and returns what to call with its end; undefined if the target is given up. */
+  /** Waits for permission to send. Returns a callback for the result, or undefined if the breaker has given up. */
   async enter(signal: AbortSignal): Promise<((reached: boolean) => void) | undefined> {
     while (this.#isProbing) await new Promise<void>(resolve => this.#waiting.push(resolve));
     if (this.isGivenUp) return undefined;

@@ -2,18 +2,18 @@ import { Fault } from '../../base/fault.ts';
 import { isWithin } from '../../base/place.ts';
 import { check } from '../../contracts/check.ts';
 import { MIB } from '../../contracts/contract.ts';
-import { kindOf } from '../../contracts/kind.ts';
+import { isObject, kindOf } from '../../contracts/kind.ts';
 import { OF_AGENT_RUNS, type SuiteCase, suiteCase, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type { WrittenWrong } from '../written/wrong.ts';
-import { type CaseSource, isObject, placeInCases, type Written, type WrittenCase } from './case-source.ts';
+import { type CaseSource, placeInCases, type Written, type WrittenCase } from './case-source.ts';
 import { expectationFaults } from './expectations.ts';
 
-/** Doubts the cases of one file: what each says, and what they say of each other. */
+/** Validates the cases of one file, each case alone and against the others. */
 export class CaseDoubts {
   readonly #name: string;
   readonly #lineOf: CaseSource['lineOf'];
   readonly #kind: SuiteTarget['kind'] | undefined;
-  /** Which case has an id, in lower case. */
+  /** Case index by id in lower case. */
   readonly #ids = new Map<string, number>();
   readonly #told: WrittenWrong[] = [];
   #untold = 0;
@@ -25,12 +25,12 @@ export class CaseDoubts {
     this.#kind = kind;
   }
 
-  /** The case as it is sent; none from the first fault on. */
+  /** Returns the case in the form that is sent, or undefined once any fault was found. */
   resolved(written: Written): SuiteCase | undefined {
-    // What cannot be read counts, too: a line of rubbish is remembered like any other.
+    // Unreadable cases count too, because each occupies memory.
     if (++this.#written > CASES_MAX) {
       const max = CASES_MAX.toLocaleString('en-US');
-      throw new Fault('cases_invalid', `${this.#name} holds more than ${max} cases. Split it into several files.`);
+      throw new Fault('cases_invalid', `${this.#name} contains more than ${max} cases. Split it into several files.`);
     }
     if ('says' in written) {
       this.#tell(written.line, written.says);
@@ -42,15 +42,14 @@ export class CaseDoubts {
     return this.#told.length === 0 ? (one as SuiteCase) : undefined;
   }
 
-  /** Says everything that was found, if anything was. */
+  /** Throws a fault that lists everything that was found. */
   settle(): void {
     if (this.#told.length > 0) {
-      // In the order in which somebody would mend them.
       const told = this.#told.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)).map(shown);
       const rest = this.#untold > 0 ? [`and ${this.#untold.toLocaleString('en-US')} more`] : [];
-      throw new Fault('cases_invalid', [`${this.#name} cannot be used as cases:`, ...told, ...rest].join('\n  '));
+      throw new Fault('cases_invalid', [`${this.#name} is not a valid case file:`, ...told, ...rest].join('\n  '));
     }
-    if (this.#written === 0) throw new Fault('cases_invalid', `${this.#name} holds no case.`);
+    if (this.#written === 0) throw new Fault('cases_invalid', `${this.#name} contains no cases.`);
   }
 
   #wrongsOf(one: Record<string, unknown>, { index, jsonBytesMost }: WrittenCase): readonly Wrong[] {
@@ -74,7 +73,7 @@ export class CaseDoubts {
     return wrongs;
   }
 
-  /** Which case had the id before; this one has it from now on, if none did. */
+  /** Registers the id. Returns the index of an earlier case with the same id. */
   #firstWith(id: string, index: number): number | undefined {
     const key = id.toLowerCase();
     const first = this.#ids.get(key);
@@ -82,12 +81,13 @@ export class CaseDoubts {
     return first;
   }
 
-  /** Lines are looked up only for what is told: in a large file each takes its time. */
+  /** Looks up lines only for listed faults, because a lookup scans the file. */
   #tellAll(index: number, wrongs: readonly Wrong[]): void {
     const told = wrongs.slice(0, TOLD_MAX - this.#told.length);
     this.#untold += wrongs.length - told.length;
     for (const { place, says, first } of told) {
-      const words = first === undefined ? says : `is the id of line ${this.#lineOf(first, 'id')} again${CASE_ASIDE}`;
+      const words =
+        first === undefined ? says : `repeats the id on line ${this.#lineOf(first, 'id')} (ids are case-insensitive)`;
       this.#tell(this.#lineOf(index, place), `${placeInCases(index, place)} ${words}`);
     }
   }
@@ -102,18 +102,17 @@ function shown({ line, says }: WrittenWrong): string {
   return line === undefined ? says : `line ${line}: ${says}`;
 }
 
-/** Something wrong in a case. */
 interface Wrong {
   readonly place: string;
   readonly says: string;
-  /** The case that has the same id already. */
+  /** An earlier case with the same id. */
   readonly first?: number;
 }
 
-/** Proctor does not see what other targets change or are denied. */
+/** Proctor cannot observe what other targets change or are denied. */
 function askedOfAgents(expected: object): Wrong[] {
   return OF_AGENT_RUNS.filter(key => Object.hasOwn(expected, key)).map(key =>
-    wrong(`expected.${key}`, "can be judged only of an agent's program (--agent claude or codex)"),
+    wrong(`expected.${key}`, 'requires an agent as the target (--agent claude or --agent codex)'),
   );
 }
 
@@ -123,21 +122,20 @@ function wrong(place: string, says: string): Wrong {
 
 const CASES_MAX = 1_000_000;
 const TOLD_MAX = 20;
-const CASE_ASIDE = ' (upper and lower case are the same)';
-const TOO_LARGE = `is larger than a case may be, ${suiteCase.bytesMax / MIB} MiB as JSON`;
+const TOO_LARGE = `is larger than ${suiteCase.bytesMax / MIB} MiB as JSON, the limit for a case`;
 
-/** What people may leave out is filled in. The value is not changed: a format with aliases may use it twice. */
+/** Fills in defaults. Does not modify the value, because YAML aliases can share it. */
 function resolve({ value, suite }: WrittenCase): Record<string, unknown> | undefined {
   if (!isObject(value)) return undefined;
   const one: Record<string, unknown> = { schema_version: 'suite-case.v1', ...value };
-  // An id without quotes is a number to JSON and a name to whoever wrote it.
+  // JSON reads an unquoted id as a number.
   if (typeof one.id === 'number') one.id = String(one.id);
   if (one.input === undefined) one.input = { user: '' };
   if (one.suite === undefined && suite !== undefined) one.suite = suite;
   return one;
 }
 
-/** Whether the line that a run keeps of a case could not be read again. Most are known to be short without writing them. */
+/** Tests whether the stored line of a case would exceed the read limit. The estimate avoids serializing most cases. */
 function isTooLarge(one: object, jsonBytesMost: number): boolean {
   return jsonBytesMost > suiteCase.bytesMax && Buffer.byteLength(JSON.stringify(one)) > suiteCase.bytesMax;
 }

@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
 import { createHash } from 'node:crypto';
 import { canonicalize } from '../../base/canonical.ts';
 import { Fault } from '../../base/fault.ts';
@@ -7,7 +7,7 @@ import { type SuiteCase, suiteCase } from '../../contracts/suite/index.ts';
 import { OWN_FILE } from '../../base/private.ts';
 import { openRegular } from '../../base/regular.ts';
 
-/** The cases of a run, which lie in a file: of a hundred thousand, only the names are held. */
+/** The cases of a run, stored in a file. Only ids and offsets stay in memory. */
 export class CaseList {
   readonly ids: readonly string[];
   readonly #fd: number;
@@ -21,15 +21,15 @@ export class CaseList {
     this.#ends = ends;
   }
 
-  /** Opens a list that was written. */
   static open(file: string): CaseList {
     const fd = openRegular(file);
-    if (fd === undefined) throw new Fault('cases_missing', 'The cases of the run are not in its folder.');
+    if (fd === undefined) throw new Fault('cases_missing', 'The run folder contains no cases.');
     const ids: string[] = [];
     const ends: number[] = [];
     let end = 0;
     for (const { bytes } of linesOf(fd, suiteCase.bytesMax, 0)) {
-      if (!bytes) throw new Fault('cases_broken', 'A case in the folder of the run cannot be believed.');
+      if (!bytes)
+        throw new Fault('cases_broken', 'A case in the run folder exceeds the size limit, so the file was changed.');
       end += bytes.length + 1;
       ends.push(end);
       ids.push((JSON.parse(bytes.toString()) as SuiteCase).id);
@@ -40,7 +40,7 @@ export class CaseList {
   at(index: number): SuiteCase {
     const from = index === 0 ? 0 : (this.#ends[index - 1] as number);
     const end = this.#ends[index] as number;
-    // They are asked for in their order, so the next ones are read with it.
+    // Cases are requested in order, so read ahead.
     if (from < this.#aheadFrom || end > this.#aheadFrom + this.#ahead.length) {
       const ahead = Buffer.allocUnsafe(Math.max(end - from, AHEAD_BYTES));
       this.#ahead = ahead.subarray(0, readSync(this.#fd, ahead, 0, ahead.length, from));
@@ -49,23 +49,18 @@ export class CaseList {
     return JSON.parse(this.#ahead.toString('utf8', from - this.#aheadFrom, end - this.#aheadFrom)) as SuiteCase;
   }
 
-  get bytes(): number {
-    return fstatSync(this.#fd).size;
-  }
-
   close(): void {
     closeSync(this.#fd);
   }
 }
 
-/** What was written of a list of cases. */
 export interface WrittenCases {
   readonly sha256: string;
   readonly bytes: number;
   readonly count: number;
 }
 
-/** Writes the cases that a reader hands over, one line each, so that they last. */
+/** Writes cases durably, one per line. */
 export function writeCases(file: string, read: (take: (one: SuiteCase) => void) => void): WrittenCases {
   const fd = openSync(file, 'wx', OWN_FILE);
   const hash = createHash('sha256');

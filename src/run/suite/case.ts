@@ -8,20 +8,18 @@ import { answeredCase, bodyAssets, failedCase, type Kept, type Named } from './a
 import type { Breaker } from './breaker.ts';
 import type { Failed, Target, Told } from './target.ts';
 
-/** What a case needs of the run around it. */
 export interface Around {
   readonly target: Target;
   readonly breaker: Breaker;
   readonly runId: string;
   readonly signal: AbortSignal;
   readonly backoffMs: number;
-  /** A request goes out. */
   readonly onSent: (id: string, attempt: number, atMs: number, key: string) => void;
-  /** An attempt has failed, and another will be made. */
+  /** Called when an attempt failed and another one follows. */
   readonly onFailed: (id: string, attempt: Attempt, assets: readonly Asset[]) => void;
 }
 
-/** Asks until there is an answer or no attempt is left. Returns undefined if the run was cancelled meanwhile. */
+/** Sends a case until it is answered or no attempt is left. Returns undefined if the run is cancelled. */
 export async function runCase(
   one: SuiteCase,
   named: Named,
@@ -45,7 +43,7 @@ export async function runCase(
       around.onSent(one.id, number, startedAtMs, key);
       told = await around.target.ask({ one, key, attempt: number, signal: around.signal });
     } finally {
-      // Also where a disk or a sandbox of ours has failed: others may wait for the end of this attempt.
+      // Other cases may wait for this probe, so report its end even if the disk or the sandbox fails.
       finished(!told || told.outcome.ok || !isSilence(told.outcome, told));
     }
     const { outcome } = told;
@@ -81,22 +79,22 @@ function factsOf({ latencyMs, httpStatus, runId, outcome: { masked = {} } }: Tol
   };
 }
 
-/** Whether nobody seems to be there. */
+/** Tests whether the target did not respond at all. */
 function isSilence({ class: errorClass }: Failed, { httpStatus }: Told): boolean {
   return httpStatus === undefined && (errorClass === 'network_error' || errorClass === 'timeout');
 }
 
-/** How long to wait before the next attempt; undefined if there is none. */
+/** Returns the pause before the next attempt, or undefined if there is none. */
 function pauseBefore(tries: number, failed: Failed, retries: number, backoffMs: number): number | undefined {
   if (!failed.mayRetry || tries > retries) return undefined;
   const own = backoffMs * 2 ** Math.min(tries - 1, 6) * (1 + 0.2 * chance());
   if (failed.retryAfterMs === undefined) return own;
-  // Who asks for longer than anybody would wait has said no.
+  // A longer Retry-After counts as a refusal.
   return failed.retryAfterMs > RETRY_AFTER_MS_MAX ? undefined : Math.max(own, failed.retryAfterMs);
 }
 
 const RETRY_AFTER_MS_MAX = 120_000;
 
 const GIVEN_UP = { ok: false, class: 'network_error', errorName: 'GIVEN_UP', mayRetry: false } as const;
-const NOT_SENT: Failed = { ...GIVEN_UP, message: 'The target did not answer for so long that this case was not sent.' };
-const GAVE_UP: Failed = { ...GIVEN_UP, message: 'The target did not answer for so long that it was given up.' };
+const NOT_SENT: Failed = { ...GIVEN_UP, message: 'The case was not sent because the target had stopped answering.' };
+const GAVE_UP: Failed = { ...GIVEN_UP, message: 'Proctor gave up on the target because it had stopped answering.' };

@@ -1,10 +1,11 @@
 import { isWithin } from '../../base/place.ts';
+import { isObject } from '../../contracts/kind.ts';
 import { plainText } from '../written/plain-text.ts';
-import { bytesIn, type CaseSource, isObject, jsonBytesMost, placeInCases, type Written } from './case-source.ts';
+import { bytesIn, type CaseSource, jsonBytesMost, placeInCases, type Written } from './case-source.ts';
 import { type Cell, rowsOf } from './csv.ts';
 import { type Column, columnsOf, Unreadable } from './csv-columns.ts';
 
-/** A table with a header row, and a case in each row after it. */
+/** Reads a table with a header row and one case per row. */
 export function csvSource(fd: number, bytes: number): CaseSource {
   const text = plainText(bytesIn(fd, bytes));
   if (typeof text !== 'string') return { written: [text], lineOf: () => 1 };
@@ -14,7 +15,7 @@ export function csvSource(fd: number, bytes: number): CaseSource {
 
 class CaseTable {
   #columns: readonly Column[] = [];
-  /** The row at hand. Of those before it, only the line is kept. */
+  /** The current row. Earlier rows keep only their line number. */
   #row: readonly Cell[] = [];
   readonly #lines: number[] = [];
 
@@ -26,7 +27,7 @@ class CaseTable {
       else {
         const { columns, wrongs } = columnsOf(row);
         yield* wrongs;
-        // Every row would repeat what is wrong with the header.
+        // Every row would repeat the faults of the header.
         if (wrongs.length > 0) return;
         this.#columns = columns;
         width = row.length;
@@ -46,7 +47,7 @@ class CaseTable {
     this.#row = row;
     const index = this.#lines.push(line) - 1;
     if (row.length !== width) {
-      yield { line, says: `${placeInCases(index, '')} has ${row.length} cells, and the header has ${width}` };
+      yield { line, says: `${placeInCases(index, '')} has ${row.length} cells, but the header has ${width}` };
       return;
     }
     const one: Record<string, unknown> = {};
@@ -63,10 +64,10 @@ class CaseTable {
   }
 }
 
-/** A control character is one unit of a cell and six bytes of JSON; nothing takes more. */
+/** A control character is one UTF-16 unit and six bytes of JSON, which is the maximum. */
 const JSON_BYTES_PER_UNIT = 6;
 
-/** Puts what a cell holds where its column says, or tells why it cannot. */
+/** Sets the value of a cell in the case. Returns a fault if it cannot. */
 function put(one: Record<string, unknown>, place: string, value: unknown): string | undefined {
   const [head = '', key] = place.split('.');
   if (key === undefined) {
@@ -75,9 +76,9 @@ function put(one: Record<string, unknown>, place: string, value: unknown): strin
   }
   one[head] ??= head === 'input' ? { user: '' } : {};
   const object = one[head];
-  // What is no object is told of as such when the case is judged.
+  // The case check reports a non-object.
   if (!isObject(object)) return undefined;
-  if (head === 'expected' && Object.hasOwn(object, key)) return 'stands in the column expected, too';
+  if (head === 'expected' && Object.hasOwn(object, key)) return 'is also set in the column expected';
   object[key] = value;
   return undefined;
 }

@@ -12,21 +12,23 @@ import { jsonLinesSource, jsonSource } from './cases-json.ts';
 import { yamlSource } from './cases-yaml.ts';
 
 /**
- * Hands over every case of a file that people wrote, resolved and in order. Whoever takes them must keep none if this
- * throws: cases before the first fault have been handed over by then. `kind` is that of the target, where it is known.
+ * Passes every case of a file to `take`, resolved and in order. If it throws, discard all cases: earlier ones were
+ * already passed on. `kind` is the kind of the target, if known.
  */
 export function readCases(file: string, take: (one: SuiteCase) => void, kind?: SuiteTarget['kind']): void {
   const name = printable(path.basename(file));
   const ending = path.extname(file).toLowerCase();
   const format = FORMATS.find(({ endings }) => endings.includes(ending));
   if (!format) {
-    throw refused(`${name} is not read as cases: its name must end in ${ENDINGS.slice(0, -1).join(', ')} or .csv.`);
+    throw refused(
+      `${name} is not a supported case file: its name must end in ${ENDINGS.slice(0, -1).join(', ')} or .csv.`,
+    );
   }
   const fd = opened(file, name);
   try {
     const { size } = fstatSync(fd);
     if (size > format.mibMax * MIB) {
-      throw refused(`${name} is larger than cases may be in this format, ${format.mibMax} MiB.`);
+      throw refused(`${name} is larger than ${format.mibMax} MiB, the limit for this format.`);
     }
     const source = format.source(fd, size);
     const doubts = new CaseDoubts(name, source, kind);
@@ -55,18 +57,18 @@ const FORMATS: readonly Format[] = [
 
 const ENDINGS = FORMATS.flatMap(({ endings }) => endings);
 
-/** A link that a person names means its target; what is no regular file is never waited for. */
+/** Follows a symlink named by the user. Never blocks on something that is not a regular file. */
 function opened(file: string, name: string): number {
   let fd: number | undefined;
   try {
     const target = realpathSync(file);
-    if (statSync(target).isDirectory()) throw refused(`${name} is a folder, not a file of cases.`);
+    if (statSync(target).isDirectory()) throw refused(`${name} is a folder, not a case file.`);
     fd = openRegular(target);
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    if (codeOf(cause) === 'ENOENT') throw refused(`There is no file ${name} to read cases from.`, cause);
+    if (codeOf(cause) === 'ENOENT') throw refused(`The case file ${name} does not exist.`, cause);
   }
-  if (fd === undefined) throw refused(`${name} cannot be read: it is not a regular file, or may not be opened.`);
+  if (fd === undefined) throw refused(`${name} cannot be read: it is not a regular file, or it cannot be opened.`);
   return fd;
 }
 

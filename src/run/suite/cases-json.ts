@@ -1,20 +1,13 @@
 import { readJson } from '../../base/json.ts';
 import { linesOf } from '../../base/lines.ts';
 import { MIB } from '../../contracts/contract.ts';
+import { isObject } from '../../contracts/kind.ts';
 import { cases, suiteCase } from '../../contracts/suite/index.ts';
 import { JsonPlaces } from '../written/json-places.ts';
 import type { WrittenWrong } from '../written/wrong.ts';
-import {
-  bytesIn,
-  type CaseSource,
-  envelopeWrongs,
-  isObject,
-  jsonBytesMost,
-  notCases,
-  type Written,
-} from './case-source.ts';
+import { bytesIn, type CaseSource, envelopeWrongs, jsonBytesMost, notCases, type Written } from './case-source.ts';
 
-/** One JSON document: a list of cases, or an object with one. */
+/** Reads one JSON document: a list of cases, or an object with the key `cases`. */
 export function jsonSource(fd: number, bytes: number): CaseSource {
   const reading = readJson(bytesIn(fd, bytes), { bytesMax: cases.bytesMax });
   if (!reading.ok) {
@@ -48,18 +41,18 @@ function* casesOfDocument(value: unknown, bytesMost: number, lineOf: (place: str
   }
 }
 
-/** One case per line, of which only the line at hand is in memory. */
+/** Reads one case per line and keeps only the current line in memory. */
 export function jsonLinesSource(fd: number): CaseSource {
   const lines: number[] = [];
   return { written: casesOfLines(fd, lines), lineOf: index => lines[index] ?? 1 };
 }
 
-/** Notes the line of each case: blank lines may stand between them. */
+/** Records the line of each case, because blank lines are allowed between cases. */
 function* casesOfLines(fd: number, lines: number[]): Generator<Written> {
   for (const { number, bytes } of linesOf(fd, suiteCase.bytesMax)) {
     if (!bytes) {
       lines.push(number);
-      yield { line: number, says: `The line is longer than a case may be, ${suiteCase.bytesMax / MIB} MiB` };
+      yield { line: number, says: `The line is longer than ${suiteCase.bytesMax / MIB} MiB, the limit for a case` };
       continue;
     }
     const reading = readJson(bytes, LIMITS);
@@ -74,7 +67,7 @@ function* casesOfLines(fd: number, lines: number[]): Generator<Written> {
 
 const LIMITS = { bytesMax: suiteCase.bytesMax };
 
-/** A refusal says where at its end; here the line comes first. */
+/** Moves the position from the end of the message to its front. */
 function refusalAt(message: string): WrittenWrong {
   const [, words = message, line, byte] = /^(.*) \((?:line (\d+), )?(byte \d+)\)\.$/.exec(message) ?? [];
   if (byte === undefined) return { says: message.replace(/\.$/, '') };

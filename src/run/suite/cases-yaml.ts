@@ -9,7 +9,7 @@ import { offsetOf } from '../written/yaml-places.ts';
 import { REPEATED, YamlTrouble, type YamlValue, YamlValues } from '../written/yaml-values.ts';
 import { bytesIn, type CaseSource, envelopeWrongs, jsonBytesMost, notCases, type Written } from './case-source.ts';
 
-/** One YAML document: a list of cases, or an object with one. */
+/** Reads one YAML document: a list of cases, or an object with the key `cases`. */
 export function yamlSource(fd: number, bytes: number): CaseSource {
   const text = plainText(bytesIn(fd, bytes));
   if (typeof text !== 'string') return { written: [text], lineOf: () => 1 };
@@ -19,7 +19,7 @@ export function yamlSource(fd: number, bytes: number): CaseSource {
   return { written, lineOf: (index, place) => document.lineAt(offsetOf(nodes[index], place)) };
 }
 
-/** What a document holds, read in its order, because an alias means the anchor before it. */
+/** Reads in document order, because an alias refers to the latest anchor before it. */
 function readYaml({ root, lineAt }: YamlDocument): { written: readonly Written[]; nodes: readonly ParsedNode[] } {
   const { isMap, isSeq } = yamlLibrary();
   if (!root) return { written: [], nodes: [] };
@@ -51,7 +51,7 @@ class YamlReader {
       if (made) this.#cases.push({ index, made });
       jsonBytes += made?.jsonBytes ?? 0;
       if (jsonBytes > cases.bytesMax) {
-        const says = `With this case and all aliases, the cases are larger than ${cases.bytesMax / MIB} MiB as JSON`;
+        const says = `With aliases expanded, the cases up to here are larger than ${cases.bytesMax / MIB} MiB as JSON`;
         this.#wrongs.push({ line: this.#lineAt(node.range[0]), says });
         return;
       }
@@ -89,7 +89,7 @@ class YamlReader {
 
   #made(node: ParsedNode): YamlValue | undefined {
     try {
-      // The list or object of all cases is the first level.
+      // The list or object around the cases is level 1.
       return this.#values.valueOf(node, 2);
     } catch (error) {
       if (!(error instanceof YamlTrouble)) throw error;
@@ -99,7 +99,7 @@ class YamlReader {
   }
 }
 
-/** `007` is a number to YAML and a name to whoever wrote it. */
+/** YAML reads `007` as a number. */
 function keepIdAsWritten(node: ParsedNode): void {
   const { isMap, isScalar } = yamlLibrary();
   const id: unknown = isMap(node) ? node.get('id', true) : undefined;

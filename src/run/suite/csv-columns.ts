@@ -6,16 +6,15 @@ import { suiteCase } from '../../contracts/suite/index.ts';
 import type { WrittenWrong } from '../written/wrong.ts';
 import type { Cell } from './csv.ts';
 
-/** One column of a table of cases. */
 export interface Column {
-  /** Which cell of a row is in it, from 0. */
+  /** The index of its cell in a row, from 0. */
   readonly at: number;
-  /** Where in a case it belongs, as `expected.regex`. */
+  /** The path in a case, such as `expected.regex`. */
   readonly place: string;
   readonly read: (text: string) => unknown;
 }
 
-/** Why a cell cannot be what its column asks for, in words that follow its place. */
+/** Why a cell does not fit its column. The text follows the path of the cell. */
 export class Unreadable {
   readonly says: string;
 
@@ -24,7 +23,7 @@ export class Unreadable {
   }
 }
 
-/** The columns that a header names; those that are parts of another one come after it. */
+/** The columns of a header, sorted so that `expected` precedes `expected.regex`. */
 export function columnsOf(header: readonly Cell[]): { columns: readonly Column[]; wrongs: readonly WrittenWrong[] } {
   const columns: Column[] = [];
   const wrongs: WrittenWrong[] = [];
@@ -32,22 +31,22 @@ export function columnsOf(header: readonly Cell[]): { columns: readonly Column[]
     const name = text.trim();
     const place = ALSO.get(name) ?? name;
     const read = READERS.get(place);
-    if (!read) wrongs.push({ line, says: `${columnWords(name, at)} is not one that this format knows` });
+    if (name === '') wrongs.push({ line, says: `Column ${at + 1} has no name` });
+    else if (!read) wrongs.push({ line, says: `The column ${shown(name)} is unknown` });
     else if (columns.some(column => column.place === place)) {
-      wrongs.push({ line, says: `${columnWords(name, at)} is there already` });
+      wrongs.push({ line, says: `The column ${shown(name)} is a duplicate` });
     } else columns.push({ at, place, read });
   }
   if (wrongs.length === 0 && !columns.some(({ place }) => place === 'id')) {
-    wrongs.push({ line: header[0]?.line, says: 'The header has no column id' });
+    wrongs.push({ line: header[0]?.line, says: 'The header has no id column' });
   }
   return { columns: columns.sort((a, b) => a.place.length - b.place.length), wrongs };
 }
 
-function columnWords(name: string, at: number): string {
-  return name === '' ? `Column ${at + 1}, which has no name,` : `The column ${printable(clip(name, 80).text)}`;
+function shown(name: string): string {
+  return printable(clip(name, 80).text);
 }
 
-/** Shorter names that people may use. */
 const ALSO: ReadonlyMap<string, string> = new Map([
   ['user', 'input.user'],
   ['context', 'input.context'],
@@ -55,7 +54,7 @@ const ALSO: ReadonlyMap<string, string> = new Map([
 
 const asText = (text: string): string => text;
 
-/** These take a number or a truth, so that is what digits are; to all others `42` is a text to look for. */
+/** Cells in these columns are numbers or booleans. In all other columns, `42` is text. */
 const PLAIN_VALUES: ReadonlySet<string> = new Set([
   'evidence_required_for_actions',
   'max_latency_ms',
@@ -91,7 +90,7 @@ function listOrText(text: string): unknown {
 function jsonOrText(text: string): unknown {
   const reading = readJson(Buffer.from(text), LIMITS);
   if (reading.ok) return reading.value;
-  // `[a-z]+` and an order number of thirty digits are texts; a key that stands twice is a slip in something meant as JSON.
+  // `[a-z]+` and an order number of thirty digits are text. A duplicate key is a mistake in intended JSON.
   return SLIPS.has(reading.refusal.code) ? unreadable(reading.refusal.message) : text;
 }
 

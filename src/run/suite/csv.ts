@@ -1,19 +1,17 @@
-/** One cell of a table, and the line that it begins in. */
+/** One cell of a table, and the line where it starts. */
 export interface Cell {
   readonly text: string;
   readonly line: number;
 }
 
-/** Why a text is no table. */
 export interface CsvTrouble {
   readonly line: number;
   readonly says: string;
 }
 
 /**
- * The rows of a table as RFC 4180 has them: cells between commas, in quotes where they hold commas, quotes or lines of
- * their own. Rows end with CRLF or LF; blank lines are passed over. A trouble is the last thing told, because nobody
- * knows how the text goes on after it.
+ * Yields the rows of a table in the format of RFC 4180. Rows end with CRLF or LF; blank lines are skipped. A fault ends
+ * the iteration, because the rest of the text is ambiguous.
  */
 export function* rowsOf(text: string): Generator<readonly Cell[] | CsvTrouble> {
   let row: Cell[] = [];
@@ -23,7 +21,7 @@ export function* rowsOf(text: string): Generator<readonly Cell[] | CsvTrouble> {
     const start = at;
     at = text[start] === '"' ? quotedEnd(text, start) : plainEnd(text, start);
     if (at < 0) {
-      yield { line, says: 'A quote is opened here and never closed' };
+      yield { line, says: 'The quote that opens here is never closed' };
       return;
     }
     const cell = text.slice(start, at);
@@ -35,7 +33,7 @@ export function* rowsOf(text: string): Generator<readonly Cell[] | CsvTrouble> {
       return;
     }
     at += separator.length;
-    // A comma at the very end is followed by one more cell, which is empty.
+    // A comma at the very end is followed by an empty cell.
     if (separator === ',' && at < text.length) continue;
     if (separator === ',') row.push({ text: '', line });
     if (row.length > 1 || cell !== '') yield row;
@@ -44,7 +42,7 @@ export function* rowsOf(text: string): Generator<readonly Cell[] | CsvTrouble> {
   }
 }
 
-/** What ends a cell: a comma, the end of a row or of the text; undefined if nothing does. */
+/** Returns the separator after a cell: a comma, a line ending, or '' at the end. Undefined if there is none. */
 function separatorAt(text: string, at: number): string | undefined {
   if (at === text.length) return '';
   const unit = text[at];
@@ -53,9 +51,9 @@ function separatorAt(text: string, at: number): string | undefined {
 }
 
 function strayWords(unit: string | undefined): string {
-  if (unit === '\r') return 'A carriage return stands here without a line feed';
-  if (unit === '"') return 'A quote stands inside a cell that does not begin with one';
-  return 'A cell goes on here after its closing quote';
+  if (unit === '\r') return 'A carriage return is not followed by a line feed';
+  if (unit === '"') return 'A quote appears inside an unquoted cell';
+  return 'Text follows the closing quote of a cell';
 }
 
 /** The index after the closing quote, or -1. */

@@ -8,8 +8,7 @@ import { re2Library } from './libraries.ts';
 import { type Dialect, dialectOf, grammarFault } from './schema-dialect.ts';
 
 /**
- * What no rule about shapes can tell of the expectations of a case: whether anybody could ever judge them. Only those
- * that have their shape are looked at.
+ * Finds expectations that can never be judged, such as invalid patterns and schemas. Skips keys without a valid shape.
  */
 export function* expectationFaults(
   expected: Expected,
@@ -28,7 +27,7 @@ export function* expectationFaults(
   }
   const says = sound.script && unsafePath(sound.script.file);
   if (says !== undefined) {
-    yield { place: 'expected.script.file', says: `must stay below the folder of the cases, but ${says}` };
+    yield { place: 'expected.script.file', says: `must be inside the folder of the case file, but ${says}` };
   }
 }
 
@@ -48,10 +47,10 @@ function textsAt(place: string, texts: string | readonly string[] | undefined): 
   return texts.map((text, index) => ({ place: placeOf(place, index), text }));
 }
 
-/** Why a pattern cannot be matched in time linear to the text. */
+/** Returns why a pattern cannot be matched in linear time. */
 function patternTrouble(pattern: string): string | undefined {
   if (pattern.length > PATTERN_LENGTH_MAX) {
-    return `is longer than a regular expression may be, ${PATTERN_LENGTH_MAX.toLocaleString('en-US')} characters`;
+    return `is longer than ${PATTERN_LENGTH_MAX.toLocaleString('en-US')} characters, the limit for a regular expression`;
   }
   if (patternSize(pattern) > PATTERN_SIZE_MAX) {
     return `compiles to more than ${PATTERN_SIZE_MAX.toLocaleString('en-US')} instructions: use smaller counts, or split it`;
@@ -62,23 +61,23 @@ function patternTrouble(pattern: string): string | undefined {
     return undefined;
   } catch (error) {
     const reason = error instanceof RE2JSSyntaxException ? error.getDescription() : 'it is too large';
-    return `is not a regular expression that RE2 can match (${shown(reason)})`;
+    return `is not a valid RE2 regular expression (${shown(reason)})`;
   }
 }
 
-/** The time to match grows with the pattern, too. */
+/** The time to match also grows with the pattern. */
 const PATTERN_LENGTH_MAX = 10_000;
 
-/** Why a schema cannot be judged by. */
+/** Returns why a schema cannot be used. */
 function schemaTrouble(text: string): string | undefined {
   const schema = JSON.parse(text) as Record<string, unknown>;
   const dialect = dialectOf(schema);
-  if (!dialect) return 'is written for another version of JSON Schema than 2020-12 or draft-07';
-  if (schema.$async !== undefined) return 'has $async, and an answer is not waited for';
+  if (!dialect) return 'must use JSON Schema 2020-12 or draft-07';
+  if (schema.$async !== undefined) return 'uses $async, which is not supported';
   try {
     const fault = grammarFault(schema, dialect);
     if (fault !== undefined) return unusable(dialect, fault);
-    // One for each schema: what a case calls its $id is nothing to the others.
+    // A new instance per schema, so that the $id of one case cannot affect another.
     dialect.ajv({ ...LENIENT, code: { regExp } }).compile(schema);
     return undefined;
   } catch (error) {
@@ -88,25 +87,25 @@ function schemaTrouble(text: string): string | undefined {
 
 const LENIENT = { strict: false, logger: false, meta: false, validateSchema: false } as const;
 
-/** Patterns in schemas are matched like all others; here they are only tried. */
+/** Only compiles patterns. The judge matches them. */
 const regExp = Object.assign(
   (pattern: string) => {
     const says = patternTrouble(pattern);
-    if (says !== undefined) throw new Error(`a pattern in it ${says}`);
+    if (says !== undefined) throw new Error(`one of its patterns ${says}`);
     return { test: () => false };
   },
   { code: 'RE2' },
 );
 
 function unusable({ name }: Dialect, reason: string): string {
-  return `is not a JSON Schema of ${name} that can be used (${shown(reason)})`;
+  return `is not a usable ${name} JSON Schema (${shown(reason)})`;
 }
 
 function shown(reason: string): string {
   return printable(clip(reason, 200).text);
 }
 
-/** Suites ask for the same again and again, and compiling is the slowest thing that is done to a case. */
+/** Suites repeat patterns and schemas, and compiling is the slowest part of reading a case. */
 function remembered(
   troubles: Map<string, string | undefined>,
   text: string,

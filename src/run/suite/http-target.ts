@@ -14,15 +14,14 @@ export interface HttpAgent {
   readonly side: Side;
   readonly runId: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Values that are masked in everything that comes back. */
+  /** Values to mask in every response. */
   readonly secrets: readonly string[];
-  /** Well-known credentials are stored as they come. */
+  /** Stores well-known credentials unmasked. */
   readonly keepCredentials?: boolean;
   readonly redirects: boolean;
   readonly settings: SuiteSettings;
 }
 
-/** An agent behind an address. */
 export function httpTarget(agent: HttpAgent): Target {
   const { url, side, runId, settings, secrets } = agent;
   const { origin, pathname, search } = new URL(caseUrl(url));
@@ -72,14 +71,23 @@ function judged(answer: HttpAnswer, id: string, agent: HttpAgent, masking: Maski
 
 type Trouble = Omit<Failed, 'ok' | 'body' | 'statusText'>;
 
-/** Why an answer is none, if that can be said before it is read. */
+/** Returns the failure of a response, if it can be determined without reading the body. */
 function troubleWith(answer: HttpAnswer, { timeoutMs, idleMs, bodyBytesMax }: SuiteSettings): Trouble | undefined {
   const { ended, status, errorName, headers } = answer;
   switch (ended) {
     case 'timeout':
-      return { class: 'timeout', message: `No whole answer came within ${timeoutMs} ms.`, mayRetry: true };
+      return {
+        class: 'timeout',
+        message: `The agent did not finish its answer within ${timeoutMs} ms.`,
+        mayRetry: true,
+      };
     case 'idle':
-      return { class: 'timeout', message: `Nothing was heard for ${idleMs} ms.`, errorName: 'IDLE', mayRetry: true };
+      return {
+        class: 'timeout',
+        message: `The agent sent nothing for ${idleMs} ms.`,
+        errorName: 'IDLE',
+        mayRetry: true,
+      };
     case 'cancelled':
       return CANCELLED;
     case 'broken':
@@ -112,19 +120,19 @@ function troubleWith(answer: HttpAnswer, { timeoutMs, idleMs, bodyBytesMax }: Su
 
 const BROKEN: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The agent refused the connection.',
-  ECONNRESET: 'The connection was cut.',
-  UND_ERR_SOCKET: 'The connection was cut before the answer was whole.',
-  ENOTFOUND: 'The name of the agent cannot be resolved.',
-  EAI_AGAIN: 'The name of the agent cannot be resolved now.',
-  EPIPE: 'The agent closed the connection while the request was sent.',
+  ECONNRESET: 'The connection was reset.',
+  UND_ERR_SOCKET: 'The connection closed before the answer was complete.',
+  ENOTFOUND: 'The host name of the agent cannot be resolved.',
+  EAI_AGAIN: 'The host name of the agent cannot be resolved at the moment.',
+  EPIPE: 'The agent closed the connection during the request.',
   ETIMEDOUT: 'The agent could not be reached.',
   EHOSTUNREACH: 'The agent could not be reached.',
   UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer are too large.',
-  UNKNOWN_CONTENT_ENCODING: 'The answer is compressed in a way that was not asked for and is not known.',
-  BROKEN_CONTENT_ENCODING: 'The answer is compressed, and cannot be read.',
+  UNKNOWN_CONTENT_ENCODING: 'The answer uses an unknown compression, although Proctor asked for none.',
+  BROKEN_CONTENT_ENCODING: 'The compressed answer cannot be decompressed.',
 };
 
-/** Seconds or a date. */
+/** Parses seconds or a date. */
 function retryAfter(value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,15}$/.test(value)) return Number(value) * 1000;
@@ -150,7 +158,7 @@ function failed(trouble: Trouble, answer: HttpAnswer, bytes: Buffer, masking: Ma
   };
 }
 
-/** Headers as they may be kept: few, short, and without what opens doors. */
+/** Limits and masks headers for storage. */
 function sanitized(headers: Readonly<Record<string, string>>, masking: Masking): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers)
@@ -162,7 +170,7 @@ function sanitized(headers: Readonly<Record<string, string>>, masking: Masking):
   );
 }
 
-/** Addresses in headers carry tokens in their queries. */
+/** URLs in headers carry tokens in their queries. */
 function withoutQuery(name: string, value: string): string {
   return ADDRESSES.test(name) ? withoutQueryValues(value) : value;
 }

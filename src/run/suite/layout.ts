@@ -12,15 +12,14 @@ import type { AssetNote } from '../../evidence/suite-run.ts';
 import { type WrittenCases, writeCases } from './case-list.ts';
 import { readCases } from './cases-file.ts';
 
-/** What was laid into the folder of a run before it begins. */
 export interface LaidOut {
   readonly cases: WrittenCases;
   readonly assets: readonly AssetNote[];
 }
 
 /**
- * Writes the chosen cases of a file into the folder of a run, and beside them the scripts that will judge them. Refuses
- * cases that expect what Proctor cannot see of a target of this kind.
+ * Writes the selected cases of a file and their check scripts into a run folder. Rejects cases with expectations that
+ * Proctor cannot observe for a target of this kind.
  */
 export function layOutCases(
   file: string,
@@ -31,7 +30,7 @@ export function layOutCases(
   return layOut(keep => readCases(file, keep, kind), { beside: path.dirname(file), only, folder });
 }
 
-/** Writes some cases of an earlier run into the folder of another one, as they were sent. */
+/** Writes some cases of an earlier run into another run folder, as they were sent. */
 export function layOutAgain(from: string, only: readonly string[], folder: string): LaidOut {
   const read = (keep: (one: SuiteCase) => void): void => {
     for (const one of suiteCases(from)) keep(one);
@@ -40,7 +39,7 @@ export function layOutAgain(from: string, only: readonly string[], folder: strin
 }
 
 interface Where {
-  /** Where the paths of scripts begin. */
+  /** The folder that script paths are relative to. */
   readonly beside: string;
   readonly only: readonly string[] | null;
   readonly folder: string;
@@ -49,7 +48,7 @@ interface Where {
 function layOut(read: (keep: (one: SuiteCase) => void) => void, { beside, only, folder }: Where): LaidOut {
   const wanted = only && new Set(only);
   const scripts = new Map<string, AssetNote>();
-  /** Some of those that were not chosen, one of which may have been meant. */
+  /** Candidates for a "did you mean" suggestion. */
   const others: string[] = [];
   let idBytes = 0;
   const cases = writeCases(path.join(folder, CASES), take => {
@@ -60,27 +59,24 @@ function layOut(read: (keep: (one: SuiteCase) => void) => void, { beside, only, 
       }
       idBytes += one.id.length + 3;
       if (idBytes > ID_BYTES_MAX)
-        throw new Fault('too_many_cases', 'These are too many cases for one run. Split the suite.');
+        throw new Fault('too_many_cases', 'The suite has too many cases for one run. Split it.');
       take(withStoredScript(one, beside, folder, scripts));
     });
   });
   const [missing] = wanted ?? [];
   if (missing !== undefined) {
-    throw new Fault(
-      'no_case',
-      `There is no case called "${printable(missing)}" among the cases.${didYouMean(missing, others)}`,
-    );
+    throw new Fault('no_case', `There is no case "${printable(missing)}".${didYouMean(missing, others)}`);
   }
   return { cases, assets: [...new Map([...scripts.values()].map(note => [note.href, note])).values()] };
 }
 
-/** The same again, for another repetition. */
+/** Copies the files for another repetition. */
 export function copyLayout(from: string, { cases, assets }: LaidOut, folder: string): LaidOut {
   for (const { href } of [{ href: CASES }, ...assets]) cpSync(path.join(from, href), path.join(folder, href));
   return { cases, assets };
 }
 
-/** A script that judges a case is evidence, too: it lies in the folder, and is named by its hash. */
+/** Stores the check script of a case under its hash, because the script is evidence. */
 function withStoredScript(one: SuiteCase, beside: string, folder: string, stored: Map<string, AssetNote>): SuiteCase {
   const script = one.expected?.script;
   if (!script) return one;
@@ -93,7 +89,7 @@ function storeScript(id: string, file: string, folder: string): AssetNote {
   const bytes = readRegular(file, SCRIPT_BYTES_MAX);
   if (!bytes) {
     const name = printable(path.basename(file));
-    throw new Fault('no_script', `The script ${name}, which judges the case ${id}, is not a file of at most 1 MiB.`);
+    throw new Fault('no_script', `The check script ${name} of case ${id} must be a regular file of at most 1 MiB.`);
   }
   const sha256 = bytesHash(bytes);
   const ending = /\.(?:py|mjs|js|sh)$/.exec(file)?.[0] ?? '';
@@ -104,7 +100,7 @@ function storeScript(id: string, file: string, folder: string): AssetNote {
 
 const OTHERS_MAX = 10_000;
 
-/** All ids stand in run.json, and it must stay within its own bound. */
+/** run.json lists all ids and must stay within its size limit. */
 const ID_BYTES_MAX = 15 * 1024 * 1024;
 
 const SCRIPT_BYTES_MAX = 1024 * 1024;

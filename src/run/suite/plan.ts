@@ -9,20 +9,19 @@ import { LOCALE, ownerHere, runnerHere } from '../plan.ts';
 import type { WrittenCases } from './case-list.ts';
 import { settingsNote, type SuiteSettings } from './settings.ts';
 
-/** What is the same in all repetitions of a suite. */
+/** What all repetitions of a suite share. */
 export interface SuiteOrder {
   readonly group: string;
   readonly repetitions: number;
   readonly version: SuiteRequest['version'];
   readonly target: SuiteTarget;
   readonly only: readonly string[] | null;
-  /** Why these cases are asked again. */
+  /** Why these cases are repeated. */
   readonly rerun?: NonNullable<SuiteRequest['rerun']>;
   readonly settings: SuiteSettings;
   readonly secretNames: readonly string[];
   readonly keepCredentials?: boolean;
   readonly provenance?: NonNullable<SuiteRequest['provenance']>;
-  /** The limits that the run must keep to. */
   readonly gate?: AskedLimits | undefined;
   readonly casesPath: string;
   readonly outDir: string;
@@ -31,11 +30,11 @@ export interface SuiteOrder {
   readonly script: string | null;
   readonly agent?: NonNullable<SuitePlan['agent']>;
   readonly bounds: Requested;
-  /** What holds every attempt, where a script or an agent's program answers. */
+  /** The limits of every attempt, if the target is a script or an agent. */
   readonly effective: Effective | undefined;
 }
 
-/** What is written down before the first case of a repetition is sent. */
+/** Builds the plan of a repetition, which is stored before the first case is sent. */
 export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases): SuitePlan {
   const { group, repetitions, version, target, only, settings, secretNames } = order;
   return {
@@ -68,7 +67,7 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
   };
 }
 
-/** An agent behind an address is bounded by nothing but what we wait for and keep; a program by its sandbox. */
+/** For an HTTP target, Proctor limits only the wait and the stored bytes. A sandbox limits a program. */
 function runnerOf({ effective, settings }: SuiteOrder): Omit<Runner, 'timing' | 'exit'> {
   const { identity, warnings } = runnerHere(effective?.warnings ?? []);
   return {

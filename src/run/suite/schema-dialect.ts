@@ -2,14 +2,13 @@ import type { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Ajv, Options } from 'ajv/dist/ajv.js';
 import { ajv2020Library, ajvLibrary } from './libraries.ts';
 
-/** A version of JSON Schema that Proctor judges by. */
+/** A supported version of JSON Schema. */
 export interface Dialect {
   readonly name: '2020-12' | 'draft-07';
-  /** A validator that knows the keywords of this version, and no others. */
   readonly ajv: (options: Options) => Ajv | Ajv2020;
 }
 
-/** The version that a schema is written for; undefined for a version that Proctor does not know. */
+/** The version that a schema declares; undefined if Proctor does not support it. */
 export function dialectOf({ $schema }: Record<string, unknown>): Dialect | undefined {
   if ($schema === undefined) return DIALECTS.get(LATEST);
   return typeof $schema === 'string' ? DIALECTS.get($schema.replace(/#$/, '')) : undefined;
@@ -23,13 +22,13 @@ const DIALECTS: ReadonlyMap<string, Dialect> = new Map([
     'http://json-schema.org/draft-07/schema',
     {
       name: 'draft-07',
-      // In draft-07, keywords beside $ref mean nothing.
+      // draft-07 ignores keywords next to $ref.
       ajv: options => new (ajvLibrary().Ajv)({ ...options, ignoreKeywordsWithRef: true }),
     },
   ],
 ]);
 
-/** Where a schema breaks the grammar of its version; undefined if it does not. */
+/** Returns where a schema violates its meta-schema, or undefined. */
 export function grammarFault(schema: Record<string, unknown>, dialect: Dialect): string | undefined {
   let grammar = grammars.get(dialect.name);
   if (!grammar) {
@@ -40,5 +39,5 @@ export function grammarFault(schema: Record<string, unknown>, dialect: Dialect):
   return grammar.errorsText(grammar.errors, { dataVar: '$' });
 }
 
-/** Made when the first schema comes, because that takes longer than judging many cases. */
+/** Created on first use, because compiling a meta-schema takes longer than judging many cases. */
 const grammars = new Map<Dialect['name'], Ajv | Ajv2020>();

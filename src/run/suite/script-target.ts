@@ -17,9 +17,7 @@ export interface ScriptAgent {
   readonly side: Side;
   readonly runId: string;
   readonly launcher: () => Promise<Launcher>;
-  /** Where the runs of the script are kept. */
   readonly home: string;
-  /** Who signs their seals. */
   readonly signer: Signer | undefined;
   readonly bounds: Requested;
   readonly secrets: Readonly<Record<string, string>>;
@@ -28,8 +26,8 @@ export interface ScriptAgent {
 }
 
 /**
- * A script that answers in the place of an agent: it finds the question in input/case.json and leaves its answer in
- * output/reply.json, or says it on standard output. Every attempt is a run of its own, with evidence of its own.
+ * Runs a script as the target. The script reads input/case.json and writes output/reply.json or standard output. Every
+ * attempt is a separate run with its own evidence.
  */
 export function scriptTarget(agent: ScriptAgent): Target {
   return {
@@ -60,7 +58,7 @@ export function scriptTarget(agent: ScriptAgent): Target {
         rmSync(folder, { recursive: true, force: true });
       }
     },
-    // Each attempt listens to the signal of its question.
+    // Each attempt observes the signal of its question.
     cancel: () => undefined,
     close: async () => undefined,
   };
@@ -71,7 +69,7 @@ function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: Scr
   if (ending.how === 'killed' && ending.by === 'cancel') return CANCELLED;
   const reply = readRegular(path.join(place.folder, 'output', 'reply.json'), bodyBytesMax);
   const raw = reply ?? readRegular(path.join(place.folder, 'evidence/steps/script/stdout.txt'), bodyBytesMax);
-  // The file in output/ stays as it is; what becomes of it in the artifact is masked.
+  // Masks what goes into the artifact. The file in output/ stays unchanged.
   const masker = new Masker(maskingOf(Object.values(agent.secrets), agent.keepCredentials));
   const said = raw && masker.whole(raw);
   const body: Body | undefined =
@@ -85,14 +83,14 @@ function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: Scr
     ...(body && { body }),
   });
   if (reading.status === 'timed_out') {
-    return failed({ class: 'timeout', message: 'The script did not end in time.', mayRetry: true });
+    return failed({ class: 'timeout', message: 'The script timed out.', mayRetry: true });
   }
   if (ending.how === 'lost' || ending.how === 'not_started') {
     throw new Fault('script_failed', 'The script could not be run.');
   }
-  // A script that answers without a result.json has done its work all the same.
+  // A reply counts even without a result.json.
   if (ending.how !== 'exited' || ending.code !== 0) {
-    return failed({ class: 'schema_mismatch', message: 'The script did not end well.', mayRetry: false });
+    return failed({ class: 'schema_mismatch', message: 'The script failed.', mayRetry: false });
   }
   const answer = readReply(said ?? Buffer.alloc(0), id, agent.side, bodyBytesMax);
   return answer.ok

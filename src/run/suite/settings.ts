@@ -1,6 +1,5 @@
 import type { SuiteRequest } from '../../contracts/suite/index.ts';
 
-/** How cases are sent, and how much of the answers is kept. */
 export interface SuiteSettings {
   readonly timeoutMs: number;
   readonly idleMs: number;
@@ -9,7 +8,7 @@ export interface SuiteSettings {
   readonly bodyBytesMax: number;
   readonly snippetBytesMax: number;
   readonly payloadInlineBytesMax: number;
-  /** After so many attempts in a row that reached nobody, the target is left alone, tried again, and given up. */
+  /** Consecutive attempts without a response before the breaker opens; 0 disables it. */
   readonly breakerFailures: number;
 }
 
@@ -24,10 +23,9 @@ export const DEFAULT_SETTINGS: SuiteSettings = {
   breakerFailures: 20,
 };
 
-/** What an agent's program gets in their place: it works for longer, and is silent for longer. */
+/** Defaults for agents, which work longer and stay silent longer. */
 export const AGENT_CLOCKS = { timeoutMs: 600_000, idleMs: 120_000 } as const satisfies Partial<SuiteSettings>;
 
-/** Settings in the words of the request. */
 export function settingsNote(settings: SuiteSettings): SuiteRequest['settings'] {
   return {
     timeout_ms: settings.timeoutMs,

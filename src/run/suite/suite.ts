@@ -23,7 +23,7 @@ import { settingsFrom } from './settings.ts';
 import type { Target } from './target.ts';
 import { Troubles } from './troubles.ts';
 
-/** How a run of a suite ended, or how far it has come. */
+/** The result of a suite run, or its progress so far. */
 export interface SuiteAnswer {
   readonly place: RunPlace;
   readonly plan: SuitePlan;
@@ -31,14 +31,14 @@ export interface SuiteAnswer {
   readonly ok: number;
   readonly failed: number;
   readonly gaveUp: boolean;
-  /** Why cases had no answer in this sitting, the most frequent first. */
-  readonly troubles: readonly { readonly class: string; readonly message: string; readonly count: number }[];
-  /** It was cancelled, and can be resumed. */
+  /** Why cases failed in this session, most frequent first. */
+  readonly troubles: ReturnType<Troubles['list']>;
+  /** The run was cancelled and can be resumed. */
   readonly isOpen: boolean;
   readonly durationMs: number;
 }
 
-/** Who watches, and what is given in for tests. */
+/** The environment of a run; tests shorten the waits. */
 export interface SuiteAround extends Sealing {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
@@ -52,21 +52,20 @@ interface Progress {
   readonly total: number;
 }
 
-/** What a new run needs to know before its plan is whole. */
 export interface Layout {
   readonly place: RunPlace;
-  /** Writes the cases into the folder and the files that they name beside them. */
+  /** Writes the cases and the files they name into the folder. */
   readonly write: (folder: string) => { readonly cases: WrittenCases; readonly assets: readonly AssetNote[] };
   readonly planOf: (cases: WrittenCases) => SuitePlan;
 }
 
-/** Lays out a run: from the return on, its journal says what to do, and whoever comes can do it. */
+/** Prepares the run folder. When it returns, the journal contains all that a resume needs. */
 export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
   makeFolderIn(path.dirname(place.folder), place.id);
   try {
     const journal = Journal.open<SuiteLine>(place.folder);
     try {
-      // Whoever finds the folder must know whether anybody is still at it.
+      // Other processes must be able to tell whether the owner is still alive.
       journal.append({ is: 'laying', owner: ownerHere() });
       mkdirSync(path.join(place.folder, 'assets'), { mode: OWN_FOLDER });
       const { cases, assets } = write(place.folder);
@@ -91,11 +90,11 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Other runs lie there.
+    // The folder contains other runs.
   }
 }
 
-/** Asks the target all cases that have no answer yet, and seals the folder when each has one. */
+/** Sends all unanswered cases, then seals the folder. */
 export async function runSuite(place: RunPlace, target: Target, around: SuiteAround): Promise<SuiteAnswer> {
   const open = openSuite(place.folder, ownerHere(), systemClock.now(), openThread);
   const { store, plan, startedAtMs } = open;
@@ -134,18 +133,13 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
   const { request } = plan;
   const settings = settingsFrom(request.settings);
   const breaker = new Breaker(settings.breakerFailures, around.breakerPausesMs);
-  // A failure of ours stops all others, and is told once.
+  // An internal failure stops all workers and is reported once.
   const stop = new AbortController();
   const signal = AbortSignal.any([around.signal, stop.signal]);
-  // Every attempt of a script listens.
+  // Every attempt adds a listener.
   setMaxListeners(0, signal);
   signal.addEventListener('abort', () => target.cancel(), { once: true });
-  const { target: asked } = request;
-  const named: Omit<Named, 'id'> = {
-    side: request.version,
-    url: askedAt(asked),
-    settings,
-  };
+  const named: Omit<Named, 'id'> = { side: request.version, url: askedAt(request.target), settings };
   const ofCase = {
     target,
     breaker,
@@ -185,13 +179,13 @@ const BACKOFF_MS = 250;
 
 const openThread = (folder: string): FileThread => new FileThread(folder);
 
-/** Where a run will lie; nothing may lie there yet. */
+/** Returns the run folder of a new run. Throws if it exists. */
 export function placeFor(out: string, side: string, id: string): RunPlace {
   const folder = path.join(out, side, id);
   if (existsSync(folder)) {
     throw new Fault(
       'run_exists',
-      `There is a run called ${id} already. Give this one another name, or resume that one if it is not finished.`,
+      `A run called ${id} already exists. Choose another name, or resume that run if it is unfinished.`,
     );
   }
   return { id, lane: side, folder };

@@ -3,31 +3,30 @@ import type { MaskedKinds } from '../../base/masker.ts';
 import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 
-/** Who is asked: an agent behind an address, or a script or an agent's program in a sandbox. */
+/** What a suite asks: an HTTP API, a script or an agent. */
 export interface Target {
-  /** Makes one attempt. What the other side does is an answer, never an error. */
+  /** Makes one attempt. A failure of the target is a result, not an exception. */
   ask(question: Question): Promise<Told>;
-  /** Ends every attempt that is under way. */
+  /** Cancels all attempts in progress. */
   cancel(): void;
   close(): Promise<void>;
 }
 
 export interface Question {
   readonly one: SuiteCase;
-  /** By which the other side can tell a second sending. */
+  /** The idempotency key, by which the target can recognize a repeated request. */
   readonly key: string;
   /** From 1. */
   readonly attempt: number;
   readonly signal: AbortSignal;
 }
 
-/** What came of one attempt. */
 export interface Told {
   readonly latencyMs: number;
   readonly httpStatus?: number;
-  /** The run of its own that a program had. */
+  /** The id of the run, for a script or an agent. */
   readonly runId?: string;
-  /** What was seen of that run, where an agent's program had it. */
+  /** A summary of the run, for an agent. */
   readonly agentRun?: AgentRunNote;
   readonly outcome: Answered | Failed;
 }
@@ -35,31 +34,28 @@ export interface Told {
 export interface Answered {
   readonly ok: true;
   readonly reply: Reply;
-  /** How many ranges were masked in it, by kind. */
+  /** Masked ranges by kind. */
   readonly masked: MaskedKinds;
-  /** How large the answer was as a whole: no part of it is larger. */
+  /** The size of the whole answer. No part of it is larger. */
   readonly bytes: number;
 }
 
 export interface Failed {
   readonly ok: false;
   readonly class: NonNullable<CaseArtifact['runner_failure']>['class'];
-  /** A sentence for people. */
   readonly message: string;
   readonly errorName?: string;
   readonly statusText?: string;
-  /** Another attempt may go better. */
   readonly mayRetry: boolean;
-  /** How long the other side asks to be left alone. */
+  /** From the Retry-After header. */
   readonly retryAfterMs?: number;
   readonly body?: Body;
-  /** How many ranges were masked in its body, by kind. */
+  /** Masked ranges in the body, by kind. */
   readonly masked?: MaskedKinds;
-  /** It was stopped because the whole run was. */
+  /** The attempt ended because the run was cancelled. */
   readonly cancelled?: true;
 }
 
-/** An attempt that was stopped because the whole run was. */
 export const CANCELLED: Failed = {
   ok: false,
   class: 'other',
@@ -68,7 +64,7 @@ export const CANCELLED: Failed = {
   cancelled: true,
 };
 
-/** What was received, with its secrets masked. */
+/** The received bytes, masked. */
 export interface Body {
   readonly bytes: Buffer;
   readonly bytesTotal: number | null;

@@ -1,8 +1,8 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 
-/** Why cases had no answer, counted: a thousand of one kind are told in one line. */
+/** Counts the failures of cases, so that a thousand identical ones take one line. */
 export class Troubles {
-  readonly #counts = new Map<string, { readonly class: string; readonly message: string; count: number }>();
+  readonly #counts = new Map<string, Counted & { count: number }>();
 
   add({ runner_failure: failure }: CaseArtifact): void {
     if (!failure) return;
@@ -13,9 +13,15 @@ export class Troubles {
     else if (this.#counts.size < KINDS_MAX) this.#counts.set(key, { class: failure.class, message, count: 1 });
   }
 
-  list(): readonly { readonly class: string; readonly message: string; readonly count: number }[] {
+  list(): readonly Counted[] {
     return [...this.#counts.values()].sort((a, b) => b.count - a.count);
   }
+}
+
+interface Counted {
+  readonly class: string;
+  readonly message: string;
+  readonly count: number;
 }
 
 const KINDS_MAX = 100;

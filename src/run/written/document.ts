@@ -9,16 +9,15 @@ import { yamlDocument } from './yaml-document.ts';
 import { offsetOf } from './yaml-places.ts';
 import { YamlTrouble, YamlValues } from './yaml-values.ts';
 
-/** What a file is, for whoever wrote it. */
 export interface Sort {
   readonly contract: Contract;
-  /** As in "the gate file". */
+  /** The name in messages, such as "gate file". */
   readonly file: string;
-  /** The code of the fault if it is not valid. */
+  /** The code of the fault for an invalid file. */
   readonly code: string;
 }
 
-/** The value of a document that a person wrote, YAML or JSON. Everything that is wrong with it is said, with its line. */
+/** Reads a YAML or JSON document written by a user. Throws a fault that lists every violation with its line. */
 export function readDocument(bytes: Buffer, { contract, file, code }: Sort): unknown {
   const { value, lineOf } = written(bytes, { contract, file, code });
   const { violations } = check(contract, value, { strict: true, internal: false });
@@ -34,7 +33,7 @@ const WRONGS_MAX = 20;
 
 interface Written {
   readonly value: unknown;
-  /** The line of a place such as `tolerances.score`, or of what is around it. */
+  /** Returns the line of a path such as `tolerances.score`, or of its nearest existing parent. */
   readonly lineOf: (place: string) => number;
 }
 

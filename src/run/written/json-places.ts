@@ -1,24 +1,21 @@
 import { isWithin, placeOf } from '../../base/place.ts';
 
-/**
- * Finds the lines of places in the text of a JSON document that was read before, so that nothing is doubted here.
- * JSON.parse keeps no positions, and honest files never need them.
- */
+/** Finds the lines of paths in valid JSON text. JSON.parse keeps no positions, and valid files never need them. */
 export class JsonPlaces {
   readonly #text: string;
-  /** Where each case begins, once somebody has asked. */
+  /** The offset of each case, computed on first use. */
   #starts: readonly number[] | undefined;
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** The line of a place in the document, or of what is around it if it is missing. */
+  /** Returns the line of a path, or of its nearest existing parent. */
   lineOf(place: string): number {
     return this.#lineIn(skipBlank(this.#text, 0), place);
   }
 
-  /** The same, in one of its cases. */
+  /** The same, relative to one case. */
   lineInCase(index: number, place: string): number {
     this.#starts ??= caseStarts(this.#text);
     return this.#lineIn(this.#starts[index] ?? 0, place);
@@ -40,7 +37,7 @@ function caseStarts(text: string): number[] {
   return list === undefined ? [] : [...partsOf(text, list)].map(({ valueAt }) => valueAt);
 }
 
-/** Where the key of a place stands, or the innermost thing around it that is there. */
+/** Returns the offset of the key at a path, or of its nearest existing parent. */
 function offsetWithin(text: string, start: number, place: string, here: string): number | undefined {
   for (const { key, keyAt, valueAt } of partsOf(text, start)) {
     const there = placeOf(here, key);
@@ -56,7 +53,7 @@ interface Part {
   readonly valueAt: number;
 }
 
-/** The members of an object or the elements of a list; nothing else has parts. */
+/** Yields the members of an object or the elements of a list; other values have none. */
 function* partsOf(text: string, at: number): Generator<Part> {
   const isObject = text[at] === '{';
   if (!isObject && text[at] !== '[') return;
@@ -92,7 +89,7 @@ function valueEnd(text: string, start: number): number {
   return at;
 }
 
-/** The end of a number or word, and inside a list or object of what is between two of them. */
+/** Skips a number, a word, or the separators between two values. */
 function plainEnd(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && !STOPS.has(text[at] as string)) at++;

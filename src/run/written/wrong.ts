@@ -1,7 +1,7 @@
-/** Something that is wrong with a file as it was written. */
+/** A fault in a file that a user wrote. */
 export interface WrittenWrong {
-  /** Absent if the file as a whole is meant. */
+  /** Absent if the fault concerns the whole file. */
   readonly line?: number | undefined;
-  /** What is wrong, without a full stop. */
+  /** The message, without a full stop. */
   readonly says: string;
 }

@@ -5,12 +5,12 @@ import type { WrittenWrong } from './wrong.ts';
 import { yamlLibrary } from './yaml-library.ts';
 
 export interface YamlDocument {
-  /** Undefined if nothing but white space and comments is there. */
+  /** Undefined if the text contains only white space and comments. */
   readonly root: ParsedNode | undefined;
   readonly lineAt: (offset: number) => number;
 }
 
-/** The one YAML document of a text, by the core schema of YAML 1.2, or what keeps it from being one. */
+/** Parses a single YAML 1.2 document with the core schema, or returns its faults. */
 export function yamlDocument(text: string): YamlDocument | readonly WrittenWrong[] {
   const { Composer, LineCounter } = yamlLibrary();
   const lines = new LineCounter();
@@ -19,7 +19,8 @@ export function yamlDocument(text: string): YamlDocument | readonly WrittenWrong
   if ('says' in tokens) return [{ line: lineAt(tokens.offset), says: tokens.says }];
   const [document, second] = [...new Composer(OPTIONS).compose(tokens, true, text.length)];
   if (!document) return { root: undefined, lineAt };
-  if (second) return [{ line: lineAt(second.range[0]), says: 'A second document begins here; there may be one only' }];
+  if (second)
+    return [{ line: lineAt(second.range[0]), says: 'A second YAML document starts here; only one is allowed' }];
   const wrongs = wrongsOf(document, lineAt);
   return wrongs.length > 0 ? wrongs : { root: document.contents ?? undefined, lineAt };
 }
@@ -27,7 +28,7 @@ export function yamlDocument(text: string): YamlDocument | readonly WrittenWrong
 export const DEPTH_MAX = 64;
 export const TOO_DEEP = `The file is nested deeper than ${DEPTH_MAX} levels`;
 
-/** Repeated keys are looked for by us: the library compares each key with all others. */
+/** YamlValues finds duplicate keys, because the library compares every key with all others. */
 const OPTIONS = {
   version: '1.2',
   schema: 'core',
@@ -41,9 +42,9 @@ const OPTIONS = {
 } as const;
 
 /**
- * The tokens of a text, or where they become too deep or too many. Composing them is recursive, and a process that runs
- * out of stack inside a regular expression is not thrown at but ended, so this must be known before. Each word, sign and
- * space takes some 200 bytes, and more than 1,000 where it is an error.
+ * Tokenizes a text within limits on depth and count. The composer is recursive, and a stack overflow inside a regular
+ * expression ends the process instead of throwing. A token takes about 200 bytes of memory, and an invalid one more
+ * than 1,000.
  */
 function tokensOf(text: string, lines: LineCounter): CST.Token[] | { readonly offset: number; readonly says: string } {
   const { Lexer, Parser } = yamlLibrary();
@@ -61,23 +62,23 @@ function tokensOf(text: string, lines: LineCounter): CST.Token[] | { readonly of
 }
 
 const LEXEMES_MAX = 2_000_000;
-const TOO_MANY = `More than ${LEXEMES_MAX.toLocaleString('en-US')} words and signs are too many for YAML; write JSON lines`;
+const TOO_MANY = `The file has more than ${LEXEMES_MAX.toLocaleString('en-US')} YAML tokens; use JSON Lines instead`;
 
-/** The document and what is being read stand on the parser's stack, too; the exact depth is counted later. */
+/** The stack also holds the document and the current token. YamlValues checks the exact depth. */
 const STACK_MAX = DEPTH_MAX + 8;
 
 function wrongsOf(document: Document.Parsed, lineAt: (offset: number) => number): readonly WrittenWrong[] {
   const [error] = document.errors;
-  // What follows the first error is mostly its echo.
+  // Errors after the first are mostly its consequences.
   if (error) {
     const isKey = error.code === 'NON_STRING_KEY';
-    const says = isKey ? 'A key stands here that is not a text' : `This is not YAML: ${shown(error.message)}`;
+    const says = isKey ? 'The key is not a string' : `Invalid YAML: ${shown(error.message)}`;
     return [{ line: lineAt(error.pos[0]), says }];
   }
-  if (document.directives.yaml.version !== '1.2') return [{ line: 1, says: 'The file is read as YAML 1.2 only' }];
+  if (document.directives.yaml.version !== '1.2') return [{ line: 1, says: 'Only YAML 1.2 is supported' }];
   return document.warnings.map(({ code, pos, message }) => ({
     line: lineAt(pos[0]),
-    says: code === 'TAG_RESOLVE_FAILED' ? 'A tag stands here; tags are not read' : shown(message),
+    says: code === 'TAG_RESOLVE_FAILED' ? 'YAML tags are not supported' : shown(message),
   }));
 }
 

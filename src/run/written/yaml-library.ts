@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as yaml from 'yaml';
 
-// Files are handed over by functions that do not wait, so what few of them need is required when it is needed.
+// Documents are read synchronously and few are YAML, so load the library on demand.
 const load = createRequire(import.meta.url);
 
 export function yamlLibrary(): typeof yaml {

@@ -2,7 +2,7 @@ import type { ParsedNode, Scalar } from 'yaml';
 import { isWithin, placeOf } from '../../base/place.ts';
 import { yamlLibrary } from './yaml-library.ts';
 
-/** Where the key of a place stands, or the innermost thing around it that is there; an alias is not followed. */
+/** Returns the offset of the key at a path, or of its nearest existing parent. Does not follow aliases. */
 export function offsetOf(node: ParsedNode | undefined, place: string): number {
   return offsetWithin(node, place, '') ?? node?.range[0] ?? 0;
 }

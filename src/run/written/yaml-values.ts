@@ -3,13 +3,13 @@ import { MIB } from '../../contracts/contract.ts';
 import { yamlLibrary } from './yaml-library.ts';
 import { DEPTH_MAX, TOO_DEEP } from './yaml-document.ts';
 
-/** A value that JSON could hold, and how many bytes it has there. */
+/** A JSON value, and its size as JSON. */
 export interface YamlValue {
   readonly value: unknown;
   readonly jsonBytes: number;
 }
 
-/** Thrown at the first thing in a node that no JSON document could hold. */
+/** Thrown for the first node that JSON cannot represent. */
 export class YamlTrouble extends Error {
   readonly offset: number;
 
@@ -20,17 +20,17 @@ export class YamlTrouble extends Error {
 }
 
 /**
- * Makes values of nodes, which must come in the order of the document. An alias gives the very value of its anchor and is
- * only counted again, so that a few lines that stand for a billion cost no more than a few lines.
+ * Converts nodes to values, in document order. An alias shares the value of its anchor, so an alias bomb costs no more
+ * memory than its text. Its size still counts toward the limit.
  */
 export class YamlValues {
   readonly #is = yamlLibrary();
   readonly #what: string;
   readonly #bytesMax: number;
-  /** The latest value of each anchor; null while it is being made. */
+  /** The latest value of each anchor; null while it is being converted. */
   readonly #anchors = new Map<string, YamlValue | null>();
 
-  /** Of what they are the values, and how large one of it may be as JSON. */
+  /** `what` names the limited thing in messages; `bytesMax` limits its size as JSON. */
   constructor(what: string, bytesMax: number) {
     this.#what = what;
     this.#bytesMax = bytesMax;
@@ -45,7 +45,7 @@ export class YamlValues {
     if (made.jsonBytes > this.#bytesMax) {
       throw new YamlTrouble(
         node,
-        `What begins here is larger than ${this.#what} may be, ${this.#bytesMax / MIB} MiB as JSON`,
+        `This value is larger than ${this.#bytesMax / MIB} MiB as JSON, the limit for ${this.#what}`,
       );
     }
     if (anchor !== undefined) this.#anchors.set(anchor, made);
@@ -61,7 +61,10 @@ export class YamlValues {
   #aliased(alias: Alias.Parsed): YamlValue {
     const value = this.#anchors.get(alias.source);
     if (value) return value;
-    throw new YamlTrouble(alias, value === null ? 'An alias stands inside its own anchor' : 'No anchor has this name');
+    throw new YamlTrouble(
+      alias,
+      value === null ? 'The alias refers to a value that contains it' : 'No earlier anchor has this name',
+    );
   }
 
   #list({ items }: YAMLSeq.Parsed, depth: number): YamlValue {
@@ -89,21 +92,21 @@ export class YamlValues {
 
 const HALF = 'A string holds half of a surrogate pair';
 
-export const REPEATED = 'A key stands here that its object has already';
+export const REPEATED = 'The key is a duplicate';
 
 const NULL: YamlValue = { value: null, jsonBytes: 4 };
 
 function plain(node: Scalar.Parsed): YamlValue {
   const { value } = node;
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw new YamlTrouble(node, 'A number stands here that is not finite');
+    if (!Number.isFinite(value)) throw new YamlTrouble(node, 'The number is not finite');
     if (Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) < 1e21) {
-      throw new YamlTrouble(node, 'An integer is beyond 2^53−1 and would be rounded; in quotes it is a text');
+      throw new YamlTrouble(node, 'The integer is beyond 2^53−1 and would be rounded; quote it to make it a string');
     }
   } else if (typeof value === 'string') {
     if (!value.isWellFormed()) throw new YamlTrouble(node, HALF);
   } else if (typeof value !== 'boolean' && value !== null) {
-    throw new YamlTrouble(node, 'A value stands here that JSON does not have');
+    throw new YamlTrouble(node, 'JSON cannot represent this value');
   }
   return { value, jsonBytes: jsonBytesOf(value) };
 }
