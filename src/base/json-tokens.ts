@@ -94,7 +94,7 @@ export function numberEnd(bytes: Uint8Array, start: number): number | Refusal {
 }
 
 /**
- * Canonical JSON writes whole numbers below 1e21 as plain digits, so any value from 2^53 up to there is refused
+ * Canonical JSON writes integers below 1e21 as plain digits, so any value from 2^53 up to there is refused
  * however it was written: else a document could be accepted and its own canonical bytes refused.
  */
 function numberTrouble(bytes: Uint8Array, start: number, end: number, isInteger: boolean): Refusal | undefined {

@@ -501,7 +501,7 @@ describe('a request that cannot run', () => {
     const faults: [string[], string, string][] = [
       [['run', 'script', 'nope.py'], 'usage', 'The script nope.py does not exist.'],
       [['run', 'script', 'ok.py', '--pids', '0'], 'out_of_bounds', 'The number of processes must be 1 to 100,000.'],
-      [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". `proctor list` shows all runs.'],
+      [['show', 'no\u001b[31m'], 'no_run', 'There is no run "no\\u{1b}[31m". `proctor list` shows all runs.'],
       [
         ['show'],
         'no_run',
