@@ -69,7 +69,7 @@ describe('an executed intent', () => {
     expect(result.decision.accepted).toBe(true);
     const told = await ran(intent({ commands: [node('0', 'x'.repeat(131_072))] })).catch(toldOf);
     expect(told).toBe(
-      'RUN_E003: The intent is invalid: commands[0].argv[3] is an argument that is too long: the kernel takes less than 128 KiB for one. Put the text into a file.',
+      'RUN_E003: The intent is invalid: commands[0].argv[3] is too long: the kernel accepts less than 128 KiB per argument. Put the text into a file.',
     );
   });
 

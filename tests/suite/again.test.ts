@@ -121,7 +121,7 @@ describe('compare --again', () => {
 
   test('refuses the address of the candidate as that of the baseline', async () => {
     const { compare, url } = await twoSides(answering('all is lost'));
-    const refused = '--baseline-url names the URL of the candidate';
+    const refused = '--baseline-url is the URL of the candidate';
     await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
     const elsewhere = 'http://127.0.0.1:1/v2';
     await expect(compare({ baselineUrl: `${elsewhere}/?a=b`, baseUrl: elsewhere })).rejects.toThrow(refused);
