@@ -35,7 +35,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
     .helpOption('-h, --help', 'show help')
     .helpCommand('help [command]', 'Show help for a command')
     .addHelpText('after', EXAMPLES)
-    .showHelpAfterError('Add --help to see what you can use.')
+    .showHelpAfterError('Add --help for usage.')
     .configureOutput({
       writeOut: stdout.write,
       writeErr: text => stderr.write(text.split('\n').map(printable).join('\n')),
@@ -78,7 +78,7 @@ async function exitOf(error: unknown, args: readonly string[]): Promise<number> 
 
 /** Commander's message as one sentence. It has none for an incomplete command. */
 function usageText({ code, message }: CommanderError): string {
-  if (code === 'commander.help') return 'The command is incomplete. Add --help to see what you can use.';
+  if (code === 'commander.help') return 'The command is incomplete. Add --help for usage.';
   return message.replace(/^error: /, '').replaceAll('\n', ' ');
 }
 

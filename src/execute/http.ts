@@ -31,7 +31,7 @@ export interface HttpAnswer {
   readonly errorName?: string;
 }
 
-/** Sends requests to one agent. Keeps connections open and never repeats a request. */
+/** Sends requests to one HTTP target. Keeps connections open and never repeats a request. */
 export class HttpTarget {
   readonly #pool: Pool;
   readonly #origin: string;

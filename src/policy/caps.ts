@@ -23,7 +23,7 @@ export function capsFrom(given: Partial<Caps>): Caps {
       const range = `from ${minimum.toLocaleString('en-US')} to ${maximum.toLocaleString('en-US')}`;
       throw new Fault(
         'out_of_bounds',
-        `The cap ${name} (kept_${name.replace('Bytes', '_bytes')}) must be a whole number ${range}.`,
+        `The cap ${name} (kept_${name.replace('Bytes', '_bytes')}) must be an integer ${range}.`,
       );
     }
   }

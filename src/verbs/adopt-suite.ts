@@ -25,7 +25,7 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
   if (baseUrl === undefined && script === undefined && agent === undefined) {
     throw new Fault(
       'not_started_here',
-      `The run was interrupted and not started here. Name the target and every variable again: ${foreignResume(word, request.target.kind)}`,
+      `The run was interrupted and not started here. Specify the target and every variable again: ${foreignResume(word, request.target.kind)}`,
     );
   }
   const headerNames = new Set(headers.map(({ name }) => name));
@@ -37,7 +37,10 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
     ...request.secret_names.filter(name => !variables.has(name)).map(name => `--secret ${printable(name)}`),
   ];
   if (lacking.length === 0) return;
-  throw new Fault('not_started_here', `The run was not started here. Name its variables again: ${lacking.join(' ')}`);
+  throw new Fault(
+    'not_started_here',
+    `The run was not started here. Specify its variables again: ${lacking.join(' ')}`,
+  );
 }
 
 /** Makes the run this user's own, with the target and variables that the user named. */

@@ -61,7 +61,7 @@ export function canAskBaseline(
   if (isSame && baselineUrl !== undefined)
     throw new Fault(
       'usage',
-      '--baseline-url names the URL of the candidate, which cannot serve both versions. Name the URL of the old version, or omit --baseline-url.',
+      '--baseline-url is the URL of the candidate, which cannot serve both versions. Specify the URL of the old version, or omit --baseline-url.',
     );
   return !isSame;
 }
@@ -106,7 +106,7 @@ function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: Agai
   if (target.kind === 'script') {
     const flag = version === 'baseline' ? '--baseline-script' : '--script';
     if (script === undefined)
-      throw new Fault('usage', `The runs used the script ${printable(target.name)}. Name its file: ${flag} FILE.`);
+      throw new Fault('usage', `The runs used the script ${printable(target.name)}. Specify its file: ${flag} FILE.`);
     const { sandbox, isolation } = target;
     return { script, bounds: { ...(sandbox !== 'vm' && sandbox !== 'container' && { sandbox }), isolation } };
   }

@@ -40,7 +40,7 @@ export interface AppliedRun {
   readonly notes: readonly string[];
 }
 
-/** Applies an agent's changes to a work tree if its run verifies and kept its policy. It never commits. */
+/** Applies an agent's changes to a work tree if its run verifies and did not violate its policy. It never commits. */
 export async function applyRun(run: string, options: ApplyOptions = {}): Promise<AppliedRun> {
   checkRunWord('applyRun', run);
   refuseUnknown('applyRun', options, OPTIONS);

@@ -37,7 +37,7 @@ export async function acceptBaseline(
 ): Promise<Accepted> {
   const signer = signerAt(cwd, signingKey);
   const { side, told } = await sideOf(word, cwd, { home: homeFrom(cwd), key: signer });
-  if (side.source === 'accepted') throw new Fault('usage', 'This is already an accepted baseline. Name a run.');
+  if (side.source === 'accepted') throw new Fault('usage', 'This is already an accepted baseline. Specify a run.');
   if (side.incomplete !== undefined) throw new Fault('incomplete', side.incomplete);
   const { bytes, note: pack } = packOf(plannedOnly(side));
   const baseline = acceptedFrom(side, instantText(systemClock.now()), signer, pack);

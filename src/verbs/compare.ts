@@ -107,7 +107,7 @@ function makeFolder(folder: string): void {
   try {
     makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
-    throw new Fault('folder_failed', 'Cannot create the folder for the comparison. Name another one with --out.', {
+    throw new Fault('folder_failed', 'Cannot create the folder for the comparison. Specify another one with --out.', {
       cause,
     });
   }
@@ -132,7 +132,7 @@ function checkApart(baseline: Side, candidate: Side): void {
   throw new Fault(
     'same_run',
     baseline.source === 'accepted'
-      ? 'The baseline was accepted from this run. Name another run as the candidate.'
+      ? 'The baseline was accepted from this run. Specify another run as the candidate.'
       : 'Both sides are the same run. Run proctor list to see the others.',
   );
 }

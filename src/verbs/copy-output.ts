@@ -8,9 +8,9 @@ import { makeFolders } from '../base/private.ts';
 export function checkTarget(folder: string): void {
   if (!existsSync(folder)) return;
   if (!statSync(folder).isDirectory())
-    throw new Fault('usage', 'The target for the output is not a folder. Name an empty or new folder.');
+    throw new Fault('usage', 'The target for the output is not a folder. Specify an empty or new folder.');
   if (readdirSync(folder).length > 0)
-    throw new Fault('usage', 'The folder for the output is not empty. Name an empty or new folder.');
+    throw new Fault('usage', 'The folder for the output is not empty. Specify an empty or new folder.');
 }
 
 /** Copies the output of a run. The modes of the copies follow the umask. */
@@ -20,7 +20,7 @@ export function copyOutput(folder: string, target: string): void {
     const output = path.join(folder, 'output');
     if (existsSync(output)) copyFolder(output, target);
   } catch (cause) {
-    throw new Fault('copy_failed', 'Cannot copy the output from the run folder. Name another folder.', { cause });
+    throw new Fault('copy_failed', 'Cannot copy the output from the run folder. Specify another folder.', { cause });
   }
 }
 

@@ -88,7 +88,7 @@ async function tryProcess(
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     const [detail] = causeText(error.cause).split('\n');
-    // The user is already running the doctor.
+    // Drops the advice to run `proctor doctor`, because the user is running it.
     const sentence = error.message.replace(/ [^.]*\bproctor doctor\b[^.]*\.$/, '');
     return { observed: [], trouble: `${sentence}${detail ? ` (${detail})` : ''}` };
   } finally {

@@ -98,7 +98,7 @@ export function packFileOf(file: string): string {
 }
 
 const ACCEPT = 'Accept a run again with proctor baseline accept RUN.';
-const SAY_KEY = 'If a person you trust accepted it, name their public key with --key FILE.';
+const SAY_KEY = 'If someone you trust accepted it, specify their public key with --key FILE.';
 
 /** The folder of the named run, or of the first of the newest repetitions. */
 export function suiteFolder(word: string, home: string): string | undefined {
@@ -163,7 +163,7 @@ function rerunsOf(of: string, version: string, beside: string): { folders: strin
   const isGap = gap >= 0 && known.lastIndexOf(true) > gap;
   return {
     folders: all.filter((_, index) => known[index]),
-    ...(isGap && { missing: `Round ${gap + 1} of ${printable(of)} is not here but a later one is, ${CHOSEN}` }),
+    ...(isGap && { missing: `Round ${gap + 1} of ${printable(of)} is missing, but a later one is here, ${CHOSEN}` }),
   };
 }
 

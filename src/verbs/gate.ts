@@ -39,7 +39,7 @@ export async function gateFiles(options: GateFilesOptions): Promise<Gated> {
   const baseline = readSide(options.baseline, cwd);
   const candidate = readSide(options.candidate, cwd);
   if (baseline.paths.some(file => candidate.paths.includes(file)))
-    throw new Fault('same_file', 'The same file is on both sides. Name different results.');
+    throw new Fault('same_file', 'The same file is on both sides. Specify different results.');
   const results = gateResults(baseline.side, candidate.side, settings);
   return {
     ...results,
@@ -75,7 +75,7 @@ function copiesNote({ copies }: ReadSide, side: 'baseline' | 'candidate'): strin
 function checkOptions(options: GateFilesOptions): void {
   refuseUnknown('gate', options, OPTIONS);
   for (const side of ['baseline', 'candidate'] as const) {
-    if (typeof options?.[side] !== 'string') throw new Fault('usage', `gate needs ${side}: a file of results.`);
+    if (typeof options?.[side] !== 'string') throw new Fault('usage', `gate requires ${side}: a results file.`);
   }
   for (const name of ['margin', 'alpha', 'confidence'] as const) {
     const value = options[name];
@@ -84,7 +84,7 @@ function checkOptions(options: GateFilesOptions): void {
   }
   const { looks = 1 } = options;
   if (!Number.isInteger(looks) || looks < 1 || looks > LOOKS_MAX)
-    throw new Fault('usage', `looks must be a whole number from 1 to ${LOOKS_MAX}.`);
+    throw new Fault('usage', `looks must be an integer from 1 to ${LOOKS_MAX}.`);
 }
 
 const LOOKS_MAX = 5;

@@ -1,4 +1,4 @@
-/** Proctor as a library: the verbs of the command line. Importing it is cheap: each verb loads its code on first use. */
+/** Proctor as a library: its commands as functions. Importing it is cheap, because each function loads its code on first use. */
 import type * as apply from './apply.ts';
 import type * as baseline from './baseline.ts';
 import type * as compare from './compare.ts';
@@ -29,14 +29,14 @@ export type { UnpackedRun, UnpackOptions } from './unpack.ts';
 /** Runs a script inside limits that Proctor enforces, and seals the evidence. */
 export const runScript: typeof script.runScript = async options => (await import('./run-script.ts')).runScript(options);
 
-/** Lets an agent do a task on a private clone, under a policy that Proctor enforces, and seals the evidence. */
+/** Runs an agent on a task in a private clone, under a policy that Proctor enforces, and seals the evidence. */
 export const runAgent: typeof agent.runAgent = async options => (await import('./run-agent.ts')).runAgent(options);
 
-/** Applies an agent's changes to a work tree if its run verifies and kept its policy. It never commits. */
+/** Applies an agent's changes to a work tree if its run verifies and did not violate its policy. It never commits. */
 export const applyRun: typeof apply.applyRun = async (run, options) =>
   (await import('./apply.ts')).applyRun(run, options);
 
-/** Decides on an intent, executes the plan if asked to, and seals the evidence. */
+/** Decides on an intent, executes the plan in mode `execute-sandbox`, and seals the evidence. */
 export const runIntent: typeof intent.runIntent = async options => (await import('./run-intent.ts')).runIntent(options);
 
 /** Runs an intent again from its run folder and compares the results. */

@@ -103,9 +103,9 @@ export async function shownEvaluation(
   return { evaluation, told: sealNotice(id, known, 'again') };
 }
 
-const noCheck: RunCheck = () => Promise.resolve({ trouble: 'proctor show starts no check scripts.' });
+const noCheck: RunCheck = () => Promise.resolve({ trouble: 'proctor show does not run check scripts.' });
 
-const OTHERWISE: Untrusted = { state: 'broken', why: 'differs from what judging the run again gives' };
+const OTHERWISE: Untrusted = { state: 'broken', why: 'differs from the result of judging the run again' };
 
 function asSealed(evaluation: Evaluation, seal: string): EvaluatedRun {
   const told = { id: evaluation.run_id, state: 'sound', message: null, judged: 'as_sealed' } as const;

@@ -24,7 +24,7 @@ export function signingKeyId(cwd: string, signingKey?: string): string | undefin
 export function signerAt(cwd: string, signingKey?: string): Signer | undefined {
   // An empty name is more likely a lost variable than a wish for unsigned runs.
   if (signingKey === '')
-    throw new Fault('usage', 'The name of the signing key is empty. Name a file, or unset PROCTOR_KEY.');
+    throw new Fault('usage', 'The name of the signing key is empty. Specify a file, or unset PROCTOR_KEY.');
   return signerFor(homeFrom(cwd), signingKey === undefined ? undefined : path.resolve(cwd, signingKey));
 }
 
@@ -40,7 +40,7 @@ export function checkerAt(
   const name = printable(path.basename(key));
   throw new Fault(
     'usage',
-    `${name} is not an Ed25519 public key in PEM format. Name the .pub file that proctor keys new wrote.`,
+    `${name} is not an Ed25519 public key in PEM format. Specify the .pub file that proctor keys new wrote.`,
   );
 }
 

@@ -68,7 +68,7 @@ export async function completeLedger(home: string): Promise<Recovered[]> {
   try {
     const pending = pendingOf(home);
     const entries = pending.map(({ entry }) => entry);
-    // With nothing to do, leave not even a lock in a checkout.
+    // If there is nothing to do, create nothing in a checkout, not even a lock.
     if (entries.length === 0 && !existsSync(path.join(home, LEDGER))) return [];
     const { added, isRepaired } = await appendLines(home, entries, takeLock, 'all of it');
     forgetPending(pending);

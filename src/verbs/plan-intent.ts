@@ -105,4 +105,4 @@ function writeNew(file: string, bytes: Uint8Array): void {
   }
 }
 
-const EXISTS = 'The file of the recording exists, and Proctor does not overwrite it. Name another file.';
+const EXISTS = 'The recording file already exists, and Proctor does not overwrite it. Specify another file.';

@@ -153,7 +153,7 @@ export function removeUnbegunSuite(folder: string): void {
   if (suite?.isOurs && !suite.plan && !ownedBy(suite)) rmSync(folder, { recursive: true, force: true });
 }
 
-const ELSEWHERE = 'It is not finished, and its name is not that of a run.';
+const ELSEWHERE = 'It is not finished, and its name is not a run id.';
 const FOREIGN =
   'You did not start it on this machine, so Proctor neither completes nor removes it. Read it with proctor show; proctor prune removes it once it is old enough.';
 

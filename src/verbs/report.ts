@@ -54,7 +54,7 @@ export function writeReports(
   try {
     makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
-    throw new Fault('folder_failed', 'Cannot create the folder for the reports. Name another one with --out.', {
+    throw new Fault('folder_failed', 'Cannot create the folder for the reports. Specify another one with --out.', {
       cause,
     });
   }
@@ -201,7 +201,7 @@ function refuseSealed(folder: string): void {
   if (!isSealed) return;
   throw new Fault(
     'usage',
-    'The folder for the reports belongs to a sealed run or comparison. Name another one with --out.',
+    'The folder for the reports belongs to a sealed run or comparison. Specify another one with --out.',
   );
 }
 

@@ -23,7 +23,7 @@ import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
 export interface ResendOptions {
   readonly run: string;
   readonly caseId: string;
-  /** Another API to ask. */
+  /** The API to send the request to; the recorded one by default. */
   readonly baseUrl?: string;
   readonly script?: string;
   readonly headers?: readonly Header[];
@@ -143,7 +143,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
   }
   if (baseUrl === undefined && recorded.kind === 'script') {
-    throw new Fault('usage', `The run used the script ${printable(recorded.name)}. Name its file: --script FILE.`);
+    throw new Fault('usage', `The run used the script ${printable(recorded.name)}. Specify its file: --script FILE.`);
   }
   if (baseUrl === undefined && recorded.kind === 'agent') {
     throw new Fault(

@@ -68,7 +68,7 @@ function filesOf(word: string, cwd: string): readonly string[] {
   // A file name can contain commas.
   const words = existsSync(path.resolve(cwd, word)) ? [word] : word.split(',').filter(one => one !== '');
   const files = words.flatMap(one => filesAt(path.resolve(cwd, one)));
-  if (files.length === 0) throw refused('One side names no file.');
+  if (files.length === 0) throw refused('One side has no files.');
   if (files.length > FILES_MAX) throw refused(`One side has more than ${FILES_MAX.toLocaleString('en-US')} files.`);
   const twice = files.find((file, index) =>
     files.slice(0, index).some(other => followLink(other) === followLink(file)),

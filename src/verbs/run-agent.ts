@@ -74,7 +74,7 @@ export interface AgentRunResult {
   readonly keyId: string | null;
 }
 
-/** Lets an agent do a task on a private clone, under a policy that Proctor enforces, and seals the evidence. */
+/** Runs an agent on a task in a private clone, under a policy that Proctor enforces, and seals the evidence. */
 export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult> {
   checkOptions(options);
   const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;

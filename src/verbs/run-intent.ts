@@ -74,7 +74,7 @@ export interface IntentRunResult {
   readonly internal: { readonly sandbox_path?: string; readonly model_io_path?: string };
 }
 
-/** Decides on an intent, executes the plan if asked to, and seals the evidence. */
+/** Decides on an intent, executes the plan in mode `execute-sandbox`, and seals the evidence. */
 export async function runIntent(options: RunIntentOptions): Promise<IntentRunResult> {
   checkOptions(options);
   const { policy = 'default', mode = 'plan-only', copyOutputTo } = options;
@@ -225,9 +225,9 @@ async function proposerFor(asked: Omit<Asked, 'propose'>, options: RunIntentOpti
 }
 
 function answersIn(file: string): NonNullable<IntentOrder['answers']> {
-  const { value, given } = readGiven(file, 'The file of answers', INTENT_BYTES_MAX);
+  const { value, given } = readGiven(file, 'The answers file', INTENT_BYTES_MAX);
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new IntentFault('intent_invalid', 'The file of answers must contain an object: {"KEY": answer}.');
+    throw new IntentFault('intent_invalid', 'The answers file must contain an object: {"KEY": answer}.');
   return { values: value as Record<string, unknown>, given };
 }
 

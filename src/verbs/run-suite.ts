@@ -65,7 +65,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly secrets?: Readonly<Record<string, string>>;
   /** Stores well-known credentials unmasked. Declared secrets stay masked. */
   readonly keepCredentials?: boolean;
-  /** What the target consists of, if its answers do not say: model, prompt_version, agent_version … */
+  /** Components of the target, if its answers do not state them: model, prompt_version, agent_version … */
   readonly provenance?: StatedProvenance;
   /** Follows redirects within the same origin. */
   readonly redirects?: boolean;

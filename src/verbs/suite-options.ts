@@ -11,7 +11,7 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   refuseUnknown('runSuite', options, OPTIONS);
   if (typeof options?.cases !== 'string') throw new Fault('usage', 'runSuite requires cases: the path of a file.');
   if (options.as !== 'baseline' && options.as !== 'new') {
-    throw new Fault('usage', 'Name the side of the comparison: as must be "baseline" or "new".');
+    throw new Fault('usage', 'Specify the side of the comparison: as must be "baseline" or "new".');
   }
   for (const name of ['agent', 'policy', 'dir', 'model', 'prices', 'recordings'] as const) {
     if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} must be a string.`);

@@ -70,11 +70,11 @@ export function addressOf(stored: string, given: string | undefined): string {
   if (given === undefined)
     throw new Fault(
       'usage',
-      'Proctor does not store the query values of the URL. Name the URL again with --base-url URL.',
+      'Proctor does not store the query values of the URL. Specify the URL again with --base-url URL.',
     );
   const url = checkedUrl(given);
   if (storedUrl(url) !== stored)
-    throw new Fault('usage', 'The run used another URL. Name the same one with --base-url URL.');
+    throw new Fault('usage', 'The run used another URL. Specify the same one with --base-url URL.');
   return url;
 }
 
@@ -157,7 +157,7 @@ export async function describeTarget(
 ): Promise<Whom> {
   const { baseUrl, script, agent, policy, dir, bounds } = options;
   if ([baseUrl, script, agent].filter(one => one !== undefined).length > 1)
-    throw new Fault('usage', 'Name only one target: --base-url, --script or --agent.');
+    throw new Fault('usage', 'Specify only one target: --base-url, --script or --agent.');
   if (agent === undefined && (policy !== undefined || dir !== undefined))
     throw new Fault('usage', '--policy and --dir require an agent. Add --agent claude or --agent codex.');
   const [ofAgents] = Object.keys(askedIn(options)) as (keyof typeof AGENT_ASKED)[];
@@ -178,7 +178,7 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: R
   if (baseUrl === undefined)
     throw new Fault(
       'usage',
-      'Name a target: an API (--base-url, baseUrl), an agent (--agent, agent) or a script (--script, script).',
+      'Specify a target: an API (--base-url, baseUrl), an agent (--agent, agent) or a script (--script, script).',
     );
   const target: SuiteTarget = {
     kind: 'http',

@@ -64,7 +64,7 @@ export function checkHeader({ name, env, value }: { name: string; env: string; v
   if (!/^[\t\x20-\x7e]+$/.test(value) || value.trim() === '') {
     throw new Fault(
       'usage',
-      `The environment variable ${printable(env)} is empty or contains characters that a header cannot have.`,
+      `The environment variable ${printable(env)} is empty or contains characters that a header cannot contain.`,
     );
   }
 }

@@ -22,7 +22,7 @@ export interface Trust {
 export function trustOf({ key: pem, requireSignature = false }: Options): Trust | undefined {
   if (pem === undefined) {
     if (!requireSignature) return undefined;
-    throw new Fault('usage', '--require-signature needs a key that you trust. Name it with --key FILE.');
+    throw new Fault('usage', '--require-signature requires a key that you trust. Specify it with --key FILE.');
   }
   const key = typeof pem === 'string' ? publicKeyIn(pem) : undefined;
   if (key) return { key, keyId: keyIdOf(key), isRequired: requireSignature };

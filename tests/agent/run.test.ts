@@ -191,7 +191,7 @@ test('refuses an invalid order with one sentence, and leaves no files', () => {
   chmodSync(path.join(place.cwd, 'other', 'claude'), 0o755);
   const refused: readonly (readonly [flags: readonly string[], sentence: string, env?: NodeJS.ProcessEnv])[] = [
     [['--task', ' '], 'The task is empty. Describe what the agent should do.'],
-    [['--task', 'x', '--task-file', 'y'], 'Give the task with either --task or --task-file.'],
+    [['--task', 'x', '--task-file', 'y'], 'Pass the task with either --task or --task-file.'],
     [['--task-file', '/dev/zero'], 'The task file zero is not a file.'],
     [['--task', 'x', '--prompt-ref', '/home/alice/p'], 'The prompt reference is an absolute path'],
     [['--task', 'x', '--secret', 'PIN'], 'The value of PIN is too short to mask', { PIN: '123' }],

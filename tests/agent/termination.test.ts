@@ -99,7 +99,7 @@ describe('a step', () => {
       'error limit_output',
     ],
     ['out of time', { ending: killed('timeout') }, 'killed_timeout wall_clock'],
-    ['out of processor time', { ending: killed('cpu') }, 'killed_timeout wall_clock'],
+    ['out of CPU time', { ending: killed('cpu') }, 'killed_timeout wall_clock'],
     ['that did not get on', { ending: killed('idle') }, 'killed_idle stalled'],
     ['that was cancelled', { ending: killed('cancel') }, 'error cancelled'],
     ['out of memory', { ending: { how: 'out_of_memory', code: 137 } }, 'error out_of_memory'],

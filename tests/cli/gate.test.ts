@@ -174,8 +174,8 @@ test('names a case of each side if no names match', () => {
 });
 
 test.each([
-  [['before.csv', 'before.csv'], 'The same file is on both sides. Name different results.'],
-  [['before.csv', 'link.csv'], 'The same file is on both sides. Name different results.'],
+  [['before.csv', 'before.csv'], 'The same file is on both sides. Specify different results.'],
+  [['before.csv', 'link.csv'], 'The same file is on both sides. Specify different results.'],
   [['before.csv,before.csv', 'bad.csv'], 'before.csv appears twice on one side.'],
   [['before.csv', 'nothing.csv'], 'There is no file or folder nothing.csv.'],
   [['before.csv', 'empty'], 'The folder empty contains no .xml, .json, .jsonl, .ndjson, .csv file.'],
@@ -194,7 +194,7 @@ test.each([
     ['before.csv', 'after.csv', '--critical', 'case-11'],
     'The critical case "case-11" is in the results of neither side. Did you mean "case-1"?',
   ],
-  [['before.csv', 'after.csv', '--looks', '6'], 'looks must be a whole number from 1 to 5.'],
+  [['before.csv', 'after.csv', '--looks', '6'], 'looks must be an integer from 1 to 5.'],
 ])('rejects %j with exit code 2', (words, says) => {
   const lol =
     '<?xml version="1.0"?>\n<!DOCTYPE lolz [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>\n<testsuite name="&lol2;"/>';

@@ -54,18 +54,22 @@ test('suggests unpack for a pack that is named as a run', () => {
 
 test.each<[string, object, string]>([
   [
-    'with a slip',
+    'with a misspelt key',
     { versoin: '1' },
     'The answers contain "versoin", to which there is no question. Did you mean "version"?',
   ],
   [
-    'that names a place of a machine',
+    'whose key is a path on a machine',
     { '/home/me/a': 1 },
     'The answers contain a text that is not shown here, to which',
   ],
-  ['among others', { version: '1', b: 1, a: 2 }, 'The answers contain 2 such as "b", to which there is no question.'],
-  ['of a kind that does not fit', { version: [] }, 'The answer to version must be a text or a number.'],
-])('names an answer %s', (_, answers, sentence) => {
+  [
+    'with several unknown keys',
+    { version: '1', b: 1, a: 2 },
+    'The answers contain 2 such as "b", to which there is no question.',
+  ],
+  ['of the wrong type', { version: [] }, 'The answer to version must be a text or a number.'],
+])('rejects an answer %s', (_, answers, sentence) => {
   const here = place();
   here.file('intent.json', '{"goal":"Release <version>"}');
   here.file('answers.json', JSON.stringify(answers));

@@ -71,7 +71,7 @@ describe('lines', () => {
   });
 });
 
-describe('a control sequence', () => {
+describe('the live output', () => {
   test.each([
     ['a colour', '\u001b[31mred\u001b[0m\n', '\\u{1b}[31mred\\u{1b}[0m\n'],
     ['a title', '\u001b]0;title\u0007\n', '\\u{1b}]0;title\\u{7}\n'],
@@ -79,21 +79,21 @@ describe('a control sequence', () => {
     ['a step back', 'secret\b\b\n', 'secret\\u{8}\\u{8}\n'],
     ['a turned line', 'a\u202eb\n', 'a\\u{202e}b\n'],
     ['a NUL', 'a\0b\n', 'a\\u{0}b\n'],
-  ])('is escaped: %s', (_, said, expected) => {
+  ])('escapes %s', (_, said, expected) => {
     expect(shownOf(said).join('')).toBe(expected);
     expect(shownOf(...Array.from(Buffer.from(said), byte => Uint8Array.of(byte))).join('')).toBe(expected);
   });
 
-  test('is not a tab or a character split across two chunks', () => {
+  test('does not escape a tab or a character split across two chunks', () => {
     const euro = Buffer.from('€');
     expect(shownOf('a\tb ', euro.subarray(0, 1), euro.subarray(1), '\n').join('')).toBe('a\tb €\n');
   });
 
-  test('is an incomplete character', () => {
+  test('replaces an incomplete character', () => {
     expect(shownOf('a', Buffer.from('€').subarray(0, 2)).join('')).toBe('a\ufffd');
   });
 
-  test('is never shown raw, however the output is split', () => {
+  test('never contains a raw control character, however it is split', () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 40 }),
       fc.constantFrom('\u001b[2J', '\r', '\n', '\t', '\u202e', '\u009b', '€').map(text => Buffer.from(text)),

@@ -25,7 +25,7 @@ describe('the record of a run', () => {
     expect(recordOf(here).context.env_allowlist).toEqual(names);
   });
 
-  test('gets advice alone, but not in its run folder', () => {
+  test('gets advice if it is verified alone, but not as part of its run folder', () => {
     const here = place();
     here.file('names.py', ENVIRONMENT);
     expect(here.proctor(['run', 'script', 'names.py']).code).toBe(0);

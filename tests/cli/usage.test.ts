@@ -58,7 +58,7 @@ describe('a wrong command line', () => {
     ['a missing flag', ['prune', '--json'], '--older-than'],
     ['a missing value', ['run', 'suite', 'cases.yaml', '--json', '--base-url'], 'argument missing'],
     ['an invalid choice', ['run', 'suite', '--as', 'old', '--json'], 'Allowed choices'],
-    ['an invalid number', ['list', '--limit', 'many', '--json'], 'whole number'],
+    ['an invalid number', ['list', '--limit', 'many', '--json'], 'an integer'],
     ['too many arguments', ['list', 'what', '--json'], 'too many arguments'],
     ['a misspelt command', ['compar', '--json'], 'Did you mean compare?'],
     ['an incomplete command', ['baseline', '--json'], ''],

@@ -33,8 +33,8 @@ describe.concurrent.each(backends)('in the sandbox $name', backend => {
   const world = new World(backend, launcher);
   for (const { name, needs, holds, lacking } of behaviours) {
     if (needs === 'always' || world.promises(needs)) test(name, () => holds(world));
-    else if (lacking) test(`not promised and not the case: ${name}`, () => lacking(world));
-    else test(`not promised and not claimed: ${name}`, () => expectNoClaim(backend.name, needs));
+    else if (lacking) test(`is not promised and does not hold: ${name}`, () => lacking(world));
+    else test(`is neither promised nor claimed: ${name}`, () => expectNoClaim(backend.name, needs));
   }
 });
 

@@ -31,7 +31,7 @@ function expectRefusal({ code, stdout, stderr }: Ran, said: RegExp, what = ''): 
   expect(code, `${what}\n${stdout}${stderr}`).toBe(2);
   expect(stdout, what).toBe('');
   expect(stderr, what).toMatch(said);
-  expect(stderr, what).toMatch(/^error: [^\n]+\n(?:Add --help to see what you can use\.\n)?$/);
+  expect(stderr, what).toMatch(/^error: [^\n]+\n(?:Add --help for usage\.\n)?$/);
   expect(stderr, what).not.toMatch(/bug of its own|\n\s+at |node:|[\\/](?:dist|tmp)[\\/]/);
 }
 
@@ -396,7 +396,7 @@ describe('limits', () => {
       EATER,
       { status: 'failed', reason: 'oom_killed', ending: { how: 'out_of_memory' } },
     ],
-    ['processor time', ['--cpu-seconds', '1'], 'while True: pass', { status: 'timed_out', reason: 'cpu_timeout' }],
+    ['CPU time', ['--cpu-seconds', '1'], 'while True: pass', { status: 'timed_out', reason: 'cpu_timeout' }],
     [
       'processes',
       ['--pids', '5'],
@@ -449,7 +449,7 @@ describe('a request that cannot run', () => {
     [['ok.py', '--memory', '-1'], /a size such as/],
     [['ok.py', '--cpu-seconds', '0'], /CPU time must be/],
     [['ok.py', '--pids', '0'], /processes must be/],
-    [['ok.py', '--pids', '1.5'], /whole number/],
+    [['ok.py', '--pids', '1.5'], /an integer/],
     [['ok.py', '--max-files', '10001'], /output files must be/],
     [['ok.py', '--max-bytes', '1023'], /output limit must be/],
     [['ok.py', '--sandbox', 'vm'], /Allowed choices/],
@@ -460,7 +460,7 @@ describe('a request that cannot run', () => {
     [['ok.py', '--env', '1X=1'], /not a valid variable name/],
     [['ok.py', '--env', 'PATH=/bin'], /Proctor sets the variable PATH itself/],
     [['ok.py', '--env', 'AWS_KEY=1'], /reserved for credentials/],
-    [['ok.py', '--secret', 'TOKEN=value'], /Give only the name, --secret TOKEN/],
+    [['ok.py', '--secret', 'TOKEN=value'], /Pass only the name, --secret TOKEN/],
     [['ok.py', '--secret', 'NOT_SET_ANYWHERE'], /is not set/],
     [['ok.py', '--sandbox', 'none', '--isolation', 'strict'], /cannot enforce isolation "strict"/],
     [['ok.py', '--sandbox', 'none', '--profile', 'default'], /a blocked network/],
@@ -505,7 +505,7 @@ describe('a request that cannot run', () => {
         'out_of_bounds',
         'The number of processes must be from 1 to 100,000.',
       ],
-      [['show', 'no\u001b[31m'], 'no_run', 'No run is called "no\\u{1b}[31m". `proctor list` shows all runs.'],
+      [['show', 'no\u001b[31m'], 'no_run', 'There is no run "no\\u{1b}[31m". `proctor list` shows all runs.'],
       [
         ['show'],
         'no_run',

@@ -30,7 +30,7 @@ describe('a project without runs', () => {
     }
     expect(here.proctor(['show', 'nothing-like-it'])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/No run is called/),
+      stderr: expect.stringMatching(/There is no run/),
     });
     for (const args of [
       ['prune'],

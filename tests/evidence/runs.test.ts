@@ -153,18 +153,18 @@ describe('a run', () => {
     ['latest', 'latest', C],
     ['a prefix of two ids', 'script_', `ambiguous_run: 2 runs match "script_". ${MORE}`],
     ['a prefix of three ids', '2026', `ambiguous_run: 3 runs match "2026". ${MORE}`],
-    ['a word that matches nothing', 'zzz', 'no_run: No run is called "zzz". `proctor list` shows all runs.'],
+    ['a word that matches nothing', 'zzz', 'no_run: There is no run "zzz". `proctor list` shows all runs.'],
     [
       'a word with a typo',
       'latets',
-      'no_run: No run is called "latets". Did you mean "latest"? `proctor list` shows all runs.',
+      'no_run: There is no run "latets". Did you mean "latest"? `proctor list` shows all runs.',
     ],
     [
       'an id with a typo',
       `${A.slice(0, -1)}b`,
-      `no_run: No run is called "${A.slice(0, -1)}b". Did you mean "${A}"? \`proctor list\` shows all runs.`,
+      `no_run: There is no run "${A.slice(0, -1)}b". Did you mean "${A}"? \`proctor list\` shows all runs.`,
     ],
-    ['a word with a colour', '\u001b[31m', 'no_run: No run is called "\\u{1b}[31m". `proctor list` shows all runs.'],
+    ['a word with a colour', '\u001b[31m', 'no_run: There is no run "\\u{1b}[31m". `proctor list` shows all runs.'],
   ])('is found by %s', (_, word, expected) => {
     expect(refusal(home(), word)).toBe(expected);
   });

@@ -64,7 +64,7 @@ describe('the digest of a program', () => {
     },
   );
 
-  test('is one of a limited number of cached digests', async () => {
+  test('is cached, for at most 32 programs', async () => {
     const memory = temporaryFolder();
     for (let index = 0; index < 40; index++) await digestOf(programOf(`#!/bin/sh\n# ${index}\n`), memory);
     const kept = JSON.parse(readFileSync(path.join(memory, 'agent-digests.json'), 'utf8')) as unknown[];

@@ -158,7 +158,7 @@ describe('the diff of a run', () => {
     expect(await applied(diff, folder)).toMatch(/^src\/a\.ts has changed since the agent started/);
     git(folder, 'reset', '-q', '--hard', 'HEAD~1');
     put(folder, { new: 'mine' });
-    expect(await applied(diff, folder)).toMatch(/^new exists already/);
+    expect(await applied(diff, folder)).toMatch(/^new already exists/);
     git(folder, 'checkout', '-q', '.');
     expect(readFileSync(path.join(folder, 'readme.md'), 'utf8')).toBe(before['/readme.md']?.slice(1));
   });
@@ -173,7 +173,7 @@ test('detects a folder in the way of a file before it changes anything', async (
   put(tree, { a: 'b\n', way: 'a file' });
   const { out } = await took();
   expect(await applied(readFileSync(out, 'utf8'), folder, { fromTop: false, isTrial: false })).toBe(
-    'way is a folder here.',
+    'way is a folder in the target.',
   );
   expect(readFileSync(path.join(folder, 'a'), 'utf8')).toBe('a\n');
 });

@@ -288,7 +288,7 @@ describe('a machine without usable groups', () => {
     await expect(none.open('x')).rejects.toMatchObject({ code: 'cgroups_unavailable', message: none.reason });
   });
 
-  test.runIf(process.geteuid?.() === 0)('is what an unprivileged user gets', () => {
+  test.runIf(process.geteuid?.() === 0)('gives an unprivileged user no groups', () => {
     const script = `
       const { findCgroups } = await import(process.argv[1]);
       const { version, reason } = await findCgroups();
@@ -317,7 +317,7 @@ describe('a machine without usable groups', () => {
 });
 
 describe('the mounts', () => {
-  test('of version 2, from a user session', () => {
+  test('are found for version 2 in a user session', () => {
     const mounts = parseMounts(
       '24 23 0:22 / /proc rw shared:5 - proc proc rw\n30 23 0:26 / /proc/self rw shared:9 - cgroup2 cgroup2 rw,nsdelegate',
       '0::/task\n',
@@ -325,7 +325,7 @@ describe('the mounts', () => {
     expect(mounts).toEqual({ v1: {}, v2: { folder: '/proc/self', own: '/proc/self/task' } });
   });
 
-  test('of version 1 may share a folder, show a part, contain spaces, or not include this process', () => {
+  test('are found for version 1, even if shared, partial, with spaces, or without this process', () => {
     const folder = path.join(temporaryFolder(), 'a b');
     mkdirSync(path.join(folder, 'inner'), { recursive: true });
     const line = (options: string, root: string): string =>
@@ -392,7 +392,7 @@ describe('version 2', () => {
     await expect(group.counters()).rejects.toMatchObject({ code: 'counters_unreadable' });
   });
 
-  test('counts', async () => {
+  test('reads its counters', async () => {
     const folder = imitated(path.join(temporaryFolder(), 'g'), {
       'memory.events': 'low 0\nhigh 0\nmax 35\noom 1\noom_kill 4\noom_group_kill 1\n',
       'memory.peak': '20971520\n',

@@ -151,7 +151,7 @@ describe('a recording', () => {
     const mode = { kind: 'record', upstream: upstream('http://127.0.0.1:1'), header: HEADER } as const;
     await expect(door({ ...mode, file })).rejects.toMatchObject({
       code: 'usage',
-      message: expect.stringContaining('mine.json exists already.') as string,
+      message: expect.stringContaining('mine.json already exists.') as string,
     });
     expect(readFileSync(file, 'utf8')).toBe('mine');
     const folder = temporaryFolder();
@@ -212,7 +212,7 @@ describe('refuses an invalid recording before anything starts', () => {
     expect(refusal(text)).toContain(says);
   });
 
-  test('whatever it contains', () => {
+  test('with random changes', () => {
     const text = JSON.stringify(contract.example);
     const folder = temporaryFolder();
     fc.assert(
@@ -230,7 +230,7 @@ describe('refuses an invalid recording before anything starts', () => {
     );
   });
 
-  test('or whatever remains of one', () => {
+  test('that is partial, with random changes', () => {
     const folder = temporaryFolder();
     const recorder = new Recorder(path.join(folder, 'a.json'), { ...HEADER, api: 'anthropic' }, 1_000_000);
     const { request, response } = (contract.example as Recording).exchanges[0] as Exchange;

@@ -131,7 +131,7 @@ test('does not start a planner that is missing, or whose answer cannot be stored
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'plan.json'), 'mine');
   expect(await planned(goalFor(PLAN), { cwd }).catch(toldOf)).toBe(
-    'RUN_E007: The file of the recording exists, and Proctor does not overwrite it. Name another file.',
+    'RUN_E007: The recording file already exists, and Proctor does not overwrite it. Specify another file.',
   );
   expect(readFileSync(path.join(cwd, 'plan.json'), 'utf8')).toBe('mine');
   const nowhere = path.join(cwd, 'nowhere', 'plan.json');

@@ -15,8 +15,8 @@ const of = (ending: Ending) =>
 test.each<[Ending, number, string]>([
   [{ how: 'signalled', signal: 'SIGSEGV' }, 139, 'was ended by a signal'],
   [{ how: 'signalled', signal: 'SIGKILL' }, 137, 'was ended by a signal'],
-  [{ how: 'killed', by: 'timeout', signal: 'SIGKILL' }, 137, 'was stopped: its time was over'],
-  [{ how: 'killed', by: 'timeout', signal: 'SIGTERM' }, 143, 'was stopped: its time was over'],
+  [{ how: 'killed', by: 'timeout', signal: 'SIGKILL' }, 137, 'was stopped: it exceeded its time limit'],
+  [{ how: 'killed', by: 'timeout', signal: 'SIGTERM' }, 143, 'was stopped: it exceeded its time limit'],
   [{ how: 'not_started', code: 126 }, 126, 'could not be started: it is not executable'],
 ])('describes %j without details that vary between runs', (ending, code, words) => {
   expect(of(ending)).toMatchObject({ exitCode: code, reasons: [`commands[2] ${words}.`] });

@@ -150,7 +150,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     'never ends',
     { limits: { timeout_ms: 1_000 }, commands: [node('for (;;);')] },
     143,
-    ['commands[0] was stopped: its time was over.'],
+    ['commands[0] was stopped: it exceeded its time limit.'],
   ],
   [
     'eats all memory',

@@ -179,7 +179,7 @@ describe('a limit', () => {
     ['outputBytesMax', 1_024, 1024 ** 3, 'The output limit must be from 1k to 1g.'],
   ];
   test.each(rows)(
-    '%s accepts whole numbers from %d to %d and rejects everything else',
+    '%s accepts integers from %d to %d and rejects everything else',
     (key, minimum, maximum, sentence) => {
       for (const value of [minimum, maximum]) {
         expect(effectiveLimits({ [key]: value }, [NONE, STRICT])).toHaveProperty(key, value);

@@ -18,7 +18,7 @@ describe('caps', () => {
     ['stdoutBytes', null],
   ])('reject %s = %s', (name, value) => {
     expect(() => capsFrom({ [name]: value })).toThrow(
-      new RegExp(`^The cap ${name} \\(kept_\\w+_bytes\\) must be a whole number from [\\d,]+ to [\\d,]+\\.$`),
+      new RegExp(`^The cap ${name} \\(kept_\\w+_bytes\\) must be an integer from [\\d,]+ to [\\d,]+\\.$`),
     );
   });
 

@@ -121,7 +121,7 @@ describe('compare --again', () => {
 
   test('refuses the address of the candidate as that of the baseline', async () => {
     const { compare, url } = await twoSides(answering('all is lost'));
-    const refused = '--baseline-url names the URL of the candidate';
+    const refused = '--baseline-url is the URL of the candidate';
     await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
     const elsewhere = 'http://127.0.0.1:1/v2';
     await expect(compare({ baselineUrl: `${elsewhere}/?a=b`, baseUrl: elsewhere })).rejects.toThrow(refused);
@@ -196,7 +196,7 @@ describe('compare --again', () => {
     await ranSuite(cases, { cwd, as: 'new', runId: 'now', script: 'bad.sh' });
     const compare = (again: CompareOptions['again']) =>
       compareRuns({ baseline: 'before', candidate: 'now', cwd, again: again ?? {} });
-    await expect(compare({})).rejects.toThrow('The runs used the script bad.sh. Name its file: --script FILE.');
+    await expect(compare({})).rejects.toThrow('The runs used the script bad.sh. Specify its file: --script FILE.');
     await expect(compare({ script: 'good.sh' })).rejects.toThrow('The script changed since the runs');
     const { comparison } = await compare({ script: 'bad.sh', baselineScript: 'good.sh', maxTrials: 4 });
     expect(comparison.again).toMatchObject({ sides: 'both', rounds: 1, trials: 4, stopped: 'trials' });
@@ -243,7 +243,7 @@ describe('the trials of a side', () => {
     );
     rmSync(runs(cwd, 'now.a1'), { recursive: true });
     expect(await compare(undefined, { candidate: 'now' })).toMatchObject(
-      notComparable('Round 1 of now is not here but a later one is, so the trials may be hand-picked.'),
+      notComparable('Round 1 of now is missing, but a later one is here, so the trials may be hand-picked.'),
     );
   });
 

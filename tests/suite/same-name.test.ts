@@ -88,7 +88,7 @@ test('a shared name needs its side where the name alone is ambiguous', async () 
   expect(() => runFolderOf(cwd, 'nightly')).toThrow(
     expect.objectContaining({
       code: 'ambiguous_run',
-      message: '2 runs are called "nightly": baseline/nightly, new/nightly. Name one of these.',
+      message: '2 runs have the name "nightly": baseline/nightly, new/nightly. Specify one of these.',
     }),
   );
   expect(runFolderOf(cwd, 'new/nightly')).toMatchObject({ lane: 'new', id: 'nightly' });

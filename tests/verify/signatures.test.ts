@@ -224,7 +224,7 @@ describe('a key', () => {
   const rsa = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ type: 'spki', format: 'pem' });
 
   test('that is missing or not a public key is refused, and the message does not contain it', async () => {
-    await expect(asked({ requireSignature: true })).rejects.toThrow('Name it with --key FILE');
+    await expect(asked({ requireSignature: true })).rejects.toThrow('Specify it with --key FILE');
     await expect(asked({ key: privatePem })).rejects.toThrow('The key is a private key.');
     await expect(asked({ key: KEY.key + privatePem })).rejects.toThrow('The key is a private key.');
     for (const key of ['', 'x', KEY.key + KEY.key, KEY.key.slice(0, 60), rsa as string, 7 as never]) {

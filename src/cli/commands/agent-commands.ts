@@ -10,7 +10,10 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
     .requiredOption('--agent <name>', 'agent to run: claude or codex, found on the PATH')
     .option('--task <text>', 'task for the agent')
     .option('--task-file <file>', 'file that contains the task; - reads standard input')
-    .option('--prompt-ref <name>', 'source of the task text to record, such as prompts/implement@3')
+    .option(
+      '--prompt-ref <name>',
+      'where the task text comes from, recorded in the evidence, such as prompts/implement@3',
+    )
     .option('--dir <folder>', 'folder to work on; the agent gets a private clone (default: .)')
     .option('--policy <name>', HELP.agentPolicy, 'read-only')
     .option('--allow-path <path>', 'restrict changes to this path; repeatable', collect)
@@ -64,7 +67,7 @@ Model credentials and addresses come from these variables. None of them enters t
 Exit codes:
   0  completed without a policy violation
   1  any other termination, or a policy violation
-  2  cannot run as asked, or a fault of Proctor or the machine
+  2  cannot run as requested, or a fault of Proctor or the machine
   130, 143  interrupted; the run is stopped and sealed
 
 Example:

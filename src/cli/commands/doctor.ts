@@ -76,7 +76,7 @@ function sandboxText(
   return lines.join('\n');
 }
 
-/** One line for each claim: `watched: memory, processor time`. */
+/** One line for each claim: `watched: memory, CPU time`. */
 function limitLines(limits: SandboxDiagnosis['limits']): string[] {
   const claims = [...new Set(limits.map(({ claim }) => claim))];
   return claims.map(claim => {

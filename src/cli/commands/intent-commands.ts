@@ -5,7 +5,7 @@ import type { RunIntentFlags } from './run-intent.ts';
 export function addIntentCommands(run: Command, program: Command, ended: (code: number) => void): void {
   run
     .command('intent')
-    .description('Plan an intent and, if asked to, execute it in a sandbox; prints one canonical RunResult')
+    .description('Plan an intent or execute it in a sandbox, and print one canonical RunResult')
     .argument('<file>', 'intent, JSON or YAML: a goal, files, commands, outputs and checks')
     .addOption(
       new Option('--mode <mode>', 'plan only, or execute in a sandbox')
@@ -28,7 +28,7 @@ export function addIntentCommands(run: Command, program: Command, ended: (code: 
     )
     .option('--copy-output <folder>', HELP.copyOutput)
     .option('--keep-sandbox', 'keep the contents of the sandbox for inspection')
-    .option('--keep-credentials', HELP.keepCredentials)
+    .option('--keep-credentials', 'store well-known credentials unmasked')
     .option('--internal', 'add sandbox_path and model_io_path, which are paths on this machine, to the result')
     .addHelpText('after', EXITS)
     .action(async (file: string, flags: RunIntentFlags) => {

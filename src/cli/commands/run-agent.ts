@@ -126,11 +126,11 @@ function overridesOf({ allowPath, forbidPath, forbid }: RunAgentFlags): NonNulla
 
 function taskOf({ task, taskFile }: RunAgentFlags): string {
   if ((task === undefined) === (taskFile === undefined))
-    throw new Fault('usage', 'Give the task with either --task or --task-file.');
+    throw new Fault('usage', 'Pass the task with either --task or --task-file.');
   if (task !== undefined) return task;
   const shown = `The task file ${printable(path.basename(taskFile as string))}`;
   const bytes = bytesIn(taskFile as string, shown);
-  if (bytes.length > TASK_BYTES_MAX) throw new Fault('usage', `${shown} is too large: a task has at most 8 MiB.`);
+  if (bytes.length > TASK_BYTES_MAX) throw new Fault('usage', `${shown} is too large: the limit for a task is 8 MiB.`);
   if (!isUtf8(bytes)) throw new Fault('usage', `${shown} is not UTF-8 text.`);
   return new TextDecoder().decode(bytes);
 }

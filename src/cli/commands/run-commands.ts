@@ -75,7 +75,7 @@ function addRunsCommands(program: Command, ended: (code: number) => void): void 
   program
     .command('prune')
     .description('Remove old runs, comparisons and reports')
-    .requiredOption('--older-than <time>', 'minimum age with its unit, such as 30d', age)
+    .requiredOption('--older-than <time>', 'minimum age, with a unit, such as 30d', age)
     .option('--dry-run', 'list what would be removed, without removing it')
     .option('--json', HELP.json)
     .action(async flags => {
@@ -94,7 +94,7 @@ function addRunsCommands(program: Command, ended: (code: number) => void): void 
 
   program
     .command('doctor')
-    .description('Check which sandboxes and agents work on this machine, and how to get more')
+    .description('Check which sandboxes and agents work on this machine, and how to enable the others')
     .option('--json', HELP.json)
     .action(async flags => {
       const { doctorCommand } = await import('./doctor.ts');
@@ -106,7 +106,7 @@ const SCRIPT_EXITS = `
 Exit codes:
   0  succeeded
   1  failed or timed out
-  2  cannot run as asked, or a fault of Proctor or the machine
+  2  cannot run as requested, or a fault of Proctor or the machine
   130, 143  interrupted; the run is stopped and sealed
 
 Example:

@@ -100,7 +100,7 @@ function namedAgain(cases: string | undefined, flags: RunSuiteFlags): AdoptOptio
   if (cases !== undefined || other !== undefined) {
     throw new Fault(
       'usage',
-      'A resumed run keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query. For a run that another machine started, name the target and variables again.',
+      'A resumed run keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query. For a run that another machine started, specify the target and variables again.',
     );
   }
   return targetOf(flags);
@@ -166,8 +166,9 @@ function targetOf(flags: RunSuiteFlags): AdoptOptions {
 }
 
 function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {
-  if (cases === undefined) throw new Fault('usage', 'Name the file of the cases: proctor run suite cases.yaml …');
-  if (flags.as === undefined) throw new Fault('usage', 'Name the side of the comparison: --as baseline or --as new.');
+  if (cases === undefined) throw new Fault('usage', 'Specify the file of cases: proctor run suite cases.yaml …');
+  if (flags.as === undefined)
+    throw new Fault('usage', 'Specify the side of the comparison: --as baseline or --as new.');
   const given = {
     out: flags.out,
     runId: flags.runId,

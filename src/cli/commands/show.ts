@@ -126,7 +126,7 @@ function showText(shown: Shown, paint: Paint): string {
         ),
       ),
     ...outcome.replaced.map(what =>
-      paint('note', `    ${REPLACED[what] ?? `${what} is replaced: it is not safe to show`}`),
+      paint('note', `    ${REPLACED[what] ?? `${what} was replaced, because it is not safe to show`}`),
     ),
     ...maskingLines(outcome.masking, paint),
     ...logLines(shown),
@@ -194,13 +194,13 @@ function enforcedBy({ enforcement }: ScriptOutcome): string[] {
   );
   return [
     ...limitClaimLines(enforcement),
-    `held by   ${[...by.map(([what, who]) => `${what}: ${who.replace('_', ' ')}`), `end: ${kill.replace('_', ' ')}`].join(', ')}`,
+    `mechanism ${[...by.map(([what, who]) => `${what}: ${who.replace('_', ' ')}`), `end: ${kill.replace('_', ' ')}`].join(', ')}`,
     `          ${seccomp ? 'with' : 'without'} a system call filter, ${user ? 'not as root' : 'as root'}`,
   ];
 }
 
 /** Results that Proctor changed before it stored them. */
 const REPLACED: Readonly<Record<string, string>> = {
-  error_summary: 'error summary is replaced: it is not safe to show',
-  html_output: 'html output contained U+0000, shown as U+FFFD',
+  error_summary: 'the error summary was replaced, because it is not safe to show',
+  html_output: 'the HTML output contained U+0000, shown as U+FFFD',
 };

@@ -47,7 +47,7 @@ function suiteFlags(suite: Command): Command {
     .option('--concurrency <count>', 'cases to run at once (default: 4)', atLeastOne)
     .option('--timeout <time>', 'stop an attempt after this long, at most 10m (default: 60s; agents: 10m)', duration)
     .option('--idle-timeout <time>', 'stop an attempt after this long without progress (agents: 2m)', duration)
-    .option('--retries <count>', 'retries after timeouts, cut connections, 429 and 5xx (default: 2)', wholeNumber)
+    .option('--retries <count>', 'retries after timeouts, dropped connections, 429 and 5xx (default: 2)', wholeNumber)
     .option('--repeat <count>', 'run the suite this many times, to tell flaky cases from broken ones', atLeastOne)
     .option('--resume <run>', 'resume an interrupted run; takes no cases')
     .option('--header <header>', HELP.header, collect)
@@ -59,7 +59,7 @@ function suiteFlags(suite: Command): Command {
     .option('--keep-credentials', HELP.keepCredentials)
     .option(
       '--provenance <name=value>',
-      'what the target consists of, such as model=NAME or agent_version=2.1.0; repeatable',
+      'component or version of the target, such as model=NAME or agent_version=2.1.0; repeatable',
       collect,
     )
     .option('--follow-redirects', 'follow redirects within the same origin')
@@ -121,7 +121,7 @@ function againFlags(compare: Command): Command {
 function addReportCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('report')
-    .description('Write reports on a comparison or a run of a suite')
+    .description('Write reports for a comparison or a suite run')
     .argument('[subject]', 'comparison or run: path, id, start of an id, or latest', 'latest')
     .option('--format <formats>', 'html (default), junit, md, json, terminal; separated by commas', formats)
     .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/reports/<id>)`)
@@ -136,7 +136,7 @@ function addReportCommand(program: Command, ended: (code: number) => void): void
 function addBaselineCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('baseline')
-    .description('Manage what candidates are compared with')
+    .description('Manage the baselines that candidates are compared with')
     .command('accept')
     .description('Write a small baseline document and its pack, to commit; compare accepts it in place of the run')
     .argument('[run]', HELP.suiteRun, 'latest')
@@ -154,8 +154,8 @@ function addResendCommand(program: Command, ended: (code: number) => void): void
     .description('Send the recorded request of a case again and compare the answers')
     .argument('<run>', HELP.suiteRun)
     .argument('<case>', 'case id')
-    .option('--base-url <url>', 'another API to ask')
-    .option('--script <file>', 'script to ask')
+    .option('--base-url <url>', 'API to send the request to, instead of the recorded one')
+    .option('--script <file>', 'script to run, required if the recorded target is a script')
     .option('--header <header>', HELP.header, collect)
     .option('--timeout <time>', 'stop after this long', duration)
     .option('--json', HELP.json)
@@ -170,7 +170,7 @@ const COMPARE_EXITS = `
 Exit codes:
   0  no regression
   1  a regression, or the candidate exceeds a limit
-  2  cannot compare as asked, or a fault of Proctor or the machine
+  2  cannot compare as requested, or a fault of Proctor or the machine
   3  not enough evidence: no baseline, not comparable, too much missing, or too few trials
 
 Examples:
@@ -182,13 +182,13 @@ const RESEND_EXITS = `
 Exit codes:
   0  same answer
   1  different answer, or none
-  2  cannot send as asked`;
+  2  cannot send as requested`;
 
 const EXITS = `
 Exit codes:
   0  every case has an answer, and every limit is met
   1  a case has no answer, a limit is not met, or every judged case fails
-  2  cannot run as asked, or a fault of Proctor or the machine
+  2  cannot run as requested, or a fault of Proctor or the machine
   130, 143  interrupted; use --resume to continue
 
 Examples:

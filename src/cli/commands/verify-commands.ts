@@ -90,7 +90,7 @@ Exit codes, the highest of all inputs:
   3  rules broken`;
 
 function maxBytes(): Option {
-  return new Option('--max-bytes <size>', 'size limit for every document, such as 64m').argParser(bytes);
+  return new Option('--max-bytes <size>', 'maximum size of a document, such as 64m').argParser(bytes);
 }
 
 function bytes(text: string): number {

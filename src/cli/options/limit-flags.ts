@@ -11,7 +11,7 @@ export interface LimitFlags {
 
 export function addLimitFlags(command: Command): Command {
   return command
-    .option('--min-pass-rate <share>', 'fail if a smaller share of trials passes, such as 0.9', share)
+    .option('--min-pass-rate <share>', 'fail if the pass rate is below this share, such as 0.9', share)
     .option('--max-failing <count>', 'fail if more than this many cases fail in every trial', wholeNumber)
     .option('--max-flaky <count>', 'fail if more than this many cases are flaky; requires --repeat', wholeNumber);
 }

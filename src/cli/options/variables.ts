@@ -10,7 +10,7 @@ export function variables(words: readonly string[], mayHaveValue: boolean): Reco
         if (mayHaveValue) return [name, rest.join('=')];
         throw new Fault(
           'usage',
-          `Give only the name, --secret ${printable(name)}: other users can read a value on the command line.`,
+          `Pass only the name, --secret ${printable(name)}, because other users can read values on the command line.`,
         );
       }
       const value = process.env[name];

@@ -99,7 +99,7 @@ export function claimLines(flags: AgentEvaluation['flags'] | undefined, paint: P
   if (!flags || flags.length === 0) return [];
   return [
     '',
-    `  ${paint('strong', 'claims')}    ${paint('faint', 'claims that do not match the record; review them, they are not a verdict')}`,
+    `  ${paint('strong', 'claims')}    ${paint('faint', 'claims that do not match the record; review them (they are not violations)')}`,
     ...flags.map(({ flag, message, seq }) => {
       const where = seq === null ? '' : `, line ${seq} of the transcript`;
       return `    ${paint('note', '⚠')} ${printable(message)} ${paint('faint', `(${flag}${where})`)}`;

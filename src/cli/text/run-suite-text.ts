@@ -57,9 +57,7 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
   const counts = `${ok} of ${countText(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
   return [
     `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
-    ...(gaveUp
-      ? ['  The target did not answer for too long, so Proctor stopped. Cases that were not sent are marked.']
-      : []),
+    ...(gaveUp ? ['  The target stopped answering, so Proctor stopped. Cases that were not sent are marked.'] : []),
     ...troubles
       .slice(0, 3)
       .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),

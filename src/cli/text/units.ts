@@ -24,7 +24,7 @@ export function size(text: string): number {
 }
 
 export function wholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Use a whole number.');
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Use an integer.');
   return Number(text);
 }
 
@@ -42,7 +42,7 @@ export function dollars(text: string): number {
 
 export function atLeastOne(text: string): number {
   const number = wholeNumber(text);
-  if (number < 1) throw new InvalidArgumentError('Use a whole number of at least 1.');
+  if (number < 1) throw new InvalidArgumentError('Use an integer of at least 1.');
   return number;
 }
 

@@ -207,7 +207,7 @@ export function findRun(home: string, word: string, words: readonly string[] = [
     const names = exact.map(({ id, lane }) => `${lane}/${id}`).sort();
     throw new Fault(
       'ambiguous_run',
-      `${names.length} runs are called "${printable(word)}": ${names.join(', ')}. Name one of these.`,
+      `${names.length} runs have the name "${printable(word)}": ${names.join(', ')}. Specify one of these.`,
     );
   }
   // An existing folder takes precedence over a partial run id.
@@ -227,7 +227,7 @@ export function findRun(home: string, word: string, words: readonly string[] = [
     );
   }
   const meant = didYouMean(word, ['latest', ...words, ...runs.map(({ id }) => id)]);
-  throw new Fault('no_run', `No run is called "${printable(word)}".${meant} \`proctor list\` shows all runs.`);
+  throw new Fault('no_run', `There is no run "${printable(word)}".${meant} \`proctor list\` shows all runs.`);
 }
 
 /** People copy the end of an id from a list. Fewer than four characters would match by chance. */

@@ -7,7 +7,7 @@ export interface ProcessTimes {
   readonly parent: number;
   readonly startTicks: number;
   readonly ownTicks: number;
-  /** Of terminated children that it has waited for, including their children. */
+  /** CPU time of terminated children that it has waited for, including their children. */
   readonly childTicks: number;
 }
 

@@ -18,7 +18,7 @@ export async function makePipes(count: number): Promise<Pipe[]> {
   const folder = mkdtempSync(stagePath('pipes-'));
   try {
     const names = Array.from({ length: count }, (_, index) => path.join(folder, String(index)));
-    // The program may run as another user. The private folder keeps everybody else out.
+    // The program may run as another user. No other user can enter the private folder.
     await promisify(execFile)('/usr/bin/mkfifo', ['-m', '666', ...names], { env: {}, timeout: 10_000 });
     return names.map(open);
   } catch (cause) {

@@ -57,12 +57,12 @@ export class Recorder {
     if (existsSync(file))
       throw new Fault(
         'usage',
-        `${path.basename(file)} exists already. Proctor does not overwrite a file with a recording.`,
+        `${path.basename(file)} already exists. Proctor does not overwrite a file with a recording.`,
       );
     if (existsSync(partOf(file)))
       throw new Fault(
         'usage',
-        `${path.basename(partOf(file))} exists already. Another run is writing it, or died while writing it.`,
+        `${path.basename(partOf(file))} already exists. Another run is writing it, or died while writing it.`,
       );
     this.#room = bytesMax - END_BYTES;
     this.#fd = written(() => openSync(partOf(file), 'wx', 0o600));

@@ -167,7 +167,7 @@ const PROXY_TROUBLES: Readonly<Record<string, string>> = {
 };
 
 const UNTRUSTED =
-  'The certificate of the model API is signed by an untrusted authority. Set NODE_EXTRA_CA_CERTS to a file with further authorities.';
+  'The certificate of the model API is signed by an untrusted authority. Set NODE_EXTRA_CA_CERTS to a file with additional authorities.';
 
 const TROUBLES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The model API refuses connections.',

@@ -98,7 +98,7 @@ export class ProcessInstance implements SandboxInstance {
       );
       if (stdin !== undefined) holder.say(`exec ${closing([FD.stdin])}\n`);
       for (const [index, next] of then.entries()) {
-        // Also if only a child was killed: the program has not done its full work.
+        // Even if only a child was killed, because the program did not finish its work.
         const isWell = 'code' in end && end.code === 0 && (await this.counters()).oomKills === 0;
         if (!isWell || this.#wish) break;
         const notStarted = whyNotStartable(this.#job, next);

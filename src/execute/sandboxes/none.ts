@@ -127,7 +127,7 @@ class BareCell implements SandboxInstance {
   }
 }
 
-/** A missing program is a problem of the task, not of Proctor. It is an ending, so it leaves evidence. */
+/** A missing program is the task's error, not Proctor's, so it is recorded as an ending. */
 function notStarted(error: unknown): RawEnd {
   const { code } = error as { code?: string };
   return { notStarted: code === 'ENOENT' || code === 'ENOTDIR' ? 127 : 126 };

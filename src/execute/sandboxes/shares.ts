@@ -28,7 +28,7 @@ export function boundShares(isShared: boolean): string[] {
 export const TERMINALS: readonly string[] = ['/dev/pts'].filter(existsSync);
 const TERMINAL_OPTIONS = 'newinstance,nosuid,noexec,ptmxmode=0666,mode=620,max=64';
 
-/** An eighth of a kernel limit. If it is unreadable, an eighth of 128, the smallest default there ever was. */
+/** An eighth of a kernel limit. If it is unreadable, an eighth of 128, the smallest default of any kernel. */
 function eighthOf(file: string, pattern: RegExp): number {
   const [, number = 128] = (existsSync(file) && pattern.exec(readFileSync(file, 'utf8'))) || [];
   return Math.max(1, Math.floor(Number(number) / 8));

@@ -138,7 +138,8 @@ function refuseFolder(top: string, at: string, touched: ReadonlySet<string>): vo
     const names = readdirSync(placeIn(top, folder), 'buffer').map(name => `${folder}/${name.toString('latin1')}`);
     return names.length > 0 && names.every(name => touched.has(name) || (isFolder(top, name) && isEmptied(name)));
   };
-  if (isFolder(top, at) && !isEmptied(at)) throw notApplied(`${printable(pathText(at).path)} is a folder here.`);
+  if (isFolder(top, at) && !isEmptied(at))
+    throw notApplied(`${printable(pathText(at).path)} is a folder in the target.`);
 }
 
 function isFolder(top: string, at: string): boolean {
@@ -166,7 +167,7 @@ function doesNotFit(stderr: string): Fault {
 }
 
 const MISFITS: readonly (readonly [RegExp, string])[] = [
-  [/^error: (.+): already exists in working directory$/m, 'exists already'],
+  [/^error: (.+): already exists in working directory$/m, 'already exists'],
   [/^error: (.+): No such file or directory$/m, 'no longer exists'],
   [
     /^error: (.+): (?:patch does not apply|wrong type|cannot read the current contents.*)$/m,

@@ -27,12 +27,12 @@ export interface TreeState {
 
 export interface TreeLimits {
   readonly entriesMax: number;
-  /** Of all paths together: half a million deep paths would not fit into memory. */
+  /** Total length of all paths: half a million deep paths would not fit into memory. */
   readonly pathUnitsMax: number;
   readonly fileBytesMax: number;
-  /** Of all new and changed files. */
+  /** Total size of all new and changed files. */
   readonly totalBytesMax: number;
-  /** Of all files that are read. A sparse file may be larger than the disk. */
+  /** Total size of all files that are read. A sparse file may be larger than the disk. */
   readonly readBytesMax: number;
 }
 

@@ -61,9 +61,9 @@ function troubleOf(ending: Ending, command: number): string | undefined {
 }
 
 const STOPPED_BY = {
-  timeout: 'its time was over',
+  timeout: 'it exceeded its time limit',
   idle: 'it said nothing for too long',
-  cpu: 'it used more processor time than allowed',
+  cpu: 'it exceeded its CPU time limit',
   cancel: 'the run was cancelled',
   policy: 'it broke its policy',
 } as const;

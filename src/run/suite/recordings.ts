@@ -31,7 +31,7 @@ export function checkRecordings({ mode, folder }: Recordings): void {
   if (mode === 'record' && isFolder && readdirSync(folder).length > 0)
     throw new Fault(
       'usage',
-      'The recordings folder is not empty, and recordings never overwrite files. Name another folder.',
+      'The recordings folder is not empty, and recordings never overwrite files. Specify another folder.',
     );
 }
 
