@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parseAst } from 'vitest/node';
 import { ROOT } from './support.ts';
 
 /** Which room may import which. A room may always import itself. */
@@ -16,8 +17,61 @@ const LAW: Record<string, readonly string[]> = {
   verify: ['base', 'contracts', 'evidence'],
   judge: ['base', 'contracts', 'evidence', 'run'],
   reports: ['base', 'contracts', 'evidence'],
-  tool: ['base', 'contracts', 'policy', 'execute', 'evidence', 'run', 'verify', 'judge', 'reports'],
-  cli: ['base', 'contracts', 'tool'],
+  verbs: ['base', 'contracts', 'policy', 'execute', 'evidence', 'run', 'verify', 'judge', 'reports'],
+  cli: ['base', 'contracts', 'verbs'],
+};
+
+/** The same for the rooms inside a room, lowest first. `.` is the files directly in it. */
+const INNER_LAW: Record<string, Record<string, readonly string[]>> = {
+  execute: {
+    '.': [],
+    host: [],
+    cgroups: ['host'],
+    worktree: ['host'],
+    job: ['host', 'worktree'],
+    sandboxes: ['host', 'cgroups', 'job'],
+    gateway: [],
+    model: ['host', 'job', 'sandboxes', 'gateway'],
+    launcher: ['host', 'cgroups', 'worktree', 'job', 'sandboxes', 'model'],
+    agents: ['host', 'job', 'sandboxes', 'launcher'],
+  },
+  evidence: {
+    '.': [],
+    ingest: [],
+    ledger: ['.'],
+    step: ['.'],
+    'run-folder': ['.', 'ledger', 'step'],
+    pack: ['.', 'run-folder'],
+    suite: ['.', 'step', 'run-folder'],
+    recovery: ['.', 'ledger', 'step', 'run-folder', 'pack', 'suite'],
+    script: ['.', 'step', 'run-folder', 'recovery'],
+    agent: ['.', 'step', 'run-folder', 'recovery'],
+    intent: ['.', 'step', 'recovery'],
+    judgement: ['.', 'run-folder'],
+  },
+  run: {
+    written: [],
+    pipeline: [],
+    script: ['pipeline'],
+    agent: ['written', 'pipeline', 'script'],
+    intent: ['written', 'pipeline'],
+    suite: ['written', 'pipeline', 'script', 'agent'],
+    '.': ['agent'],
+  },
+  judge: {
+    '.': [],
+    agent: [],
+    results: [],
+    suite: [],
+    causes: ['.', 'suite'],
+    compare: ['.', 'results', 'suite', 'causes'],
+  },
+  cli: {
+    text: [],
+    options: ['text'],
+    commands: ['text', 'options'],
+    '.': ['text', 'commands'],
+  },
 };
 
 /** APIs that are reserved for some rooms, and why. */
@@ -51,6 +105,7 @@ const NOT_IN_PAGES: { pattern: RegExp; why: string }[] = [
 ];
 
 const LINES_MAX = 300;
+const FUNCTION_LINES_MAX = 60;
 
 const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: ROOT,
@@ -62,6 +117,7 @@ const sources = files.filter(file => file.startsWith('src/') && file.endsWith('.
 const pages = files.filter(file => /^web\/.*\.tsx?$/.test(file));
 const textOf = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 const roomOf = (file: string): string => file.split('/')[1] ?? '';
+const innerRoomOf = (file: string): string => file.split('/').slice(2, -1)[0] ?? '.';
 const importsOf = (file: string): string[] =>
   [...textOf(file).matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map(([, target]) =>
     path.posix.join(path.posix.dirname(file), target as string),
@@ -76,6 +132,25 @@ describe('the rooms', () => {
     const room = roomOf(file);
     const foreign = importsOf(file).filter(target => roomOf(target) !== room && !LAW[room]?.includes(roomOf(target)));
     expect(foreign).toEqual([]);
+  });
+
+  test.each(sources.filter(file => roomOf(file) in INNER_LAW))('%s imports only what its inner room may', file => {
+    const law = INNER_LAW[roomOf(file)] ?? {};
+    const inner = innerRoomOf(file);
+    const entered = importsOf(file)
+      .filter(target => roomOf(target) === roomOf(file))
+      .map(innerRoomOf);
+    expect(Object.keys(law)).toContain(inner);
+    expect(entered.filter(other => other !== inner && !law[inner]?.includes(other))).toEqual([]);
+  });
+
+  test('never import a later inner room', () => {
+    for (const law of Object.values(INNER_LAW)) {
+      const order = Object.keys(law);
+      for (const [inner, others] of Object.entries(law)) {
+        expect(others.filter(other => order.indexOf(other) >= order.indexOf(inner))).toEqual([]);
+      }
+    }
   });
 
   test.each(sources)('%s uses no API that is reserved for other rooms', file => {
@@ -104,6 +179,53 @@ describe('the rooms', () => {
     const programs = files.filter(file => /^(?:src|scripts|bench|web)\/.*\.tsx?$/.test(file));
     const imported = new Set(programs.flatMap(importsOf));
     expect(sources.filter(file => !imported.has(file) && !doors.has(file))).toEqual([]);
+  });
+});
+
+/** Functions that may be longer than FUNCTION_LINES_MAX, and how long. A number may only go down. */
+const LONG_FUNCTIONS: Record<string, number> = {
+  // One loop over every byte of every document: a call per byte would cost more than the work.
+  'src/base/json-scan.ts scan': 86,
+  // Lists of lines and fields, without branches worth a name.
+  'src/cli/commands/show.ts showText': 63,
+  'src/run/agent/judged.ts judged': 62,
+};
+
+describe('names and functions', () => {
+  test('an exported name exists once', () => {
+    const files: Record<string, string[]> = {};
+    // The library loads each verb on demand, under the verb's own name.
+    for (const file of sources.filter(file => file !== 'src/verbs/index.ts')) {
+      for (const name of exportedBy(file)) (files[name] ??= []).push(file);
+    }
+    expect(Object.entries(files).filter(([, places]) => places.length > 1)).toEqual([]);
+  });
+
+  test(`no function is longer than ${FUNCTION_LINES_MAX} lines`, () => {
+    const long = sources.flatMap(file => functionsIn(file).filter(({ lines }) => lines > FUNCTION_LINES_MAX));
+    const tooLong = long.filter(({ name, lines }) => lines > (LONG_FUNCTIONS[name] ?? FUNCTION_LINES_MAX));
+    expect(tooLong).toEqual([]);
+    const listed = new Set(long.map(({ name }) => name));
+    expect(Object.keys(LONG_FUNCTIONS).filter(name => !listed.has(name))).toEqual([]);
+  });
+
+  test('functions of every form are measured', () => {
+    const source = [
+      'function a() {',
+      '  const b = () => {',
+      '    x();',
+      '  };',
+      '}',
+      'class C {',
+      '  d() {',
+      '  }',
+      '}',
+    ];
+    expect(functionsOf('f.ts', source.join('\n'))).toEqual([
+      { name: 'f.ts a', lines: 5 },
+      { name: 'f.ts b', lines: 3 },
+      { name: 'f.ts d', lines: 2 },
+    ]);
   });
 });
 
@@ -173,3 +295,47 @@ describe('the law itself', () => {
     expect(importsOf('src/verify/index.ts')).toContain('src/verify/file.ts');
   });
 });
+
+interface Measured {
+  readonly name: string;
+  readonly lines: number;
+}
+
+function exportedBy(file: string): string[] {
+  const declared =
+    /^export (?:declare |abstract )*(?:type|interface|class|function\*?|async function\*?|const|let|enum) (\w+)/gm;
+  return [...textOf(file).matchAll(declared)].map(([, name]) => name as string);
+}
+
+function functionsIn(file: string): Measured[] {
+  return functionsOf(file, textOf(file));
+}
+
+function functionsOf(file: string, text: string): Measured[] {
+  const found: Measured[] = [];
+  const visit = (node: unknown, name: string): void => {
+    if (typeof node !== 'object' || node === null) return;
+    if (Array.isArray(node)) {
+      for (const child of node) visit(child, name);
+      return;
+    }
+    const { type, start, end, id, key, ...children } = node as Node;
+    const own = id?.name ?? key?.name ?? name;
+    if (type !== undefined && FUNCTIONS.has(type) && children['body']) {
+      found.push({ name: `${file} ${own}`, lines: text.slice(start, end).split('\n').length });
+    }
+    for (const child of Object.values(children)) visit(child, own);
+  };
+  visit(parseAst(text, { lang: 'ts' }).body, '');
+  return found;
+}
+
+interface Node extends Record<string, unknown> {
+  readonly type?: string;
+  readonly start: number;
+  readonly end: number;
+  readonly id?: { readonly name?: string } | null;
+  readonly key?: { readonly name?: string } | null;
+}
+
+const FUNCTIONS = new Set(['FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression']);

@@ -99,12 +99,12 @@ function plain(what: string, fits: (value: unknown) => boolean): CompiledShape {
 }
 
 const wholeNumber: CompiledShape = {
-  ...plain('a whole number', Number.isSafeInteger),
+  ...plain('an integer', Number.isSafeInteger),
   faults(value, path) {
     if (Number.isSafeInteger(value)) return NOTHING;
     return typeof value === 'number' && Number.isFinite(value)
-      ? [{ path, message: `must be a whole number, but is ${value}` }]
-      : [mistyped('a whole number', value, path)];
+      ? [{ path, message: `must be an integer, but is ${value}` }]
+      : [mistyped('an integer', value, path)];
   },
 };
 

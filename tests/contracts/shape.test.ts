@@ -30,7 +30,7 @@ describe('the faults of a malformed value', () => {
     [record({ a: z.literal('x') }), { a: 'y' }, ['a must be "x"']],
     [record({ a: z.enum(['x', 'y']) }), { a: 3 }, ['a must be one of "x", "y"']],
     [record({ a: between(1, 5) }), { a: 9 }, ['a must be at most 5, but is 9']],
-    [record({ a: count() }), { a: 1.5 }, ['a must be a whole number, but is 1.5']],
+    [record({ a: count() }), { a: 1.5 }, ['a must be an integer, but is 1.5']],
     [record({ a: count() }), { a: -1 }, ['a must be at least 0, but is -1']],
     [record({ a: filledText() }), { a: '' }, ['a must not be empty']],
     [record({ a: filledText() }), { a: { length: 0 } }, ['a must be a string, but is an object']],

@@ -170,13 +170,13 @@ const rules = [
     asks: [
       'limits, if present, may have timeout_ms (1,000 to 600,000), max_output_files (1 to 10,000) and max_total_output_bytes (1,024 to 1,073,741,824)',
       'network, if present, is true or false',
-      'should (must, when it runs): the limits are whole numbers',
+      'should (must, when it runs): the limits are integers',
     ],
     fields: ['limits', 'network'],
     *check({ limits = {} }, context) {
       for (const name of LIMIT_NAMES) {
         if (!Number.isInteger(limits[name] ?? 0))
-          yield mustWhenStrict(context, `limits.${name}`, 'must be a whole number');
+          yield mustWhenStrict(context, `limits.${name}`, 'must be an integer');
       }
     },
     breach: intent => ({ ...intent, limits: { timeout_ms: 5 } }),

@@ -134,7 +134,7 @@ const rules = [
     why: 'Measurements say nothing about the content, so the content hash leaves them out.',
     asks: [
       'created_at_utc and ended_at_utc, if present, are instants; stats, if present, has totals',
-      'tokens_input, tokens_output and latency_ms of an interaction, if present, are whole numbers, at least 0',
+      'tokens_input, tokens_output and latency_ms of an interaction, if present, are integers, at least 0',
       'the content hash leaves out created_at_utc, ended_at_utc and stats',
       NO_UNKNOWN_KEYS,
     ],

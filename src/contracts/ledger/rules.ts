@@ -61,7 +61,7 @@ export const ledgerRules = [
     id: 'LD5',
     title: 'Sequence Without Gap',
     why: 'A removed line leaves a gap in the sequence.',
-    asks: ['sequence is a whole number, at least 1', 'in a ledger, the first is 1 and each line adds 1'],
+    asks: ['sequence is an integer, at least 1', 'in a ledger, the first is 1 and each line adds 1'],
     fields: ['sequence'],
     breach: line => ({ ...line, sequence: 0.5 }),
   }),

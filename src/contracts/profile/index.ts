@@ -35,12 +35,12 @@ const PL3 = rule({
     'timeout_ms is from 1,000 to 600,000',
     'max_output_files is from 1 to 10,000',
     'max_total_output_bytes is from 1,024 to 1,073,741,824',
-    'should (must, when strict): they are whole numbers',
+    'should (must, when strict): they are integers',
   ],
   fields: ['timeout_ms', 'max_output_files', 'max_total_output_bytes'],
   *check(limits, context) {
     for (const name of ['timeout_ms', 'max_output_files', 'max_total_output_bytes'] as const) {
-      if (!Number.isInteger(limits[name])) yield mustWhenStrict(context, name, 'should be a whole number');
+      if (!Number.isInteger(limits[name])) yield mustWhenStrict(context, name, 'should be an integer');
     }
   },
   breach: profile => ({ ...profile, timeout_ms: 600_001 }),

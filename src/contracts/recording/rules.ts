@@ -43,7 +43,7 @@ export const recordingRules = [
     id: 'RC5',
     title: 'Masks Counted',
     why: 'If text was masked, replay differs from the original.',
-    asks: ['masked is a whole number, at least 0'],
+    asks: ['masked is an integer, at least 0'],
     fields: ['masked'],
     breach: recording => ({ ...recording, masked: -1 }),
   }),

@@ -94,14 +94,14 @@ const RN5 = rule({
     'max_output_files is from 1 to 10,000',
     'max_total_output_bytes is from 1,024 to 1,073,741,824',
     'max_memory_bytes and max_cpu_seconds, if present, are above 0',
-    'should: all limits except max_cpu_seconds are whole numbers',
+    'should: all limits except max_cpu_seconds are integers',
   ],
   fields: ['limits'],
   *check({ limits }) {
     for (const [name, limit] of Object.entries(limits)) {
       const isCounted = name !== 'max_cpu_seconds' && typeof limit === 'number';
       if (isCounted && !Number.isSafeInteger(limit))
-        yield should(`limits.${name}`, 'should be a whole number that JSON represents exactly');
+        yield should(`limits.${name}`, 'should be an integer that JSON represents exactly');
     }
   },
   breach: runner => ({ ...runner, limits: { ...runner.limits, timeout_ms: 999 } }),
@@ -213,7 +213,7 @@ const RN10 = rule({
   title: 'Exit Status Valid',
   why: 'The exit status is the first thing a reader looks for.',
   asks: [
-    'code is a whole number from 0 to 255',
+    'code is an integer from 0 to 255',
     'signal, if present, is SIG and upper-case letters or digits',
     'oom_killed and timeout_killed are true or false',
     'should: after a timeout, signal is SIGKILL or SIGTERM',

@@ -161,7 +161,7 @@ const SO10 = rule({
   title: 'Output Counted',
   why: 'The outcome counts the actual files, and reports where the script’s list differs from them.',
   asks: [
-    'artifacts has files, bytes, undeclared and size_mismatches, whole numbers, at least 0',
+    'artifacts has files, bytes, undeclared and size_mismatches, integers, at least 0',
     'declared_missing is a list of at most 50 strings',
     'undeclared is at most files, and less than files if size_mismatches is not 0',
     'bytes is 0 if files is 0',
@@ -187,9 +187,9 @@ const SO11 = rule({
     'claims of enforcement, if present, lists each limit at most once, with its value or null',
     'each claim is enforced, watched, per_process or absent',
     'output is tmpfs or none; kill is pid_namespace or process_group; seccomp and user are true or false',
-    'cpu_ms, memory_peak_bytes and forks_denied of usage are whole numbers, at least 0, or null',
+    'cpu_ms, memory_peak_bytes and forks_denied of usage are integers, at least 0, or null',
     'measured_by of usage, if present, is cgroup, samples or null',
-    'pids, idle_timeout_ms and open_files of limits are whole numbers, at least 0, or null if there was no limit',
+    'pids, idle_timeout_ms and open_files of limits are integers, at least 0, or null if there was no limit',
   ],
   fields: ['enforcement', 'limits', 'usage'],
   *check({ enforcement: { claims = [] } }) {

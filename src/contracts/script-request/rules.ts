@@ -26,7 +26,7 @@ const SQ3 = rule({
   asks: [
     'script has name, sha256 and bytes; interpreter has name, a bare name such as python3',
     'name of the script is a bare name: no path, no control or invisible characters, at most 255 bytes',
-    'sha256 is sha256: and 64 lower-case hexadecimal digits; bytes is a whole number, at least 0',
+    'sha256 is sha256: and 64 lower-case hexadecimal digits; bytes is an integer, at least 0',
   ],
   fields: ['script', 'interpreter'],
   *check({ script }) {
@@ -108,8 +108,8 @@ const SQ7 = rule({
   asks: [
     'requested has profile, a string that is not blank, or null',
     'sandbox is none, process, container, vm or null; isolation is strict, standard, none or null',
-    'timeout_ms, idle_timeout_ms, cpu_seconds, memory_bytes and pids are whole numbers, at least 1, or null',
-    'max_output_files and max_total_output_bytes are whole numbers, at least 1, or null',
+    'timeout_ms, idle_timeout_ms, cpu_seconds, memory_bytes and pids are integers, at least 1, or null',
+    'max_output_files and max_total_output_bytes are integers, at least 1, or null',
     'null means that the caller did not set the limit',
   ],
   fields: ['requested'],

@@ -76,7 +76,7 @@ const SR5 = rule({
   title: 'Artifacts Listed',
   why: 'Proctor reads the files in output/, not this list, but the list must still be well-formed.',
   asks: [
-    'artifacts is a list of at most 2,000 entries, each with a path and a whole number of bytes',
+    'artifacts is a list of at most 2,000 entries, each with a path and an integer number of bytes',
     'should: no path is a duplicate',
   ],
   fields: ['artifacts'],

@@ -109,7 +109,7 @@ const rules = [
     why: 'Repetitions count as trials of the same suite only if they name it.',
     asks: [
       'run_id is a valid folder name, kind is "suite", and version is baseline or new',
-      'repetition has of, the run_id of the first repetition, and number and total, whole numbers, at least 1',
+      'repetition has of, the run_id of the first repetition, and number and total, integers, at least 1',
       'number is at most total, and total is at most 1,000',
       'run_id equals of; from the second repetition on, a dot and the number follow',
       'rerun, if present, has of, a run of the same side, round, from 1 to 100, and cases, the same as in only',
@@ -169,9 +169,9 @@ const rules = [
     title: 'Bounds Of Every Attempt',
     why: 'Time and retry limits affect the results, so both sides must state them.',
     asks: [
-      'settings has timeout_ms, idle_timeout_ms, retries and breaker_failures, whole numbers, at least 0',
-      'settings has concurrency, a whole number, at least 1',
-      'settings has max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, whole numbers, at least 0',
+      'settings has timeout_ms, idle_timeout_ms, retries and breaker_failures, integers, at least 0',
+      'settings has concurrency, an integer, at least 1',
+      'settings has max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, integers, at least 0',
       'secret_names is a list of names that are not empty; the values are never stored',
       'keep_credentials, if present, is true: well-known credentials are not masked',
     ],
