@@ -4,7 +4,7 @@ import { endingText, violationText } from './agent-run.ts';
 import { type Difference, WEIGHT } from './difference.ts';
 import { quotedList } from './quoted.ts';
 
-/** What differs between the runs of two agents' programs that a failing expectation is about. */
+/** The difference between two runs of an agent program that a failed expectation is about. */
 export function runDifference(
   baseline: CaseArtifact,
   candidate: CaseArtifact,
@@ -18,7 +18,7 @@ export function runDifference(
     const difference = name && differenceOf(was, is);
     if (!difference) continue;
     const newAt = candidate.runner_failure ? 'runner_failure' : null;
-    const plainly = `Certain, because what fails (${name}) asks for it.`;
+    const plainly = `Certain, because the failed expectation (${name}) is about it.`;
     return { ...difference, baselineAt: null, newAt, plainly, order: 0, weight: WEIGHT.otherwise, isMet: true };
   }
   return undefined;
@@ -41,7 +41,7 @@ function otherViolations(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.violations.listed.map(violationText));
   const fresh = is.violations.listed.map(violationText).find(one => !known.has(one));
   if (fresh === undefined) return undefined;
-  return { kind: 'policy', says: `The candidate has a violation that the baseline has not: ${fresh}` };
+  return { kind: 'policy', says: `The candidate has a violation that the baseline does not have: ${fresh}` };
 }
 
 function otherTermination(was: AgentRunNote, is: AgentRunNote): Told {
@@ -54,7 +54,7 @@ function otherFiles(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.changes?.files.listed.map(({ path }) => path));
   const fresh = (is.changes?.files.listed ?? []).map(({ path }) => path).filter(path => !known.has(path));
   if (fresh.length === 0) return undefined;
-  return { kind: 'output', says: `The candidate changed what the baseline did not: ${quotedList(fresh)}` };
+  return { kind: 'output', says: `The candidate changed files that the baseline did not: ${quotedList(fresh)}` };
 }
 
 function moreLines(was: AgentRunNote, is: AgentRunNote): Told {
@@ -72,5 +72,5 @@ function otherFlags(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.flags.map(({ flag }) => flag));
   const fresh = is.flags.map(({ flag }) => flag).filter(flag => !known.has(flag));
   if (fresh.length === 0) return undefined;
-  return { kind: 'output', says: `The candidate has flags that the baseline has not: ${quotedList(fresh)}` };
+  return { kind: 'output', says: `The candidate has flags that the baseline does not have: ${quotedList(fresh)}` };
 }

@@ -58,7 +58,7 @@ test('checks that exceed their read limit fail, and end in time', async () => {
   });
   expect(result.decision.accepted).toBe(false);
   expect(result.decision.reasons[0]).toBe(
-    'accept[107], content_matches: The checks look into more than 1 GiB together.',
+    'accept[107], content_matches: The checks read more than 1 GiB in total.',
   );
 });
 

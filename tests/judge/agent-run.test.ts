@@ -77,7 +77,7 @@ describe('what nobody could see is not taken for good', () => {
     const artifact = answered('', agentRun({ changes: changes ? { ...changes, files } : null }));
     for (const expected of [{ changed_only: ['docs'] }, { not_changed: ['src'] }]) {
       expect(judgedCase(artifact, expected).assertions).toMatchObject([
-        { status: 'fail', message: 'The agent changed 1001 files, and only the first 1000 are known by name.' },
+        { status: 'fail', message: 'The agent changed 1001 files, but only the first 1000 are listed.' },
       ]);
     }
     const listed = Array.from({ length: 100 }, () => DENIED);

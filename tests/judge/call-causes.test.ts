@@ -123,7 +123,7 @@ describe('a call made twice', () => {
     const [callB] = b as [Event];
     expect(cause([...a, ...b], [...failed('a.get', '8'), ...a, callB, result('other', '2')])?.kind).toBe('tool_result');
     expect(cause([...failed('a.get', '8'), ...a], a)?.says).toContain(
-      'did not have to call “a.get” again, which failed in the baseline',
+      'did not have to retry “a.get”, which failed in the baseline',
     );
   });
 

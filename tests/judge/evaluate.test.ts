@@ -94,7 +94,7 @@ describe('a run is evaluated', () => {
     expect(cases[0]).not.toHaveProperty('failure');
     const [broken] = cases[5]?.assertions ?? [];
     expect(broken).toMatchObject({ name: 'regex', status: 'not_judged', at: null });
-    expect(broken?.message).toContain('pattern cannot be read');
+    expect(broken?.message).toContain('pattern is invalid');
   });
 
   test('with the status and the time of an answer that was none', async () => {

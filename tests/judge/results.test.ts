@@ -45,11 +45,11 @@ describe('a CSV file', () => {
   test.each([
     ['', '-: The file is empty'],
     ['id,ok\na,1\n', '1: The first line has no column case and no column pass'],
-    ['case,pass,case\na,1,b\n', '1: The column case stands twice in the first line'],
+    ['case,pass,case\na,1,b\n', '1: The column case occurs twice in the first line'],
     ['case,pass\na,1\nb\n', '3: The row has 1 cells, and the header has 2'],
     ['case,pass\na,maybe\n', '2: pass must be 0, 1, true, false, pass, fail, passed, failed, error, skipped or empty'],
     ['case,pass\n,1\n', '2: case is missing'],
-    ['case,pass,latency_ms\na,1,-3\n', '2: latency_ms must be a number from 0 up'],
+    ['case,pass,latency_ms\na,1,-3\n', '2: latency_ms must be a number of at least 0'],
     ['case,pass,score\na,1,Infinity\n', '2: score must be a number'],
     ['case,pass\n"a,1\n', '2: The quote that opens here is never closed'],
   ])('with the text %j is rejected', (text, says) => {
@@ -126,7 +126,7 @@ describe('a JUnit file', () => {
   test.each([
     ['<html><body/></html>', '1: The XML is not JUnit: its root is neither testsuites nor testsuite'],
     [suite('\n<testcase/>'), '3: A testcase has no name'],
-    [suite('\n\n<testcase name="a"><testcase name="b"/></testcase>'), '4: A testcase stands inside another one'],
+    [suite('\n\n<testcase name="a"><testcase name="b"/></testcase>'), '4: A testcase is nested in another one'],
     [suite('\n<testcase name="a">'), '3: This closing tag is not that of the element that is open'],
     ['<!DOCTYPE x>\n<testsuite/>', '1: Document types and entities of their own are not read'],
   ])('with the text %j is rejected', (text, says) => {
@@ -174,18 +174,18 @@ describe('a CTRF report', () => {
   });
 
   test.each([
-    [report([{ status: 'passed' }]), '-: results.tests[0].name must be a text'],
+    [report([{ status: 'passed' }]), '-: results.tests[0].name must be a string'],
     [
       report([{ name: 'a', status: 'ok' }]),
       '-: results.tests[0].status must be passed, failed, skipped, pending, other',
     ],
     [
       report([{ name: 'a', status: 'passed', suite: 3 }]),
-      '-: results.tests[0].suite must be a text or a list of texts',
+      '-: results.tests[0].suite must be a string or a list of strings',
     ],
     [report([{ name: ' ', status: 'passed' }]), '-: results.tests[0].name is blank'],
-    ['{"results":{}}', '-: The JSON is neither a CTRF report (results.tests) nor an object per line'],
-    ['{\n "a": 1\n}', '-: The JSON is neither a CTRF report (results.tests) nor an object per line'],
+    ['{"results":{}}', '-: The JSON is neither a CTRF report (results.tests) nor one object per line'],
+    ['{\n "a": 1\n}', '-: The JSON is neither a CTRF report (results.tests) nor one object per line'],
   ])('with the text %j is rejected', (text, says) => {
     expect(troubleIn(text)).toBe(says);
   });
@@ -249,7 +249,7 @@ describe('a side', () => {
     ]);
     expect(side.cases.get('a')?.skipped).toBe(1);
     expect(() => side.add([row('a', { trial: 1 }), row('a', { trial: 1 })], false)).toThrow(
-      'This trial of this case stands in the file already',
+      'This trial of this case is already in the file',
     );
   });
 

@@ -48,7 +48,7 @@ describe('a cause is', () => {
       kind: 'tool_choice',
       baseline_at: 'events[0]',
       new_at: 'events[0]',
-      says: 'The candidate called “orders.list” where the baseline called “orders.get”. Very likely the cause, because what fails (tool_required) is about it.',
+      says: 'The candidate called “orders.list” where the baseline called “orders.get”. Very likely the cause, because the failed expectation (tool_required) is about it.',
       confidence: 'high',
       cites: ['baseline:events[0]', 'new:events[0]'],
     });
@@ -70,7 +70,7 @@ describe('a cause is', () => {
       kind: 'tool_choice',
       baseline_at: null,
       new_at: 'events[0]',
-      says: expect.stringContaining('called “b.get” in addition') as string,
+      says: expect.stringContaining('also called “b.get”') as string,
     });
   });
 
@@ -80,7 +80,7 @@ describe('a cause is', () => {
       events(call('orders.get', { order_id: 'A-2', secret: 'same', come: 1 }), result('y')),
     );
     expect(found).toMatchObject({ kind: 'tool_arguments', confidence: 'medium' });
-    expect(found?.says).toContain('with other arguments: “come”, “gone”, “order_id”');
+    expect(found?.says).toContain('with different arguments: “come”, “gone”, “order_id”');
     expect(found?.says).not.toContain('A-2');
   });
 
@@ -89,7 +89,7 @@ describe('a cause is', () => {
       kind: 'tool_result',
       new_at: 'events[1]',
       confidence: 'medium',
-      says: expect.stringContaining('“t” was asked the same and answered something else') as string,
+      says: expect.stringContaining('“t” got the same request and gave a different result') as string,
     });
   });
 
@@ -110,7 +110,7 @@ describe('a cause is', () => {
 
   test('retrieval, where another question was asked, or none', () => {
     expect(cause(events(retrieval('q', ['a'])), events(retrieval('other', ['z', 'a'])))?.says).toContain(
-      'Another query found “z” in addition',
+      'A different query also found “z”',
     );
     expect(cause(events(retrieval('q', ['a'])), events())).toMatchObject({ kind: 'retrieval', new_at: null });
   });
@@ -254,7 +254,7 @@ test('a case that failed before has a difference and no cause; a flaky one perha
   });
   expect(rootCause(scene('same'))).toMatchObject({
     confidence: 'low',
-    says: 'The candidate called “b” where the baseline called “a”. No cause, because the case failed before, too.',
+    says: 'The candidate called “b” where the baseline called “a”. Not a cause, because the case also failed in the baseline.',
   });
   expect(rootCause(scene('flaky'))?.says).toContain('because the case is flaky');
 });
@@ -299,7 +299,7 @@ describe("between two runs of an agent's program, a cause is", () => {
       agentRun(),
       agentRun({ violations: { total: 1, listed: [DENIED] } }),
       'policy',
-      'The candidate has a violation that the baseline has not: native_policy_block Write',
+      'The candidate has a violation that the baseline does not have: native_policy_block Write',
     ],
     [
       'termination',
@@ -320,7 +320,7 @@ describe("between two runs of an agent's program, a cause is", () => {
       changing('a'),
       changing('a', 'b', 'c'),
       'output',
-      'The candidate changed what the baseline did not: “b”, “c”',
+      'The candidate changed files that the baseline did not: “b”, “c”',
     ],
     [
       'max_diff_lines',
@@ -334,7 +334,7 @@ describe("between two runs of an agent's program, a cause is", () => {
       agentRun(),
       agentRun({ flags: [{ flag: 'needs_review', message: 'A file.' }] }),
       'output',
-      'The candidate has flags that the baseline has not: “needs_review”',
+      'The candidate has flags that the baseline does not have: “needs_review”',
     ],
   ];
   test.each(rows)('named where %s fails: %j and %j, %s', (failing, before, now, kind, says) => {
@@ -343,7 +343,7 @@ describe("between two runs of an agent's program, a cause is", () => {
       kind,
       baseline_at: null,
       new_at: null,
-      says: `${says}. Certain, because what fails (${failing}) asks for it.`,
+      says: `${says}. Certain, because the failed expectation (${failing}) is about it.`,
       confidence: 'high',
       cites: [],
     });
