@@ -28,7 +28,7 @@ const action = (action_type: string, risk_level: 'low' | 'high', refs: number): 
 });
 const actions = (...list: object[]): Partial<CaseArtifact> =>
   ({ proposed_actions: list, events: [{ type: 'note', ts: 1 }] }) as Partial<CaseArtifact>;
-/** Cites results of two calls, of which only c1 has one. */
+/** Cites the results of two calls, of which only c1 has one. */
 const citing = (...call_ids: string[]): Partial<CaseArtifact> => {
   const evidence_refs = call_ids.map(call_id => ({ kind: 'tool_result', call_id }));
   const call = (call_id: string): object => ({ type: 'tool_call', ts: 1, call_id, tool: 't', args: {} });
@@ -105,13 +105,13 @@ const rows: Row[] = [
     { card: 1 },
     [`fail The answer must have property owner when property card is present. ${OUT}`],
   ],
-  // Beside $ref, other keywords mean nothing in draft-07.
+  // In draft-07, keywords next to $ref are ignored.
   [
     { json_schema: draft07({ properties: { a: { $ref: '#/definitions/n', maximum: 1 } }, definitions: { n: {} } }) },
     { a: 2 },
     [`pass ${OUT}`],
   ],
-  // Keywords of later versions mean nothing either.
+  // Keywords of later versions are ignored too.
   [
     { json_schema: draft07({ prefixItems: [{ type: 'string' }], dependentRequired: { a: ['b'] } }) },
     '[1]',
@@ -274,7 +274,7 @@ describe('an answer is judged', () => {
     expect(found(expected, content, over)).toEqual(lines);
   });
 
-  test('by every expectation there is: each holds here, and each fails, unless it is kept only', () => {
+  test('by every known expectation: each can hold and fail, unless it is only stored', () => {
     const statuses = (name: string): Set<string | undefined> =>
       new Set(
         rows
@@ -287,7 +287,7 @@ describe('an answer is judged', () => {
     }
   });
 
-  test('by all that a case expects, each in its place', () => {
+  test('by all expectations of a case, in order', () => {
     const expected = { max_steps: 3, contains: ['a', 'z'], tool_required: 't', equals: 'a' };
     expect(found(expected, 'a', calls('t'))).toEqual([
       `pass ${OUT}`,
@@ -299,7 +299,7 @@ describe('an answer is judged', () => {
   });
 });
 
-describe('an expectation that is broken itself', () => {
+describe('an invalid expectation', () => {
   const broken: [string, Expected, RegExp][] = [
     ['a pattern without its end', { regex: '(' }, /pattern is invalid/],
     ['a pattern that looks behind', { not_regex: '(?<=a)b' }, /pattern is invalid/],
@@ -328,7 +328,7 @@ describe('an expectation that is broken itself', () => {
     expect(lines[1]).toMatch(message);
   });
 
-  test('is not believed because another schema of the same name is sound', () => {
+  test('is not accepted because another schema with the same name is valid', () => {
     const named = (type: string): Expected => ({
       json_schema: { $id: 'https://example.com/x', $defs: { y: { $id: 'y', type } }, $ref: 'y' },
     });
@@ -336,7 +336,7 @@ describe('an expectation that is broken itself', () => {
     expect(found(named('string'), { a: 1 })).toEqual([`fail The answer must be string. ${OUT}`]);
   });
 
-  test('stands beside what was judged before it', () => {
+  test('is listed after the results of earlier expectations', () => {
     expect(found({ regex: ['a', '('] }, 'a')).toEqual([`pass ${OUT}`, expect.stringMatching(/^not_judged/), 'broken']);
   });
 });
