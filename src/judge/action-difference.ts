@@ -78,14 +78,14 @@ function otherParams([before, was]: Numbered, [now, is]: Numbered): Told {
 }
 
 function otherAction([before, was]: Numbered, [now, is]: Numbered, names: Names): Told {
-  const [old, fresh] =
+  const [baseline, candidate] =
     was.action_type === is.action_type ? [was.tool_name, is.tool_name] : [was.action_type, is.action_type];
   return {
     kind: 'tool_choice',
     baselineAt: placeOf(before),
     newAt: placeOf(now),
-    says: `${names.is} proposed ${quoted(fresh)} where ${names.was} proposed ${quoted(old)}`,
-    tools: [old, fresh],
+    says: `${names.is} proposed ${quoted(candidate)} where ${names.was} proposed ${quoted(baseline)}`,
+    tools: [baseline, candidate],
     weight: WEIGHT.otherwise,
   };
 }

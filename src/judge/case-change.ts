@@ -53,8 +53,8 @@ function* keyDifferences(what: 'input' | 'metadata', was: object, is: object): G
   const before = new Map<string, unknown>(Object.entries(was));
   const now = new Map<string, unknown>(Object.entries(is));
   for (const key of new Set([...before.keys(), ...now.keys()])) {
-    const [old, fresh] = [before.get(key), now.get(key)];
-    if (jsonOf(old) !== jsonOf(fresh)) yield { what, at: placeOf(what, key), was: old, is: fresh };
+    const [baseline, candidate] = [before.get(key), now.get(key)];
+    if (jsonOf(baseline) !== jsonOf(candidate)) yield { what, at: placeOf(what, key), was: baseline, is: candidate };
   }
 }
 

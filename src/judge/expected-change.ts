@@ -9,8 +9,8 @@ import { all } from './judgement.ts';
  */
 export function* expectedDifferences(was: Expected, is: Expected): Generator<Draft> {
   for (const key of EXPECTATIONS) {
-    for (const { what, was: old, is: fresh } of COMPARERS[key](was, is, key)) {
-      yield { what, at: `expected.${key}`, was: old, is: fresh };
+    for (const { what, was: baseline, is: candidate } of COMPARERS[key](was, is, key)) {
+      yield { what, at: `expected.${key}`, was: baseline, is: candidate };
     }
   }
 }
@@ -115,9 +115,9 @@ function allowedIn({ no_violations, allow_violations = [] }: Expected): Readonly
 /** The candidate's sequence contains the baseline's tools in order. */
 function holdsSequence(was: unknown, is: unknown): boolean {
   let next = 0;
-  const old = was as readonly string[];
-  for (const tool of is as readonly string[]) if (tool === old[next]) next++;
-  return next === old.length;
+  const baseline = was as readonly string[];
+  for (const tool of is as readonly string[]) if (tool === baseline[next]) next++;
+  return next === baseline.length;
 }
 
 const notJudged: Comparer = function* (expectedBefore, expectedNow, key) {

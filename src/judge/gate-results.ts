@@ -66,7 +66,10 @@ function optionsOf({ mode, alpha }: Gate) {
 function checkGate(gate: Gate, baseline: ResultSide, candidate: ResultSide): void {
   const unknown = Object.keys(gate).find(key => !KNOWN.has(key));
   if (unknown !== undefined) {
-    throw new Fault('gate_invalid', `proctor gate does not check "${unknown}" of the gate file. Use proctor compare.`);
+    throw new Fault(
+      'gate_invalid',
+      `proctor gate does not support "${unknown}" in the gate file. Use proctor compare.`,
+    );
   }
   const names = new Set([...baseline.cases.keys(), ...candidate.cases.keys()]);
   const lost = (gate.critical ?? []).find(id => !names.has(id));

@@ -39,9 +39,9 @@ const DIFFERENCES: readonly (readonly [
 
 function otherViolations(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.violations.listed.map(violationText));
-  const fresh = is.violations.listed.map(violationText).find(one => !known.has(one));
-  if (fresh === undefined) return undefined;
-  return { kind: 'policy', says: `The candidate has a violation that the baseline does not have: ${fresh}` };
+  const added = is.violations.listed.map(violationText).find(one => !known.has(one));
+  if (added === undefined) return undefined;
+  return { kind: 'policy', says: `The candidate has a violation that the baseline does not have: ${added}` };
 }
 
 function otherTermination(was: AgentRunNote, is: AgentRunNote): Told {
@@ -52,9 +52,9 @@ function otherTermination(was: AgentRunNote, is: AgentRunNote): Told {
 
 function otherFiles(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.changes?.files.listed.map(({ path }) => path));
-  const fresh = (is.changes?.files.listed ?? []).map(({ path }) => path).filter(path => !known.has(path));
-  if (fresh.length === 0) return undefined;
-  return { kind: 'output', says: `The candidate changed files that the baseline did not: ${quotedList(fresh)}` };
+  const added = (is.changes?.files.listed ?? []).map(({ path }) => path).filter(path => !known.has(path));
+  if (added.length === 0) return undefined;
+  return { kind: 'output', says: `The candidate changed files that the baseline did not: ${quotedList(added)}` };
 }
 
 function moreLines(was: AgentRunNote, is: AgentRunNote): Told {
@@ -70,7 +70,7 @@ function linesOf({ changes }: AgentRunNote): number | null {
 
 function otherFlags(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.flags.map(({ flag }) => flag));
-  const fresh = is.flags.map(({ flag }) => flag).filter(flag => !known.has(flag));
-  if (fresh.length === 0) return undefined;
-  return { kind: 'output', says: `The candidate has flags that the baseline does not have: ${quotedList(fresh)}` };
+  const added = is.flags.map(({ flag }) => flag).filter(flag => !known.has(flag));
+  if (added.length === 0) return undefined;
+  return { kind: 'output', says: `The candidate has flags that the baseline does not have: ${quotedList(added)}` };
 }

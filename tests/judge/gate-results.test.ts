@@ -126,7 +126,7 @@ describe('the gate on results of any tool', () => {
     );
     const later = { ...gateOf({}), min_something: 1 };
     expect(faultOf(() => gateResults(side(), side(), later))).toBe(
-      'proctor gate does not check "min_something" of the gate file. Use proctor compare.',
+      'proctor gate does not support "min_something" in the gate file. Use proctor compare.',
     );
   });
 });

@@ -189,7 +189,9 @@ describe('a report', () => {
     expect(Buffer.byteLength(page)).toBeLessThan(600_000);
     const data = dataIn(page, 'case-0') as PageCase | undefined;
     expect(data?.new?.events).toHaveLength(300);
-    expect(data?.cuts.join(' ')).toMatch(/the last 700 of 1000 events.*Long texts of new were cut/);
+    expect(data?.cuts.join(' ')).toMatch(
+      /The last 700 of 1000 events of the candidate are not shown\..*Long texts of the candidate were cut/,
+    );
     expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
   });
 
