@@ -8,9 +8,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
-import { runAgent, type RunAgentOptions } from '../src/tool/run-agent.ts';
-import { closeLauncher } from '../src/tool/launcher.ts';
-import { runScript } from '../src/tool/run-script.ts';
+import { runAgent, type RunAgentOptions } from '../src/verbs/run-agent.ts';
+import { closeLauncher } from '../src/verbs/launcher.ts';
+import { runScript } from '../src/verbs/run-script.ts';
 import { gitIn } from '../tests/agents/git.ts';
 import { placeAgent } from '../tests/agents/place-agent.ts';
 import { streamFigures, turnFigures } from './agent-stream.ts';

@@ -2,7 +2,7 @@
 import { agentRunExample } from '../src/contracts/artifacts/index.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import type { Divergence } from '../src/contracts/comparison/index.ts';
-import type { Scene } from '../src/judge/root-cause.ts';
+import type { Scene } from '../src/judge/causes/root-cause.ts';
 import {
   happens,
   integer,

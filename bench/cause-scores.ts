@@ -1,6 +1,6 @@
 /** How often the cause that is named is the one that was planted. */
 import type { Divergence } from '../src/contracts/comparison/index.ts';
-import { rootCause, type Scene } from '../src/judge/root-cause.ts';
+import { rootCause, type Scene } from '../src/judge/causes/root-cause.ts';
 import { type Cause, CAUSES, pairsWith } from './cause-pairs.ts';
 
 export interface Score {

@@ -9,9 +9,9 @@ import { writeAtomic } from '../src/base/atomic.ts';
 import { canonicalize } from '../src/base/canonical.ts';
 import { bytesHash } from '../src/base/hash.ts';
 import { readJson } from '../src/base/json.ts';
-import { runIntent, type RunIntentOptions } from '../src/tool/run-intent.ts';
-import { closeLauncher } from '../src/tool/launcher.ts';
-import { runScript } from '../src/tool/run-script.ts';
+import { runIntent, type RunIntentOptions } from '../src/verbs/run-intent.ts';
+import { closeLauncher } from '../src/verbs/launcher.ts';
+import { runScript } from '../src/verbs/run-script.ts';
 import { medians } from './interleaved.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 15);

@@ -8,8 +8,8 @@ import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'no
 import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { bytesHash } from '../src/base/hash.ts';
-import { appendLines, type Entry, LEDGER } from '../src/evidence/ledger.ts';
-import { takeLock } from '../src/execute/locks.ts';
+import { appendLines, type LedgerEntry, LEDGER } from '../src/evidence/ledger/ledger.ts';
+import { takeLock } from '../src/execute/host/locks.ts';
 
 const PROCESSES = 8;
 const LINES = 200;
@@ -22,7 +22,7 @@ const ROLES: Readonly<Record<string, (home: string, name: string) => Promise<voi
 };
 
 /** Waits until everybody is there, so that no start of a process is counted, then writes. */
-async function each(name: string, write: (entry: Entry) => Promise<void>): Promise<void> {
+async function each(name: string, write: (entry: LedgerEntry) => Promise<void>): Promise<void> {
   process.stdout.write('ready\n');
   await new Promise(resolve => process.stdin.once('data', resolve));
   for (let number = 0; number < LINES; number++) {
@@ -33,7 +33,7 @@ async function each(name: string, write: (entry: Entry) => Promise<void>): Promi
   process.stdin.destroy();
 }
 
-function bare(file: string, entry: Entry): void {
+function bare(file: string, entry: LedgerEntry): void {
   appendFileSync(file, `${JSON.stringify({ ...entry, sequence: 1, previous_sha256: entry.seal_sha256 })}\n`, {
     flush: true,
   });
@@ -64,7 +64,7 @@ async function main(): Promise<void> {
       own: await rateOf('own', home),
     };
     const lines = readFileSync(path.join(home, LEDGER), 'utf8').split('\n').slice(0, -1);
-    const ids = new Set(lines.map(line => (JSON.parse(line) as Entry).run_id));
+    const ids = new Set(lines.map(line => (JSON.parse(line) as LedgerEntry).run_id));
     const told = {
       processes: PROCESSES,
       lines_each: LINES,

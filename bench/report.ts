@@ -18,7 +18,7 @@ import { canonicalize } from '../src/base/canonical.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import { htmlReport } from '../src/reports/html.ts';
 import type { ReportInput } from '../src/reports/report-input.ts';
-import { readCaseArtifact } from '../src/evidence/suite-folder.ts';
+import { readCaseArtifact } from '../src/evidence/suite/suite-folder.ts';
 import { reportWorld } from '../tests/reports/report-world.ts';
 import { printRows, type Row } from './rows.ts';
 

@@ -6,10 +6,10 @@ import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
 import { systemClock } from '../src/base/clock.ts';
 import { ingestOutput } from '../src/evidence/ingest/output.ts';
-import { openLauncher } from '../src/execute/launch.ts';
-import { makeStage, removeStage } from '../src/execute/workspace.ts';
+import { openLauncher } from '../src/execute/launcher/launch.ts';
+import { makeStage, removeStage } from '../src/execute/host/workspace.ts';
 import { ends } from '../src/policy/caps.ts';
-import { runScript } from '../src/run/script.ts';
+import { executeScript } from '../src/run/script/script.ts';
 import { interleaved } from './interleaved.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 60);
@@ -93,7 +93,7 @@ function ended(child: ChildProcess): Promise<void> {
 const evidenceMs: number[] = [];
 
 const strict = async (): Promise<void> => {
-  const { reading, plan, completedAtMs } = await runScript(
+  const { reading, plan, completedAtMs } = await executeScript(
     { script, bounds: { isolation: isRoot ? 'strict' : 'standard' } },
     { launcher, home, signer: undefined },
   );

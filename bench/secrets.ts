@@ -4,7 +4,7 @@ import path from 'node:path';
 import { lintSource } from '@secretlint/core';
 import { creator } from '@secretlint/secretlint-rule-preset-recommend';
 import { Masker, maskingOf } from '../src/base/masker.ts';
-import { keptBytes } from '../src/execute/recorded-body.ts';
+import { keptBytes } from '../src/execute/model/recorded-body.ts';
 import { chanceFrom, credentials, type Leak, leaks, textOf } from './leaks.ts';
 import { printRows, type Row } from './rows.ts';
 

@@ -10,13 +10,13 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { Pool } from 'undici';
 import { writeAtomic } from '../src/base/atomic.ts';
-import { stayLean } from '../src/cli/memory.ts';
-import { compareRuns } from '../src/tool/compare.ts';
+import { stayLean } from '../src/cli/options/v8-heap.ts';
+import { compareRuns } from '../src/verbs/compare.ts';
 import { layOutCases } from '../src/run/suite/layout.ts';
 import { suitePlan } from '../src/run/suite/plan.ts';
 import { httpTarget } from '../src/run/suite/http-target.ts';
 import { DEFAULT_SETTINGS } from '../src/run/suite/settings.ts';
-import { layOutSuite, placeFor, runSuite } from '../src/run/suite/suite.ts';
+import { layOutSuite, placeFor, executeSuite } from '../src/run/suite/suite.ts';
 
 const CONCURRENCY = 64;
 const LATENCY_MS = 10;
@@ -135,7 +135,7 @@ async function suiteRun(url: string, cases: string, out: string, side: string): 
     redirects: false,
     settings,
   });
-  const { ok, total } = await runSuite(place, target, { signer: undefined, signal: new AbortController().signal });
+  const { ok, total } = await executeSuite(place, target, { signer: undefined, signal: new AbortController().signal });
   if (ok !== total) throw new Error(`${total - ok} cases had no answer`);
 }
 

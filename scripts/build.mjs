@@ -29,21 +29,21 @@ rmSync('dist', { recursive: true, force: true });
 await build({
   ...common,
   entryPoints: {
-    'runner-verify': 'src/cli/runner-verify.ts',
-    launcher: 'src/execute/launcher.ts',
-    'file-writer': 'src/execute/file-writer.ts',
-    'call-answerer': 'src/execute/call-answerer.ts',
-    'judge-thread': 'src/judge/judge-thread.ts',
-    'keep-tree': 'src/execute/keep-tree.ts',
+    'runner-verify': 'src/cli/commands/runner-verify.ts',
+    launcher: 'src/execute/launcher/launcher.ts',
+    'file-writer': 'src/execute/host/file-writer.ts',
+    'call-answerer': 'src/execute/host/call-answerer.ts',
+    'judge-thread': 'src/judge/suite/judge-thread.ts',
+    'keep-tree': 'src/execute/worktree/keep-tree.ts',
   },
 });
 // It runs in front of every agent, at a path where no package says what its files are.
-await build({ ...common, format: 'cjs', entryPoints: ['src/execute/forward.ts'], outExtension: { '.js': '.cjs' } });
+await build({ ...common, format: 'cjs', entryPoints: ['src/execute/model/forward.ts'], outExtension: { '.js': '.cjs' } });
 await build({
   ...common,
   entryPoints: {
     proctor: 'src/cli/proctor.ts',
-    index: 'src/tool/index.ts',
+    index: 'src/verbs/index.ts',
     verify: 'src/verify/index.ts',
     contracts: 'src/contracts/index.ts',
     gate: 'src/contracts/gate/decide/index.ts',

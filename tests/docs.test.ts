@@ -9,12 +9,12 @@ import { withLimitsTable } from '../scripts/limits-table.ts';
 import { PICTURE } from '../scripts/picture-size.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { builtInProfiles } from '../src/contracts/profile/index.ts';
-import { applyRun } from '../src/tool/apply.ts';
-import { compareRuns } from '../src/tool/compare.ts';
-import { runAgent } from '../src/tool/run-agent.ts';
-import { runIntent } from '../src/tool/run-intent.ts';
-import { runScript } from '../src/tool/run-script.ts';
-import { runSuite } from '../src/tool/run-suite.ts';
+import { applyRun } from '../src/verbs/apply.ts';
+import { compareRuns } from '../src/verbs/compare.ts';
+import { runAgent } from '../src/verbs/run-agent.ts';
+import { runIntent } from '../src/verbs/run-intent.ts';
+import { runScript } from '../src/verbs/run-script.ts';
+import { runSuite } from '../src/verbs/run-suite.ts';
 import { proctor, ROOT } from './support.ts';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');

@@ -13,10 +13,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import { expect, onTestFinished, type TestContext } from 'vitest';
-import { isAlive } from '../src/execute/processes.ts';
+import { isAlive } from '../src/execute/host/processes.ts';
 import { DISK } from '../src/execute/sandboxes/holder.ts';
-import { takeOwnLock } from '../src/execute/locks.ts';
-import { SLOTS, takeSlot } from '../src/execute/slots.ts';
+import { takeOwnLock } from '../src/execute/host/locks.ts';
+import { SLOTS, takeSlot } from '../src/execute/host/slots.ts';
 import { proctor, type Ran, ROOT, unhurried } from './support.ts';
 
 /** A project with a private folder for temporary files, so that leftovers are visible. */

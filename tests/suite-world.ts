@@ -6,8 +6,8 @@ import { bytesHash, contentHash } from '../src/base/hash.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import type { Signer } from '../src/contracts/seal/index.ts';
 import { type SuiteCase, type SuiteRequest, type SuiteTarget, targetName } from '../src/contracts/suite/index.ts';
-import { finish } from '../src/evidence/finish.ts';
-import { storedFiles } from '../src/evidence/sealed-files.ts';
+import { finish } from '../src/evidence/run-folder/finish.ts';
+import { storedFiles } from '../src/evidence/run-folder/sealed-files.ts';
 
 export interface WorldCase {
   readonly id: string;

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { canonicalize } from '../src/base/canonical.ts';
-import { Chain, SEPARATOR } from '../src/evidence/chain.ts';
-import { JOURNAL } from '../src/evidence/journal.ts';
+import { JournalChain, SEPARATOR } from '../src/evidence/run-folder/chain.ts';
+import { JOURNAL } from '../src/evidence/run-folder/journal.ts';
 import type { Contract } from '../src/contracts/contract.ts';
 import { examine } from '../src/verify/examine.ts';
 import type { Options } from '../src/verify/options.ts';
@@ -53,7 +53,7 @@ export function proveJournal(folder: string): void {
   const bytes = readFileSync(file);
   const end = bytes.lastIndexOf(0x0a) + 1;
   const lines = end === 0 ? [] : bytes.toString('utf8', 0, end - 1).split('\n');
-  const chain = Chain.begin(folder);
+  const chain = JournalChain.begin(folder);
   const proven = lines.map(line => line.replace(/\t.*$/, '')).map(line => `${line}${SEPARATOR}${chain.next(line)}\n`);
   writeFileSync(file, Buffer.concat([Buffer.from(proven.join('')), bytes.subarray(end)]), { mode: 0o600 });
 }

@@ -91,13 +91,13 @@ describe('the rooms', () => {
   test('have no unused file', () => {
     const doors = new Set([
       'src/cli/proctor.ts',
-      'src/tool/index.ts',
-      'src/execute/launcher.ts',
-      'src/execute/file-writer.ts',
-      'src/execute/call-answerer.ts',
-      'src/judge/judge-thread.ts',
-      'src/execute/keep-tree.ts',
-      'src/execute/forward.ts',
+      'src/verbs/index.ts',
+      'src/execute/launcher/launcher.ts',
+      'src/execute/host/file-writer.ts',
+      'src/execute/host/call-answerer.ts',
+      'src/judge/suite/judge-thread.ts',
+      'src/execute/worktree/keep-tree.ts',
+      'src/execute/model/forward.ts',
       'src/verify/index.ts',
       'src/contracts/index.ts',
     ]);
@@ -168,8 +168,8 @@ describe('the law itself', () => {
   });
 
   test('sees imports of every form', () => {
-    expect(importsOf('src/cli/verify.ts')).toContain('src/tool/verify.ts');
-    expect(importsOf('src/tool/verify.ts')).toContain('src/verify/index.ts');
+    expect(importsOf('src/cli/commands/verify.ts')).toContain('src/verbs/verify.ts');
+    expect(importsOf('src/verbs/verify.ts')).toContain('src/verify/index.ts');
     expect(importsOf('src/verify/index.ts')).toContain('src/verify/file.ts');
   });
 });

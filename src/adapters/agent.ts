@@ -5,7 +5,7 @@ import type { CredentialKind } from '../contracts/recording/index.ts';
 import type { Capabilities } from '../policy/capabilities.ts';
 import type { ContextPlaces, ProjectContext } from './context.ts';
 import type { LoginFile } from './login.ts';
-import type { Standing } from './versions.ts';
+import type { VersionStanding } from './versions.ts';
 
 /** A resolved request to run an agent. Paths are inside the sandbox. */
 export interface AgentCall {
@@ -80,7 +80,7 @@ export interface AgentAdapter {
   readonly context: ContextPlaces;
   /** Extracts the version from the output of `--version`. */
   versionIn(text: string): string | undefined;
-  standing(version: string): Standing;
+  standing(version: string): VersionStanding;
   /** For people: `2.1.190 to 2.1.209`. */
   readonly knownVersions: string;
   readonly newestTried: string;

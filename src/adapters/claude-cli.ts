@@ -3,7 +3,7 @@ import { CLAUDE_NEWEST, CLAUDE_ROWS, invokeClaude, QUESTIONS } from './claude-in
 import { claudeLogin } from './claude-login.ts';
 import { ClaudeProtocol } from './claude-reader.ts';
 import { agentReader } from './stream.ts';
-import { standingOf } from './versions.ts';
+import { versionStanding } from './versions.ts';
 
 /** Claude Code in print mode. */
 export const claudeCli: AgentAdapter = {
@@ -43,7 +43,7 @@ export const claudeCli: AgentAdapter = {
     imports: true,
   },
   versionIn: text => /^(\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40}) \(Claude Code\)/m.exec(text)?.[1],
-  standing: version => standingOf(CLAUDE_ROWS, CLAUDE_NEWEST, version),
+  standing: version => versionStanding(CLAUDE_ROWS, CLAUDE_NEWEST, version),
   knownVersions: `2.1.190 to 2.1.209, and 2.1.300 to ${CLAUDE_NEWEST}`,
   newestTried: CLAUDE_NEWEST,
   install: 'npm install --global @anthropic-ai/claude-code@2.1',

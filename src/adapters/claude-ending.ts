@@ -1,5 +1,5 @@
 import type { AgentReading, AgentUsage, Reason } from '../contracts/agent-step/reading.ts';
-import { amountIn, brief, countIn, listIn, objectIn, type Said, statusIn, textIn } from './said.ts';
+import { amountIn, brief, countIn, listIn, objectIn, type StreamObject, statusIn, textIn } from './said.ts';
 
 export interface ClaudeEnding extends Pick<AgentReading, 'finalText' | 'failure' | 'usage'> {
   readonly terminal: NonNullable<AgentReading['terminal']>;
@@ -16,7 +16,7 @@ export interface ClaudeBefore {
  * Reads the last line of Claude. Neither `subtype` nor the exit code is reliable alone: an API error has the subtype
  * `success`, and an interrupt exits with 0. So the ending is a success only if all fields agree.
  */
-export function endingOf(said: Said, { isUnauthenticated, isStructured }: ClaudeBefore): ClaudeEnding {
+export function endingOf(said: StreamObject, { isUnauthenticated, isStructured }: ClaudeBefore): ClaudeEnding {
   const subtype = textIn(said.subtype) ?? '';
   const why = textIn(said.terminal_reason) ?? 'completed';
   const finalText = textIn(said.result)?.toWellFormed() ?? null;
@@ -39,11 +39,16 @@ const UNFORMED: NonNullable<AgentReading['failure']> = {
   detail: 'The answer does not match the requested schema.',
 };
 
-function failureOf(said: Said, subtype: string, why: string, isUnauthenticated: boolean): AgentReading['failure'] {
+function failureOf(
+  said: StreamObject,
+  subtype: string,
+  why: string,
+  isUnauthenticated: boolean,
+): AgentReading['failure'] {
   const status = statusIn(said.api_error_status);
   const detail = brief(textIn(said.result) ?? textIn(listIn(said.errors)[0]) ?? (why === 'completed' ? subtype : why));
   const reason = REASON_OF.get(why) ?? REASON_OF.get(subtype) ?? 'protocol_error';
-  if (reason === 'api_error' && (isUnauthenticated || isAuthTrouble(status, detail))) {
+  if (reason === 'api_error' && (isUnauthenticated || isAuthFailure(status, detail))) {
     return { reason: 'auth_missing', status, detail };
   }
   return { reason, status, detail };
@@ -65,7 +70,7 @@ const REASON_OF: ReadonlyMap<string, Reason> = new Map([
   ['success', 'api_error'],
 ]);
 
-export function isAuthTrouble(status: number | null, message: string): boolean {
+export function isAuthFailure(status: number | null, message: string): boolean {
   return status === 401 || message === 'authentication_failed' || message.startsWith('Not logged in');
 }
 
@@ -81,7 +86,7 @@ export const NO_USAGE: AgentUsage = {
  * Prefers `modelUsage`, which includes subagents, to `usage`, which covers only the main loop. Proctor counts cached input
  * as input; Claude counts it separately.
  */
-function usageOf(said: Said): AgentUsage {
+function usageOf(said: StreamObject): AgentUsage {
   const models = Object.values(objectIn(said.modelUsage) ?? {}).map(objectIn);
   const turns = countIn(said.num_turns);
   const cost_usd = amountIn(said.total_cost_usd);

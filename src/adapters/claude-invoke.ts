@@ -1,4 +1,4 @@
-import { quoted } from '../base/shell.ts';
+import { shellQuoted } from '../base/shell.ts';
 import type { AgentCall, Invocation } from './agent.ts';
 import { plainSkill, type Skill } from './context.ts';
 import { flag } from './flag.ts';
@@ -118,7 +118,7 @@ function settingsOf({ door, context }: AgentCall): object {
   return {
     // A skill must not run commands when Claude loads it.
     ...(context && { disableSkillShellExecution: true }),
-    ...(door?.as === 'key' && { apiKeyHelper: `echo ${quoted(door.token)}` }),
+    ...(door?.as === 'key' && { apiKeyHelper: `echo ${shellQuoted(door.token)}` }),
     env: {
       ...(door && { ANTHROPIC_BASE_URL: door.url }),
       ...(door?.as === 'bearer' && { ANTHROPIC_AUTH_TOKEN: door.token }),

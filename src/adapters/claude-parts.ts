@@ -1,13 +1,13 @@
 import type { AgentEvent } from '../contracts/agent-step/reading.ts';
-import { clipped, listIn, objectIn, pathIn, type Said, textIn } from './said.ts';
+import { clipped, listIn, objectIn, pathIn, type StreamObject, textIn } from './said.ts';
 import { EVENTS_MAX } from './stream.ts';
 
 /** Converts the parts of a message to events. */
-export function eventsOf(
+export function claudeEvents(
   content: unknown,
   role: 'assistant' | 'user',
-  called: (block: Said) => AgentEvent[],
-  finished: (block: Said) => AgentEvent[],
+  called: (block: StreamObject) => AgentEvent[],
+  finished: (block: StreamObject) => AgentEvent[],
 ): AgentEvent[] {
   if (typeof content === 'string') return [{ kind: 'message', role, body: clipped(content) }];
   const events: AgentEvent[] = [];
@@ -50,7 +50,7 @@ export function refusalOf(note: unknown): string[] {
   return id !== undefined && isRejected ? [id] : [];
 }
 
-export function fileChangeOf(outcome: Said | undefined): AgentEvent | undefined {
+export function fileChangeOf(outcome: StreamObject | undefined): AgentEvent | undefined {
   const path = pathIn(outcome?.filePath);
   // A read also has a path, but no patch.
   if (path === undefined || !Array.isArray(outcome?.structuredPatch)) return undefined;

@@ -1,9 +1,9 @@
 import type { AgentEvent, AgentReading, LineReading } from '../contracts/agent-step/reading.ts';
 import { blockedIn } from './blocked.ts';
 import { Calls, Denials } from './calls.ts';
-import { type ClaudeEnding, endingOf, isAuthTrouble, NO_USAGE } from './claude-ending.ts';
+import { type ClaudeEnding, endingOf, isAuthFailure, NO_USAGE } from './claude-ending.ts';
 import { QUESTIONS, WEB } from './claude-invoke.ts';
-import { eventsOf, fileChangeOf, refusalOf, resultText } from './claude-parts.ts';
+import { claudeEvents, fileChangeOf, refusalOf, resultText } from './claude-parts.ts';
 import {
   brief,
   clipped,
@@ -13,7 +13,7 @@ import {
   nameIn,
   objectIn,
   pathIn,
-  type Said,
+  type StreamObject,
   statusIn,
   textIn,
   UNNAMED,
@@ -35,7 +35,7 @@ export class ClaudeProtocol implements Protocol {
   #isStructured = false;
   #isAskingUser = false;
 
-  line(said: Said, number: number): LineReading | undefined {
+  line(said: StreamObject, number: number): LineReading | undefined {
     this.#number = number;
     switch (said.type) {
       case 'assistant':
@@ -67,7 +67,7 @@ export class ClaudeProtocol implements Protocol {
     };
   }
 
-  #system(said: Said): LineReading | undefined {
+  #system(said: StreamObject): LineReading | undefined {
     const subtype = textIn(said.subtype);
     switch (subtype) {
       case undefined:
@@ -86,7 +86,7 @@ export class ClaudeProtocol implements Protocol {
     }
   }
 
-  #init(said: Said): LineReading {
+  #init(said: StreamObject): LineReading {
     const model = nameIn(said.model);
     const mode = nameIn(said.permissionMode) ?? 'unknown';
     const tools = listIn(said.tools);
@@ -98,14 +98,14 @@ export class ClaudeProtocol implements Protocol {
     return alive({ kind: 'note', level: 'info', text });
   }
 
-  #retry(said: Said): LineReading {
+  #retry(said: StreamObject): LineReading {
     const status = statusIn(said.error_status);
     const message = brief(textIn(said.error) ?? 'unknown');
-    this.#apiError = { reason: isAuthTrouble(status, message) ? 'auth_missing' : 'api_error', status, detail: message };
+    this.#apiError = { reason: isAuthFailure(status, message) ? 'auth_missing' : 'api_error', status, detail: message };
     return alive({ kind: 'retry', attempt: countIn(said.attempt), status, message });
   }
 
-  #assistant(said: Said): LineReading {
+  #assistant(said: StreamObject): LineReading {
     const message = objectIn(said.message);
     const error = textIn(said.error);
     this.#isUnauthenticated = error === 'authentication_failed';
@@ -113,7 +113,7 @@ export class ClaudeProtocol implements Protocol {
     // Claude marks messages that it wrote itself as synthetic.
     const model = nameIn(message?.model);
     if (model !== '<synthetic>') this.#model ??= model;
-    const events = eventsOf(
+    const events = claudeEvents(
       message?.content,
       'assistant',
       block => [...this.#called(block), ...this.#asked(block)],
@@ -124,10 +124,10 @@ export class ClaudeProtocol implements Protocol {
     return error === undefined ? progress(events) : alive(...events);
   }
 
-  #user(said: Said): LineReading {
+  #user(said: StreamObject): LineReading {
     this.#apiError = null;
     const refused = new Set(listIn(said.tool_result_meta).flatMap(refusalOf));
-    const events = eventsOf(
+    const events = claudeEvents(
       objectIn(said.message)?.content,
       'user',
       block => this.#called(block),
@@ -140,7 +140,7 @@ export class ClaudeProtocol implements Protocol {
     return progress(events);
   }
 
-  #result(said: Said): LineReading {
+  #result(said: StreamObject): LineReading {
     const events: AgentEvent[] = [];
     if (!this.denials.isBeyondMemory) {
       for (const one of listIn(said.permission_denials).slice(0, EVENTS_MAX)) {
@@ -158,7 +158,7 @@ export class ClaudeProtocol implements Protocol {
     return { events, sign: 'terminal' };
   }
 
-  #called(block: Said): AgentEvent[] {
+  #called(block: StreamObject): AgentEvent[] {
     const id = nameIn(block.id);
     const tool = nameIn(block.name) ?? UNNAMED;
     const input = objectIn(block.input);
@@ -177,7 +177,7 @@ export class ClaudeProtocol implements Protocol {
     ];
   }
 
-  #finished(block: Said): AgentEvent[] {
+  #finished(block: StreamObject): AgentEvent[] {
     const id = nameIn(block.tool_use_id);
     if (id !== null) this.calls.end(id);
     const text = resultText(block.content);
@@ -189,7 +189,7 @@ export class ClaudeProtocol implements Protocol {
   }
 
   /** The denial behind a failed call, if there is one: Claude did not run it, or the system blocked it. */
-  #failed(block: Said, refused: ReadonlySet<string>): AgentEvent[] {
+  #failed(block: StreamObject, refused: ReadonlySet<string>): AgentEvent[] {
     if (block.is_error !== true) return [];
     const id = textIn(block.tool_use_id);
     const text = resultText(block.content);
@@ -216,7 +216,7 @@ export class ClaudeProtocol implements Protocol {
   }
 
   /** Denies a call that asks the user, because the run is unattended. */
-  #asked(block: Said): AgentEvent[] {
+  #asked(block: StreamObject): AgentEvent[] {
     const tool = nameIn(block.name);
     if (tool === null || !QUESTIONS.includes(tool)) return [];
     const reason = 'it asks the user, but the run is unattended';
@@ -265,7 +265,7 @@ const HOST_QUESTIONS: ReadonlySet<string> = new Set(['can_use_tool', 'elicitatio
 const NOT_RUN =
   /^(?:<tool_use_error>)?(?:Error: )?(?:No such tool available:|Permission (?:to use|for this tool use)|Claude requested permissions? to )/;
 
-function inputPath(input: Said | undefined): string | undefined {
+function inputPath(input: StreamObject | undefined): string | undefined {
   return pathIn(textIn(input?.file_path) ?? textIn(input?.notebook_path) ?? textIn(input?.path));
 }
 

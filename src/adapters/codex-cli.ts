@@ -3,7 +3,7 @@ import { CODEX_NEWEST, CODEX_ROWS, invokeCodex } from './codex-invoke.ts';
 import { codexLogin } from './codex-login.ts';
 import { CodexProtocol } from './codex-reader.ts';
 import { agentReader } from './stream.ts';
-import { standingOf } from './versions.ts';
+import { versionStanding } from './versions.ts';
 
 /** Codex in exec mode. */
 export const codexCli: AgentAdapter = {
@@ -39,7 +39,7 @@ export const codexCli: AgentAdapter = {
     imports: false,
   },
   versionIn: text => /^codex-cli (\d{1,6}\.\d{1,6}\.\d{1,6}[\w.+-]{0,40})\s*$/m.exec(text)?.[1],
-  standing: version => standingOf(CODEX_ROWS, CODEX_NEWEST, version),
+  standing: version => versionStanding(CODEX_ROWS, CODEX_NEWEST, version),
   knownVersions: CODEX_NEWEST,
   newestTried: CODEX_NEWEST,
   install: 'npm install --global @openai/codex@0.166',

@@ -1,11 +1,22 @@
 import type { AgentEvent } from '../contracts/agent-step/reading.ts';
 import { type Blocked, blockedIn } from './blocked.ts';
-import { brief, clipped, jsonOf, listIn, nameIn, objectIn, pathIn, type Said, textIn, UNNAMED } from './said.ts';
+import {
+  brief,
+  clipped,
+  jsonOf,
+  listIn,
+  nameIn,
+  objectIn,
+  pathIn,
+  type StreamObject,
+  textIn,
+  UNNAMED,
+} from './said.ts';
 import { EVENTS_MAX } from './stream.ts';
 
 type Event<Kind extends AgentEvent['kind']> = AgentEvent & { readonly kind: Kind };
 
-export function isTool(item: Said): boolean {
+export function isTool(item: StreamObject): boolean {
   return TOOLS.has(item.type as string);
 }
 
@@ -14,12 +25,12 @@ export const COMMAND = 'command_execution';
 
 const TOOLS: ReadonlySet<string> = new Set([COMMAND, 'file_change', 'mcp_tool_call', 'collab_tool_call', 'web_search']);
 
-export function callOf(item: Said): Event<'tool_call'> {
+export function callOf(item: StreamObject): Event<'tool_call'> {
   const command = textIn(item.command);
   const path = pathIn(objectIn(listIn(item.changes)[0])?.path);
   return {
     kind: 'tool_call',
-    call: nameOf(item.id),
+    call: itemName(item.id),
     tool: toolOf(item),
     input: clipped(jsonOf(inputOf(item))),
     ...(command !== undefined && { command: clipped(command) }),
@@ -28,12 +39,12 @@ export function callOf(item: Said): Event<'tool_call'> {
 }
 
 /** Built-in tools have no name, so the item type serves as one. */
-function toolOf(item: Said): string {
-  if (item.type !== 'mcp_tool_call') return nameOf(item.type);
-  return nameOf(`${textIn(item.server) ?? ''}.${textIn(item.tool) ?? ''}`);
+function toolOf(item: StreamObject): string {
+  if (item.type !== 'mcp_tool_call') return itemName(item.type);
+  return itemName(`${textIn(item.server) ?? ''}.${textIn(item.tool) ?? ''}`);
 }
 
-function inputOf(item: Said): unknown {
+function inputOf(item: StreamObject): unknown {
   switch (item.type) {
     case 'command_execution':
       return { command: item.command };
@@ -46,21 +57,21 @@ function inputOf(item: Said): unknown {
   }
 }
 
-export function outcomeOf(item: Said, call: string): Event<'tool_result'> {
+export function outcomeOf(item: StreamObject, call: string): Event<'tool_result'> {
   const code = item.exit_code;
   const exit_code = Number.isSafeInteger(code) ? (code as number) : null;
   const isFailed = item.status === 'failed' || item.status === 'declined' || (exit_code !== null && exit_code !== 0);
   return { kind: 'tool_result', call, ok: !isFailed, output: clipped(outputOf(item)), exit_code };
 }
 
-function outputOf(item: Said): string {
+function outputOf(item: StreamObject): string {
   if (item.type === 'command_execution') return textIn(item.aggregated_output) ?? '';
   const error = textIn(objectIn(item.error)?.message);
   if (error !== undefined) return error;
   return item.result === undefined || item.result === null ? '' : jsonOf(item.result);
 }
 
-export function* changesOf(item: Said): Generator<AgentEvent> {
+export function* changesOf(item: StreamObject): Generator<AgentEvent> {
   if (item.type !== 'file_change') return;
   for (const one of listIn(item.changes).slice(0, EVENTS_MAX)) {
     const change = objectIn(one);
@@ -76,7 +87,7 @@ export function* changesOf(item: Said): Generator<AgentEvent> {
  * contain the reason. For a failed file change Codex gives none, so a guarded path counts as the reason.
  */
 export function blockIn(
-  item: Said,
+  item: StreamObject,
   isGuarded: (path: string) => boolean,
 ): (Blocked & { fromOutput?: true }) | undefined {
   if (item.status === 'declined')
@@ -94,6 +105,6 @@ export function blockIn(
   return { reason: brief(`the change to ${path} failed`), path, isNetwork: false, fromOutput: true };
 }
 
-export function nameOf(value: unknown): string {
+export function itemName(value: unknown): string {
   return nameIn(value) ?? UNNAMED;
 }

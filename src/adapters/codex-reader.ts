@@ -4,12 +4,12 @@ import type {
   AgentUsage,
   EndFacts,
   LineReading,
-  ModelSpeech,
+  ModelOutput,
 } from '../contracts/agent-step/reading.ts';
 import type { ReaderOptions } from './agent.ts';
 import { Calls, Denials } from './calls.ts';
-import { blockIn, callOf, COMMAND, changesOf, isTool, nameOf, outcomeOf } from './codex-items.ts';
-import { brief, clipped, countIn, objectIn, type Said, statusIn, textIn } from './said.ts';
+import { blockIn, callOf, COMMAND, changesOf, isTool, itemName, outcomeOf } from './codex-items.ts';
+import { brief, clipped, countIn, objectIn, type StreamObject, statusIn, textIn } from './said.ts';
 import { ALIVE, alive, PROMPT, type Protocol, progress } from './stream.ts';
 
 /** Reads the lines of `codex exec --json`. */
@@ -32,7 +32,7 @@ export class CodexProtocol implements Protocol {
     this.#isGuarded = isGuarded ?? (() => false);
   }
 
-  line(said: Said, number: number): LineReading | undefined {
+  line(said: StreamObject, number: number): LineReading | undefined {
     const item = objectIn(said.item);
     switch (said.type) {
       case 'item.started':
@@ -43,7 +43,7 @@ export class CodexProtocol implements Protocol {
       case 'item.completed':
         return item && this.#itemCompleted(item, number);
       case 'thread.started':
-        this.#session = textIn(said.thread_id) === undefined ? this.#session : nameOf(said.thread_id);
+        this.#session = textIn(said.thread_id) === undefined ? this.#session : itemName(said.thread_id);
         return ALIVE;
       case 'turn.started':
         this.#turns.endAnswer();
@@ -61,7 +61,7 @@ export class CodexProtocol implements Protocol {
     }
   }
 
-  heard({ isFirst, answersBefore }: ModelSpeech): LineReading | undefined {
+  heard({ isFirst, answersBefore }: ModelOutput): LineReading | undefined {
     // A new request means that Codex no longer waits for a command.
     if (isFirst) this.calls.leave(COMMAND);
     return answersBefore >= this.#turnsMax ? TOO_MANY_TURNS : undefined;
@@ -79,12 +79,12 @@ export class CodexProtocol implements Protocol {
     };
   }
 
-  #itemStarted(item: Said): LineReading {
+  #itemStarted(item: StreamObject): LineReading {
     this.#turns.itemStarted();
     return this.#progress(isTool(item) ? [this.#called(item)] : []);
   }
 
-  #itemCompleted(item: Said, number: number): LineReading | undefined {
+  #itemCompleted(item: StreamObject, number: number): LineReading | undefined {
     const text = textIn(item.text)?.toWellFormed() ?? '';
     switch (item.type) {
       case 'agent_message':
@@ -104,20 +104,20 @@ export class CodexProtocol implements Protocol {
     }
   }
 
-  #called(item: Said): AgentEvent {
+  #called(item: StreamObject): AgentEvent {
     const event = callOf(item);
     this.calls.begin(event.call, { tool: event.tool, path: event.path });
     return event;
   }
 
-  #toolCompleted(item: Said, number: number): LineReading {
-    const call = nameOf(item.id);
+  #toolCompleted(item: StreamObject, number: number): LineReading {
+    const call = itemName(item.id);
     const events: AgentEvent[] = [];
     if (!this.calls.get(call)) {
       this.#turns.itemStarted();
       events.push(this.#called(item));
     }
-    const { tool, path = null } = this.calls.get(call) ?? { tool: nameOf(item.type) };
+    const { tool, path = null } = this.calls.get(call) ?? { tool: itemName(item.type) };
     const block = blockIn(item, this.#isGuarded);
     if (block)
       events.push(...this.denials.add({ ...block, tool, call, path: block.path ?? path, native_line: number }));
@@ -154,7 +154,7 @@ export class CodexProtocol implements Protocol {
     return alive({ kind: 'retry', attempt, status: failure.status, message: brief(message) });
   }
 
-  #turnCompleted(said: Said): LineReading {
+  #turnCompleted(said: StreamObject): LineReading {
     const usage = objectIn(said.usage);
     if (usage) this.#tokens = sumOf(this.#tokens, usage);
     this.#terminal = { ok: true, word: 'turn.completed' };
@@ -167,7 +167,7 @@ export class CodexProtocol implements Protocol {
     return { events, sign: 'terminal' };
   }
 
-  #turnFailed(said: Said): LineReading {
+  #turnFailed(said: StreamObject): LineReading {
     const failure = failureOf(textIn(objectIn(said.error)?.message) ?? '');
     this.#terminal = { ok: false, word: 'turn.failed' };
     this.#failure = failure;
@@ -210,7 +210,7 @@ interface Tokens {
   readonly output: number;
 }
 
-function sumOf(before: Tokens | undefined, usage: Said): Tokens {
+function sumOf(before: Tokens | undefined, usage: StreamObject): Tokens {
   return {
     input: (before?.input ?? 0) + (countIn(usage.input_tokens) ?? 0),
     cached: (before?.cached ?? 0) + (countIn(usage.cached_input_tokens) ?? 0),

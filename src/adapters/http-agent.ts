@@ -4,10 +4,10 @@ import { check } from '../contracts/check.ts';
 import { formOf } from '../contracts/form.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
 
-export type Side = CaseArtifact['version'];
+export type SideName = CaseArtifact['version'];
 
 /** The request body for one case. */
-export function questionOf(one: SuiteCase, side: Side, runId: string): string {
+export function questionOf(one: SuiteCase, side: SideName, runId: string): string {
   const { run_meta, runMeta, handoff, policy, runtime_policy } = one.metadata ?? {};
   const parent = ((run_meta ?? runMeta ?? {}) as { parent_run_id?: unknown }).parent_run_id;
   return JSON.stringify({
@@ -21,16 +21,16 @@ export function questionOf(one: SuiteCase, side: Side, runId: string): string {
 }
 
 /** The answer of an agent, as fields of a case artifact. */
-export type Reply = Pick<CaseArtifact, 'workflow_id' | 'agent_fields'> & {
+export type AgentReply = Pick<CaseArtifact, 'workflow_id' | 'agent_fields'> & {
   [Key in 'proposed_actions' | 'events' | 'final_output']: NonNullable<CaseArtifact[Key]>;
 };
 
 export type ReplyReading =
-  | { readonly ok: true; readonly reply: Reply }
+  | { readonly ok: true; readonly reply: AgentReply }
   | { readonly ok: false; readonly class: 'invalid_json' | 'schema_mismatch'; readonly message: string };
 
 /** Reads the body of an answer as part of a valid case artifact, or says why it is not. Never throws. */
-export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMax: number): ReplyReading {
+export function readReply(bytes: Uint8Array, caseId: string, side: SideName, bytesMax: number): ReplyReading {
   const reading = readJson(bytes, { bytesMax });
   if (!reading.ok) {
     const { code, message } = reading.refusal;
@@ -55,7 +55,7 @@ export function readReply(bytes: Uint8Array, caseId: string, side: Side, bytesMa
     const messages = violations.slice(0, MESSAGES_SHOWN).map(({ message }) => message);
     return mismatch(`${messages.join(' ')}${more}`);
   }
-  const sound = reply as Reply;
+  const sound = reply as AgentReply;
   if (sound.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
     return mismatch('An action cites a file in the run folder, which an agent cannot know.');
   }

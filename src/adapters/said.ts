@@ -1,11 +1,11 @@
 import { clip } from '../base/clip.ts';
-import { type Clipped, TEXT_BYTES_MAX } from '../contracts/agent-step/reading.ts';
+import { type ClippedText, TEXT_BYTES_MAX } from '../contracts/agent-step/reading.ts';
 
 /** A JSON object in an agent's stream. Check the type of every value before using it. */
-export type Said = Readonly<Record<string, unknown>>;
+export type StreamObject = Readonly<Record<string, unknown>>;
 
-export function objectIn(value: unknown): Said | undefined {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Said) : undefined;
+export function objectIn(value: unknown): StreamObject | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as StreamObject) : undefined;
 }
 
 export function listIn(value: unknown): readonly unknown[] {
@@ -52,7 +52,7 @@ export function pathIn(value: unknown): string | undefined {
 const PATH_BYTES_MAX = 4096;
 
 /** A text of up to 64 KiB, as the transcript stores it. */
-export function clipped(text: string): Clipped {
+export function clipped(text: string): ClippedText {
   const whole = wellFormed(text);
   // A code unit takes at most three bytes of UTF-8, so most texts need no exact count.
   if (whole.length * 3 <= TEXT_BYTES_MAX) return { text: whole };

@@ -1,24 +1,24 @@
 import { isUtf8 } from 'node:buffer';
-import { textOf } from '../base/json-refusal.ts';
+import { utf8Text } from '../base/json-refusal.ts';
 import type {
   AgentEvent,
   AgentReader,
   AgentReading,
   EndFacts,
   LineReading,
-  ModelSpeech,
+  ModelOutput,
 } from '../contracts/agent-step/reading.ts';
 import type { ReaderOptions } from './agent.ts';
 import type { Calls, Denials } from './calls.ts';
 import { asksForInput } from './prompt.ts';
-import { brief, objectIn, type Said } from './said.ts';
+import { brief, objectIn, type StreamObject } from './said.ts';
 
 /** Interprets the lines of one agent family. */
 export interface Protocol {
   /** Undefined for a line of an unknown type. */
-  line(said: Said, number: number): LineReading | undefined;
+  line(said: StreamObject, number: number): LineReading | undefined;
   /** Undefined if it shows only that the agent makes progress. */
-  heard?(speech: ModelSpeech): LineReading | undefined;
+  heard?(speech: ModelOutput): LineReading | undefined;
   readonly calls: Calls;
   readonly denials: Denials;
   end(facts: EndFacts): Omit<AgentReading, 'lines' | 'denials' | 'denialCount'>;
@@ -49,7 +49,7 @@ export function agentReader(protocol: Protocol, { approval }: Pick<ReaderOptions
         lines.oversized++;
         return noted('A line exceeds the size limit.');
       }
-      const text = textOf(bytes);
+      const text = utf8Text(bytes);
       // Decoding turns invalid bytes into U+FFFD. Valid lines rarely contain it, so the slow check is rare.
       if (text.includes('\ufffd') && !isUtf8(bytes)) return broken(undefined);
       let value: unknown;

@@ -7,10 +7,10 @@ export interface Row {
 }
 
 /** `known`: in a tested range. `newer`: newer than all tested versions. `unknown`: anything else. */
-export type Standing = 'known' | 'newer' | 'unknown';
+export type VersionStanding = 'known' | 'newer' | 'unknown';
 
 /** Compares a version with the tested ones. Pre-releases are unknown. */
-export function standingOf(rows: readonly Row[], newestTried: string, version: string): Standing {
+export function versionStanding(rows: readonly Row[], newestTried: string, version: string): VersionStanding {
   const numbers = numbersIn(version);
   const newest = numbersIn(newestTried);
   if (numbers && newest && isLess(newest, numbers)) return 'newer';

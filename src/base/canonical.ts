@@ -1,4 +1,4 @@
-import { DEPTH_MAX } from './json-refusal.ts';
+import { JSON_DEPTH_MAX } from './json-refusal.ts';
 import { placeOf } from './place.ts';
 
 /**
@@ -121,7 +121,7 @@ function write(value: unknown, depth: number): string {
       return value ? 'true' : 'false';
     case 'object':
       if (value === null) return 'null';
-      if (depth >= DEPTH_MAX) break;
+      if (depth >= JSON_DEPTH_MAX) break;
       if (Array.isArray(value)) return writeArray(value, depth + 1);
       if (isPlain(value)) return writeObject(value, depth + 1);
       break;
@@ -181,7 +181,7 @@ function search(
     return Number.isFinite(value) ? undefined : { path, message: 'is not a finite number' };
   }
   if (typeof value !== 'object') return { path, message: `is ${reasonOf(value)}, which JSON cannot hold` };
-  if (depth >= DEPTH_MAX) return { path, message: `is nested deeper than ${DEPTH_MAX} levels` };
+  if (depth >= JSON_DEPTH_MAX) return { path, message: `is nested deeper than ${JSON_DEPTH_MAX} levels` };
   if (Array.isArray(value)) {
     if (Object.getPrototypeOf(value) !== Array.prototype || Reflect.ownKeys(value).length !== value.length + 1) {
       return { path, message: 'is a list with holes, or with more than its elements' };

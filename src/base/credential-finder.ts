@@ -1,12 +1,12 @@
 import { BASE64, isOf, type Match, startsAt } from './credential-bytes.ts';
 import { urlPassword } from './credential-forms.ts';
 import { CREDENTIALS } from './credentials.ts';
-import type { Finder, Found } from './finder.ts';
+import type { Finder, FoundSecret } from './finder.ts';
 import { Needles } from './needles.ts';
 
 /** Finds well-known credentials. One search finds the first letters of all forms; then each form checks the rest. */
 class TokenFinder implements Finder {
-  find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+  find(bytes: Buffer, from: number, canGrow: boolean): FoundSecret | undefined {
     return findToken(bytes, from, canGrow);
   }
 
@@ -20,7 +20,7 @@ class TokenFinder implements Finder {
 
 /** Finds passwords in addresses by the @ after them, which is rare. */
 class AddressFinder implements Finder {
-  find(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+  find(bytes: Buffer, from: number, canGrow: boolean): FoundSecret | undefined {
     return findAddress(bytes, from, canGrow);
   }
 
@@ -35,7 +35,7 @@ export const CREDENTIAL_FINDERS: readonly Finder[] = [new TokenFinder(), new Add
  * The first credential whose form begins with fixed letters. Those letters may already be masked, as the end of a token that
  * stands directly before: `glpat-…-----BEGIN PRIVATE KEY-----`.
  */
-function findToken(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+function findToken(bytes: Buffer, from: number, canGrow: boolean): FoundSecret | undefined {
   const search = anchors().needles.over(bytes);
   for (let hit = search.next(Math.max(0, from - JOINED_BYTES)); hit; hit = search.next(hit.at + 1)) {
     const found = formAt(bytes, hit.at, from, canGrow);
@@ -45,7 +45,7 @@ function findToken(bytes: Buffer, from: number, canGrow: boolean): Found | undef
 }
 
 /** The first address with a password. */
-function findAddress(bytes: Buffer, from: number, canGrow: boolean): Found | undefined {
+function findAddress(bytes: Buffer, from: number, canGrow: boolean): FoundSecret | undefined {
   for (let at = bytes.indexOf(AT, from); at >= 0; at = bytes.indexOf(AT, at + 1)) {
     const scheme = schemeBefore(bytes, at);
     const found = scheme < 0 ? undefined : addressAt(bytes, scheme, from, canGrow);
@@ -66,12 +66,12 @@ function schemeBefore(bytes: Buffer, place: number): number {
   return -1;
 }
 
-function addressAt(bytes: Buffer, at: number, from: number, canGrow: boolean): Found | undefined {
+function addressAt(bytes: Buffer, at: number, from: number, canGrow: boolean): FoundSecret | undefined {
   return foundBy(urlPassword.match(bytes, at), urlPassword.kind, at, from, canGrow);
 }
 
-function formAt(bytes: Buffer, at: number, from: number, canGrow: boolean): Found | undefined {
-  let best: Found | undefined;
+function formAt(bytes: Buffer, at: number, from: number, canGrow: boolean): FoundSecret | undefined {
+  let best: FoundSecret | undefined;
   for (const credential of anchors().forms.get(bytes.readUInt32BE(at)) ?? []) {
     const found = foundBy(credential.match(bytes, at), credential.kind, at, from, canGrow);
     if (found && found.kind === undefined) return found;
@@ -87,7 +87,7 @@ function foundBy(
   begin: number,
   from: number,
   canGrow: boolean,
-): Found | undefined {
+): FoundSecret | undefined {
   if (!match) return undefined;
   if (match.isOpen && canGrow) {
     const at = Math.max(from, Math.min(begin, match.from));

@@ -28,6 +28,6 @@ export function newToken(): string {
 }
 
 /** A number from 0 up to but not 1, for pauses that must not fall into step. */
-export function chance(): number {
+export function random(): number {
   return Math.random();
 }

@@ -22,7 +22,7 @@ export interface JsonLimits {
   readonly bytesMax: number;
 }
 
-export const DEPTH_MAX = 64;
+export const JSON_DEPTH_MAX = 64;
 
 /** A document may hold one value per 16 bytes of its cap: enough for any honest one, too few for a flood of `[],[],…`. */
 export function valuesMaxOf(bytesMax: number): number {
@@ -51,7 +51,7 @@ export function refusal(code: RefusalCode, message: string, bytes: Uint8Array, a
   return { code, message: `${message} (${bytes.includes(0x0a) ? `line ${line}, ${byte}` : byte}).` };
 }
 
-export function textOf(bytes: Uint8Array): string {
+export function utf8Text(bytes: Uint8Array): string {
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return buffer.toString('utf8');
 }

@@ -1,9 +1,9 @@
 import {
-  DEPTH_MAX,
+  JSON_DEPTH_MAX,
   type JsonLimits,
   type Refusal,
   refusal,
-  textOf,
+  utf8Text,
   tooManyValues,
   valuesMaxOf,
 } from './json-refusal.ts';
@@ -16,7 +16,7 @@ import { MINUS, NINE, numberEnd, QUOTE, stringEnd, ZERO } from './json-tokens.ts
 export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false): Counts | Refusal {
   const length = bytes.length;
   const valuesMax = valuesMaxOf(limits.bytesMax);
-  const open = new Uint8Array(DEPTH_MAX + 1);
+  const open = new Uint8Array(JSON_DEPTH_MAX + 1);
   const keys: Set<string>[] = [];
   const starts: number[] = [];
   let depth = 0;
@@ -45,7 +45,7 @@ export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false)
         if (depth === 1) starts.push(at);
         next = NEXT.colon;
         if (findRepeats) {
-          const key = JSON.parse(textOf(bytes.subarray(at, end))) as string;
+          const key = JSON.parse(utf8Text(bytes.subarray(at, end))) as string;
           if (keys[depth]?.has(key)) {
             return refusal(
               'duplicate_key',
@@ -82,8 +82,8 @@ export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false)
     if (next > NEXT.valueOrEnd) return unexpected(bytes, at, next);
     values++;
     if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
-      if (depth === DEPTH_MAX) {
-        return refusal('too_deep', `The document is nested deeper than ${DEPTH_MAX} levels`, bytes, at);
+      if (depth === JSON_DEPTH_MAX) {
+        return refusal('too_deep', `The document is nested deeper than ${JSON_DEPTH_MAX} levels`, bytes, at);
       }
       open[++depth] = byte === 0x7b ? OBJECT : ARRAY;
       if (findRepeats) keys[depth] = new Set();
@@ -132,7 +132,7 @@ function wordEnd(bytes: Uint8Array, start: number, next: number): number | Refus
     while (length < word.length && bytes[start + length] === word[length]) length++;
     if (length === word.length) return start + length;
   }
-  const rest = textOf(bytes.subarray(start, start + 9));
+  const rest = utf8Text(bytes.subarray(start, start + 9));
   if (/^(NaN|Infinity)/.test(rest)) return refusal('not_finite', 'NaN and Infinity are not JSON', bytes, start);
   return unexpected(bytes, start, next);
 }

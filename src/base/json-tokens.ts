@@ -1,4 +1,4 @@
-import { type Refusal, refusal, textOf } from './json-refusal.ts';
+import { type Refusal, refusal, utf8Text } from './json-refusal.ts';
 
 export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -99,7 +99,7 @@ export function numberEnd(bytes: Uint8Array, start: number): number | Refusal {
  */
 function numberTrouble(bytes: Uint8Array, start: number, end: number, isInteger: boolean): Refusal | undefined {
   const value = Math.abs(
-    end - start > 400 && isInteger ? Number.POSITIVE_INFINITY : Number(textOf(bytes.subarray(start, end))),
+    end - start > 400 && isInteger ? Number.POSITIVE_INFINITY : Number(utf8Text(bytes.subarray(start, end))),
   );
   if (isInteger && value > Number.MAX_SAFE_INTEGER) {
     return refusal('unsafe_integer', 'An integer is beyond 2^53−1 and would be rounded', bytes, start);

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { type JsonLimits, type Refusal, textOf, tooLarge } from './json-refusal.ts';
+import { type JsonLimits, type Refusal, utf8Text, tooLarge } from './json-refusal.ts';
 import { scan } from './json-scan.ts';
 
 export { tooLarge, tooManyValues, valuesMaxOf } from './json-refusal.ts';
@@ -18,7 +18,7 @@ export function readJson(bytes: Uint8Array, limits: JsonLimits): JsonReading {
   if (encoding) return { ok: false, refusal: encoding };
   const counts = scan(bytes, limits);
   if ('code' in counts) return { ok: false, refusal: counts };
-  const text = textOf(bytes);
+  const text = utf8Text(bytes);
   const value: unknown = JSON.parse(text);
   // JSON.parse keeps one of two equal keys, so a document that repeats a key comes out with fewer members than went in.
   if (counts.members !== membersOf(value)) {
@@ -45,7 +45,7 @@ function inUnits(bytes: Uint8Array, starts: readonly number[]): number[] {
   let from = 0;
   let units = 0;
   return starts.map(start => {
-    units += textOf(bytes.subarray(from, start)).length;
+    units += utf8Text(bytes.subarray(from, start)).length;
     from = start;
     return units;
   });

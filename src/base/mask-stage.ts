@@ -1,5 +1,5 @@
 import { MASK } from './credential-bytes.ts';
-import type { Finder, Found } from './finder.ts';
+import type { Finder, FoundSecret } from './finder.ts';
 import { type Spelling, spellingsOf } from './spellings.ts';
 
 /** From one place up to another. */
@@ -116,8 +116,8 @@ function readersOf(finder: Finder, all: Buffer, canGrow: boolean): Reader[] {
   ];
 }
 
-function firstOf(readers: readonly Reader[], from: number): Found | undefined {
-  let first: Found | undefined;
+function firstOf(readers: readonly Reader[], from: number): FoundSecret | undefined {
+  let first: FoundSecret | undefined;
   for (const reader of readers) {
     const found = reader.find(from);
     if (found && (!first || found.at < first.at || (found.at === first.at && found.end > first.end))) first = found;
@@ -131,7 +131,7 @@ class Reader {
   readonly #bytes: Buffer;
   readonly #canGrow: boolean;
   readonly #spelling: Spelling | undefined;
-  #found: Found | undefined;
+  #found: FoundSecret | undefined;
   #isOver = false;
   #hold = -1;
 
@@ -143,7 +143,7 @@ class Reader {
     if (!canGrow) this.#hold = written.length;
   }
 
-  find(from: number): Found | undefined {
+  find(from: number): FoundSecret | undefined {
     if (this.#isOver || (this.#found && this.#found.at >= from)) return this.#found;
     const found = this.#finder.find(this.#bytes, this.#meantAt(from), this.#canGrow);
     this.#isOver = found === undefined;
@@ -163,7 +163,7 @@ class Reader {
     return this.#spelling?.meantAt(from) ?? from;
   }
 
-  #written({ at, end, kind }: Found): Found {
+  #written({ at, end, kind }: FoundSecret): FoundSecret {
     if (!this.#spelling) return { at, end, kind };
     return { at: this.#spelling.writtenAt(at), end: this.#spelling.writtenEnd(end), kind };
   }

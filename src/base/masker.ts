@@ -1,5 +1,5 @@
 import { CREDENTIAL_FINDERS } from './credential-finder.ts';
-import type { Finder, Found, SpeltFinder } from './finder.ts';
+import type { Finder, FoundSecret, SpeltFinder } from './finder.ts';
 import { Needles } from './needles.ts';
 import { secretForms, secretValues } from './secret-forms.ts';
 import { type Span, Stage } from './mask-stage.ts';
@@ -129,7 +129,7 @@ class DeclaredFinder implements Finder {
     return plain && { finder: new DeclaredFinder(plain), longest: plain.longest };
   }
 
-  find(bytes: Buffer, from: number): Found | undefined {
+  find(bytes: Buffer, from: number): FoundSecret | undefined {
     const hit = this.#needles.find(bytes, from);
     return hit && { at: hit.at, end: hit.at + hit.length, kind: 'declared_secret' };
   }

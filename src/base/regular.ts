@@ -68,7 +68,7 @@ function below(held: number, folder: string, names: readonly string[]): string {
 }
 
 /** A file as whoever names it means it: a link that a person names means its target. What is not there is for the reader to say. */
-export function meant(file: string): string {
+export function followLink(file: string): string {
   try {
     return realpathSync(file);
   } catch {

@@ -1,4 +1,4 @@
 /** Quotes a string as one word of a POSIX shell. */
-export function quoted(word: string): string {
+export function shellQuoted(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -34,7 +34,7 @@ interface Exports {
   readonly sampled: Sift;
 }
 
-export interface Program {
+export interface SieveProgram {
   readonly memory: Buffer;
   /** The same memory as numbers of four bytes. */
   readonly words: Int32Array;
@@ -44,9 +44,9 @@ export interface Program {
   readonly sampled: Sift;
 }
 
-let made: Program | undefined;
+let made: SieveProgram | undefined;
 
-export function sieveProgram(): Program {
+export function sieveProgram(): SieveProgram {
   if (made) return made;
   const { WebAssembly } = globalThis as unknown as { WebAssembly: Engine };
   const { memory, fitting, sampled } = new WebAssembly.Instance(new WebAssembly.Module(assembled())).exports;

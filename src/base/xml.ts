@@ -11,7 +11,7 @@ export interface XmlTag {
 }
 
 /** Why a text is not XML that is read here. */
-export class XmlTrouble extends Error {
+export class XmlFault extends Error {
   readonly at: number;
 
   constructor(at: number, says: string) {
@@ -40,8 +40,8 @@ export function* tagsOf(text: string): Generator<XmlTag> {
       at = closed(text, next, open);
       yield { kind: 'close', name: open.pop() as string, attributes: NONE, depth: open.length + 1, at: next };
     } else {
-      if (open.length === 0 && isRootSeen) throw new XmlTrouble(next, 'A second root element begins here');
-      if (open.length === DEPTH_MAX) throw new XmlTrouble(next, `Elements are nested deeper than ${DEPTH_MAX}`);
+      if (open.length === 0 && isRootSeen) throw new XmlFault(next, 'A second root element begins here');
+      if (open.length === DEPTH_MAX) throw new XmlFault(next, `Elements are nested deeper than ${DEPTH_MAX}`);
       isRootSeen = true;
       const { name, attributes, isEmpty, after } = opened(text, next);
       const depth = open.length + 1;
@@ -51,8 +51,8 @@ export function* tagsOf(text: string): Generator<XmlTag> {
       at = after;
     }
   }
-  if (open.length > 0) throw new XmlTrouble(text.length, 'The file ends before its elements are closed');
-  if (!isRootSeen) throw new XmlTrouble(0, 'The file has no element');
+  if (open.length > 0) throw new XmlFault(text.length, 'The file ends before its elements are closed');
+  if (!isRootSeen) throw new XmlFault(0, 'The file has no element');
 }
 
 const DEPTH_MAX = 64;
@@ -79,9 +79,9 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
 function afterDeclaration(text: string): number {
   if (!/^<\?xml[ \t\r\n]/.test(text)) return 0;
   const [whole, words = ''] = matchAt(DECLARATION, text, 0) ?? [];
-  if (whole === undefined) throw new XmlTrouble(0, 'The XML declaration is not complete');
+  if (whole === undefined) throw new XmlFault(0, 'The XML declaration is not complete');
   const [, encoding = 'utf-8'] = /encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)["']/.exec(words) ?? [];
-  if (!/^(?:utf-?8|us-ascii|ascii)$/i.test(encoding)) throw new XmlTrouble(0, 'The encoding must be UTF-8');
+  if (!/^(?:utf-?8|us-ascii|ascii)$/i.test(encoding)) throw new XmlFault(0, 'The encoding must be UTF-8');
   return whole.length;
 }
 
@@ -89,12 +89,12 @@ function afterDeclaration(text: string): number {
 function afterAside(text: string, at: number, isInside: boolean): number | undefined {
   for (const [start, end] of ASIDES) {
     if (!text.startsWith(start, at)) continue;
-    if (start === CDATA && !isInside) throw new XmlTrouble(at, 'Text stands outside of the root element');
+    if (start === CDATA && !isInside) throw new XmlFault(at, 'Text stands outside of the root element');
     const found = text.indexOf(end, at + start.length);
-    if (found < 0) throw new XmlTrouble(at, `What begins here has no end, which is "${end}"`);
+    if (found < 0) throw new XmlFault(at, `What begins here has no end, which is "${end}"`);
     return found + end.length;
   }
-  if (text[at + 1] === '!') throw new XmlTrouble(at, 'Document types and entities of their own are not read');
+  if (text[at + 1] === '!') throw new XmlFault(at, 'Document types and entities of their own are not read');
   return undefined;
 }
 
@@ -108,21 +108,20 @@ const ASIDES = [
 function checkText(text: string, from: number, to: number, isInside: boolean): void {
   if (from === to) return;
   const piece = text.slice(from, to);
-  if (!isInside && /[^ \t\r\n]/.test(piece)) throw new XmlTrouble(from, 'Text stands outside of the root element');
+  if (!isInside && /[^ \t\r\n]/.test(piece)) throw new XmlFault(from, 'Text stands outside of the root element');
   checkReferences(piece, from);
 }
 
 function checkReferences(piece: string, from: number): void {
   if (!piece.includes('&')) return;
   const stray = piece.search(STRAY);
-  if (stray >= 0)
-    throw new XmlTrouble(from + stray, 'An entity stands here that is none of amp, lt, gt, quot and apos');
+  if (stray >= 0) throw new XmlFault(from + stray, 'An entity stands here that is none of amp, lt, gt, quot and apos');
 }
 
 function closed(text: string, at: number, open: readonly string[]): number {
   const [whole, name] = matchAt(CLOSE, text, at) ?? [];
-  if (whole === undefined) throw new XmlTrouble(at, 'This closing tag is not complete');
-  if (open.at(-1) !== name) throw new XmlTrouble(at, 'This closing tag is not that of the element that is open');
+  if (whole === undefined) throw new XmlFault(at, 'This closing tag is not complete');
+  if (open.at(-1) !== name) throw new XmlFault(at, 'This closing tag is not that of the element that is open');
   return at + whole.length;
 }
 
@@ -136,19 +135,19 @@ interface Opened {
 function opened(text: string, at: number): Opened {
   const [head, name] = matchAt(OPEN, text, at) ?? [];
   if (head === undefined || name === undefined)
-    throw new XmlTrouble(at, 'A "<" stands here without the name of an element');
+    throw new XmlFault(at, 'A "<" stands here without the name of an element');
   const attributes = new Map<string, string>();
   let after = at + head.length;
   for (let found = matchAt(ATTRIBUTE, text, after); found; found = matchAt(ATTRIBUTE, text, after)) {
     const [whole, key, quoted] = found as unknown as [string, string, string];
-    if (attributes.has(key)) throw new XmlTrouble(after, 'An attribute stands twice in this element');
+    if (attributes.has(key)) throw new XmlFault(after, 'An attribute stands twice in this element');
     if (attributes.size === ATTRIBUTES_MAX)
-      throw new XmlTrouble(after, `An element has more than ${ATTRIBUTES_MAX} attributes`);
+      throw new XmlFault(after, `An element has more than ${ATTRIBUTES_MAX} attributes`);
     attributes.set(key, valueOf(quoted.slice(1, -1), after));
     after += whole.length;
   }
   const [tail, slash] = matchAt(OPEN_END, text, after) ?? [];
-  if (tail === undefined) throw new XmlTrouble(after, 'This element or one of its attributes is not complete');
+  if (tail === undefined) throw new XmlFault(after, 'This element or one of its attributes is not complete');
   return { name, attributes, isEmpty: slash === '/', after: after + tail.length };
 }
 
@@ -167,6 +166,6 @@ function valueOf(raw: string, at: number): string {
 function characterOf(number: string, at: number): string {
   const code = Number(number);
   if (code === 0 || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
-    throw new XmlTrouble(at, 'A reference stands here for a character that does not exist');
+    throw new XmlFault(at, 'A reference stands here for a character that does not exist');
   return String.fromCodePoint(code);
 }

@@ -29,7 +29,7 @@ if (first === '--version' || first === '-V') {
   writeSync(1, `${PROCTOR_VERSION}\n`);
 } else if (first === 'runner-verify' && rest.length > 0 && rest.every(word => word === '-' || !word.startsWith('-'))) {
   // Scripts call this once per record. Without flags, there is nothing to parse.
-  const { runnerVerifyCommand } = await import('./runner-verify.ts');
+  const { runnerVerifyCommand } = await import('./commands/runner-verify.ts');
   process.exitCode = runnerVerifyCommand(rest, {});
 } else {
   const { main } = await import('./program.ts');

@@ -3,11 +3,11 @@ import { Command, CommanderError } from 'commander';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { useStateFolder } from '../base/state-folder.ts';
-import { stderr, stdout } from './out.ts';
-import { addPackCommands } from './pack-commands.ts';
-import { asksForJson, tellRefusal, writeRefusal } from './refusal.ts';
-import { addRunCommands } from './run-commands.ts';
-import { addKeysCommands, addVerifyCommands } from './verify-commands.ts';
+import { stderr, stdout } from './text/out.ts';
+import { addPackCommands } from './commands/pack-commands.ts';
+import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
+import { addRunCommands } from './commands/run-commands.ts';
+import { addKeysCommands, addVerifyCommands } from './commands/verify-commands.ts';
 
 /** Runs a command line and returns the exit code. */
 export async function main(args: readonly string[], version: string): Promise<number> {
@@ -53,8 +53,8 @@ async function exitOf(error: unknown, args: readonly string[]): Promise<number> 
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
   // `run intent` prints a document whatever happens.
   if (args[0] === 'run' && args[1] === 'intent') {
-    const { toldUsage } = await import('./run-intent.ts');
-    return toldUsage(error);
+    const { reportUsage } = await import('./commands/run-intent.ts');
+    return reportUsage(error);
   }
   const isJson = asksForJson(args);
   if (error instanceof CommanderError) {
@@ -63,11 +63,11 @@ async function exitOf(error: unknown, args: readonly string[]): Promise<number> 
     return 2;
   }
   if (error instanceof Fault) {
-    tellRefusal(error, isJson);
+    reportFault(error, isJson);
     return 2;
   }
   if (error instanceof Error && 'syscall' in error && error.syscall === 'uv_cwd') {
-    tellRefusal(
+    reportFault(
       { code: 'no_folder', message: 'The current folder no longer exists. Change to another folder.' },
       isJson,
     );

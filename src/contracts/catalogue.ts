@@ -1,7 +1,7 @@
 import type { Contract } from './contract.ts';
 
 /** How to recognize a document of one format, and how to load its contract on demand. */
-export interface Entry {
+export interface CatalogueEntry {
   /** The key that identifies the format, and its value. */
   readonly field?: string;
   readonly value?: string | number;
@@ -12,7 +12,7 @@ export interface Entry {
   readonly load: () => Promise<Contract>;
 }
 
-export const catalogue: Readonly<Record<string, Entry>> = {
+export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
   runner: {
     field: 'runner_schema_version',
     value: '1.0.0',
@@ -65,7 +65,7 @@ export const catalogue: Readonly<Record<string, Entry>> = {
   'workspace-status': ours('workspace-status.v1', async () => (await import('./workspace/index.ts')).workspaceStatus, [
     'workspace_status.json',
   ]),
-  event: ours('event.v1', async () => (await agentStep()).event),
+  event: ours('event.v1', async () => (await agentStep()).stepEvent),
   status: ours('status.v1', async () => (await agentStep()).status, ['status.json']),
   metadata: ours('metadata.v1', async () => (await agentStep()).metadata, ['metadata.json']),
   run: ours('run.v1', async () => (await artifacts()).runArtifact),
@@ -94,7 +94,7 @@ const intents = () => import('./intent/index.ts');
 const artifacts = () => import('./artifacts/index.ts');
 const suite = () => import('./suite/index.ts');
 
-function ours(value: string, load: () => Promise<Contract>, fileNames?: readonly string[]): Entry {
+function ours(value: string, load: () => Promise<Contract>, fileNames?: readonly string[]): CatalogueEntry {
   return { field: 'schema_version', value, load, ...(fileNames && { fileNames }) };
 }
 

@@ -1,8 +1,8 @@
 import { placeOf } from '../base/place.ts';
 import type { Contract } from './contract.ts';
-import { type Form, formOf } from './form.ts';
+import { type CompiledShape, formOf } from './form.ts';
 import { kindOf } from './kind.ts';
-import { type Context, type Finding, type Part, type Rule, UNKNOWN_KEY } from './rule.ts';
+import { type Context, type Finding, type RulePart, type Rule, UNKNOWN_KEY } from './rule.ts';
 
 /** One broken rule at one path. Advice, which breaks a SHOULD, has the same form. */
 export interface Violation {
@@ -27,7 +27,7 @@ const FAULTS_MAX = 2_000_000;
 
 /** Checks a value against all rules of a contract. Never changes the value. */
 export function check(contract: Contract, value: unknown, context: Context): Findings {
-  const found = new Found();
+  const found = new FindingCollector();
   const plan = planOf(contract);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     found.add('must', { rule_id: plan.first, message: `The document must be an object, but is ${kindOf(value)}.` });
@@ -52,7 +52,7 @@ function lookCloser(
   contract: Contract,
   value: object,
   context: Context,
-  found: Found,
+  found: FindingCollector,
 ): ReadonlySet<string> | 'unversioned' | 'hopeless' {
   const version = contract.versionFirst && contract.version?.field;
   const touched = new Set<string>();
@@ -72,7 +72,7 @@ function lookCloser(
   return touched;
 }
 
-export class Found {
+export class FindingCollector {
   readonly #lists = { must: [] as Violation[], should: [] as Violation[] };
   #omitted = 0;
 
@@ -106,11 +106,11 @@ function violation(rule_id: string, path: string, message: string): Violation {
 
 /** A contract, compiled for checking. */
 interface Plan {
-  readonly form: Form;
+  readonly form: CompiledShape;
   /** The rule that a value breaks if it is not an object. */
   readonly first: string;
   readonly owners: Owners;
-  readonly parts: readonly (Part & { readonly rule: string })[];
+  readonly parts: readonly (RulePart & { readonly rule: string })[];
 }
 
 /** The rule that owns each key, longest key first. */
@@ -132,7 +132,7 @@ function planOf(contract: Contract): Plan {
 }
 
 /** The check of a rule becomes a part that covers all keys that the rule owns and reads. */
-function partsOf({ id, check, fields, reads = [], parts = [] }: Rule): (Part & { rule: string })[] {
+function partsOf({ id, check, fields, reads = [], parts = [] }: Rule): (RulePart & { rule: string })[] {
   const whole = check ? [{ over: [...fields, ...reads], check }] : [];
   return [...whole, ...parts].map(part => Object.assign({ rule: id }, part));
 }

@@ -15,12 +15,12 @@ export interface Definition {
       readonly options?: readonly Definition[];
       readonly values?: readonly unknown[];
       readonly entries?: Readonly<Record<string, unknown>>;
-      readonly checks?: readonly Check[];
+      readonly checks?: readonly ZodCheck[];
     };
   };
 }
 
-export interface Check {
+export interface ZodCheck {
   readonly _zod: {
     readonly def: {
       readonly check: string;

@@ -1,7 +1,7 @@
-import type { Check } from './definition.ts';
+import type { ZodCheck } from './definition.ts';
 
 /** A test for one zod check. Frequent checks are implemented here; the rest call zod. */
-export function checkTest(check: Check): (value: unknown) => boolean {
+export function checkTest(check: ZodCheck): (value: unknown) => boolean {
   const { check: name, pattern, minimum = 0, value: bound = 0, inclusive, fn } = check._zod.def;
   if (name === 'string_format' && pattern && !pattern.global) return value => pattern.test(value as string);
   if (name === 'min_length') return value => (value as { length: number }).length >= minimum;
@@ -12,7 +12,7 @@ export function checkTest(check: Check): (value: unknown) => boolean {
 }
 
 /** Why a value fails a check, as text that follows its path; undefined if it passes. */
-export function checkFault(check: Check, value: unknown): string | undefined {
+export function checkFault(check: ZodCheck, value: unknown): string | undefined {
   const { check: name, pattern, minimum = 0, maximum = 0, value: bound = 0, inclusive, error } = check._zod.def;
   const size = (value as { length?: number }).length ?? 0;
   const isText = typeof value === 'string';

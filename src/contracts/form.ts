@@ -1,11 +1,11 @@
 import { placeOf } from '../base/place.ts';
-import { type Check, type Definition, definitionOf } from './definition.ts';
+import { type ZodCheck, type Definition, definitionOf } from './definition.ts';
 import { checkFault, checkTest } from './form-checks.ts';
 import { isObject, kindOf } from './kind.ts';
 import type { Shape } from './shape.ts';
 
 /** A shape, compiled for checking. */
-export interface Form {
+export interface CompiledShape {
   /** What it requires, such as "a string". */
   readonly what: string;
   /** A fast test that most documents pass. False only means that `faults` and `unknown` must run. */
@@ -30,7 +30,7 @@ interface UnknownKey {
   readonly key: string;
 }
 
-export function formOf(shape: Shape): Form {
+export function formOf(shape: Shape): CompiledShape {
   let form = formByShape.get(shape);
   if (!form) {
     form = compile(definitionOf(shape));
@@ -39,15 +39,15 @@ export function formOf(shape: Shape): Form {
   return form;
 }
 
-const formByShape = new WeakMap<Shape, Form>();
+const formByShape = new WeakMap<Shape, CompiledShape>();
 
-function compile(definition: Definition): Form {
+function compile(definition: Definition): CompiledShape {
   const form = compileType(definition);
   const checks = definition._zod.def.checks ?? [];
   return checks.length === 0 ? form : checked(form, checks);
 }
 
-function compileType({ _zod: { def } }: Definition): Form {
+function compileType({ _zod: { def } }: Definition): CompiledShape {
   const inner = () => compile(def.innerType as Definition);
   switch (def.type) {
     case 'string':
@@ -89,7 +89,7 @@ const NOTHING: readonly never[] = [];
 const nothing = (): readonly never[] => NOTHING;
 
 /** A value without members. */
-function plain(what: string, fits: (value: unknown) => boolean): Form {
+function plain(what: string, fits: (value: unknown) => boolean): CompiledShape {
   return {
     what,
     fits,
@@ -98,7 +98,7 @@ function plain(what: string, fits: (value: unknown) => boolean): Form {
   };
 }
 
-const wholeNumber: Form = {
+const wholeNumber: CompiledShape = {
   ...plain('a whole number', Number.isSafeInteger),
   faults(value, path) {
     if (Number.isSafeInteger(value)) return NOTHING;
@@ -108,7 +108,7 @@ const wholeNumber: Form = {
   },
 };
 
-function choice(values: readonly unknown[]): Form {
+function choice(values: readonly unknown[]): CompiledShape {
   const known = new Set(values);
   const words = values.map(word => JSON.stringify(word)).join(', ');
   const what = values.length > 1 ? `one of ${words}` : words;
@@ -122,7 +122,7 @@ function choice(values: readonly unknown[]): Form {
 }
 
 /** Accepts `empty` as well. */
-function except(form: Form, empty: null | undefined): Form {
+function except(form: CompiledShape, empty: null | undefined): CompiledShape {
   return {
     what: form.what,
     fits: value => value === empty || form.fits(value),
@@ -131,7 +131,7 @@ function except(form: Form, empty: null | undefined): Form {
   };
 }
 
-function list(element: Form): Form {
+function list(element: CompiledShape): CompiledShape {
   return {
     what: 'a list',
     fits(value) {
@@ -154,7 +154,7 @@ function list(element: Form): Form {
 const keysOf = (value: object): string[] => Object.keys(value).filter(key => key !== '__proto__');
 
 /** An object with any keys, whose values all have one form. Rules handle `__proto__`. */
-function map(member: Form): Form {
+function map(member: CompiledShape): CompiledShape {
   return {
     what: 'an object',
     fits: value => isObject(value) && keysOf(value).every(key => member.fits(value[key])),
@@ -168,7 +168,7 @@ function map(member: Form): Form {
   };
 }
 
-function object(shape: Readonly<Record<string, Definition>>): Form {
+function object(shape: Readonly<Record<string, Definition>>): CompiledShape {
   const members = Object.entries(shape).map(([key, definition]) => ({
     key,
     form: compile(definition),
@@ -217,15 +217,15 @@ function object(shape: Readonly<Record<string, Definition>>): Form {
 }
 
 /** An object with the tags of an option is checked against that option; any other value against the untagged ones. */
-function union(options: readonly Form[]): Form {
+function union(options: readonly CompiledShape[]): CompiledShape {
   const tagged = options.filter(({ tags = [] }) => tags.length > 0);
   const untagged = options.filter(({ tags = [] }) => tags.length === 0);
   const what = [...new Set(options.map(option => option.what))].join(' or ');
-  const meant = (value: unknown): Form | undefined => {
+  const meant = (value: unknown): CompiledShape | undefined => {
     if (!isObject(value)) return undefined;
     return tagged.find(({ tags = [] }) => tags.every(([key, tag]) => value[key] === tag));
   };
-  const other = (value: unknown): Form | undefined =>
+  const other = (value: unknown): CompiledShape | undefined =>
     untagged.find(option => isNone(option.faults(value, ''))) ?? untagged.find(option => option.what === kindOf(value));
   return {
     what,
@@ -240,7 +240,7 @@ function union(options: readonly Form[]): Form {
 }
 
 /** The fault of an object whose tag is missing or unknown. */
-function tagFault(options: readonly Form[], value: Record<string, unknown>, path: string): ShapeFault {
+function tagFault(options: readonly CompiledShape[], value: Record<string, unknown>, path: string): ShapeFault {
   const key = options[0]?.tags?.[0]?.[0] as string;
   if (value[key] === undefined) return { path: placeOf(path, key), message: 'is missing' };
   const words = options.map(({ tags = [] }) => JSON.stringify(tags.find(([tag]) => tag === key)?.[1]));
@@ -248,7 +248,7 @@ function tagFault(options: readonly Form[], value: Record<string, unknown>, path
 }
 
 /** Neither side defines all keys, so no key counts as unknown. */
-function both(left: Form, right: Form): Form {
+function both(left: CompiledShape, right: CompiledShape): CompiledShape {
   return {
     what: left.what,
     fits: () => false,
@@ -260,7 +260,7 @@ function both(left: Form, right: Form): Form {
   };
 }
 
-function checked(form: Form, checks: readonly Check[]): Form {
+function checked(form: CompiledShape, checks: readonly ZodCheck[]): CompiledShape {
   const fits = checks.map(checkTest).reduce((before, test) => value => before(value) && test(value), form.fits);
   return {
     ...form,

@@ -15,12 +15,12 @@ export interface Rule {
   /** Runs only if all keys in `fields` and `reads` are well-formed. */
   readonly check?: (document: never, context: Context) => Iterable<Finding>;
   /** Checks that need only some of the keys, so that one malformed key does not suppress the others. */
-  readonly parts?: readonly Part[];
+  readonly parts?: readonly RulePart[];
   /** Turns the contract's example into a document that breaks this rule alone. */
   readonly breach: (example: never) => unknown;
 }
 
-export interface Part {
+export interface RulePart {
   /** The keys that must be well-formed. */
   readonly over: readonly string[];
   /** Their members may be malformed; the check tests every element. */

@@ -1,5 +1,5 @@
 import { Fault } from '../base/fault.ts';
-import { type AgentPolicy, LIMIT_RANGES, type LimitName } from '../contracts/agent-policy/index.ts';
+import { type AgentPolicy, LIMIT_RANGES, type AgentLimitName } from '../contracts/agent-policy/index.ts';
 
 /** The effective limits of an agent. Absent means unlimited. */
 export interface AgentLimits {
@@ -18,7 +18,7 @@ export interface AgentLimits {
   readonly cpuSeconds?: number;
 }
 
-export type AskedLimits = Partial<AgentLimits>;
+export type RequestedAgentLimits = Partial<AgentLimits>;
 
 export const AGENT_DEFAULTS = {
   timeoutMs: 600_000,
@@ -26,7 +26,7 @@ export const AGENT_DEFAULTS = {
   toolIdleMs: 600_000,
   memoryBytes: 4 * 1024 ** 3,
   pids: 512,
-} as const satisfies AskedLimits;
+} as const satisfies RequestedAgentLimits;
 
 const NAMES = {
   timeoutMs: 'timeout_ms',
@@ -39,14 +39,14 @@ const NAMES = {
   memoryBytes: 'memory_bytes',
   pids: 'pids',
   cpuSeconds: 'cpu_seconds',
-} as const satisfies Record<keyof AgentLimits, LimitName>;
+} as const satisfies Record<keyof AgentLimits, AgentLimitName>;
 
 /**
  * The requested limits, tightened to those of the policy with a warning for each. Throws for a limit that cannot be
  * enforced.
  */
 export function agentLimits(
-  asked: AskedLimits,
+  asked: RequestedAgentLimits,
   policy: Pick<AgentPolicy, 'name' | 'limits'> | undefined,
   sandbox: 'none' | 'process',
 ): { readonly limits: AgentLimits; readonly warnings: readonly string[] } {
@@ -59,7 +59,7 @@ export function agentLimits(
     if (wanted > allowed) warnings.push(`${name}: requested ${wanted}, but policy ${policy?.name} allows ${allowed}`);
     return Math.min(wanted, allowed);
   };
-  const set = (keys: readonly (keyof AgentLimits)[]): AskedLimits =>
+  const set = (keys: readonly (keyof AgentLimits)[]): RequestedAgentLimits =>
     Object.fromEntries(keys.map(key => [key, tightest(key)]).filter(([, value]) => value !== undefined));
   const timeoutMs = tightest('timeoutMs') ?? AGENT_DEFAULTS.timeoutMs;
   const idle = tightest('idleMs');
@@ -81,7 +81,7 @@ export function agentLimits(
 
 const SANDBOX_LIMITS = { memoryBytes: 'memory', pids: 'processes', cpuSeconds: 'CPU time' } as const;
 
-function refuseLimits(limits: AskedLimits): void {
+function refuseLimits(limits: RequestedAgentLimits): void {
   for (const [key, what] of Object.entries(SANDBOX_LIMITS)) {
     if (Object.hasOwn(limits, key)) {
       throw new Fault('not_enforceable', `Proctor cannot enforce a limit on ${what} without a sandbox.`);
@@ -89,7 +89,7 @@ function refuseLimits(limits: AskedLimits): void {
   }
 }
 
-function within(name: LimitName, value: number | undefined): number | undefined {
+function within(name: AgentLimitName, value: number | undefined): number | undefined {
   const [least, most, sentence] = LIMIT_RANGES[name];
   if (value === undefined) return undefined;
   const isWhole = name === 'max_cost_usd' ? Number.isFinite(value) : Number.isInteger(value);

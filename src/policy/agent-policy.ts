@@ -20,7 +20,7 @@ export interface AppliedOverride {
   readonly note: string;
 }
 
-export interface Decided {
+export interface ResolvedPolicy {
   readonly effective: EffectivePolicy;
   readonly appliedOverrides: readonly AppliedOverride[];
   /** Defaults that applied, and settings that combine to less than was requested. */
@@ -72,7 +72,7 @@ function requestedBy(policy: AgentPolicy): RequestedPolicy {
  * The policy to enforce. Missing values become the strictest ones, and overrides may only tighten. A path stays allowed
  * only if request and override both allow it.
  */
-export function effectivePolicy(requested: RequestedPolicy, overrides: Overrides = {}): Decided {
+export function effectivePolicy(requested: RequestedPolicy, overrides: Overrides = {}): ResolvedPolicy {
   const { postures, appliedOverrides, notes } = posturesOf(requested, overrides);
   const forbidden_paths = plainPaths([...(requested.forbidden_paths ?? []), ...(overrides.forbidden_paths ?? [])]);
   const forbidden_operations = [

@@ -1,6 +1,6 @@
 import { Fault } from '../base/fault.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
-import type { Claim, LimitName } from '../contracts/script-outcome/claims.ts';
+import type { LimitStrength, LimitName } from '../contracts/script-outcome/claims.ts';
 import { claimWarning, heldBy, type MachineLimits } from './limits.ts';
 
 /** The limits that the caller requests. Absent values get defaults. */
@@ -63,7 +63,7 @@ export const DEFAULTS = {
 } as const;
 
 /** The limits to enforce: the requested ones, tightened to the profile. Throws for a limit that cannot be enforced here. */
-export function effectiveBounds(requested: Requested, offers: readonly Offer[]): Effective {
+export function effectiveLimits(requested: Requested, offers: readonly Offer[]): Effective {
   for (const check of BOUNDS) check(requested);
   const { profile } = requested;
   const { offer, isolation } = chosen(requested, offers);
@@ -81,7 +81,7 @@ export function effectiveBounds(requested: Requested, offers: readonly Offer[]):
   };
   const { idleMs, cpuSeconds, cpus } = requested;
   const network = offer.sandbox === 'none' || profile?.allow_network ? 'open' : 'blocked';
-  const claimOf = (limit: LimitName): Claim => heldBy(limit, offer.machine, network)[0];
+  const claimOf = (limit: LimitName): LimitStrength => heldBy(limit, offer.machine, network)[0];
   if (cpus !== undefined && claimOf('cpus') !== 'enforced') throw new Fault('not_enforceable', NO_CPUS);
   return {
     sandbox: offer.sandbox,
@@ -130,7 +130,7 @@ function chosen(requested: Requested, offers: readonly Offer[]): { offer: Offer;
 }
 
 /** Warns about the main limits only; the evidence states the claim for every limit. */
-function claimWarnings(claimOf: (limit: LimitName) => Claim, isCpuLimited: boolean): string[] {
+function claimWarnings(claimOf: (limit: LimitName) => LimitStrength, isCpuLimited: boolean): string[] {
   const set: readonly LimitName[] = ['memory_bytes', 'processes', ...(isCpuLimited ? (['cpu_seconds'] as const) : [])];
   return set.map(limit => claimWarning(limit, claimOf(limit))).filter(warning => warning !== undefined);
 }

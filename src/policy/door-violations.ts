@@ -1,6 +1,6 @@
 import type { AgentOutcome } from '../contracts/agent-step/outcome.ts';
 import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
-import type { Violation } from '../contracts/agent-step/policy-summary.ts';
+import type { PolicyViolation } from '../contracts/agent-step/policy-summary.ts';
 
 /**
  * Network requests that the model proxy refused, if the policy denies the network. They had no effect. They are hard if
@@ -9,7 +9,7 @@ import type { Violation } from '../contracts/agent-step/policy-summary.ts';
 export function doorViolations(
   refused: AgentOutcome['model_access']['refused'],
   { network_posture, approval_posture }: Pick<EffectivePolicy, 'network_posture' | 'approval_posture'>,
-): Violation[] {
+): PolicyViolation[] {
   if (network_posture !== 'deny') return [];
   const hard = approval_posture === 'fail_on_prompt';
   return (refused?.listed ?? []).flatMap(({ what, where, count }) => {

@@ -1,10 +1,10 @@
-import type { Claim, LimitName } from '../contracts/script-outcome/claims.ts';
+import type { LimitStrength, LimitName } from '../contracts/script-outcome/claims.ts';
 
 /** What enforces limits on a machine. */
 export type MachineKind = 'cgroup_v1' | 'cgroup_v2' | 'no_groups' | 'no_sandbox';
 
 /** How strongly a limit is enforced, and by what. */
-export type Held = readonly [claim: Claim, by: string];
+export type Held = readonly [claim: LimitStrength, by: string];
 
 const nothing: Held = ['absent', ''];
 
@@ -128,12 +128,12 @@ function rowOf(limit: LimitName): LimitRow {
 const SOCKETS: ReadonlySet<LimitName> = new Set(['network_buffer_bytes', 'unix_buffer_bytes', 'netlink_buffer_bytes']);
 
 /** The warning for a limit that is not fully enforced. The text before the first colon is its code. */
-export function claimWarning(limit: LimitName, claim: Claim): string | undefined {
+export function claimWarning(limit: LimitName, claim: LimitStrength): string | undefined {
   const meaning = MEANINGS[claim];
   return meaning === undefined ? undefined : `limit_${claim}: ${limit}: ${meaning}`;
 }
 
-const MEANINGS: Readonly<Record<Claim, string | undefined>> = {
+const MEANINGS: Readonly<Record<LimitStrength, string | undefined>> = {
   enforced: undefined,
   watched: 'Proctor samples several times per second and ends the run at the limit; it can miss short peaks',
   per_process: 'the limit applies to each process separately, not to the whole run',

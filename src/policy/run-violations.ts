@@ -2,14 +2,14 @@ import { unsafePath } from '../base/path.ts';
 import type { Denial } from '../contracts/agent-step/reading.ts';
 import { inside, plainPath } from '../contracts/agent-step/paths.ts';
 import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
-import type { Violation } from '../contracts/agent-step/policy-summary.ts';
+import type { PolicyViolation } from '../contracts/agent-step/policy-summary.ts';
 import { HELD_BY } from './held-operations.ts';
 
 /** What Proctor observed during a run. */
 export interface RunFacts {
   readonly denials: readonly Denial[];
   /** A question to the user that ended the run. */
-  readonly question: Pick<Violation, 'message' | 'source'> | undefined;
+  readonly question: Pick<PolicyViolation, 'message' | 'source'> | undefined;
   /** Network attempts in the sandbox, as counted by the kernel. Undefined if unknown. */
   readonly networkAttempts: number | undefined;
 }
@@ -18,7 +18,7 @@ export interface RunFacts {
 export function violationsDuring(
   { denials, question, networkAttempts }: RunFacts,
   policy: EffectivePolicy,
-): Violation[] {
+): PolicyViolation[] {
   const hard = policy.approval_posture === 'fail_on_prompt';
   const isClosed = policy.network_posture === 'deny';
   const isForbidden = inside(policy.forbidden_paths);
@@ -27,7 +27,7 @@ export function violationsDuring(
     isNetwork && fromOutput === true && isClosed && networkAttempts !== undefined && !hard;
   const denied = denials
     .filter(denial => denial.isQuestion === undefined && !isTalk(denial))
-    .map(({ tool, reason, path, isNetwork, fromOutput }): Violation => {
+    .map(({ tool, reason, path, isNetwork, fromOutput }): PolicyViolation => {
       const message = fromOutput ? `${tool} was blocked: ${reason}` : `${tool} was denied: ${reason}`;
       const inTree = path === null ? undefined : treePath(path);
       const held = inTree === undefined ? undefined : heldOperation(inTree, policy);
@@ -45,7 +45,7 @@ function heldOperation(path: string, { forbidden_operations }: EffectivePolicy):
   return forbidden_operations.find(operation => inside(HELD_BY[operation] ?? [])(path));
 }
 
-function asked(denials: readonly Denial[], question: RunFacts['question']): Violation[] {
+function asked(denials: readonly Denial[], question: RunFacts['question']): PolicyViolation[] {
   const tool = denials.find(({ isQuestion }) => isQuestion)?.tool;
   if (question === undefined && tool === undefined) return [];
   const { message, source = 'agent' } = question ?? {
@@ -54,7 +54,7 @@ function asked(denials: readonly Denial[], question: RunFacts['question']): Viol
   return [{ class: 'interactive_prompt_violation', message, ...(tool && { operation: tool }), hard: true, source }];
 }
 
-function reached(attempts: number, hard: boolean): Violation[] {
+function reached(attempts: number, hard: boolean): PolicyViolation[] {
   if (attempts === 0) return [];
   const times = attempts === 1 ? 'once' : `${attempts} times`;
   const message = `A process in the sandbox tried to reach the network ${times}, but there was no route.`;

@@ -1,7 +1,7 @@
 import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts';
 import { SIDE_NAMES } from './report.ts';
 import type { PageCase } from './page-data.ts';
-import type { ReportInput, Side } from './report-input.ts';
+import type { ReportInput, ReportSide } from './report-input.ts';
 
 /** A document up to this size is embedded unchanged, without a walk through it. */
 const SMALL_CHARS = 64_000;
@@ -26,7 +26,7 @@ export function caseJson(
 ): string {
   const { baseline, new: candidate, case: asked, runIds = {} } = pairs(id);
   const cuts: string[] = [];
-  const assetsOf = (side: Side, artifact: CaseArtifact | undefined): Record<string, string> => {
+  const assetsOf = (side: ReportSide, artifact: CaseArtifact | undefined): Record<string, string> => {
     const texts: Record<string, string> = {};
     if (!artifact || !assetText) return texts;
     for (const href of new Set([...hrefsIn(artifact)].map(({ href }) => href).slice(0, ASSETS_MAX))) {
@@ -55,7 +55,7 @@ export function caseJson(
   return `{${members.join(',')}}`;
 }
 
-function artifactJson(artifact: CaseArtifact | undefined, side: Side, cuts: string[]): string {
+function artifactJson(artifact: CaseArtifact | undefined, side: ReportSide, cuts: string[]): string {
   if (!artifact) return 'null';
   const { events } = artifact;
   const lacking = (events?.length ?? 0) - EVENTS_MAX;

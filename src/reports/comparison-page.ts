@@ -3,9 +3,9 @@ import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts'
 import { caseJson } from './case-json.ts';
 import { casesNote, changeLines } from './changes.ts';
 import {
-  costOf,
+  meanCost,
   detailsOf,
-  latencyOf,
+  meanLatency,
   lettersOf,
   type Page,
   sortedBy,
@@ -18,11 +18,11 @@ import { pageGrounds } from './page-grounds.ts';
 import type { PageHead, Tone } from './page-data.ts';
 import { breachMessages, causesNote, failuresOf, SIDE_NAMES, verdictWord } from './report.ts';
 import type { ReportInput } from './report-input.ts';
-import { byFinding, findingsOf } from './tally.ts';
+import { byFinding, flaggedCases } from './tally.ts';
 
 /** Both sides of a comparison, regressions first. */
 export function comparisonPage(input: ReportInput): Page {
-  const findings = findingsOf(input.comparison);
+  const findings = flaggedCases(input.comparison);
   const rank = (one: ComparedCase): number => ORDER.indexOf(one.change) + (isCalm(one) ? 0.5 : 0);
   const cases = byFinding(sortedBy(input.comparison.cases, rank), findings);
   const suites = new Vocabulary(cases.flatMap(({ suite }) => suite ?? []));
@@ -41,10 +41,10 @@ export function comparisonPage(input: ReportInput): Page {
           lettersOf(baseline.trials),
           lettersOf(fresh.trials),
           errors.placeOf(errorOf(one)),
-          latencyOf(baseline.trials),
-          latencyOf(fresh.trials),
-          costOf(baseline.trials),
-          costOf(fresh.trials),
+          meanLatency(baseline.trials),
+          meanLatency(fresh.trials),
+          meanCost(baseline.trials),
+          meanCost(fresh.trials),
           isCalm(one)
             ? 0
             : whyText(failuresOf(one)[0]?.message ?? one.divergence?.says ?? missingSide(one) ?? changeLines(one)[0]),

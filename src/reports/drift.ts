@@ -18,7 +18,7 @@ interface Change {
 type Field = Comparison['comparability']['fields'][number];
 
 /** The fields that differ, grouped, each once: a timeout is a setting, a limit and a part of a hash. */
-export function driftOf(comparison: Pick<Comparison, 'comparability' | 'cases'>): Drift[] {
+export function driftGroups(comparison: Pick<Comparison, 'comparability' | 'cases'>): Drift[] {
   const { fields } = comparison.comparability;
   const said = new Set<string>();
   const groups = GROUPS.map(([of, prefix]) => {

@@ -3,7 +3,7 @@ import { junit } from './junit.ts';
 import { markdown } from './markdown.ts';
 import { terminal } from './terminal.ts';
 
-export { type Paint, terminalReport } from './terminal.ts';
+export { type PaintText, terminalReport } from './terminal.ts';
 
 /** All report formats, by the name that users type. */
 export const reports = { json, junit, md: markdown, terminal };

@@ -5,7 +5,7 @@ import { standingOf } from '../contracts/comparison/index.ts';
 import type { JudgedCase } from '../contracts/evaluation/index.ts';
 import { changeLines } from './changes.ts';
 import type { LimitCheck } from '../contracts/gate/limits/index.ts';
-import { concernOf, failuresOf, type Report, SIDE_NAMES, troublesOf, verdictWord } from './report.ts';
+import { concernOf, failuresOf, type Report, SIDE_NAMES, problemsOf, verdictWord } from './report.ts';
 
 /** JUnit XML in the form that most CI services read: a testsuite per suite, a testcase per case. */
 export const junit: Report = {
@@ -69,7 +69,7 @@ function rowOfComparison(one: ComparedCase): Row {
 
 function rowOfRun(one: JudgedCase): Row {
   const { case_id, verdict, error_class, failure, metrics } = one;
-  const lines = troublesOf(one).map(({ name, message }) => `${name}: ${message}`);
+  const lines = problemsOf(one).map(({ name, message }) => `${name}: ${message}`);
   const row = { name: case_id, latencyMs: metrics.latency_ms ?? failure?.latency_ms ?? null, lines };
   if (verdict === 'pass') return { ...row, outcome: 'passed', type: verdict };
   if (error_class === 'missing') return { ...row, outcome: 'skipped', type: error_class };

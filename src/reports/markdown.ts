@@ -1,7 +1,7 @@
 import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
 import { code, prose } from './markdown-text.ts';
 import { changedCases, changeLines } from './changes.ts';
-import { driftOf } from './drift.ts';
+import { driftGroups } from './drift.ts';
 import { explanationOf } from './explanation.ts';
 import {
   breachMessages,
@@ -17,12 +17,12 @@ import {
   repetitionNote,
   type Report,
   trialsNote,
-  troublesOf,
+  problemsOf,
   unmetMessages,
   SIDE_NAMES,
   verdictWord,
 } from './report.ts';
-import { byFinding, findingsOf, markedTally, tallyOf } from './tally.ts';
+import { byFinding, flaggedCases, markedTally, tallyText } from './tally.ts';
 
 /** A comment for a pull request, at most 60 kB: the verdict, a table of regressions, and the rest folded. */
 export const markdown: Report = {
@@ -49,7 +49,7 @@ export const markdown: Report = {
         table(
           'troubled cases',
           ['Case', 'Verdict', 'What is wrong'],
-          troubled.map(one => () => [code(one.case_id), one.verdict, reasons(troublesOf(one))]),
+          troubled.map(one => () => [code(one.case_id), one.verdict, reasons(problemsOf(one))]),
         ),
       ]),
     ];
@@ -68,7 +68,7 @@ interface Section {
 function* sections(comparison: Comparison): Generator<Section> {
   const { cases } = comparison;
   yield { lines: headline(comparison) };
-  const findings = findingsOf(comparison);
+  const findings = flaggedCases(comparison);
   const regressed = byFinding(
     cases.filter(({ change, case_id }) => change === 'regressed' || findings.has(case_id)),
     findings,
@@ -114,7 +114,7 @@ function headline(comparison: Comparison): string[] {
   const remarks = [
     ...(explanationOf(comparison)?.notes ?? []).map(({ label, says }) => `- **${label}:** ${prose(says)}`),
     ...breachMessages(comparison).flatMap(message => (reason.includes(message) ? [] : [`- gate: ${prose(message)}`])),
-    ...driftOf(comparison).slice(0, DRIFT_MAX).map(driftLine),
+    ...driftGroups(comparison).slice(0, DRIFT_MAX).map(driftLine),
     ...(note === undefined ? [] : [`- note: ${prose(note)}`]),
   ];
   return [
@@ -129,7 +129,7 @@ function headline(comparison: Comparison): string[] {
 
 const DRIFT_MAX = 20;
 
-function driftLine({ of, changes, note }: ReturnType<typeof driftOf>[number]): string {
+function driftLine({ of, changes, note }: ReturnType<typeof driftGroups>[number]): string {
   const told = changes
     .slice(0, DRIFT_MAX)
     .map(({ name, baseline, new: now }) => `${name === '' ? '' : `${code(name)} `}${code(baseline)} → ${code(now)}`);
@@ -187,7 +187,7 @@ function reasons(failures: readonly { readonly name: string; readonly message: s
 
 function detail(one: ComparedCase): string {
   if (one.side_missing) return ` on ${SIDE_NAMES[one.side_missing]}`;
-  if (one.change === 'flaky') return `: ${tallyOf(one)}`;
+  if (one.change === 'flaky') return `: ${tallyText(one)}`;
   const failures = reasons(failuresOf(one));
   return failures === '' ? '' : `: ${failures}`;
 }

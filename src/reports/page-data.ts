@@ -7,7 +7,7 @@ import type {
   Divergence,
   MetricComparison,
 } from '../contracts/comparison/index.ts';
-import type { Side } from './report-input.ts';
+import type { ReportSide } from './report-input.ts';
 
 /** The data in the page. The page and its writer share only these types. */
 export interface PageHead {
@@ -28,7 +28,7 @@ export interface PageHead {
   readonly comparison?: {
     readonly gate: { readonly mode: string; readonly breaches: readonly { readonly message: string }[] };
     readonly comparability: Comparison['comparability'];
-    readonly sides: { readonly [Which in Side]: ComparedSide & { readonly target: string | null } };
+    readonly sides: { readonly [Which in ReportSide]: ComparedSide & { readonly target: string | null } };
     readonly metrics: readonly MetricComparison[];
     /** The evidence behind the verdict; null if no decision was stored. */
     readonly grounds: PageGrounds | null;
@@ -38,7 +38,7 @@ export interface PageHead {
     readonly cases_note: string | null;
   };
   readonly run?: {
-    readonly version: Side;
+    readonly version: ReportSide;
     readonly target: string;
     readonly seal_sha256: string;
     readonly unjudged: number;
@@ -72,17 +72,17 @@ interface Count {
   readonly label: string;
   readonly value: number;
   readonly filter: 'change' | 'verdict';
-  readonly of: Kind;
+  readonly of: RowKind;
 }
 
 /** Sorts and colours a row: the change in a comparison, or the verdict in a run. */
-export type Kind = ComparedCase['change'] | 'pass' | 'fail' | 'error';
+export type RowKind = ComparedCase['change'] | 'pass' | 'fail' | 'error';
 
 /** One case in the list, in compact JSON, because a page may hold 100,000 of them. */
 export type PageRow = readonly [
   id: string,
   title: string | 0,
-  kind: Kind,
+  kind: RowKind,
   /** Index into `suites`, or -1. */
   suite: number,
   /** One letter per trial: p, f, e, or n for an error that does not count against the agent. */
@@ -115,7 +115,7 @@ interface PageAssertion {
 export interface PageCase {
   readonly input: unknown;
   readonly expected: unknown;
-  readonly trials: { readonly [Which in Side]: readonly PageTrial[] };
+  readonly trials: { readonly [Which in ReportSide]: readonly PageTrial[] };
   readonly assertions: readonly PageAssertion[];
   readonly divergence: Divergence | null;
   /** The differences from the baseline's case, one per line. */
@@ -123,8 +123,8 @@ export interface PageCase {
   readonly baseline: CaseArtifact | null;
   readonly new: CaseArtifact | null;
   /** The runs that the artifacts come from, if known. */
-  readonly shown: { readonly [Which in Side]?: string | undefined };
-  readonly assets: { readonly [Which in Side]: { readonly [href: string]: string } };
+  readonly shown: { readonly [Which in ReportSide]?: string | undefined };
+  readonly assets: { readonly [Which in ReportSide]: { readonly [href: string]: string } };
   /** What was truncated to keep the page small, in sentences. */
   readonly cuts: readonly string[];
 }

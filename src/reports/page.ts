@@ -60,8 +60,8 @@ export const lettersOf = (trials: readonly PageTrial[]): string =>
   trials.map(trial => (standingOf(trial) === 'missing' ? 'n' : trial.verdict[0])).join('');
 
 /** The mean over the trials, rounded for display. */
-export const latencyOf = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'latency_ms', 10);
-export const costOf = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'cost_usd', 1e6);
+export const meanLatency = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'latency_ms', 10);
+export const meanCost = (trials: readonly PageTrial[]): number | null => meanOf(trials, 'cost_usd', 1e6);
 
 function meanOf(trials: readonly PageTrial[], key: 'latency_ms' | 'cost_usd', fraction: number): number | null {
   let sum = 0;

@@ -4,22 +4,22 @@ import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
 import type { Repetition } from './report.ts';
 
-export type Side = 'baseline' | 'new';
+export type ReportSide = 'baseline' | 'new';
 
 /** The documents of one case on each side. */
-export interface CasePair {
+export interface ReportedPair {
   readonly baseline?: CaseArtifact | undefined;
   readonly new?: CaseArtifact | undefined;
   readonly case?: SuiteCase | undefined;
   /** The runs that the artifacts come from, if there are several. */
-  readonly runIds?: { readonly [Which in Side]?: string | undefined } | undefined;
+  readonly runIds?: { readonly [Which in ReportSide]?: string | undefined } | undefined;
 }
 
 interface Sources {
   /** Reads the documents of one case. Called only for cases shown in full. */
-  readonly pairs: (caseId: string) => CasePair;
+  readonly pairs: (caseId: string) => ReportedPair;
   /** The text of a small asset; undefined if it is too large, missing or not text. */
-  readonly assetText?: ((side: Side, href: string) => string | undefined) | undefined;
+  readonly assetText?: ((side: ReportSide, href: string) => string | undefined) | undefined;
   /** The size limit of the page; the default is the maximum. */
   readonly bytesMax?: number | undefined;
 }
@@ -27,7 +27,7 @@ interface Sources {
 export interface ReportInput extends Sources {
   readonly comparison: Comparison;
   /** The addresses of the two targets, as recorded by their runs. */
-  readonly targets?: { readonly [Which in Side]?: string | undefined } | undefined;
+  readonly targets?: { readonly [Which in ReportSide]?: string | undefined } | undefined;
 }
 
 export interface RunReportInput extends Sources {

@@ -63,7 +63,7 @@ export function failuresOf({
 }
 
 /** The failures of a case in a run without a comparison. */
-export function troublesOf({
+export function problemsOf({
   verdict,
   error_class,
   failure,

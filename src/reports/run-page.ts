@@ -3,9 +3,9 @@ import { type JudgedCase, trialOf } from '../contracts/evaluation/index.ts';
 import { unmetText } from '../contracts/gate/limits/index.ts';
 import { caseJson } from './case-json.ts';
 import {
-  costOf,
+  meanCost,
   detailsOf,
-  latencyOf,
+  meanLatency,
   lettersOf,
   type Page,
   sortedBy,
@@ -15,7 +15,7 @@ import {
   whyText,
 } from './page.ts';
 import type { PageHead, PageTrial, Tone } from './page-data.ts';
-import { repetitionNote, troublesOf } from './report.ts';
+import { repetitionNote, problemsOf } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
 /** One judged run of a suite, failures first. */
@@ -47,10 +47,10 @@ export function runPage(input: RunReportInput): Page {
           lettersOf(trials),
           errors.placeOf(one.error_class),
           null,
-          latencyOf(trials),
+          meanLatency(trials),
           null,
-          costOf(trials),
-          whyText(troublesOf(one)[0]?.message),
+          meanCost(trials),
+          whyText(problemsOf(one)[0]?.message),
         ];
       }
     },

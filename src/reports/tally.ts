@@ -1,7 +1,7 @@
 import { type ComparedCase, type Comparison, type Decision, standingOf } from '../contracts/comparison/index.ts';
 
 /** A case that the gate singled out. */
-export interface Finding {
+export interface FlaggedCase {
   /** A broken case fails more often than chance explains; a suspect could be due to chance. */
   readonly as: 'broken' | 'suspect';
   readonly baseline: string;
@@ -9,11 +9,11 @@ export interface Finding {
   readonly p: number;
 }
 
-export type Findings = ReadonlyMap<string, Finding>;
+export type FlaggedCases = ReadonlyMap<string, FlaggedCase>;
 
 /** By case, broken cases first. Empty if the sides cannot be compared. */
-export function findingsOf({ decision, comparability }: Comparison): Findings {
-  const findings = new Map<string, Finding>();
+export function flaggedCases({ decision, comparability }: Comparison): FlaggedCases {
+  const findings = new Map<string, FlaggedCase>();
   if (!decision || comparability.state === 'not_comparable') return findings;
   for (const [as, found] of [
     ['broken', decision.broken],
@@ -26,16 +26,16 @@ export function findingsOf({ decision, comparability }: Comparison): Findings {
 }
 
 /** Passes and trials per side, such as "3/3 → 1/3"; undefined if a side has no trials. */
-export function tallyOf({ baseline, new: candidate }: ComparedCase, finding?: Finding): string | undefined {
+export function tallyText({ baseline, new: candidate }: ComparedCase, finding?: FlaggedCase): string | undefined {
   if (finding) return `${finding.baseline} → ${finding.new}`;
   const [before, now] = [countOf(baseline.trials), countOf(candidate.trials)];
   return before.trials === 0 || now.trials === 0 ? undefined : `${share(before)} → ${share(now)}`;
 }
 
 /** The same with the gate's finding: "3/3 → 1/3, suspect". */
-export function markedTally(one: ComparedCase, findings: Findings): string {
+export function markedTally(one: ComparedCase, findings: FlaggedCases): string {
   const finding = findings.get(one.case_id);
-  return [tallyOf(one, finding) ?? [], finding?.as ?? []].flat().join(', ');
+  return [tallyText(one, finding) ?? [], finding?.as ?? []].flat().join(', ');
 }
 
 /** With one trial per side, the change already says it. */
@@ -56,7 +56,7 @@ function share({ passes, trials }: Decision['broken'][number]['new']): string {
 /** Cases that the gate singled out come first; the rest keep their order. */
 export function byFinding<Case extends Pick<ComparedCase, 'case_id'>>(
   cases: readonly Case[],
-  findings: Findings,
+  findings: FlaggedCases,
 ): Case[] {
   const rank = ({ case_id }: Case): number => {
     const as = findings.get(case_id)?.as;

@@ -2,7 +2,7 @@ import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
 import { changedCases, changeLines } from './changes.ts';
-import { driftOf } from './drift.ts';
+import { driftGroups } from './drift.ts';
 import { explanationOf } from './explanation.ts';
 import {
   breachMessages,
@@ -18,24 +18,24 @@ import {
   repetitionNote,
   type Report,
   trialsNote,
-  troublesOf,
+  problemsOf,
   unmetMessages,
   SIDE_NAMES,
   verdictWord,
 } from './report.ts';
-import { byFinding, type Findings, findingsOf, isRepeated, markedTally } from './tally.ts';
+import { byFinding, type FlaggedCases, flaggedCases, isRepeated, markedTally } from './tally.ts';
 
-export type Paint = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
+export type PaintText = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
 
-const plain: Paint = (_style, text) => text;
+const plain: PaintText = (_style, text) => text;
 
 /** The report for terminals: the verdict, the cases that need attention, then the totals. */
-export function terminalReport(paint: Paint): Report {
+export function terminalReport(paint: PaintText): Report {
   return {
     file: 'report.txt',
     *ofComparison(comparison) {
       yield* headline(comparison, paint);
-      const findings = findingsOf(comparison);
+      const findings = flaggedCases(comparison);
       const concerns = byFinding(
         ORDER.flatMap(concern => comparison.cases.filter(one => concernOf(one) === concern)),
         findings,
@@ -67,7 +67,7 @@ export function terminalReport(paint: Paint): Report {
       if (troubled.length > 0) yield '\n';
       for (const one of troubled.slice(0, CASES_MAX)) {
         yield `  ${paint('bad', one.verdict.padEnd(9))}  ${paint('strong', said(one.case_id))}\n`;
-        for (const { name, message } of troublesOf(one).slice(0, LINES_MAX))
+        for (const { name, message } of problemsOf(one).slice(0, LINES_MAX))
           yield `${INDENT}${said(`${name}: ${message}`)}\n`;
       }
       yield* more(troubled.length, paint);
@@ -87,14 +87,14 @@ const RUN_MARKS = { good: '✓', bad: '✗', note: '?' } as const;
 const STYLES = { no_regression: 'good', regression: 'bad', not_enough_evidence: 'note' } as const;
 const MARKS = { no_regression: '✓', regression: '✗', not_enough_evidence: '?' } as const;
 
-function* headline(comparison: Comparison, paint: Paint): Generator<string> {
+function* headline(comparison: Comparison, paint: PaintText): Generator<string> {
   const { verdict, reason } = comparison;
   const style = STYLES[verdict];
   yield `${paint(style, `${MARKS[verdict]} ${verdictWord(comparison)}`)}  ${said(reason)}\n`;
   yield* grounds(comparison, paint);
   for (const message of breachMessages(comparison))
     if (!reason.includes(message)) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
-  for (const { of, changes, note } of driftOf(comparison).slice(0, DRIFT_MAX)) {
+  for (const { of, changes, note } of driftGroups(comparison).slice(0, DRIFT_MAX)) {
     const told = changes.map(({ name, baseline, new: now }) => `${name} ${baseline} → ${now}`.trim()).join(', ');
     yield `  ${paint('note', 'drift')}  ${said(`${of}: ${told}${note === undefined ? '' : ` (${note})`}`)}\n`;
   }
@@ -105,7 +105,7 @@ function* headline(comparison: Comparison, paint: Paint): Generator<string> {
 const DRIFT_MAX = 20;
 
 /** The evidence behind the verdict. `compare` prints the command for --again itself, because it knows its arguments. */
-function* grounds(comparison: Comparison, paint: Paint): Generator<string> {
+function* grounds(comparison: Comparison, paint: PaintText): Generator<string> {
   const { decision, again } = comparison;
   const isCommand = decision?.cause === 'suspect' && !again;
   for (const { label, says } of explanationOf(comparison)?.notes ?? []) {
@@ -114,7 +114,7 @@ function* grounds(comparison: Comparison, paint: Paint): Generator<string> {
   }
 }
 
-function* caseLines(one: ComparedCase, findings: Findings, paint: Paint): Generator<string> {
+function* caseLines(one: ComparedCase, findings: FlaggedCases, paint: PaintText): Generator<string> {
   const concern = concernOf(one) ?? one.change;
   const title = one.title === null ? '' : `  ${paint('faint', said(one.title))}`;
   const marked = isRepeated(one) ? markedTally(one, findings) : (findings.get(one.case_id)?.as ?? '');
@@ -133,12 +133,12 @@ function* caseLines(one: ComparedCase, findings: Findings, paint: Paint): Genera
   }
 }
 
-function* more(count: number, paint: Paint): Generator<string> {
+function* more(count: number, paint: PaintText): Generator<string> {
   if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need a look`)}\n`;
 }
 
 /** Changed cases that need attention for no other reason. */
-function* changes(cases: readonly ComparedCase[], paint: Paint): Generator<string> {
+function* changes(cases: readonly ComparedCase[], paint: PaintText): Generator<string> {
   for (const one of cases.slice(0, CASES_MAX)) {
     const word = isWeakened(one.changed) ? 'weakened' : 'changed';
     yield `  ${paint('note', word.padEnd(9))}  ${paint('strong', said(one.case_id))}\n`;
@@ -155,7 +155,7 @@ function* changedLines(one: ComparedCase): Generator<string> {
 }
 
 /** Improved cases, in one line. */
-function* improvements({ cases }: Comparison, paint: Paint): Generator<string> {
+function* improvements({ cases }: Comparison, paint: PaintText): Generator<string> {
   const names = cases.filter(({ change }) => change === 'improved').map(({ case_id }) => said(case_id));
   if (names.length === 0) return;
   const rest = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : '';

@@ -2,8 +2,8 @@ import path from 'node:path';
 import type { AgentOutcome, PolicySummary } from '../contracts/agent-step/index.ts';
 import { type AgentRunNote, type CaseArtifact, VIOLATIONS_LISTED_MAX } from '../contracts/artifacts/index.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
-import { SEAL } from '../evidence/finish.ts';
-import { FD } from './folder-rules.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
 import type { Inspector, Surroundings } from './inspector.ts';
 import { above } from './walk.ts';
 
@@ -66,7 +66,7 @@ export function agentCaseInspector({ hashOf, report }: Surroundings): Inspector 
         if (!run) continue;
         for (const key of unlike(note, run)) {
           const at = `agent_run.${key}`;
-          report({ rule: FD.FD13.id, level: 'must', file, at, message: UNLIKE });
+          report({ rule: FOLDER_RULES.FD13.id, level: 'must', file, at, message: UNLIKE });
         }
       }
     },

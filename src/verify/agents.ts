@@ -15,9 +15,9 @@ import { inside } from '../contracts/agent-step/paths.ts';
 import type { Role } from '../contracts/agent-step/words.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
-import { AGENT_FILES, hasOwnCode } from '../evidence/agent-documents.ts';
-import { exitOf } from '../evidence/endings.ts';
-import { FD } from './folder-rules.ts';
+import { AGENT_FILES, hasOwnCode } from '../evidence/agent/agent-documents.ts';
+import { exitOf } from '../evidence/step/endings.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
 import { CHANGED_STREAM, changedStreams } from './streams.ts';
 import { above } from './walk.ts';
@@ -68,7 +68,7 @@ export function agentInspector(surroundings: Surroundings): Inspector {
   const runs = new Map<string, Run>();
   const transcripts = new Map<string, Transcript>();
   const breaks = (file: string, at: string | undefined, message: string): void =>
-    report({ rule: FD.FD12.id, level: 'must', file, message, ...(at !== undefined && { at }) });
+    report({ rule: FOLDER_RULES.FD12.id, level: 'must', file, message, ...(at !== undefined && { at }) });
 
   function judge(folder: string, run: Run, outcome: Written<AgentOutcome>): void {
     for (const [file, at, message] of disagreements(run, outcome)) breaks(file, at, message);

@@ -3,8 +3,8 @@ import type { Runner } from '../contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../contracts/script-outcome/index.ts';
 import type { ScriptResult } from '../contracts/script-result/index.ts';
 import { openSeal, type RunKind } from '../contracts/seal/index.ts';
-import { isExitOf } from '../evidence/endings.ts';
-import { FD } from './folder-rules.ts';
+import { isExitOf } from '../evidence/step/endings.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
 import { CHANGED_STREAM, changedStreams } from './streams.ts';
 import { above } from './walk.ts';
@@ -40,7 +40,12 @@ export function agreementInspector(surroundings: Surroundings): Inspector {
       if (id === undefined) return;
       run.named ??= { id, file };
       if (run.named.id === id) return;
-      report({ rule: FD.FD9.id, level: 'must', file: place, message: `names a different run than ${run.named.file}` });
+      report({
+        rule: FOLDER_RULES.FD9.id,
+        level: 'must',
+        file: place,
+        message: `names a different run than ${run.named.file}`,
+      });
     },
 
     end() {
@@ -50,17 +55,17 @@ export function agreementInspector(surroundings: Surroundings): Inspector {
           // An invalid document has its own verdict.
           if (troubled.has(left) || written.get(left) === contract) continue;
           const message = `seals a run of kind ${kind}, but ${name} is not a ${contract} document`;
-          report({ rule: FD.FD9.id, level: 'must', file, message });
+          report({ rule: FOLDER_RULES.FD9.id, level: 'must', file, message });
         }
       }
       for (const [folder, { outcome, result, runner }] of runs) {
         if (!outcome) continue;
         const streamOf = (name: string): string => path.posix.join(folder, STREAMS, `${name}.txt`);
         for (const file of changedStreams(outcome.value.streams, streamOf, surroundings))
-          report({ rule: FD.FD9.id, level: 'must', file, message: CHANGED_STREAM });
+          report({ rule: FOLDER_RULES.FD9.id, level: 'must', file, message: CHANGED_STREAM });
         const { file, value } = outcome;
         const disagrees = (at: string, message: string): void =>
-          report({ rule: FD.FD9.id, level: 'must', file, at, message });
+          report({ rule: FOLDER_RULES.FD9.id, level: 'must', file, at, message });
         if (result && result.status !== value.status) disagrees('status', 'differs from the status in result.json');
         if (runner && !isExitOf(value.ending, runner.exit)) {
           disagrees('ending', 'differs from the exit in runner.json');

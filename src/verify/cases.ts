@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { FD } from './folder-rules.ts';
-import { type FolderFinding, type Inspector, must, type Surroundings } from './inspector.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
+import { type FolderFinding, type Inspector, mustFinding, type Surroundings } from './inspector.ts';
 
 interface Run {
   readonly file: string;
@@ -25,7 +25,14 @@ export function caseInspector({ troubled, report }: Surroundings): Inspector {
       if (contract.name === 'run') {
         const { version, selected_case_ids } = value as { version: string; selected_case_ids: readonly string[] };
         if (path.posix.basename(file) !== 'run.json')
-          report(must(FD.FD6.id, file, 'schema_version', 'says that this is a run, which must be in run.json'));
+          report(
+            mustFinding(
+              FOLDER_RULES.FD6.id,
+              file,
+              'schema_version',
+              'says that this is a run, which must be in run.json',
+            ),
+          );
         else runs.set(folder, { file, version, selected: new Set(selected_case_ids) });
       }
       if (contract.name === 'case') {
@@ -40,11 +47,16 @@ export function caseInspector({ troubled, report }: Surroundings): Inspector {
       for (const [folder, list] of cases) {
         const first = list[0]?.file;
         if (first !== undefined && !runs.has(folder) && !troubled.has(path.posix.join(folder, 'run.json'))) {
-          report({ rule: FD.FD7.id, level: 'must', file: first, message: 'is a case, but its folder has no run.json' });
+          report({
+            rule: FOLDER_RULES.FD7.id,
+            level: 'must',
+            file: first,
+            message: 'is a case, but its folder has no run.json',
+          });
         }
         for (const { file, id } of list) {
           if (path.posix.basename(file) !== `${id}.json`)
-            report(must(FD.FD6.id, file, 'case_id', 'differs from the file name'));
+            report(mustFinding(FOLDER_RULES.FD6.id, file, 'case_id', 'differs from the file name'));
         }
       }
       for (const [folder, run] of runs) {
@@ -56,15 +68,17 @@ export function caseInspector({ troubled, report }: Surroundings): Inspector {
 
 function* compare(run: Run, cases: readonly Case[], troubled: ReadonlySet<string>): Generator<FolderFinding> {
   for (const { file, id, version } of cases) {
-    if (version !== run.version) yield must(FD.FD6.id, file, 'version', 'differs from the run in the same folder');
-    if (!run.selected.has(id)) yield must(FD.FD7.id, file, 'case_id', 'was not selected by the run in the same folder');
+    if (version !== run.version)
+      yield mustFinding(FOLDER_RULES.FD6.id, file, 'version', 'differs from the run in the same folder');
+    if (!run.selected.has(id))
+      yield mustFinding(FOLDER_RULES.FD7.id, file, 'case_id', 'was not selected by the run in the same folder');
   }
   const ids = new Set(cases.map(({ id }) => id));
   let index = 0;
   for (const id of run.selected) {
     // An invalid case has its own verdict.
     const isThere = ids.has(id) || troubled.has(path.posix.join(path.posix.dirname(run.file), `${id}.json`));
-    if (!isThere) yield must(FD.FD7.id, run.file, `selected_case_ids[${index}]`, 'has no case file');
+    if (!isThere) yield mustFinding(FOLDER_RULES.FD7.id, run.file, `selected_case_ids[${index}]`, 'has no case file');
     index++;
   }
 }

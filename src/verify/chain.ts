@@ -10,7 +10,7 @@ import type { Verdict } from './verdict.ts';
  * LD1, LD2, LD5 and LD6, as far as they involve more than one line. A stream counts as a ledger because of its name,
  * or from its first ledger line on. Other streams pass unchanged.
  */
-export class Chain {
+export class LedgerChain {
   #isLedger: boolean;
   #previous: Link | undefined;
 

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import type { FileClaim } from '../contracts/claim.ts';
 import { unsafePath } from '../base/path.ts';
-import { FD } from './folder-rules.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
 import type { FolderDocument, FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import { above, filesBelow, type Tree } from './walk.ts';
 
@@ -79,17 +79,17 @@ function* judge(
   const level = claim.hint ? 'should' : 'must';
   const place = { level, file, at: claim.at } as const;
   if (target === undefined) {
-    if (!claim.optional) yield { ...place, rule: FD.FD2.id, message: 'refers to a file that does not exist' };
+    if (!claim.optional) yield { ...place, rule: FOLDER_RULES.FD2.id, message: 'refers to a file that does not exist' };
     return;
   }
   const size = tree.files.get(target);
   if (claim.bytes !== undefined && claim.bytes !== size) {
-    yield { ...place, rule: FD.FD3.id, message: `states ${claim.bytes} bytes, but the file has ${size}` };
+    yield { ...place, rule: FOLDER_RULES.FD3.id, message: `states ${claim.bytes} bytes, but the file has ${size}` };
   } else if (claim.sha256 !== undefined && claim.sha256 !== hashOf(target)) {
-    yield { ...place, rule: FD.FD3.id, message: 'does not match the hash of the file' };
+    yield { ...place, rule: FOLDER_RULES.FD3.id, message: 'does not match the hash of the file' };
   }
   if (claim.documentSha256 !== undefined && claim.documentSha256 !== documentHashOf(target)) {
-    yield { ...place, rule: FD.FD3.id, message: `does not match the content hash of ${target}` };
+    yield { ...place, rule: FOLDER_RULES.FD3.id, message: `does not match the content hash of ${target}` };
   }
 }
 
@@ -110,7 +110,7 @@ function* unknownAssets(
   for (const { file, at, run, id } of assets) {
     // An invalid manifest has its own verdict.
     const isBroken = troubled.has(path.posix.join(run, 'assets', 'manifest.json'));
-    if (!isBroken && !assetIds.get(run)?.has(id)) yield { rule: FD.FD2.id, level: 'must', file, at, message };
+    if (!isBroken && !assetIds.get(run)?.has(id)) yield { rule: FOLDER_RULES.FD2.id, level: 'must', file, at, message };
   }
 }
 
@@ -133,7 +133,7 @@ function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): G
   for (const file of filesBelow(prefix, tree)) {
     if (!listed.has(file)) {
       yield {
-        rule: FD.FD4.id,
+        rule: FOLDER_RULES.FD4.id,
         level: 'must',
         file,
         message: `is not listed in ${path.posix.basename(manifest)} of its folder`,
@@ -151,7 +151,7 @@ function* stepsWithoutManifest({ tree, isForeign }: Surroundings): Generator<Fol
   }
   for (const [step, file] of steps) {
     if (!tree.files.has(`${step}/manifest.json`)) {
-      yield { rule: FD.FD4.id, level: 'must', file, message: 'is in a step folder without manifest.json' };
+      yield { rule: FOLDER_RULES.FD4.id, level: 'must', file, message: 'is in a step folder without manifest.json' };
     }
   }
 }

@@ -5,7 +5,7 @@ import { byRuleThenPath, check, type Findings, type Violation } from '../contrac
 import type { Contract } from '../contracts/contract.ts';
 import type { Context } from '../contracts/rule.ts';
 
-export interface Judgement {
+export interface DocumentJudgement {
   readonly valid: boolean;
   readonly violations: readonly Violation[];
   readonly advice: readonly Violation[];
@@ -14,7 +14,7 @@ export interface Judgement {
   readonly environment_hash?: string | undefined;
 }
 
-export function judge(contract: Contract, document: JsonDocument, context: Context): Judgement {
+export function judge(contract: Contract, document: JsonDocument, context: Context): DocumentJudgement {
   const { value } = document;
   const found = check(contract, value, context);
   const isInvalid = found.violations.length > 0;
@@ -39,7 +39,7 @@ function isText(canonical: string, text: string): boolean {
 }
 
 /** Judges a value of unknown origin. Never throws, even if a getter or a proxy does. */
-export function judgeValue(contract: Contract, value: unknown, context: Context): Judgement {
+export function judgeValue(contract: Contract, value: unknown, context: Context): DocumentJudgement {
   const roundTrip = contract.canonicalBytes ?? contract.unknownKeys;
   try {
     const problem = notJson(value);
@@ -60,12 +60,16 @@ export function judgeValue(contract: Contract, value: unknown, context: Context)
   }
 }
 
-function invalid({ violations, advice, omitted }: Findings): Judgement {
+function invalid({ violations, advice, omitted }: Findings): DocumentJudgement {
   return { valid: false, violations, advice, omitted: omitted || undefined };
 }
 
 /** Only valid documents have hashes. */
-function valid(contract: Contract, members: ReadonlyMap<string, string>, { advice, omitted }: Findings): Judgement {
+function valid(
+  contract: Contract,
+  members: ReadonlyMap<string, string>,
+  { advice, omitted }: Findings,
+): DocumentJudgement {
   const { core, environment } = keySets(contract);
   return {
     valid: true,

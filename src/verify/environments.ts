@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { FD } from './folder-rules.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
 import type { Inspector, Surroundings } from './inspector.ts';
 
 interface Metadata {
@@ -22,7 +22,7 @@ export function environmentInspector({ tree, troubled, report }: Surroundings): 
       for (const { file, environment_hash, runner_record_absent } of metadata) {
         const runner = path.posix.join(path.posix.dirname(file), 'runner.json');
         const disagrees = (at: string, message: string): void =>
-          report({ rule: FD.FD8.id, level: 'must', file, at, message });
+          report({ rule: FOLDER_RULES.FD8.id, level: 'must', file, at, message });
         if (runner_record_absent !== undefined && tree.files.has(runner)) {
           disagrees('runner_record_absent', 'says that there is no runner.json, but there is one');
         }

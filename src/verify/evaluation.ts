@@ -6,7 +6,7 @@ import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import { limitsIn } from '../contracts/gate/limits/index.ts';
 import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
-import { FD } from './folder-rules.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
 import type { Inspector, Surroundings } from './inspector.ts';
 
 /** The parts of an evaluation that are compared with its run. */
@@ -52,7 +52,7 @@ export function evaluationInspector(surroundings: Surroundings): Inspector {
       for (const judged of evaluations) {
         const { file } = judged;
         const breaks = (at: string, message: string): void =>
-          surroundings.report({ rule: FD.FD10.id, level: 'must', file, at, message });
+          surroundings.report({ rule: FOLDER_RULES.FD10.id, level: 'must', file, at, message });
         if (path.posix.basename(file) !== 'evaluation.json')
           breaks('schema_version', 'says that this is an evaluation, which must be in evaluation.json');
         else for (const [at, message] of doubts(judged, known, surroundings)) breaks(at, message);

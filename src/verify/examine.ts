@@ -4,7 +4,7 @@ import { type Contract, MIB } from '../contracts/contract.ts';
 import { judge } from './document.ts';
 import type { Options } from './options.ts';
 import { formatOf, recognise } from './recognise.ts';
-import { openInside, readWhole, type Source } from './source.ts';
+import { openInside, readWhole, type DocumentSource } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
 /** A judged document, with the value that rules across documents need. */
@@ -81,7 +81,7 @@ export function readProfile(folder: string): unknown {
   return profileIn(readWhole(openInside(folder, 'policy.json'), MIB));
 }
 
-export function profileIn(source: Source): unknown {
+export function profileIn(source: DocumentSource): unknown {
   const reading = source.ok ? readJson(source.bytes, { bytesMax: MIB }) : undefined;
   return reading?.ok ? reading.value : undefined;
 }

@@ -1,6 +1,6 @@
 import path from 'node:path';
-import { FD } from './folder-rules.ts';
-import { type Inspector, must, type Surroundings } from './inspector.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
+import { type Inspector, mustFinding, type Surroundings } from './inspector.ts';
 
 /** A saved response body, as its case describes it. */
 interface Failure {
@@ -57,22 +57,28 @@ export function failureInspector({ tree, hashOf, troubled, report }: Surrounding
         const meta = metas.get(metaFile);
         if (!meta) {
           const isLost = tree.files.has(metaFile) && !troubled.has(metaFile);
-          if (isLost) report(must(FD.FD6.id, file, at, 'refers to a file that is not failure metadata'));
+          if (isLost)
+            report(mustFinding(FOLDER_RULES.FD6.id, file, at, 'refers to a file that is not failure metadata'));
           continue;
         }
         for (const key of ['case_id', 'version', 'class'] as const) {
           if (meta[key] !== undefined && meta[key] !== said[key]) {
-            report(must(FD.FD6.id, metaFile, key, `differs from ${file}, which refers to this file`));
+            report(mustFinding(FOLDER_RULES.FD6.id, metaFile, key, `differs from ${file}, which refers to this file`));
           }
         }
         const size = tree.files.get(body);
         if (size === undefined) continue;
         if (meta.bytes_written !== undefined && meta.bytes_written !== size) {
           report(
-            must(FD.FD3.id, metaFile, 'bytes_written', `is ${meta.bytes_written}, but the body has ${size} bytes`),
+            mustFinding(
+              FOLDER_RULES.FD3.id,
+              metaFile,
+              'bytes_written',
+              `is ${meta.bytes_written}, but the body has ${size} bytes`,
+            ),
           );
         } else if (meta.sha256 !== undefined && !hashOf(body)?.endsWith(meta.sha256.slice(-64).toLowerCase())) {
-          report(must(FD.FD3.id, metaFile, 'sha256', 'does not match the hash of the body'));
+          report(mustFinding(FOLDER_RULES.FD3.id, metaFile, 'sha256', 'does not match the hash of the body'));
         }
       }
     },

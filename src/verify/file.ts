@@ -2,17 +2,17 @@ import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { tooLarge } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
-import type { Found } from '../contracts/check.ts';
-import { Chain, isLedger } from './chain.ts';
+import type { FindingCollector } from '../contracts/check.ts';
+import { LedgerChain, isLedger } from './chain.ts';
 import { capOf, type Examined, examine, readProfile } from './examine.ts';
 import type { Options } from './options.ts';
-import { findingsOf } from './inspector.ts';
-import { changeOf, type Failure, openRegular, readStandardInput, readWhole, unreadableBecause } from './source.ts';
+import { collectFindings } from './inspector.ts';
+import { fileChange, type Failure, openForReading, readStandardInput, readWhole, unreadableBecause } from './source.ts';
 import { Sum } from './sum.ts';
 import { refused, unreadable, type Verdict } from './verdict.ts';
 
 export async function verifyFile(file: string, options: Options): Promise<Verdict> {
-  const source = readWhole(openRegular(file), await capOf(options, path.basename(file)));
+  const source = readWhole(openForReading(file), await capOf(options, path.basename(file)));
   if (!source.ok) return notRead(file, source);
   const profile = (): unknown => readProfile(path.dirname(file));
   const origin = { input: file, fileName: path.basename(file), profile };
@@ -21,13 +21,13 @@ export async function verifyFile(file: string, options: Options): Promise<Verdic
 
 /** Judges one record per line, in constant memory. Yields verdicts in batches; the last one covers the whole file. */
 export async function* verifyLines(file: string, options: Options): AsyncGenerator<readonly Verdict[]> {
-  const opened = openRegular(file);
+  const opened = openForReading(file);
   if (!opened.ok) {
     yield [notRead(file, opened)];
     return;
   }
   try {
-    yield* verifyStream(opened.fd, file, options, () => changeOf(opened, isLedger(file)));
+    yield* verifyStream(opened.fd, file, options, () => fileChange(opened, isLedger(file)));
   } finally {
     closeSync(opened.fd);
   }
@@ -52,7 +52,7 @@ export function* recordsOf(
   { from, to }: { readonly from?: number; readonly to?: number } = {},
 ): Generator<Examined | Promise<Examined>, Failure | undefined> {
   try {
-    const chain = new Chain(options.as === undefined && isLedger(input));
+    const chain = new LedgerChain(options.as === undefined && isLedger(input));
     for (const line of linesOf(fd, cap, from, to)) {
       const origin = { input: `${input}:${line.number}`, within };
       const examined = line.bytes
@@ -73,10 +73,10 @@ async function* verifyStream(
   changeAtEnd: () => Failure | undefined,
 ): AsyncGenerator<readonly Verdict[]> {
   const sum = new Sum(input);
-  const { found, report } = findingsOf();
+  const { found, report } = collectFindings();
   // Most streams are not ledgers and need not load this code.
   const ledger = isLedger(input) ? await import('./ledger.ts') : undefined;
-  const runs = ledger && new ledger.RunsBeside(path.dirname(input), '', report);
+  const runs = ledger && new ledger.LedgerRuns(path.dirname(input), '', report);
   const records = recordsOf(fd, input, options, await capOf(options));
   let batch: Verdict[] = [];
   let next = records.next();
@@ -100,7 +100,7 @@ async function* verifyStream(
 }
 
 /** The verdict on the whole stream. */
-function foundIn(sum: Sum, found: Found): Verdict {
+function foundIn(sum: Sum, found: FindingCollector): Verdict {
   const { violations, advice, omitted } = found.findings();
   const verdict = sum.verdict(violations, advice);
   return omitted > 0 ? { ...verdict, omitted } : verdict;

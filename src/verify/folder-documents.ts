@@ -5,12 +5,12 @@ import { EMPTY, notRead, recordsOf } from './file.ts';
 import { once } from './once.ts';
 import type { Options } from './options.ts';
 import { formatOf } from './recognise.ts';
-import type { Shelf } from './shelf.ts';
+import type { FileSource } from './shelf.ts';
 import { refused } from './verdict.ts';
 
 /** Reads the documents of a file: one from JSON, one per line from NDJSON, none from any other file. */
 export function documentReader(
-  shelf: Shelf,
+  shelf: FileSource,
   options: Options,
 ): (file: string) => Generator<Examined | Promise<Examined>> {
   const profileOf = once(folder => profileIn(shelf.read(path.posix.join(folder, 'policy.json'), MIB)));
@@ -21,7 +21,7 @@ export function documentReader(
   };
 }
 
-function* linesIn(shelf: Shelf, file: string, options: Options): Generator<Examined | Promise<Examined>> {
+function* linesIn(shelf: FileSource, file: string, options: Options): Generator<Examined | Promise<Examined>> {
   const within = shelf.input;
   const full = shelf.nameOf(file);
   const opened = shelf.open(file);
@@ -44,7 +44,7 @@ function* linesIn(shelf: Shelf, file: string, options: Options): Generator<Exami
 const TRANSCRIPT = /(?:^|\/)steps\/[^/]+\/transcript\.ndjson$/;
 
 function documentIn(
-  shelf: Shelf,
+  shelf: FileSource,
   file: string,
   options: Options,
   profileOf: (folder: string) => unknown,

@@ -1,5 +1,5 @@
 /** Rules that involve several files of a folder. The inspectors in this room implement them. */
-export const FD = {
+export const FOLDER_RULES = {
   FD1: {
     id: 'FD1',
     title: 'Entries Plain',
@@ -287,7 +287,7 @@ export interface FolderRule {
 }
 
 export const folderRules: readonly FolderRule[] = [
-  ...Object.values(FD),
+  ...Object.values(FOLDER_RULES),
   ...Object.values(SL),
   ...Object.values(JS),
   ...Object.values(LD),

@@ -3,19 +3,25 @@ import { isLedger } from './chain.ts';
 import type { Examined } from './examine.ts';
 import { notRead } from './file.ts';
 import { documentReader } from './folder-documents.ts';
-import { FD } from './folder-rules.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
 import { Inspection } from './inspection.ts';
-import { findingsOf, type FolderFinding, type Inspector, type Report, type Surroundings } from './inspector.ts';
-import type { RunsBeside } from './ledger.ts';
+import {
+  collectFindings,
+  type FolderFinding,
+  type Inspector,
+  type ReportFinding,
+  type Surroundings,
+} from './inspector.ts';
+import type { LedgerRuns } from './ledger.ts';
 import type { Options } from './options.ts';
-import { folderShelf, type Shelf } from './shelf.ts';
+import { folderSource, type FileSource } from './shelf.ts';
 import { Sum } from './sum.ts';
 import { refused, type Verdict } from './verdict.ts';
 
 /** Judges every document in a folder, then the folder itself: how its documents agree with each other and with the files. */
 export async function* verifyFolder(folder: string, options: Options): AsyncGenerator<readonly Verdict[]> {
-  const shelf = folderShelf(folder);
-  if (shelf.ok) yield* verifyShelf(shelf, options);
+  const shelf = folderSource(folder);
+  if (shelf.ok) yield* verifySource(shelf, options);
   else yield [notRead(folder, shelf)];
 }
 
@@ -28,15 +34,16 @@ export interface Beyond {
 }
 
 /** The same for any source of files. */
-export async function* verifyShelf(
-  shelf: Shelf,
+export async function* verifySource(
+  shelf: FileSource,
   options: Options,
   { inspect, beside = [], findings = [] }: Beyond = { inspect: () => [] },
 ): AsyncGenerator<readonly Verdict[]> {
   const { tree, isForeign } = shelf;
-  const { found, report } = findingsOf();
+  const { found, report } = collectFindings();
   for (const finding of findings) report(finding);
-  for (const { path: file, what } of tree.odd) report({ rule: FD.FD1.id, level: 'must', file, message: what });
+  for (const { path: file, what } of tree.odd)
+    report({ rule: FOLDER_RULES.FD1.id, level: 'must', file, message: what });
   const inspection = new Inspection(shelf, options, report, inspect);
   const ledgers = await ledgersOf(shelf, report);
   const documentsIn = documentReader(shelf, options);
@@ -68,10 +75,10 @@ export async function* verifyShelf(
   yield [omitted > 0 ? { ...verdict, omitted } : verdict];
 }
 
-type Ledgers = ReadonlyMap<string, RunsBeside>;
+type Ledgers = ReadonlyMap<string, LedgerRuns>;
 
 /** The ledgers in a folder. A pack has none, only a single line of one. */
-async function ledgersOf({ folder, tree, isForeign }: Shelf, report: Report): Promise<Ledgers> {
+async function ledgersOf({ folder, tree, isForeign }: FileSource, report: ReportFinding): Promise<Ledgers> {
   if (folder === undefined) return new Map();
   const { ledgerAround, ledgersIn } = await import('./ledger.ts');
   const files = tree.paths.filter(file => isLedger(file) && !isForeign(file));
@@ -81,7 +88,7 @@ async function ledgersOf({ folder, tree, isForeign }: Shelf, report: Report): Pr
 }
 
 /** Whether the folder is a Proctor home without a ledger. */
-function lacksLedger({ folder }: Shelf, ledgers: Ledgers): boolean {
+function lacksLedger({ folder }: FileSource, ledgers: Ledgers): boolean {
   return folder !== undefined && path.basename(path.resolve(folder)) === '.proctor' && ledgers.size === 0;
 }
 

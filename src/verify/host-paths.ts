@@ -1,14 +1,14 @@
 import { hostPathIn } from '../base/path.ts';
 import { placeOf } from '../base/place.ts';
-import { FD } from './folder-rules.ts';
-import type { Inspector, Report } from './inspector.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
+import type { Inspector, ReportFinding } from './inspector.ts';
 
 /** FD5: finds host paths in Proctor's own texts. Texts of the program that ran are exempt. */
-export function hostPathInspector(report: Report): Inspector {
+export function hostPathInspector(report: ReportFinding): Inspector {
   return {
     take({ place, contract, value }) {
       for (const at of pathsIn(value, '', new Set(contract.programText))) {
-        report({ rule: FD.FD5.id, level: 'must', file: place, at, message: 'contains a path of the host' });
+        report({ rule: FOLDER_RULES.FD5.id, level: 'must', file: place, at, message: 'contains a path of the host' });
       }
     },
   };

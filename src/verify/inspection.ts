@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { contentHash } from '../base/hash.ts';
 import { readJson } from '../base/json.ts';
-import { isStartedHere } from '../evidence/journal.ts';
+import { isStartedHere } from '../evidence/run-folder/journal.ts';
 import { agentCaseInspector } from './agent-cases.ts';
 import { agentInspector } from './agents.ts';
 import { agreementInspector } from './agreement.ts';
@@ -13,15 +13,15 @@ import { BYTES_MAX, type Examined } from './examine.ts';
 import { failureInspector } from './failures.ts';
 import { journalsIn } from './foreign.ts';
 import { hostPathInspector } from './host-paths.ts';
-import type { Inspector, Report, Surroundings } from './inspector.ts';
+import type { Inspector, ReportFinding, Surroundings } from './inspector.ts';
 import { intentInspector } from './intents.ts';
 import { judgementInspector } from './judgements.ts';
 import { once } from './once.ts';
 import type { Options } from './options.ts';
 import { type SealInspector, sealInspector } from './seal.ts';
-import type { Shelf } from './shelf.ts';
+import type { FileSource } from './shelf.ts';
 import { type SignatureInspector, signatureInspector, trustOf } from './signatures.ts';
-import type { Source } from './source.ts';
+import type { DocumentSource } from './source.ts';
 import type { Verdict } from './verdict.ts';
 
 /** Passes the valid documents of a folder to all inspectors, and knows which files were not checked. */
@@ -38,9 +38,9 @@ export class Inspection {
   readonly #strangers = new Set<string>();
 
   constructor(
-    shelf: Shelf,
+    shelf: FileSource,
     options: Options,
-    report: Report,
+    report: ReportFinding,
     further: (surroundings: Surroundings) => readonly Inspector[],
   ) {
     this.journals = journalsIn(shelf.tree, shelf.isForeign);
@@ -123,10 +123,10 @@ export class Inspection {
 }
 
 function surroundingsOf(
-  shelf: Shelf,
+  shelf: FileSource,
   journals: ReadonlySet<string>,
   troubled: ReadonlySet<string>,
-  report: Report,
+  report: ReportFinding,
 ): Surroundings {
   const { tree, isForeign, folder } = shelf;
   return {
@@ -141,7 +141,7 @@ function surroundingsOf(
   };
 }
 
-function documentHash(source: Source): string | undefined {
+function documentHash(source: DocumentSource): string | undefined {
   const reading = source.ok ? readJson(source.bytes, { bytesMax: BYTES_MAX }) : undefined;
   return reading?.ok ? contentHash(reading.value) : undefined;
 }

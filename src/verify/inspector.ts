@@ -1,4 +1,4 @@
-import { Found } from '../contracts/check.ts';
+import { FindingCollector } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import type { Tree } from './walk.ts';
 
@@ -23,15 +23,15 @@ export interface Surroundings {
   readonly journals: ReadonlySet<string>;
   /** Whether this user's Proctor started the run of a journal on this machine. */
   readonly isStartedHere: (journal: string) => boolean;
-  readonly report: Report;
+  readonly report: ReportFinding;
 }
 
-export type Report = (finding: FolderFinding) => void;
+export type ReportFinding = (finding: FolderFinding) => void;
 
 /** Collects findings that involve more than one document. */
-export function findingsOf(): { readonly found: Found; readonly report: Report } {
-  const found = new Found();
-  const report: Report = ({ rule, level, file, at, message }) => {
+export function collectFindings(): { readonly found: FindingCollector; readonly report: ReportFinding } {
+  const found = new FindingCollector();
+  const report: ReportFinding = ({ rule, level, file, at, message }) => {
     const place = at === undefined ? file : `${file}: ${at}`;
     const path = at === undefined ? file : `${file}#${at}`;
     found.add(level, { rule_id: rule, message: `${place} ${message}.`, path });
@@ -61,6 +61,6 @@ export interface FolderFinding {
   readonly message: string;
 }
 
-export function must(rule: string, file: string, at: string, message: string): FolderFinding {
+export function mustFinding(rule: string, file: string, at: string, message: string): FolderFinding {
   return { rule, level: 'must', file, at, message };
 }

@@ -7,15 +7,15 @@ import {
   type IntentOutcome,
   type IntentRequest,
   isShownCommand,
-  isWithin,
-  planOf,
+  isBelowRoots,
+  intentPlan,
   sandboxIdOf,
 } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
-import { isExitOf } from '../evidence/endings.ts';
-import { INTENT_STEP_FOLDER } from '../evidence/intent-documents.ts';
-import { FD } from './folder-rules.ts';
+import { isExitOf } from '../evidence/step/endings.ts';
+import { INTENT_STEP_FOLDER } from '../evidence/intent/intent-documents.ts';
+import { FOLDER_RULES } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
 import { CHANGED_STREAM, changedStreams } from './streams.ts';
 import { above, filesBelow } from './walk.ts';
@@ -50,17 +50,17 @@ export function intentInspector(surroundings: Surroundings): Inspector {
         const output = path.posix.join(folder, 'output/');
         const listed = new Set((result.value.execution?.outputs ?? []).map(({ path: file }) => output + file));
         for (const file of filesBelow(output, tree)) {
-          if (!listed.has(file)) report({ rule: FD.FD11.id, level: 'must', file, message: UNLISTED });
+          if (!listed.has(file)) report({ rule: FOLDER_RULES.FD11.id, level: 'must', file, message: UNLISTED });
         }
         const recording = path.posix.join(folder, 'model_io.json');
         const given = run.request.recording?.sha256;
         if (given !== (tree.files.has(recording) ? hashOf(recording) : undefined))
-          report({ rule: FD.FD11.id, level: 'must', file: recording, message: REPLACED });
+          report({ rule: FOLDER_RULES.FD11.id, level: 'must', file: recording, message: REPLACED });
         const streamOf = (name: string): string => path.posix.join(folder, INTENT_STEP_FOLDER, `${name}.txt`);
         for (const file of changedStreams(run.outcome?.streams ?? [], streamOf, surroundings))
-          report({ rule: FD.FD11.id, level: 'must', file, message: CHANGED_STREAM });
+          report({ rule: FOLDER_RULES.FD11.id, level: 'must', file, message: CHANGED_STREAM });
         for (const [at, message] of disagreements(run, result.value, run.request))
-          report({ rule: FD.FD11.id, level: 'must', file: result.file, at, message });
+          report({ rule: FOLDER_RULES.FD11.id, level: 'must', file: result.file, at, message });
       }
     },
   };
@@ -146,7 +146,7 @@ function* fromBundle(result: RunResult, bundle: Bundle, runner: Runner | undefin
 
 /** The bundle follows from the intent and the profile, so it is computed again. */
 function* fromIntent({ policy }: RunResult, bundle: Bundle, intent: Intent): Generator<Disagreement> {
-  for (const [key, value] of Object.entries(planOf(intent, policy))) {
+  for (const [key, value] of Object.entries(intentPlan(intent, policy))) {
     if (canonicalize(value) !== canonicalize(bundle[key as keyof Bundle]))
       yield ['bundle', `has other ${key} than intent.json requires under the policy`];
   }
@@ -157,7 +157,7 @@ function* fromPolicy({ policy }: RunResult, { commands, outputs, network }: Bund
   const { allowed_commands: allowed, allowed_write_roots: roots } = policy;
   if (allowed.length > 0 && !commands.every(({ argv: [program = ''] }) => allowed.includes(program)))
     yield ['policy.allowed_commands', 'do not contain a command of the bundle'];
-  if (!outputs.every(output => isWithin(output, roots)))
+  if (!outputs.every(output => isBelowRoots(output, roots)))
     yield ['policy.allowed_write_roots', 'do not contain an output of the bundle'];
   if (network && !policy.allow_network)
     yield ['policy.allow_network', 'forbids the network access that the bundle requests'];

@@ -1,16 +1,16 @@
 import path from 'node:path';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import {
-  comparisonDoubts,
-  type Doubt,
-  evaluationDoubts,
+  comparisonContradictions,
+  type SealContradiction,
+  evaluationContradictions,
   type JudgementStatement,
   openJudgement,
 } from '../contracts/judgement-seal/index.ts';
 import { openSeal, type SealEnvelope } from '../contracts/seal/index.ts';
-import type { AnyEvaluation } from '../evidence/evaluation-files.ts';
-import { SEAL } from '../evidence/finish.ts';
-import { keyIdsOf, sealFileOf } from '../evidence/judgement.ts';
+import type { AnyEvaluation } from '../evidence/judgement/evaluation-files.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
+import { keyIdsOf, sealFileOf } from '../evidence/judgement/judgement.ts';
 import { JS } from './folder-rules.ts';
 import type { FolderDocument, FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import { above } from './walk.ts';
@@ -105,11 +105,15 @@ function* disagreeing(
   }
 }
 
-function* doubtsOf(file: string, statement: JudgementStatement, judged: Judgement | undefined): Generator<Doubt> {
+function* doubtsOf(
+  file: string,
+  statement: JudgementStatement,
+  judged: Judgement | undefined,
+): Generator<SealContradiction> {
   if (path.posix.basename(file) !== `${statement.predicate.kind}.seal.json`) {
     yield { at: 'payload.predicate.kind', message: 'does not match the file name' };
-  } else if (judged?.kind === 'evaluation') yield* evaluationDoubts(statement, judged.value);
-  else if (judged) yield* comparisonDoubts(statement, judged.value);
+  } else if (judged?.kind === 'evaluation') yield* evaluationContradictions(statement, judged.value);
+  else if (judged) yield* comparisonContradictions(statement, judged.value);
 }
 
 function* signedOtherwise(file: string, { envelope, statement }: Sealed, { runs }: Known): Generator<FolderFinding> {

@@ -5,31 +5,31 @@ import { readJson } from '../base/json.ts';
 import { linesOf } from '../base/lines.ts';
 import { openRegular } from '../base/regular.ts';
 import { type LedgerLine, ledgerLine } from '../contracts/ledger/index.ts';
-import { type Entry, LEDGER } from '../evidence/ledger.ts';
-import { homeAround, isLineOf } from '../evidence/ledger-line.ts';
-import { hasJournal } from '../evidence/recover.ts';
-import { listRuns } from '../evidence/runs.ts';
-import { sealedEntry } from '../evidence/sealed-entry.ts';
+import { type LedgerEntry, LEDGER } from '../evidence/ledger/ledger.ts';
+import { homeAround, isLineOf } from '../evidence/recovery/ledger-line.ts';
+import { hasJournal } from '../evidence/recovery/recover.ts';
+import { runsIn } from '../evidence/run-folder/runs.ts';
+import { sealedEntry } from '../evidence/recovery/sealed-entry.ts';
 import { LD } from './folder-rules.ts';
-import type { Report } from './inspector.ts';
+import type { ReportFinding } from './inspector.ts';
 
 /**
  * LD8 and LD9: compares a ledger with the sealed run folders next to it. The runs are listed before the ledger is
  * read, so every listed run already has its line, however many other runs finish meanwhile.
  */
-export class RunsBeside {
+export class LedgerRuns {
   readonly #runs = new Map<string, RunBeside[]>();
   /** Run folders that have a line. */
   readonly #met = new Set<string>();
-  readonly #report: Report;
+  readonly #report: ReportFinding;
   /** Prefix of the folder of the ledger in findings, with a trailing slash. */
   readonly #below: string;
   #firstAtMs: number | undefined;
 
-  constructor(home: string, below: string, report: Report) {
+  constructor(home: string, below: string, report: ReportFinding) {
     this.#report = report;
     this.#below = below;
-    for (const { id, folder } of listRuns(home)) {
+    for (const { id, folder } of runsIn(home)) {
       const isOpen = hasJournal(folder);
       const entry = sealedEntry(folder);
       if (!entry) continue;
@@ -70,7 +70,7 @@ export class RunsBeside {
 /** A sealed run folder next to a ledger. */
 interface RunBeside {
   readonly at: string;
-  readonly entry: Entry;
+  readonly entry: LedgerEntry;
   /** The journal still exists, so the line may not be written yet. */
   readonly isOpen: boolean;
 }
@@ -83,16 +83,20 @@ const UNWRITTEN =
 const OLDER = 'is older than the first line of the ledger and has no line';
 
 /** The keys in which a line differs from its run. */
-function differences(line: Partial<LedgerLine>, entry: Entry): (keyof Entry)[] {
+function differences(line: Partial<LedgerLine>, entry: LedgerEntry): (keyof LedgerEntry)[] {
   const keys = ['seal_sha256', 'kind', 'sealed_at', 'intent'] as const;
   return keys.filter(key => canonicalize(line[key] ?? null) !== canonicalize(entry[key]));
 }
 
 /** The ledgers of a folder by path, each with the runs next to it. */
-export function ledgersIn(folder: string, files: readonly string[], report: Report): ReadonlyMap<string, RunsBeside> {
+export function ledgersIn(
+  folder: string,
+  files: readonly string[],
+  report: ReportFinding,
+): ReadonlyMap<string, LedgerRuns> {
   const ledgers = files.map(file => {
     const below = file.slice(0, -LEDGER.length);
-    return [file, new RunsBeside(path.join(folder, below), below, report)] as const;
+    return [file, new LedgerRuns(path.join(folder, below), below, report)] as const;
   });
   return new Map(ledgers);
 }
@@ -100,7 +104,7 @@ export function ledgersIn(folder: string, files: readonly string[], report: Repo
 const FOREIGN = 'belongs to a different run than the folder name says';
 
 /** LD8 for a single run folder: compares it with its line in the ledger of its home. */
-export function ledgerAround(folder: string, report: Report): void {
+export function ledgerAround(folder: string, report: ReportFinding): void {
   const home = homeAround(folder);
   const fd = home === undefined ? undefined : openRegular(path.join(home, LEDGER));
   if (fd === undefined) return;

@@ -1,26 +1,26 @@
 import type { IntentRequest } from '../contracts/intent/index.ts';
 import type { RunResult } from '../contracts/run-result/shape.ts';
 import type { RunKind } from '../contracts/seal/index.ts';
-import { SEAL } from '../evidence/finish.ts';
-import { LEDGER_LINE } from '../evidence/pack-layout.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
+import { LEDGER_LINE } from '../evidence/pack/pack-layout.ts';
 import type { Inspector, Surroundings } from './inspector.ts';
 import { PK } from './pack-rules.ts';
 
 /** The sealed run in a pack. */
-export interface Sealed {
+export interface PackableRun {
   readonly runId: string;
   readonly kind: RunKind;
   /** The intent part of the ledger line. */
-  readonly ledger?: LedgerIntent | undefined;
+  readonly ledger?: UncheckedLedgerIntent | undefined;
 }
 
-export type LedgerIntent = Readonly<Record<string, unknown>>;
+export type UncheckedLedgerIntent = Readonly<Record<string, unknown>>;
 
 /**
  * PK1, PK3, PK4, PK5, PK8, PK9, and the part of PK2 that depends on the kind: judges a run folder in a pack, or
  * before packing.
  */
-export function packInspector({ kind, runId, ledger }: Sealed, surroundings: Surroundings): Inspector {
+export function packInspector({ kind, runId, ledger }: PackableRun, surroundings: Surroundings): Inspector {
   const { tree, troubled, documentHashOf, report } = surroundings;
   const { file: main, contract: wanted, holds } = KINDS[kind];
   const breaks = (rule: keyof typeof PK, file: string, message: string, at?: string): void =>
@@ -77,7 +77,7 @@ interface RunDocument extends Partial<Pick<RunResult, 'intent' | 'kernel_result_
 }
 
 /** The fields that the ledger repeats. */
-function saidOf({ intent, bundle, kernel_result_kind, decision, policy }: RunDocument): LedgerIntent {
+function saidOf({ intent, bundle, kernel_result_kind, decision, policy }: RunDocument): UncheckedLedgerIntent {
   return {
     intent_sha256: intent?.sha256,
     bundle_sha256: bundle?.sha256 ?? null,

@@ -3,13 +3,13 @@ import { canonicalize } from '../base/canonical.ts';
 import { readJson } from '../base/json.ts';
 import { pack as contract, type PackDocument } from '../contracts/pack/index.ts';
 import type { SealStatement } from '../contracts/seal/index.ts';
-import { SEAL } from '../evidence/finish.ts';
-import { entryBytes, entryHash, type OpenedSeal, type PackFile, sealIn } from '../evidence/pack-file.ts';
-import { FOLDER, INTERNAL, LATER, LEDGER_LINE, PACK, packDocument } from '../evidence/pack-layout.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
+import { entryBytes, entryHash, type OpenedSeal, type PackFile, sealIn } from '../evidence/pack/pack-file.ts';
+import { FOLDER, INTERNAL, LATER, LEDGER_LINE, PACK, packDocument } from '../evidence/pack/pack-layout.ts';
 import { type Examined, examine } from './examine.ts';
 import type { Options } from './options.ts';
 import type { FolderFinding } from './inspector.ts';
-import type { LedgerIntent, Sealed } from './pack-inspector.ts';
+import type { UncheckedLedgerIntent, PackableRun } from './pack-inspector.ts';
 import { PK } from './pack-rules.ts';
 
 /** What is found in a pack outside the run folder. */
@@ -20,7 +20,7 @@ export interface Outside {
   /** Whether an entry belongs in the pack. */
   readonly isKnown: (name: string) => boolean;
   /** Undefined if the seal cannot be read. */
-  readonly sealed: Sealed | undefined;
+  readonly sealed: PackableRun | undefined;
 }
 
 /** PK1, PK2, PK9, PK14 and PK15: compares the entries of a pack with its seal, its ledger line and pack.json. */
@@ -71,7 +71,7 @@ interface ToldLine {
   readonly findings: readonly FolderFinding[];
   readonly examined: readonly Examined[];
   /** The intent part of the line. */
-  readonly intent?: LedgerIntent | undefined;
+  readonly intent?: UncheckedLedgerIntent | undefined;
 }
 
 /** PK9: compares the ledger line with the seal. Its intent part is compared with run.json later. */
@@ -105,7 +105,7 @@ export async function judgeLine(
   return {
     findings,
     examined: isLine ? [{ ...examined, verdict: { ...examined.verdict, not_checked: [ELSEWHERE] } }] : [],
-    intent: (value['intent'] ?? undefined) as LedgerIntent | undefined,
+    intent: (value['intent'] ?? undefined) as UncheckedLedgerIntent | undefined,
   };
 }
 

@@ -1,23 +1,23 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
-import { sealOf } from '../evidence/pack.ts';
-import { looksPacked, type PackFault, type PackFile, packFile } from '../evidence/pack-file.ts';
-import { FOLDER } from '../evidence/pack-layout.ts';
+import { sealOf } from '../evidence/pack/pack.ts';
+import { looksPacked, type PackFault, type PackFile, packFile } from '../evidence/pack/pack-file.ts';
+import { FOLDER } from '../evidence/pack/pack-layout.ts';
 import type { Options } from './options.ts';
 import { notRead } from './file.ts';
-import { verifyShelf } from './folder.ts';
-import { findingsOf, type FolderFinding } from './inspector.ts';
+import { verifySource } from './folder.ts';
+import { collectFindings, type FolderFinding } from './inspector.ts';
 import { packInspector } from './pack-inspector.ts';
 import { judgeLine, outsideOf } from './pack-outside.ts';
 import { PK } from './pack-rules.ts';
-import { folderShelf, packShelf } from './shelf.ts';
-import { changeOf, openRegular } from './source.ts';
+import { folderSource, packSource } from './shelf.ts';
+import { fileChange, openForReading } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
 /** Whether to treat a file as a pack, by its first bytes or its name. */
 export function isPack(file: string): boolean {
   if (/\.(?:json|ndjson|jsonl)$/i.test(file)) return false;
-  const opened = openRegular(file);
+  const opened = openForReading(file);
   if (!opened.ok) return false;
   try {
     return file.endsWith(PACK_ENDING) || looksPacked(opened.fd);
@@ -30,7 +30,7 @@ export const PACK_ENDING = '.proctor.tar';
 
 /** Verifies every document in a pack, then the pack itself. Reads the pack in place and extracts nothing. */
 export async function* verifyPack(file: string, options: Options): AsyncGenerator<readonly Verdict[]> {
-  const opened = openRegular(file);
+  const opened = openForReading(file);
   if (!opened.ok) {
     yield [notRead(file, opened)];
     return;
@@ -38,7 +38,7 @@ export async function* verifyPack(file: string, options: Options): AsyncGenerato
   const pack = packFile(opened.fd);
   try {
     yield* verifyOpenPack(file, pack, options);
-    const change = changeOf(opened);
+    const change = fileChange(opened);
     if (change) yield [notRead(file, change)];
   } finally {
     pack.close();
@@ -67,8 +67,8 @@ export async function* verifyOpenPack(
     return;
   }
   const { sealed, isKnown, beside, findings: found } = await outsideOf(input, pack, options);
-  const shelf = packShelf(input, pack, file => isKnown(FOLDER + file));
-  yield* verifyShelf(shelf, options, {
+  const shelf = packSource(input, pack, file => isKnown(FOLDER + file));
+  yield* verifySource(shelf, options, {
     findings: [...findings, ...found],
     beside,
     inspect: surroundings => (sealed ? [packInspector(sealed, surroundings)] : []),
@@ -80,14 +80,14 @@ export async function* verifyOpenPack(
  * fulfil.
  */
 export async function* verifyPackable(folder: string, ledgerLine?: string): AsyncGenerator<readonly Verdict[]> {
-  const shelf = folderShelf(folder);
+  const shelf = folderSource(folder);
   if (!shelf.ok) {
     yield [notRead(folder, shelf)];
     return;
   }
   const opened = sealOf(folder);
   const line = ledgerLine === undefined ? undefined : await judgeLine(Buffer.from(ledgerLine), opened, folder, {});
-  yield* verifyShelf(
+  yield* verifySource(
     shelf,
     {},
     {
@@ -103,7 +103,7 @@ export async function* verifyPackable(folder: string, ledgerLine?: string): Asyn
 
 /** Nothing else is checked in an archive that cannot be read to its end, because files that seem missing may exist. */
 function cut(input: string, findings: readonly FolderFinding[]): Verdict {
-  const { found, report } = findingsOf();
+  const { found, report } = collectFindings();
   for (const finding of findings) report(finding);
   return {
     input,

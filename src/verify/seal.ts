@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { tornFile } from '../base/atomic.ts';
 import { openSeal, type SealStatement } from '../contracts/seal/index.ts';
-import { INTERNAL, LATER as LATER_FILES } from '../evidence/pack-layout.ts';
+import { INTERNAL, LATER as LATER_FILES } from '../evidence/pack/pack-layout.ts';
 import { SL } from './folder-rules.ts';
 import type { FolderFinding, Inspector, Surroundings } from './inspector.ts';
 import { above, filesBelow } from './walk.ts';

@@ -1,16 +1,24 @@
 import { closeSync } from 'node:fs';
 import path from 'node:path';
-import { entryBytes, entryHash, type PackFile } from '../evidence/pack-file.ts';
-import { FOLDER } from '../evidence/pack-layout.ts';
+import { entryBytes, entryHash, type PackFile } from '../evidence/pack/pack-file.ts';
+import { FOLDER } from '../evidence/pack/pack-layout.ts';
 import { tooLarge } from '../base/json.ts';
 import { compare } from '../contracts/check.ts';
 import { isLedger } from './chain.ts';
 import { foreignIn } from './foreign.ts';
-import { changed, changeOf, type Failure, hashFile, openInside, readWhole, type Source } from './source.ts';
-import { type Tree, walk } from './walk.ts';
+import {
+  FILE_CHANGED,
+  fileChange,
+  type Failure,
+  hashFile,
+  openInside,
+  readWhole,
+  type DocumentSource,
+} from './source.ts';
+import { type Tree, walkFolder } from './walk.ts';
 
 /** A source of files: a folder, or a pack that is read in place. */
-export interface Shelf {
+export interface FileSource {
   readonly ok: true;
   /** The name in verdicts. */
   readonly input: string;
@@ -22,7 +30,7 @@ export interface Shelf {
   /** The name of a file in verdicts. */
   readonly nameOf: (file: string) => string;
   /** Reads a whole file of at most `bytesMax` bytes. */
-  readonly read: (file: string, bytesMax: number) => Source;
+  readonly read: (file: string, bytesMax: number) => DocumentSource;
   /** The hash of a file of any size; undefined if it cannot be read. */
   readonly hash: (file: string) => string | undefined;
   /** Opens a file. The caller closes it. */
@@ -40,8 +48,8 @@ interface OpenFile {
   close(): void;
 }
 
-export function folderShelf(folder: string): Shelf | Failure {
-  const tree = walk(folder);
+export function folderSource(folder: string): FileSource | Failure {
+  const tree = walkFolder(folder);
   if (!tree.ok) return tree;
   const nameOf = (file: string): string => path.join(folder, file);
   return {
@@ -61,7 +69,7 @@ export function folderShelf(folder: string): Shelf | Failure {
         ok: true,
         fd,
         size: stat.size,
-        changed: () => changeOf(opened, isLedger(file)),
+        changed: () => fileChange(opened, isLedger(file)),
         close: () => closeSync(fd),
       };
     },
@@ -69,7 +77,7 @@ export function folderShelf(folder: string): Shelf | Failure {
 }
 
 /** The run folder of a pack, without entries that are already reported. */
-export function packShelf(input: string, pack: PackFile, isKnown: (file: string) => boolean): Shelf {
+export function packSource(input: string, pack: PackFile, isKnown: (file: string) => boolean): FileSource {
   const files = new Map<string, number>();
   for (const [name, { size }] of pack.entries) {
     const file = name.slice(FOLDER.length);
@@ -84,10 +92,10 @@ export function packShelf(input: string, pack: PackFile, isKnown: (file: string)
     nameOf: file => path.join(input, FOLDER, file),
     read: (file, bytesMax) => {
       const entry = entryOf(file);
-      if (!entry) return changed;
+      if (!entry) return FILE_CHANGED;
       const bytes = entryBytes(pack, FOLDER + file, bytesMax);
       if (!bytes) return { ok: false, outcome: 'refused', code: 'too_large', message: tooLarge(bytesMax) };
-      return bytes.length === entry.size ? { ok: true, bytes } : changed;
+      return bytes.length === entry.size ? { ok: true, bytes } : FILE_CHANGED;
     },
     hash: file => {
       const entry = entryOf(file);
@@ -95,7 +103,7 @@ export function packShelf(input: string, pack: PackFile, isKnown: (file: string)
     },
     open: file => {
       const entry = entryOf(file);
-      if (!entry) return changed;
+      if (!entry) return FILE_CHANGED;
       const { at: from, size } = entry;
       return {
         ok: true,

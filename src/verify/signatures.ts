@@ -60,7 +60,7 @@ export function signatureInspector(
 
   function judge({ key, keyId }: Trust, file: string, envelope: SealEnvelope): FolderFinding | undefined {
     if (envelope.signatures.length === 0) return { rule: SL.SL10.id, level: lacking, file, message: UNSIGNED };
-    const finding = signatureTrouble({ key, keyId }, envelope);
+    const finding = signatureFault({ key, keyId }, envelope);
     if (finding) return { ...finding, level: 'must', file };
     right++;
     return undefined;
@@ -112,7 +112,7 @@ function unsealed(
 }
 
 /** Why a signed envelope cannot be trusted, and the rule that it violates. */
-export function signatureTrouble(
+export function signatureFault(
   { key, keyId }: Pick<Trust, 'key' | 'keyId'>,
   envelope: SealEnvelope,
 ): { readonly rule: string; readonly message: string } | undefined {

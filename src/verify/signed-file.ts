@@ -4,8 +4,8 @@ import { capOf, examine } from './examine.ts';
 import { notRead } from './file.ts';
 import { SL } from './folder-rules.ts';
 import type { Options } from './options.ts';
-import { signatureTrouble, type Trust } from './signatures.ts';
-import { openRegular, readWhole } from './source.ts';
+import { signatureFault, type Trust } from './signatures.ts';
+import { openForReading, readWhole } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 
 /**
@@ -13,7 +13,7 @@ import { refused, type Verdict } from './verdict.ts';
  * folder.
  */
 export async function verifySigned(file: string, options: Options, trust: Trust): Promise<Verdict> {
-  const source = readWhole(openRegular(file), await capOf(options, path.basename(file)));
+  const source = readWhole(openForReading(file), await capOf(options, path.basename(file)));
   if (!source.ok) return notRead(file, source);
   const { verdict, contract, value } = await examine(
     source.bytes,
@@ -29,7 +29,7 @@ export async function verifySigned(file: string, options: Options, trust: Trust)
     if (!trust.isRequired) return { ...verdict, advice: [...verdict.advice, finding] };
     return { ...verdict, outcome: 'invalid', violations: [finding], hash: undefined };
   }
-  const violation = signatureTrouble(trust, seal);
+  const violation = signatureFault(trust, seal);
   const key_ids = seal.signatures.flatMap(({ keyid }) => keyid ?? []);
   const signatures = { signed: 1, unsigned: 0, key_ids, checked: violation === undefined };
   if (!violation) return { ...verdict, signatures };

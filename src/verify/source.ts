@@ -6,7 +6,7 @@ import { openHash } from '../base/file-hash.ts';
 import { tooLarge } from '../base/json.ts';
 import { openBelow } from '../base/regular.ts';
 
-export type Source = { readonly ok: true; readonly bytes: Buffer } | Failure;
+export type DocumentSource = { readonly ok: true; readonly bytes: Buffer } | Failure;
 
 export interface Failure {
   readonly ok: false;
@@ -16,14 +16,14 @@ export interface Failure {
 }
 
 /** Reads an open file of at most `bytesMax` bytes, and closes it. */
-export function readWhole(opened: Opened | Failure, bytesMax: number): Source {
+export function readWhole(opened: OpenFile | Failure, bytesMax: number): DocumentSource {
   if (!opened.ok) return opened;
   const { fd, stat } = opened;
   try {
     if (stat.size > bytesMax) return { ok: false, outcome: 'refused', code: 'too_large', message: tooLarge(bytesMax) };
     const bytes = readUpTo(fd, stat.size + 1, stat.size + 1);
-    if (bytes.length !== stat.size) return changed;
-    const change = changeOf(opened);
+    if (bytes.length !== stat.size) return FILE_CHANGED;
+    const change = fileChange(opened);
     if (change) return change;
     return { ok: true, bytes };
   } catch (error) {
@@ -34,7 +34,7 @@ export function readWhole(opened: Opened | Failure, bytesMax: number): Source {
 }
 
 /** Hashes an open file of any size, and closes it; undefined if it cannot be read. */
-export function hashFile(opened: Opened | Failure): string | undefined {
+export function hashFile(opened: OpenFile | Failure): string | undefined {
   if (!opened.ok) return undefined;
   try {
     return openHash(opened.fd);
@@ -46,7 +46,7 @@ export function hashFile(opened: Opened | Failure): string | undefined {
 }
 
 /** Reads standard input to its end, or to the first byte over the limit. */
-export function readStandardInput(bytesMax: number): Source {
+export function readStandardInput(bytesMax: number): DocumentSource {
   try {
     const bytes = readUpTo(0, bytesMax + 1);
     if (bytes.length > bytesMax)
@@ -57,7 +57,7 @@ export function readStandardInput(bytesMax: number): Source {
   }
 }
 
-export interface Opened {
+export interface OpenFile {
   readonly ok: true;
   readonly fd: number;
   readonly stat: Stats;
@@ -67,7 +67,7 @@ export interface Opened {
  * Opens a regular file of a folder without following any link, because a link may have been put there since the
  * folder was listed. The caller closes it.
  */
-export function openInside(folder: string, file: string): Opened | Failure {
+export function openInside(folder: string, file: string): OpenFile | Failure {
   try {
     // Check the type first, because opening a device can have side effects.
     const before = lstatSync(path.join(folder, file));
@@ -89,7 +89,7 @@ const exchanged: Failure = {
 };
 
 /** Opens a regular file without blocking. Follows links. The caller closes it. */
-export function openRegular(file: string): Opened | Failure {
+export function openForReading(file: string): OpenFile | Failure {
   let fd: number | undefined;
   try {
     // Check the type before opening, because opening a device can have side effects, and again after, in case of a
@@ -108,16 +108,16 @@ export function openRegular(file: string): Opened | Failure {
 }
 
 /** Reports whether an open file has changed since it was opened. `mayGrow` allows appended bytes. */
-export function changeOf(
+export function fileChange(
   { fd, stat }: { readonly fd: number; readonly stat: Stats },
   mayGrow = false,
 ): Failure | undefined {
   const now = fstatSync(fd);
   if (mayGrow && now.size > stat.size) return undefined;
-  return stat.size === now.size && stat.mtimeMs === now.mtimeMs ? undefined : changed;
+  return stat.size === now.size && stat.mtimeMs === now.mtimeMs ? undefined : FILE_CHANGED;
 }
 
-export const changed: Failure = {
+export const FILE_CHANGED: Failure = {
   ok: false,
   outcome: 'unreadable',
   code: 'changed',

@@ -14,7 +14,7 @@ export interface Tree {
 }
 
 /** Lists a folder recursively. Never follows links, so a cycle of links does no harm. */
-export function walk(folder: string): Tree | Failure {
+export function walkFolder(folder: string): Tree | Failure {
   const files: [string, number][] = [];
   const odd: { path: string; what: string }[] = [];
   const pending = [''];

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { runAgent } from '../../src/tool/run-agent.ts';
+import { runAgent } from '../../src/verbs/run-agent.ts';
 import { type Act, ACT_FILES, ACT_POLICY, type ActResult, ACTS, actResult, actTask } from '../agents/acts.ts';
 import { startModelApi } from '../agents/model-api.ts';
 import { ROOT } from '../support.ts';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { claudeCli } from '../../src/adapters/claude-cli.ts';
 import { codexCli } from '../../src/adapters/codex-cli.ts';
-import type { Clone } from '../../src/execute/clone.ts';
+import type { Clone } from '../../src/execute/worktree/clone.ts';
 import { projectContext } from '../../src/run/agent/project-context.ts';
 import { temporaryFolder } from '../support.ts';
 import { AgentWorld, placePrograms } from './world.ts';

@@ -5,8 +5,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { startModelApi } from '../agents/model-api.ts';
 import { repositoryFolder } from '../agents/place.ts';
 import { recording } from '../../src/contracts/recording/index.ts';
-import { ownName } from '../../src/execute/processes.ts';
-import { runAgent } from '../../src/tool/run-agent.ts';
+import { ownName } from '../../src/execute/host/processes.ts';
+import { runAgent } from '../../src/verbs/run-agent.ts';
 import { AgentWorld, completed, ended, expectAll, filesIn, linesIn, placePrograms, type Row } from './world.ts';
 
 placePrograms();

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { AgentReading } from '../../src/contracts/agent-step/reading.ts';
 import { agentOutcome } from '../../src/contracts/agent-step/index.ts';
 import { check } from '../../src/contracts/check.ts';
-import { type EndFacts, terminationOf } from '../../src/run/agent/termination.ts';
+import { type TerminationFacts, terminationOf } from '../../src/run/agent/termination.ts';
 
 const READING: AgentReading = {
   terminal: { ok: true, word: 'completed' },
@@ -16,7 +16,7 @@ const READING: AgentReading = {
   lines: { total: 4, unknown: 0, broken: 0, oversized: 0 },
 };
 
-const FACTS: EndFacts = {
+const FACTS: TerminationFacts = {
   ending: { how: 'exited', code: 0 },
   survivors: 0,
   stoppedFor: undefined,
@@ -38,10 +38,12 @@ const failure = (
   status: number | null = null,
 ) => ({ failure: { reason, status, detail: 'It says so.' } }) as const;
 const asked = (status: number) => ({ status, isWhole: true, says: null }) as const;
-const reading = (parts: Partial<AgentReading>): Pick<EndFacts, 'reading'> => ({ reading: { ...READING, ...parts } });
+const reading = (parts: Partial<AgentReading>): Pick<TerminationFacts, 'reading'> => ({
+  reading: { ...READING, ...parts },
+});
 
 describe('a step', () => {
-  test.each<[string, Partial<EndFacts>, string]>([
+  test.each<[string, Partial<TerminationFacts>, string]>([
     ['that ended well', {}, 'completed ok'],
     ['that stayed after its last line, and went as we came', { stoppedFor: LATE }, 'completed ok'],
     ['that stayed after its last line, and was ended', { stoppedFor: LATE, ending: killed('idle') }, 'completed ok'],

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { ALLOWED, DENIED, JUDGED } from '../../src/execute/sandboxes/syscalls.ts';
 import { type Asked, type Outcome, python, ran } from '../conformance/jobs.ts';
 

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folderShelf } from '../../src/verify/shelf.ts';
+import { folderSource } from '../../src/verify/shelf.ts';
 import { verifyFolder } from '../../src/verify/folder.ts';
 import { agentFolder, AGENT_RUN } from '../evidence/agent-world.ts';
 import { type Place, place, smallHome } from '../runs-support.ts';
@@ -163,7 +163,7 @@ describe('a file that becomes a symlink after the folder was listed', () => {
     'is not followed by verify: %s',
     async file => {
       const folder = await agentFolder(path.join(temporaryFolder(), '.proctor'));
-      const shelf = folderShelf(folder);
+      const shelf = folderSource(folder);
       if (!shelf.ok) throw new Error('The folder cannot be listed.');
       exchanged(folder, file);
       const behind = shelf.tree.paths.find(each => each === file || each.startsWith(`${file}/`)) ?? '';
@@ -179,7 +179,7 @@ describe('a file that becomes a symlink after the folder was listed', () => {
     const folder = await agentFolder(path.join(cwd, '.proctor'));
     exchanged(folder, 'workspace.diff');
     expect(proctor(['pack', AGENT_RUN, '--out', 'x.tar'], { cwd }).code).toBe(1);
-    const { writePack } = await import('../../src/evidence/pack.ts');
+    const { writePack } = await import('../../src/evidence/pack/pack.ts');
     const packing = { withInternal: false, ledgerLine: undefined };
     await expect(writePack(folder, path.join(cwd, 'y.tar'), packing)).rejects.toMatchObject({ code: 'foreign_file' });
     const home = path.join(temporaryFolder(), '.proctor');

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { JOURNAL } from '../../src/evidence/journal.ts';
+import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
 import { Agent } from '../suite/agent.ts';
 import { expectValid } from '../suite/support.ts';
 import { Started } from '../runs-support.ts';

@@ -12,13 +12,13 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { useStateFolder } from '../../src/base/state-folder.ts';
-import { AGENT_FILES } from '../../src/evidence/agent-documents.ts';
-import { JOURNAL } from '../../src/evidence/journal.ts';
-import type { ScriptLine } from '../../src/evidence/script-run.ts';
-import { bootId } from '../../src/execute/machine.ts';
-import { runIntent } from '../../src/tool/run-intent.ts';
-import { closeLauncher } from '../../src/tool/launcher.ts';
-import { runSuite, type RunSuiteOptions } from '../../src/tool/run-suite.ts';
+import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
+import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
+import type { ScriptLine } from '../../src/evidence/script/script-run.ts';
+import { bootId } from '../../src/execute/host/machine.ts';
+import { runIntent } from '../../src/verbs/run-intent.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
+import { runSuite, type RunSuiteOptions } from '../../src/verbs/run-suite.ts';
 import { AGENT_RUN, EVENTS, planOf as agentPlan, transcriptOf } from '../evidence/agent-world.ts';
 import { captureOf, COMPLETED_AT, noteOf, plan, put, STARTED_AT, succeeded } from '../evidence/script-world.ts';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../../src/contracts/script-outcome/shape.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { type Asked, MB, type Outcome, python, ran, shell } from '../conformance/jobs.ts';
 import { proctor, temporaryFolder } from '../support.ts';
 

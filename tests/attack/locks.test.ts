@@ -3,7 +3,7 @@ import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readFileSync, s
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { SLOTS } from '../../src/execute/slots.ts';
+import { SLOTS } from '../../src/execute/host/slots.ts';
 import { type Place, place } from '../runs-support.ts';
 
 const isRoot = process.getuid?.() === 0;

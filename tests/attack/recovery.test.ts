@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { AGENT_FILES } from '../../src/evidence/agent-documents.ts';
+import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
 import { AGENT_RUN } from '../evidence/agent-world.ts';
 import { put } from '../evidence/script-world.ts';
 import { proctor, proveJournal, temporaryFolder } from '../support.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { forwarded, forwarderMounts } from '../../src/execute/forwarder.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { forwarded, forwarderMounts } from '../../src/execute/model/forwarder.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { type Asked, type Outcome, python, ran } from '../conformance/jobs.ts';
 
 const launcher = openLauncher();

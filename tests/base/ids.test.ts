@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { monotonicMs, systemClock } from '../../src/base/clock.ts';
-import { chance, newCorrelationId, newRunId } from '../../src/base/ids.ts';
+import { random, newCorrelationId, newRunId } from '../../src/base/ids.ts';
 import { VERSION } from '../../src/base/version.ts';
 import { scriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { exampleWith, judged, rulesOf } from '../support.ts';
@@ -28,7 +28,7 @@ describe('the id of a run', () => {
 
 test('chance lies between nothing and one', () => {
   for (let round = 0; round < 1_000; round++) {
-    const value = chance();
+    const value = random();
     expect(value >= 0 && value < 1).toBe(true);
   }
 });

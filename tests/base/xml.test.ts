@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { tagsOf, XmlTrouble } from '../../src/base/xml.ts';
+import { tagsOf, XmlFault } from '../../src/base/xml.ts';
 
 const read = (text: string) => [...tagsOf(text)];
 
@@ -8,7 +8,7 @@ function trouble(text: string): string {
   try {
     read(text);
   } catch (error) {
-    if (error instanceof XmlTrouble) return error.message;
+    if (error instanceof XmlFault) return error.message;
     throw error;
   }
   throw new Error('It was read.');
@@ -77,7 +77,7 @@ describe('the XML reader', () => {
             try {
               read(damaged);
             } catch (error) {
-              expect(error).toBeInstanceOf(XmlTrouble);
+              expect(error).toBeInstanceOf(XmlFault);
             }
           }
         },
@@ -88,8 +88,7 @@ describe('the XML reader', () => {
 
   test('rejects a document that is cut at any place', () => {
     const whole = '<a b="1"><c d=\'2\'/>text &amp; more<![CDATA[x]]></a>';
-    for (let end = 0; end < whole.length; end++)
-      expect(() => read(whole.slice(0, end)), String(end)).toThrow(XmlTrouble);
+    for (let end = 0; end < whole.length; end++) expect(() => read(whole.slice(0, end)), String(end)).toThrow(XmlFault);
     expect(read(whole)).toHaveLength(4);
   });
 

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { ownName, startTicksOf } from '../../src/execute/processes.ts';
+import { ownName, startTicksOf } from '../../src/execute/host/processes.ts';
 import { proctor, temporaryFolder } from '../support.ts';
 
 const ID = 'script_20260101_000000_aaaaaaaaaaaa';

@@ -2,12 +2,12 @@ import { chmodSync, existsSync, readdirSync, readFileSync, statSync, symlinkSync
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { newKeyPair } from '../../src/base/ed25519.ts';
-import { makeHome } from '../../src/evidence/runs.ts';
-import { makeKey, makeKeyIn } from '../../src/evidence/signing-key.ts';
-import { resumeSuite } from '../../src/tool/resume-suite.ts';
-import { closeLauncher } from '../../src/tool/launcher.ts';
-import { runScript } from '../../src/tool/run-script.ts';
-import { runSuite } from '../../src/tool/run-suite.ts';
+import { makeHome } from '../../src/evidence/run-folder/runs.ts';
+import { makeKey, makeKeyIn } from '../../src/evidence/run-folder/signing-key.ts';
+import { resumeSuite } from '../../src/verbs/resume-suite.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
+import { runScript } from '../../src/verbs/run-script.ts';
+import { runSuite } from '../../src/verbs/run-suite.ts';
 import { verify } from '../../src/verify/index.ts';
 import { type Place, place, until } from '../runs-support.ts';
 import { Agent } from '../suite/agent.ts';

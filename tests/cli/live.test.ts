@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isPrintable } from '../../src/base/printable.ts';
-import { LiveText } from '../../src/cli/live.ts';
+import { LiveText } from '../../src/cli/text/live.ts';
 import { until } from '../runs-support.ts';
 
 /** The pieces that are shown of a text. */

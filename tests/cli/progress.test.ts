@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ProgressLine, watchedColumns } from '../../src/cli/progress.ts';
+import { ProgressLine, watchedColumns } from '../../src/cli/text/progress.ts';
 import { until } from '../runs-support.ts';
 
 /** The first progress line of a suite in a terminal with this many columns. */

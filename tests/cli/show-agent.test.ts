@@ -1,10 +1,10 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { bootId } from '../../src/execute/machine.ts';
-import { startTicksOf } from '../../src/execute/processes.ts';
-import { AGENT_FILES } from '../../src/evidence/agent-documents.ts';
-import { judgeAgentRun } from '../../src/judge/judge-agent.ts';
+import { bootId } from '../../src/execute/host/machine.ts';
+import { startTicksOf } from '../../src/execute/host/processes.ts';
+import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
+import { judgeAgentRun } from '../../src/judge/agent/judge-agent.ts';
 import {
   AGENT_RUN,
   agentFiles,

@@ -1,9 +1,9 @@
-import type { Job } from '../../src/execute/job.ts';
-import type { Launcher } from '../../src/execute/launch.ts';
-import type { Machine } from '../../src/execute/machine.ts';
+import type { Job } from '../../src/execute/job/job.ts';
+import type { Launcher } from '../../src/execute/launcher/launch.ts';
+import type { Machine } from '../../src/execute/host/machine.ts';
 import type { StoppedBy } from '../../src/contracts/ending.ts';
 import { type Asked, opened, type Outcome, outcomeOf, ran, type Show } from './jobs.ts';
-import type { Prepared } from '../../src/execute/launch.ts';
+import type { SandboxHandle } from '../../src/execute/launcher/launch.ts';
 
 /** What a sandbox may promise beyond running a program to its end. */
 export type Promised =
@@ -78,7 +78,7 @@ export class World {
     return ran(this.launcher, this.backend.name, asked, more);
   }
 
-  open(asked: Asked, live = false): Promise<Prepared> {
+  open(asked: Asked, live = false): Promise<SandboxHandle> {
     return opened(this.launcher, this.backend.name, asked, live);
   }
 

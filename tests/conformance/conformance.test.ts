@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { openLauncher } from '../../src/execute/launch.ts';
-import { effectiveBounds } from '../../src/policy/bounds.ts';
-import { offersOf } from '../../src/run/plan.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
+import { effectiveLimits } from '../../src/policy/bounds.ts';
+import { offersOf } from '../../src/run/pipeline/runner-plan.ts';
 import { type Behaviour, backendsOf, type Promised, World } from './backends.ts';
 import { doors } from './behaviours/doors.ts';
 import { endings } from './behaviours/endings.ts';
@@ -65,8 +65,8 @@ function expectNoClaim(sandbox: 'none' | 'process', promised: Promised): void {
   };
   const request = { sandbox, ...asked[promised] };
   if (promised in asked && sandbox === 'none') {
-    expect(() => effectiveBounds(request, offers)).toThrow(expect.objectContaining({ code: 'not_enforceable' }));
+    expect(() => effectiveLimits(request, offers)).toThrow(expect.objectContaining({ code: 'not_enforceable' }));
     return;
   }
-  expect(effectiveBounds(request, offers).isolation).not.toBe('strict');
+  expect(effectiveLimits(request, offers).isolation).not.toBe('strict');
 }

@@ -3,8 +3,8 @@
  * parent, kill it, or run it as another user. It reads the jobs as JSON from its first argument and prints a line of
  * JSON for each outcome. A held run is reported at its first output and lasts until it is killed.
  */
-import type { Job } from '../../src/execute/job.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
+import type { Job } from '../../src/execute/job/job.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { type Asked, opened, ran } from './jobs.ts';
 
 export interface Driven {

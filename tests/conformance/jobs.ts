@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
-import type { Job, Leftovers, Limits, Mount } from '../../src/execute/job.ts';
-import type { Launcher, Prepared } from '../../src/execute/launch.ts';
-import { reachable } from '../../src/execute/mounts.ts';
-import { makeStage, removeStage } from '../../src/execute/workspace.ts';
+import type { Job, Leftovers, JobLimits, Mount } from '../../src/execute/job/job.ts';
+import type { Launcher, SandboxHandle } from '../../src/execute/launcher/launch.ts';
+import { reachable } from '../../src/execute/sandboxes/mounts.ts';
+import { makeStage, removeStage } from '../../src/execute/host/workspace.ts';
 import type { Capture } from '../../src/contracts/capture.ts';
 
 export const MB = 1024 * 1024;
 
 /** Receives output while the program runs. */
-export type Show = Parameters<Prepared['start']>[0];
+export type Show = Parameters<SandboxHandle['start']>[0];
 
 /** A program to run. All defaults are harmless. */
 export interface Asked {
@@ -37,7 +37,7 @@ export interface Asked {
   readonly door?: true;
   readonly guarded?: true;
   readonly network?: Job['network'];
-  readonly limits?: Partial<Limits>;
+  readonly limits?: Partial<JobLimits>;
   readonly secrets?: readonly string[];
   readonly keepIn?: string;
 }
@@ -54,7 +54,7 @@ export async function opened(
   backend: Job['backend'],
   asked: Asked,
   live = false,
-): Promise<Prepared> {
+): Promise<SandboxHandle> {
   const { argv, env, files = {}, laid = {}, begins = {}, network, limits, secrets = [], ...others } = asked;
   const { input, mounts, mountsAsTheyAre, ...rest } = others;
   const id = unique('conformance');
@@ -150,7 +150,7 @@ export const python = (code: string, ...args: string[]): string[] => [
 ];
 export const shell = (code: string, ...args: string[]): string[] => ['/bin/sh', '-c', code, 'sh', ...args];
 
-export const LIMITS: Limits = {
+export const LIMITS: JobLimits = {
   timeoutMs: 20_000,
   memoryBytes: 512 * MB,
   pids: 64,
@@ -161,7 +161,7 @@ export const LIMITS: Limits = {
   graceMs: 300,
 };
 
-export function keeping(headBytes: number, tailBytes: number): Limits['keep'] {
+export function keeping(headBytes: number, tailBytes: number): JobLimits['keep'] {
   const ends = { headBytes, tailBytes };
   return { stdout: ends, stderr: ends };
 }

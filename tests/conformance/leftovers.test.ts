@@ -1,11 +1,11 @@
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { removeAfter } from '../../src/execute/abandoned.ts';
-import type { Leftovers } from '../../src/execute/job.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
-import { isAlive } from '../../src/execute/processes.ts';
-import { sweep } from '../../src/execute/sweep.ts';
+import { removeAfter } from '../../src/execute/launcher/abandoned.ts';
+import type { Leftovers } from '../../src/execute/job/job.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
+import { isAlive } from '../../src/execute/host/processes.ts';
+import { sweep } from '../../src/execute/launcher/sweep.ts';
 import { backendsOf } from './backends.ts';
 import { drive, held } from './drive.ts';
 import { opened, ran, shell, unique } from './jobs.ts';

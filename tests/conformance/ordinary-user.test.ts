@@ -1,9 +1,9 @@
 import { chmodSync, copyFileSync, existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { forwarded } from '../../src/execute/forwarder.ts';
-import type { Mount } from '../../src/execute/job.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { forwarded } from '../../src/execute/model/forwarder.ts';
+import type { Mount } from '../../src/execute/job/job.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 import type { Driven } from './driver.ts';
 import { drive, type Said } from './drive.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, vi } from 'vitest';
-import { isAlive } from '../../src/execute/processes.ts';
+import { isAlive } from '../../src/execute/host/processes.ts';
 
 /** The longest time that a busy machine may need for an expected event. */
 export const PATIENT = { timeout: 20_000, interval: 10 };

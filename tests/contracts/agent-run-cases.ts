@@ -1,11 +1,11 @@
-import { event, metadata, status } from '../../src/contracts/agent-step/index.ts';
+import { stepEvent, metadata, status } from '../../src/contracts/agent-step/index.ts';
 import type { Cases } from './agent-step-cases.ts';
 
 const IDLE = { active_opcode: null, active_runner_family: null };
 
 export const runCases: Cases[] = [
   {
-    contract: event,
+    contract: stepEvent,
     rows: [
       ['an unknown type', { event_type: 'agent_dreamt' }, [], ['AG14 event_type']],
       ['a missing type', { event_type: undefined }, ['AG14 event_type']],

@@ -14,8 +14,8 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { JOURNAL } from '../../src/evidence/journal.ts';
-import { ownName, startTicksOf } from '../../src/execute/processes.ts';
+import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
+import { ownName, startTicksOf } from '../../src/execute/host/processes.ts';
 import { captureOf, finishRun, plan, put, succeeded } from '../evidence/script-world.ts';
 import { proctor, proveJournal, temporaryFolder } from '../support.ts';
 

@@ -4,7 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
-import { SEAL } from '../../src/evidence/finish.ts';
+import { SEAL } from '../../src/evidence/run-folder/finish.ts';
 import { strictTroubles, writes } from '../intent/world.ts';
 import {
   cgroupsOfOurs,

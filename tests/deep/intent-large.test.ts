@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { closeLauncher } from '../../src/tool/launcher.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { node, own, ran, toldOf, writes } from '../intent/world.ts';
 import { place } from '../runs-support.ts';
 
@@ -57,9 +57,7 @@ test('checks that exceed their read limit fail, and end in time', async () => {
     accept,
   });
   expect(result.decision.accepted).toBe(false);
-  expect(result.decision.reasons[0]).toBe(
-    'accept[107], content_matches: The checks read more than 1 GiB in total.',
-  );
+  expect(result.decision.reasons[0]).toBe('accept[107], content_matches: The checks read more than 1 GiB in total.');
 });
 
 test('does not read an intent of 100 MB', async () => {

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
-import type * as Library from '../../src/tool/index.ts';
+import type * as Library from '../../src/verbs/index.ts';
 import { canonicalPart, expectSound, node, writes } from '../intent/world.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 

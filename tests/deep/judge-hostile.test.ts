@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Expected } from '../../src/contracts/suite/index.ts';
-import { usageOf } from '../../src/judge/usage.ts';
+import { reportedUsage } from '../../src/judge/suite/usage.ts';
 import { answered, found } from '../judge/answers.ts';
 
 const OUT = '@final_output.content';
@@ -139,7 +139,8 @@ describe('a message', () => {
 });
 
 describe('the cost that an agent reports', () => {
-  const usage = (agent_fields?: Record<string, unknown>) => usageOf(answered('', agent_fields && { agent_fields }));
+  const usage = (agent_fields?: Record<string, unknown>) =>
+    reportedUsage(answered('', agent_fields && { agent_fields }));
   test.each([
     [undefined, null, null],
     [{}, null, null],

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { SLOTS } from '../../src/execute/slots.ts';
+import { SLOTS } from '../../src/execute/host/slots.ts';
 import {
   cgroupsOfOurs,
   groupsLeft,

@@ -1,10 +1,10 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { AGENT_FILES } from '../../src/evidence/agent-documents.ts';
-import { openAgentIn, readAgentFolder, transcriptLines } from '../../src/evidence/agent-folder.ts';
-import { diffSummary } from '../../src/evidence/diff-summary.ts';
-import { timelineOf } from '../../src/tool/timeline.ts';
+import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
+import { openAgentIn, readAgentFolder, transcriptLines } from '../../src/evidence/agent/agent-folder.ts';
+import { diffSummary } from '../../src/evidence/agent/diff-summary.ts';
+import { timelineOf } from '../../src/verbs/timeline.ts';
 import { temporaryFolder } from '../support.ts';
 import { agentFolder, DIFF, EVENTS, type Happening, planOf, text, transcriptOf } from './agent-world.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Ending } from '../../src/contracts/ending.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
-import { exitOf, isExitOf, isTime, terminationOf } from '../../src/evidence/endings.ts';
-import { endingText } from '../../src/evidence/endings.ts';
+import { exitOf, isExitOf, isTime, stepTermination } from '../../src/evidence/step/endings.ts';
+import { endingText } from '../../src/evidence/step/endings.ts';
 import { adviceOf, exampleWith, judged, rulesOf } from '../support.ts';
 
 type Exit = ReturnType<typeof exitOf>;
@@ -88,11 +88,11 @@ describe('an ending', () => {
 
   test.each(TABLE)('%j has a text', (ending, _, termination, words) => {
     expect(endingText(ending)).toBe(words);
-    expect(terminationOf(ending, false)).toBe(termination);
+    expect(stepTermination(ending, false)).toBe(termination);
   });
 
   test.each(TABLE)('%j completes a step only if nothing stopped the program', (ending, _, termination) => {
-    expect(terminationOf(ending, true)).toBe(termination === 'error' ? 'completed' : termination);
+    expect(stepTermination(ending, true)).toBe(termination === 'error' ? 'completed' : termination);
   });
 
   test.each(TABLE)('%j counts as a timeout only if a time limit ended it', (ending, record) => {

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { homeFrom, listRuns, makeRunFolder } from '../../src/evidence/runs.ts';
+import { homeFrom, runsIn, makeRunFolder } from '../../src/evidence/run-folder/runs.ts';
 import { temporaryFolder } from '../support.ts';
 
 const ID = 'script_20260101_090000_aaaaaaaaaaaa';
@@ -99,7 +99,7 @@ describe('a run folder', () => {
       expect.objectContaining({ code: 'folder_failed', message: expect.stringMatching(/runs\/script is a link/) }),
     );
     expect(readdirSync(elsewhere)).toEqual([]);
-    expect(listRuns(home)).toEqual([]);
+    expect(runsIn(home)).toEqual([]);
   });
 
   test('that cannot be created causes a fault that says what to do', () => {

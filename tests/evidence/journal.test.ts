@@ -2,7 +2,7 @@ import { appendFileSync, existsSync, readFileSync, statSync, truncateSync, write
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Journal, JOURNAL, readJournal } from '../../src/evidence/journal.ts';
+import { Journal, JOURNAL, readJournal } from '../../src/evidence/run-folder/journal.ts';
 import { temporaryFolder } from '../support.ts';
 
 const LINES = [{ is: 'planned', plan: { text: 'a "quoted"\nline — €😀' } }, { is: 'started', atMs: 1 }, { is: 'read' }];

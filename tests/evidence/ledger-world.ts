@@ -6,14 +6,14 @@ import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { LedgerLine } from '../../src/contracts/ledger/index.ts';
-import { appendLines, type Entry, LEDGER } from '../../src/evidence/ledger.ts';
-import { takeLock } from '../../src/execute/locks.ts';
+import { appendLines, type LedgerEntry, LEDGER } from '../../src/evidence/ledger/ledger.ts';
+import { takeLock } from '../../src/execute/host/locks.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 import type { Task } from './ledger-writer.ts';
 import { captureOf, finishRun, plan, succeeded } from './script-world.ts';
 
-export const entryOf = (run_id: string, atMs = 0): Entry => ({
+export const entryOf = (run_id: string, atMs = 0): LedgerEntry => ({
   run_id,
   kind: 'script',
   sealed_at: new Date(Date.UTC(2026, 3, 3) + atMs).toISOString(),
@@ -21,7 +21,7 @@ export const entryOf = (run_id: string, atMs = 0): Entry => ({
   intent: null,
 });
 
-export const append = (home: string, entries: readonly Entry[], search?: 'its end' | 'all of it') =>
+export const append = (home: string, entries: readonly LedgerEntry[], search?: 'its end' | 'all of it') =>
   appendLines(home, entries, takeLock, search);
 
 export function newHome(): string {
@@ -54,7 +54,7 @@ export async function addRun(home: string, number: number, has: 'a line' | 'no l
   const folder = path.join(home, 'runs', 'script', id);
   mkdirSync(folder, { recursive: true });
   const of = plan();
-  const ledger = { enter: async (entry: Entry) => void (await append(home, [entry])) };
+  const ledger = { enter: async (entry: LedgerEntry) => void (await append(home, [entry])) };
   await finishRun(
     folder,
     captureOf({ how: 'exited', code: 0 }),

@@ -1,8 +1,8 @@
 /** Writes lines into a ledger, and prints the name of each run once its line is durable. */
 import { writeSync } from 'node:fs';
 import { bytesHash } from '../../src/base/hash.ts';
-import { appendLines } from '../../src/evidence/ledger.ts';
-import { takeLock } from '../../src/execute/locks.ts';
+import { appendLines } from '../../src/evidence/ledger/ledger.ts';
+import { takeLock } from '../../src/execute/host/locks.ts';
 
 /** The options, as JSON. */
 export interface Task {

@@ -14,10 +14,10 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { LedgerIntent } from '../../src/contracts/ledger/index.ts';
 import { type RunResult, runResult } from '../../src/contracts/run-result/index.ts';
-import { finish } from '../../src/evidence/finish.ts';
-import { appendLines, REPAIRS } from '../../src/evidence/ledger.ts';
-import { sealedEntry } from '../../src/evidence/sealed-entry.ts';
-import { storedFiles } from '../../src/evidence/sealed-files.ts';
+import { finish } from '../../src/evidence/run-folder/finish.ts';
+import { appendLines, REPAIRS } from '../../src/evidence/ledger/ledger.ts';
+import { sealedEntry } from '../../src/evidence/recovery/sealed-entry.ts';
+import { storedFiles } from '../../src/evidence/run-folder/sealed-files.ts';
 import { fifo, isRoot, mountMemory } from './ingest-world.ts';
 import {
   addRun,

@@ -3,10 +3,10 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { JOURNAL } from '../../src/evidence/journal.ts';
-import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
+import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
+import { hasJournal, openRun, recoverRun } from '../../src/evidence/recovery/recover.ts';
 import { KINDS } from '../../src/run/kinds.ts';
-import type { ScriptLine } from '../../src/evidence/script-run.ts';
+import type { ScriptLine } from '../../src/evidence/script/script-run.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 import { captureOf, COMPLETED_AT, noteOf, plan, put, STARTED_AT, succeeded } from './script-world.ts';
 

@@ -17,9 +17,9 @@ import {
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { packFile } from '../../src/evidence/pack-file.ts';
-import { digestsIn, writeFolder } from '../../src/evidence/unpack.ts';
-import { packRun, unpack } from '../../src/tool/index.ts';
+import { packFile } from '../../src/evidence/pack/pack-file.ts';
+import { digestsIn, writeFolder } from '../../src/evidence/pack/unpack.ts';
+import { packRun, unpack } from '../../src/verbs/index.ts';
 import { suiteFolder } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { builtInPolicies } from '../../src/contracts/agent-policy/index.ts';
-import { policySummary as contract, type Violation } from '../../src/contracts/agent-step/index.ts';
-import { policySummary } from '../../src/evidence/policy-summary.ts';
+import { policySummary as contract, type PolicyViolation } from '../../src/contracts/agent-step/index.ts';
+import { policySummaryOf } from '../../src/evidence/agent/policy-summary.ts';
 import { effectivePolicy, requestedFrom } from '../../src/policy/agent-policy.ts';
 import { judged } from '../support.ts';
 
@@ -23,7 +23,7 @@ const facts = {
 
 describe('a policy summary', () => {
   test('is valid, and reports sandbox checks by policy dimension', async () => {
-    const summary = policySummary(facts);
+    const summary = policySummaryOf(facts);
     expect(await judged(contract, summary, { strict: true })).toMatchObject({ outcome: 'valid', advice: [] });
     expect(summary.observed).toEqual([
       { dimension: 'network_posture', held: true, note: 'The network held.' },
@@ -35,8 +35,8 @@ describe('a policy summary', () => {
   });
 
   test('lists at most 1,000 violations and counts the rest', async () => {
-    const violation: Violation = { class: 'native_policy_block', message: 'A write was denied.', hard: true };
-    const summary = policySummary({ ...facts, violations: Array.from({ length: 1_203 }, () => violation) });
+    const violation: PolicyViolation = { class: 'native_policy_block', message: 'A write was denied.', hard: true };
+    const summary = policySummaryOf({ ...facts, violations: Array.from({ length: 1_203 }, () => violation) });
     expect(summary.violations).toHaveLength(1_000);
     expect(summary.enforcement_notes.at(-1)).toBe('203 more violations are not listed.');
     expect(await judged(contract, summary, { strict: true })).toMatchObject({ outcome: 'valid' });

@@ -3,11 +3,11 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Ending } from '../../src/contracts/ending.ts';
 import type { ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
-import { SEAL } from '../../src/evidence/finish.ts';
-import { JOURNAL } from '../../src/evidence/journal.ts';
-import { hasJournal, openRun, recoverRun } from '../../src/evidence/recover.ts';
+import { SEAL } from '../../src/evidence/run-folder/finish.ts';
+import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
+import { hasJournal, openRun, recoverRun } from '../../src/evidence/recovery/recover.ts';
 import { KINDS } from '../../src/run/kinds.ts';
-import type { ScriptLine, ScriptReading } from '../../src/evidence/script-run.ts';
+import type { ScriptLine, ScriptReading } from '../../src/evidence/script/script-run.ts';
 import { proveJournal, ROOT, temporaryFolder } from '../support.ts';
 import {
   captureOf,

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, statSync, utimesSync, w
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
-import { findRun, homeFrom, listRuns, makeRunFolder } from '../../src/evidence/runs.ts';
+import { findRun, homeFrom, runsIn, makeRunFolder } from '../../src/evidence/run-folder/runs.ts';
 import { until } from '../runs-support.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -102,7 +102,7 @@ async function fileClockMoves(): Promise<void> {
 
 describe('the list of runs', () => {
   test('ends with the newest, whatever its kind and the age of its folder', () => {
-    expect(listRuns(home()).map(({ id }) => id)).toEqual([A, B, C]);
+    expect(runsIn(home()).map(({ id }) => id)).toEqual([A, B, C]);
   });
 
   test('keeps the creation order within one second', async () => {
@@ -112,7 +112,7 @@ describe('the list of runs', () => {
       makeRunFolder(folder, id.endsWith('0000') ? 'agent' : 'script', id);
       await fileClockMoves();
     }
-    expect(listRuns(folder).map(({ id }) => id)).toEqual([A, B, C, ...ids]);
+    expect(runsIn(folder).map(({ id }) => id)).toEqual([A, B, C, ...ids]);
   });
 
   test('sorts runs with custom names by their start, even if their folders were copied later', () => {
@@ -127,18 +127,18 @@ describe('the list of runs', () => {
       writeFileSync(path.join(run, 'evidence', 'metadata.json'), JSON.stringify({ started_at }));
     }
     makeRunFolder(folder, 'new', 'begun-just-now');
-    expect(listRuns(folder).map(({ id }) => id)).toEqual([A, B, 'middle', C, 'almost', 'last', 'begun-just-now']);
+    expect(runsIn(folder).map(({ id }) => id)).toEqual([A, B, 'middle', C, 'almost', 'last', 'begun-just-now']);
   });
 
   test('contains only folders', () => {
     const folder = home();
     writeFileSync(path.join(folder, 'runs', 'note.txt'), '');
     writeFileSync(path.join(folder, 'runs', 'script', 'note.txt'), '');
-    expect(listRuns(folder)).toHaveLength(3);
+    expect(runsIn(folder)).toHaveLength(3);
   });
 
   test('is empty without a home', () => {
-    expect(listRuns(path.join(temporaryFolder(), 'no'))).toEqual([]);
+    expect(runsIn(path.join(temporaryFolder(), 'no'))).toEqual([]);
   });
 });
 
@@ -219,7 +219,7 @@ describe('a run', () => {
     writeFileSync(path.join(named, 'evidence', 'metadata.json'), '{"started_at":"2099-01-01T00:00:00.000Z"}');
     expect(findRun(folder, 'latest').id).toBe(C);
     expect(
-      listRuns(folder)
+      runsIn(folder)
         .map(({ id }) => id)
         .slice(2),
     ).toEqual([A, B, C]);

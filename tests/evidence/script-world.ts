@@ -9,14 +9,14 @@ import type { Runner } from '../../src/contracts/runner/shape.ts';
 import { scriptOutcome, type ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { scriptRequest, type ScriptRequest } from '../../src/contracts/script-request/index.ts';
 import type { Signer } from '../../src/contracts/seal/index.ts';
-import { documentsOf } from '../../src/evidence/documents.ts';
-import { storedFiles } from '../../src/evidence/sealed-files.ts';
-import { finish } from '../../src/evidence/finish.ts';
-import { PASSING } from '../../src/evidence/left.ts';
-import type { Ledger } from '../../src/evidence/ledger.ts';
-import type { CaptureNote } from '../../src/evidence/capture-note.ts';
-import type { ScriptPlan, ScriptReading } from '../../src/evidence/script-run.ts';
-import { storedStream } from '../../src/evidence/stored-stream.ts';
+import { scriptDocuments } from '../../src/evidence/script/script-documents.ts';
+import { storedFiles } from '../../src/evidence/run-folder/sealed-files.ts';
+import { finish } from '../../src/evidence/run-folder/finish.ts';
+import { PASSING } from '../../src/evidence/recovery/recovery-parts.ts';
+import type { Ledger } from '../../src/evidence/ledger/ledger.ts';
+import type { CaptureNote } from '../../src/evidence/step/capture-note.ts';
+import type { ScriptPlan, ScriptReading } from '../../src/evidence/script/script-run.ts';
+import { storedStream } from '../../src/evidence/step/stored-stream.ts';
 import { verify } from '../../src/verify/index.ts';
 
 export const STARTED_AT = Date.UTC(2026, 3, 3, 10, 15, 0);
@@ -85,7 +85,7 @@ export async function finishRun(
   await finish(folder, {
     runId: of.request.run_id,
     kind: 'script',
-    documents: documentsOf({ plan: of, capture: noteOf(capture), reading, completedAtMs: COMPLETED_AT }, streams),
+    documents: scriptDocuments({ plan: of, capture: noteOf(capture), reading, completedAtMs: COMPLETED_AT }, streams),
     stored: storedFiles(reading.files),
     passing: PASSING,
     sealedAtMs: COMPLETED_AT,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { generateKeyPairSync } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { newKeyPair } from '../../src/base/ed25519.ts';
-import { keyFileIn, makeKeyIn, signerFor } from '../../src/evidence/signing-key.ts';
+import { keyFileIn, makeKeyIn, signerFor } from '../../src/evidence/run-folder/signing-key.ts';
 import { temporaryFolder } from '../support.ts';
 import { put } from './script-world.ts';
 

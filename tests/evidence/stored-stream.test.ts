@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { KeptStream } from '../../src/contracts/capture.ts';
-import { storedStream } from '../../src/evidence/stored-stream.ts';
+import { storedStream } from '../../src/evidence/step/stored-stream.ts';
 
 /** A stream of a run that keeps this many bytes at both ends. */
 function streamOf(bytes: Uint8Array, headBytes: number, tailBytes: number): KeptStream {

@@ -12,9 +12,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { removeAbandoned } from '../../src/execute/abandoned.ts';
-import { ownName } from '../../src/execute/processes.ts';
-import { isStageOfOurs, makeStage, removeStage, RUN_UIDS } from '../../src/execute/workspace.ts';
+import { removeAbandoned } from '../../src/execute/launcher/abandoned.ts';
+import { ownName } from '../../src/execute/host/processes.ts';
+import { isStageOfOurs, makeStage, removeStage, RUN_UIDS } from '../../src/execute/host/workspace.ts';
 import { temporaryFolder } from '../support.ts';
 
 const OTHER_USER = 65_533;

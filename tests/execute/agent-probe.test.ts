@@ -2,9 +2,9 @@ import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, utimesSync
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
-import { findAgentProgram, type AgentProgram } from '../../src/execute/agent-program.ts';
-import { digestOf, probe, probeVersion } from '../../src/execute/agent-probe.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
+import { findAgentProgram, type AgentProgram } from '../../src/execute/agents/agent-program.ts';
+import { digestOf, probe, probeVersion } from '../../src/execute/agents/agent-probe.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { temporaryFolder } from '../support.ts';
 
 const launcher = openLauncher();

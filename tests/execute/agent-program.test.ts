@@ -1,7 +1,7 @@
 import { chmodSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { findAgentProgram } from '../../src/execute/agent-program.ts';
+import { findAgentProgram } from '../../src/execute/agents/agent-program.ts';
 import { temporaryFolder } from '../support.ts';
 
 const ARCH = process.arch === 'arm64' ? 'aarch64' : 'x86_64';

@@ -15,7 +15,7 @@ import {
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyDiff } from '../../src/execute/apply.ts';
+import { applyDiff } from '../../src/execute/worktree/apply.ts';
 import { temporaryFolder } from '../support.ts';
 import { given, git, put, repository } from './clone-world.ts';
 

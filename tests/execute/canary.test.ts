@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs';
 import { afterAll, expect, test } from 'vitest';
-import { observe } from '../../src/execute/canary.ts';
-import type { Job } from '../../src/execute/job.ts';
-import { type Launcher, openLauncher } from '../../src/execute/launch.ts';
+import { observe } from '../../src/execute/launcher/canary.ts';
+import type { Job } from '../../src/execute/job/job.ts';
+import { type Launcher, openLauncher } from '../../src/execute/launcher/launch.ts';
 import { LIMITS, unique } from '../conformance/jobs.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { text } from 'node:stream/consumers';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Cgroup, findCgroups, removeCgroups } from '../../src/execute/cgroup.ts';
-import { Group } from '../../src/execute/cgroup-group.ts';
-import { type CgroupMounts, cgroupMounts, parseMounts } from '../../src/execute/cgroup-mounts.ts';
-import { findParent } from '../../src/execute/cgroup-v2.ts';
-import { isAlive } from '../../src/execute/processes.ts';
+import { type Cgroup, findCgroups, removeCgroups } from '../../src/execute/cgroups/cgroups.ts';
+import { ControlGroup } from '../../src/execute/cgroups/group.ts';
+import { type CgroupMounts, cgroupMounts, parseMounts } from '../../src/execute/cgroups/mounts.ts';
+import { findParent } from '../../src/execute/cgroups/v2.ts';
+import { isAlive } from '../../src/execute/host/processes.ts';
 import { ROOT, temporaryFolder } from '../support.ts';
 
 const MB = 1024 * 1024;
@@ -298,7 +298,7 @@ describe('a machine without usable groups', () => {
       path.join(ROOT, 'node_modules/.bin/esbuild'),
       [
         ...[
-          'src/execute/cgroup.ts',
+          'src/execute/cgroups/cgroups.ts',
           '--bundle',
           '--platform=node',
           '--format=esm',
@@ -368,7 +368,7 @@ describe('version 2', () => {
   test('limits memory without swap, and processes', async () => {
     const files = { 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'pids.max': 'max\n' };
     const folder = imitated(path.join(temporaryFolder(), 'g'), files);
-    const group = new Group('v2', { memory: folder, pids: folder, unified: folder });
+    const group = new ControlGroup('v2', { memory: folder, pids: folder, unified: folder });
     expect(group.folders).toEqual([folder]);
     await group.limit({ memoryBytes: 50 * MB, pids: 20 });
     expect(Object.keys(files).map(name => contentOf(folder, name))).toEqual([String(50 * MB), '0', '20']);
@@ -378,7 +378,7 @@ describe('version 2', () => {
 
   test('limits CPUs', async () => {
     const folder = imitated(path.join(temporaryFolder(), 'g'), { 'cpu.max': 'max 100000\n' });
-    const group = new Group('v2', { memory: folder, pids: folder, unified: folder, cpu: folder });
+    const group = new ControlGroup('v2', { memory: folder, pids: folder, unified: folder, cpu: folder });
     await group.limit({ cpus: 1.5 });
     expect(contentOf(folder, 'cpu.max')).toBe('150000 100000');
     expect(await group.socketBytes()).toBe(0);
@@ -386,7 +386,7 @@ describe('version 2', () => {
 
   test('fails to set a limit without its controllers', async () => {
     const folder = imitated(path.join(temporaryFolder(), 'g'));
-    const group = new Group('v2', { memory: folder, pids: folder, unified: folder });
+    const group = new ControlGroup('v2', { memory: folder, pids: folder, unified: folder });
     await expect(group.limit({ memoryBytes: 50 * MB })).rejects.toMatchObject({ code: 'limits_not_enforced' });
     await expect(group.limit({ pids: 5 })).rejects.toMatchObject({ code: 'limits_not_enforced' });
     await expect(group.counters()).rejects.toMatchObject({ code: 'counters_unreadable' });
@@ -399,7 +399,7 @@ describe('version 2', () => {
       'pids.events': 'max 3\n',
       'cpu.stat': 'usage_usec 123456\nuser_usec 100000\nsystem_usec 23456\n',
     });
-    const group = new Group('v2', { memory: folder, pids: folder, unified: folder });
+    const group = new ControlGroup('v2', { memory: folder, pids: folder, unified: folder });
     expect(await group.counters()).toEqual({ oomKills: 4, memoryPeakBytes: 20_971_520, forksDenied: 3, cpuMs: 123 });
   });
 

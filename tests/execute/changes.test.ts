@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { CHANGE_LIMITS } from '../../src/execute/changes.ts';
+import { CHANGE_LIMITS } from '../../src/execute/worktree/changes.ts';
 import { temporaryFolder } from '../support.ts';
 import { given, git, put, repository } from './clone-world.ts';
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import type { Changes } from '../../src/contracts/agent-step/changes.ts';
-import { type ChangeLimits, takeChanges } from '../../src/execute/changes.ts';
-import { type Clone, cloneFor, type CloneOptions } from '../../src/execute/clone.ts';
-import { makeStage, removeStage } from '../../src/execute/workspace.ts';
+import { type ChangeLimits, takeChanges } from '../../src/execute/worktree/changes.ts';
+import { type Clone, cloneFor, type CloneOptions } from '../../src/execute/worktree/clone.ts';
+import { makeStage, removeStage } from '../../src/execute/host/workspace.ts';
 import { temporaryFolder } from '../support.ts';
 
 /** Git with default settings, without those of the user who runs the tests. */

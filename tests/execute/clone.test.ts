@@ -16,8 +16,8 @@ import {
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { cloneFor } from '../../src/execute/clone.ts';
-import { giveStage } from '../../src/execute/workspace.ts';
+import { cloneFor } from '../../src/execute/worktree/clone.ts';
+import { giveStage } from '../../src/execute/host/workspace.ts';
 import { temporaryFolder } from '../support.ts';
 import { given, git, put, repository, RUN, stageFor } from './clone-world.ts';
 

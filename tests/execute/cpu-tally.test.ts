@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { CpuTally } from '../../src/execute/cpu-tally.ts';
-import type { ProcessTimes } from '../../src/execute/proc-files.ts';
+import { CpuTally } from '../../src/execute/host/cpu-tally.ts';
+import type { ProcessTimes } from '../../src/execute/host/proc-files.ts';
 
 const FIRST = { pid: 1, parent: 0, startTicks: 1, ownTicks: 0, childTicks: 0 };
 const child = (pid: number, ownTicks: number, more: Partial<ProcessTimes> = {}): ProcessTimes => ({

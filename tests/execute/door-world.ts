@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, request as httpRequest, type Server
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { openRecording } from '../../src/execute/recording.ts';
-import { type Door, type DoorMode, type DoorOptions, openDoor } from '../../src/execute/door.ts';
-import type { RecordingHeader } from '../../src/execute/recorder.ts';
+import { openRecording } from '../../src/execute/model/recording.ts';
+import { type Door, type DoorMode, type DoorOptions, openDoor } from '../../src/execute/model/door.ts';
+import type { RecordingHeader } from '../../src/execute/model/recorder.ts';
 import { temporaryFolder } from '../support.ts';
 
 export const KEY = 'k-real-0123456789-never-seen-inside';

@@ -2,7 +2,7 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:f
 import { createConnection } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { openDoor } from '../../src/execute/door.ts';
+import { openDoor } from '../../src/execute/model/door.ts';
 import { temporaryFolder } from '../support.ts';
 import { door, errorIn, events, fakeApi, KEY, send, upstream } from './door-world.ts';
 

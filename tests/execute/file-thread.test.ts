@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { FileThread } from '../../src/execute/file-thread.ts';
+import { FileThread } from '../../src/execute/host/file-thread.ts';
 
 function world(): { folder: string; thread: FileThread } {
   const folder = mkdtempSync(path.join(tmpdir(), 'proctor-thread-'));

@@ -3,12 +3,12 @@ import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
-import { type Keeping, StreamKeeper } from '../../src/execute/kept-stream.ts';
+import { type StreamLimits, StreamKeeper } from '../../src/execute/job/kept-stream.ts';
 import { temporaryFolder } from '../support.ts';
 
 const chunks = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 });
 
-function keep(said: readonly (string | Uint8Array)[], keeping: Partial<Keeping>) {
+function keep(said: readonly (string | Uint8Array)[], keeping: Partial<StreamLimits>) {
   const keeper = new StreamKeeper({ headBytes: 1_000, tailBytes: 1_000, secrets: [], ...keeping });
   const shown = said.map(chunk => Buffer.from(keeper.take(Buffer.from(chunk as string))));
   const { rest, kept } = keeper.end();

@@ -3,7 +3,7 @@ import { lstatSync, lutimesSync, readdirSync, readlinkSync, symlinkSync, writeFi
 import path from 'node:path';
 import { build } from 'esbuild';
 import { expect, onTestFinished, test } from 'vitest';
-import { takeLock } from '../../src/execute/locks.ts';
+import { takeLock } from '../../src/execute/host/locks.ts';
 import { temporaryFolder } from '../support.ts';
 
 test('has one holder, and is free after it is closed', () => {
@@ -106,8 +106,8 @@ async function ended(child: ChildProcess): Promise<void> {
 
 const PROGRAM = `
 import { closeSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
-import { isAlive } from '../../src/execute/processes.ts';
-import { takeLock } from '../../src/execute/locks.ts';
+import { isAlive } from '../../src/execute/host/processes.ts';
+import { takeLock } from '../../src/execute/host/locks.ts';
 const [folder, act] = process.argv.slice(2) as [string, string];
 if (act === 'takes') takeLock(folder, 'a');
 writeSync(1, 'ready\\n');

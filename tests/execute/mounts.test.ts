@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { reachable } from '../../src/execute/mounts.ts';
+import { reachable } from '../../src/execute/sandboxes/mounts.ts';
 import { uidFor } from '../../src/execute/sandboxes/users.ts';
 import { temporaryFolder } from '../support.ts';
 import { stageFor } from './clone-world.ts';

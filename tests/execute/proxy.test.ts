@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { proxyFor } from '../../src/execute/proxy.ts';
+import { proxyFor } from '../../src/execute/model/proxy.ts';
 
 const PROXY = 'http://proxy.invalid:3128';
 

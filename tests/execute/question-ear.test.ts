@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { QuestionEar } from '../../src/execute/question-ear.ts';
+import { QuestionDetector } from '../../src/execute/model/question-detector.ts';
 import { anthropicEvents, type Event, openaiEvents } from '../agents/wire.ts';
 import type { Block } from '../agents/scenarios.ts';
 
@@ -8,7 +8,7 @@ const QUESTION: Block = { kind: 'question', text: 'Which one?' };
 
 /** In pieces of a few bytes, as a network may deliver it. */
 function heardIn(stream: string, pieceBytes = 7): string | undefined {
-  const ear = new QuestionEar(TOOLS);
+  const ear = new QuestionDetector(TOOLS);
   const bytes = Buffer.from(stream);
   for (let at = 0; at < bytes.length; at += pieceBytes) ear.take(bytes.subarray(at, at + pieceBytes));
   return ear.heard;

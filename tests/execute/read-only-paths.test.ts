@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { readOnlyIn } from '../../src/execute/read-only-paths.ts';
+import { readOnlyIn } from '../../src/execute/sandboxes/read-only-paths.ts';
 import { temporaryFolder } from '../support.ts';
 
 test('mounts existing files and folders, and defers symlinks and missing paths', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { maskingOf } from '../../src/base/masker.ts';
-import { keptBytes } from '../../src/execute/recorded-body.ts';
+import { keptBytes } from '../../src/execute/model/recorded-body.ts';
 
 const SECRET = 'violet-lantern-99173';
 const delta = (text: string, index = 0): string =>

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { RefWatch } from '../../src/execute/ref-watch.ts';
+import { RefWatch } from '../../src/execute/worktree/ref-watch.ts';
 import { gitIn } from '../agents/git.ts';
 import { repositoryFolder } from '../agents/place.ts';
 

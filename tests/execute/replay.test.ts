@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { RecordedRequest, Recording } from '../../src/contracts/recording/index.ts';
 import { recording as contract } from '../../src/contracts/recording/index.ts';
 import { canonicalize } from '../../src/base/canonical.ts';
-import { firstDifference } from '../../src/execute/difference.ts';
-import { Replay } from '../../src/execute/replay.ts';
-import { settled, settledText, UNSEEN, VOLATILE } from '../../src/execute/volatile.ts';
+import { firstRequestDifference } from '../../src/execute/model/difference.ts';
+import { Replay } from '../../src/execute/model/replay.ts';
+import { settled, settledText, UNSEEN, VOLATILE } from '../../src/execute/model/volatile.ts';
 
 const request = (value: unknown, path = '/v1/messages'): RecordedRequest => ({
   method: 'POST',
@@ -194,8 +194,8 @@ describe('volatile parts', () => {
 test('finds a difference unless two values are equal', () => {
   fc.assert(
     fc.property(fc.jsonValue(), fc.jsonValue(), (a, b) => {
-      expect(firstDifference(a, a)).toBeUndefined();
-      expect(firstDifference(a, b) === undefined).toBe(canonicalize(a) === canonicalize(b));
+      expect(firstRequestDifference(a, a)).toBeUndefined();
+      expect(firstRequestDifference(a, b) === undefined).toBe(canonicalize(a) === canonicalize(b));
     }),
   );
 });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { repositoryAt } from '../../src/execute/repository.ts';
+import { repositoryAt } from '../../src/execute/worktree/repository.ts';
 import { temporaryFolder } from '../support.ts';
 import { git, put, repository } from './clone-world.ts';
 

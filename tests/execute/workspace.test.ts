@@ -2,7 +2,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test, vi } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
-import { makeStage, stageFile } from '../../src/execute/workspace.ts';
+import { makeStage, stageFile } from '../../src/execute/host/workspace.ts';
 import { unique } from '../conformance/jobs.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AnswerReader } from '../../src/execute/gateway/answer-reader.ts';
-import type { Heard } from '../../src/execute/gateway/gateway.ts';
+import type { AnswerPart } from '../../src/execute/gateway/gateway.ts';
 import { GATEWAYS } from '../../src/execute/gateway/index.ts';
 import { anthropicEvents, openaiEvents } from '../agents/wire.ts';
 import type { ApiName } from './support.ts';
@@ -10,7 +10,7 @@ const SSE = 'text/event-stream; charset=utf-8';
 const sse = (events: readonly object[], end = ''): string =>
   `${events.map(event => `event: x\ndata: ${JSON.stringify(event)}\n\n`).join('')}${end}`;
 
-function heard(api: ApiName, text: string, type = SSE, cut = text.length): Heard {
+function heard(api: ApiName, text: string, type = SSE, cut = text.length): AnswerPart {
   const reader = new AnswerReader(GATEWAYS[api], type);
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; from += cut) reader.take(bytes.subarray(from, from + cut));
@@ -34,7 +34,7 @@ const ANTHROPIC_USAGE = {
 
 describe('the facts of an answer', () => {
   const text = [{ kind: 'text', text: 'a "usage" of {"usage":{"output_tokens":9}} words' }] as const;
-  const STREAMS: readonly [ApiName, string, Heard][] = [
+  const STREAMS: readonly [ApiName, string, AnswerPart][] = [
     [
       'anthropic',
       sse(anthropicEvents(text, 'i')),
@@ -72,7 +72,7 @@ describe('the facts of an answer', () => {
     );
   });
 
-  const WHOLE: readonly [ApiName, object, Heard][] = [
+  const WHOLE: readonly [ApiName, object, AnswerPart][] = [
     [
       'anthropic',
       { type: 'message', model: 'm', usage: ANTHROPIC_USAGE },

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { artifactPathTrouble } from '../../src/contracts/script-result/index.ts';
+import { artifactPathFault } from '../../src/contracts/script-result/index.ts';
 import { inNode, inPython, workFolder } from './tools.ts';
 
 describe.each([
@@ -119,7 +119,7 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
       ...[`${'y'.repeat(250)}/`.repeat(4) + 'z'.repeat(20)],
     ];
     const { result, stderr } = await run(names.map(name => writes(name, '')).join(''));
-    const fit = names.map(name => `output/${name}`).filter(name => !artifactPathTrouble(name));
+    const fit = names.map(name => `output/${name}`).filter(name => !artifactPathFault(name));
     expect(result.artifacts.map(artifact => artifact.path)).toEqual(fit.sort());
     expect(stderr).toContain(`whose names not every system can read: ${names.length - fit.length}\n`);
   });

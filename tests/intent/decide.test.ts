@@ -8,9 +8,9 @@ import { bundle as bundleContract, intent as contract, type Intent } from '../..
 import { builtInProfiles } from '../../src/contracts/profile/index.ts';
 import { runResult } from '../../src/contracts/run-result/index.ts';
 import { intentRequest, type IntentRequest } from '../../src/contracts/intent/index.ts';
-import { runResultOf } from '../../src/evidence/intent-documents.ts';
-import type { Decision } from '../../src/run/intent/decide.ts';
-import { decide } from '../../src/run/intent/decide.ts';
+import { runResultOf } from '../../src/evidence/intent/intent-documents.ts';
+import type { IntentDecision } from '../../src/run/intent/decide.ts';
+import { decideIntent } from '../../src/run/intent/decide.ts';
 import { decided, fault, node, own, questionsIn, refusalsIn, STRICT } from './world.ts';
 
 const DEV = builtInProfiles.dev;
@@ -338,17 +338,21 @@ describe('any valid intent', () => {
   });
 });
 
-function outcome(given: Parameters<typeof decide>[0]): Decision | string {
+function outcome(given: Parameters<typeof decideIntent>[0]): IntentDecision | string {
   try {
-    return decide(given);
+    return decideIntent(given);
   } catch (error) {
-    if (error instanceof Fault) return fault(() => decide(given));
+    if (error instanceof Fault) return fault(() => decideIntent(given));
     throw error;
   }
 }
 
 /** The documents of a decision satisfy every rule in strict mode. */
-function expectContracts(decision: Decision, policy: (typeof profiles)[number], mode: IntentRequest['mode']): void {
+function expectContracts(
+  decision: IntentDecision,
+  policy: (typeof profiles)[number],
+  mode: IntentRequest['mode'],
+): void {
   const strict = { strict: true, internal: false, profileBeside: policy } as const;
   const bundle = decision.kind === 'REFUSE' ? null : decision.bundle;
   if (bundle) expect(check(bundleContract, bundle, strict).violations).toEqual([]);

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { check } from '../../src/contracts/check.ts';
 import { builtInProfiles, type Profile } from '../../src/contracts/profile/index.ts';
 import { runError, type RunError } from '../../src/contracts/run-error/index.ts';
-import { runErrorOf } from '../../src/tool/run-error.ts';
-import { runIntent, type RunIntentOptions } from '../../src/tool/run-intent.ts';
+import { runErrorOf } from '../../src/verbs/run-error.ts';
+import { runIntent, type RunIntentOptions } from '../../src/verbs/run-intent.ts';
 import { temporaryFolder } from '../support.ts';
 import { own, ran } from './world.ts';
 

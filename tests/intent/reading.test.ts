@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Ending } from '../../src/contracts/ending.ts';
 import { type Bundle, bundle } from '../../src/contracts/intent/index.ts';
-import { readingOf } from '../../src/run/intent/reading.ts';
+import { intentReading } from '../../src/run/intent/reading.ts';
 
 const of = (ending: Ending) =>
-  readingOf({
+  intentReading({
     bundle: { ...(bundle.example as Bundle), outputs: [], accept: [] },
     capture: { ending, command: 2 },
     output: { ok: true, files: [], bytesTotal: 0, notes: { hidden: [], emptyFoldersDropped: 0 } },

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { Intent } from '../../src/contracts/intent/index.ts';
 import { plannerPrompt } from '../../src/run/intent/propose.ts';
-import { reproduce } from '../../src/tool/reproduce.ts';
-import type { RunIntentOptions } from '../../src/tool/run-intent.ts';
-import { closeLauncher } from '../../src/tool/launcher.ts';
+import { reproduce } from '../../src/verbs/reproduce.ts';
+import type { RunIntentOptions } from '../../src/verbs/run-intent.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { temporaryFolder } from '../support.ts';
 import { GOAL, node, own, ran, recording, saidIn, toldOf } from './world.ts';
 

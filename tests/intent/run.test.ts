@@ -2,13 +2,13 @@ import { cpSync, existsSync, lstatSync, readdirSync, readFileSync, rmSync, statS
 import path from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
-import { SEAL } from '../../src/evidence/finish.ts';
-import { Journal, JOURNAL } from '../../src/evidence/journal.ts';
-import { recoverRun } from '../../src/evidence/recover.ts';
+import { SEAL } from '../../src/evidence/run-folder/finish.ts';
+import { Journal, JOURNAL } from '../../src/evidence/run-folder/journal.ts';
+import { recoverRun } from '../../src/evidence/recovery/recover.ts';
 import { KINDS } from '../../src/run/kinds.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
-import { closeLauncher, sharedLauncher } from '../../src/tool/launcher.ts';
+import { closeLauncher, sharedLauncher } from '../../src/verbs/launcher.ts';
 import { endProcess, processesOf } from '../runs-support.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 import { canonicalPart, expectSound, node, own, ran, saidIn, toldOf, writes } from './world.ts';

@@ -8,10 +8,10 @@ import type { Intent } from '../../src/contracts/intent/index.ts';
 import { builtInProfiles, type Profile } from '../../src/contracts/profile/index.ts';
 import { runError } from '../../src/contracts/run-error/index.ts';
 import { type RunResult, runResult } from '../../src/contracts/run-result/index.ts';
-import { type Asked, decide, type Decision } from '../../src/run/intent/decide.ts';
+import { type Asked, decideIntent, type IntentDecision } from '../../src/run/intent/decide.ts';
 import { judgedIntent } from '../../src/run/intent/read-intent.ts';
-import { runErrorOf } from '../../src/tool/run-error.ts';
-import { type IntentRunResult, runIntent, type RunIntentOptions } from '../../src/tool/run-intent.ts';
+import { runErrorOf } from '../../src/verbs/run-error.ts';
+import { type IntentRunResult, runIntent, type RunIntentOptions } from '../../src/verbs/run-intent.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -27,14 +27,14 @@ export const node = (code: string, ...args: string[]): { argv: string[] } => ({ 
 export const writes = (code: string): { argv: string[] } => node(`const fs = require('node:fs'); ${code}`);
 
 /** Checks an intent, and decides it. */
-export function decided(intent: unknown, asked: Partial<Omit<Asked, 'intent'>> = {}): Decision {
-  return decide({ intent: judgedIntent(intent), answers: {}, mode: 'plan-only', profile: STRICT, ...asked });
+export function decided(intent: unknown, asked: Partial<Omit<Asked, 'intent'>> = {}): IntentDecision {
+  return decideIntent({ intent: judgedIntent(intent), answers: {}, mode: 'plan-only', profile: STRICT, ...asked });
 }
 
-export const questionsIn = (decision: Decision): readonly string[] =>
+export const questionsIn = (decision: IntentDecision): readonly string[] =>
   decision.kind === 'CLARIFY' ? decision.questions.map(text => text.slice(0, text.indexOf(': '))) : [];
 
-export const refusalsIn = (decision: Decision): readonly string[] =>
+export const refusalsIn = (decision: IntentDecision): readonly string[] =>
   decision.kind === 'REFUSE' ? decision.refusals : [];
 
 /** The fault that prevents a decision: `code: message`. */

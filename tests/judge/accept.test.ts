@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { judgeAccept } from '../../src/judge/apart.ts';
+import { judgeAccept } from '../../src/judge/suite/apart.ts';
 import { temporaryFolder } from '../support.ts';
 
 const LIST = { type: 'object', properties: { orders: { type: 'array', items: { required: ['id'] } } } };

@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { agentRunExample, type CaseArtifact, caseFailureExample } from '../../src/contracts/artifacts/index.ts';
 import { type Evaluation, evaluation as contract, type JudgedCase } from '../../src/contracts/evaluation/index.ts';
 import type { SuiteCase } from '../../src/contracts/suite/index.ts';
-import { Answer } from '../../src/judge/answer.ts';
-import { Effort } from '../../src/judge/effort.ts';
-import { judgeAnswer } from '../../src/judge/expectations.ts';
-import { judgeCase } from '../../src/judge/judge-case.ts';
-import { matchesPath } from '../../src/judge/path-pattern.ts';
+import { Answer } from '../../src/judge/suite/answer.ts';
+import { Effort } from '../../src/judge/suite/effort.ts';
+import { judgeAnswer } from '../../src/judge/suite/expectations.ts';
+import { judgeCase } from '../../src/judge/suite/judge-case.ts';
+import { matchesPath } from '../../src/judge/suite/path-pattern.ts';
 import { judged as documentJudged } from '../support.ts';
 import { agentRun, answered, changing } from './answers.ts';
 

@@ -3,8 +3,8 @@ import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { check } from '../../src/contracts/check.ts';
 import type { Expected } from '../../src/contracts/suite/index.ts';
 import { suiteCase } from '../../src/contracts/suite/index.ts';
-import { Answer } from '../../src/judge/answer.ts';
-import { judgeAnswer } from '../../src/judge/expectations.ts';
+import { Answer } from '../../src/judge/suite/answer.ts';
+import { judgeAnswer } from '../../src/judge/suite/expectations.ts';
 
 type Content = string | Record<string, unknown>;
 

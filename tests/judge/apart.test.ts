@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
-import { CallThread } from '../../src/execute/call-thread.ts';
-import { Answer } from '../../src/judge/answer.ts';
-import { judgeAnswerSomewhere } from '../../src/judge/apart.ts';
-import { Effort, STEPS_HERE_MAX } from '../../src/judge/effort.ts';
-import { judgeAnswer } from '../../src/judge/expectations.ts';
+import { CallThread } from '../../src/execute/host/call-thread.ts';
+import { Answer } from '../../src/judge/suite/answer.ts';
+import { judgeAnswerSomewhere } from '../../src/judge/suite/apart.ts';
+import { Effort, STEPS_HERE_MAX } from '../../src/judge/suite/effort.ts';
+import { judgeAnswer } from '../../src/judge/suite/expectations.ts';
 import { answered } from './answers.ts';
 
 /** More steps than this thread takes, but few enough to be quick. */

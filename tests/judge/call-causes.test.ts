@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
 import type { Divergence } from '../../src/contracts/comparison/index.ts';
-import { rootCause, type Scene } from '../../src/judge/root-cause.ts';
+import { rootCause, type Scene } from '../../src/judge/causes/root-cause.ts';
 import { answer, call, type ExpectationName, failedCase, judgedCase, result, retrieval } from './sides.ts';
 
 interface Over {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isWeakened } from '../../src/contracts/comparison/changed.ts';
 import type { Expected, SuiteCase } from '../../src/contracts/suite/index.ts';
-import { caseChange } from '../../src/judge/case-change.ts';
+import { caseChange } from '../../src/judge/compare/case-change.ts';
 
 const caseWith = (over: Partial<SuiteCase>): SuiteCase => ({
   schema_version: 'suite-case.v1',

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { TranscriptLine } from '../../src/contracts/agent-step/reading.ts';
-import { claimsAgainstEffects, type Effects } from '../../src/judge/claims.ts';
-import { saidIn } from '../../src/judge/said.ts';
-import { gitDeeds, looksLikeTestRun } from '../../src/judge/test-run.ts';
+import { claimsAgainstEffects, type Effects } from '../../src/judge/agent/claims.ts';
+import { claimsIn } from '../../src/judge/agent/said.ts';
+import { gitDeeds, looksLikeTestRun } from '../../src/judge/agent/test-run.ts';
 import { type Happening, text, transcriptOf } from '../evidence/agent-world.ts';
 
 /** An agent that may write, changed one file and made no commit. */
@@ -48,7 +48,7 @@ describe('a message claims a change', () => {
     'The task is completed.',
     'I could not run the tests, but I fixed the parser.',
     'I’ve created the file.',
-  ])('%s', words => expect(saidIn(words).change).toBe(true));
+  ])('%s', words => expect(claimsIn(words).change).toBe(true));
 
   test.each([
     'No changes were needed.',
@@ -65,7 +65,7 @@ describe('a message claims a change', () => {
     'I will add a test.',
     '',
     'Datei angelegt.',
-  ])('and not: %s', words => expect(saidIn(words).change).toBe(false));
+  ])('and not: %s', words => expect(claimsIn(words).change).toBe(false));
 });
 
 describe('a message claims that tests pass', () => {
@@ -75,7 +75,7 @@ describe('a message claims that tests pass', () => {
     'The test suite is green.',
     '12 tests passed',
     'Everything works and tests are passing!',
-  ])('%s', words => expect(saidIn(words).tests).toBe(true));
+  ])('%s', words => expect(claimsIn(words).tests).toBe(true));
 
   test.each([
     'I could not run the tests.',
@@ -87,7 +87,7 @@ describe('a message claims that tests pass', () => {
     'I added a test.',
     'Run the tests to see whether they pass.',
     'If the tests pass, merge it.',
-  ])('and not: %s', words => expect(saidIn(words).tests).toBe(false));
+  ])('and not: %s', words => expect(claimsIn(words).tests).toBe(false));
 });
 
 describe('a message reports a problem', () => {
@@ -97,11 +97,11 @@ describe('a message reports a problem', () => {
     'I was unable to.',
     'One command failed.',
     "I couldn't.",
-  ])('%s', words => expect(saidIn(words).trouble).toBe(true));
+  ])('%s', words => expect(claimsIn(words).trouble).toBe(true));
 
   test.each(['There were no errors.', '12 passed, 0 failed', 'I fixed the error.', 'Done without failures.'])(
     'and not: %s',
-    words => expect(saidIn(words).trouble).toBe(false),
+    words => expect(claimsIn(words).trouble).toBe(false),
   );
 });
 
@@ -109,7 +109,7 @@ describe('a message reports a problem', () => {
 test('reads long and hostile messages in linear time', () => {
   for (const words of ['failed to not ', 'a.', ',', '.']) {
     const text = words.repeat(1_024_000 / words.length);
-    for (let time = 0; time < 25; time++) expect(saidIn(text).success, words).toBe(false);
+    for (let time = 0; time < 25; time++) expect(claimsIn(text).success, words).toBe(false);
   }
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asksAtEnd } from '../../src/judge/closing-question.ts';
+import { asksAtEnd } from '../../src/judge/agent/closing-question.ts';
 
 describe('a message ends with a question to the user', () => {
   test.each([

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { comparison, type Comparison } from '../../src/contracts/comparison/index.ts';
 import { baseline as baselineContract } from '../../src/contracts/baseline/index.ts';
-import { acceptedFrom, sideFromAccepted } from '../../src/judge/baseline.ts';
-import { gateOf } from '../../src/judge/gate.ts';
+import { acceptedFrom, sideFromAccepted } from '../../src/judge/compare/baseline.ts';
+import { gateOf } from '../../src/judge/compare/gate.ts';
 import type { CaseReader, JudgedCase, Side } from '../../src/judge/compare-input.ts';
 import { judged } from '../support.ts';
 import { answer, compared, failedCase, hashOf, judgedCase, side, trial } from './sides.ts';

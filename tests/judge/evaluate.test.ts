@@ -9,9 +9,9 @@ import { caseFailureExample } from '../../src/contracts/artifacts/index.ts';
 import { check } from '../../src/contracts/check.ts';
 import { type Evaluation, evaluation as contract } from '../../src/contracts/evaluation/index.ts';
 import type { Expected } from '../../src/contracts/suite/index.ts';
-import type { Check, CheckAnswer } from '../../src/judge/check.ts';
-import { evaluateSuite, isSealedSo, writeEvaluation } from '../../src/judge/evaluate.ts';
-import { evaluationIn, findEvaluation } from '../../src/evidence/evaluation-files.ts';
+import type { Check, CheckAnswer } from '../../src/judge/suite/check.ts';
+import { evaluateSuite, isSealedSo, writeEvaluation } from '../../src/judge/suite/evaluate.ts';
+import { evaluationIn, findEvaluation } from '../../src/evidence/judgement/evaluation-files.ts';
 import { suiteFolder, type WorldCase } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
 

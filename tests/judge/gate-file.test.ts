@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readGate } from '../../src/judge/gate-file.ts';
+import { readGate } from '../../src/judge/compare/gate-file.ts';
 
 const read = (text: string) => readGate(Buffer.from(text));
 

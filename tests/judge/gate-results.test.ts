@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { decideComparison } from '../../src/contracts/comparison/index.ts';
-import { gateOf } from '../../src/judge/gate.ts';
-import { gateResults } from '../../src/judge/gate-results.ts';
+import { gateOf } from '../../src/judge/compare/gate.ts';
+import { gateResults } from '../../src/judge/compare/gate-results.ts';
 import type { ResultRow } from '../../src/judge/results/row.ts';
 import { ResultSide } from '../../src/judge/results/side.ts';
 

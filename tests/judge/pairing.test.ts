@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { changeOf, discordantIn, standingOf } from '../../src/contracts/comparison/index.ts';
 import type { JudgedCase } from '../../src/judge/compare-input.ts';
-import { acceptedFrom, sideFromAccepted } from '../../src/judge/baseline.ts';
+import { acceptedFrom, sideFromAccepted } from '../../src/judge/compare/baseline.ts';
 import { compared, failedCase, hashOf, judgedCase, side, trial } from './sides.ts';
 
 type Word = '+' | '-' | '?';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readResults } from '../../src/judge/results/read.ts';
-import { type ResultRow, ResultTrouble } from '../../src/judge/results/row.ts';
+import { type ResultRow, ResultFault } from '../../src/judge/results/row.ts';
 import { ResultSide } from '../../src/judge/results/side.ts';
 
 const rowsIn = (text: string): ResultRow[] => [...readResults(Buffer.from(text)).rows];
@@ -11,7 +11,7 @@ function troubleIn(text: string): string {
   try {
     rowsIn(text);
   } catch (error) {
-    if (error instanceof ResultTrouble) return `${error.line ?? '-'}: ${error.message}`;
+    if (error instanceof ResultFault) return `${error.line ?? '-'}: ${error.message}`;
     throw error;
   }
   throw new Error('It was read.');
@@ -219,7 +219,7 @@ test('reads a damaged file or says in a sentence why it cannot', () => {
         for (const { trials } of side.cases.values())
           for (const { latency_ms } of trials) expect(latency_ms ?? 0).toBeGreaterThanOrEqual(0);
       } catch (error) {
-        if (!(error instanceof ResultTrouble)) throw error;
+        if (!(error instanceof ResultFault)) throw error;
         expect(error.message.length).toBeLessThan(200);
       }
     }),

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
 import { comparison, type Divergence } from '../../src/contracts/comparison/index.ts';
 import type { JudgedCase } from '../../src/judge/compare-input.ts';
-import { rootCause, type Scene } from '../../src/judge/root-cause.ts';
+import { rootCause, type Scene } from '../../src/judge/causes/root-cause.ts';
 import { judged } from '../support.ts';
 import { agentRun, changing } from './answers.ts';
 import {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { Effort } from '../../src/judge/effort.ts';
-import { validatorOf } from '../../src/judge/json-schema.ts';
-import { isEndless } from '../../src/judge/schema-cycles.ts';
-import { Unjudgeable } from '../../src/judge/unjudgeable.ts';
+import { Effort } from '../../src/judge/suite/effort.ts';
+import { validatorOf } from '../../src/judge/suite/json-schema.ts';
+import { isEndless } from '../../src/judge/suite/schema-cycles.ts';
+import { Unjudgeable } from '../../src/judge/suite/unjudgeable.ts';
 
 const TREE = {
   $id: 'https://example.org/tree',

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
-import { compareSides, type ComparisonOptions } from '../../src/judge/compare.ts';
+import { compareSides, type ComparisonOptions } from '../../src/judge/compare/compare.ts';
 import type { JudgedCase, Side, TrialOfSide } from '../../src/judge/compare-input.ts';
-import { type Gate, gateOf } from '../../src/judge/gate.ts';
+import { type Gate, gateOf } from '../../src/judge/compare/gate.ts';
 
 export const hashOf = (text: string): `sha256:${string}` => `sha256:${createHash('sha256').update(text).digest('hex')}`;
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { meanInterval, percentile } from '../../src/judge/statistics.ts';
+import { meanInterval, percentile } from '../../src/judge/compare/statistics.ts';
 
 describe('the interval of a mean', () => {
   test('contains the mean', () => {

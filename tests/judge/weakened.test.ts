@@ -3,7 +3,7 @@ import { check } from '../../src/contracts/check.ts';
 import { comparison as contract } from '../../src/contracts/comparison/index.ts';
 import type { Expected, SuiteCase } from '../../src/contracts/suite/index.ts';
 import type { CaseReader, JudgedCase } from '../../src/judge/compare-input.ts';
-import { gateOf } from '../../src/judge/gate.ts';
+import { gateOf } from '../../src/judge/compare/gate.ts';
 import { compared, failedCase, hashOf, judgedCase, side } from './sides.ts';
 
 const held = [{ name: 'contains', status: 'pass', message: null, at: null }] as const;

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { LIMIT_RANGES } from '../../src/contracts/agent-policy/index.ts';
-import { AGENT_DEFAULTS, agentLimits, type AskedLimits } from '../../src/policy/agent-limits.ts';
+import { AGENT_DEFAULTS, agentLimits, type RequestedAgentLimits } from '../../src/policy/agent-limits.ts';
 
-function refusal(asked: AskedLimits, sandbox: 'none' | 'process' = 'process'): string {
+function refusal(asked: RequestedAgentLimits, sandbox: 'none' | 'process' = 'process'): string {
   try {
     agentLimits(asked, undefined, sandbox);
   } catch (fault) {
@@ -58,7 +58,7 @@ describe('the limits of an agent', () => {
     [{ memoryBytes: 1 }, LIMIT_RANGES.memory_bytes[2]],
     [{ pids: 1e6 }, LIMIT_RANGES.pids[2]],
     [{ cpuSeconds: -1 }, LIMIT_RANGES.cpu_seconds[2]],
-  ] satisfies [AskedLimits, string][])('%j is out of range', (asked, sentence) => {
+  ] satisfies [RequestedAgentLimits, string][])('%j is out of range', (asked, sentence) => {
     expect(refusal(asked)).toBe(`out_of_bounds: ${sentence}`);
   });
 

@@ -5,7 +5,7 @@ import { type AgentPolicy, builtInPolicies, OPERATIONS } from '../../src/contrac
 import { policySummary as contract } from '../../src/contracts/agent-step/index.ts';
 import { loosened, POSTURES, type RequestedPolicy } from '../../src/contracts/agent-step/policy.ts';
 import { check } from '../../src/contracts/check.ts';
-import { policySummary } from '../../src/evidence/policy-summary.ts';
+import { policySummaryOf } from '../../src/evidence/agent/policy-summary.ts';
 import { effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../src/policy/agent-policy.ts';
 
 const { 'read-only': readOnly, edit, open } = builtInPolicies;
@@ -163,7 +163,7 @@ describe('an effective policy', () => {
         expect([...loosened(requested, effective)]).toEqual([]);
         // An override without a dimension does not request the strictest value.
         expect([...loosened({ ...effective, ...said(overrides) }, effective)]).toEqual([]);
-        const summary = policySummary({
+        const summary = policySummaryOf({
           requested,
           effective,
           appliedOverrides,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { builtInProfiles } from '../../src/contracts/profile/built-in.ts';
-import { DEFAULTS, effectiveBounds, type Offer, type Requested } from '../../src/policy/bounds.ts';
+import { DEFAULTS, effectiveLimits, type Offer, type Requested } from '../../src/policy/bounds.ts';
 import type { MachineKind, MachineLimits } from '../../src/policy/limits.ts';
 
 const { strict, default: usual, dev } = builtInProfiles;
@@ -19,7 +19,7 @@ const UNUSABLE: Offer = { ...STRICT, unusable: 'The sandbox needs programs that 
 
 function refusal(requested: Requested, process: Offer | null = STRICT): string {
   try {
-    effectiveBounds(requested, process ? [NONE, process] : [NONE]);
+    effectiveLimits(requested, process ? [NONE, process] : [NONE]);
   } catch (fault) {
     if (fault instanceof Fault) return `${fault.code}: ${fault.message}`;
     throw fault;
@@ -29,7 +29,7 @@ function refusal(requested: Requested, process: Offer | null = STRICT): string {
 
 describe('a run without requested limits', () => {
   test('gets the sandbox, a blocked network and all defaults', () => {
-    expect(effectiveBounds({}, [NONE, STRICT])).toEqual({
+    expect(effectiveLimits({}, [NONE, STRICT])).toEqual({
       sandbox: 'process',
       isolation: 'strict',
       network: 'blocked',
@@ -40,7 +40,7 @@ describe('a run without requested limits', () => {
   });
 
   test('gets standard isolation with warnings if the machine cannot offer strict', () => {
-    const { isolation, warnings } = effectiveBounds({}, [NONE, STANDARD]);
+    const { isolation, warnings } = effectiveLimits({}, [NONE, STANDARD]);
     expect(isolation).toBe('standard');
     expect(warnings).toEqual([
       expect.stringMatching(/^limit_watched: memory_bytes: /),
@@ -54,18 +54,18 @@ describe('a run without a sandbox', () => {
   test.each([{ sandbox: 'none' }, { isolation: 'none' }, { sandbox: 'none', isolation: 'none' }] as const)(
     '%j claims no limit that is not enforced',
     requested => {
-      const effective = effectiveBounds(requested, [NONE, STRICT]);
+      const effective = effectiveLimits(requested, [NONE, STRICT]);
       expect(effective).toMatchObject({ sandbox: 'none', isolation: 'none', network: 'open', timeoutMs: 60_000 });
       for (const key of ['memoryBytes', 'pids', 'cpuSeconds']) expect(effective).not.toHaveProperty(key);
     },
   );
 
   test('works even if the sandbox is unusable', () => {
-    expect(effectiveBounds({ sandbox: 'none' }, [NONE, UNUSABLE]).sandbox).toBe('none');
+    expect(effectiveLimits({ sandbox: 'none' }, [NONE, UNUSABLE]).sandbox).toBe('none');
   });
 
   test('keeps the time limits, which need no sandbox', () => {
-    expect(effectiveBounds({ sandbox: 'none', timeoutMs: 5_000, idleMs: 500 }, [NONE])).toMatchObject({
+    expect(effectiveLimits({ sandbox: 'none', timeoutMs: 5_000, idleMs: 500 }, [NONE])).toMatchObject({
       timeoutMs: 5_000,
       idleMs: 500,
     });
@@ -73,7 +73,7 @@ describe('a run without a sandbox', () => {
 
   test('accepts a profile that allows the network', () => {
     const open = { ...dev, name: 'lab', allow_network: true };
-    expect(effectiveBounds({ sandbox: 'none', profile: open }, [NONE]).network).toBe('open');
+    expect(effectiveLimits({ sandbox: 'none', profile: open }, [NONE]).network).toBe('open');
   });
 });
 
@@ -152,7 +152,7 @@ describe('a limit that cannot be enforced', () => {
   });
 
   test('is not refused if the machine offers more than requested', () => {
-    expect(effectiveBounds({ isolation: 'standard' }, [NONE, STRICT]).isolation).toBe('strict');
+    expect(effectiveLimits({ isolation: 'standard' }, [NONE, STRICT]).isolation).toBe('strict');
     expect(refusal({ profile: strict })).toBe('accepted');
     expect(refusal({ profile: usual }, STANDARD)).toBe('accepted');
   });
@@ -160,7 +160,7 @@ describe('a limit that cannot be enforced', () => {
 
 describe('a CPU share', () => {
   test('is enforced if control groups support it', () => {
-    expect(effectiveBounds({ cpus: 0.5 }, [NONE, STRICT]).cpus).toBe(0.5);
+    expect(effectiveLimits({ cpus: 0.5 }, [NONE, STRICT]).cpus).toBe(0.5);
   });
 
   test.each([0, 0.009, -1, 1_025, Number.NaN])('of %s is out of range', cpus => {
@@ -182,7 +182,7 @@ describe('a limit', () => {
     '%s accepts whole numbers from %d to %d and rejects everything else',
     (key, minimum, maximum, sentence) => {
       for (const value of [minimum, maximum]) {
-        expect(effectiveBounds({ [key]: value }, [NONE, STRICT])).toHaveProperty(key, value);
+        expect(effectiveLimits({ [key]: value }, [NONE, STRICT])).toHaveProperty(key, value);
       }
       const outside = [minimum - 1, maximum + 1, minimum + 0.5, 0, -1, Number.NaN, Number.POSITIVE_INFINITY];
       for (const value of outside) expect(refusal({ [key]: value }), String(value)).toBe(`out_of_bounds: ${sentence}`);
@@ -198,7 +198,7 @@ describe('a profile', () => {
   const UNUSED = 'profile strict: its allowed commands and write roots do not apply to scripts';
 
   test('sets the limits of a run that requests none', () => {
-    expect(effectiveBounds({ profile: strict }, [NONE, STRICT])).toMatchObject({
+    expect(effectiveLimits({ profile: strict }, [NONE, STRICT])).toMatchObject({
       timeoutMs: 30_000,
       outputFilesMax: 200,
       outputBytesMax: 10_485_760,
@@ -209,7 +209,7 @@ describe('a profile', () => {
 
   test('lets a run request less', () => {
     const asked = { timeoutMs: 1_000, outputFilesMax: 1, outputBytesMax: 2_048 };
-    expect(effectiveBounds({ profile: usual, ...asked }, [NONE, STRICT])).toMatchObject({
+    expect(effectiveLimits({ profile: usual, ...asked }, [NONE, STRICT])).toMatchObject({
       ...asked,
       warnings: ['profile default: its allowed commands and write roots do not apply to scripts'],
     });
@@ -217,7 +217,7 @@ describe('a profile', () => {
 
   test('reduces requested limits and warns about each', () => {
     const asked = { timeoutMs: 600_000, outputFilesMax: 10_000, outputBytesMax: 1024 ** 3 };
-    const effective = effectiveBounds({ profile: dev, ...asked }, [NONE, STRICT]);
+    const effective = effectiveLimits({ profile: dev, ...asked }, [NONE, STRICT]);
     expect(effective).toMatchObject({ timeoutMs: 300_000, outputFilesMax: 1_000, outputBytesMax: 104_857_600 });
     expect(effective.warnings).toEqual([
       'output bytes: requested 1073741824, but profile dev allows 104857600',
@@ -228,7 +228,7 @@ describe('a profile', () => {
 
   test('warns that its commands and write roots do not apply to scripts, if it has any', () => {
     const warningsOf = (profile: typeof dev): readonly string[] =>
-      effectiveBounds({ profile }, [NONE, STRICT]).warnings;
+      effectiveLimits({ profile }, [NONE, STRICT]).warnings;
     const bare = { ...strict, name: 'own', allowed_commands: [], allowed_write_roots: [] };
     const said = ['profile own: its allowed commands and write roots do not apply to scripts'];
     expect(warningsOf(bare)).toEqual([]);
@@ -237,9 +237,9 @@ describe('a profile', () => {
   });
 
   test('opens the network only if it allows it', () => {
-    expect(effectiveBounds({ profile: dev }, [NONE, STRICT]).network).toBe('blocked');
+    expect(effectiveLimits({ profile: dev }, [NONE, STRICT]).network).toBe('blocked');
     const lab = { ...dev, name: 'lab', allow_network: true };
-    expect(effectiveBounds({ profile: lab }, [NONE, STRICT]).network).toBe('open');
+    expect(effectiveLimits({ profile: lab }, [NONE, STRICT]).network).toBe('open');
   });
 
   test('never combines with a request to a looser limit', () => {
@@ -249,7 +249,7 @@ describe('a profile', () => {
         fc.record({ timeout_ms: within(1_000, 600_000), max_output_files: within(1, 10_000) }),
         fc.record({ timeoutMs: within(1_000, 600_000), outputFilesMax: within(1, 10_000) }, { requiredKeys: [] }),
         (limits, asked) => {
-          const effective = effectiveBounds({ ...asked, profile: { ...dev, name: 'own', ...limits } }, [NONE, STRICT]);
+          const effective = effectiveLimits({ ...asked, profile: { ...dev, name: 'own', ...limits } }, [NONE, STRICT]);
           expect(effective.timeoutMs).toBe(Math.min(asked.timeoutMs ?? limits.timeout_ms, limits.timeout_ms));
           expect(effective.outputFilesMax).toBeLessThanOrEqual(limits.max_output_files);
           expect(effective.warnings.some(warning => warning.startsWith('timeout'))).toBe(

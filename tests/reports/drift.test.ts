@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import { comparisonPage } from '../../src/reports/comparison-page.ts';
-import { driftOf } from '../../src/reports/drift.ts';
+import { driftGroups } from '../../src/reports/drift.ts';
 import { reports } from '../../src/reports/index.ts';
 import { mixedComparison, text } from './world.ts';
 
@@ -35,13 +35,13 @@ describe('the differences between the sides', () => {
   });
 
   test('mention a hash only if no known field explains it', () => {
-    expect(driftOf(drifted(['environment_hash', hash('a'), hash('b')]))).toEqual([
+    expect(driftGroups(drifted(['environment_hash', hash('a'), hash('b')]))).toEqual([
       { of: 'environment', changes: [{ name: '', baseline: 'aaaaaaaaaaaa…', new: 'bbbbbbbbbbbb…' }] },
     ]);
   });
 
   test('keep an idle timeout that differs from the timeout', () => {
-    const [settings] = driftOf(
+    const [settings] = driftGroups(
       drifted(['settings.idle_timeout_ms', '60000', '5000'], ['settings.timeout_ms', '60000', '20000']),
     );
     expect(settings?.changes.map(({ name }) => name)).toEqual(['timeout_ms', 'idle_timeout_ms']);

@@ -2,8 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { reports } from '../../src/reports/index.ts';
-import { compareSides } from '../../src/judge/compare.ts';
-import { gateOf } from '../../src/judge/gate.ts';
+import { compareSides } from '../../src/judge/compare/compare.ts';
+import { gateOf } from '../../src/judge/compare/gate.ts';
 import { judgedCase, side } from '../judge/sides.ts';
 import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
 

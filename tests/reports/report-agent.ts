@@ -1,7 +1,7 @@
 import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
 import type { ComparedCase } from '../../src/contracts/comparison/index.ts';
 import type { SuiteCase } from '../../src/contracts/suite/index.ts';
-import type { Side } from '../../src/reports/report-input.ts';
+import type { ReportSide } from '../../src/reports/report-input.ts';
 
 type Change = ComparedCase['change'];
 
@@ -62,7 +62,7 @@ export const causeOf = (index: number): (typeof CAUSES)[number] =>
   CAUSES[index % CAUSES.length] as (typeof CAUSES)[number];
 
 /** Most answers are fast and some are slow. */
-export function latency(index: number, side: Side, trial: number): number {
+export function latency(index: number, side: ReportSide, trial: number): number {
   const [a, b] = [unit(index * 31 + trial * 7 + (side === 'new' ? 3 : 1)), unit(index * 17 + trial * 13 + 5)];
   const normal = Math.sqrt(-2 * Math.log(1 - a)) * Math.cos(2 * Math.PI * b);
   return Math.round((side === 'new' ? 880 : 800) * Math.exp(0.42 * normal) * 10) / 10;
@@ -78,7 +78,7 @@ function unit(seed: number): number {
 export const hex = (seed: number, length: number): string =>
   Array.from({ length }, (_, index) => Math.floor(unit(seed * 64 + index) * 16).toString(16)).join('');
 
-export function artifact(index: number, version: Side, change: Change): CaseArtifact {
+export function artifact(index: number, version: ReportSide, change: Change): CaseArtifact {
   const took = latency(index, version, 0);
   const cause = version === 'new' && change === 'regressed' ? causeOf(index) : undefined;
   const common = { schema_version: 'case.v1', case_id: idAt(index), version } as const;
@@ -129,7 +129,7 @@ export function artifact(index: number, version: Side, change: Change): CaseArti
   };
 }
 
-function eventsOf(index: number, version: Side, cause: string | undefined, answer: string): Event[] {
+function eventsOf(index: number, version: ReportSide, cause: string | undefined, answer: string): Event[] {
   const ts = 1_767_700_800_000 + index * 40 + (version === 'new' ? 9_000 : 0);
   const call_id = `call_${hex(index + (version === 'new' ? 1 : 0), 6)}`;
   const asks =

@@ -5,7 +5,7 @@ import {
   discordantIn,
 } from '../../src/contracts/comparison/index.ts';
 import type { Assertion, Evaluation } from '../../src/contracts/evaluation/index.ts';
-import type { CasePair, ReportInput, RunReportInput, Side } from '../../src/reports/report-input.ts';
+import type { ReportedPair, ReportInput, RunReportInput, ReportSide } from '../../src/reports/report-input.ts';
 import { artifact, causeOf, hex, idAt, latency, suiteCaseAt, topic } from './report-agent.ts';
 
 type Change = ComparedCase['change'];
@@ -40,7 +40,7 @@ export function reportWorld(world: World): ReportInput {
     );
   const broke = numbers('regressed');
   const verdict = total === 0 ? 'not_enough_evidence' : broke > 0 ? 'regression' : 'no_regression';
-  const side = (name: Side) => ({
+  const side = (name: ReportSide) => ({
     source: 'runs' as const,
     run_ids: Array.from({ length: trials }, (_, trial) => runId(name, trial)),
     seals: Array.from({ length: trials }, (_, trial) => `sha256:${hex(trial + (name === 'new' ? 900 : 300), 64)}`),
@@ -196,13 +196,13 @@ export function runWorld(world: World): RunReportInput {
 
 function comparedCase(index: number, change: Change, trials: number): ComparedCase {
   const isTimeout = change === 'regressed' && causeOf(index) === 'timeout';
-  const verdicts = (side: Side, trial: number): Trial['verdict'] => {
+  const verdicts = (side: ReportSide, trial: number): Trial['verdict'] => {
     if (change === 'regressed') return side === 'baseline' ? 'pass' : isTimeout ? 'error' : 'fail';
     if (change === 'improved') return side === 'baseline' ? 'fail' : 'pass';
     if (change === 'flaky') return side === 'new' && trial % 2 === 0 ? 'fail' : 'pass';
     return 'pass';
   };
-  const side = (name: Side) => ({
+  const side = (name: ReportSide) => ({
     trials:
       change === 'missing' && name === 'new'
         ? []
@@ -263,7 +263,7 @@ function divergenceOf(index: number): Divergence {
   };
 }
 
-function trialOf(index: number, side: Side, trial: number, verdict: Trial['verdict'], isTimeout: boolean): Trial {
+function trialOf(index: number, side: ReportSide, trial: number, verdict: Trial['verdict'], isTimeout: boolean): Trial {
   return {
     run_id: runId(side, trial),
     verdict,
@@ -275,10 +275,10 @@ function trialOf(index: number, side: Side, trial: number, verdict: Trial['verdi
   };
 }
 
-const runId = (side: Side, trial: number): string =>
+const runId = (side: ReportSide, trial: number): string =>
   `suite_20260106_12${side === 'new' ? '09' : '01'}00_${side === 'new' ? '7c2e91d0a4b8' : '30fa5512cc6e'}${trial === 0 ? '' : `.${trial + 1}`}`;
 
-function pairOf(index: number, cases: readonly ComparedCase[]): CasePair {
+function pairOf(index: number, cases: readonly ComparedCase[]): ReportedPair {
   const change = cases[index]?.change ?? 'same';
   return {
     case: suiteCaseAt(index),

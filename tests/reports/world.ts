@@ -1,7 +1,7 @@
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
-import { compareSides } from '../../src/judge/compare.ts';
-import { gateOf } from '../../src/judge/gate.ts';
+import { compareSides } from '../../src/judge/compare/compare.ts';
+import { gateOf } from '../../src/judge/compare/gate.ts';
 import type { JudgedRun } from '../../src/reports/report.ts';
 import { answer, call, failedCase, judgedCase, result, side } from '../judge/sides.ts';
 

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { openLauncher } from '../../src/execute/launch.ts';
-import { runScript } from '../../src/run/script.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
+import { executeScript } from '../../src/run/script/script.ts';
 import { expectValid } from '../evidence/script-world.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -24,7 +24,7 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
 `,
     );
     const caps = { stdoutBytes: 1_001, stderrBytes: 1_000, htmlBytes: 20, summaryBytes: 100 };
-    const { place } = await runScript(
+    const { place } = await executeScript(
       { script, caps },
       { launcher, home: path.join(cwd, '.proctor'), signer: undefined },
     );
@@ -47,7 +47,7 @@ json.dump({'contract_version': 1, 'status': 'failed', 'html_output': 'h' * 50, '
       'echo "token $TOKEN" > output/told.txt; echo fine > output/fine.txt; printf %s "$TOKEN" | base64 > output/coded.txt\n',
     );
     const secrets = { TOKEN: 'correct horse battery' };
-    const { place, reading } = await runScript(
+    const { place, reading } = await executeScript(
       { script, secrets },
       { launcher, home: path.join(cwd, '.proctor'), signer: undefined },
     );

@@ -7,14 +7,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { stateFolder } from '../../src/base/state-folder.ts';
-import { JOURNAL } from '../../src/evidence/journal.ts';
-import type { Kinds } from '../../src/evidence/kind.ts';
-import { listRuns } from '../../src/evidence/runs.ts';
-import { sealTrouble } from '../../src/evidence/sealed-folder.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
-import { lifeOf, recoverAll } from '../../src/tool/recover.ts';
-import { listed } from '../../src/tool/runs.ts';
-import { ledgerOf } from '../../src/tool/ledger.ts';
+import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
+import type { Kinds } from '../../src/evidence/recovery/kind.ts';
+import { runsIn } from '../../src/evidence/run-folder/runs.ts';
+import { sealDifference } from '../../src/evidence/run-folder/sealed-folder.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
+import { lifeOf, recoverAll } from '../../src/verbs/recover.ts';
+import { listedRun } from '../../src/verbs/runs.ts';
+import { ledgerOf } from '../../src/verbs/ledger.ts';
 import { brokenIn, idsIn, ledgerIn } from '../evidence/ledger-world.ts';
 import { troublesIn } from '../evidence/script-world.ts';
 import { until } from '../runs-support.ts';
@@ -86,11 +86,11 @@ const MISSES = /^FD9 evidence\/seal\.json .* seals a run of kind script, and \S+
 
 /** Checks that every run is sealed and in the ledger, without temporary files. Returns their documents. */
 async function expectWhole(home: string) {
-  const places = listRuns(home);
+  const places = runsIn(home);
   for (const place of places) {
     expect(place).toMatchObject({ lane: 'toy', id: expect.stringMatching(/^toy_/) as string });
     expect(await lifeOf(place)).toBe('finished');
-    expect(await sealTrouble(place.folder)).toMatchObject({ trouble: undefined });
+    expect(await sealDifference(place.folder)).toMatchObject({ trouble: undefined });
     const names = readdirSync(place.folder, { recursive: true, encoding: 'utf8' });
     expect(names.filter(name => name === JOURNAL || /\.(?:tmp|part)$/.test(name))).toEqual([]);
   }
@@ -117,14 +117,14 @@ test('a new kind runs, is sealed, and is listed, with nothing but its own file',
   expect(seen.capture.ending).toEqual({ how: 'exited', code: 0 });
   expect(output).toEqual(['stdout: hello\n']);
   expect(await expectWhole(home)).toMatchObject([{ run_id: place.id, verdict: 'good', ending: 'exited' }]);
-  expect(await listed(place, await lifeOf(place), KINDS)).toMatchObject({
+  expect(await listedRun(place, await lifeOf(place), KINDS)).toMatchObject({
     id: place.id,
     kind: 'toy',
     status: 'good',
     subject: 'a toy that exited',
   });
   writeFileSync(path.join(place.folder, 'toy.json'), '{}');
-  expect(await sealTrouble(place.folder)).toMatchObject({ trouble: 'toy.json is missing or was changed' });
+  expect(await sealDifference(place.folder)).toMatchObject({ trouble: 'toy.json is missing or was changed' });
 });
 
 test('a new kind whose judge fails is completed, and blames Proctor', async () => {

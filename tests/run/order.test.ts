@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { DEFAULT_CAPS } from '../../src/policy/caps.ts';
-import { checkOrder, type ScriptOrder } from '../../src/run/order.ts';
+import { checkOrder, type ScriptOrder } from '../../src/run/script/order.ts';
 import { temporaryFolder } from '../support.ts';
 
 /** A folder with a valid script. */

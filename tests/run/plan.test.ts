@@ -4,11 +4,11 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runner } from '../../src/contracts/runner/index.ts';
 import { scriptRequest } from '../../src/contracts/script-request/index.ts';
-import type { Machine } from '../../src/execute/machine.ts';
-import { effectiveBounds } from '../../src/policy/bounds.ts';
-import { checkOrder, type ScriptOrder } from '../../src/run/order.ts';
-import { offersOf } from '../../src/run/plan.ts';
-import { jobFor, planOf } from '../../src/run/script-plan.ts';
+import type { Machine } from '../../src/execute/host/machine.ts';
+import { effectiveLimits } from '../../src/policy/bounds.ts';
+import { checkOrder, type ScriptOrder } from '../../src/run/script/order.ts';
+import { offersOf } from '../../src/run/pipeline/runner-plan.ts';
+import { scriptJob, scriptPlan } from '../../src/run/script/plan.ts';
 import { STARTED_AT } from '../evidence/script-world.ts';
 import { exampleWith, judged, rulesOf, temporaryFolder } from '../support.ts';
 
@@ -28,10 +28,10 @@ function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
   const script = path.join(temporaryFolder(), 'sum.py');
   writeFileSync(script, 'print()');
   const order = checkOrder({ script, ...changes });
-  const effective = effectiveBounds(order.bounds, offersOf(machine));
-  const job = jobFor('script_x', order, effective, '/stage', false);
+  const effective = effectiveLimits(order.bounds, offersOf(machine));
+  const job = scriptJob('script_x', order, effective, '/stage', false);
   const file = { name: 'sum.py', sha256: `sha256:${'0'.repeat(64)}`, bytes: 7 } as const;
-  const plan = planOf({
+  const plan = scriptPlan({
     id: 'script_x',
     order,
     effective,

@@ -8,9 +8,9 @@ import type { ScriptResult } from '../../src/contracts/script-result/index.ts';
 import type { OutputReading } from '../../src/evidence/ingest/output.ts';
 import { breach } from '../../src/evidence/ingest/reason.ts';
 import { readResult, type ResultReading } from '../../src/evidence/ingest/result.ts';
-import type { ScriptReading } from '../../src/evidence/script-run.ts';
+import type { ScriptReading } from '../../src/evidence/script/script-run.ts';
 import { DEFAULT_CAPS } from '../../src/policy/caps.ts';
-import { type Facts, readingOf } from '../../src/run/reading.ts';
+import { type Facts, scriptReading } from '../../src/run/script/reading.ts';
 import { captureOf, CORRELATION, expectValid, finishRun, put } from '../evidence/script-world.ts';
 import { temporaryFolder } from '../support.ts';
 
@@ -50,7 +50,7 @@ const OUTPUTS: Record<'files' | 'empty' | 'bad', OutputReading> = {
 };
 
 const read = (facts: Partial<Facts>): ScriptReading =>
-  readingOf({
+  scriptReading({
     ending: { how: 'exited', code: 0 },
     result: RESULTS.succeeded,
     output: OUTPUTS.empty,

@@ -5,15 +5,15 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { ScriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { publicSentence } from '../../src/evidence/ingest/reason.ts';
-import { JOURNAL, readJournal } from '../../src/evidence/journal.ts';
-import { recoverRun } from '../../src/evidence/recover.ts';
+import { JOURNAL, readJournal } from '../../src/evidence/run-folder/journal.ts';
+import { recoverRun } from '../../src/evidence/recovery/recover.ts';
 import { KINDS } from '../../src/run/kinds.ts';
-import { listRuns } from '../../src/evidence/runs.ts';
-import type { ScriptLine } from '../../src/evidence/script-run.ts';
-import { openLauncher } from '../../src/execute/launch.ts';
-import type { ScriptOrder } from '../../src/run/order.ts';
-import type { RunContext } from '../../src/run/journaled-run.ts';
-import { runScript, type ScriptAnswer } from '../../src/run/script.ts';
+import { runsIn } from '../../src/evidence/run-folder/runs.ts';
+import type { ScriptLine } from '../../src/evidence/script/script-run.ts';
+import { openLauncher } from '../../src/execute/launcher/launch.ts';
+import type { ScriptOrder } from '../../src/run/script/order.ts';
+import type { RunContext } from '../../src/run/pipeline/journaled-run.ts';
+import { executeScript, type ScriptAnswer } from '../../src/run/script/script.ts';
 import { expectValid, put } from '../evidence/script-world.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 
@@ -35,10 +35,10 @@ async function run(code: string, order: Partial<ScriptOrder> = {}, around: Parti
   writeFileSync(script, `${RESULT}\n${code}\n`);
   const home = path.join(folder, '.proctor');
   const among = { launcher, home, signer: undefined, ...around };
-  const answer: ScriptAnswer | Error = await runScript({ script, ...order }, among).catch(
+  const answer: ScriptAnswer | Error = await executeScript({ script, ...order }, among).catch(
     (error: unknown) => error as Error,
   );
-  return { answer, home, folder: listRuns(home)[0]?.folder ?? '' };
+  return { answer, home, folder: runsIn(home)[0]?.folder ?? '' };
 }
 
 const outcomeIn = (folder: string): ScriptOutcome =>

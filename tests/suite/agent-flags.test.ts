@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { resumeSuite } from '../../src/tool/resume-suite.ts';
-import { runSuite } from '../../src/tool/run-suite.ts';
+import { resumeSuite } from '../../src/verbs/resume-suite.ts';
+import { runSuite } from '../../src/verbs/run-suite.ts';
 import { askingText } from '../agents/asking.ts';
 import { startModelApi } from '../agents/model-api.ts';
 import { placeAgent } from '../agents/place-agent.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
-import { compareRuns } from '../../src/tool/compare.ts';
+import { compareRuns } from '../../src/verbs/compare.ts';
 import { verify } from '../../src/verify/index.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import { repositoryFolder } from '../agents/place.ts';

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import type { Evaluation } from '../../src/contracts/evaluation/index.ts';
 import type { SuiteRequest } from '../../src/contracts/suite/index.ts';
-import { closeLauncher } from '../../src/tool/launcher.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import type { Ran } from './support.ts';
 

@@ -1,9 +1,9 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { resendCase } from '../../src/tool/resend.ts';
-import { resumeSuite } from '../../src/tool/resume-suite.ts';
-import { runSuite } from '../../src/tool/run-suite.ts';
+import { resendCase } from '../../src/verbs/resend.ts';
+import { resumeSuite } from '../../src/verbs/resume-suite.ts';
+import { runSuite } from '../../src/verbs/run-suite.ts';
 import { placeAgent } from '../agents/place-agent.ts';
 import { repositoryFolder } from '../agents/place.ts';
 import { proctor, temporaryFolder } from '../support.ts';

@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { acceptBaseline } from '../../src/tool/baseline.ts';
-import { compareRuns } from '../../src/tool/compare.ts';
-import { runsNotHere, subjectOf, writeReports } from '../../src/tool/report.ts';
-import { sideOf } from '../../src/tool/sides.ts';
+import { acceptBaseline } from '../../src/verbs/baseline.ts';
+import { compareRuns } from '../../src/verbs/compare.ts';
+import { runsNotHere, reportSubject, writeReports } from '../../src/verbs/report.ts';
+import { sideOf } from '../../src/verbs/evaluations.ts';
 import { temporaryFolder } from '../support.ts';
 import { Agent, type answersWell, saying } from './agent.ts';
 import { ranSuite } from './support.ts';
@@ -24,7 +24,7 @@ async function compared(...trials: readonly Behaviour[]) {
   await ranSuite([CASE], { cwd, as: 'new', runId: 'now', repeat: trials.length, baseUrl: await now.start() });
   const { comparison, files } = await compareRuns({ baseline: 'baseline', candidate: 'new', cwd });
   const reported = async () => {
-    const { subject, folder } = await subjectOf('latest', cwd);
+    const { subject, folder } = await reportSubject('latest', cwd);
     const { html = '' } = writeReports(folder, subject, ['html']);
     return { subject, page: readFileSync(html, 'utf8') };
   };

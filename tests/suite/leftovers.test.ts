@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ownerHere } from '../../src/run/plan.ts';
-import { recover } from '../../src/tool/recover.ts';
-import { prune } from '../../src/tool/prune.ts';
-import { resumeSuite } from '../../src/tool/resume-suite.ts';
-import { listRuns, placeOf } from '../../src/tool/runs.ts';
+import { ownerHere } from '../../src/run/pipeline/runner-plan.ts';
+import { recover } from '../../src/verbs/recover.ts';
+import { prune } from '../../src/verbs/prune.ts';
+import { resumeSuite } from '../../src/verbs/resume-suite.ts';
+import { listRuns, runFolderOf } from '../../src/verbs/runs.ts';
 import { verify } from '../../src/verify/index.ts';
 import { proveJournal, temporaryFolder } from '../support.ts';
 import { Agent } from './agent.ts';
@@ -47,7 +47,7 @@ test('a suite with a live owner stays unchanged', async () => {
   const id = 'suite_20260106_120000_aaaaaaaaaaaa';
   const { cwd, folder } = laidOut(ownerHere(), id);
   expect((await listRuns(cwd, 9)).runs).toMatchObject([{ status: 'running' }]);
-  placeOf(cwd, id);
+  runFolderOf(cwd, id);
   expect(await recover(cwd)).toEqual([{ id, became: 'alive' }]);
   expect(await prune(cwd, 0, false)).toMatchObject({ runs: [] });
   expect(existsSync(folder)).toBe(true);

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { resendCase } from '../../src/tool/resend.ts';
+import { resendCase } from '../../src/verbs/resend.ts';
 import { temporaryFolder } from '../support.ts';
 import { Agent, hangs, saying, sending } from './agent.ts';
 import { ranSuite } from './support.ts';

@@ -5,10 +5,10 @@ import { expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { LedgerLine } from '../../src/contracts/ledger/index.ts';
-import { compareRuns } from '../../src/tool/compare.ts';
-import { packRun } from '../../src/tool/pack.ts';
-import { runsNotHere, subjectOf } from '../../src/tool/report.ts';
-import { placeOf } from '../../src/tool/runs.ts';
+import { compareRuns } from '../../src/verbs/compare.ts';
+import { packRun } from '../../src/verbs/pack.ts';
+import { runsNotHere, reportSubject } from '../../src/verbs/report.ts';
+import { runFolderOf } from '../../src/verbs/runs.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 import { Agent } from './agent.ts';
@@ -76,23 +76,23 @@ test('a shared name is compared across sides, and never with itself', async () =
   expect(comparison.sides.baseline.seals).not.toEqual(comparison.sides.new.seals);
   await expect(compare('baseline/nightly', 'baseline/nightly')).rejects.toMatchObject({ code: 'same_run' });
   await expectValid(path.join(cwd, '.proctor'));
-  const { subject } = await subjectOf(comparison.comparison_id, cwd);
+  const { subject } = await reportSubject(comparison.comparison_id, cwd);
   expect(runsNotHere(subject)).toEqual([]);
 });
 
 test('a shared name needs its side where the name alone is ambiguous', async () => {
   const { cwd, run } = await place();
   await run('baseline');
-  expect(placeOf(cwd, 'nightly')).toMatchObject({ lane: 'baseline' });
+  expect(runFolderOf(cwd, 'nightly')).toMatchObject({ lane: 'baseline' });
   await run('new');
-  expect(() => placeOf(cwd, 'nightly')).toThrow(
+  expect(() => runFolderOf(cwd, 'nightly')).toThrow(
     expect.objectContaining({
       code: 'ambiguous_run',
       message: '2 runs are called "nightly": baseline/nightly, new/nightly. Name one of these.',
     }),
   );
-  expect(placeOf(cwd, 'new/nightly')).toMatchObject({ lane: 'new', id: 'nightly' });
-  const reports = await Promise.all(['baseline/nightly', 'new/nightly'].map(word => subjectOf(word, cwd)));
+  expect(runFolderOf(cwd, 'new/nightly')).toMatchObject({ lane: 'new', id: 'nightly' });
+  const reports = await Promise.all(['baseline/nightly', 'new/nightly'].map(word => reportSubject(word, cwd)));
   expect(reports.map(({ folder }) => path.basename(folder))).toEqual(['baseline-nightly', 'new-nightly']);
   expect(await packRun('new/nightly', { cwd, out: 'new.pack' })).toMatchObject({ hasLedgerLine: true });
   await expectValid(path.join(cwd, 'new.pack'));

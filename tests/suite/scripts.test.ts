@@ -1,7 +1,7 @@
 import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { closeLauncher } from '../../src/tool/launcher.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { Place } from '../runs-support.ts';
 import { expectValid, ranSuite } from './support.ts';
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import type { CaseArtifact, RunArtifact } from '../../src/contracts/artifacts/index.ts';
-import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../../src/tool/run-suite.ts';
+import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../../src/verbs/run-suite.ts';
 import { verify } from '../../src/verify/index.ts';
 import { temporaryFolder } from '../support.ts';
 

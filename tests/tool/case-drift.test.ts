@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { compareRuns, runSuite, type Compared } from '../../src/tool/index.ts';
-import { terminalText } from '../../src/tool/terminal.ts';
+import { compareRuns, runSuite, type Compared } from '../../src/verbs/index.ts';
+import { terminalText } from '../../src/verbs/terminal.ts';
 import { Agent, saying } from '../suite/agent.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -1,8 +1,8 @@
 import { appendFileSync, cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
-import { SEAL } from '../../src/evidence/finish.ts';
-import { judgedRun } from '../../src/tool/judged.ts';
+import { SEAL } from '../../src/evidence/run-folder/finish.ts';
+import { judgedRun } from '../../src/verbs/judged.ts';
 import { suiteFolder } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
 

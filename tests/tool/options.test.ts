@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { packRun, reproduce, runIntent, unpack } from '../../src/tool/index.ts';
+import { packRun, reproduce, runIntent, unpack } from '../../src/verbs/index.ts';
 import { temporaryFolder } from '../support.ts';
 
 /** JavaScript callers have no compiler to check their options. */

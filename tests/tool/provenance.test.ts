@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { compareRuns, runSuite } from '../../src/tool/index.ts';
+import { compareRuns, runSuite } from '../../src/verbs/index.ts';
 import { Agent, saying } from '../suite/agent.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
-import { runScript, type RunScriptOptions } from '../../src/tool/run-script.ts';
+import { runScript, type RunScriptOptions } from '../../src/verbs/run-script.ts';
 import { temporaryFolder } from '../support.ts';
 
 /** The fault instead of a run. Checks that nothing was written. */

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { settingsIn } from '../../src/tool/settings.ts';
+import { settingsIn } from '../../src/verbs/settings.ts';
 import { temporaryFolder } from '../support.ts';
 
 function homeWith(text: string): string {

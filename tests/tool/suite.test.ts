@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { acceptBaseline, compareRuns, runSuite } from '../../src/tool/index.ts';
+import { acceptBaseline, compareRuns, runSuite } from '../../src/verbs/index.ts';
 import { Agent, saying } from '../suite/agent.ts';
 import { temporaryFolder } from '../support.ts';
 

@@ -3,8 +3,8 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { StepManifest } from '../../src/contracts/agent-step/index.ts';
 import type { Contract } from '../../src/contracts/contract.ts';
-import { writeEvaluationFiles } from '../../src/evidence/evaluation-files.ts';
-import { judgeAgentRun } from '../../src/judge/judge-agent.ts';
+import { writeEvaluationFiles } from '../../src/evidence/judgement/evaluation-files.ts';
+import { judgeAgentRun } from '../../src/judge/agent/judge-agent.ts';
 import {
   AGENT_RUN,
   agentFiles,

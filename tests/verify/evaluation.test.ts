@@ -4,7 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { Evaluation } from '../../src/contracts/evaluation/index.ts';
-import { evaluateSuite, writeEvaluation } from '../../src/judge/evaluate.ts';
+import { evaluateSuite, writeEvaluation } from '../../src/judge/suite/evaluate.ts';
 import { suiteFolder } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';
 import { brokenIn, verdictsOf } from './folders.ts';

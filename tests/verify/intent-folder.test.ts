@@ -8,7 +8,7 @@ import {
   intent,
   intentOutcome,
   modelIo,
-  planOf,
+  intentPlan,
   sandboxIdOf,
 } from '../../src/contracts/intent/index.ts';
 import type { Intent, IntentOutcome } from '../../src/contracts/intent/index.ts';
@@ -17,8 +17,8 @@ import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
 import { sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
-import { intentDocuments } from '../../src/evidence/intent-documents.ts';
-import type { IntentPlan } from '../../src/evidence/intent-run.ts';
+import { intentDocuments } from '../../src/evidence/intent/intent-documents.ts';
+import type { IntentPlan } from '../../src/evidence/intent/intent-run.ts';
 import { brokenIn, type Files, folderWith } from './folders.ts';
 
 const ID = 'intent_20260403_101500_4f1c9a7be210';
@@ -29,7 +29,7 @@ const none = { bytesTotal: 0, bytesKept: 0, masked: 0, sha256: bytesHash('') } a
 const planned = named({
   ...(bundle.example as Bundle),
   intent_sha256: bytesHash(INTENT),
-  ...planOf(intent.example as Intent, strict),
+  ...intentPlan(intent.example as Intent, strict),
 });
 
 function named(content: Bundle): Bundle {
@@ -140,7 +140,7 @@ const rebundled = (content: Bundle, execution: object = {}) => ({
 /** Replaces the intent and the bundle that follows from it. */
 const reintended = (changes: Partial<Intent>) => {
   const text = canonicalize({ ...(intent.example as Intent), ...changes });
-  const plan = planOf(JSON.parse(text) as Intent, strict);
+  const plan = intentPlan(JSON.parse(text) as Intent, strict);
   return {
     ...rebundled(named({ ...planned, ...plan, intent_sha256: bytesHash(text) })),
     'intent.json': () => JSON.parse(text) as object,

@@ -3,13 +3,13 @@ import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writ
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
-import { acceptedFrom } from '../../src/judge/baseline.ts';
-import { evaluateSuite, writeEvaluation } from '../../src/judge/evaluate.ts';
-import { trialFrom } from '../../src/judge/side.ts';
+import { acceptedFrom } from '../../src/judge/compare/baseline.ts';
+import { evaluateSuite, writeEvaluation } from '../../src/judge/suite/evaluate.ts';
+import { trialFrom } from '../../src/judge/compare/side.ts';
 import { comparisonExample } from '../../src/contracts/comparison/example.ts';
 import type { Foundation } from '../../src/contracts/judgement-seal/index.ts';
 import { type SealEnvelope, sealEnvelope, type SealStatement, signerWith } from '../../src/contracts/seal/index.ts';
-import { sealComparison, writeComparison } from '../../src/evidence/comparison-files.ts';
+import { sealComparison, writeComparison } from '../../src/evidence/judgement/comparison-files.ts';
 import { type Options, verify } from '../../src/verify/index.ts';
 import { suiteFolder } from '../suite-world.ts';
 import { temporaryFolder } from '../support.ts';

@@ -6,7 +6,7 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { LedgerLine } from '../../src/contracts/ledger/index.ts';
 import { openSeal, sealEnvelope } from '../../src/contracts/seal/index.ts';
-import { SEAL } from '../../src/evidence/finish.ts';
+import { SEAL } from '../../src/evidence/run-folder/finish.ts';
 import { verify } from '../../src/verify/index.ts';
 import {
   addRun,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
-import { event, metadata, status, stepManifest } from '../../src/contracts/agent-step/index.ts';
+import { stepEvent, metadata, status, stepManifest } from '../../src/contracts/agent-step/index.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
 import { scriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { scriptRequest } from '../../src/contracts/script-request/index.ts';
@@ -22,7 +22,7 @@ const result = exampleWith(scriptResult, { artifacts: [{ path: 'output/report.tx
 
 const line = (changes: Record<string, unknown>): string =>
   canonicalize(
-    exampleWith(event, {
+    exampleWith(stepEvent, {
       next_step_id: undefined,
       runner_family: undefined,
       run_id: RUN,

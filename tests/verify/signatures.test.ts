@@ -12,7 +12,7 @@ import {
   sealEnvelope,
   signerWith,
 } from '../../src/contracts/seal/index.ts';
-import { SEAL } from '../../src/evidence/finish.ts';
+import { SEAL } from '../../src/evidence/run-folder/finish.ts';
 import { folderRules } from '../../src/verify/folder-rules.ts';
 import { type Options, type Verdict, verify } from '../../src/verify/index.ts';
 import { captureOf, finishRun, plan, put, said, succeeded } from '../evidence/script-world.ts';

@@ -1,8 +1,8 @@
-import type { Kind, Tone } from '../../src/reports/page-data.ts';
+import type { RowKind, Tone } from '../../src/reports/page-data.ts';
 
 /** Each state has a word and a shape; colour only repeats them. */
 export const KINDS: Record<
-  Kind,
+  RowKind,
   { readonly word: string; readonly tone: Tone | 'flaky' | 'calm'; readonly path: string }
 > = {
   regressed: { word: 'Regressed', tone: 'bad', path: 'M8 3v8M4.5 8 8 11.5 11.5 8' },
@@ -15,7 +15,7 @@ export const KINDS: Record<
   error: { word: 'Error', tone: 'unsure', path: 'M8 4v5M8 11.5v.5' },
 };
 
-export function Mark({ kind }: { readonly kind: Kind }) {
+export function Mark({ kind }: { readonly kind: RowKind }) {
   const { tone, path } = KINDS[kind];
   return <Icon path={path} class={`mark tone-${tone}`} />;
 }
@@ -28,7 +28,7 @@ export function Icon({ path, class: name = '' }: { readonly path: string; readon
   );
 }
 
-export function Pill({ kind }: { readonly kind: Kind }) {
+export function Pill({ kind }: { readonly kind: RowKind }) {
   const { word, tone } = KINDS[kind];
   return (
     <span class={`pill tone-${tone}`}>
@@ -48,7 +48,7 @@ export function Flag() {
   );
 }
 
-const VERDICTS: Record<string, Kind> = { p: 'pass', f: 'fail', e: 'error', n: 'error' };
+const VERDICTS: Record<string, RowKind> = { p: 'pass', f: 'fail', e: 'error', n: 'error' };
 
 /** The verdicts of one side's trials, one shape each, with a text for screen readers. */
 export function Trials({ letters }: { readonly letters: string }) {

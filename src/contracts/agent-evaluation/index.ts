@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { hostPathIn } from '../../base/path.ts';
 import { holdsSecret } from '../../base/redact.ts';
-import { ASKS, nameText } from '../agent-step/words.ts';
+import { STEP_ASKS, nameText } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
@@ -48,7 +48,7 @@ const rules = [
     why: 'A flag applies only to the run that was judged, by a known judge.',
     asks: [
       'run_id is a name',
-      ...ASKS.name,
+      ...STEP_ASKS.name,
       'generated_at is an instant in UTC, with seconds and at most three fractional digits',
       'judge_version is a semantic version',
       'seal_sha256 is sha256: and 64 hexadecimal digits: the hash of evidence/seal.json',

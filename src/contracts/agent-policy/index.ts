@@ -1,6 +1,6 @@
 import { canonicalize } from '../../base/canonical.ts';
 import { POSTURE_NAMES, POSTURES } from '../agent-step/policy.ts';
-import { ASKS } from '../agent-step/words.ts';
+import { STEP_ASKS } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { uniqueAdvice } from '../lists.ts';
 import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
@@ -9,7 +9,7 @@ import { contradictions } from './contradictions.ts';
 import { type AgentPolicy, agentPolicyShape, OPERATIONS } from './shape.ts';
 
 export { builtInPolicies, builtInPolicy, decided, STRICTEST } from './built-in.ts';
-export { type AgentPolicy, LIMIT_RANGES, type LimitName, OPERATIONS, type Operation } from './shape.ts';
+export { type AgentPolicy, LIMIT_RANGES, type AgentLimitName, OPERATIONS, type Operation } from './shape.ts';
 
 const rule = rulesFor<AgentPolicy>();
 
@@ -74,7 +74,7 @@ const AP4 = rule({
   asks: [
     'allowed_paths, if present, is a list of relative paths that may change; default: the whole work tree',
     'forbidden_paths, if present, is a list of relative paths that must not change, even if allowed_paths covers them',
-    ...ASKS.relativePath,
+    ...STEP_ASKS.relativePath,
     'should: a list has no duplicates',
   ],
   fields: ['allowed_paths', 'forbidden_paths'],

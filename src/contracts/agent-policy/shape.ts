@@ -23,16 +23,16 @@ export const LIMIT_RANGES = {
   cpu_seconds: [1, 86_400, 'The CPU time must be from 1 second to 24 hours.'],
 } as const;
 
-export type LimitName = keyof typeof LIMIT_RANGES;
+export type AgentLimitName = keyof typeof LIMIT_RANGES;
 
-function limit(name: LimitName) {
+function limit(name: AgentLimitName) {
   const [least, most] = LIMIT_RANGES[name];
   return z.optional(name === 'max_cost_usd' ? between(least, most) : z.int().check(z.gte(least), z.lte(most)));
 }
 
 const limits = Object.fromEntries(
-  (Object.keys(LIMIT_RANGES) as LimitName[]).map(name => [name, limit(name)]),
-) as Record<LimitName, ReturnType<typeof limit>>;
+  (Object.keys(LIMIT_RANGES) as AgentLimitName[]).map(name => [name, limit(name)]),
+) as Record<AgentLimitName, ReturnType<typeof limit>>;
 
 export const agentPolicyShape = record({
   /** Optional in hand-written files. */

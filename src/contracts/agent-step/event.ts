@@ -4,7 +4,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { rulesFor, should, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, instant, record, relativePath } from '../shape.ts';
 import { AG, versionOf } from './invariants.ts';
-import { ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, ROLES } from './words.ts';
+import { STEP_ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, ROLES } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('event.v1'),
@@ -55,7 +55,7 @@ const family = rule({
 
 const paths = rule({
   ...AG.AG5,
-  asks: ['artifact_path, if present, is a relative path', ...ASKS.relativePath],
+  asks: ['artifact_path, if present, is a relative path', ...STEP_ASKS.relativePath],
   fields: ['artifact_path'],
   breach: event => ({ ...event, artifact_path: '~/transcript.ndjson' }),
 });
@@ -69,7 +69,7 @@ const roles = rule({
 
 const times = rule({
   ...AG.AG12,
-  asks: ['timestamp is an instant', ...ASKS.instant],
+  asks: ['timestamp is an instant', ...STEP_ASKS.instant],
   fields: ['timestamp'],
   breach: event => ({ ...event, timestamp: '2026-02-30T10:21:43.007Z' }),
 });
@@ -78,7 +78,7 @@ const complete = rule({
   ...AG.AG14,
   asks: [
     'run_id, step_id and, if present, next_step_id are names',
-    ...ASKS.name,
+    ...STEP_ASKS.name,
     'event_type is not empty',
     'opcode, if present, is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK or STOP',
     'lifecycle_state, if present, is running, waiting, blocked, failed or completed',
@@ -115,7 +115,7 @@ const example: Event = {
   artifact_path: 'evidence/steps/implement/transcript.ndjson',
 };
 
-export const event: Contract = {
+export const stepEvent: Contract = {
   name: 'event',
   title: 'Event',
   tells: 'One event of a run; a line of events.ndjson.',

@@ -1,7 +1,7 @@
-export { event } from './event.ts';
+export { stepEvent } from './event.ts';
 export { metadata, type Metadata } from './metadata.ts';
 export { agentOutcome, type AgentOutcome } from './outcome.ts';
-export { policySummary, type PolicySummary, type Violation } from './policy-summary.ts';
+export { policySummary, type PolicySummary, type PolicyViolation } from './policy-summary.ts';
 export { agentRequest, type AgentRequest } from './request.ts';
 export { agentResult, type AgentResult } from './result.ts';
 export { runnerMetadata, type RunnerMetadata } from './runner-metadata.ts';

@@ -15,7 +15,7 @@ export const LEFT_RUNNING_ASKS = [
   'programs has no duplicates, and is empty if and only if processes is 0',
 ] as const;
 
-export function* doubtLeftRunning({ processes, programs }: z.infer<typeof leftRunningShape>): Generator<Finding> {
+export function* leftRunningFindings({ processes, programs }: z.infer<typeof leftRunningShape>): Generator<Finding> {
   if (new Set(programs).size < programs.length) yield must('left_running.programs', 'must not have duplicates');
   if (programs.length > processes || (programs.length === 0 && processes > 0))
     yield must(

@@ -5,7 +5,7 @@ import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { contentHashText, count, filledText, instant, matching, record, relativePath, wordyText } from '../shape.ts';
 import { AG } from './invariants.ts';
 import { isBefore } from './times.ts';
-import { ASKS, nameText, TERMINATIONS } from './words.ts';
+import { STEP_ASKS, nameText, TERMINATIONS } from './words.ts';
 
 const commit = () => matching(/^(?:[a-f0-9]{40}|[a-f0-9]{64})$/, 'a full commit hash');
 
@@ -73,14 +73,18 @@ const termination = rule({
 
 const paths = rule({
   ...AG.AG5,
-  asks: ['artifacts_root and workspace_context.worktree_path are relative paths', ...ASKS.relativePath],
+  asks: ['artifacts_root and workspace_context.worktree_path are relative paths', ...STEP_ASKS.relativePath],
   fields: ['artifacts_root', 'workspace_context.worktree_path'],
   breach: metadata => ({ ...metadata, artifacts_root: '/home/me/runs' }),
 });
 
 const times = rule({
   ...AG.AG12,
-  asks: ['started_at and, if present, ended_at are instants', ...ASKS.instant, 'ended_at is not before started_at'],
+  asks: [
+    'started_at and, if present, ended_at are instants',
+    ...STEP_ASKS.instant,
+    'ended_at is not before started_at',
+  ],
   fields: ['started_at', 'ended_at'],
   *check({ started_at, ended_at }) {
     if (ended_at !== undefined && isBefore(ended_at, started_at)) yield must('ended_at', 'is before started_at');
@@ -92,7 +96,7 @@ const identified = rule({
   ...AG.AG16,
   asks: [
     'run_id, entry_step and, if present, last_step_id are names',
-    ...ASKS.name,
+    ...STEP_ASKS.name,
     'workflow_id is null or a non-empty string',
     'workflow_version is null or a non-negative integer',
     'workflow_version is null if and only if workflow_id is',

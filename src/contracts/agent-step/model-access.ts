@@ -77,7 +77,7 @@ export const MODEL_ACCESS_ASKS = [
   'credential, if present, has from (environment or login) and name; it is absent unless mode is live or record',
 ] as const;
 
-export function* doubtModelAccess(access: ModelAccess): Generator<Finding> {
+export function* modelAccessFindings(access: ModelAccess): Generator<Finding> {
   const { mode, requests, recording_sha256, difference, counted } = access;
   const isRecorded = mode === 'record' || mode === 'replay';
   if (!isRecorded && recording_sha256 !== null)

@@ -1,7 +1,7 @@
 import type { AgentOutcome } from './outcome.ts';
 import { PROJECT_CONTEXT_EXAMPLE } from './project-context.ts';
 
-export const example: AgentOutcome = {
+export const outcomeExample: AgentOutcome = {
   schema_version: 'agent-outcome.v1',
   run_id: 'agent_20260403_101500_4f1c9a7be210',
   correlation_id: '7hq2m4x0c9da',

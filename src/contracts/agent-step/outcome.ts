@@ -11,20 +11,20 @@ import {
   streamsShape,
   usageShape,
 } from '../script-outcome/shape.ts';
-import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
+import { recoveredFindings, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { contentHashText, correlationText, count, filledText, record, wordyText } from '../shape.ts';
-import { doubtLeftRunning, LEFT_RUNNING_ASKS, leftRunningShape } from './left-running.ts';
+import { leftRunningFindings, LEFT_RUNNING_ASKS, leftRunningShape } from './left-running.ts';
 import {
-  doubtProjectContext,
+  projectContextFindings,
   PROJECT_CONTEXT_ASKS,
   PROJECT_CONTEXT_EXAMPLE,
   projectContextShape,
 } from './project-context.ts';
-import { example } from './outcome-example.ts';
+import { outcomeExample } from './outcome-example.ts';
 import { REASONS } from './reading.ts';
-import { doubtReason, REASON_ASKS } from './reason.ts';
-import { doubtModelAccess, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
-import { ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
+import { reasonFindings, REASON_ASKS } from './reason.ts';
+import { modelAccessFindings, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
+import { STEP_ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('agent-outcome.v1'),
@@ -89,7 +89,7 @@ const rules = [
     id: 'AO2',
     title: 'Outcome Identified',
     why: 'The correlation id leads to the internal log, which contains more than the public evidence.',
-    asks: ['run_id is a name', ...ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
+    asks: ['run_id is a name', ...STEP_ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
     fields: ['run_id', 'correlation_id'],
     breach: outcome => ({ ...outcome, correlation_id: 'none' }),
   }),
@@ -105,7 +105,7 @@ const rules = [
     ],
     fields: ['termination', 'reason', 'detail', 'api_status'],
     *check({ termination, reason, detail, api_status }) {
-      yield* doubtReason({ termination, reason });
+      yield* reasonFindings({ termination, reason });
       if ((detail === null) !== (reason === 'ok')) yield must('detail', 'must be null if and only if reason is "ok"');
       if (api_status !== null && reason !== 'api_error' && reason !== 'auth_missing')
         yield must('api_status', 'must be null unless reason is "api_error" or "auth_missing"');
@@ -151,7 +151,7 @@ const rules = [
     asks: MODEL_ACCESS_ASKS,
     fields: ['model_access'],
     *check({ model_access }) {
-      yield* doubtModelAccess(model_access);
+      yield* modelAccessFindings(model_access);
     },
     breach: ({ model_access, ...rest }) => ({ ...rest, model_access: { ...model_access, difference: 'request 3' } }),
   }),
@@ -194,7 +194,7 @@ const rules = [
     fields: ['recovered'],
     reads: ['termination'],
     *check({ recovered, termination }) {
-      yield* doubtRecovered(recovered);
+      yield* recoveredFindings(recovered);
       if (recovered && termination === 'completed')
         yield must('recovered', 'must be absent if termination is "completed"');
     },
@@ -207,7 +207,7 @@ const rules = [
     asks: [...LEFT_RUNNING_ASKS],
     fields: ['left_running'],
     *check({ left_running }) {
-      if (left_running) yield* doubtLeftRunning(left_running);
+      if (left_running) yield* leftRunningFindings(left_running);
     },
     breach: outcome => ({ ...outcome, left_running: { processes: 0, programs: ['sleep'] } }),
   }),
@@ -217,7 +217,7 @@ const rules = [
     why: 'Instructions in a repository influence an agent as much as its task does.',
     asks: PROJECT_CONTEXT_ASKS,
     fields: ['project_context'],
-    check: ({ project_context }) => doubtProjectContext(project_context),
+    check: ({ project_context }) => projectContextFindings(project_context),
     breach: outcome => ({ ...outcome, project_context: { ...PROJECT_CONTEXT_EXAMPLE, state: 'left_out' } }),
   }),
 ];
@@ -241,5 +241,5 @@ export const agentOutcome: Contract = {
     'masking',
   ],
   bytesMax: 16 * MIB,
-  example,
+  example: outcomeExample,
 };

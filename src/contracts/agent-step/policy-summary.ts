@@ -4,7 +4,7 @@ import { must, rulesFor, should, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
 import { AG, versionOf } from './invariants.ts';
 import { DIMENSIONS, effectivePolicyShape, loosened, POLICY_ASKS, requestedPolicyShape } from './policy.ts';
-import { ASKS, VIOLATION_CLASSES } from './words.ts';
+import { STEP_ASKS, VIOLATION_CLASSES } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('policy-summary.v1'),
@@ -30,7 +30,7 @@ const shape = record({
 
 export type PolicySummary = z.infer<typeof shape>;
 
-export type Violation = PolicySummary['violations'][number];
+export type PolicyViolation = PolicySummary['violations'][number];
 
 const rule = rulesFor<PolicySummary>();
 
@@ -41,7 +41,7 @@ const paths = rule({
   asks: [
     'allowed_paths and forbidden_paths, requested and effective, contain relative paths',
     'path of a violation, if present, is a relative path',
-    ...ASKS.relativePath,
+    ...STEP_ASKS.relativePath,
   ],
   fields: [
     'requested.allowed_paths[]',

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { type Finding, must } from '../rule.ts';
 import { contentHashText, count, record, relativePath } from '../shape.ts';
-import { ASKS } from './words.ts';
+import { STEP_ASKS } from './words.ts';
 
 /** Instruction files for agents in the commit that the agent worked on. */
 export const projectContextShape = record({
@@ -18,12 +18,12 @@ export const PROJECT_CONTEXT_ASKS = [
   'project_context, if present, has state, total and files; each file has path, sha256 and bytes',
   "state is offered (the agent's program was configured to read these files) or left_out",
   'path is a relative path',
-  ...ASKS.relativePath,
+  ...STEP_ASKS.relativePath,
   `files lists all files, up to ${CONTEXT_FILES_MAX}`,
   'total is 0 if state is left_out',
 ];
 
-export function* doubtProjectContext(context: ProjectContextNote | undefined): Generator<Finding> {
+export function* projectContextFindings(context: ProjectContextNote | undefined): Generator<Finding> {
   if (!context) return;
   const { state, total, files } = context;
   if (files.length !== Math.min(total, CONTEXT_FILES_MAX))

@@ -2,7 +2,7 @@
 export const TEXT_BYTES_MAX = 64 * 1024;
 
 /** A text, possibly truncated. */
-export interface Clipped {
+export interface ClippedText {
   readonly text: string;
   /** The original length, if truncated. */
   readonly bytes_total?: number;
@@ -10,15 +10,15 @@ export interface Clipped {
 
 /** An event in an agent's stream, in a form common to all agents. */
 export type AgentEvent =
-  | { readonly kind: 'message'; readonly role: 'assistant' | 'user'; readonly body: Clipped }
-  | { readonly kind: 'thinking'; readonly body: Clipped }
+  | { readonly kind: 'message'; readonly role: 'assistant' | 'user'; readonly body: ClippedText }
+  | { readonly kind: 'thinking'; readonly body: ClippedText }
   | {
       readonly kind: 'tool_call';
       readonly call: string;
       readonly tool: string;
-      readonly input: Clipped;
+      readonly input: ClippedText;
       /** The command it runs, if any. */
-      readonly command?: Clipped;
+      readonly command?: ClippedText;
       /** The file it concerns, as named by the agent. */
       readonly path?: string;
     }
@@ -26,7 +26,7 @@ export type AgentEvent =
       readonly kind: 'tool_result';
       readonly call: string;
       readonly ok: boolean;
-      readonly output: Clipped;
+      readonly output: ClippedText;
       readonly exit_code: number | null;
     }
   | { readonly kind: 'file_change'; readonly path: string; readonly change: 'add' | 'update' | 'delete' }
@@ -38,7 +38,7 @@ export type AgentEvent =
       readonly message: string;
     }
   | { readonly kind: 'usage'; readonly usage: AgentUsage }
-  | { readonly kind: 'final'; readonly ok: boolean; readonly body: Clipped | null }
+  | { readonly kind: 'final'; readonly ok: boolean; readonly body: ClippedText | null }
   | { readonly kind: 'note'; readonly level: 'info' | 'warning' | 'error'; readonly text: string };
 
 /** The usage that an agent reports. Null if not reported. */
@@ -161,7 +161,7 @@ export interface EndFacts {
 }
 
 /** A piece of a model answer. */
-export interface ModelSpeech {
+export interface ModelOutput {
   /** It starts an answer. */
   readonly isFirst: boolean;
   /** The number of answers that completed before this one started. */
@@ -173,7 +173,7 @@ export interface AgentReader {
   /** A line without its line feed; null for a line above the limit. */
   line(bytes: Uint8Array | null): LineReading;
   /** Model output seen by the model proxy. It yields no events and does not affect the final reading. */
-  heard(speech: ModelSpeech): LineReading;
+  heard(speech: ModelOutput): LineReading;
   /** The number of pending tool calls. */
   readonly inFlight: number;
   end(facts: EndFacts): AgentReading;

@@ -17,7 +17,7 @@ export const REASON_ASKS = [
   'reason is denied_tool, prompt_detected, forbidden_path, forbidden_operation or protected_branch for killed_policy',
 ] as const;
 
-export function* doubtReason(ended: {
+export function* reasonFindings(ended: {
   readonly termination: Termination;
   readonly reason?: Reason | undefined;
 }): Generator<Finding> {

@@ -4,7 +4,7 @@ import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
 import { AG, versionOf } from './invariants.ts';
 import { POLICY_ASKS, requestedPolicyShape } from './policy.ts';
-import { ASKS, FAMILIES } from './words.ts';
+import { STEP_ASKS, FAMILIES } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('agent-request.v1'),
@@ -40,7 +40,7 @@ const paths = rule({
   asks: [
     'working_directory is a relative path',
     'allowed_paths and forbidden_paths of requested_policy, if present, contain relative paths',
-    ...ASKS.relativePath,
+    ...STEP_ASKS.relativePath,
   ],
   fields: ['working_directory', 'requested_policy.allowed_paths[]', 'requested_policy.forbidden_paths[]'],
   breach: request => ({ ...request, working_directory: '/srv/project' }),

@@ -5,8 +5,8 @@ import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { record, relativePath } from '../shape.ts';
 import { AG, versionOf } from './invariants.ts';
 import { REASONS } from './reading.ts';
-import { doubtReason, REASON_ASKS } from './reason.ts';
-import { ASKS, TERMINATIONS } from './words.ts';
+import { reasonFindings, REASON_ASKS } from './reason.ts';
+import { STEP_ASKS, TERMINATIONS } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('agent-result.v1'),
@@ -26,13 +26,13 @@ const termination = rule({
   ...AG.AG4,
   asks: ['termination is completed, error, killed_timeout, killed_idle or killed_policy', ...REASON_ASKS],
   fields: ['termination', 'reason'],
-  check: doubtReason,
+  check: reasonFindings,
   breach: result => ({ ...result, termination: 'succeeded' }),
 });
 
 const paths = rule({
   ...AG.AG5,
-  asks: ['transcript_path and final_response_path are relative paths or null', ...ASKS.relativePath],
+  asks: ['transcript_path and final_response_path are relative paths or null', ...STEP_ASKS.relativePath],
   fields: ['transcript_path', 'final_response_path'],
   breach: result => ({ ...result, transcript_path: '../transcript.ndjson' }),
 });

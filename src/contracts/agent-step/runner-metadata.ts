@@ -6,9 +6,9 @@ import { contentHashText, count, filledText, instant, record, relativePath } fro
 import { AG, versionOf } from './invariants.ts';
 import { POSTURES } from './policy.ts';
 import { REASONS } from './reading.ts';
-import { doubtReason, REASON_ASKS } from './reason.ts';
+import { reasonFindings, REASON_ASKS } from './reason.ts';
 import { startAndEnd } from './times.ts';
-import { ASKS, FAMILIES, TERMINATIONS } from './words.ts';
+import { STEP_ASKS, FAMILIES, TERMINATIONS } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('runner-metadata.v1'),
@@ -71,7 +71,7 @@ const termination = rule({
   *check({ termination, exit_code, reason }) {
     if (termination === 'completed' && exit_code !== 0 && exit_code !== null)
       yield must('exit_code', 'must be 0 or null if the agent completed');
-    yield* doubtReason({ termination, reason });
+    yield* reasonFindings({ termination, reason });
   },
   breach: metadata => ({ ...metadata, exit_code: 1 }),
 });
@@ -81,7 +81,7 @@ const paths = rule({
   asks: [
     'working_directory is a relative path',
     'the first entry of command is a bare name or a relative path',
-    ...ASKS.relativePath,
+    ...STEP_ASKS.relativePath,
   ],
   fields: ['working_directory'],
   reads: ['command'],

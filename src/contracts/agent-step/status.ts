@@ -4,7 +4,7 @@ import { must, rulesFor, should, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, instant, record, relativePath } from '../shape.ts';
 import { AG, versionOf } from './invariants.ts';
 import { isBefore } from './times.ts';
-import { ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, TERMINATIONS } from './words.ts';
+import { STEP_ASKS, FAMILIES, LIFECYCLE_STATES, nameText, OPCODES, TERMINATIONS } from './words.ts';
 
 const shape = record({
   schema_version: z.literal('status.v1'),
@@ -49,7 +49,7 @@ const termination = rule({
 
 const paths = rule({
   ...AG.AG5,
-  asks: ['worktree_path is a relative path or null', ...ASKS.relativePath],
+  asks: ['worktree_path is a relative path or null', ...STEP_ASKS.relativePath],
   fields: ['worktree_path'],
   breach: status => ({ ...status, worktree_path: '/tmp/clone' }),
 });
@@ -59,7 +59,7 @@ const times = rule({
   asks: [
     'started_at and updated_at are instants',
     'last_artifact_write, if present, is an instant or null',
-    ...ASKS.instant,
+    ...STEP_ASKS.instant,
     'updated_at and last_artifact_write are not before started_at',
   ],
   fields: ['started_at', 'updated_at', 'last_artifact_write'],
@@ -77,7 +77,7 @@ const complete = rule({
   asks: [
     'lifecycle_state is running, waiting, blocked, failed or completed',
     'current_step_id, last_completed_step_id and last_route_target are names or null',
-    ...ASKS.name,
+    ...STEP_ASKS.name,
     'active_opcode is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK, STOP or null',
     'active_attempt, if present, is a positive integer or null',
     'elapsed_seconds, if present, is a non-negative number or null',
@@ -123,7 +123,7 @@ const complete = rule({
 
 const identified = rule({
   ...AG.AG16,
-  asks: ['run_id is a name', ...ASKS.name, 'workflow_id is null or a non-empty string'],
+  asks: ['run_id is a name', ...STEP_ASKS.name, 'workflow_id is null or a non-empty string'],
   fields: ['run_id', 'workflow_id'],
   breach: status => ({ ...status, run_id: null }),
 });

@@ -5,7 +5,17 @@ import { type Finding, must, rulesFor, should, NO_UNKNOWN_KEYS } from '../rule.t
 import { contentHashText, count, instant, matching, record, relativePath } from '../shape.ts';
 import { AG, versionOf } from './invariants.ts';
 import { startAndEnd } from './times.ts';
-import { ASKS, nameText, OPCODE_OF, OPCODES, OUTCOMES, OUTCOMES_OF, PLURAL_ROLES, ROLES, type Role } from './words.ts';
+import {
+  STEP_ASKS,
+  nameText,
+  OPCODE_OF,
+  OPCODES,
+  OUTCOMES,
+  OUTCOMES_OF,
+  PLURAL_ROLES,
+  ROLES,
+  type Role,
+} from './words.ts';
 
 const shape = record({
   schema_version: z.literal('step-manifest.v1'),
@@ -58,7 +68,7 @@ const termination = rule({
 
 const paths = rule({
   ...AG.AG5,
-  asks: ['path of an artifact is a relative path', ...ASKS.relativePath],
+  asks: ['path of an artifact is a relative path', ...STEP_ASKS.relativePath],
   fields: ['artifacts[].path'],
   breach: ({ artifacts, ...rest }) => ({
     ...rest,
@@ -174,7 +184,7 @@ const identified = rule({
   ...AG.AG16,
   asks: [
     'step_id is a name',
-    ...ASKS.name,
+    ...STEP_ASKS.name,
     'opcode is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK or STOP',
     NO_UNKNOWN_KEYS,
   ],

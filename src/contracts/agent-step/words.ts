@@ -85,7 +85,7 @@ export const nameText = () =>
   matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a name of at most 100 letters, digits, dots, dashes and underscores');
 
 /** Asks for formats that many keys share. A rule lists its keys first. */
-export const ASKS = {
+export const STEP_ASKS = {
   name: ['a name is 1 to 100 ASCII letters, digits, dots, dashes and underscores, and starts with a letter or digit'],
   instant: ['an instant is a valid time in UTC, such as 2026-01-06T12:00:00.000Z, with at most millisecond precision'],
   relativePath: [

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { REASONS } from '../agent-step/reading.ts';
-import { doubtReason, REASON_ASKS } from '../agent-step/reason.ts';
+import { reasonFindings, REASON_ASKS } from '../agent-step/reason.ts';
 import { nameText, TERMINATIONS, VIOLATION_CLASSES } from '../agent-step/words.ts';
 import { firstRepeated } from '../lists.ts';
 import { type Finding, must } from '../rule.ts';
@@ -8,7 +8,7 @@ import { contentHashText, count, filledText, matching, record, relativePath, wor
 
 /** The limits on listed entries. `total` counts all. */
 export const VIOLATIONS_LISTED_MAX = 100;
-export const CHANGED_LISTED_MAX = 1_000;
+export const CASE_CHANGED_LISTED_MAX = 1_000;
 
 /** What Proctor observed of the agent run that answered a case. */
 export const agentRunShape = record({
@@ -81,15 +81,15 @@ export function* agentRunFindings(run: AgentRunNote, attempted: string | undefin
   const { run_id, termination, reason, violations, flags, changes } = run;
   if (attempted !== undefined && attempted !== run_id)
     yield must('agent_run.run_id', 'differs from that of the last attempt');
-  for (const { path, message } of doubtReason({ termination, reason })) yield must(`agent_run.${path}`, message);
+  for (const { path, message } of reasonFindings({ termination, reason })) yield must(`agent_run.${path}`, message);
   if (termination === 'completed' && violations.listed.some(({ hard }) => hard))
     yield must('agent_run.violations', 'must not include a hard one if the run completed');
   const repeated = firstRepeated(flags.map(({ flag }) => flag));
   if (repeated !== undefined) yield must(`agent_run.flags[${repeated}].flag`, 'is a duplicate');
   if (violations.listed.length !== Math.min(violations.total, VIOLATIONS_LISTED_MAX))
     yield must('agent_run.violations.listed', `must list all violations, up to ${VIOLATIONS_LISTED_MAX}`);
-  if (changes && changes.files.listed.length !== Math.min(changes.files.total, CHANGED_LISTED_MAX))
-    yield must('agent_run.changes.files.listed', `must list all files, up to ${CHANGED_LISTED_MAX}`);
+  if (changes && changes.files.listed.length !== Math.min(changes.files.total, CASE_CHANGED_LISTED_MAX))
+    yield must('agent_run.changes.files.listed', `must list all files, up to ${CASE_CHANGED_LISTED_MAX}`);
 }
 
 /** The agent was denied a write, changed another file, and completed. */

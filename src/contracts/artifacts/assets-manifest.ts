@@ -4,8 +4,8 @@ import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA, versionOf } from './invariants.ts';
-import { ASKS, caseId, contentHashOf, digest, portablePath, side } from './words.ts';
+import { AA, artifactVersion } from './invariants.ts';
+import { ARTIFACT_ASKS, caseId, contentHashOf, digest, portablePath, side } from './words.ts';
 
 const assetsManifestShape = record({
   schema_version: z.literal('assets-manifest.v1'),
@@ -28,10 +28,10 @@ type AssetsManifest = z.infer<typeof assetsManifestShape>;
 const rule = rulesFor<AssetsManifest>();
 
 const rules = [
-  versionOf('assets-manifest.v1'),
+  artifactVersion('assets-manifest.v1'),
   rule({
     ...AA.portablePaths,
-    asks: ['href is a relative path', ...ASKS.portablePath, 'should: href starts with assets/'],
+    asks: ['href is a relative path', ...ARTIFACT_ASKS.portablePath, 'should: href starts with assets/'],
     fields: ['items[].href'],
     *check({ items }) {
       for (const [index, { href }] of items.entries()) {
@@ -42,7 +42,7 @@ const rules = [
   }),
   rule({
     ...AA.caseNamed,
-    asks: ['case_id is a case id or null', ...ASKS.caseId, 'side is baseline, new or null'],
+    asks: ['case_id is a case id or null', ...ARTIFACT_ASKS.caseId, 'side is baseline, new or null'],
     fields: ['items[].case_id', 'items[].side'],
     breach: withFirstItem({ side: 'old' }),
   }),
@@ -50,7 +50,7 @@ const rules = [
     ...AA.assetsListed,
     asks: [
       'generated_at is an instant',
-      ...ASKS.isoTime,
+      ...ARTIFACT_ASKS.isoTime,
       'items is a list',
       'asset_id is not empty',
       'kind is full_body, failure_meta, full_payload, retrieval_snippets or other',
@@ -68,7 +68,7 @@ const rules = [
   }),
   rule({
     ...AA.assetDigests,
-    asks: ['sha256, if present, is a digest', ...ASKS.digest],
+    asks: ['sha256, if present, is a digest', ...ARTIFACT_ASKS.digest],
     fields: ['items[].sha256'],
     breach: withFirstItem({ sha256: 'md5:d41d8cd98f00b204e9800998ecf8427e' }),
   }),

@@ -4,13 +4,13 @@ import { caseFailureExample } from './case-examples.ts';
 import { type CaseArtifact, hrefsIn } from './case-shape.ts';
 import { contentFits, eventsOf } from './events.ts';
 import { identifiersIn, refFindings } from './evidence-refs.ts';
-import { AA, versionOf } from './invariants.ts';
-import { ASKS, pathFault } from './words.ts';
+import { AA, artifactVersion } from './invariants.ts';
+import { ARTIFACT_ASKS, pathFault } from './words.ts';
 
 const rule = rulesFor<CaseArtifact>();
 
 export const caseRules = [
-  versionOf('case.v1'),
+  artifactVersion('case.v1'),
   rule({
     ...AA.portablePaths,
     asks: [
@@ -18,7 +18,7 @@ export const caseRules = [
       'full_body_saved_to and full_body_meta_saved_to of a failure (unless null) or an attempt (if present) are links',
       'id of evidence of kind asset is a link if it contains a slash or backslash',
       'links are relative paths that start with assets/',
-      ...ASKS.portablePath,
+      ...ARTIFACT_ASKS.portablePath,
     ],
     fields: [
       'events[].payload_asset_href',
@@ -70,7 +70,7 @@ export const caseRules = [
   }),
   rule({
     ...AA.targetAddress,
-    asks: ['url of a runner_failure is a URL', ...ASKS.targetUrl],
+    asks: ['url of a runner_failure is a URL', ...ARTIFACT_ASKS.targetUrl],
     fields: ['runner_failure.url'],
     breach: () => failedWith({ url: 'https://qa:secret@agent.example.com/v2/run-case' }),
   }),
@@ -78,7 +78,7 @@ export const caseRules = [
     ...AA.caseNamed,
     asks: [
       'case_id is a case id',
-      ...ASKS.caseId,
+      ...ARTIFACT_ASKS.caseId,
       'version is baseline or new',
       'workflow_id, if present, is a string',
       'agent_fields, if present, is an object with what the agent said beyond the contract',
@@ -111,7 +111,7 @@ export const caseRules = [
       'attempts, if present, is a list',
       'attempt counts from 1 without gaps',
       'started_at is an instant',
-      ...ASKS.isoTime,
+      ...ARTIFACT_ASKS.isoTime,
       'latency_ms, if present, is a non-negative number',
       'outcome is ok or runner_error',
       'error_class is present if and only if outcome is runner_error',
@@ -255,7 +255,7 @@ export const caseRules = [
   }),
   rule({
     ...AA.assetDigests,
-    asks: ['payload_asset_sha256 of a tool_result, if present, is a digest', ...ASKS.digest],
+    asks: ['payload_asset_sha256 of a tool_result, if present, is a digest', ...ARTIFACT_ASKS.digest],
     fields: ['events[].payload_asset_sha256'],
     breach: ({ events = [], ...artifact }) => ({
       ...artifact,

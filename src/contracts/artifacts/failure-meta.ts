@@ -3,8 +3,8 @@ import { placeOf } from '../../base/place.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { anyObject, count, record } from '../shape.ts';
-import { AA, versionOf } from './invariants.ts';
-import { ASKS, caseId, digest, errorClass, side } from './words.ts';
+import { AA, artifactVersion } from './invariants.ts';
+import { ARTIFACT_ASKS, caseId, digest, errorClass, side } from './words.ts';
 
 /** Only the version is required. The contract recommends the other keys, so a missing one is advice. */
 const failureMetaShape = record({
@@ -38,7 +38,7 @@ const RECOMMENDED = [
 const rule = rulesFor<FailureMeta>();
 
 const rules = [
-  versionOf('failure-meta.v1'),
+  artifactVersion('failure-meta.v1'),
   rule({
     ...AA.fullBodies,
     asks: [
@@ -71,7 +71,7 @@ const rules = [
   }),
   rule({
     ...AA.caseNamed,
-    asks: ['case_id, if present, is a case id', ...ASKS.caseId, 'version, if present, is baseline or new'],
+    asks: ['case_id, if present, is a case id', ...ARTIFACT_ASKS.caseId, 'version, if present, is baseline or new'],
     fields: ['case_id', 'version'],
     breach: meta => ({ ...meta, case_id: '../refund-large' }),
   }),
@@ -102,7 +102,7 @@ const rules = [
   }),
   rule({
     ...AA.assetDigests,
-    asks: ['sha256, if present, is a digest', ...ASKS.digest],
+    asks: ['sha256, if present, is a digest', ...ARTIFACT_ASKS.digest],
     fields: ['sha256'],
     breach: meta => ({ ...meta, sha256: 'sha256:9f86d081' }),
   }),

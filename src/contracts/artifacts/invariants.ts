@@ -109,6 +109,6 @@ export const AA = {
   },
 } as const;
 
-export function versionOf(version: string): Rule {
+export function artifactVersion(version: string): Rule {
   return { ...versionRule(AA.schemaVersion.id, AA.schemaVersion.title, version, 'an artifact'), ...AA.schemaVersion };
 }

@@ -4,8 +4,8 @@ import { RUN_PROVENANCE_ASKS, runProvenance } from '../provenance.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
-import { AA, versionOf } from './invariants.ts';
-import { ASKS, caseId, folderName, milliseconds, side, targetUrl, pathFault } from './words.ts';
+import { AA, artifactVersion } from './invariants.ts';
+import { ARTIFACT_ASKS, caseId, folderName, milliseconds, side, targetUrl, pathFault } from './words.ts';
 
 const runShape = record({
   schema_version: z.literal('run.v1'),
@@ -55,7 +55,7 @@ export type RunArtifact = z.infer<typeof runShape>;
 const rule = rulesFor<RunArtifact>();
 
 const rules = [
-  versionOf('run.v1'),
+  artifactVersion('run.v1'),
   rule({
     ...AA.portablePaths,
     asks: [
@@ -80,7 +80,7 @@ const rules = [
       'run_id does not start with ~, a drive or a scheme',
       'version is baseline or new',
       'generated_at is an instant',
-      ...ASKS.isoTime,
+      ...ARTIFACT_ASKS.isoTime,
       'runner_version is not empty',
     ],
     fields: ['run_id', 'version', 'generated_at', 'runner_version'],
@@ -88,7 +88,7 @@ const rules = [
   }),
   rule({
     ...AA.targetAddress,
-    asks: ['base_url is a URL', ...ASKS.targetUrl],
+    asks: ['base_url is a URL', ...ARTIFACT_ASKS.targetUrl],
     fields: ['base_url'],
     breach: run => ({ ...run, base_url: 'https://qa:secret@agent.example.com' }),
   }),
@@ -96,7 +96,7 @@ const rules = [
     ...AA.selectedCases,
     asks: [
       'selected_case_ids is a list of case ids',
-      ...ASKS.caseId,
+      ...ARTIFACT_ASKS.caseId,
       'ids in selected_case_ids are unique, ignoring letter case',
     ],
     fields: ['selected_case_ids'],

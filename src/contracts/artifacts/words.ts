@@ -65,7 +65,7 @@ function soundText(faultOf: (text: string) => string | undefined, before = '') {
 }
 
 /** Asks for formats that many keys share. A rule lists its keys first. */
-export const ASKS = {
+export const ARTIFACT_ASKS = {
   portablePath: [
     'a path is not empty, and does not start with a slash, backslash, drive, scheme or ~',
     'a path has no .., no empty segment and no control character',

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { placeOf } from '../../base/place.ts';
-import { ASKS as NAME_ASKS } from '../agent-step/words.ts';
-import { ASKS, caseId, folderName } from '../artifacts/words.ts';
+import { STEP_ASKS as NAME_ASKS } from '../agent-step/words.ts';
+import { ARTIFACT_ASKS, caseId, folderName } from '../artifacts/words.ts';
 import { trialKeys } from '../comparison/trial.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { formOf } from '../form.ts';
@@ -9,7 +9,7 @@ import { firstRepeated } from '../lists.ts';
 import { type Finding, must, rulesFor, should, versionRule } from '../rule.ts';
 import { innerEnvelopeShape } from '../seal/index.ts';
 import { contentHashText, count, instant, record } from '../shape.ts';
-import { type BareBaseline, sealedBaseline, sealTroubles } from './seal.ts';
+import { type BareBaseline, sealedBaseline, sealFindings } from './seal.ts';
 
 export { baselineSealHash, sealedBaseline } from './seal.ts';
 
@@ -85,7 +85,7 @@ const rules = [
     why: 'A case with fewer trials than runs would be compared with the wrong trials.',
     asks: [
       'cases is an object; each key is a case id, unique, ignoring letter case',
-      ...ASKS.caseId,
+      ...ARTIFACT_ASKS.caseId,
       'each case has case_sha256, a content hash, and trials, one per run, in the order of the runs',
       'a trial has verdict (pass, fail or error), and error_class, output_hash, latency_ms, cost_usd and score (each may be null)',
       'latency_ms and cost_usd are at least 0; score is from 0 to 1',
@@ -133,7 +133,7 @@ const rules = [
     *check(baseline) {
       const { seal } = baseline;
       if (!seal) yield should('seal', 'is missing: nothing proves that the baseline is unchanged');
-      else for (const [at, message] of sealTroubles({ ...baseline, seal })) yield must(at, message);
+      else for (const [at, message] of sealFindings({ ...baseline, seal })) yield must(at, message);
     },
     breach: ({ seal, ...rest }) => ({ ...rest, seal: { ...seal, payload: seal?.payload.slice(4) } }),
   }),

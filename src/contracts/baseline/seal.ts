@@ -1,6 +1,6 @@
 import { canonicalize } from '../../base/canonical.ts';
 import { bytesHash } from '../../base/hash.ts';
-import { baselineDoubts, type Foundation, judgementStatement, openJudgement } from '../judgement-seal/index.ts';
+import { baselineContradictions, type Foundation, judgementStatement, openJudgement } from '../judgement-seal/index.ts';
 import { type SealEnvelope, sealEnvelope, type Signer } from '../seal/index.ts';
 import type { Baseline } from './index.ts';
 
@@ -29,14 +29,14 @@ function digestOf(bare: object): { readonly sha256: string; readonly bytes: numb
 }
 
 /** Yields the path and message of each problem with the seal. */
-export function* sealTroubles({ seal, ...bare }: Baseline & { seal: SealEnvelope }): Generator<[string, string]> {
+export function* sealFindings({ seal, ...bare }: Baseline & { seal: SealEnvelope }): Generator<[string, string]> {
   const opened = openJudgement(seal);
   if (!opened.ok) {
     yield ['seal', `cannot be read: ${opened.message}`];
     return;
   }
   const { statement } = opened;
-  for (const { at, message } of baselineDoubts(statement, bare)) yield [`seal.${at}`, message];
+  for (const { at, message } of baselineContradictions(statement, bare)) yield [`seal.${at}`, message];
   const { sha256, bytes } = digestOf(bare);
   const [subject] = statement.subject;
   if (subject?.digest.sha256 !== sha256.slice('sha256:'.length) || subject.annotations.size_bytes !== bytes) {

@@ -35,12 +35,12 @@ export interface Counts {
 }
 
 /** Whether the model of a side replays recorded answers. */
-export interface Replayed {
+export interface ReplayedSides {
   readonly baseline: boolean;
   readonly new: boolean;
 }
 
-export function countsOf(cases: TriedCases, replayed: Replayed): Counts {
+export function countsOf(cases: TriedCases, replayed: ReplayedSides): Counts {
   // If most cases get no answer, the target is down. If only a few get none, the agent fails on them.
   const isFailing = cases.filter(isSilent).length * 2 <= cases.length;
   const judged = cases.filter(one => one.baseline.trials.length > 0 && !isUnjudgedCase(one));

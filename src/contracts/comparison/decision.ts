@@ -28,7 +28,7 @@ type GateSettings = Pick<
 > & { readonly mode: GateMode };
 
 /** The gate's decision and its sentence. The verifier recomputes both. */
-export interface Decided {
+export interface DecidedComparison {
   readonly decision: Decision;
   readonly reason: string;
   readonly moreTrials: number | null;
@@ -40,7 +40,7 @@ export interface DecisionInput {
 }
 
 /** Decides from the trials of the cases. Causes that could hide a regression are checked after regressions. */
-export function decideComparison(gate: GateSettings, { cases, sides }: DecisionInput): Decided {
+export function decideComparison(gate: GateSettings, { cases, sides }: DecisionInput): DecidedComparison {
   const { baseline, new: candidate } = sides;
   const counts = countsOf(cases, { baseline: baseline.replayed === true, new: candidate.replayed === true });
   const { mode, margin, alpha, confidence, critical, missing_max_ratio: missingMaxRatio, looks } = gate;

@@ -16,7 +16,7 @@ export { checkNewSide } from './limit-rule.ts';
 export type { ComparedCase, ComparedSide, Comparison, Decision, Divergence, MetricComparison } from './shape.ts';
 export { changeOf, discordantIn, type Standing, standingOf, type Trial } from './trial.ts';
 export { VERDICT_OF } from './causes.ts';
-export { type Decided, decideComparison, type DecisionInput } from './decision.ts';
+export { type DecidedComparison, decideComparison, type DecisionInput } from './decision.ts';
 export { countsOf, isWithoutExpectations } from './counts.ts';
 export { metricSentence, TAIL_SHARE_MAX } from './metrics.ts';
 export { EXIT_CODES } from './verdict-rule.ts';

@@ -1,5 +1,5 @@
-import { ASKS as NAME_ASKS } from '../agent-step/words.ts';
-import { ASKS } from '../artifacts/words.ts';
+import { STEP_ASKS as NAME_ASKS } from '../agent-step/words.ts';
+import { ARTIFACT_ASKS } from '../artifacts/words.ts';
 import { boundless } from '../gate/index.ts';
 import { firstRepeated } from '../lists.ts';
 import { mcnemar } from '../gate/decide/index.ts';
@@ -204,7 +204,7 @@ const CM8 = rule({
   why: 'A case that appears twice would count twice.',
   asks: [
     'cases is a list; case_id is a case id, unique, ignoring letter case',
-    ...ASKS.caseId,
+    ...ARTIFACT_ASKS.caseId,
     'title is a string or null; suite, if present, is a string',
   ],
   fields: ['cases', 'cases[].case_id', 'cases[].title', 'cases[].suite'],

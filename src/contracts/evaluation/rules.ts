@@ -1,6 +1,6 @@
 import { hostPathIn } from '../../base/path.ts';
 import { holdsSecret } from '../../base/redact.ts';
-import { ASKS } from '../artifacts/words.ts';
+import { ARTIFACT_ASKS } from '../artifacts/words.ts';
 import { firstRepeated } from '../lists.ts';
 import { PROVENANCE_ASKS } from '../provenance.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
@@ -53,7 +53,7 @@ const EV4 = rule({
   asks: [
     'cases is a list, in the order in which the cases were sent',
     'case_id is a case id',
-    ...ASKS.caseId,
+    ...ARTIFACT_ASKS.caseId,
     'case_id is unique, ignoring letter case',
     'case_sha256 is the content hash of the id, input, expected and metadata of the case',
     'output_hash is a string of at most 200 characters, or null',

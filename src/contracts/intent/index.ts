@@ -8,9 +8,9 @@ export {
   foldersAbove,
   isFolderPath,
   isShownCommand,
-  isWithin,
+  isBelowRoots,
   LIMIT_NAMES,
   shownCommand,
 } from './parts.ts';
-export { argvOf, planOf } from './plan.ts';
+export { argvOf, intentPlan } from './plan.ts';
 export { intentRequest, type IntentRequest } from './request.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ASKS, nameText } from '../agent-step/words.ts';
+import { STEP_ASKS, nameText } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
 import {
@@ -11,7 +11,7 @@ import {
   streamsShape,
   usageShape,
 } from '../script-outcome/shape.ts';
-import { doubtRecovered, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
+import { recoveredFindings, RECOVERED_ASKS } from '../script-outcome/recovered.ts';
 import { MASKING_ASKS, maskingShape } from '../script-outcome/masking.ts';
 import { codeWord, correlationText, count, filledText, record, wordyText } from '../shape.ts';
 
@@ -57,7 +57,7 @@ const rules = [
     id: 'IX2',
     title: 'Outcome Identified',
     why: 'The correlation id links public evidence to the details in the internal log.',
-    asks: ['run_id is a name', ...ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
+    asks: ['run_id is a name', ...STEP_ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
     fields: ['run_id', 'correlation_id'],
     breach: outcome => ({ ...outcome, correlation_id: 'none' }),
   }),
@@ -116,7 +116,7 @@ const rules = [
     why: 'A reader must know which facts of an interrupted run Proctor could not observe.',
     asks: RECOVERED_ASKS,
     fields: ['recovered'],
-    check: ({ recovered }) => doubtRecovered(recovered),
+    check: ({ recovered }) => recoveredFindings(recovered),
     breach: outcome => ({
       ...outcome,
       recovered: { at: '2026-04-03T10:20:00.000Z', unknown: ['output', 'output'] },

@@ -44,7 +44,7 @@ export function isShownCommand(shown: readonly string[], argv: readonly string[]
 export const isFolderPath = (path: string): boolean => path.endsWith('/');
 
 /** Whether a path is inside one of the roots. An empty list, or the root `.`, allows every path. */
-export function isWithin(path: string, roots: readonly string[]): boolean {
+export function isBelowRoots(path: string, roots: readonly string[]): boolean {
   return roots.length === 0 || roots.some(root => root === '.' || path.startsWith(`${root}/`));
 }
 

@@ -8,7 +8,7 @@ import type { Intent } from './intent.ts';
 export type Plan = Pick<Bundle, 'files' | 'commands' | 'outputs' | 'accept' | 'limits' | 'network' | 'write_roots'>;
 
 /** The plan for an intent under a profile. The verifier recomputes it to check a bundle. */
-export function planOf(intent: Intent, profile: Profile): Plan {
+export function intentPlan(intent: Intent, profile: Profile): Plan {
   const { files = [], commands = [], outputs = [], accept = [], limits = {} } = intent;
   return {
     files: files

@@ -1,9 +1,9 @@
 import * as z from 'zod/mini';
-import { ASKS, nameText } from '../agent-step/words.ts';
+import { STEP_ASKS, nameText } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
 import { contentHashText, count, filledText, record } from '../shape.ts';
-import { bareNameTrouble } from '../script-request/bare-name.ts';
+import { bareNameFault } from '../script-request/bare-name.ts';
 
 /** An input file, by its bare name and without its folder. */
 const given = () => record({ name: filledText(), sha256: contentHashText(), bytes: count() });
@@ -31,7 +31,7 @@ const rules = [
     id: 'IQ2',
     title: 'Request Identified',
     why: 'A request must name the run that it started.',
-    asks: ['run_id is a name', ...ASKS.name, 'kind is "intent"'],
+    asks: ['run_id is a name', ...STEP_ASKS.name, 'kind is "intent"'],
     fields: ['run_id', 'kind'],
     breach: request => ({ ...request, kind: 'script' }),
   }),
@@ -46,7 +46,7 @@ const rules = [
     fields: ['intent', 'answers', 'recording'],
     *check({ intent, answers, recording }) {
       for (const [at, file] of Object.entries({ intent, answers, recording })) {
-        const fault = file && bareNameTrouble(file.name);
+        const fault = file && bareNameFault(file.name);
         if (fault) yield must(`${at}.name`, fault);
       }
     },

@@ -1,7 +1,7 @@
 import type { Foundation, JudgementStatement } from './statement.ts';
 
 /** A contradiction between a seal and the judgement that it seals. The message follows the path. */
-export interface Doubt {
+export interface SealContradiction {
   readonly at: string;
   readonly message: string;
 }
@@ -14,7 +14,10 @@ interface JudgedRun {
   readonly seal_sha256: string;
 }
 
-export function* evaluationDoubts({ predicate }: JudgementStatement, evaluation: JudgedRun): Generator<Doubt> {
+export function* evaluationContradictions(
+  { predicate }: JudgementStatement,
+  evaluation: JudgedRun,
+): Generator<SealContradiction> {
   yield* common(predicate, 'evaluation', evaluation.run_id, evaluation.generated_at);
   if (predicate.judge_version !== evaluation.judge_version)
     yield doubt('judge_version', 'does not match the evaluation');
@@ -36,7 +39,10 @@ interface ComparedSides {
   readonly sides: { readonly baseline: Side; readonly new: Side };
 }
 
-export function* comparisonDoubts({ predicate }: JudgementStatement, compared: ComparedSides): Generator<Doubt> {
+export function* comparisonContradictions(
+  { predicate }: JudgementStatement,
+  compared: ComparedSides,
+): Generator<SealContradiction> {
   yield* common(predicate, 'comparison', compared.comparison_id, compared.generated_at);
   for (const name of ['baseline', 'new'] as const) {
     const side = compared.sides[name];
@@ -59,7 +65,10 @@ interface AcceptedRuns {
   readonly seals: readonly string[];
 }
 
-export function* baselineDoubts({ predicate }: JudgementStatement, accepted: AcceptedRuns): Generator<Doubt> {
+export function* baselineContradictions(
+  { predicate }: JudgementStatement,
+  accepted: AcceptedRuns,
+): Generator<SealContradiction> {
   yield* common(predicate, 'baseline', null, accepted.accepted_at);
   if (!isListed(predicate.rests_on, accepted))
     yield doubt('rests_on', 'must name the run_ids and seals of the baseline');
@@ -70,7 +79,7 @@ function* common(
   wanted: string,
   wantedId: string | null,
   madeAt: string,
-): Generator<Doubt> {
+): Generator<SealContradiction> {
   if (kind !== wanted) yield doubt('kind', `must be ${wanted}`);
   if (id !== wantedId) yield doubt('id', `does not match the ${wanted}`);
   if (sealed_at !== madeAt) yield doubt('sealed_at', `does not match the time of the ${wanted}`);
@@ -90,6 +99,6 @@ function isListed(
   );
 }
 
-function doubt(key: string, message: string): Doubt {
+function doubt(key: string, message: string): SealContradiction {
   return { at: `payload.predicate.${key}`, message };
 }

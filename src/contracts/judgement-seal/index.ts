@@ -3,7 +3,12 @@ import { judgementEnvelopeShape, sealDocument } from '../seal/index.ts';
 import { judgementSealRules } from './rules.ts';
 import { judgementStatement } from './statement.ts';
 
-export { baselineDoubts, comparisonDoubts, type Doubt, evaluationDoubts } from './doubts.ts';
+export {
+  baselineContradictions,
+  comparisonContradictions,
+  type SealContradiction,
+  evaluationContradictions,
+} from './doubts.ts';
 export { type OpenedJudgement, openJudgement, unknownKeys } from './open.ts';
 export {
   type Foundation,

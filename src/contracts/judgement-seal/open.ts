@@ -1,10 +1,10 @@
 import {
-  contentOf,
+  payloadContent,
   judgementEnvelopeShape,
-  signedTroubles,
-  statementTroubles,
-  subjectTroubles,
-  type Trouble,
+  signedFaults,
+  statementFaults,
+  subjectFaults,
+  type StatementFault,
   unknownIn,
 } from '../seal/envelope.ts';
 import type { SealEnvelope } from '../seal/index.ts';
@@ -22,36 +22,36 @@ export type OpenedJudgement =
 export function openJudgement(envelope: unknown): OpenedJudgement {
   for (const trouble of formOf(judgementEnvelopeShape).faults(envelope, '')) return closed(trouble);
   for (const trouble of unknownKeys(envelope)) return closed(trouble);
-  const content = contentOf((envelope as SealEnvelope).payload);
+  const content = payloadContent((envelope as SealEnvelope).payload);
   if (!content.ok) return closed({ path: 'payload', message: content.message });
   const statement = content.value as JudgementStatement;
-  for (const troublesOf of [readTroubles, fileTroubles, foundationTroubles]) {
+  for (const troublesOf of [readFaults, fileFaults, foundationFaults]) {
     for (const trouble of troublesOf(statement)) return closed(trouble);
   }
-  for (const trouble of signedTroubles(statement, envelope as SealEnvelope)) return closed(trouble);
+  for (const trouble of signedFaults(statement, envelope as SealEnvelope)) return closed(trouble);
   return { ok: true, statement, envelope: envelope as SealEnvelope };
 }
 
-function closed({ path, message }: Trouble): OpenedJudgement {
+function closed({ path, message }: StatementFault): OpenedJudgement {
   return { ok: false, message: `${path === '' ? 'the seal' : path} ${message}` };
 }
 
 /** No signature covers the envelope itself, so it must not have unknown keys. */
-export function* unknownKeys(envelope: unknown): Generator<Trouble> {
+export function* unknownKeys(envelope: unknown): Generator<StatementFault> {
   for (const { parent, key } of formOf(judgementEnvelopeShape).unknown(envelope, '')) {
     yield { path: placeOf(parent, key), message: UNKNOWN_KEY };
   }
 }
 
 /** Checks a statement except its list of files. */
-export function* readTroubles(statement: unknown): Generator<Trouble> {
-  yield* statementTroubles(statement, judgementShape);
+export function* readFaults(statement: unknown): Generator<StatementFault> {
+  yield* statementFaults(statement, judgementShape);
   yield* unknownIn(statement, judgementShape);
 }
 
 /** Checks the list of files: bare names, including the judgement itself. */
-export function* fileTroubles(statement: unknown): Generator<Trouble> {
-  yield* subjectTroubles(statement, judgementShape);
+export function* fileFaults(statement: unknown): Generator<StatementFault> {
+  yield* subjectFaults(statement, judgementShape);
   const { subject, kind } = partsOf(statement);
   const names = subject.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
   const inner = names.findIndex(name => name.includes('/'));
@@ -62,7 +62,7 @@ export function* fileTroubles(statement: unknown): Generator<Trouble> {
 }
 
 /** Checks the list of seals that a judgement rests on. */
-export function* foundationTroubles(statement: unknown): Generator<Trouble> {
+export function* foundationFaults(statement: unknown): Generator<StatementFault> {
   const { kind, id, rests_on: restsOn } = partsOf(statement);
   const at = 'payload.predicate.rests_on';
   if (restsOn.length === 0) yield { path: at, message: 'must not be empty' };

@@ -1,6 +1,6 @@
 import { type Finding, must, rulesFor } from '../rule.ts';
-import { contentOf, restated, type SealEnvelope, signedTroubles, type Trouble } from '../seal/envelope.ts';
-import { fileTroubles, foundationTroubles, readTroubles, unknownKeys } from './open.ts';
+import { payloadContent, restated, type SealEnvelope, signedFaults, type StatementFault } from '../seal/envelope.ts';
+import { fileFaults, foundationFaults, readFaults, unknownKeys } from './open.ts';
 import type { JudgementStatement } from './statement.ts';
 
 const rule = rulesFor<SealEnvelope>();
@@ -38,9 +38,9 @@ const JS2 = rule({
   ],
   fields: ['payload'],
   *check({ payload }) {
-    const content = contentOf(payload);
+    const content = payloadContent(payload);
     if (!content.ok) yield must('payload', content.message);
-    else for (const { path, message } of readTroubles(content.value)) yield must(path, message);
+    else for (const { path, message } of readFaults(content.value)) yield must(path, message);
   },
   breach: envelope => ({ ...envelope, payload: envelope.payload.slice(0, -1) }),
 });
@@ -58,7 +58,7 @@ const JS3 = rule({
   ],
   fields: [],
   reads: ['payload'],
-  check: ({ payload }) => inContent(payload, fileTroubles),
+  check: ({ payload }) => inContent(payload, fileFaults),
   breach: envelope => restated<JudgementStatement>(envelope, statement => ({ ...statement, subject: [] })),
 });
 
@@ -69,7 +69,7 @@ const JS4 = rule({
   asks: ['signed in the predicate is true if and only if signatures is not empty'],
   fields: [],
   reads: ['payload', 'signatures'],
-  check: envelope => inContent(envelope.payload, statement => signedTroubles(statement, envelope)),
+  check: envelope => inContent(envelope.payload, statement => signedFaults(statement, envelope)),
   breach: envelope =>
     restated<JudgementStatement>(envelope, statement => ({
       ...statement,
@@ -89,7 +89,7 @@ const JS5 = rule({
   ],
   fields: [],
   reads: ['payload'],
-  check: ({ payload }) => inContent(payload, foundationTroubles),
+  check: ({ payload }) => inContent(payload, foundationFaults),
   breach: envelope =>
     restated<JudgementStatement>(envelope, statement => ({
       ...statement,
@@ -99,7 +99,7 @@ const JS5 = rule({
 
 export const judgementSealRules = [JS1, JS2, JS3, JS4, JS5];
 
-function* inContent(payload: string, troublesOf: (statement: unknown) => Iterable<Trouble>): Generator<Finding> {
-  const content = contentOf(payload);
+function* inContent(payload: string, troublesOf: (statement: unknown) => Iterable<StatementFault>): Generator<Finding> {
+  const content = payloadContent(payload);
   if (content.ok) for (const { path, message } of troublesOf(content.value)) yield must(path, message);
 }

@@ -1,4 +1,4 @@
-import { ASKS } from '../agent-step/words.ts';
+import { STEP_ASKS } from '../agent-step/words.ts';
 import { must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import type { LedgerLine } from './shape.ts';
 
@@ -24,7 +24,7 @@ export const ledgerRules = [
     why: 'A ledger is a history. The order is advice, because processes seal concurrently and clocks can be set back.',
     asks: [
       'sealed_at is an instant',
-      ...ASKS.instant,
+      ...STEP_ASKS.instant,
       'should: in a ledger, it is not before sealed_at of the previous line',
     ],
     fields: ['sealed_at'],
@@ -36,7 +36,7 @@ export const ledgerRules = [
     why: 'A run that is listed twice is counted twice.',
     asks: [
       'run_id is a name, and unique in the ledger, except that both sides of a suite may share it',
-      ...ASKS.name,
+      ...STEP_ASKS.name,
       'kind is script, agent, intent or suite',
       'version, if present, is baseline or new, and kind is suite',
     ],

@@ -1,4 +1,4 @@
-import { ASKS } from '../agent-step/words.ts';
+import { STEP_ASKS } from '../agent-step/words.ts';
 import { type Finding, must, rulesFor, versionRule } from '../rule.ts';
 import type { RecordedBody, Recording } from './shape.ts';
 
@@ -24,7 +24,7 @@ export const recordingRules = [
     why: 'A recording is replayed only for the same task, with the same session id.',
     asks: [
       'created_at is an instant',
-      ...ASKS.instant,
+      ...STEP_ASKS.instant,
       'task_sha256, over the bytes of the task, is sha256: and 64 lower-case hexadecimal digits',
       'session_id is a UUID in lower case',
     ],

@@ -4,7 +4,7 @@ import { must, NO_UNKNOWN_KEYS, rulesFor, should } from '../rule.ts';
 import { SEMVER } from '../shape.ts';
 import type { Runner } from './shape.ts';
 import { RN9 } from './timing.ts';
-import { isForbidden, isSetByProctor, isTelling } from './variables.ts';
+import { isForbidden, isSetByProctor, isRevealing } from './variables.ts';
 
 const rule = rulesFor<Runner>();
 
@@ -191,7 +191,7 @@ const RN8 = rule({
           if (typeof name !== 'string') continue;
           const path = `context.env_allowlist[${index}]`;
           if (isForbidden(name)) yield must(path, 'starts with a prefix that is reserved for credentials');
-          else if (isTelling(name) && !(ofRun && isSetByProctor(name)))
+          else if (isRevealing(name) && !(ofRun && isSetByProctor(name)))
             yield should(path, 'often holds a secret or reveals the user');
         }
         yield* sortedAndUnique(env_allowlist, 'context.env_allowlist');

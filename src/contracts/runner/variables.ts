@@ -4,7 +4,7 @@ export function isForbidden(name: string): boolean {
 }
 
 /** Whether a variable often holds a secret or reveals the user. */
-export function isTelling(name: string): boolean {
+export function isRevealing(name: string): boolean {
   return NAME.test(name) && (TELLING.test(name) || FORBIDDEN.test(name.toUpperCase()));
 }
 

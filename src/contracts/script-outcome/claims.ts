@@ -4,7 +4,7 @@ import { record } from '../shape.ts';
 /** How strongly a limit is enforced: for the whole run, by sampling, for each process separately, or not at all. */
 export const CLAIMS = ['enforced', 'watched', 'per_process', 'absent'] as const;
 
-export type Claim = (typeof CLAIMS)[number];
+export type LimitStrength = (typeof CLAIMS)[number];
 
 const LIMIT_NAMES = [
   'timeout_ms',

@@ -1,5 +1,5 @@
 import { must, rulesFor } from '../rule.ts';
-import { doubtRecovered, RECOVERED_ASKS } from './recovered.ts';
+import { recoveredFindings, RECOVERED_ASKS } from './recovered.ts';
 import type { ScriptOutcome } from './shape.ts';
 
 /** The time limits that end a run. */
@@ -22,7 +22,7 @@ export const SO5 = rulesFor<ScriptOutcome>()({
   fields: ['ending', 'timeout_source', 'recovered'],
   reads: ['status', 'claimed_status'],
   *check({ ending, timeout_source, recovered, status, claimed_status }) {
-    yield* doubtRecovered(recovered);
+    yield* recoveredFindings(recovered);
     if (recovered && status === 'succeeded') yield must('recovered', 'must be absent if status is "succeeded"');
     const isOurs = ending.how === 'killed' && CLOCKS.has(ending.by);
     if (status === 'timed_out' && timeout_source === null) {

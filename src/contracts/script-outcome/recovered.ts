@@ -10,7 +10,7 @@ export const RECOVERED_ASKS: readonly string[] = [
   'a count of something unknown covers the time until the interruption, and may be too low',
 ];
 
-export function* doubtRecovered(recovered: RecoveredNote | undefined): Generator<Finding> {
+export function* recoveredFindings(recovered: RecoveredNote | undefined): Generator<Finding> {
   const repeated = firstRepeated(recovered?.unknown ?? []);
   if (repeated !== undefined) yield must(`recovered.unknown[${repeated}]`, 'is a duplicate');
 }

@@ -1,7 +1,7 @@
 import { hostPathIn } from '../../base/path.ts';
 import { redact } from '../../base/redact.ts';
 import { MASKING_ASKS } from './masking.ts';
-import { ASKS } from '../agent-step/words.ts';
+import { STEP_ASKS } from '../agent-step/words.ts';
 import { firstRepeated, uniqueAdvice } from '../lists.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
 import { holdsTrace } from '../script-result/trace.ts';
@@ -16,7 +16,7 @@ const SO2 = rule({
   id: 'SO2',
   title: 'Outcome Identified',
   why: 'The correlation id links public evidence to the details in the internal log.',
-  asks: ['run_id is a name', ...ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
+  asks: ['run_id is a name', ...STEP_ASKS.name, 'correlation_id is 12 to 32 lower-case letters and digits'],
   fields: ['run_id', 'correlation_id'],
   breach: outcome => ({ ...outcome, correlation_id: 'none' }),
 });

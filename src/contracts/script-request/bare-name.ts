@@ -2,7 +2,7 @@ import { unsafePath } from '../../base/path.ts';
 import { isPrintable } from '../../base/printable.ts';
 
 /** Why a text is not a bare file name, as text that follows it; undefined if it is. */
-export function bareNameTrouble(name: string): string | undefined {
+export function bareNameFault(name: string): string | undefined {
   if (/[/\\]/.test(name)) return 'is a path, not a bare name';
   if (name === '.') return 'is a folder, not a file';
   if (Buffer.byteLength(name) > NAME_BYTES_MAX) return `is longer than ${NAME_BYTES_MAX} bytes`;

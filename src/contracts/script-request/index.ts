@@ -2,7 +2,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { scriptRequestRules } from './rules.ts';
 import { type ScriptRequest, scriptRequestShape } from './shape.ts';
 
-export { bareNameTrouble } from './bare-name.ts';
+export { bareNameFault } from './bare-name.ts';
 export type { ScriptRequest };
 
 const example: ScriptRequest = {

@@ -1,9 +1,9 @@
 import { redact } from '../../base/redact.ts';
-import { ASKS } from '../agent-step/words.ts';
+import { STEP_ASKS } from '../agent-step/words.ts';
 import { ascending } from '../lists.ts';
 import { must, rulesFor, should, versionRule } from '../rule.ts';
-import { isForbidden, isTelling } from '../runner/variables.ts';
-import { bareNameTrouble } from './bare-name.ts';
+import { isForbidden, isRevealing } from '../runner/variables.ts';
+import { bareNameFault } from './bare-name.ts';
 import type { ScriptRequest } from './shape.ts';
 
 const rule = rulesFor<ScriptRequest>();
@@ -14,7 +14,7 @@ const SQ2 = rule({
   id: 'SQ2',
   title: 'Request Identified',
   why: 'A request must name the run that it started.',
-  asks: ['run_id is a name', ...ASKS.name, 'kind is "script"'],
+  asks: ['run_id is a name', ...STEP_ASKS.name, 'kind is "script"'],
   fields: ['run_id', 'kind'],
   breach: request => ({ ...request, kind: 'agent' }),
 });
@@ -30,7 +30,7 @@ const SQ3 = rule({
   ],
   fields: ['script', 'interpreter'],
   *check({ script }) {
-    const fault = bareNameTrouble(script.name);
+    const fault = bareNameFault(script.name);
     if (fault) yield must('script.name', fault);
   },
   breach: request => ({ ...request, script: { ...request.script, name: 'reports/sum.py' } }),
@@ -64,7 +64,7 @@ const SQ5 = rule({
   *check({ inputs }) {
     const seen = new Set<string>();
     for (const [index, { name }] of inputs.entries()) {
-      const fault = bareNameTrouble(name);
+      const fault = bareNameFault(name);
       if (fault) yield must(`inputs[${index}].name`, fault);
       const folded = name.toLowerCase();
       if (seen.has(folded)) yield must(`inputs[${index}].name`, 'is a duplicate, ignoring case');
@@ -92,7 +92,7 @@ const SQ6 = rule({
     const secrets = new Set(secret_names);
     for (const [index, name] of env_names.entries()) {
       if (isForbidden(name)) yield must(`env_names[${index}]`, 'starts with a prefix that is reserved for credentials');
-      else if (isTelling(name) && !secrets.has(name) && !HARMLESS.has(name))
+      else if (isRevealing(name) && !secrets.has(name) && !HARMLESS.has(name))
         yield should(`env_names[${index}]`, 'often holds a secret, but is not declared as one');
     }
     yield* ascending(env_names, 'env_names');

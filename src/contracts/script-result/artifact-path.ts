@@ -5,7 +5,7 @@ import { isPrintable } from '../../base/printable.ts';
  * Why a path cannot name an artifact, as text that follows it; undefined if it can. Stricter than `unsafePath`, because
  * users download artifacts to other systems.
  */
-export function artifactPathTrouble(path: string): string | undefined {
+export function artifactPathFault(path: string): string | undefined {
   if (PLAIN.test(path) && !path.split('/').some(isDeviceName)) return undefined;
   const unsafe = unsafePath(path);
   if (unsafe) return unsafe;

@@ -2,7 +2,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { scriptResultRules } from './rules.ts';
 import { type ScriptResult, scriptResultShape } from './shape.ts';
 
-export { artifactPathTrouble } from './artifact-path.ts';
+export { artifactPathFault } from './artifact-path.ts';
 export { unsafeParts } from './summary.ts';
 export { holdsTrace } from './trace.ts';
 export type { ScriptResult };

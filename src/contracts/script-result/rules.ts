@@ -1,7 +1,7 @@
 import { holdsSecret } from '../../base/redact.ts';
 import { uniqueAdvice } from '../lists.ts';
 import { must, NO_UNKNOWN_KEYS, rulesFor, should } from '../rule.ts';
-import { artifactPathTrouble } from './artifact-path.ts';
+import { artifactPathFault } from './artifact-path.ts';
 import { unsafeParts } from './summary.ts';
 import { holdsTrace } from './trace.ts';
 import type { ScriptResult } from './shape.ts';
@@ -101,7 +101,7 @@ const SR6 = rule({
   fields: ['artifacts[].path'],
   *check({ artifacts }) {
     for (const [index, { path }] of artifacts.entries()) {
-      const fault = artifactPathTrouble(path);
+      const fault = artifactPathFault(path);
       if (fault) yield must(`artifacts[${index}].path`, fault);
     }
   },

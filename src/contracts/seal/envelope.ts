@@ -137,23 +137,23 @@ function* batches(files: Iterable<SealedFile>): Generator<readonly SealedFile[]>
 
 const BATCH = 256;
 
-export type Opened =
+export type OpenedStatement =
   | { readonly ok: true; readonly statement: SealStatement }
   | { readonly ok: false; readonly message: string };
 
 /** Opens an untrusted envelope and checks its statement, but not its files. Never throws. */
-export function openSeal(envelope: unknown): Opened {
+export function openSeal(envelope: unknown): OpenedStatement {
   const [fault] = formOf(envelopeShape).faults(envelope, '');
   if (fault) return closed(fault);
-  const content = contentOf((envelope as SealEnvelope).payload);
+  const content = payloadContent((envelope as SealEnvelope).payload);
   if (!content.ok) return closed({ path: 'payload', message: content.message });
-  for (const trouble of statementTroubles(content.value)) return closed(trouble);
-  for (const trouble of subjectTroubles(content.value)) return closed(trouble);
+  for (const trouble of statementFaults(content.value)) return closed(trouble);
+  for (const trouble of subjectFaults(content.value)) return closed(trouble);
   return { ok: true, statement: content.value as SealStatement };
 }
 
 /** A fault in a statement. The message follows the path. */
-export interface Trouble {
+export interface StatementFault {
   readonly path: string;
   readonly message: string;
 }
@@ -161,7 +161,7 @@ export interface Trouble {
 type Content = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
 
 /** Decodes a payload. Only canonical JSON is accepted, so that all readers see the same statement. */
-export function contentOf(payload: string): Content {
+export function payloadContent(payload: string): Content {
   if (payload.length > Math.ceil(STATEMENT_BYTES_MAX / 3) * 4) return { ok: false, message: 'is too large' };
   const bytes = Buffer.from(payload, 'base64');
   if (!isBase64Of(payload, bytes)) return { ok: false, message: 'is not standard base64 with padding' };
@@ -189,14 +189,14 @@ const BASE64_PIECE_BYTES = 3 * 16_384;
 const STATEMENT_BYTES_MAX = 64 * MIB;
 
 /** Checks a statement except its subjects. */
-export function* statementTroubles(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
+export function* statementFaults(statement: unknown, shape: Shape = statementShape): Generator<StatementFault> {
   for (const { path, message } of shapeFaults(statement, shape)) {
     if (!isAboutSubjects(path)) yield { path: inPayload(path), message };
   }
 }
 
 /** Checks the list of files. */
-export function* subjectTroubles(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
+export function* subjectFaults(statement: unknown, shape: Shape = statementShape): Generator<StatementFault> {
   for (const { path, message } of shapeFaults(statement, shape)) {
     if (isAboutSubjects(path)) yield { path: inPayload(path), message };
   }
@@ -216,22 +216,22 @@ export function* subjectTroubles(statement: unknown, shape: Shape = statementSha
 }
 
 /** A statement that fits has no faults. Looking for them takes ten times as long. */
-function shapeFaults(statement: unknown, shape: Shape): Iterable<Trouble> {
+function shapeFaults(statement: unknown, shape: Shape): Iterable<StatementFault> {
   const form = formOf(shape);
   return form.fits(statement) ? [] : form.faults(statement, '');
 }
 
-export function* unknownIn(statement: unknown, shape: Shape = statementShape): Generator<Trouble> {
+export function* unknownIn(statement: unknown, shape: Shape = statementShape): Generator<StatementFault> {
   for (const { parent, key } of formOf(shape).unknown(statement, '')) {
     yield { path: placeOf(inPayload(parent), key), message: UNKNOWN_KEY };
   }
 }
 
 /** A signature covers `signed` in the statement, but not the list of signatures: the two must agree. */
-export function* signedTroubles(
+export function* signedFaults(
   statement: unknown,
   { signatures }: Pick<SealEnvelope, 'signatures'>,
-): Generator<Trouble> {
+): Generator<StatementFault> {
   const signed: unknown = (statement as { predicate?: { signed?: unknown } | null } | null)?.predicate?.signed;
   if (signed === true && signatures.length === 0) {
     yield { path: 'signatures', message: 'must not be empty, because the statement says it is signed' };
@@ -246,7 +246,7 @@ export function restated<Content extends Statement>(
   envelope: SealEnvelope,
   change: (statement: Content) => Content,
 ): SealEnvelope {
-  const content = contentOf(envelope.payload);
+  const content = payloadContent(envelope.payload);
   return content.ok ? sealEnvelope(change(content.value as Content)) : envelope;
 }
 
@@ -258,6 +258,6 @@ function inPayload(path: string): string {
   return path === '' ? 'payload' : `payload.${path}`;
 }
 
-function closed({ path, message }: Trouble): Opened {
+function closed({ path, message }: StatementFault): OpenedStatement {
   return { ok: false, message: `${path === '' ? 'The seal' : path} ${message}.` };
 }

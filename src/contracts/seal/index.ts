@@ -7,7 +7,7 @@ export {
   envelopeShape,
   innerEnvelopeShape,
   judgementEnvelopeShape,
-  type Opened,
+  type OpenedStatement,
   openSeal,
   sealDocument,
   type SealEnvelope,

@@ -1,11 +1,11 @@
 import { must, NO_UNKNOWN_KEYS, rulesFor, should } from '../rule.ts';
 import {
-  contentOf,
+  payloadContent,
   restated,
   type SealEnvelope,
-  signedTroubles,
-  statementTroubles,
-  subjectTroubles,
+  signedFaults,
+  statementFaults,
+  subjectFaults,
   unknownIn,
 } from './envelope.ts';
 import type { SealStatement } from './statement.ts';
@@ -46,7 +46,7 @@ const SL2 = rule({
       yield must('payload', content.message);
       return;
     }
-    for (const { path, message } of statementTroubles(content.value)) yield must(path, message);
+    for (const { path, message } of statementFaults(content.value)) yield must(path, message);
     for (const { path, message } of unknownIn(content.value)) yield (strict ? must : should)(path, message);
   },
   breach: envelope => ({ ...envelope, payload: envelope.payload.slice(0, -1) }),
@@ -67,7 +67,7 @@ const SL3 = rule({
   *check(envelope) {
     const content = openedOnce(envelope);
     if (!content.ok) return;
-    for (const { path, message } of subjectTroubles(content.value)) yield must(path, message);
+    for (const { path, message } of subjectFaults(content.value)) yield must(path, message);
   },
   breach: envelope =>
     restated<SealStatement>(envelope, ({ subject, ...rest }) => ({ ...rest, subject: subject.toReversed() })),
@@ -83,7 +83,7 @@ const SL4 = rule({
   *check(envelope) {
     const content = openedOnce(envelope);
     if (!content.ok) return;
-    for (const { path, message } of signedTroubles(content.value, envelope)) yield must(path, message);
+    for (const { path, message } of signedFaults(content.value, envelope)) yield must(path, message);
   },
   breach: envelope =>
     restated<SealStatement>(envelope, statement => ({
@@ -95,13 +95,13 @@ const SL4 = rule({
 export const sealRules = [SL1, SL2, SL3, SL4];
 
 /** Three rules read one payload, which may be large. */
-function openedOnce(envelope: Pick<SealEnvelope, 'payload'>): ReturnType<typeof contentOf> {
+function openedOnce(envelope: Pick<SealEnvelope, 'payload'>): ReturnType<typeof payloadContent> {
   let content = contents.get(envelope);
   if (!content) {
-    content = contentOf(envelope.payload);
+    content = payloadContent(envelope.payload);
     contents.set(envelope, content);
   }
   return content;
 }
 
-const contents = new WeakMap<object, ReturnType<typeof contentOf>>();
+const contents = new WeakMap<object, ReturnType<typeof payloadContent>>();

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ASKS } from '../artifacts/words.ts';
+import { ARTIFACT_ASKS } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
@@ -40,7 +40,7 @@ const rules = [
     ...CS.named,
     asks: [
       'id is a case id',
-      ...ASKS.caseId,
+      ...ARTIFACT_ASKS.caseId,
       'no id is a duplicate, ignoring case',
       'title and suite, if present, are strings',
     ],

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { ASKS } from '../artifacts/words.ts';
+import { ARTIFACT_ASKS } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { record } from '../shape.ts';
@@ -22,7 +22,7 @@ const rules = [
   }),
   rule({
     ...CS.named,
-    asks: ['id is a case id', ...ASKS.caseId, 'title and suite, if present, are strings'],
+    asks: ['id is a case id', ...ARTIFACT_ASKS.caseId, 'title and suite, if present, are strings'],
     fields: ['id', 'title', 'suite'],
     breach: one => ({ ...one, id: '../refund' }),
   }),

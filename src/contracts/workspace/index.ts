@@ -4,7 +4,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
 import { contentHashText, count, filledText, matching, record, relativePath } from '../shape.ts';
 import { LEFT_OUT } from '../agent-step/changes.ts';
-import { ASKS, nameText } from '../agent-step/words.ts';
+import { STEP_ASKS, nameText } from '../agent-step/words.ts';
 
 /** The maximum number of listed entries; `total` counts all. */
 export const CHANGED_LISTED_MAX = 10_000;
@@ -86,7 +86,7 @@ const rules = [
     why: 'Changes are meaningful only with the commit that they are based on.',
     asks: [
       'run_id is a name',
-      ...ASKS.name,
+      ...STEP_ASKS.name,
       'kind is clone or copy',
       'base has ref and branch, which are not empty, and sha, a commit',
     ],
@@ -99,7 +99,7 @@ const rules = [
     why: 'Proctor applies a diff only if it is complete and unchanged.',
     asks: [
       'diff has path, relative to the run folder, sha256 and bytes',
-      ...ASKS.relativePath,
+      ...STEP_ASKS.relativePath,
       'diff.cut is null, or has bytes_total and why: bytes, file_bytes, entries or time',
       'if diff.cut is null, diff.bytes is 0 if and only if changed.total is 0',
     ],

@@ -6,7 +6,7 @@ import type { MaskingNote } from '../../contracts/script-outcome/masking.ts';
 export type Flagged = MaskingNote['flagged'][number];
 
 /** Whether a file name contains a declared secret. Every list of the run would show it, and names cannot be masked. */
-export function hasTellingName(files: readonly { readonly path: string }[], secrets: readonly string[]): boolean {
+export function hasSecretInName(files: readonly { readonly path: string }[], secrets: readonly string[]): boolean {
   const masker = new Masker(secrets);
   for (const { path: file } of files) masker.text(file);
   return masker.masked > 0;

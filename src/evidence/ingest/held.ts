@@ -16,7 +16,7 @@ export function holdWorkFolder(workFolder: string): number | string {
     if (fd !== undefined) closeSync(fd);
     // A missing folder is the machine's fault. A locked folder or a link is the script's.
     if (!isCode(cause, 'ENOENT')) {
-      const doing = scriptsDoing(cause);
+      const doing = scriptFault(cause);
       if (doing) return `the work folder ${doing}`;
     }
     throw unreadable(cause);
@@ -37,8 +37,8 @@ export const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constan
 export const FILE_FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** What the script did to an entry that cannot be read; undefined if the machine is to blame. */
-export function scriptsDoing(error: unknown): string | undefined {
-  const code = codeOf(error);
+export function scriptFault(error: unknown): string | undefined {
+  const code = systemCodeOf(error);
   return Object.hasOwn(DOINGS, code) ? DOINGS[code] : undefined;
 }
 
@@ -67,15 +67,15 @@ export function isSame(a: Stats, b: Stats): boolean {
 }
 
 export function isCode(error: unknown, code: string): boolean {
-  return codeOf(error) === code;
+  return systemCodeOf(error) === code;
 }
 
 /** The code of a system error. Empty for any other error, which is a bug. */
-export function codeOf(error: unknown): string {
+export function systemCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && 'syscall' in error ? String(error.code) : '';
 }
 
 function unreadable(cause: unknown): unknown {
-  if (cause !== undefined && codeOf(cause) === '') return cause;
+  if (cause !== undefined && systemCodeOf(cause) === '') return cause;
   return new Fault('ingest_io', 'The files of the run could not be read.', { cause });
 }

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { syncFolder } from '../../base/atomic.ts';
 import { Fault, fullDisk } from '../../base/fault.ts';
 import { compare } from '../../contracts/check.ts';
-import { codeOf, holdWorkFolder } from './held.ts';
+import { systemCodeOf, holdWorkFolder } from './held.ts';
 import { type Breach, breach } from './reason.ts';
 import { holdsFiles, type StoredFile, storeTree } from './store.ts';
-import { type Folder, type Seen, Walk } from './tree.ts';
+import { type Folder, type IngestCounts, Walk } from './tree.ts';
 import { EVERYTHING, wantedTree } from './wanted.ts';
 import { within } from './within.ts';
 
@@ -61,7 +61,7 @@ export async function ingestOutput(
   } catch (cause) {
     forget(partial);
     forget(target);
-    if (cause instanceof Fault || codeOf(cause) === '') throw cause;
+    if (cause instanceof Fault || systemCodeOf(cause) === '') throw cause;
     throw new Fault('ingest_io', `The output could not be stored${fullDisk(cause)}.`, { cause });
   }
 }
@@ -113,7 +113,7 @@ function emptyFolders({ folders }: Folder): number {
   return folders.reduce((sum, folder) => sum + (holdsFiles(folder) ? 0 : 1) + emptyFolders(folder), 0);
 }
 
-function counted({ files, bytes }: Seen): { files: number; bytes: number } {
+function counted({ files, bytes }: IngestCounts): { files: number; bytes: number } {
   return { files, bytes };
 }
 
@@ -122,7 +122,7 @@ function forget(folder: string): void {
   try {
     rmSync(folder, REMOVE);
   } catch (error) {
-    if (codeOf(error) === '') throw error;
+    if (systemCodeOf(error) === '') throw error;
   }
 }
 

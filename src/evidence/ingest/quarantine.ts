@@ -8,7 +8,7 @@ import { Fault } from '../../base/fault.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { Masker, type Masking } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
-import { codeOf, FILE_FLAGS, FOLDER_FLAGS } from './held.ts';
+import { systemCodeOf, FILE_FLAGS, FOLDER_FLAGS } from './held.ts';
 import { within } from './within.ts';
 
 /** What was kept of a rejected output tree. */
@@ -35,7 +35,7 @@ export async function quarantineOutput(
     const collected = new Collection(target, masking);
     return collected.finish(await isDone(signal => collected.start(workFolder, signal)));
   } catch (cause) {
-    if (codeOf(cause) === '' && !(cause instanceof Fault)) throw cause;
+    if (systemCodeOf(cause) === '' && !(cause instanceof Fault)) throw cause;
     await rm(target, { recursive: true, force: true }).catch(() => undefined);
     throw new Fault('ingest_io', 'The output could not be quarantined.', { cause });
   }

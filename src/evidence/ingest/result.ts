@@ -7,7 +7,7 @@ import { placeOf } from '../../base/place.ts';
 import { check } from '../../contracts/check.ts';
 import { formOf } from '../../contracts/form.ts';
 import { type ScriptResult, scriptResult } from '../../contracts/script-result/index.ts';
-import { below, codeOf, FILE_FLAGS, holdWorkFolder, isCode, isSame, scriptsDoing } from './held.ts';
+import { below, systemCodeOf, FILE_FLAGS, holdWorkFolder, isCode, isSame, scriptFault } from './held.ts';
 import { type Breach, breach, type ReasonCode } from './reason.ts';
 
 export type ResultReading =
@@ -39,10 +39,10 @@ function readBytes(workFolder: string): Buffer | Breach {
   try {
     return readRegular(below(held, 'result.json'));
   } catch (cause) {
-    const doing = scriptsDoing(cause);
+    const doing = scriptFault(cause);
     if (isCode(cause, 'ENOENT')) return breach('result_missing', 'there is no result.json');
     if (doing) return breach('result_not_regular', `result.json ${doing}`);
-    if (codeOf(cause) === '') throw cause;
+    if (systemCodeOf(cause) === '') throw cause;
     throw new Fault('ingest_io', 'The result of the run could not be read.', { cause });
   } finally {
     closeSync(held);

@@ -6,7 +6,7 @@ import { bytesHash, type ContentHash } from '../../base/hash.ts';
 import { OWN_FILE, OWN_FOLDER } from '../../base/private.ts';
 import { below, FILE_FLAGS, FOLDER_FLAGS, isSame } from './held.ts';
 import type { Breach } from './reason.ts';
-import { type Folder, type FoundFile, odd, troubleOf } from './tree.ts';
+import { type Folder, type FoundFile, odd, breachFor } from './tree.ts';
 import { Unsynced } from './unsynced.ts';
 
 export interface StoredFile {
@@ -58,7 +58,7 @@ async function storeFolder(
   try {
     fd = openSync(below(parent, folder.name), FOLDER_FLAGS);
   } catch (error) {
-    return troubleOf(error, folder.path);
+    return breachFor(error, folder.path);
   }
   try {
     const { ino, dev } = fstatSync(fd);
@@ -103,7 +103,7 @@ async function storeFile(
   try {
     from = openSync(below(parent, file.name), FILE_FLAGS);
   } catch (error) {
-    return troubleOf(error, file.path);
+    return breachFor(error, file.path);
   }
   try {
     if (!isSame(file.stat, fstatSync(from))) return changed(file);

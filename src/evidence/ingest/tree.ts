@@ -3,12 +3,12 @@ import { closeSync, fstatSync, lstat, opendirSync, openSync, type Stats } from '
 import { clip } from '../../base/clip.ts';
 import { nameKey } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
-import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
-import { below, FOLDER_FLAGS, isCode, scriptsDoing } from './held.ts';
+import { artifactPathFault } from '../../contracts/script-result/index.ts';
+import { below, FOLDER_FLAGS, isCode, scriptFault } from './held.ts';
 import { type Breach, breach, type ReasonCode } from './reason.ts';
 import { EVERYTHING, type Wanted } from './wanted.ts';
 
-export interface TreeLimits {
+export interface IngestLimits {
   readonly filesMax: number;
   readonly bytesMax: number;
   readonly fileBytesMax: number;
@@ -34,7 +34,7 @@ export interface FoundFile {
 }
 
 /** Counts so far. After a breach they show how far the walk got. */
-export interface Seen {
+export interface IngestCounts {
   files: number;
   bytes: number;
   entries: number;
@@ -45,14 +45,14 @@ export interface Seen {
  * a folder with a million entries, the walk stops at the first entry over the limit.
  */
 export class Walk {
-  readonly seen: Seen = { files: 0, bytes: 0, entries: 0 };
-  readonly #limits: TreeLimits;
+  readonly seen: IngestCounts = { files: 0, bytes: 0, entries: 0 };
+  readonly #limits: IngestLimits;
   readonly #signal: AbortSignal;
   /** The device of the work folder. Any other device is a mount, which may hang. */
   readonly #dev: number;
   readonly #keys = new Set<string>();
 
-  constructor(limits: TreeLimits, dev: number, signal: AbortSignal) {
+  constructor(limits: IngestLimits, dev: number, signal: AbortSignal) {
     this.#limits = limits;
     this.#dev = dev;
     this.#signal = signal;
@@ -62,7 +62,7 @@ export class Walk {
   async root(parent: number, name: string, wanted = EVERYTHING): Promise<Folder | Breach | undefined> {
     const [stat] = await lstatAll(parent, [name]);
     if (isMissing(stat)) return undefined;
-    if (stat === undefined || stat instanceof Error) return troubleOf(stat, name);
+    if (stat === undefined || stat instanceof Error) return breachFor(stat, name);
     return this.#kindBreach(name, stat, true) ?? this.#folder(parent, { name, path: name, key: name, stat, wanted }, 1);
   }
 
@@ -72,13 +72,13 @@ export class Walk {
     try {
       fd = openSync(below(parent, name), FOLDER_FLAGS);
     } catch (error) {
-      return troubleOf(error, path);
+      return breachFor(error, path);
     }
     try {
       const now = fstatSync(fd);
       if (now.ino !== stat.ino || now.dev !== stat.dev) return odd(path, 'was replaced with another folder');
       // A folder that can be opened but not searched fails only when its entries are read.
-      const content = await this.#content(fd, entry, depth + 1).catch((error: unknown) => troubleOf(error, path));
+      const content = await this.#content(fd, entry, depth + 1).catch((error: unknown) => breachFor(error, path));
       if ('ok' in content) return content;
       const folders: Folder[] = [];
       for (const child of content.folders) {
@@ -110,7 +110,7 @@ export class Walk {
         const stat = stats[index];
         if (!isWhole && isMissing(stat)) continue;
         const path = `${parent.path}/${name}`;
-        if (stat === undefined || stat instanceof Error) return troubleOf(stat, path);
+        if (stat === undefined || stat instanceof Error) return breachFor(stat, path);
         const entry = {
           name,
           path,
@@ -144,7 +144,7 @@ export class Walk {
     const name = bytes.toString('utf8');
     const path = `${parent.path}/${name}`;
     if (depth > depthMax) return told('artifact_limit_depth', path, `has more than ${depthMax} path segments`);
-    const found = artifactPathTrouble(path);
+    const found = artifactPathFault(path);
     return found ? told('artifact_name_invalid', path, found) : undefined;
   }
 
@@ -226,8 +226,8 @@ function lstatAll(fd: number, names: readonly string[]): Promise<readonly (Stats
 }
 
 /** Returns a breach if the script is to blame, and throws the error otherwise. */
-export function troubleOf(error: unknown, path: string): Breach {
-  const doing = scriptsDoing(error);
+export function breachFor(error: unknown, path: string): Breach {
+  const doing = scriptFault(error);
   if (doing === undefined) throw error;
   return odd(path, doing);
 }

@@ -2,7 +2,7 @@ import { defined } from '../../base/defined.ts';
 import { readJson } from '../../base/json.ts';
 import { LineCutter } from '../../base/line-cutter.ts';
 import { isObject } from '../../contracts/kind.ts';
-import type { Gateway, Heard } from './gateway.ts';
+import type { Gateway, AnswerPart } from './gateway.ts';
 
 /**
  * Reads model, tokens and end of an answer while it is forwarded. Keeps one line of a stream at a time, or a whole
@@ -13,7 +13,7 @@ export class AnswerReader {
   readonly #cutter: LineCutter | undefined;
   #whole = Buffer.alloc(0);
   #bytes = 0;
-  #heard: Heard = {};
+  #heard: AnswerPart = {};
 
   constructor(gateway: Gateway, contentType: string | undefined) {
     this.#gateway = gateway;
@@ -38,11 +38,11 @@ export class AnswerReader {
   }
 
   /** What was read so far. For a non-streamed answer, nothing until its end. */
-  heard(): Heard {
+  heard(): AnswerPart {
     return this.#heard;
   }
 
-  end(): Heard {
+  end(): AnswerPart {
     if (this.#cutter) this.#cutter.end(line => this.#line(line));
     else if (this.#whole.length > 0) this.#event(this.#whole.subarray(0, this.#bytes));
     this.#whole = Buffer.alloc(0);

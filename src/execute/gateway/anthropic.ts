@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
-import type { Gateway, Heard, Members } from './gateway.ts';
-import { countIn, textIn, wordsIn } from './values.ts';
+import type { Gateway, AnswerPart, Members } from './gateway.ts';
+import { tokenCount, shortTextIn, wordsIn } from './values.ts';
 
 /** Anthropic's Messages API. */
 export const anthropic: Gateway = {
@@ -51,15 +51,15 @@ function isClientTool(type: unknown): boolean {
   );
 }
 
-function messageIn({ model, usage }: Members): Heard {
-  return { model: textIn(model), ...(isObject(usage) && usageIn(usage)) };
+function messageIn({ model, usage }: Members): AnswerPart {
+  return { model: shortTextIn(model), ...(isObject(usage) && usageIn(usage)) };
 }
 
-function usageIn(usage: Members): Heard {
+function usageIn(usage: Members): AnswerPart {
   return {
-    input: countIn(usage['input_tokens']),
-    cached: countIn(usage['cache_read_input_tokens']),
-    cacheWrite: countIn(usage['cache_creation_input_tokens']),
-    output: countIn(usage['output_tokens']),
+    input: tokenCount(usage['input_tokens']),
+    cached: tokenCount(usage['cache_read_input_tokens']),
+    cacheWrite: tokenCount(usage['cache_creation_input_tokens']),
+    output: tokenCount(usage['output_tokens']),
   };
 }

@@ -12,7 +12,7 @@ export interface AskEnd {
 }
 
 /** An open request to the model. Reads the answer and settles its cost. */
-export class Ask {
+export class ModelRequest {
   readonly #gateway: Gateway;
   readonly #admitted: Admitted;
   readonly #onEnd: (end: AskEnd) => void;

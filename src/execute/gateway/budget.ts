@@ -1,6 +1,6 @@
 import type { ModelPrices } from '../../contracts/model-prices/index.ts';
 import { costOf, type Price, priceOf } from '../../contracts/model-prices/price.ts';
-import type { Heard } from './gateway.ts';
+import type { AnswerPart } from './gateway.ts';
 import { Refused } from './refused.ts';
 
 /** The total budget of an agent. Undefined means no limit. */
@@ -32,7 +32,7 @@ export interface AnswerFacts {
   /** The provider bills it: it answered, or had received the request when the agent hung up. */
   readonly isBilled: boolean;
   readonly bytes: number;
-  readonly heard: Heard;
+  readonly heard: AnswerPart;
 }
 
 /**

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Ask, type AskEnd } from './ask.ts';
+import { ModelRequest, type AskEnd } from './ask.ts';
 import { Budget, type BudgetLimits, type Spent } from './budget.ts';
 import { type Endpoint, endpointOf, type Gateway } from './gateway.ts';
 import { judgeBody, modelIn } from './judge-body.ts';
 import { Refused } from './refused.ts';
-import { Tally, type Tallied } from './tally.ts';
+import { BoundedTally, type Tallied } from './tally.ts';
 
-export interface GateOptions {
+export interface RequestFilterOptions {
   readonly gateway: Gateway;
   /** With an open network, an agent does not need its model to reach other servers, so bodies are not checked. */
   readonly network: 'deny' | 'allow';
@@ -34,18 +34,18 @@ interface Passed {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   /** Set if the request makes the model answer. */
-  readonly ask: Ask | undefined;
+  readonly ask: ModelRequest | undefined;
 }
 
 /** Decides which requests go to the model API, and counts them. */
-export class Gate {
-  readonly #options: GateOptions;
+export class RequestFilter {
+  readonly #options: RequestFilterOptions;
   readonly #budget: Budget;
-  readonly #refused = new Tally();
-  readonly #stripped = new Tally();
+  readonly #refused = new BoundedTally();
+  readonly #stripped = new BoundedTally();
   #lastAsk: AskEnd | null = null;
 
-  constructor(options: GateOptions) {
+  constructor(options: RequestFilterOptions) {
     this.#options = options;
     this.#budget = new Budget(options.budget);
   }
@@ -103,8 +103,8 @@ export class Gate {
     return { headers, body, ask: undefined };
   }
 
-  #ask(bytes: Buffer, model: string | undefined): Ask {
-    return new Ask(this.#options.gateway, this.#budget.admit(bytes.length, model), end => {
+  #ask(bytes: Buffer, model: string | undefined): ModelRequest {
+    return new ModelRequest(this.#options.gateway, this.#budget.admit(bytes.length, model), end => {
       this.#lastAsk = end;
     });
   }

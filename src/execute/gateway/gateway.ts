@@ -9,7 +9,7 @@ export interface Gateway {
   /** The header with which an agent enables features, and the features that Proctor removes. */
   readonly features?: { readonly header: string; readonly dropped: RegExp };
   /** Reads one event of a streamed answer, or a whole answer. */
-  readonly hear: (event: Members) => Heard;
+  readonly hear: (event: Members) => AnswerPart;
 }
 
 export interface Endpoint {
@@ -50,7 +50,7 @@ export type ToolKeeper = (tools: readonly unknown[]) => unknown[];
 export type Members = Record<string, unknown>;
 
 /** What an answer says about itself. Undefined if not reported. */
-export interface Heard {
+export interface AnswerPart {
   readonly model?: string | undefined;
   /** Input tokens that were neither read from a cache nor written to one. */
   readonly input?: number | undefined;

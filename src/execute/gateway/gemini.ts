@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
-import type { Gateway, Heard, Members } from './gateway.ts';
-import { countIn, restOf, textIn, wordsIn } from './values.ts';
+import type { Gateway, AnswerPart, Members } from './gateway.ts';
+import { tokenCount, restOf, shortTextIn, wordsIn } from './values.ts';
 
 const MODEL = String.raw`^/v1(?:beta)?/models/[\w.@-]{1,200}`;
 
@@ -23,7 +23,7 @@ export const gemini: Gateway = {
   modelInPath: /\/models\/([\w.@-]{1,200}):/,
   hear({ modelVersion, usageMetadata, error }) {
     if (error !== undefined && error !== null) return { isError: true };
-    return { model: textIn(modelVersion), ...usageIn(usageMetadata) };
+    return { model: shortTextIn(modelVersion), ...usageIn(usageMetadata) };
   },
 };
 
@@ -43,13 +43,13 @@ function functionsOf(tool: Members): Members | undefined {
 const FUNCTIONS: ReadonlySet<string> = inBothCases('function_declarations');
 
 /** Each event repeats the counts so far, so the last one is complete. */
-function usageIn(usage: unknown): Heard {
+function usageIn(usage: unknown): AnswerPart {
   if (!isObject(usage)) return {};
-  const cached = countIn(usage['cachedContentTokenCount']);
-  const said = countIn(usage['candidatesTokenCount']);
-  const thought = countIn(usage['thoughtsTokenCount']);
-  const asked = countIn(usage['promptTokenCount']);
-  const used = countIn(usage['toolUsePromptTokenCount']) ?? 0;
+  const cached = tokenCount(usage['cachedContentTokenCount']);
+  const said = tokenCount(usage['candidatesTokenCount']);
+  const thought = tokenCount(usage['thoughtsTokenCount']);
+  const asked = tokenCount(usage['promptTokenCount']);
+  const used = tokenCount(usage['toolUsePromptTokenCount']) ?? 0;
   return {
     input: restOf(asked === undefined ? undefined : asked + used, cached),
     cached,

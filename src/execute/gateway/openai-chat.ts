@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
-import type { Gateway, Heard, Members } from './gateway.ts';
-import { countIn, restOf, textIn, wordsIn } from './values.ts';
+import type { Gateway, AnswerPart, Members } from './gateway.ts';
+import { tokenCount, restOf, shortTextIn, wordsIn } from './values.ts';
 
 /** OpenAI's Chat Completions API, which many providers implement. */
 export const openaiChat: Gateway = {
@@ -27,7 +27,7 @@ export const openaiChat: Gateway = {
   },
   hear({ object, model, usage, error }) {
     if (error !== undefined && error !== null) return { isError: true };
-    return { model: textIn(model), ...usageIn(usage), ...(object === 'chat.completion' && { isDone: true }) };
+    return { model: shortTextIn(model), ...usageIn(usage), ...(object === 'chat.completion' && { isDone: true }) };
   },
 };
 
@@ -46,13 +46,13 @@ function forcePlain(body: Members): readonly string[] {
   return forced;
 }
 
-function usageIn(usage: unknown): Heard {
+function usageIn(usage: unknown): AnswerPart {
   if (!isObject(usage)) return {};
   const details = isObject(usage['prompt_tokens_details']) ? usage['prompt_tokens_details'] : {};
-  const cached = countIn(details['cached_tokens']);
+  const cached = tokenCount(details['cached_tokens']);
   return {
-    input: restOf(countIn(usage['prompt_tokens']), cached),
+    input: restOf(tokenCount(usage['prompt_tokens']), cached),
     cached,
-    output: countIn(usage['completion_tokens']),
+    output: tokenCount(usage['completion_tokens']),
   };
 }

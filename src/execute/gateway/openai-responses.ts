@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
-import type { Endpoint, Gateway, Heard, Members, ToolKeeper } from './gateway.ts';
-import { countIn, restOf, textIn, wordsIn } from './values.ts';
+import type { Endpoint, Gateway, AnswerPart, Members, ToolKeeper } from './gateway.ts';
+import { tokenCount, restOf, shortTextIn, wordsIn } from './values.ts';
 
 /** OpenAI's Responses API. For some clients the base URL ends with `/v1`, so their paths start after it. */
 export const openaiResponses: Gateway = {
@@ -64,18 +64,18 @@ function clientTool(tool: Members, keep: ToolKeeper): Members | undefined {
 
 const CLIENT_TOOLS: ReadonlySet<string> = new Set(['function', 'custom', 'local_shell', 'apply_patch']);
 
-function responseIn(response: unknown): Heard {
+function responseIn(response: unknown): AnswerPart {
   if (!isObject(response)) return {};
   const { model, usage } = response;
-  if (!isObject(usage)) return { model: textIn(model) };
+  if (!isObject(usage)) return { model: shortTextIn(model) };
   const details = isObject(usage['input_tokens_details']) ? usage['input_tokens_details'] : {};
-  const cached = countIn(details['cached_tokens']);
-  const cacheWrite = countIn(details['cache_write_tokens']);
+  const cached = tokenCount(details['cached_tokens']);
+  const cacheWrite = tokenCount(details['cache_write_tokens']);
   return {
-    model: textIn(model),
-    input: restOf(countIn(usage['input_tokens']), cached, cacheWrite),
+    model: shortTextIn(model),
+    input: restOf(tokenCount(usage['input_tokens']), cached, cacheWrite),
     cached,
     cacheWrite,
-    output: countIn(usage['output_tokens']),
+    output: tokenCount(usage['output_tokens']),
   };
 }

@@ -10,7 +10,7 @@ interface Counted {
 }
 
 /** Counts repeated events. The agent controls their number, so only 50 different ones are listed. */
-export class Tally {
+export class BoundedTally {
   #total = 0;
   readonly #counts = new Map<string, Counted>();
 

@@ -4,12 +4,12 @@ export function wordsIn(text: string): ReadonlySet<string> {
 }
 
 /** A count in an answer: a non-negative integer, or undefined. */
-export function countIn(value: unknown): number | undefined {
+export function tokenCount(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 }
 
 /** A name of 1 to 200 characters in an answer, or undefined. */
-export function textIn(value: unknown): string | undefined {
+export function shortTextIn(value: unknown): string | undefined {
   return typeof value === 'string' && value.length > 0 && value.length <= NAME_UNITS_MAX ? value : undefined;
 }
 

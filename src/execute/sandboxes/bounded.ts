@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
-import type { Job, Limits } from '../job.ts';
-import { GroupWatch, type RunWatch, SampleWatch, socketShare } from '../run-watch.ts';
+import type { Job, JobLimits } from '../job/job.ts';
+import { GroupWatch, type RunWatch, SampleWatch, socketShare } from './run-watch.ts';
 import { DISK, type Holder } from './holder.ts';
 import type { Uncounted } from './seccomp.ts';
 
@@ -31,7 +31,7 @@ export async function bounded(job: Job, holder: Holder): Promise<Bounded> {
   return { watch: new SampleWatch(job, place), uncounted: await uncountedIn(limits, holder) };
 }
 
-function ofGroup({ memoryBytes, pids, cpus }: Limits) {
+function ofGroup({ memoryBytes, pids, cpus }: JobLimits) {
   const sockets = memoryBytes === undefined ? 0 : socketShare(memoryBytes);
   return {
     // The kernel may give half of the share to TCP and UDP buffers, plus a page or two per socket.
@@ -42,7 +42,7 @@ function ofGroup({ memoryBytes, pids, cpus }: Limits) {
 }
 
 /** Limits System V memory if the kernel can, and otherwise refuses it. Always refuses memfd, which no process shows. */
-async function uncountedIn({ memoryBytes }: Limits, holder: Holder): Promise<Uncounted> {
+async function uncountedIn({ memoryBytes }: JobLimits, holder: Holder): Promise<Uncounted> {
   if (memoryBytes === undefined) return {};
   const isBounded = await holder.limitSystemV(memoryBytes / SYSTEM_V_PART);
   const systemV = isBounded ? [] : (['shmget', 'msgget', 'semget'] as const);
@@ -56,7 +56,7 @@ const SYSTEM_V_PART = 8;
 const OURS_WITHIN = 4;
 
 /** Limits per process, as a backstop for sampling. The kernel counts `nproc` over all processes. */
-export function perProcess({ memoryBytes, pids, cpuSeconds }: Limits): string[] {
+export function perProcess({ memoryBytes, pids, cpuSeconds }: JobLimits): string[] {
   return [
     '/usr/bin/prlimit',
     // With less, some interpreters hang instead of failing.

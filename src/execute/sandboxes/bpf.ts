@@ -1,12 +1,12 @@
 /** A classic BPF instruction with symbolic jump targets, or a label for the next instruction. */
-export type Line =
+export type BpfLine =
   | { readonly code: number; readonly k: number; readonly yes?: string; readonly no?: string }
   | { readonly label: string };
 
 /** Assembles a filter. Jumps must go forward: the kernel accepts no others. */
-export function assemble(lines: readonly Line[]): Buffer {
+export function assemble(lines: readonly BpfLine[]): Buffer {
   const places = new Map<string, number>();
-  const instructions: Exclude<Line, { label: string }>[] = [];
+  const instructions: Exclude<BpfLine, { label: string }>[] = [];
   for (const line of lines) {
     if ('label' in line) places.set(line.label, instructions.length);
     else instructions.push(line);
@@ -30,13 +30,13 @@ export function assemble(lines: readonly Line[]): Buffer {
 /** The instructions for values from `from` up to the next range. */
 export interface Range {
   readonly from: number;
-  readonly lines: readonly Line[];
+  readonly lines: readonly BpfLine[];
 }
 
 /**
  * Finds the range of the loaded value by binary search: eight comparisons for 200 ranges. The first range starts at 0.
  */
-export function search(ranges: readonly Range[]): Line[] {
+export function search(ranges: readonly Range[]): BpfLine[] {
   const middle = ranges.length >> 1;
   const right = ranges[middle];
   if (right === undefined || middle === 0) return ranges.flatMap(({ lines }) => lines);
@@ -44,15 +44,15 @@ export function search(ranges: readonly Range[]): Line[] {
   return [fromOn(right.from, name), ...search(ranges.slice(0, middle)), label(name), ...search(ranges.slice(middle))];
 }
 
-export const label = (name: string): Line => ({ label: name });
-export const load = (offset: number): Line => ({ code: 0x20, k: offset });
-export const keep = (bits: number): Line => ({ code: 0x54, k: bits });
-export const end = (verdict: number): Line => ({ code: 0x06, k: verdict });
-export const goTo = (name: string): Line => ({ code: GO_TO, k: 0, yes: name });
-export const when = (value: number, yes: string): Line => ({ code: 0x15, k: value, yes });
-export const unless = (value: number, no: string): Line => ({ code: 0x15, k: value, no });
-export const whenAny = (bits: number, yes: string): Line => ({ code: 0x45, k: bits, yes });
-const fromOn = (value: number, yes: string): Line => ({ code: 0x35, k: value, yes });
+export const label = (name: string): BpfLine => ({ label: name });
+export const load = (offset: number): BpfLine => ({ code: 0x20, k: offset });
+export const keep = (bits: number): BpfLine => ({ code: 0x54, k: bits });
+export const end = (verdict: number): BpfLine => ({ code: 0x06, k: verdict });
+export const goTo = (name: string): BpfLine => ({ code: GO_TO, k: 0, yes: name });
+export const whenEqual = (value: number, yes: string): BpfLine => ({ code: 0x15, k: value, yes });
+export const unless = (value: number, no: string): BpfLine => ({ code: 0x15, k: value, no });
+export const whenAny = (bits: number, yes: string): BpfLine => ({ code: 0x45, k: bits, yes });
+const fromOn = (value: number, yes: string): BpfLine => ({ code: 0x35, k: value, yes });
 
 const GO_TO = 0x05;
 

@@ -1,4 +1,4 @@
-import type { Job } from '../job.ts';
+import type { Job } from '../job/job.ts';
 import { ETC_FD } from './descriptors.ts';
 
 /** A file of /etc that bubblewrap copies from a descriptor, which needs neither a mount nor a file in the stage. */
@@ -24,7 +24,10 @@ export function etcFor({ network }: Job): readonly EtcFile[] {
 }
 
 /** Here-documents for the shell that starts bubblewrap: the redirections, and the text after the command. */
-export function documentsOf(files: readonly EtcFile[]): { readonly redirections: string; readonly documents: string } {
+export function hereDocuments(files: readonly EtcFile[]): {
+  readonly redirections: string;
+  readonly documents: string;
+} {
   return {
     redirections: files.map(({ name }) => `${ETC_FD[name]}<<'${END}'`).join(' '),
     documents: files.map(({ text }) => `${text}${END}\n`).join(''),

@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import type { Readable, Writable } from 'node:stream';
 import { Fault } from '../../base/fault.ts';
-import { NOT_STARTING } from '../cell.ts';
-import type { Cgroup, Cgroups } from '../cgroup.ts';
-import { firstLine, saidBy } from '../lines.ts';
-import { handOver, makePipes } from '../pipes.ts';
-import { childrenOf, signal, startTicksOf } from '../processes.ts';
+import { NOT_STARTING } from '../job/sandbox-instance.ts';
+import type { Cgroup, Cgroups } from '../cgroups/cgroups.ts';
+import { firstLine, textSoFar } from '../job/lines.ts';
+import { handOver, makePipes } from '../job/pipes.ts';
+import { childrenOf, signal, startTicksOf } from '../host/processes.ts';
 import { closing, FD, PIPED } from './descriptors.ts';
 import { boundShares } from './shares.ts';
 
@@ -121,7 +121,7 @@ export class Holder {
     if (said === 'ready') return;
     if (said === undefined) throw await this.#dead();
     throw new Fault('sandbox_unavailable', 'The sandbox could not mount a work folder.', {
-      cause: saidBy(this.output(FD.errors)),
+      cause: textSoFar(this.output(FD.errors)),
     });
   }
 

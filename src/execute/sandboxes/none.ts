@@ -3,11 +3,11 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
-import type { Cell, RawEnd, Sandbox, Started } from '../cell.ts';
-import type { Job, Leftovers } from '../job.ts';
-import { checkStdin } from '../mounts.ts';
-import { handOver, makePipes, type Pipe } from '../pipes.ts';
-import { isAlive, processesInGroup, processesMarked, signal } from '../processes.ts';
+import type { SandboxInstance, RawEnd, Sandbox, Started } from '../job/sandbox-instance.ts';
+import type { Job, Leftovers } from '../job/job.ts';
+import { checkStdin } from './mounts.ts';
+import { handOver, makePipes, type Pipe } from '../job/pipes.ts';
+import { isAlive, processesInGroup, processesMarked, signal } from '../host/processes.ts';
 
 /**
  * No sandbox: a plain process of the user, with limits on time and output only. Proctor finds its descendants by
@@ -32,7 +32,7 @@ const NOT_ENFORCEABLE: readonly (readonly [(job: Job) => unknown, string])[] = [
   [job => job.network === 'blocked', 'block the network'],
 ];
 
-class BareCell implements Cell {
+class BareCell implements SandboxInstance {
   readonly workFolder: string;
   readonly homeFolder?: string;
   readonly leftovers: Leftovers;

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import type { Job } from '../job.ts';
+import type { Job } from '../job/job.ts';
 
 /**
  * The bubblewrap arguments for a /proc that shows only the processes of the sandbox and does not describe the machine.

@@ -1,7 +1,7 @@
-import type { Sandbox } from '../cell.ts';
-import type { Cgroups } from '../cgroup.ts';
-import { ownName } from '../processes.ts';
-import { BoundCell } from './bound-cell.ts';
+import type { Sandbox } from '../job/sandbox-instance.ts';
+import type { Cgroups } from '../cgroups/cgroups.ts';
+import { ownName } from '../host/processes.ts';
+import { ProcessInstance } from './bound-instance.ts';
 import { allRemoved, type Disk, Holder, type StreamKind } from './holder.ts';
 import { uidFor } from './users.ts';
 
@@ -35,7 +35,7 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
       const holder = await next;
       disk = { bytes: job.limits.workBytes, entries: job.limits.workEntries };
       try {
-        return await BoundCell.open(job, holder);
+        return await ProcessInstance.open(job, holder);
       } catch (error) {
         await holder.close();
         throw error;

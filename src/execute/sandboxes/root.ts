@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
-import type { Job } from '../job.ts';
-import { closureOf } from '../programs.ts';
+import type { Job } from '../job/job.ts';
+import { closureOf } from '../host/programs.ts';
 import { ETC_FD } from './descriptors.ts';
 import { etcFor, NAMES_OF_HOSTS } from './etc.ts';
 import { procFor } from './proc.ts';

@@ -1,5 +1,18 @@
-import type { Job } from '../job.ts';
-import { assemble, end, goTo, keep, label, type Line, load, type Range, search, unless, when, whenAny } from './bpf.ts';
+import type { Job } from '../job/job.ts';
+import {
+  assemble,
+  end,
+  goTo,
+  keep,
+  label,
+  type BpfLine,
+  load,
+  type Range,
+  search,
+  unless,
+  whenEqual,
+  whenAny,
+} from './bpf.ts';
 import { ALLOWED, type CallNumbers, DENIED, JUDGED } from './syscalls.ts';
 
 export interface FilterOptions {
@@ -50,8 +63,8 @@ export function seccompFilter(arch: string, options: FilterOptions): Buffer | un
 
 /** The verdict for each call number. Neighbours with the same verdict form one range. */
 function rangesOf(column: 0 | 1, uncounted: readonly string[] = []): Range[] {
-  const fates = new Map<number, readonly Line[]>();
-  const put = (calls: Iterable<[string, CallNumbers]>, fate: (name: string) => readonly Line[]): void => {
+  const fates = new Map<number, readonly BpfLine[]>();
+  const put = (calls: Iterable<[string, CallNumbers]>, fate: (name: string) => readonly BpfLine[]): void => {
     for (const [name, numbers] of calls) {
       const number = numbers[column];
       if (number !== undefined) fates.set(number, fate(name));
@@ -71,25 +84,25 @@ function rangesOf(column: 0 | 1, uncounted: readonly string[] = []): Range[] {
 }
 
 /** One rule per call that depends on its arguments. Each ends with a verdict or a jump to one. */
-function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Line[]> {
+function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly BpfLine[]> {
   return {
     clone: [load(argument(0)), whenAny(NEW_NAMESPACES, 'not permitted'), ...ALLOWS],
     // Its flags are in memory, which a filter cannot read. Libraries fall back to clone.
     clone3: UNKNOWN,
     socket: [
       load(argument(0)),
-      when(FAMILY.inet, 'inet'),
-      when(FAMILY.inet6, 'inet'),
-      when(FAMILY.netlink, 'netlink'),
-      ...(options.unixSockets ? [when(FAMILY.unix, 'allow')] : []),
+      whenEqual(FAMILY.inet, 'inet'),
+      whenEqual(FAMILY.inet6, 'inet'),
+      whenEqual(FAMILY.netlink, 'netlink'),
+      ...(options.unixSockets ? [whenEqual(FAMILY.unix, 'allow')] : []),
       goTo('no such family'),
       label('inet'),
-      ...(options.network ? [] : [load(argument(2)), ...PLAIN_PROTOCOLS.map(protocol => when(protocol, 'allow'))]),
+      ...(options.network ? [] : [load(argument(2)), ...PLAIN_PROTOCOLS.map(protocol => whenEqual(protocol, 'allow'))]),
       goTo(options.network ? 'allow' : 'no such protocol'),
       // Programs list network interfaces through this protocol. The others configure the kernel.
       label('netlink'),
       load(argument(2)),
-      when(NETLINK_ROUTE, 'allow'),
+      whenEqual(NETLINK_ROUTE, 'allow'),
       goTo('no such family'),
     ],
     socketpair: [
@@ -101,7 +114,7 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Lin
         : [
             load(argument(1)),
             keep(SOCKET_TYPE),
-            when(SOCKET.stream, 'allow'),
+            whenEqual(SOCKET.stream, 'allow'),
             unless(SOCKET.seqpacket, 'no such type'),
           ]),
       ...ALLOWS,
@@ -112,20 +125,20 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Lin
           load(argument(1)),
           unless(SOL_SOCKET, 'allow'),
           load(argument(2)),
-          when(BUFFER.send, 'no effect'),
-          when(BUFFER.receive, 'no effect'),
+          whenEqual(BUFFER.send, 'no effect'),
+          whenEqual(BUFFER.receive, 'no effect'),
           ...ALLOWS,
         ]
       : ALLOWS,
     // Both inject input into the terminal.
     ioctl: [
       load(argument(1)),
-      when(TERMINAL.TIOCSTI, 'not permitted'),
-      when(TERMINAL.TIOCLINUX, 'not permitted'),
+      whenEqual(TERMINAL.TIOCSTI, 'not permitted'),
+      whenEqual(TERMINAL.TIOCLINUX, 'not permitted'),
       ...ALLOWS,
     ],
     // Querying and plain Linux are harmless. Other values disable exploit mitigations.
-    personality: [load(argument(0)), when(0, 'allow'), when(0xffff_ffff, 'allow'), ...DENIES],
+    personality: [load(argument(0)), whenEqual(0, 'allow'), whenEqual(0xffff_ffff, 'allow'), ...DENIES],
   };
 }
 

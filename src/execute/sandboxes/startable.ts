@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Job } from '../job.ts';
-import { closureOf, findProgram, interpreterOf, isExecutable, isVisible } from '../programs.ts';
+import type { Job } from '../job/job.ts';
+import { closureOf, findProgram, shebangOf, isExecutable, isVisible } from '../host/programs.ts';
 
 /** Why a program would not start inside, as the exit code of a shell. Bubblewrap does not report the reason. */
 export function whyNotStartable(job: Job, argv: readonly string[]): 126 | 127 | undefined {
@@ -20,7 +20,7 @@ function whyNot(program: string, job: Job, depth: number): 126 | 127 | undefined
   const file = program.includes('/') ? outside(path.posix.resolve('/work', program), job) : bare(program, job);
   if (file === undefined || !existsSync(file)) return 127;
   if (!isExecutable(file) || depth === 0) return 126;
-  const interpreter = interpreterOf(file);
+  const interpreter = shebangOf(file);
   return interpreter === undefined || whyNot(interpreter, job, depth - 1) === undefined ? undefined : 127;
 }
 

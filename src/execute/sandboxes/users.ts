@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { RUN_UIDS } from '../workspace.ts';
+import { RUN_UIDS } from '../host/workspace.ts';
 
 /**
  * As root, every run gets a different uid that belongs to no user of the machine. The real uid 0 owns files and kernel

@@ -1,9 +1,9 @@
 import { lstatSync, mkdirSync, readdirSync, rmdirSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
-import { quoted } from '../../base/shell.ts';
-import type { Job } from '../job.ts';
-import { firstLine, saidBy } from '../lines.ts';
+import { shellQuoted } from '../../base/shell.ts';
+import type { Job } from '../job/job.ts';
+import { firstLine, textSoFar } from '../job/lines.ts';
 import { FD } from './descriptors.ts';
 import { DISK, type Holder } from './holder.ts';
 import { tmpBytesOf, writableIn } from './root.ts';
@@ -52,10 +52,10 @@ export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
   ];
   const steps = [
     'umask 022',
-    `mkdir -p ${folders.map(quoted).join(' ')}`,
+    `mkdir -p ${folders.map(shellQuoted).join(' ')}`,
     `mount -t tmpfs -o size=${tmpBytesOf(job)},mode=0755 tmp ${DISK}/tmp`,
     // Not as an argument of cp, because every user can read a command line.
-    `cd ${quoted(path.join(stage, 'roots'))}`,
+    `cd ${shellQuoted(path.join(stage, 'roots'))}`,
     // Discards the errors of cp, one per file that does not fit, because they are not read until it ends.
     `{ cp -R . ${output} 2>/dev/null || { echo 'cp: not enough space for all files' >&2; false; }; }`,
     `chmod -R u+rwX ${output}`,
@@ -70,7 +70,7 @@ export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
 export async function layOutInput({ stage, stdin }: Job, holder: Holder): Promise<void> {
   if (stdin === undefined) return;
   const copy = `${DISK}/.stdin`;
-  const source = quoted(path.join(stage, stdin));
+  const source = shellQuoted(path.join(stage, stdin));
   await done(`cat <${source} >${copy} && exec ${FD.stdin}<${copy} && rm ${copy}`, holder);
 }
 
@@ -78,6 +78,6 @@ async function done(script: string, holder: Holder): Promise<void> {
   holder.say(`${script} && echo ready || echo failed\n`);
   if ((await firstLine(holder.output(FD.answers))) === 'ready') return;
   throw new Fault('stage_failed', 'The files of the run could not be copied into its work folder.', {
-    cause: saidBy(holder.output(FD.errors)),
+    cause: textSoFar(holder.output(FD.errors)),
   });
 }

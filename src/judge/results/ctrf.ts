@@ -1,27 +1,27 @@
 import { isObject } from '../../contracts/kind.ts';
-import { caseName, type ResultRow, ResultTrouble } from './row.ts';
+import { rowName, type ResultRow, ResultFault } from './row.ts';
 
 /** The tests of a CTRF report. A test that passed only on a retry counts as failed, because its first try failed. */
 export function* ctrfRows(report: unknown): Generator<ResultRow> {
   const results = isObject(report) ? report['results'] : undefined;
   const tests = isObject(results) ? results['tests'] : undefined;
   if (!Array.isArray(tests))
-    throw new ResultTrouble(undefined, 'The JSON is neither a CTRF report (results.tests) nor one object per line');
+    throw new ResultFault(undefined, 'The JSON is neither a CTRF report (results.tests) nor one object per line');
   for (const [index, test] of (tests as readonly unknown[]).entries()) yield rowOf(test, index);
 }
 
 function rowOf(test: unknown, index: number): ResultRow {
   const at = `results.tests[${index}]`;
   const { name, suite, status, duration, retries, flaky } = isObject(test) ? test : {};
-  if (typeof name !== 'string') throw new ResultTrouble(undefined, `${at}.name must be a string`);
+  if (typeof name !== 'string') throw new ResultFault(undefined, `${at}.name must be a string`);
   const suites: readonly unknown[] = Array.isArray(suite) ? suite : suite === undefined ? [] : [suite];
   if (!suites.every(part => typeof part === 'string'))
-    throw new ResultTrouble(undefined, `${at}.suite must be a string or a list of strings`);
+    throw new ResultFault(undefined, `${at}.suite must be a string or a list of strings`);
   if (typeof status !== 'string' || !Object.hasOwn(PASSES, status))
-    throw new ResultTrouble(undefined, `${at}.status must be ${Object.keys(PASSES).join(', ')}`);
+    throw new ResultFault(undefined, `${at}.status must be ${Object.keys(PASSES).join(', ')}`);
   const isRetried = flaky === true || (typeof retries === 'number' && retries > 0);
-  const named = caseName([...suites, name]);
-  if (named === '') throw new ResultTrouble(undefined, `${at}.name is blank`);
+  const named = rowName([...suites, name]);
+  if (named === '') throw new ResultFault(undefined, `${at}.name is blank`);
   const pass = PASSES[status] as boolean | null;
   return {
     case: named,

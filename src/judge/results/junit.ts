@@ -1,5 +1,5 @@
-import { tagsOf, type XmlTag, XmlTrouble } from '../../base/xml.ts';
-import { caseName, lineAt, type ResultRow, ResultTrouble } from './row.ts';
+import { tagsOf, type XmlTag, XmlFault } from '../../base/xml.ts';
+import { rowName, lineAt, type ResultRow, ResultFault } from './row.ts';
 
 /**
  * The test cases of a JUnit file. A case that passed only on a retry counts as failed, because its first try failed.
@@ -11,9 +11,9 @@ export function* junitRows(text: string): Generator<ResultRow> {
     for (const tag of tagsOf(text)) {
       const { kind, name, depth, at } = tag;
       if (depth === 1 && !ROOTS.has(name))
-        throw new ResultTrouble(lines.at(at), 'The XML is not JUnit: its root is neither testsuites nor testsuite');
+        throw new ResultFault(lines.at(at), 'The XML is not JUnit: its root is neither testsuites nor testsuite');
       if (kind === 'open' && name === 'testcase') {
-        if (current) throw new ResultTrouble(lines.at(at), 'A testcase is nested in another one');
+        if (current) throw new ResultFault(lines.at(at), 'A testcase is nested in another one');
         current = { tag, outcomes: statusesOf(tag) };
       } else if (kind === 'open' && current?.tag.depth === depth - 1) {
         current.outcomes.add(name);
@@ -23,7 +23,7 @@ export function* junitRows(text: string): Generator<ResultRow> {
       }
     }
   } catch (error) {
-    if (error instanceof XmlTrouble) throw new ResultTrouble(lineAt(text, error.at), error.message);
+    if (error instanceof XmlFault) throw new ResultFault(lineAt(text, error.at), error.message);
     throw error;
   }
 }
@@ -58,8 +58,8 @@ function statusesOf({ attributes }: XmlTag): Set<string> {
 
 function rowOf({ attributes, at }: XmlTag, outcomes: ReadonlySet<string>, lines: LineCounter): ResultRow {
   const line = lines.at(at);
-  const name = caseName([attributes.get('classname') ?? '', attributes.get('name') ?? '']);
-  if (name === '') throw new ResultTrouble(line, 'A testcase has no name');
+  const name = rowName([attributes.get('classname') ?? '', attributes.get('name') ?? '']);
+  if (name === '') throw new ResultFault(line, 'A testcase has no name');
   const some = (words: ReadonlySet<string>): boolean => [...outcomes].some(word => words.has(word));
   const seconds = attributes.get('time') ?? '';
   return {

@@ -18,7 +18,7 @@ export interface ResultRow {
 }
 
 /** Why a results file cannot be read. It never quotes the file, which may contain secrets. */
-export class ResultTrouble extends Error {
+export class ResultFault extends Error {
   readonly line: number | undefined;
 
   constructor(line: number | undefined, says: string) {
@@ -28,7 +28,7 @@ export class ResultTrouble extends Error {
 }
 
 /** The names of the suites and the test, outermost first. */
-export function caseName(parts: readonly string[]): string {
+export function rowName(parts: readonly string[]): string {
   return parts
     .map(part => part.trim())
     .filter((part, index, all) => part !== '' && part !== all[index - 1])

@@ -1,4 +1,4 @@
-import { type Metric, type ResultRow, ResultTrouble } from './row.ts';
+import { type Metric, type ResultRow, ResultFault } from './row.ts';
 
 /** A trial as a comparison counts it. */
 interface ResultTrial extends Readonly<Record<Metric, number | null>> {
@@ -27,7 +27,7 @@ export class ResultSide {
     for (const row of rows) {
       if (row.trial !== undefined) {
         const key = `${row.trial} ${row.rerun} ${row.case}`;
-        if (numbered.has(key)) throw new ResultTrouble(row.line, 'This trial of this case is already in the file');
+        if (numbered.has(key)) throw new ResultFault(row.line, 'This trial of this case is already in the file');
         numbered.add(key);
       }
       this.#take(row, isRerun || row.rerun);
@@ -36,10 +36,10 @@ export class ResultSide {
 
   #take({ case: name, pass, metrics, line }: ResultRow, isRerun: boolean): void {
     if (Buffer.byteLength(name) > NAME_BYTES_MAX)
-      throw new ResultTrouble(line, `The name of a case is longer than ${NAME_BYTES_MAX} bytes`);
+      throw new ResultFault(line, `The name of a case is longer than ${NAME_BYTES_MAX} bytes`);
     for (const [metric, value] of Object.entries(metrics)) {
       if (Math.abs(value) > MEASURE_MAX)
-        throw new ResultTrouble(line, `${metric} must be at most ${MEASURE_MAX.toLocaleString('en-US')}`);
+        throw new ResultFault(line, `${metric} must be at most ${MEASURE_MAX.toLocaleString('en-US')}`);
     }
     const one = this.#caseOf(name, line);
     if (pass === null) {
@@ -47,7 +47,7 @@ export class ResultSide {
       return;
     }
     if (++this.trials > TRIALS_MAX)
-      throw new ResultTrouble(line, `The side has more than ${TRIALS_MAX.toLocaleString('en-US')} trials`);
+      throw new ResultFault(line, `The side has more than ${TRIALS_MAX.toLocaleString('en-US')} trials`);
     one.trials.push({
       verdict: pass ? 'pass' : 'fail',
       error_class: null,
@@ -62,7 +62,7 @@ export class ResultSide {
     const known = this.cases.get(name);
     if (known) return known;
     if (this.cases.size === CASES_MAX)
-      throw new ResultTrouble(line, `The side has more than ${CASES_MAX.toLocaleString('en-US')} cases`);
+      throw new ResultFault(line, `The side has more than ${CASES_MAX.toLocaleString('en-US')} cases`);
     const made = { trials: [], skipped: 0 };
     this.cases.set(name, made);
     return made;

@@ -1,29 +1,29 @@
 import { readJson } from '../../base/json.ts';
 import { isObject } from '../../contracts/kind.ts';
-import { type Cell, rowsOf } from '../../run/suite/csv.ts';
-import { METRIC_NAMES, type ResultRow, ResultTrouble } from './row.ts';
+import { type CsvCell, rowsOf } from '../../run/suite/csv.ts';
+import { METRIC_NAMES, type ResultRow, ResultFault } from './row.ts';
 
 /** The rows of a CSV file. Its header must name at least case and pass. */
 export function* csvRows(text: string): Generator<ResultRow> {
   let names: readonly string[] | undefined;
   for (const row of rowsOf(text)) {
-    if ('says' in row) throw new ResultTrouble(row.line, row.says);
+    if ('says' in row) throw new ResultFault(row.line, row.says);
     const line = row[0]?.line ?? 1;
     if (names) {
       if (row.length !== names.length)
-        throw new ResultTrouble(line, `The row has ${row.length} cells, and the header has ${names.length}`);
+        throw new ResultFault(line, `The row has ${row.length} cells, and the header has ${names.length}`);
       yield rowOf(fieldsOf(names, row), line);
     } else names = headerOf(row);
   }
-  if (!names) throw new ResultTrouble(undefined, 'The file is empty');
+  if (!names) throw new ResultFault(undefined, 'The file is empty');
 }
 
-function headerOf(row: readonly Cell[]): readonly string[] {
+function headerOf(row: readonly CsvCell[]): readonly string[] {
   const names = row.map(({ text }) => text.trim().toLowerCase());
   const lacking = ['case', 'pass'].filter(name => !names.includes(name));
-  if (lacking.length > 0) throw new ResultTrouble(1, `The first line has no column ${lacking.join(' and no column ')}`);
+  if (lacking.length > 0) throw new ResultFault(1, `The first line has no column ${lacking.join(' and no column ')}`);
   const twice = COLUMNS.find(name => names.indexOf(name) !== names.lastIndexOf(name));
-  if (twice !== undefined) throw new ResultTrouble(1, `The column ${twice} occurs twice in the first line`);
+  if (twice !== undefined) throw new ResultFault(1, `The column ${twice} occurs twice in the first line`);
   return names;
 }
 
@@ -34,9 +34,9 @@ export function* jsonLinesRows(text: string): Generator<ResultRow> {
     line++;
     if (one.trim() === '') continue;
     const reading = readJson(Buffer.from(one), { bytesMax: LINE_BYTES_MAX });
-    if (!reading.ok) throw new ResultTrouble(line, reading.refusal.message.replace(/\.$/, ''));
+    if (!reading.ok) throw new ResultFault(line, reading.refusal.message.replace(/\.$/, ''));
     const { value } = reading;
-    if (!isObject(value)) throw new ResultTrouble(line, 'The line is not a JSON object');
+    if (!isObject(value)) throw new ResultFault(line, 'The line is not a JSON object');
     yield rowOf(new Map(Object.entries(value).map(([name, field]) => [name, textOf(field)])), line);
   }
 }
@@ -45,7 +45,7 @@ const LINE_BYTES_MAX = 1024 * 1024;
 
 const COLUMNS: readonly string[] = ['case', 'trial', 'pass', 'rerun', ...METRIC_NAMES];
 
-function fieldsOf(names: readonly string[], row: readonly Cell[]): ReadonlyMap<string, string> {
+function fieldsOf(names: readonly string[], row: readonly CsvCell[]): ReadonlyMap<string, string> {
   return new Map(names.map((name, index) => [name, row[index]?.text.trim() ?? '']));
 }
 
@@ -57,9 +57,9 @@ function textOf(value: unknown): string {
 
 function rowOf(fields: ReadonlyMap<string, string>, line: number): ResultRow {
   const name = fields.get('case') ?? '';
-  if (name === '') throw new ResultTrouble(line, 'case is missing');
+  if (name === '') throw new ResultFault(line, 'case is missing');
   const word = fields.get('pass');
-  if (word === undefined) throw new ResultTrouble(line, 'pass is missing');
+  if (word === undefined) throw new ResultFault(line, 'pass is missing');
   const metrics: Record<string, number> = {};
   for (const metric of METRIC_NAMES) {
     const value = numberOf(fields.get(metric), metric, line, metric !== 'score');
@@ -80,7 +80,7 @@ function numberOf(text: string | undefined, name: string, line: number, isPositi
   if (text === undefined || text === '') return undefined;
   const value = NUMBER.test(text) ? Number(text) : Number.NaN;
   if (!Number.isFinite(value) || (isPositive && value < 0))
-    throw new ResultTrouble(line, `${name} must be a number${isPositive ? ' of at least 0' : ''}`);
+    throw new ResultFault(line, `${name} must be a number${isPositive ? ' of at least 0' : ''}`);
   return value;
 }
 
@@ -89,7 +89,7 @@ const NUMBER = /^-?\d{1,15}(?:\.\d{1,20})?(?:e[-+]?\d{1,3})?$/i;
 function flagOf<Value>(values: Readonly<Record<string, Value>>, word: string, name: string, line: number): Value {
   const key = word.toLowerCase();
   if (!Object.hasOwn(values, key))
-    throw new ResultTrouble(line, `${name} must be ${Object.keys(values).filter(Boolean).join(', ')} or empty`);
+    throw new ResultFault(line, `${name} must be ${Object.keys(values).filter(Boolean).join(', ')} or empty`);
   return values[key] as Value;
 }
 

@@ -4,37 +4,37 @@ import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newRunId, newSessionId } from '../../base/ids.ts';
 import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
-import type { Violation } from '../../contracts/agent-step/index.ts';
+import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
-import { agentDocuments, resultOf } from '../../evidence/agent-documents.ts';
-import type { AgentJudgement, AgentPlan, AgentRun } from '../../evidence/agent-run.ts';
-import { PARTS } from '../../evidence/left.ts';
-import type { RunPlace } from '../../evidence/runs.ts';
-import type { CaptureNote } from '../../evidence/capture-note.ts';
-import { type Clone, cloneFor } from '../../execute/clone.ts';
-import type { Door } from '../../execute/door.ts';
-import type { Job } from '../../execute/job.ts';
-import type { Machine } from '../../execute/machine.ts';
-import type { CompletedRun, JournaledRun, Judged, RunContext } from '../journaled-run.ts';
-import { runJournaled } from '../pipeline.ts';
-import { offersOf } from '../plan.ts';
-import { Onlooker } from '../steps.ts';
+import { agentDocuments, resultOf } from '../../evidence/agent/agent-documents.ts';
+import type { AgentJudgement, AgentPlan, AgentRun } from '../../evidence/agent/agent-run.ts';
+import { PARTS } from '../../evidence/recovery/recovery-parts.ts';
+import type { RunFolder } from '../../evidence/run-folder/runs.ts';
+import type { CaptureNote } from '../../evidence/step/capture-note.ts';
+import { type Clone, cloneFor } from '../../execute/worktree/clone.ts';
+import type { Door } from '../../execute/model/door.ts';
+import type { Job } from '../../execute/job/job.ts';
+import type { Machine } from '../../execute/host/machine.ts';
+import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../pipeline/journaled-run.ts';
+import { runJournaled } from '../pipeline/pipeline.ts';
+import { offersOf } from '../pipeline/runner-plan.ts';
+import { OutputObserver } from '../pipeline/steps.ts';
 import { type Bound, boundFor, boundWith } from './bound.ts';
 import { type Guarded, guardedIn } from './guarded.ts';
 import { agentKind } from './kind.ts';
 import { modelFor, type ModelAccess, openDoorFor, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
-import { jobFor, layOut, planOf } from './plan.ts';
-import { type Program, programFor, versionWarnings } from './program.ts';
+import { agentJob, layOut, agentPlan } from './plan.ts';
+import { type TriedProgram, programFor, versionWarnings } from './program.ts';
 import { type FoundContext, projectContext } from './project-context.ts';
 import { judgeAgent, watchAgent } from './steps.ts';
-import type { Seen } from './watch.ts';
+import type { WatchedStream } from './watch.ts';
 
 export type { AgentOrder } from './order.ts';
 
 /** Where a run is stored, and who observes it. */
-export interface AgentAround extends Omit<RunContext, 'onOutput'> {
+export interface AgentContext extends Omit<RunContext, 'onOutput'> {
   /** Receives each event of the agent, in the same turn of the event loop as its line. */
   readonly onEvent?: (line: TranscriptLine) => void;
   /** Receives a sentence about something that does not affect the run. */
@@ -43,20 +43,20 @@ export interface AgentAround extends Omit<RunContext, 'onOutput'> {
 
 /** How an agent's run ended, and where its evidence is. */
 export interface AgentAnswer {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   readonly run: AgentRun;
   readonly result: ReturnType<typeof resultOf>;
   readonly effective: EffectivePolicy;
-  readonly violations: readonly Violation[];
+  readonly violations: readonly PolicyViolation[];
   readonly changes: { readonly files: number; readonly commits: number } | null;
   /** Changed files that run by themselves once they are applied, such as hooks. */
   readonly needsReview: readonly ReviewedPath[];
 }
 
 /** Runs an agent on a private clone, in a sandbox and under a policy, and writes the evidence. */
-export async function runAgent(order: AgentOrder, around: AgentAround): Promise<AgentAnswer> {
+export async function executeAgent(order: AgentOrder, around: AgentContext): Promise<AgentAnswer> {
   const adapter = checkAgentOrder(order);
-  const listener = new Onlooker(around.onEvent);
+  const listener = new OutputObserver(around.onEvent);
   const observed = { ...around, ...(listener.notify && { onEvent: listener.notify }) };
   const sealed = await runJournaled(around, async machine =>
     agentRun(await checked(order, adapter, machine, observed)),
@@ -76,18 +76,18 @@ export interface CheckedAgentRun {
   readonly order: AgentOrder;
   readonly adapter: AgentAdapter;
   readonly bound: Bound;
-  readonly program: Program;
+  readonly program: TriedProgram;
   readonly model: ModelAccess;
   readonly sessionId: string;
   readonly machine: Machine;
-  readonly around: AgentAround;
+  readonly around: AgentContext;
 }
 
 async function checked(
   order: AgentOrder,
   adapter: AgentAdapter,
   machine: Machine,
-  around: AgentAround,
+  around: AgentContext,
 ): Promise<CheckedAgentRun> {
   const asked = boundFor(order, adapter, offersOf(machine));
   const model = modelFor(order, adapter);
@@ -113,8 +113,8 @@ export interface AgentWorkspace {
 export interface AgentTypes {
   readonly plan: AgentPlan;
   readonly made: AgentWorkspace & { readonly ready: CheckedAgentRun; readonly job: Job; readonly startedAtMs: number };
-  readonly seen: Seen & { readonly capture: CaptureNote; readonly refsWritten: ReadonlySet<string> };
-  readonly judged: Judged<AgentJudgement> & Pick<AgentAnswer, 'violations' | 'changes' | 'needsReview'>;
+  readonly seen: WatchedStream & { readonly capture: CaptureNote; readonly refsWritten: ReadonlySet<string> };
+  readonly judged: JudgedStep<AgentJudgement> & Pick<AgentAnswer, 'violations' | 'changes' | 'needsReview'>;
 }
 
 function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
@@ -135,9 +135,9 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
       const context = projectContext(adapter, clone, order.projectContext !== false);
       const invocation = layOut(ready, { stage, clone, door, context });
       const workspace = { stage, clone, guarded: guardedIn(clone, bound.effective), door, context, invocation };
-      return { ...workspace, ready, job: await jobFor(ready, workspace, folder), startedAtMs };
+      return { ...workspace, ready, job: await agentJob(ready, workspace, folder), startedAtMs };
     },
-    plan: planOf,
+    plan: agentPlan,
     begin: ({ place, made }) => made.door?.countIn(path.join(place.folder, PARTS.door)),
     watch: watchAgent,
     judge: judgeAgent,

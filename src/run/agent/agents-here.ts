@@ -1,9 +1,9 @@
 import { AGENTS } from '../../adapters/agents.ts';
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
-import { probeVersion } from '../../execute/agent-probe.ts';
-import { findAgentProgram } from '../../execute/agent-program.ts';
-import type { Launcher } from '../../execute/launch.ts';
+import { probeVersion } from '../../execute/agents/agent-probe.ts';
+import { findAgentProgram } from '../../execute/agents/agent-program.ts';
+import type { Launcher } from '../../execute/launcher/launch.ts';
 import { readLogin } from './login.ts';
 import { variablesOf } from './model.ts';
 import type { AgentOrder } from './order.ts';

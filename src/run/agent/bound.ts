@@ -3,14 +3,14 @@ import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy, RequestedPolicy } from '../../contracts/agent-step/policy.ts';
 import type { ModelPrices } from '../../contracts/model-prices/index.ts';
 import { priceOf } from '../../contracts/model-prices/price.ts';
-import type { AgentPlan } from '../../evidence/agent-run.ts';
+import type { AgentPlan } from '../../evidence/agent/agent-run.ts';
 import type { BudgetLimits } from '../../execute/gateway/budget.ts';
 import { type AgentLimits, agentLimits } from '../../policy/agent-limits.ts';
 import { type AppliedOverride, effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../policy/agent-policy.ts';
-import { type Effective, effectiveBounds, type Offer } from '../../policy/bounds.ts';
+import { type Effective, effectiveLimits, type Offer } from '../../policy/bounds.ts';
 import { enforcedBy, type Enforcers } from '../../policy/capabilities.ts';
 import type { AgentOrder } from './order.ts';
-import { type Program, versionWarnings } from './program.ts';
+import { type TriedProgram, versionWarnings } from './program.ts';
 import { readAgentPolicy } from './read-policy.ts';
 import { readPrices } from './read-prices.ts';
 
@@ -58,7 +58,7 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
   };
   const enforced = enforcedBy(effective, limits, enforcers);
   const { memoryBytes, pids, cpuSeconds } = limits;
-  const bounds = effectiveBounds(
+  const bounds = effectiveLimits(
     {
       sandbox: 'process',
       timeoutMs: Math.min(limits.timeoutMs, RECORD_MS_MAX),
@@ -88,7 +88,7 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
 }
 
 /** Refines it once the program is known: its version may be untested, or its own sandbox may not work in ours. */
-export function boundWith(bound: Bound, adapter: AgentAdapter, program: Program): Bound {
+export function boundWith(bound: Bound, adapter: AgentAdapter, program: TriedProgram): Bound {
   const { effective, limits, bounds, summary, decisions, enforcers } = bound;
   const isUnconfined = adapter.sandboxProbe !== undefined && !program.nestedSandbox;
   const { notes } = enforcedBy(effective, limits, { ...enforcers, isUnconfined });

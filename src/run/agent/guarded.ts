@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
-import type { Clone } from '../../execute/clone.ts';
-import { readOnlyIn } from '../../execute/read-only-paths.ts';
+import type { Clone } from '../../execute/worktree/clone.ts';
+import { readOnlyIn } from '../../execute/sandboxes/read-only-paths.ts';
 import { HELD_BY } from '../../policy/held-operations.ts';
 
 /** Paths that the sandbox mounts read-only in a writable tree, and the notes about them in the policy summary. */

@@ -7,18 +7,18 @@ import { LineCutter } from '../../base/line-cutter.ts';
 import type { AgentOutcome, PolicySummary } from '../../contracts/agent-step/index.ts';
 import type { AgentReading } from '../../contracts/agent-step/reading.ts';
 import type { RecoveredNote } from '../../contracts/script-outcome/shape.ts';
-import { AGENT_FILES } from '../../evidence/agent-documents.ts';
-import { type AgentLeft, reasonFor } from '../../evidence/agent-recover.ts';
-import type { AgentJudgement, AgentPlan } from '../../evidence/agent-run.ts';
-import { doorCountIn } from '../../evidence/door-count.ts';
-import { against } from '../../evidence/policy-summary.ts';
-import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
+import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
+import { type AgentLeft, recoveredReason } from '../../evidence/agent/agent-recover.ts';
+import type { AgentJudgement, AgentPlan } from '../../evidence/agent/agent-run.ts';
+import { doorCountIn } from '../../evidence/agent/door-count.ts';
+import { against } from '../../evidence/agent/policy-summary.ts';
+import { workspaceStatusOf } from '../../evidence/agent/workspace-status.ts';
 import { doorViolations } from '../../policy/door-violations.ts';
 import { guardOf } from '../../policy/run-violations.ts';
 import { during } from './judged.ts';
 import { maskedStatus } from './masked.ts';
 import { terminationOf } from './termination.ts';
-import { LINE_BYTES_MAX } from './watch.ts';
+import { AGENT_LINE_BYTES_MAX } from './watch.ts';
 
 /**
  * Judges an agent whose Proctor died: by its stream, by the request count of the model gateway, and by the work tree that
@@ -82,7 +82,7 @@ function endedAs(
     lastAsk: null,
   });
   if (ended.termination !== 'completed' && ended.termination !== 'error') return ended;
-  return { termination: 'error', reason: reasonFor(because.reason), detail: because.message, apiStatus: null };
+  return { termination: 'error', reason: recoveredReason(because.reason), detail: because.message, apiStatus: null };
 }
 
 /** Reads the native stream again, without a torn last line. */
@@ -94,7 +94,7 @@ function readAgain(folder: string, plan: AgentPlan): AgentReading {
     maxTurns: undefined,
     isGuarded: guardOf((plan.policy as PolicySummary).effective),
   });
-  const cutter = new LineCutter(LINE_BYTES_MAX);
+  const cutter = new LineCutter(AGENT_LINE_BYTES_MAX);
   const fd = openSync(path.join(folder, AGENT_FILES.stdout), 'r');
   try {
     for (;;) {

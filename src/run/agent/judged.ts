@@ -1,18 +1,18 @@
-import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
+import type { AgentOutcome, PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
-import type { AgentFiles, AgentJudgement } from '../../evidence/agent-run.ts';
+import type { AgentFiles, AgentJudgement } from '../../evidence/agent/agent-run.ts';
 import { flagWarnings } from '../../evidence/ingest/flags.ts';
-import { policySummary } from '../../evidence/policy-summary.ts';
-import { workspaceStatusOf } from '../../evidence/workspace-status.ts';
+import { policySummaryOf } from '../../evidence/agent/policy-summary.ts';
+import { workspaceStatusOf } from '../../evidence/agent/workspace-status.ts';
 import { doorViolations } from '../../policy/door-violations.ts';
 import { violationsDuring } from '../../policy/run-violations.ts';
-import type { StartedRun } from '../journaled-run.ts';
+import type { StartedRun } from '../pipeline/journaled-run.ts';
 import type { AgentTypes } from './agent.ts';
 import { maskedStatus, maskedViolation, maskOf } from './masked.ts';
 import { contextOf } from './plan.ts';
 import { terminationOf } from './termination.ts';
-import type { Seen } from './watch.ts';
+import type { WatchedStream } from './watch.ts';
 import type { After } from './workspace-after.ts';
 
 /** What Proctor knows about an agent once it is dead. */
@@ -27,7 +27,7 @@ interface Known {
 /** Decides how the agent ended and why, and collects violations during the run and in the work tree. */
 export function judged({ run, seen, after, access, files }: Known): {
   readonly judgement: AgentJudgement;
-  readonly violations: readonly Violation[];
+  readonly violations: readonly PolicyViolation[];
   readonly needsReview: readonly ReviewedPath[];
 } {
   const { made, plan } = run;
@@ -91,26 +91,26 @@ export function judged({ run, seen, after, access, files }: Known): {
 /** The policy summary with what was found during and after the run. */
 function policyAfter(
   { made: { ready, door, invocation, guarded }, plan }: StartedRun<AgentTypes>,
-  violations: readonly Violation[],
+  violations: readonly PolicyViolation[],
   enforcementNotes: readonly string[],
 ): AgentJudgement['policy'] {
   const { summary } = ready.bound;
   const capabilityNotes = [...summary.capabilityNotes, ...invocation.notes, ...guarded.notes.map(maskOf(ready, door))];
-  return policySummary({ ...summary, capabilityNotes, observed: plan.observed, violations, enforcementNotes });
+  return policySummaryOf({ ...summary, capabilityNotes, observed: plan.observed, violations, enforcementNotes });
 }
 
 /** Denied tool calls, questions to the user, and network attempts. */
 export function during(
-  { reading, stoppedFor }: Pick<Seen, 'reading' | 'stoppedFor'>,
+  { reading, stoppedFor }: Pick<WatchedStream, 'reading' | 'stoppedFor'>,
   networkAttempts: number | undefined,
   effective: EffectivePolicy,
-): Violation[] {
+): PolicyViolation[] {
   const question =
     stoppedFor?.reason === 'prompt_detected' ? { message: stoppedFor.detail, source: stoppedFor.source } : undefined;
   return violationsDuring({ denials: reading.denials, question, networkAttempts }, effective);
 }
 
-function remarksOf({ made }: StartedRun<AgentTypes>, { reading }: Seen): AgentJudgement['remarks'] {
+function remarksOf({ made }: StartedRun<AgentTypes>, { reading }: WatchedStream): AgentJudgement['remarks'] {
   const problem = made.door?.stats().problem;
   return [
     ...(problem === undefined ? [] : [{ level: 'warning' as const, code: 'model_api', detail: problem }]),

@@ -1,4 +1,4 @@
-import type { AgentEvent, AgentUsage, Clipped } from '../../contracts/agent-step/reading.ts';
+import type { AgentEvent, AgentUsage, ClippedText } from '../../contracts/agent-step/reading.ts';
 
 /** The position of a line in the transcript. */
 export interface LinePlace {
@@ -43,7 +43,7 @@ export function lineText({ seq, atMs, nativeLine }: LinePlace, event: AgentEvent
   }
 }
 
-function clip({ text, bytes_total }: Clipped): string {
+function clip({ text, bytes_total }: ClippedText): string {
   return bytes_total === undefined ? `{"text":${quote(text)}}` : `{"bytes_total":${bytes_total},"text":${quote(text)}}`;
 }
 

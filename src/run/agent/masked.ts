@@ -1,10 +1,10 @@
 import { Masker, maskingOf } from '../../base/masker.ts';
 import type { LeftRunning } from '../../contracts/capture.ts';
-import type { Violation } from '../../contracts/agent-step/index.ts';
+import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { ProjectContextNote } from '../../contracts/agent-step/project-context.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import type { CheckedAgentRun } from './agent.ts';
-import type { Door } from '../../execute/door.ts';
+import type { Door } from '../../execute/model/door.ts';
 import { secretsOf } from './model.ts';
 
 /** Removes secrets from a text. */
@@ -17,7 +17,7 @@ export function maskOf(ready: Pick<CheckedAgentRun, 'order' | 'model'>, door?: D
   return text => new Masker(masking).text(text);
 }
 
-export function maskedViolation(violation: Violation, mask: Mask): Violation {
+export function maskedViolation(violation: PolicyViolation, mask: Mask): PolicyViolation {
   const { message, path } = violation;
   return { ...violation, message: mask(message), ...(path !== undefined && { path: mask(path) }) };
 }

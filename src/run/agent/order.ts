@@ -5,7 +5,7 @@ import { didYouMean } from '../../base/nearest.ts';
 import { hostPathIn, unsafePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import type { Overrides } from '../../policy/agent-policy.ts';
-import { checkVariable } from '../order.ts';
+import { checkVariable } from '../script/order.ts';
 
 /** An agent run, as the caller describes it. */
 export interface AgentOrder {

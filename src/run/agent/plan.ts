@@ -4,21 +4,21 @@ import type { Invocation } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { newCorrelationId } from '../../base/ids.ts';
 import { warningOf } from '../../contracts/runner/warnings.ts';
-import type { AgentPlan } from '../../evidence/agent-run.ts';
-import { KEPT_BYTES_MAX } from '../../evidence/kept-tree.ts';
-import { PARTS } from '../../evidence/left.ts';
-import { policySummary } from '../../evidence/policy-summary.ts';
-import { AGENT_PATH } from '../../execute/agent-program.ts';
-import type { Observation } from '../../execute/canary.ts';
-import type { Clone } from '../../execute/clone.ts';
-import { forwarded, forwarderMounts } from '../../execute/forwarder.ts';
-import type { Job } from '../../execute/job.ts';
-import type { KeepTree } from '../../execute/keep-tree.ts';
-import { reachable } from '../../execute/mounts.ts';
-import { startTicksOf } from '../../execute/processes.ts';
+import type { AgentPlan } from '../../evidence/agent/agent-run.ts';
+import { KEPT_BYTES_MAX } from '../../evidence/agent/kept-tree.ts';
+import { PARTS } from '../../evidence/recovery/recovery-parts.ts';
+import { policySummaryOf } from '../../evidence/agent/policy-summary.ts';
+import { AGENT_PATH } from '../../execute/agents/agent-program.ts';
+import type { Observation } from '../../execute/launcher/canary.ts';
+import type { Clone } from '../../execute/worktree/clone.ts';
+import { forwarded, forwarderMounts } from '../../execute/model/forwarder.ts';
+import type { Job } from '../../execute/job/job.ts';
+import type { KeepTree } from '../../execute/worktree/keep-tree.ts';
+import { reachable } from '../../execute/sandboxes/mounts.ts';
+import { startTicksOf } from '../../execute/host/processes.ts';
 import { HOME } from '../../execute/sandboxes/root.ts';
-import { enforcementOf } from '../enforcement.ts';
-import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../plan.ts';
+import { enforcementOf } from '../pipeline/enforcement.ts';
+import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../pipeline/runner-plan.ts';
 import type { AgentTypes, AgentWorkspace, CheckedAgentRun } from './agent.ts';
 import { clocksOf, turnLimitOf } from './bound.ts';
 import { maskedContext, maskOf } from './masked.ts';
@@ -66,7 +66,7 @@ export function layOut(
 
 const STDIN = 'stdin';
 
-export async function jobFor(
+export async function agentJob(
   ready: CheckedAgentRun,
   { stage, clone, guarded, door, invocation }: AgentWorkspace,
   folder: string,
@@ -124,7 +124,7 @@ const CAPS = { stdoutBytes: 64 * 1024, stderrBytes: 64 * 1024, htmlBytes: 0, sum
 const WORK_BYTES = 2 * 1024 ** 3;
 const WORK_ENTRIES = 500_000;
 
-export function planOf(made: AgentTypes['made'], observed: readonly Observation[]): AgentPlan {
+export function agentPlan(made: AgentTypes['made'], observed: readonly Observation[]): AgentPlan {
   const { ready, clone, invocation, job, startedAtMs } = made;
   const { id, order, adapter, bound, program, model, machine, around } = ready;
   // The caller's texts are always masked. `keepCredentials` is about the agent's output.
@@ -160,7 +160,7 @@ export function planOf(made: AgentTypes['made'], observed: readonly Observation[
     budget: budgetOf(bound.limits),
     projectContext: maskedContext(made.context.told, mask),
     ...('credential' in model && { credential: model.credential }),
-    policy: policySummary({
+    policy: policySummaryOf({
       ...bound.summary,
       capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes, ...made.guarded.notes.map(mask)],
       observed,

@@ -4,13 +4,13 @@ import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
 import { warningOf } from '../../contracts/runner/warnings.ts';
-import { digestOf, probe, probeVersion } from '../../execute/agent-probe.ts';
-import { type AgentProgram, findAgentProgram } from '../../execute/agent-program.ts';
-import type { AgentAround } from './agent.ts';
+import { digestOf, probe, probeVersion } from '../../execute/agents/agent-probe.ts';
+import { type AgentProgram, findAgentProgram } from '../../execute/agents/agent-program.ts';
+import type { AgentContext } from './agent.ts';
 import type { AgentOrder } from './order.ts';
 
 /** The program of an agent, as found and probed on this machine. */
-export interface Program extends AgentProgram {
+export interface TriedProgram extends AgentProgram {
   readonly version: string;
   readonly sha256: ContentHash;
   /** The version is untested: newer than every tested one, or requested anyway. */
@@ -22,7 +22,11 @@ export interface Program extends AgentProgram {
 }
 
 /** Finds the program and probes its version. Refuses a version older than the tested ones. */
-export async function programFor(order: AgentOrder, adapter: AgentAdapter, around: AgentAround): Promise<Program> {
+export async function programFor(
+  order: AgentOrder,
+  adapter: AgentAdapter,
+  around: AgentContext,
+): Promise<TriedProgram> {
   const { agent } = adapter;
   const found = findAgentProgram(agent, order.environment['PATH'] ?? '');
   if (!found)
@@ -55,7 +59,7 @@ export async function programFor(order: AgentOrder, adapter: AgentAdapter, aroun
 }
 
 /** Warnings about an untested version, in the form that runner records use. */
-export function versionWarnings({ untested, version, newestTried }: Program): string[] {
+export function versionWarnings({ untested, version, newestTried }: TriedProgram): string[] {
   return untested
     ? [warningOf('version', `${printable(version)} is untested, the newest tested version is ${newestTried}`)]
     : [];

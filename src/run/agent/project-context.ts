@@ -6,7 +6,7 @@ import { bytesHash } from '../../base/hash.ts';
 import { unsafePath } from '../../base/path.ts';
 import { readRegular } from '../../base/regular.ts';
 import { CONTEXT_FILES_MAX, type ProjectContextNote } from '../../contracts/agent-step/project-context.ts';
-import type { Clone } from '../../execute/clone.ts';
+import type { Clone } from '../../execute/worktree/clone.ts';
 
 export interface FoundContext {
   /** Undefined if the project has none, null if the caller omits it. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { contentHash } from '../../base/hash.ts';
 import { didYouMean } from '../../base/nearest.ts';
-import { meant, openRegular } from '../../base/regular.ts';
+import { followLink, openRegular } from '../../base/regular.ts';
 import {
   type AgentPolicy,
   agentPolicy as contract,
@@ -39,7 +39,7 @@ function policyIn(file: string, word: string): AgentPolicy {
 }
 
 function bytesOf(file: string, word: string): Buffer {
-  const fd = openRegular(meant(file));
+  const fd = openRegular(followLink(file));
   if (fd === undefined) {
     const names = Object.keys(builtInPolicies);
     throw new Fault(

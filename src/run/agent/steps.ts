@@ -2,21 +2,21 @@ import path from 'node:path';
 import { maskingOf } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Capture, KeptStream } from '../../contracts/capture.ts';
-import { AGENT_FILES } from '../../evidence/agent-documents.ts';
-import { sealedAgentFiles } from '../../evidence/agent-recover.ts';
-import type { AgentFiles } from '../../evidence/agent-run.ts';
-import type { Stored } from '../../evidence/capture-note.ts';
-import type { StreamNote } from '../../evidence/capture-note.ts';
-import { RefWatch } from '../../execute/ref-watch.ts';
+import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
+import { sealedAgentFiles } from '../../evidence/agent/agent-recover.ts';
+import type { AgentFiles } from '../../evidence/agent/agent-run.ts';
+import type { Stored } from '../../evidence/step/capture-note.ts';
+import type { StreamNote } from '../../evidence/step/capture-note.ts';
+import { RefWatch } from '../../execute/worktree/ref-watch.ts';
 import { guardOf } from '../../policy/run-violations.ts';
-import type { StartedRun } from '../journaled-run.ts';
-import { refuseLostSandbox, runToEnd } from '../steps.ts';
+import type { StartedRun } from '../pipeline/journaled-run.ts';
+import { refuseLostSandbox, runToEnd } from '../pipeline/steps.ts';
 import type { AgentTypes, CheckedAgentRun } from './agent.ts';
 import { clocksOf } from './bound.ts';
 import { judged } from './judged.ts';
 import { maskedLeft, maskOf } from './masked.ts';
 import { accessOf, secretsOf } from './model.ts';
-import { AgentWatch, type Seen } from './watch.ts';
+import { AgentWatch, type WatchedStream } from './watch.ts';
 import { workspaceAfter } from './workspace-after.ts';
 
 /** Runs the agent to its end. */
@@ -51,7 +51,7 @@ function watchedRefs({ made: { ready }, prepared }: StartedRun<AgentTypes>): Ref
   return new RefWatch(path.join(prepared.workFolder, 'output', '.git'));
 }
 
-async function listenTo(run: StartedRun<AgentTypes>): Promise<{ capture: Capture; seen: Seen }> {
+async function listenTo(run: StartedRun<AgentTypes>): Promise<{ capture: Capture; seen: WatchedStream }> {
   const { place, prepared, made } = run;
   const { adapter, bound, around, order } = made.ready;
   const { graceMs, idleMs, toolIdleMs } = timesOf(bound);

@@ -1,12 +1,12 @@
 import type { AgentReading, Reason } from '../../contracts/agent-step/reading.ts';
-import type { AgentOutcome, Violation } from '../../contracts/agent-step/index.ts';
+import type { AgentOutcome, PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
 import type { Ending } from '../../contracts/ending.ts';
 import type { AskEnd } from '../../execute/gateway/ask.ts';
 import type { StoppedFor } from './watch.ts';
 
 /** The facts that decide how a step ended. */
-export interface EndFacts {
+export interface TerminationFacts {
   readonly ending: Ending;
   /** The number of processes that could not be killed. */
   readonly survivors: number;
@@ -14,7 +14,7 @@ export interface EndFacts {
   readonly reading: AgentReading;
   readonly approval: EffectivePolicy['approval_posture'];
   /** Violations in the work tree. */
-  readonly breaches: readonly Violation[];
+  readonly breaches: readonly PolicyViolation[];
   /** Why there are more changes than a run may make, if so. */
   readonly tooMuch: string | null;
   /** The first request that differs from the recording. */
@@ -28,7 +28,7 @@ export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'>
 };
 
 /** Decides the termination: violations first, then Proctor's actions, the kernel's, the gateway's facts, the agent's claim. */
-export function terminationOf(facts: EndFacts): Terminated {
+export function terminationOf(facts: TerminationFacts): Terminated {
   const { breaches, ending, survivors } = facts;
   const breach = breaches.find(({ hard }) => hard);
   if (breach) return ended('killed_policy', REASON_OF[breach.class], breach.message);
@@ -44,12 +44,12 @@ export function terminationOf(facts: EndFacts): Terminated {
 }
 
 /** The agent reported success, and Proctor killed what it left running, perhaps including the agent. The success stands. */
-function isDone({ ending, stoppedFor, reading }: EndFacts): boolean {
+function isDone({ ending, stoppedFor, reading }: TerminationFacts): boolean {
   const isOurs = ending.how === 'exited' || (ending.how === 'killed' && ending.by === 'idle');
   return isOurs && stoppedFor?.hadFinished === true && reading.terminal?.ok === true;
 }
 
-const REASON_OF: Readonly<Record<Violation['class'], AgentOutcome['reason']>> = {
+const REASON_OF: Readonly<Record<PolicyViolation['class'], AgentOutcome['reason']>> = {
   forbidden_path: 'forbidden_path',
   forbidden_operation: 'forbidden_operation',
   protected_branch_violation: 'protected_branch',
@@ -58,7 +58,7 @@ const REASON_OF: Readonly<Record<Violation['class'], AgentOutcome['reason']>> = 
   network_violation: 'denied_tool',
 };
 
-function killed(by: (Ending & { how: 'killed' })['by'], facts: EndFacts): Terminated {
+function killed(by: (Ending & { how: 'killed' })['by'], facts: TerminationFacts): Terminated {
   const { stoppedFor, approval } = facts;
   if (by === 'timeout') return ended('killed_timeout', 'wall_clock', 'The agent exceeded its time limit.');
   if (by === 'cpu') return ended('killed_timeout', 'wall_clock', 'The agent exceeded its CPU time limit.');
@@ -72,11 +72,14 @@ function killed(by: (Ending & { how: 'killed' })['by'], facts: EndFacts): Termin
 }
 
 /** An agent that exited by itself. Its exit code alone says little. */
-function exited(code: number, { reading, approval, tooMuch, difference, stoppedFor, lastAsk }: EndFacts): Terminated {
+function exited(
+  code: number,
+  { reading, approval, tooMuch, difference, stoppedFor, lastAsk }: TerminationFacts,
+): Terminated {
   const { terminal, failure, finalText, denialCount } = reading;
   if (difference !== null) return ended('error', 'protocol_error', difference);
   // The agent exited before our signal arrived.
-  if (stoppedFor) return killed('policy', { stoppedFor, approval } as EndFacts);
+  if (stoppedFor) return killed('policy', { stoppedFor, approval } as TerminationFacts);
   if (lastAsk && !isGood(lastAsk)) return unanswered(lastAsk, failure);
   if (failure) return { ...ended('error', failure.reason, failure.detail), apiStatus: failure.status };
   if (code !== 0) return ended('error', 'exit_nonzero', `The agent exited with code ${code}.`);

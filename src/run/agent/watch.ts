@@ -8,18 +8,18 @@ import type {
   AgentReading,
   EndFacts,
   LineReading,
-  ModelSpeech,
+  ModelOutput,
   Reason,
   TranscriptLine,
 } from '../../contracts/agent-step/reading.ts';
 import type { StoppedBy } from '../../contracts/ending.ts';
-import type { AgentFiles } from '../../evidence/agent-run.ts';
-import { GrowingFile } from '../../evidence/growing-file.ts';
+import type { AgentFiles } from '../../evidence/agent/agent-run.ts';
+import { GrowingFile } from '../../evidence/run-folder/growing-file.ts';
 import { AgentClocks, type ClockLimits } from './clocks.ts';
 import { lineText } from './line-text.ts';
 
 /** The files that store the agent's output. */
-export interface Keeping {
+export interface TranscriptFiles {
   readonly transcript: string;
   readonly stdout: string;
   readonly stderr: string;
@@ -27,7 +27,7 @@ export interface Keeping {
 
 export interface Watching {
   readonly reader: AgentReader;
-  readonly keeping: Keeping;
+  readonly keeping: TranscriptFiles;
   readonly clocks: ClockLimits;
   /** Applied to the transcript as well, because JSON escapes may hide a secret from the stream's masker. */
   readonly masking: Masking;
@@ -45,7 +45,7 @@ export interface StoppedFor {
   readonly source?: 'door';
 }
 
-export interface Seen {
+export interface WatchedStream {
   readonly reading: AgentReading;
   readonly files: Omit<AgentFiles, 'diff'>;
   readonly events: number;
@@ -57,8 +57,8 @@ export class AgentWatch {
   readonly #watching: Watching;
   readonly #masker: Masker;
   readonly #clocks: AgentClocks;
-  readonly #files: Readonly<Record<keyof Keeping, GrowingFile>>;
-  readonly #cutter = new LineCutter(LINE_BYTES_MAX);
+  readonly #files: Readonly<Record<keyof TranscriptFiles, GrowingFile>>;
+  readonly #cutter = new LineCutter(AGENT_LINE_BYTES_MAX);
   readonly #began = monotonicMs();
   readonly #onLine = (bytes: Buffer | null): void => this.#line(bytes);
   /** When the current piece arrived. */
@@ -121,7 +121,7 @@ export class AgentWatch {
   }
 
   /** The model sent bytes. That is progress, even if the agent prints nothing. */
-  heard(speech: ModelSpeech): void {
+  heard(speech: ModelOutput): void {
     const { sign, reason } = this.#watching.reader.heard(speech);
     this.#obey(sign, reason);
   }
@@ -132,7 +132,7 @@ export class AgentWatch {
   }
 
   /** Every process of the agent is dead. */
-  end(facts: EndFacts): Seen {
+  end(facts: EndFacts): WatchedStream {
     this.close();
     this.#cutter.end(this.#onLine);
     this.#flush();
@@ -217,7 +217,7 @@ function eventsIn(lines: Buffer): TranscriptLine[] {
     .toString()
     .split('\n')
     .flatMap(line => {
-      const reading = readJson(Buffer.from(line), { bytesMax: LINE_BYTES_MAX });
+      const reading = readJson(Buffer.from(line), { bytesMax: AGENT_LINE_BYTES_MAX });
       return reading.ok ? [reading.value as TranscriptLine] : [];
     });
 }
@@ -240,7 +240,7 @@ const LATE = 'The agent wrote its last line and did not exit.';
 const TOO_MUCH = 'The agent exceeded its output limit.';
 
 /** The limit for one line of an agent, which holds at most one message. */
-export const LINE_BYTES_MAX = 16 * 1024 * 1024;
+export const AGENT_LINE_BYTES_MAX = 16 * 1024 * 1024;
 const STDOUT_BYTES_MAX = 256 * 1024 * 1024;
 const STDERR_BYTES_MAX = 16 * 1024 * 1024;
 const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;

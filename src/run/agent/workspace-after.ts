@@ -1,13 +1,13 @@
 import path from 'node:path';
 import type { Changes } from '../../contracts/agent-step/changes.ts';
-import { AGENT_FILES } from '../../evidence/agent-documents.ts';
-import type { Stored } from '../../evidence/capture-note.ts';
+import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
+import type { Stored } from '../../evidence/step/capture-note.ts';
 import { type Flagged, flaggedFiles, isCredentialFile } from '../../evidence/ingest/flags.ts';
-import { takeChanges } from '../../execute/changes.ts';
+import { takeChanges } from '../../execute/worktree/changes.ts';
 import { putBack, violationsIn } from '../../policy/agent-violations.ts';
-import type { Violation } from '../../contracts/agent-step/index.ts';
+import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import { CHANGED_BYTES_MAX, CHANGES_MAX } from './bound.ts';
-import type { StartedRun } from '../journaled-run.ts';
+import type { StartedRun } from '../pipeline/journaled-run.ts';
 import type { AgentTypes } from './agent.ts';
 import { secretsOf } from './model.ts';
 
@@ -15,7 +15,7 @@ import { secretsOf } from './model.ts';
 export interface After {
   readonly changes: Changes;
   readonly diff: Stored;
-  readonly breaches: readonly Violation[];
+  readonly breaches: readonly PolicyViolation[];
   /** A sentence, if the agent changed more than it may. */
   readonly tooMuch: string | null;
   readonly counts: { readonly files: number; readonly commits: number };

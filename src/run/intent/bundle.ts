@@ -1,4 +1,4 @@
-import { type Bundle, bundleIdOf, type Intent, planOf } from '../../contracts/intent/index.ts';
+import { type Bundle, bundleIdOf, type Intent, intentPlan } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import type { Question } from './questions.ts';
 
@@ -13,7 +13,7 @@ export function bundleOf(
     schema_version: 'bundle.v1',
     intent_sha256: intentSha256,
     status: questions.length === 0 ? 'complete' : 'incomplete',
-    ...planOf(intent, profile),
+    ...intentPlan(intent, profile),
     questions: questions.map(({ id, key, text }) => ({ id, key, text })),
   };
   return { bundle_id: bundleIdOf(rest), ...rest };

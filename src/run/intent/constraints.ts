@@ -1,7 +1,7 @@
 import type { Intent, LIMIT_NAMES } from '../../contracts/intent/index.ts';
 import { type Opposite, oppositesIn } from './opposites.ts';
 import { fileCountIn } from './quantities.ts';
-import { quoted } from './words.ts';
+import { quotedText } from './words.ts';
 
 /** Two statements of an intent that contradict each other. */
 export interface Contradiction {
@@ -42,7 +42,7 @@ export function contradictionsIn(intent: Intent): Contradiction[] {
 }
 
 function ofPair(constraints: readonly string[], index: number, earlier: number, because: string): Contradiction {
-  const texts = [earlier, index].map(at => quoted(constraints[at] ?? ''));
+  const texts = [earlier, index].map(at => quotedText(constraints[at] ?? ''));
   return { index, against: `constraints[${earlier}]`, because: `${texts.join(' and ')}, because ${because}` };
 }
 

@@ -3,17 +3,17 @@ import type { Profile } from '../../contracts/profile/shape.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { bundleOf } from './bundle.ts';
-import { edited, merged } from './edits.ts';
+import { edited, mergeProposal } from './edits.ts';
 import { contradictionsIn } from './constraints.ts';
 import { placeholdersIn } from './placeholders.ts';
-import { isExecutable, type Mode, type Question, questionsOf } from './questions.ts';
+import { hasCommands, type IntentMode, type Question, questionsOf } from './questions.ts';
 import { effectiveIntent, judgedIntent } from './read-intent.ts';
 import { refusalsOf } from './refusals.ts';
 import { IntentFault } from './trouble.ts';
-import { quoted } from './words.ts';
+import { quotedText } from './words.ts';
 
 /** The decision about an intent, before anything runs. */
-export type Decision = {
+export type IntentDecision = {
   /** Includes answers and proposals. */
   readonly intent: Intent;
   /** Its text as stored in the run folder. */
@@ -28,14 +28,14 @@ export type Decision = {
 export interface Asked {
   readonly intent: Intent;
   readonly answers: Readonly<Record<string, unknown>>;
-  readonly mode: Mode;
+  readonly mode: IntentMode;
   readonly profile: Profile;
   /** Proposes a plan for an intent that has only a goal. */
   readonly propose?: (intent: Intent) => Readonly<Record<string, unknown>>;
 }
 
 /** Plans an intent. Pure: the same input gives the same plan on every machine. */
-export function decide({ intent: written, answers, mode, profile, propose }: Asked): Decision {
+export function decideIntent({ intent: written, answers, mode, profile, propose }: Asked): IntentDecision {
   const { intent, questions } = answered(written, answers, mode, propose);
   const { text, sha256 } = effectiveIntent(intent);
   const refusals = refusalsOf(intent, profile);
@@ -53,20 +53,20 @@ export function goalToPlan({ intent: written, answers, mode, profile }: Omit<Ask
 
 function needsPlan(intent: Intent): boolean {
   // A model plans only an intent without placeholders and contradictions.
-  return !isExecutable(intent) && placeholdersIn(intent).length === 0 && contradictionsIn(intent).length === 0;
+  return !hasCommands(intent) && placeholdersIn(intent).length === 0 && contradictionsIn(intent).length === 0;
 }
 
 /** Applies the answers, before the proposal and after it. */
 function answered(
   written: Intent,
   answers: Readonly<Record<string, unknown>>,
-  mode: Mode,
+  mode: IntentMode,
   propose: Asked['propose'],
 ): { intent: Intent; questions: Question[] } {
   const open = new Map(Object.entries(answers));
   let { intent, questions } = settled(written, open, mode);
   if (propose && needsPlan(intent)) {
-    const proposed = judgedIntent(merged(intent, propose(intent)), 'The proposal of the model');
+    const proposed = judgedIntent(mergeProposal(intent, propose(intent)), 'The proposal of the model');
     ({ intent, questions } = settled(proposed, open, mode));
   }
   refuseStray(open, questions);
@@ -74,7 +74,11 @@ function answered(
 }
 
 /** Applies every answer that has a question. An answer may raise the next question. */
-function settled(written: Intent, open: Map<string, unknown>, mode: Mode): { intent: Intent; questions: Question[] } {
+function settled(
+  written: Intent,
+  open: Map<string, unknown>,
+  mode: IntentMode,
+): { intent: Intent; questions: Question[] } {
   let intent = written;
   for (let round = 0; round < ROUNDS_MAX; round++) {
     const questions = questionsOf(intent, mode);
@@ -117,7 +121,7 @@ function refuseStray(open: ReadonlyMap<string, unknown>, questions: readonly Que
   const many = open.size === 1 ? '' : `${open.size} such as `;
   throw new IntentFault(
     'intent_invalid',
-    `The answers contain ${many}${quoted(stray)}, to which there is no question.${didYouMean(stray, keys)}`,
+    `The answers contain ${many}${quotedText(stray)}, to which there is no question.${didYouMean(stray, keys)}`,
     { details: { open_questions: keys } },
   );
 }

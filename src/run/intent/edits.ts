@@ -44,11 +44,13 @@ export function edited(intent: Intent, edits: readonly Edit[]): Intent {
     ...(limits.length > 0 && { limits: { ...filled.limits, ...Object.fromEntries(limits) } }),
     ...(edits.some(edit => 'network' in edit) && { network: false }),
   };
-  return judgedIntent(edits.reduce<object>((all, edit) => ('merge' in edit ? merged(all, edit.merge) : all), next));
+  return judgedIntent(
+    edits.reduce<object>((all, edit) => ('merge' in edit ? mergeProposal(all, edit.merge) : all), next),
+  );
 }
 
 /** Adds commands and checks to a bare goal. Keeps everything that the author wrote. */
-export function merged(intent: object, proposal: Readonly<Record<string, unknown>>): object {
+export function mergeProposal(intent: object, proposal: Readonly<Record<string, unknown>>): object {
   const foreign = Object.keys(proposal).find(key => !PROPOSABLE.has(key));
   if (foreign !== undefined)
     throw new IntentFault('intent_invalid', 'The proposal has a key that must not be proposed.', {

@@ -8,26 +8,26 @@ import {
   type Bundle,
   type Intent,
   type IntentOutcome,
-  isWithin,
+  isBelowRoots,
 } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { flaggedFiles } from '../../evidence/ingest/flags.ts';
 import { ingestOutput, type OutputReading } from '../../evidence/ingest/output.ts';
-import { intentDocuments } from '../../evidence/intent-documents.ts';
-import { intentKind } from '../../evidence/intent-recover.ts';
-import type { GoingPlan, IntentPlan, IntentReading, IntentTexts } from '../../evidence/intent-run.ts';
-import type { CaptureNote } from '../../evidence/capture-note.ts';
-import type { Job } from '../../execute/job.ts';
-import type { Machine } from '../../execute/machine.ts';
-import { PATH_FOLDERS } from '../../execute/programs.ts';
-import { type Effective, effectiveBounds } from '../../policy/bounds.ts';
+import { intentDocuments } from '../../evidence/intent/intent-documents.ts';
+import { intentKind } from '../../evidence/intent/intent-recover.ts';
+import type { ExecutionPlan, IntentPlan, IntentReading, IntentTexts } from '../../evidence/intent/intent-run.ts';
+import type { CaptureNote } from '../../evidence/step/capture-note.ts';
+import type { Job } from '../../execute/job/job.ts';
+import type { Machine } from '../../execute/host/machine.ts';
+import { PATH_FOLDERS } from '../../execute/host/programs.ts';
+import { type Effective, effectiveLimits } from '../../policy/bounds.ts';
 import { capsFrom } from '../../policy/caps.ts';
-import { enforcementOf } from '../enforcement.ts';
-import type { Judged, JournaledRun, RunContext, SealedRun, StartedRun } from '../journaled-run.ts';
-import { runJournaled } from '../pipeline.ts';
-import { furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../plan.ts';
-import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../steps.ts';
-import { readingOf } from './reading.ts';
+import { enforcementOf } from '../pipeline/enforcement.ts';
+import type { JudgedStep, JournaledRun, RunContext, SealedRun, StartedRun } from '../pipeline/journaled-run.ts';
+import { runJournaled } from '../pipeline/pipeline.ts';
+import { furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../pipeline/runner-plan.ts';
+import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../pipeline/steps.ts';
+import { intentReading } from './reading.ts';
 
 /** Judges the checks of an intent on the stored outputs. */
 export type JudgeAccept = (
@@ -54,7 +54,7 @@ interface IntentTypes {
   readonly plan: IntentPlan;
   readonly made: { readonly job: Job };
   readonly seen: WatchedStreams;
-  readonly judged: Judged<IntentReading>;
+  readonly judged: JudgedStep<IntentReading>;
 }
 
 /** Runs the commands of a bundle in a sandbox, under its policy, and writes the evidence. */
@@ -74,7 +74,7 @@ function intentRun(execution: IntentExecution, machine: Machine): JournaledRun<I
       return { job: { ...jobFor(execution, effective, stage, staged), keepIn } };
     },
     plan({ job }, observed) {
-      const going: GoingPlan = {
+      const going: ExecutionPlan = {
         runner: runnerOf(effective, job, { commands: commandsOf(plan.policy), writeRoots: bundle.write_roots }),
         enforcement: enforcementOf(effective, machine, job),
         limits: furtherLimits(effective),
@@ -100,7 +100,7 @@ function intentRun(execution: IntentExecution, machine: Machine): JournaledRun<I
 
 function effectiveFor(bundle: Bundle, profile: Profile, offers: ReturnType<typeof offersOf>): Effective {
   const { timeout_ms, max_output_files, max_total_output_bytes } = bundle.limits;
-  const effective = effectiveBounds(
+  const effective = effectiveLimits(
     {
       profile,
       bindsAll: true,
@@ -123,7 +123,7 @@ function layOut({ intent, bundle }: IntentExecution, stage: string): string[] {
     // Only scripts reserve these names.
     for (const name of ['input', 'output']) rmdirSync(path.join(stage, 'work', name));
     for (const { path: file, content } of intent.files ?? []) {
-      const isInRoot = isWithin(file, roots);
+      const isInRoot = isBelowRoots(file, roots);
       const target = path.join(stage, isInRoot ? 'roots' : 'work', file);
       mkdirSync(path.dirname(target), { recursive: true });
       writeFileSync(target, content, { flag: 'wx', mode: 0o644 });
@@ -169,7 +169,7 @@ function jobFor(
 }
 
 /** A shell exists only if the allowlist is empty or names it. */
-function commandsOf({ allowed_commands: allowed }: Profile): GoingPlan['runner']['commands'] {
+function commandsOf({ allowed_commands: allowed }: Profile): ExecutionPlan['runner']['commands'] {
   const hasShell = (allowed.length === 0 || allowed.includes('sh')) && existsSync('/bin/sh');
   return { allowlist: [...new Set(allowed)].sort(), blocklist: [], shell: hasShell ? '/bin/sh' : 'none' };
 }
@@ -179,7 +179,7 @@ async function take(
   { bundle, judgeAccept, keepCredentials }: IntentExecution,
   run: StartedRun<IntentTypes>,
   capture: CaptureNote,
-): Promise<Judged<IntentReading>> {
+): Promise<JudgedStep<IntentReading>> {
   const { folder } = run.place;
   const output = await outputOf(run, bundle, path.join(folder, 'output'), capture);
   const stored = output.ok ? output.files : [];
@@ -187,7 +187,7 @@ async function take(
   const checks = await judgeAccept(bundle.accept, path.join(folder, 'output'), files);
   const flagged = flaggedFiles(folder, stored, []);
   const reading: IntentReading = {
-    ...readingOf({ bundle, capture, output, files, checks }),
+    ...intentReading({ bundle, capture, output, files, checks }),
     masking: { credentials: keepCredentials ? 'kept' : 'masked', kinds: {}, flagged },
   };
   return { reading, stored };

@@ -9,18 +9,18 @@ import type { Intent, IntentRequest } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
 import { type RunResult, runResult } from '../../contracts/run-result/index.ts';
 import type { Document } from '../../evidence/document.ts';
-import { finish, sealingOf } from '../../evidence/finish.ts';
-import { intentDocuments } from '../../evidence/intent-documents.ts';
-import type { Decided, IntentLine, IntentPlan, IntentTexts } from '../../evidence/intent-run.ts';
-import { Journal } from '../../evidence/journal.ts';
-import { makeRunFolder, type RunPlace } from '../../evidence/runs.ts';
-import { storedFiles } from '../../evidence/sealed-files.ts';
-import type { Launcher } from '../../execute/launch.ts';
-import { ownerHere } from '../plan.ts';
-import type { RunContext } from '../journaled-run.ts';
-import { type Decision, decide } from './decide.ts';
+import { finish, sealingOf } from '../../evidence/run-folder/finish.ts';
+import { intentDocuments } from '../../evidence/intent/intent-documents.ts';
+import type { RecordedDecision, IntentLine, IntentPlan, IntentTexts } from '../../evidence/intent/intent-run.ts';
+import { Journal } from '../../evidence/run-folder/journal.ts';
+import { makeRunFolder, type RunFolder } from '../../evidence/run-folder/runs.ts';
+import { storedFiles } from '../../evidence/run-folder/sealed-files.ts';
+import type { Launcher } from '../../execute/launcher/launch.ts';
+import { ownerHere } from '../pipeline/runner-plan.ts';
+import type { RunContext } from '../pipeline/journaled-run.ts';
+import { type IntentDecision, decideIntent } from './decide.ts';
 import { executeBundle, type JudgeAccept } from './execute.ts';
-import type { Mode } from './questions.ts';
+import type { IntentMode } from './questions.ts';
 import type { Given } from './read-intent.ts';
 import { IntentFault } from './trouble.ts';
 
@@ -32,7 +32,7 @@ export interface IntentOrder {
   readonly recording: { readonly bytes: Uint8Array; readonly given: Given } | null;
   /** Proposes a plan for a bare goal. */
   readonly propose?: (intent: Intent) => Readonly<Record<string, unknown>>;
-  readonly mode: Mode;
+  readonly mode: IntentMode;
   readonly profile: Profile;
   readonly modelMode: IntentRequest['model_mode'];
   readonly judgeAccept: JudgeAccept;
@@ -46,21 +46,21 @@ export interface IntentOrder {
 }
 
 /** The context of an intent's run. It opens the launcher only if something runs. */
-export interface IntentAround extends Omit<RunContext, 'launcher'> {
+export interface IntentContext extends Omit<RunContext, 'launcher'> {
   readonly launcher: () => Promise<Launcher>;
 }
 
 export interface IntentAnswer {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   readonly result: RunResult;
   /** The copy of the sandbox's files, if one was requested. */
   readonly keptIn: string | undefined;
 }
 
 /** Decides an intent, executes its plan if requested, and writes the evidence. */
-export async function runIntent(order: IntentOrder, around: IntentAround): Promise<IntentAnswer> {
+export async function executeIntent(order: IntentOrder, around: IntentContext): Promise<IntentAnswer> {
   const startedAtMs = systemClock.now();
-  const decision = decide({
+  const decision = decideIntent({
     intent: order.intent,
     answers: order.answers?.values ?? {},
     mode: order.mode,
@@ -93,7 +93,12 @@ export async function runIntent(order: IntentOrder, around: IntentAround): Promi
   return { place, result: resultIn(documents, order.profile), keptIn };
 }
 
-function planOf(id: string, order: IntentOrder, decision: Decision, startedAtMs: number): Omit<IntentPlan, 'going'> {
+function planOf(
+  id: string,
+  order: IntentOrder,
+  decision: IntentDecision,
+  startedAtMs: number,
+): Omit<IntentPlan, 'going'> {
   return {
     request: {
       schema_version: 'intent-request.v1',
@@ -115,13 +120,13 @@ function planOf(id: string, order: IntentOrder, decision: Decision, startedAtMs:
   };
 }
 
-function decidedOf(decision: Decision): Decided {
+function decidedOf(decision: IntentDecision): RecordedDecision {
   if (decision.kind === 'REFUSE') return { kind: 'REFUSE', refusals: decision.refusals };
   return { kind: decision.kind, questions: decision.kind === 'CLARIFY' ? decision.questions : [] };
 }
 
 /** Seals a decision without running anything. After a crash before the seal, recovery removes the folder. */
-async function writeDecision(plan: IntentPlan, texts: IntentTexts, around: IntentAround): Promise<IntentAnswer> {
+async function writeDecision(plan: IntentPlan, texts: IntentTexts, around: IntentContext): Promise<IntentAnswer> {
   const place = makeRunFolder(around.home, 'intent', plan.request.run_id);
   const journal = Journal.open<IntentLine>(place.folder);
   try {

@@ -1,8 +1,8 @@
 /** What a text of an intent is for: a person, a file system, a program, a search, or a shell. */
-export type Kind = 'prose' | 'path' | 'argument' | 'search' | 'shell';
+export type TextKind = 'prose' | 'path' | 'argument' | 'search' | 'shell';
 
 /** A part of a text, and the patterns of its placeholders. The parts add up to the text. */
-export interface Part {
+export interface TextPart {
   readonly text: string;
   /** `<name>` and `{{name}}`. One of the groups captures the name. */
   readonly named: RegExp | undefined;
@@ -11,7 +11,7 @@ export interface Part {
 }
 
 /** Splits a text into parts with their placeholder patterns. Code, and words that are only mentioned, have none. */
-export function partsOf(text: string, kind: Kind): Part[] {
+export function partsOf(text: string, kind: TextKind): TextPart[] {
   if (kind === 'prose') return sentencesOf(text).map(inProse);
   if (kind === 'path') return [{ text, named: ANYWHERE, open: OPEN_IN_NAME }];
   if (kind === 'shell') return [{ text, named: IN_SHELL, open: OPEN_IN_SHELL }];
@@ -51,7 +51,7 @@ const OPEN_IN_PROSE =
 const OPEN_IN_NAME = /^(?:TODO|FIXME)$|(?<![A-Za-z0-9])(?:TBD|TBA|TBC|XXX)(?![A-Za-z0-9])|\?\?\?/g;
 const OPEN_IN_SHELL = /^(?:TBD|TBA|TBC|FIXME|XXX|TODO|\?\?\?)$|(?<=[-/=_.:@])(?:TBD|TBA|TBC|XXX)(?![A-Za-z0-9])/g;
 
-function inProse(sentence: string): Part {
+function inProse(sentence: string): TextPart {
   const isAboutThem = /\bplaceholders?\b/i.test(sentence);
   return {
     text: sentence,

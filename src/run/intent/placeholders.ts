@@ -1,5 +1,5 @@
 import { type AcceptCheck, type Intent, intent as contract } from '../../contracts/intent/index.ts';
-import { type Kind, mayHold, partsOf } from './placeholder-words.ts';
+import { type TextKind, mayHold, partsOf } from './placeholder-words.ts';
 import { IntentFault } from './trouble.ts';
 
 /** A placeholder for something that the author left open. */
@@ -68,7 +68,7 @@ function nameIn(groups: readonly unknown[]): string {
   return typeof name === 'string' ? name : '';
 }
 
-function* wordsIn(text: string, place: string, kind: Kind): Generator<{ key: string; word: string }> {
+function* wordsIn(text: string, place: string, kind: TextKind): Generator<{ key: string; word: string }> {
   if (!mayHold(text)) return;
   let isOpenHere = false;
   for (const { text: part, named, open } of partsOf(text, kind)) {
@@ -81,7 +81,7 @@ function* wordsIn(text: string, place: string, kind: Kind): Generator<{ key: str
 }
 
 /** Whether a path or an argument is still open. Proctor cannot refuse it yet. */
-export function isOpen(text: string, kind: Kind = 'path'): boolean {
+export function isOpen(text: string, kind: TextKind = 'path'): boolean {
   return !wordsIn(text, '', kind).next().done;
 }
 
@@ -91,7 +91,7 @@ const PLACEHOLDERS_MAX = 100;
 interface Text {
   readonly place: string;
   readonly text: string;
-  readonly kind: Kind;
+  readonly kind: TextKind;
 }
 
 /** The texts that may contain a placeholder, with their paths. Builds no path for the others, which may be a million. */
@@ -120,14 +120,14 @@ function* textsOfCommand({ argv = [], shell, makes = [] }: Command, at: string):
 }
 
 /** `grep TODO` searches for the word, and `sh -c` takes a shell line. */
-function kindOf(argv: readonly string[], word: number): Kind {
+function kindOf(argv: readonly string[], word: number): TextKind {
   const [program = ''] = argv;
   if (word > 0 && /^(?:[ef]?grep|rg|ag|ack|sed|awk)$/.test(program)) return 'search';
   const isLine = /^(?:ba|da|z|k)?sh$/.test(program) && /^-[a-z]{0,8}c$/.test(argv[word - 1] ?? '');
   return isLine ? 'shell' : 'argument';
 }
 
-type Fill = (text: string, place: string, kind: Kind) => string;
+type Fill = (text: string, place: string, kind: TextKind) => string;
 
 /** Replaces each of these texts. */
 function mapTexts(intent: Intent, fill: Fill): Intent {

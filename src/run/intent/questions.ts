@@ -2,9 +2,9 @@ import { foldersAbove, idOf, type Intent } from '../../contracts/intent/index.ts
 import { type Contradiction, contradictionsIn } from './constraints.ts';
 import type { Edit } from './edits.ts';
 import { isOpen, type Placeholder, placeholdersIn } from './placeholders.ts';
-import { quoted } from './words.ts';
+import { quotedText } from './words.ts';
 
-export type Mode = 'plan-only' | 'execute-sandbox';
+export type IntentMode = 'plan-only' | 'execute-sandbox';
 
 /** A question that a person must answer before an intent becomes a plan. */
 export interface Question {
@@ -19,7 +19,7 @@ export interface Question {
 type Ask = Omit<Question, 'id'>;
 
 /** Asks about gaps and contradictions of an intent, in a fixed order and up to a limit. */
-export function questionsOf(intent: Intent, mode: Mode): Question[] {
+export function questionsOf(intent: Intent, mode: IntentMode): Question[] {
   const questions = [
     ...placeholdersIn(intent).map(ofPlaceholder),
     ...contradictionsIn(intent).map(ofContradiction),
@@ -33,7 +33,7 @@ export function questionsOf(intent: Intent, mode: Mode): Question[] {
 const QUESTIONS_MAX = 200;
 
 /** Whether the intent has commands to run. */
-export function isExecutable({ commands = [] }: Intent): boolean {
+export function hasCommands({ commands = [] }: Intent): boolean {
   return commands.length > 0;
 }
 
@@ -95,7 +95,7 @@ function ofOutput(output: string, index: number): Ask {
   const key = `outputs[${index}].command`;
   return {
     key,
-    text: `The output ${quoted(output)} is made by no command and put in place by no file. Which command makes it? Answer with its words as a list, or false to leave the output out.`,
+    text: `The output ${quotedText(output)} is made by no command and put in place by no file. Which command makes it? Answer with its words as a list, or false to leave the output out.`,
     answer: value => {
       if (value === false) return [{ drop: 'outputs', index }];
       const isArgv = Array.isArray(value) && value.length > 0 && value.every(word => typeof word === 'string');
@@ -130,7 +130,7 @@ function ofStrayFile(path: string, index: number): Ask {
   const key = `accept[${index}]`;
   return {
     key,
-    text: `The check looks at ${quoted(path)}, which is not among the outputs. Is it one? Answer with true to add it, or false to leave the check out.`,
+    text: `The check looks at ${quotedText(path)}, which is not among the outputs. Is it one? Answer with true to add it, or false to leave the check out.`,
     answer: value => {
       if (value === true) return [{ output: path }];
       return value === false ? [{ drop: 'accept', index }] : 'true or false';
@@ -139,9 +139,9 @@ function ofStrayFile(path: string, index: number): Ask {
 }
 
 /** A goal without commands, files or outputs is not a plan, in any mode. */
-function nothingToDo(intent: Intent, mode: Mode): Ask[] {
+function nothingToDo(intent: Intent, mode: IntentMode): Ask[] {
   const { files = [], outputs = [] } = intent;
-  if (isExecutable(intent)) return [];
+  if (hasCommands(intent)) return [];
   if (files.length === 0 && outputs.length === 0) return [NOTHING_MAKES_IT_SO];
   return mode === 'execute-sandbox' ? [NOTHING_TO_RUN] : [];
 }

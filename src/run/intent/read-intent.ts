@@ -7,10 +7,10 @@ import { readJson } from '../../base/json.ts';
 import { openRegular } from '../../base/regular.ts';
 import { check } from '../../contracts/check.ts';
 import { intent as contract, type Intent } from '../../contracts/intent/index.ts';
-import { bareNameTrouble } from '../../contracts/script-request/index.ts';
+import { bareNameFault } from '../../contracts/script-request/index.ts';
 import { plainText } from '../written/plain-text.ts';
 import { yamlDocument } from '../written/yaml-document.ts';
-import { YamlTrouble, YamlValues } from '../written/yaml-values.ts';
+import { YamlFault, YamlValues } from '../written/yaml-values.ts';
 import { IntentFault } from './trouble.ts';
 
 /** A file that the caller named, by its base name. */
@@ -27,7 +27,7 @@ export function readGiven(
   bytesMax: number,
 ): { readonly value: unknown; readonly bytes: Buffer; readonly given: Given } {
   const name = path.basename(file);
-  const trouble = bareNameTrouble(name);
+  const trouble = bareNameFault(name);
   if (trouble)
     throw new IntentFault('intent_unreadable', `${what} has a name that evidence cannot contain: it ${trouble}.`);
   const bytes = bytesOf(file, what, bytesMax);
@@ -54,7 +54,7 @@ function yamlIn(bytes: Buffer, what: string): unknown {
   try {
     return new YamlValues('an intent', contract.bytesMax).valueOf(document.root, 1).value;
   } catch (error) {
-    if (!(error instanceof YamlTrouble)) throw error;
+    if (!(error instanceof YamlFault)) throw error;
     throw notYaml(document.lineAt(error.offset), error.message);
   }
 }

@@ -1,11 +1,11 @@
 import type { Capture } from '../../contracts/capture.ts';
 import type { Ending } from '../../contracts/ending.ts';
 import { type Bundle, foldersAbove, type IntentOutcome } from '../../contracts/intent/index.ts';
-import { exitOf } from '../../evidence/endings.ts';
+import { exitOf } from '../../evidence/step/endings.ts';
 import type { OutputReading } from '../../evidence/ingest/output.ts';
 import { publicSentence } from '../../evidence/ingest/reason.ts';
-import type { IntentReading } from '../../evidence/intent-run.ts';
-import { counted, quoted } from './words.ts';
+import type { IntentReading } from '../../evidence/intent/intent-run.ts';
+import { counted, quotedText } from './words.ts';
 
 export interface Left {
   readonly bundle: Bundle;
@@ -17,7 +17,7 @@ export interface Left {
 }
 
 /** Judges a run by how its commands ended, then by their outputs, then by the checks. */
-export function readingOf({ bundle, capture, output, files, checks }: Left): IntentReading {
+export function intentReading({ bundle, capture, output, files, checks }: Left): IntentReading {
   const { ending, command = 0 } = capture;
   const there = new Set([...files.keys(), ...[...files.keys()].flatMap(foldersAbove)]);
   const missing = bundle.outputs.filter(path => !there.has(path));
@@ -28,7 +28,7 @@ export function readingOf({ bundle, capture, output, files, checks }: Left): Int
   const troubles = [
     ...(commandTrouble === undefined ? [] : [commandTrouble]),
     ...(output.ok ? [] : [publicSentence(output.code)]),
-    ...(output.ok ? missing.slice(0, SHOWN_MAX).map(path => `The output ${quoted(path)} is not there.`) : []),
+    ...(output.ok ? missing.slice(0, SHOWN_MAX).map(path => `The output ${quotedText(path)} is not there.`) : []),
     ...failed.slice(0, SHOWN_MAX),
   ];
   return {

@@ -1,9 +1,9 @@
 import { unsafePath } from '../../base/path.ts';
-import { argvOf, type Intent, isFolderPath, isWithin, LIMIT_NAMES } from '../../contracts/intent/index.ts';
+import { argvOf, type Intent, isFolderPath, isBelowRoots, LIMIT_NAMES } from '../../contracts/intent/index.ts';
 import type { Profile } from '../../contracts/profile/shape.ts';
-import { artifactPathTrouble } from '../../contracts/script-result/index.ts';
+import { artifactPathFault } from '../../contracts/script-result/index.ts';
 import { isOpen } from './placeholders.ts';
-import { quoted } from './words.ts';
+import { quotedText } from './words.ts';
 
 /** One sentence for each request that the profile forbids. Nothing has run yet. */
 export function refusalsOf(intent: Intent, profile: Profile): string[] {
@@ -27,7 +27,7 @@ function* commandRefusals({ commands = [] }: Intent, { name, allowed_commands: a
       yield `PL6: ${place} is a path; a command is the bare name of a program, and which one that is, the sandbox decides.`;
     else if (!/^[A-Za-z0-9._+-]{1,64}$/.test(program)) yield `PL6: ${place} is not the name of a program.`;
     else if (allowed.length > 0 && !allowed.includes(program))
-      yield `PL6: ${place} runs ${quoted(program)}, which the profile ${name} does not allow. It allows ${allowed.join(', ')}.`;
+      yield `PL6: ${place} runs ${quotedText(program)}, which the profile ${name} does not allow. It allows ${allowed.join(', ')}.`;
   }
 }
 
@@ -41,7 +41,7 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
     else if (roots.some(root => root === path || root.startsWith(`${path}/`)))
       yield `PL6: files[${index}].path stands where the profile ${profile.name} has a folder to write to.`;
   }
-  const outside = files.filter(({ path }) => !isWithin(path, roots));
+  const outside = files.filter(({ path }) => !isBelowRoots(path, roots));
   const inside = files.length - outside.length;
   const filesMax = intent.limits?.max_output_files ?? profile.max_output_files;
   if (inside > filesMax)
@@ -55,7 +55,7 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
     if (trouble) yield `PL6: outputs[${index}] ${trouble}.`;
     else if (roots.includes(output))
       yield `PL6: outputs[${index}] is a write root of the profile ${profile.name}; a folder of outputs ends with a slash.`;
-    else if (!isWithin(output, roots))
+    else if (!isBelowRoots(output, roots))
       yield `PL6: outputs[${index}] lies outside the write roots of the profile ${profile.name}: ${roots.join(', ')}.`;
   }
   for (const [index, { path }] of accept.entries()) {
@@ -78,7 +78,7 @@ const NAMES_MAX = 1_000;
 function pathTrouble(path: string): string | undefined {
   // A file must not have two names.
   const unsafe = unsafePath(path) ?? (path.split('/').includes('.') ? 'holds the segment "."' : undefined);
-  return unsafe ?? artifactPathTrouble(`output/${path}`);
+  return unsafe ?? artifactPathFault(`output/${path}`);
 }
 
 function* limitRefusals(

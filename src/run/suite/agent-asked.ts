@@ -1,6 +1,6 @@
 import { contentHash } from '../../base/hash.ts';
 import type { SuiteTarget } from '../../contracts/suite/index.ts';
-import type { SuitePlan } from '../../evidence/suite-run.ts';
+import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import { readPrices } from '../agent/read-prices.ts';
 
 /** The options of every attempt by an agent, besides its policy and its folder. */

@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { fileHash } from '../../base/file-hash.ts';
 import { Fault } from '../../base/fault.ts';
-import { type AgentRunNote, CHANGED_LISTED_MAX, VIOLATIONS_LISTED_MAX } from '../../contracts/artifacts/index.ts';
-import type { Violation } from '../../contracts/agent-step/index.ts';
+import { type AgentRunNote, CASE_CHANGED_LISTED_MAX, VIOLATIONS_LISTED_MAX } from '../../contracts/artifacts/index.ts';
+import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
-import { AGENT_FILES } from '../../evidence/agent-documents.ts';
-import { diffSummary } from '../../evidence/diff-summary.ts';
-import { SEAL } from '../../evidence/finish.ts';
+import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
+import { diffSummary } from '../../evidence/agent/diff-summary.ts';
+import { SEAL } from '../../evidence/run-folder/finish.ts';
 import type { AgentAnswer } from '../agent/agent.ts';
 import type { Mask } from '../agent/masked.ts';
 
@@ -33,7 +33,7 @@ export function agentRunNote(answer: AgentAnswer, claims: readonly RunFlag[], ma
   };
 }
 
-function violationNote({ class: kind, operation, path: file, hard }: Violation, mask: Mask): ViolationNote {
+function violationNote({ class: kind, operation, path: file, hard }: PolicyViolation, mask: Mask): ViolationNote {
   return {
     class: kind,
     ...(operation !== undefined && { operation: mask(operation) }),
@@ -85,7 +85,7 @@ function changesOf(folder: string, { changed, commits, diff }: WorkspaceStatus):
   return {
     files: {
       total: changed.total,
-      listed: changed.listed.slice(0, CHANGED_LISTED_MAX).map(({ path: file, change }) => ({
+      listed: changed.listed.slice(0, CASE_CHANGED_LISTED_MAX).map(({ path: file, change }) => ({
         path: file,
         change,
         added: lines.get(file)?.added ?? null,

@@ -1,4 +1,4 @@
-import { readReply, type Side } from '../../adapters/http-agent.ts';
+import { readReply, type SideName } from '../../adapters/http-agent.ts';
 import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { Fault } from '../../base/fault.ts';
@@ -9,22 +9,22 @@ import { NOT_OF_THE_AGENT, type Reason } from '../../contracts/agent-step/readin
 import { isObject } from '../../contracts/kind.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { checkSource } from '../../execute/clone.ts';
-import type { Launcher } from '../../execute/launch.ts';
+import { checkSource } from '../../execute/worktree/clone.ts';
+import type { Launcher } from '../../execute/launcher/launch.ts';
 import type { Effective } from '../../policy/bounds.ts';
-import { type AgentAnswer, type AgentAround, type AgentOrder, runAgent } from '../agent/agent.ts';
+import { type AgentAnswer, type AgentContext, type AgentOrder, executeAgent } from '../agent/agent.ts';
 import { boundFor } from '../agent/bound.ts';
 import { modelFor } from '../agent/model.ts';
 import { checkAgentOrder } from '../agent/order.ts';
 import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
-import { offersOf } from '../plan.ts';
+import { offersOf } from '../pipeline/runner-plan.ts';
 import { AgentEvents } from './agent-events.ts';
 import { agentRunNote, type RunFlag } from './agent-note.ts';
 import { askedNote } from './agent-asked.ts';
 import { type Recordings, recordingFor } from './recordings.ts';
 import type { SuiteSettings } from './settings.ts';
-import { CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
+import { CANCELLED, type FailedAttempt, type CaseQuestion, type Target, type AttemptResult } from './target.ts';
 
 export type SuiteAgentOrder = Omit<AgentOrder, 'task' | 'recording'>;
 
@@ -33,7 +33,7 @@ export interface CliAgent {
   readonly order: SuiteAgentOrder;
   readonly recordings: Recordings | undefined;
   readonly repetition: number;
-  readonly side: Side;
+  readonly side: SideName;
   readonly launcher: () => Promise<Launcher>;
   readonly home: string;
   readonly signer: Signer | undefined;
@@ -45,12 +45,12 @@ export interface CliAgent {
 /** Runs the agent's command line. Every attempt is a separate run on a separate clone. */
 export function agentTarget(agent: CliAgent): Target {
   return {
-    async ask({ one, attempt, signal }: Question): Promise<Told> {
+    async ask({ one, attempt, signal }: CaseQuestion): Promise<AttemptResult> {
       const events = new AgentEvents(agent.settings.bodyBytesMax / 2);
       const { recordings, repetition } = agent;
       const named = { caseId: one.id, repetition, attempt };
       try {
-        const answer = await runAgent(
+        const answer = await executeAgent(
           { ...agent.order, task: taskOf(one), ...(recordings && { recording: recordingFor(recordings, named) }) },
           {
             launcher: await agent.launcher(),
@@ -97,12 +97,12 @@ function judged(
   { id, expected }: SuiteCase,
   events: AgentEvents,
   agent: CliAgent,
-): Told['outcome'] {
+): AttemptResult['outcome'] {
   const { termination, reason, finalText, reported, model } = run.judgement;
   if (reason === 'cancelled') return CANCELLED;
   const said = Buffer.from(finalText ?? '');
   const body = { bytes: said, bytesTotal: said.length, truncated: false, contentType: null, headers: {} };
-  const failed = (failure: Omit<Failed, 'ok' | 'body'>): Failed => ({
+  const failed = (failure: Omit<FailedAttempt, 'ok' | 'body'>): FailedAttempt => ({
     ...failure,
     ok: false,
     ...(said.length > 0 && said.length <= agent.settings.bodyBytesMax && { body }),
@@ -145,7 +145,7 @@ function isStatus(status: number | null): status is number {
   return status !== null && Number.isInteger(status) && status >= 100 && status <= 999;
 }
 
-function failureOf({ reason, detail, apiStatus: status }: AgentAnswer['run']['judgement']): Omit<Failed, 'ok'> {
+function failureOf({ reason, detail, apiStatus: status }: AgentAnswer['run']['judgement']): Omit<FailedAttempt, 'ok'> {
   const isAnswered = isStatus(status);
   const errorClass = isAnswered ? 'http_error' : (CLASSES[reason] ?? 'other');
   const mayRetry = isAnswered ? [408, 425, 429].includes(status) || status >= 500 : RETRIED.has(errorClass);
@@ -159,7 +159,7 @@ function failureOf({ reason, detail, apiStatus: status }: AgentAnswer['run']['ju
 
 const MESSAGE_BYTES_MAX = 1_000;
 
-const CLASSES: Readonly<Partial<Record<Reason, Failed['class']>>> = {
+const CLASSES: Readonly<Partial<Record<Reason, FailedAttempt['class']>>> = {
   api_error: 'network_error',
   wall_clock: 'timeout',
   stalled: 'timeout',
@@ -168,12 +168,12 @@ const CLASSES: Readonly<Partial<Record<Reason, Failed['class']>>> = {
   schema_missing: 'schema_mismatch',
 };
 
-const RETRIED: ReadonlySet<Failed['class']> = new Set(['timeout', 'network_error']);
+const RETRIED: ReadonlySet<FailedAttempt['class']> = new Set(['timeout', 'network_error']);
 
 /** Describes the agent and its limits. Throws if it cannot run. */
 export async function namedAgent(
   order: SuiteAgentOrder,
-  around: AgentAround,
+  around: AgentContext,
 ): Promise<{ readonly target: SuiteTarget; readonly effective: Effective }> {
   const { modelMode = 'live' } = order;
   const whole = { ...order, task: 'any', ...(modelMode !== 'live' && { recording: 'any' }) };

@@ -1,32 +1,32 @@
 import { isUtf8 } from 'node:buffer';
-import type { Reply, Side } from '../../adapters/http-agent.ts';
+import type { AgentReply, SideName } from '../../adapters/http-agent.ts';
 import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { bytesHash } from '../../base/hash.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
-import type { Asset } from '../../evidence/suite-store.ts';
-import type { Attempt } from '../../evidence/suite-run.ts';
+import type { Asset } from '../../evidence/suite/suite-store.ts';
+import type { Attempt } from '../../evidence/suite/suite-run.ts';
 import type { SuiteSettings } from './settings.ts';
-import type { Answered, Body, Failed, Told } from './target.ts';
+import type { Answered, Body, FailedAttempt, AttemptResult } from './target.ts';
 
-export interface Named {
+export interface ArtifactIdentity {
   readonly id: string;
-  readonly side: Side;
+  readonly side: SideName;
   readonly url: string;
   readonly settings: SuiteSettings;
 }
 
-export interface Kept {
+export interface KeptArtifact {
   readonly artifact: CaseArtifact;
   readonly assets: readonly Asset[];
 }
 
 export function answeredCase(
-  { id, side, settings }: Named,
+  { id, side, settings }: ArtifactIdentity,
   attempts: Attempt[],
   answered: Answered,
-  { agentRun }: Pick<Told, 'agentRun'> = {},
-): Kept {
+  { agentRun }: Pick<AttemptResult, 'agentRun'> = {},
+): KeptArtifact {
   const { workflow_id, proposed_actions, final_output } = answered.reply;
   const { events, fields, assets } =
     answered.bytes <= settings.payloadInlineBytesMax
@@ -62,10 +62,10 @@ function outputHash(content: unknown): string {
 
 /** Builds the artifact of a case without an answer. The files of its last attempt are already stored. */
 export function failedCase(
-  { id, side, url, settings }: Named,
+  { id, side, url, settings }: ArtifactIdentity,
   attempts: Attempt[],
-  failed: Failed,
-  told?: Told,
+  failed: FailedAttempt,
+  told?: AttemptResult,
 ): CaseArtifact {
   const last = attempts.at(-1);
   const { body } = failed;
@@ -95,9 +95,9 @@ export function failedCase(
 
 /** The body of a failed attempt, and its metadata. */
 export function bodyAssets(
-  { id, side }: Pick<Named, 'id' | 'side'>,
+  { id, side }: Pick<ArtifactIdentity, 'id' | 'side'>,
   attempt: number,
-  failed: Failed,
+  failed: FailedAttempt,
   body: Body,
 ): readonly [Asset, Asset] {
   const href = `assets/${id}.${attempt}.body`;
@@ -123,7 +123,7 @@ export function bodyAssets(
 }
 
 /** Moves large values into separate files. The artifact keeps their beginning and their hash. */
-function withoutLarge({ events, agent_fields: fields }: Reply, id: string, bytesMax: number) {
+function withoutLarge({ events, agent_fields: fields }: AgentReply, id: string, bytesMax: number) {
   const assets: Asset[] = [];
   const taken = new Set<string>();
   const store = (index: number, kind: Asset['kind'], ending: string, value: unknown): Asset | undefined => {
@@ -141,7 +141,7 @@ function withoutLarge({ events, agent_fields: fields }: Reply, id: string, bytes
     if (asset) taken.add(place);
     return asset;
   };
-  const slim = events.map((event, index): Reply['events'][number] => {
+  const slim = events.map((event, index): AgentReply['events'][number] => {
     if (event.type === 'retrieval') {
       const asset = beside(index, 'retrieval_snippets', 'snippets');
       return asset ? { ...event, snippets_asset_href: asset.href } : event;

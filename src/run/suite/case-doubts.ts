@@ -9,7 +9,7 @@ import { type CaseSource, placeInCases, type Written, type WrittenCase } from '.
 import { expectationFaults } from './expectations.ts';
 
 /** Validates the cases of one file, each case alone and against the others. */
-export class CaseDoubts {
+export class CaseFindings {
   readonly #name: string;
   readonly #lineOf: CaseSource['lineOf'];
   readonly #kind: SuiteTarget['kind'] | undefined;

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { systemClock, instantText } from '../../base/clock.ts';
-import { chance } from '../../base/ids.ts';
+import { random } from '../../base/ids.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
-import type { Attempt } from '../../evidence/suite-run.ts';
-import type { Asset } from '../../evidence/suite-store.ts';
-import { answeredCase, bodyAssets, failedCase, type Kept, type Named } from './artifact.ts';
+import type { Attempt } from '../../evidence/suite/suite-run.ts';
+import type { Asset } from '../../evidence/suite/suite-store.ts';
+import { answeredCase, bodyAssets, failedCase, type KeptArtifact, type ArtifactIdentity } from './artifact.ts';
 import type { Breaker } from './breaker.ts';
-import type { Failed, Target, Told } from './target.ts';
+import type { FailedAttempt, Target, AttemptResult } from './target.ts';
 
-export interface Around {
+export interface CaseContext {
   readonly target: Target;
   readonly breaker: Breaker;
   readonly runId: string;
@@ -22,10 +22,10 @@ export interface Around {
 /** Sends a case until it is answered or no attempt is left. Returns undefined if the run is cancelled. */
 export async function runCase(
   one: SuiteCase,
-  named: Named,
+  named: ArtifactIdentity,
   before: readonly Attempt[],
-  around: Around,
-): Promise<Kept | undefined> {
+  around: CaseContext,
+): Promise<KeptArtifact | undefined> {
   const attempts = [...before];
   for (let tries = 1; ; tries++) {
     const finished = await around.breaker.enter(around.signal);
@@ -38,7 +38,7 @@ export async function runCase(
     const number = attempts.length + 1;
     const key = `${around.runId}/${one.id}/${number}`;
     const startedAtMs = systemClock.now();
-    let told: Told | undefined;
+    let told: AttemptResult | undefined;
     try {
       around.onSent(one.id, number, startedAtMs, key);
       told = await around.target.ask({ one, key, attempt: number, signal: around.signal });
@@ -70,7 +70,7 @@ export async function runCase(
   }
 }
 
-function factsOf({ latencyMs, httpStatus, runId, outcome: { masked = {} } }: Told) {
+function factsOf({ latencyMs, httpStatus, runId, outcome: { masked = {} } }: AttemptResult) {
   return {
     latency_ms: latencyMs,
     ...(httpStatus !== undefined && { http_status: httpStatus }),
@@ -80,14 +80,14 @@ function factsOf({ latencyMs, httpStatus, runId, outcome: { masked = {} } }: Tol
 }
 
 /** Tests whether the target did not respond at all. */
-function isSilence({ class: errorClass }: Failed, { httpStatus }: Told): boolean {
+function isSilence({ class: errorClass }: FailedAttempt, { httpStatus }: AttemptResult): boolean {
   return httpStatus === undefined && (errorClass === 'network_error' || errorClass === 'timeout');
 }
 
 /** Returns the pause before the next attempt, or undefined if there is none. */
-function pauseBefore(tries: number, failed: Failed, retries: number, backoffMs: number): number | undefined {
+function pauseBefore(tries: number, failed: FailedAttempt, retries: number, backoffMs: number): number | undefined {
   if (!failed.mayRetry || tries > retries) return undefined;
-  const own = backoffMs * 2 ** Math.min(tries - 1, 6) * (1 + 0.2 * chance());
+  const own = backoffMs * 2 ** Math.min(tries - 1, 6) * (1 + 0.2 * random());
   if (failed.retryAfterMs === undefined) return own;
   // A longer Retry-After counts as a refusal.
   return failed.retryAfterMs > RETRY_AFTER_MS_MAX ? undefined : Math.max(own, failed.retryAfterMs);
@@ -96,5 +96,11 @@ function pauseBefore(tries: number, failed: Failed, retries: number, backoffMs: 
 const RETRY_AFTER_MS_MAX = 120_000;
 
 const GIVEN_UP = { ok: false, class: 'network_error', errorName: 'GIVEN_UP', mayRetry: false } as const;
-const NOT_SENT: Failed = { ...GIVEN_UP, message: 'The case was not sent because the target had stopped answering.' };
-const GAVE_UP: Failed = { ...GIVEN_UP, message: 'Proctor gave up on the target because it had stopped answering.' };
+const NOT_SENT: FailedAttempt = {
+  ...GIVEN_UP,
+  message: 'The case was not sent because the target had stopped answering.',
+};
+const GAVE_UP: FailedAttempt = {
+  ...GIVEN_UP,
+  message: 'Proctor gave up on the target because it had stopped answering.',
+};

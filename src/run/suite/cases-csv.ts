@@ -2,7 +2,7 @@ import { isWithin } from '../../base/place.ts';
 import { isObject } from '../../contracts/kind.ts';
 import { plainText } from '../written/plain-text.ts';
 import { bytesIn, type CaseSource, jsonBytesMost, placeInCases, type Written } from './case-source.ts';
-import { type Cell, rowsOf } from './csv.ts';
+import { type CsvCell, rowsOf } from './csv.ts';
 import { type Column, columnsOf, Unreadable } from './csv-columns.ts';
 
 /** Reads a table with a header row and one case per row. */
@@ -16,7 +16,7 @@ export function csvSource(fd: number, bytes: number): CaseSource {
 class CaseTable {
   #columns: readonly Column[] = [];
   /** The current row. Earlier rows keep only their line number. */
-  #row: readonly Cell[] = [];
+  #row: readonly CsvCell[] = [];
   readonly #lines: number[] = [];
 
   *written(text: string): Generator<Written> {
@@ -42,7 +42,7 @@ class CaseTable {
     return (column && this.#row[column.at]?.line) ?? line;
   }
 
-  *#caseIn(row: readonly Cell[], width: number): Generator<Written> {
+  *#caseIn(row: readonly CsvCell[], width: number): Generator<Written> {
     const line = row[0]?.line ?? 1;
     this.#row = row;
     const index = this.#lines.push(line) - 1;
@@ -53,7 +53,7 @@ class CaseTable {
     const one: Record<string, unknown> = {};
     let units = 0;
     for (const { at, place, read } of this.#columns) {
-      const cell = row[at] as Cell;
+      const cell = row[at] as CsvCell;
       if (cell.text === '') continue;
       units += cell.text.length;
       const value = read(cell.text);

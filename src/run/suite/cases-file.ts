@@ -5,7 +5,7 @@ import { printable } from '../../base/printable.ts';
 import { openRegular } from '../../base/regular.ts';
 import { MIB } from '../../contracts/contract.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { CaseDoubts } from './case-doubts.ts';
+import { CaseFindings } from './case-doubts.ts';
 import type { CaseSource } from './case-source.ts';
 import { csvSource } from './cases-csv.ts';
 import { jsonLinesSource, jsonSource } from './cases-json.ts';
@@ -31,7 +31,7 @@ export function readCases(file: string, take: (one: SuiteCase) => void, kind?: S
       throw refused(`${name} is larger than ${format.mibMax} MiB, the limit for this format.`);
     }
     const source = format.source(fd, size);
-    const doubts = new CaseDoubts(name, source, kind);
+    const doubts = new CaseFindings(name, source, kind);
     for (const written of source.written) {
       const one = doubts.resolved(written);
       if (one) take(one);

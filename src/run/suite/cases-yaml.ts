@@ -6,7 +6,7 @@ import type { WrittenWrong } from '../written/wrong.ts';
 import { type YamlDocument, yamlDocument } from '../written/yaml-document.ts';
 import { yamlLibrary } from '../written/yaml-library.ts';
 import { offsetOf } from '../written/yaml-places.ts';
-import { REPEATED, YamlTrouble, type YamlValue, YamlValues } from '../written/yaml-values.ts';
+import { REPEATED, YamlFault, type YamlValue, YamlValues } from '../written/yaml-values.ts';
 import { bytesIn, type CaseSource, envelopeWrongs, jsonBytesMost, notCases, type Written } from './case-source.ts';
 
 /** Reads one YAML document: a list of cases, or an object with the key `cases`. */
@@ -92,7 +92,7 @@ class YamlReader {
       // The list or object around the cases is level 1.
       return this.#values.valueOf(node, 2);
     } catch (error) {
-      if (!(error instanceof YamlTrouble)) throw error;
+      if (!(error instanceof YamlFault)) throw error;
       this.#wrongs.push({ line: this.#lineAt(error.offset), says: error.message });
       return undefined;
     }

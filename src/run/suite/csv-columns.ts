@@ -4,7 +4,7 @@ import { clip } from '../../base/clip.ts';
 import { expectedShape } from '../../contracts/suite/expected.ts';
 import { suiteCase } from '../../contracts/suite/index.ts';
 import type { WrittenWrong } from '../written/wrong.ts';
-import type { Cell } from './csv.ts';
+import type { CsvCell } from './csv.ts';
 
 export interface Column {
   /** The index of its cell in a row, from 0. */
@@ -24,7 +24,7 @@ export class Unreadable {
 }
 
 /** The columns of a header, sorted so that `expected` precedes `expected.regex`. */
-export function columnsOf(header: readonly Cell[]): { columns: readonly Column[]; wrongs: readonly WrittenWrong[] } {
+export function columnsOf(header: readonly CsvCell[]): { columns: readonly Column[]; wrongs: readonly WrittenWrong[] } {
   const columns: Column[] = [];
   const wrongs: WrittenWrong[] = [];
   for (const [at, { text, line }] of header.entries()) {

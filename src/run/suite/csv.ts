@@ -1,10 +1,10 @@
 /** One cell of a table, and the line where it starts. */
-export interface Cell {
+export interface CsvCell {
   readonly text: string;
   readonly line: number;
 }
 
-export interface CsvTrouble {
+export interface CsvFault {
   readonly line: number;
   readonly says: string;
 }
@@ -13,8 +13,8 @@ export interface CsvTrouble {
  * Yields the rows of a table in the format of RFC 4180. Rows end with CRLF or LF; blank lines are skipped. A fault ends
  * the iteration, because the rest of the text is ambiguous.
  */
-export function* rowsOf(text: string): Generator<readonly Cell[] | CsvTrouble> {
-  let row: Cell[] = [];
+export function* rowsOf(text: string): Generator<readonly CsvCell[] | CsvFault> {
+  let row: CsvCell[] = [];
   let line = 1;
   let at = 0;
   while (at < text.length) {

@@ -1,4 +1,4 @@
-import { questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
+import { questionOf, readReply, type SideName } from '../../adapters/http-agent.ts';
 import { clip } from '../../base/clip.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
@@ -7,11 +7,18 @@ import { withoutQueryValues } from '../../base/secret-parts.ts';
 import { caseUrl } from '../../contracts/suite/index.ts';
 import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
 import type { SuiteSettings } from './settings.ts';
-import { type Body, CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
+import {
+  type Body,
+  CANCELLED,
+  type FailedAttempt,
+  type CaseQuestion,
+  type Target,
+  type AttemptResult,
+} from './target.ts';
 
 export interface HttpAgent {
   readonly url: string;
-  readonly side: Side;
+  readonly side: SideName;
   readonly runId: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Values to mask in every response. */
@@ -34,7 +41,7 @@ export function httpTarget(agent: HttpAgent): Target {
     'accept-encoding': 'identity',
   };
   return {
-    async ask({ one, key }: Question): Promise<Told> {
+    async ask({ one, key }: CaseQuestion): Promise<AttemptResult> {
       const answer = await http.send({
         path: pathname + search,
         headers: { ...headers, 'idempotency-key': key },
@@ -55,7 +62,7 @@ export function httpTarget(agent: HttpAgent): Target {
 
 const REDIRECTS_MAX = 5;
 
-function judged(answer: HttpAnswer, id: string, agent: HttpAgent, masking: Masking): Told['outcome'] {
+function judged(answer: HttpAnswer, id: string, agent: HttpAgent, masking: Masking): AttemptResult['outcome'] {
   const { settings } = agent;
   const masker = new Masker(masking);
   const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.cut(answer.body);
@@ -69,7 +76,7 @@ function judged(answer: HttpAnswer, id: string, agent: HttpAgent, masking: Maski
   return failed({ ...failure, masked }, answer, bytes, masking);
 }
 
-type Trouble = Omit<Failed, 'ok' | 'body' | 'statusText'>;
+type Trouble = Omit<FailedAttempt, 'ok' | 'body' | 'statusText'>;
 
 /** Returns the failure of a response, if it can be determined without reading the body. */
 function troubleWith(answer: HttpAnswer, { timeoutMs, idleMs, bodyBytesMax }: SuiteSettings): Trouble | undefined {
@@ -140,7 +147,7 @@ function retryAfter(value: string | undefined): number | undefined {
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - systemClock.now());
 }
 
-function failed(trouble: Trouble, answer: HttpAnswer, bytes: Buffer, masking: Masking): Failed {
+function failed(trouble: Trouble, answer: HttpAnswer, bytes: Buffer, masking: Masking): FailedAttempt {
   const { statusText, headers, ended, bodyTotal } = answer;
   const hasBody = answer.body.length > 0;
   const body: Body = {

@@ -7,8 +7,8 @@ import { printable } from '../../base/printable.ts';
 import { OWN_FILE } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { CASES, suiteCases } from '../../evidence/suite-folder.ts';
-import type { AssetNote } from '../../evidence/suite-run.ts';
+import { CASES, suiteCases } from '../../evidence/suite/suite-folder.ts';
+import type { AssetNote } from '../../evidence/suite/suite-run.ts';
 import { type WrittenCases, writeCases } from './case-list.ts';
 import { readCases } from './cases-file.ts';
 

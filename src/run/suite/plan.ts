@@ -2,10 +2,10 @@ import { contentHash } from '../../base/hash.ts';
 import type { AskedLimits } from '../../contracts/gate/limits/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { repetitionId, type SuiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
-import type { SuitePlan } from '../../evidence/suite-run.ts';
+import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import type { Effective, Requested } from '../../policy/bounds.ts';
-import { statedLimits } from '../enforcement.ts';
-import { LOCALE, ownerHere, runnerHere } from '../plan.ts';
+import { statedLimits } from '../pipeline/enforcement.ts';
+import { LOCALE, ownerHere, runnerHere } from '../pipeline/runner-plan.ts';
 import type { WrittenCases } from './case-list.ts';
 import { settingsNote, type SuiteSettings } from './settings.ts';
 

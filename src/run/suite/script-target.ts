@@ -1,20 +1,27 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { questionOf, readReply, type Side } from '../../adapters/http-agent.ts';
+import { questionOf, readReply, type SideName } from '../../adapters/http-agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { Masker, maskingOf } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
-import type { Launcher } from '../../execute/launch.ts';
+import type { Launcher } from '../../execute/launcher/launch.ts';
 import type { Requested } from '../../policy/bounds.ts';
-import { runScript, type ScriptAnswer } from '../script.ts';
+import { executeScript, type ScriptAnswer } from '../script/script.ts';
 import type { SuiteSettings } from './settings.ts';
-import { type Body, CANCELLED, type Failed, type Question, type Target, type Told } from './target.ts';
+import {
+  type Body,
+  CANCELLED,
+  type FailedAttempt,
+  type CaseQuestion,
+  type Target,
+  type AttemptResult,
+} from './target.ts';
 
 export interface ScriptAgent {
   readonly script: string;
-  readonly side: Side;
+  readonly side: SideName;
   readonly runId: string;
   readonly launcher: () => Promise<Launcher>;
   readonly home: string;
@@ -31,12 +38,12 @@ export interface ScriptAgent {
  */
 export function scriptTarget(agent: ScriptAgent): Target {
   return {
-    async ask({ one, key, signal }: Question): Promise<Told> {
+    async ask({ one, key, signal }: CaseQuestion): Promise<AttemptResult> {
       const folder = mkdtempSync(path.join(tmpdir(), 'proctor-case-'));
       try {
         const question = path.join(folder, 'case.json');
         writeFileSync(question, questionOf(one, agent.side, agent.runId));
-        const answer = await runScript(
+        const answer = await executeScript(
           {
             script: agent.script,
             inputs: [question],
@@ -64,7 +71,7 @@ export function scriptTarget(agent: ScriptAgent): Target {
   };
 }
 
-function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: ScriptAgent): Told['outcome'] {
+function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: ScriptAgent): AttemptResult['outcome'] {
   const { bodyBytesMax } = agent.settings;
   if (ending.how === 'killed' && ending.by === 'cancel') return CANCELLED;
   const reply = readRegular(path.join(place.folder, 'output', 'reply.json'), bodyBytesMax);
@@ -76,7 +83,7 @@ function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: Scr
     said && said.length > 0
       ? { bytes: said, bytesTotal: said.length, truncated: false, contentType: null, headers: {} }
       : undefined;
-  const failed = (failure: Omit<Failed, 'ok' | 'body'>): Failed => ({
+  const failed = (failure: Omit<FailedAttempt, 'ok' | 'body'>): FailedAttempt => ({
     ...failure,
     ok: false,
     masked: masker.kinds,

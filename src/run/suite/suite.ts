@@ -5,41 +5,41 @@ import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { OWN_FOLDER } from '../../base/private.ts';
 import { askedAt } from '../../contracts/suite/index.ts';
-import { type Sealing, sealingOf } from '../../evidence/finish.ts';
-import { Journal } from '../../evidence/journal.ts';
-import { makeFolderIn, type RunPlace } from '../../evidence/runs.ts';
-import { CASES } from '../../evidence/suite-folder.ts';
-import { type OpenSuite, openSuite } from '../../evidence/suite-resume.ts';
-import type { AssetNote, SuiteLine, SuitePlan } from '../../evidence/suite-run.ts';
-import { SuiteStore } from '../../evidence/suite-store.ts';
-import { FileThread } from '../../execute/file-thread.ts';
-import { syncFolder } from '../../execute/sync.ts';
-import { ownerHere } from '../plan.ts';
-import type { Named } from './artifact.ts';
+import { type Sealing, sealingOf } from '../../evidence/run-folder/finish.ts';
+import { Journal } from '../../evidence/run-folder/journal.ts';
+import { makeFolderIn, type RunFolder } from '../../evidence/run-folder/runs.ts';
+import { CASES } from '../../evidence/suite/suite-folder.ts';
+import { type OpenSuite, openSuite } from '../../evidence/suite/suite-resume.ts';
+import type { AssetNote, SuiteLine, SuitePlan } from '../../evidence/suite/suite-run.ts';
+import { SuiteStore } from '../../evidence/suite/suite-store.ts';
+import { FileThread } from '../../execute/host/file-thread.ts';
+import { flushFolder } from '../../execute/host/sync.ts';
+import { ownerHere } from '../pipeline/runner-plan.ts';
+import type { ArtifactIdentity } from './artifact.ts';
 import { Breaker } from './breaker.ts';
 import { runCase } from './case.ts';
 import { CaseList, type WrittenCases } from './case-list.ts';
 import { settingsFrom } from './settings.ts';
 import type { Target } from './target.ts';
-import { Troubles } from './troubles.ts';
+import { Failures } from './troubles.ts';
 
 /** The result of a suite run, or its progress so far. */
 export interface SuiteAnswer {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   readonly plan: SuitePlan;
   readonly total: number;
   readonly ok: number;
   readonly failed: number;
   readonly gaveUp: boolean;
   /** Why cases failed in this session, most frequent first. */
-  readonly troubles: ReturnType<Troubles['list']>;
+  readonly troubles: ReturnType<Failures['list']>;
   /** The run was cancelled and can be resumed. */
   readonly isOpen: boolean;
   readonly durationMs: number;
 }
 
 /** The environment of a run; tests shorten the waits. */
-export interface SuiteAround extends Sealing {
+export interface SuiteContext extends Sealing {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
   readonly backoffMs?: number;
@@ -53,7 +53,7 @@ interface Progress {
 }
 
 export interface Layout {
-  readonly place: RunPlace;
+  readonly place: RunFolder;
   /** Writes the cases and the files they name into the folder. */
   readonly write: (folder: string) => { readonly cases: WrittenCases; readonly assets: readonly AssetNote[] };
   readonly planOf: (cases: WrittenCases) => SuitePlan;
@@ -95,12 +95,12 @@ function removeIfEmpty(folder: string): void {
 }
 
 /** Sends all unanswered cases, then seals the folder. */
-export async function runSuite(place: RunPlace, target: Target, around: SuiteAround): Promise<SuiteAnswer> {
+export async function executeSuite(place: RunFolder, target: Target, around: SuiteContext): Promise<SuiteAnswer> {
   const open = openSuite(place.folder, ownerHere(), systemClock.now(), openThread);
   const { store, plan, startedAtMs } = open;
   const cases = CaseList.open(path.join(place.folder, CASES));
   try {
-    const troubles = new Troubles();
+    const troubles = new Failures();
     const breaker = await askAll({ ...open, cases, target, around, troubles });
     const { ok, failed } = store.stats;
     const isOpen = ok + failed < cases.ids.length;
@@ -109,7 +109,7 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
     if (isOpen) await store.close();
     else {
       const run = { plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs };
-      await store.finish(run, sealingOf(around), syncFolder);
+      await store.finish(run, sealingOf(around), flushFolder);
     }
     const durationMs = completedAtMs - startedAtMs;
     return { place, plan, total: cases.ids.length, ok, failed, gaveUp, troubles: troubles.list(), isOpen, durationMs };
@@ -125,8 +125,8 @@ export async function runSuite(place: RunPlace, target: Target, around: SuiteAro
 interface Asking extends OpenSuite {
   readonly cases: CaseList;
   readonly target: Target;
-  readonly around: SuiteAround;
-  readonly troubles: Troubles;
+  readonly around: SuiteContext;
+  readonly troubles: Failures;
 }
 
 async function askAll({ cases, plan, target, around, store, done, begun, troubles }: Asking): Promise<Breaker> {
@@ -139,7 +139,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
   // Every attempt adds a listener.
   setMaxListeners(0, signal);
   signal.addEventListener('abort', () => target.cancel(), { once: true });
-  const named: Omit<Named, 'id'> = { side: request.version, url: askedAt(request.target), settings };
+  const named: Omit<ArtifactIdentity, 'id'> = { side: request.version, url: askedAt(request.target), settings };
   const ofCase = {
     target,
     breaker,
@@ -180,7 +180,7 @@ const BACKOFF_MS = 250;
 const openThread = (folder: string): FileThread => new FileThread(folder);
 
 /** Returns the run folder of a new run. Throws if it exists. */
-export function placeFor(out: string, side: string, id: string): RunPlace {
+export function placeFor(out: string, side: string, id: string): RunFolder {
   const folder = path.join(out, side, id);
   if (existsSync(folder)) {
     throw new Fault(

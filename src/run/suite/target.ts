@@ -1,4 +1,4 @@
-import type { Reply } from '../../adapters/http-agent.ts';
+import type { AgentReply } from '../../adapters/http-agent.ts';
 import type { MaskedKinds } from '../../base/masker.ts';
 import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
@@ -6,13 +6,13 @@ import type { SuiteCase } from '../../contracts/suite/index.ts';
 /** What a suite asks: an HTTP API, a script or an agent. */
 export interface Target {
   /** Makes one attempt. A failure of the target is a result, not an exception. */
-  ask(question: Question): Promise<Told>;
+  ask(question: CaseQuestion): Promise<AttemptResult>;
   /** Cancels all attempts in progress. */
   cancel(): void;
   close(): Promise<void>;
 }
 
-export interface Question {
+export interface CaseQuestion {
   readonly one: SuiteCase;
   /** The idempotency key, by which the target can recognize a repeated request. */
   readonly key: string;
@@ -21,26 +21,26 @@ export interface Question {
   readonly signal: AbortSignal;
 }
 
-export interface Told {
+export interface AttemptResult {
   readonly latencyMs: number;
   readonly httpStatus?: number;
   /** The id of the run, for a script or an agent. */
   readonly runId?: string;
   /** A summary of the run, for an agent. */
   readonly agentRun?: AgentRunNote;
-  readonly outcome: Answered | Failed;
+  readonly outcome: Answered | FailedAttempt;
 }
 
 export interface Answered {
   readonly ok: true;
-  readonly reply: Reply;
+  readonly reply: AgentReply;
   /** Masked ranges by kind. */
   readonly masked: MaskedKinds;
   /** The size of the whole answer. No part of it is larger. */
   readonly bytes: number;
 }
 
-export interface Failed {
+export interface FailedAttempt {
   readonly ok: false;
   readonly class: NonNullable<CaseArtifact['runner_failure']>['class'];
   readonly message: string;
@@ -56,7 +56,7 @@ export interface Failed {
   readonly cancelled?: true;
 }
 
-export const CANCELLED: Failed = {
+export const CANCELLED: FailedAttempt = {
   ok: false,
   class: 'other',
   message: 'The run was cancelled.',

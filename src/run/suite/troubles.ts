@@ -1,7 +1,7 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 
 /** Counts the failures of cases, so that a thousand identical ones take one line. */
-export class Troubles {
+export class Failures {
   readonly #counts = new Map<string, Counted & { count: number }>();
 
   add({ runner_failure: failure }: CaseArtifact): void {

@@ -7,7 +7,7 @@ import { JsonPlaces } from './json-places.ts';
 import { plainText } from './plain-text.ts';
 import { yamlDocument } from './yaml-document.ts';
 import { offsetOf } from './yaml-places.ts';
-import { YamlTrouble, YamlValues } from './yaml-values.ts';
+import { YamlFault, YamlValues } from './yaml-values.ts';
 
 export interface Sort {
   readonly contract: Contract;
@@ -57,7 +57,7 @@ function written(bytes: Buffer, { contract: { name, bytesMax }, file, code }: So
     const { value } = new YamlValues(`the ${name}`, bytesMax).valueOf(root, 1);
     return { value, lineOf: place => lineAt(offsetOf(root, place)) };
   } catch (error) {
-    if (error instanceof YamlTrouble) throw unreadable(lineAt(error.offset), error.message);
+    if (error instanceof YamlFault) throw unreadable(lineAt(error.offset), error.message);
     throw error;
   }
 }

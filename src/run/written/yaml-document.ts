@@ -25,8 +25,8 @@ export function yamlDocument(text: string): YamlDocument | readonly WrittenWrong
   return wrongs.length > 0 ? wrongs : { root: document.contents ?? undefined, lineAt };
 }
 
-export const DEPTH_MAX = 64;
-export const TOO_DEEP = `The file is nested deeper than ${DEPTH_MAX} levels`;
+export const YAML_DEPTH_MAX = 64;
+export const TOO_DEEP = `The file is nested deeper than ${YAML_DEPTH_MAX} levels`;
 
 /** YamlValues finds duplicate keys, because the library compares every key with all others. */
 const OPTIONS = {
@@ -65,7 +65,7 @@ const LEXEMES_MAX = 2_000_000;
 const TOO_MANY = `The file has more than ${LEXEMES_MAX.toLocaleString('en-US')} YAML tokens; use JSON Lines instead`;
 
 /** The stack also holds the document and the current token. YamlValues checks the exact depth. */
-const STACK_MAX = DEPTH_MAX + 8;
+const STACK_MAX = YAML_DEPTH_MAX + 8;
 
 function wrongsOf(document: Document.Parsed, lineAt: (offset: number) => number): readonly WrittenWrong[] {
   const [error] = document.errors;

@@ -1,7 +1,7 @@
 import type { Alias, ParsedNode, Scalar, YAMLMap, YAMLSeq } from 'yaml';
 import { MIB } from '../../contracts/contract.ts';
 import { yamlLibrary } from './yaml-library.ts';
-import { DEPTH_MAX, TOO_DEEP } from './yaml-document.ts';
+import { YAML_DEPTH_MAX, TOO_DEEP } from './yaml-document.ts';
 
 /** A JSON value, and its size as JSON. */
 export interface YamlValue {
@@ -10,7 +10,7 @@ export interface YamlValue {
 }
 
 /** Thrown for the first node that JSON cannot represent. */
-export class YamlTrouble extends Error {
+export class YamlFault extends Error {
   readonly offset: number;
 
   constructor(node: ParsedNode, says: string) {
@@ -37,13 +37,13 @@ export class YamlValues {
   }
 
   valueOf(node: ParsedNode, depth: number): YamlValue {
-    if (depth > DEPTH_MAX) throw new YamlTrouble(node, TOO_DEEP);
+    if (depth > YAML_DEPTH_MAX) throw new YamlFault(node, TOO_DEEP);
     if (this.#is.isAlias(node)) return this.#aliased(node);
     const { anchor } = node as { anchor?: string };
     if (anchor !== undefined) this.#anchors.set(anchor, null);
     const made = this.#made(node, depth);
     if (made.jsonBytes > this.#bytesMax) {
-      throw new YamlTrouble(
+      throw new YamlFault(
         node,
         `This value is larger than ${this.#bytesMax / MIB} MiB as JSON, the limit for ${this.#what}`,
       );
@@ -61,7 +61,7 @@ export class YamlValues {
   #aliased(alias: Alias.Parsed): YamlValue {
     const value = this.#anchors.get(alias.source);
     if (value) return value;
-    throw new YamlTrouble(
+    throw new YamlFault(
       alias,
       value === null ? 'The alias refers to a value that contains it' : 'No earlier anchor has this name',
     );
@@ -80,8 +80,8 @@ export class YamlValues {
     let jsonBytes = 2;
     for (const { key, value } of items) {
       const name = String((key as Scalar.Parsed).value);
-      if (!name.isWellFormed()) throw new YamlTrouble(key, HALF);
-      if (members.has(name)) throw new YamlTrouble(key, REPEATED);
+      if (!name.isWellFormed()) throw new YamlFault(key, HALF);
+      if (members.has(name)) throw new YamlFault(key, REPEATED);
       const member = value ? this.valueOf(value, depth + 1) : NULL;
       members.set(name, member.value);
       jsonBytes += jsonBytesOf(name) + member.jsonBytes + 2;
@@ -99,14 +99,14 @@ const NULL: YamlValue = { value: null, jsonBytes: 4 };
 function plain(node: Scalar.Parsed): YamlValue {
   const { value } = node;
   if (typeof value === 'number') {
-    if (!Number.isFinite(value)) throw new YamlTrouble(node, 'The number is not finite');
+    if (!Number.isFinite(value)) throw new YamlFault(node, 'The number is not finite');
     if (Math.abs(value) > Number.MAX_SAFE_INTEGER && Math.abs(value) < 1e21) {
-      throw new YamlTrouble(node, 'The integer is beyond 2^53−1 and would be rounded; quote it to make it a string');
+      throw new YamlFault(node, 'The integer is beyond 2^53−1 and would be rounded; quote it to make it a string');
     }
   } else if (typeof value === 'string') {
-    if (!value.isWellFormed()) throw new YamlTrouble(node, HALF);
+    if (!value.isWellFormed()) throw new YamlFault(node, HALF);
   } else if (typeof value !== 'boolean' && value !== null) {
-    throw new YamlTrouble(node, 'JSON cannot represent this value');
+    throw new YamlFault(node, 'JSON cannot represent this value');
   }
   return { value, jsonBytes: jsonBytesOf(value) };
 }

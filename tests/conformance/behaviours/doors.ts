@@ -3,8 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { forwarded, forwarderMounts } from '../../../src/execute/forwarder.ts';
-import { makeStage, removeStage } from '../../../src/execute/workspace.ts';
+import { forwarded, forwarderMounts } from '../../../src/execute/model/forwarder.ts';
+import { makeStage, removeStage } from '../../../src/execute/host/workspace.ts';
 import type { Behaviour } from '../backends.ts';
 import { type Asked, LIMITS, python, shell, unique } from '../jobs.ts';
 

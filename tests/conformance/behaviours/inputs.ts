@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
-import { makeStage, removeStage } from '../../../src/execute/workspace.ts';
+import { makeStage, removeStage } from '../../../src/execute/host/workspace.ts';
 import type { Behaviour } from '../backends.ts';
 import { LIMITS, MB, python, shell, unique } from '../jobs.ts';
 

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, syml
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect } from 'vitest';
-import type { Mount } from '../../../src/execute/job.ts';
+import type { Mount } from '../../../src/execute/job/job.ts';
 import type { Behaviour } from '../backends.ts';
 import { shell } from '../jobs.ts';
 

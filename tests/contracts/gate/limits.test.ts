@@ -3,12 +3,12 @@ import type { Trial } from '../../../src/contracts/comparison/index.ts';
 import {
   checkLimits,
   type LimitCheck,
-  type Limits,
+  type GateLimits,
   tallyOf,
   unmetText,
 } from '../../../src/contracts/gate/limits/index.ts';
 import { gate } from '../../../src/contracts/gate/index.ts';
-import { readGate } from '../../../src/judge/gate-file.ts';
+import { readGate } from '../../../src/judge/compare/gate-file.ts';
 import { judged } from '../../support.ts';
 
 const PASS: Trial = { verdict: 'pass', error_class: null, output_hash: 'a', latency_ms: 100, cost_usd: 0.5, score: 1 };
@@ -32,7 +32,7 @@ function counted(cases: Cases, group: object = {}) {
   return Object.entries(cases).map(([case_id, trials]) => Object.assign({ case_id, tally: tallyOf(trials) }, group));
 }
 
-function checked(limits: Limits, cases: Cases): LimitCheck {
+function checked(limits: GateLimits, cases: Cases): LimitCheck {
   const [check, ...others] = checkLimits({ limits }, counted(cases));
   expect(others).toEqual([]);
   return check as LimitCheck;

@@ -7,18 +7,18 @@ import { readRegular } from '../../../src/base/regular.ts';
 import type { Ending } from '../../../src/contracts/ending.ts';
 import type { RecoveredNote } from '../../../src/contracts/script-outcome/shape.ts';
 import type { Document } from '../../../src/evidence/document.ts';
-import type { JournaledKind, JournaledPlan } from '../../../src/evidence/kind.ts';
-import { terminationOf } from '../../../src/evidence/endings.ts';
-import { captureLeft, recoveredNote } from '../../../src/evidence/left.ts';
-import { stepDocuments } from '../../../src/evidence/step-documents.ts';
-import { PATH_FOLDERS } from '../../../src/execute/programs.ts';
-import type { Job } from '../../../src/execute/job.ts';
-import { effectiveBounds } from '../../../src/policy/bounds.ts';
+import type { JournaledKind, JournaledPlan } from '../../../src/evidence/recovery/kind.ts';
+import { stepTermination } from '../../../src/evidence/step/endings.ts';
+import { captureLeft, recoveredNote } from '../../../src/evidence/recovery/recovery-parts.ts';
+import { stepDocuments } from '../../../src/evidence/step/step-documents.ts';
+import { PATH_FOLDERS } from '../../../src/execute/host/programs.ts';
+import type { Job } from '../../../src/execute/job/job.ts';
+import { effectiveLimits } from '../../../src/policy/bounds.ts';
 import { capsFrom } from '../../../src/policy/caps.ts';
-import type { Judged, RunContext } from '../../../src/run/journaled-run.ts';
-import { runJournaled } from '../../../src/run/pipeline.ts';
-import { limitsOf, offersOf, ownerHere } from '../../../src/run/plan.ts';
-import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../../../src/run/steps.ts';
+import type { JudgedStep, RunContext } from '../../../src/run/pipeline/journaled-run.ts';
+import { runJournaled } from '../../../src/run/pipeline/pipeline.ts';
+import { limitsOf, offersOf, ownerHere } from '../../../src/run/pipeline/runner-plan.ts';
+import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../../../src/run/pipeline/steps.ts';
 
 interface ToyPlan extends JournaledPlan {
   readonly command: readonly string[];
@@ -74,14 +74,14 @@ interface ToyTypes {
   readonly plan: ToyPlan;
   readonly made: { readonly job: Job };
   readonly seen: WatchedStreams;
-  readonly judged: Judged<ToyReading>;
+  readonly judged: JudgedStep<ToyReading>;
 }
 
 export function runToy(command: readonly string[], context: RunContext, at: AtStep = () => undefined) {
   const startedAtMs = systemClock.now();
   const id = newRunId('toy', systemClock);
   return runJournaled<ToyTypes>(context, machine => {
-    const effective = effectiveBounds({}, offersOf(machine));
+    const effective = effectiveLimits({}, offersOf(machine));
     return {
       kind: toyKind,
       id,
@@ -148,7 +148,7 @@ function documentsOf(
     ...stepDocuments({
       runId: request.run_id,
       step: 'toy',
-      termination: terminationOf(capture.ending, verdict === 'good'),
+      termination: stepTermination(capture.ending, verdict === 'good'),
       startedAtMs,
       endedAtMs: completedAtMs,
       runner: 'A toy has no runner record.',

@@ -1,8 +1,8 @@
 /** A process that runs a toy, and blocks at the given step. */
 import { writeSync } from 'node:fs';
 import { useStateFolder } from '../../../src/base/state-folder.ts';
-import { openLauncher } from '../../../src/execute/launch.ts';
-import { ledgerOf } from '../../../src/tool/ledger.ts';
+import { openLauncher } from '../../../src/execute/launcher/launch.ts';
+import { ledgerOf } from '../../../src/verbs/ledger.ts';
 import { type AtStep, runToy } from './kind.ts';
 
 export type Stop = Parameters<AtStep>[0] | 'ledger' | 'never';

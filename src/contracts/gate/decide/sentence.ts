@@ -1,11 +1,11 @@
-import type { CaseFinding, Found, GateCause } from './verdict.ts';
+import type { CaseFinding, GateFindings, GateCause } from './verdict.ts';
 
 /** Explains the verdict, and what would settle an open one. The verifier recomputes this text (CM11), so never reword it. */
-export function reasonFor(because: GateCause, found: Found): string {
+export function reasonFor(because: GateCause, found: GateFindings): string {
   return REASONS[because](found);
 }
 
-const REASONS: Readonly<Record<GateCause, (found: Found) => string>> = {
+const REASONS: Readonly<Record<GateCause, (found: GateFindings) => string>> = {
   no_pairs: () => 'No case has trials on both sides.',
   broken: ({ broken, cases, rules }) =>
     rules.mode === 'strict'

@@ -2,7 +2,7 @@ import type { Count } from './case-test.ts';
 import { hypergeometric, normalQuantile, normalTail, rounded, studentQuantile } from './distributions.ts';
 
 /** A case with trials on both sides. */
-export interface CasePair {
+export interface CountPair {
   readonly baseline: Count;
   readonly candidate: Count;
 }
@@ -31,7 +31,7 @@ export interface SuiteLevels {
 }
 
 /** Expects planned trials only: reruns were selected by the results of earlier trials. */
-export function readSuite(pairs: readonly CasePair[], levels: SuiteLevels): SuiteReading {
+export function readSuite(pairs: readonly CountPair[], levels: SuiteLevels): SuiteReading {
   const drops = Float64Array.from(pairs, dropOf);
   const drop = rounded(sumOf(drops) / pairs.length);
   const spread = spreadOf(pairs, drops, drop, levels);
@@ -57,7 +57,7 @@ const POCOCK_UNSAFE: readonly number[] = [1, 1.875 / 1.645, 1.992 / 1.645, 2.067
 
 export const LOOKS_MAX = POCOCK_WORSE.length;
 
-function dropOf({ baseline, candidate }: CasePair): number {
+function dropOf({ baseline, candidate }: CountPair): number {
   return baseline.passes / baseline.trials - candidate.passes / candidate.trials;
 }
 
@@ -65,7 +65,7 @@ function dropOf({ baseline, candidate }: CasePair): number {
  * An exact permutation test: p is the share of all side swaps with a larger drop, plus half of those with an equal drop.
  * With one trial per side, this is McNemar's test with mid-p.
  */
-function permutationP(pairs: readonly CasePair[]): number {
+function permutationP(pairs: readonly CountPair[]): number {
   const varied = pairs.filter(isVaried);
   const unit = varied.reduce((steps, { baseline, candidate }) => {
     return steps > UNIT_MAX ? steps : lcm(lcm(steps, baseline.trials), candidate.trials);
@@ -78,13 +78,13 @@ const EXACT_CASES_MAX = 300;
 const UNIT_MAX = 60;
 
 /** Whether the case has both passes and failures. */
-export function isVaried({ baseline, candidate }: CasePair): boolean {
+export function isVaried({ baseline, candidate }: CountPair): boolean {
   const passes = baseline.passes + candidate.passes;
   return passes > 0 && passes < baseline.trials + candidate.trials;
 }
 
 /** Convolves the drops of all cases, in steps of 1/unit. */
-function exactP(pairs: readonly CasePair[], unit: number): number {
+function exactP(pairs: readonly CountPair[], unit: number): number {
   let chances = Float64Array.of(1);
   let least = 0;
   let seen = 0;
@@ -111,7 +111,7 @@ function exactP(pairs: readonly CasePair[], unit: number): number {
   return sumOf(chances.subarray(at + 1)) + (chances[at] as number) / 2;
 }
 
-function normalP(pairs: readonly CasePair[]): number {
+function normalP(pairs: readonly CountPair[]): number {
   let sum = 0;
   let variance = 0;
   for (const pair of pairs) {
@@ -138,7 +138,7 @@ interface Spread {
   readonly cases: number;
 }
 
-function spreadOf(pairs: readonly CasePair[], drops: Float64Array, drop: number, levels: SuiteLevels): Spread {
+function spreadOf(pairs: readonly CountPair[], drops: Float64Array, drop: number, levels: SuiteLevels): Spread {
   const cases = pairs.length;
   const { margin } = levels;
   const unsafe = levelFor(levels.unsafe, levels.looks, POCOCK_UNSAFE);

@@ -88,7 +88,7 @@ export function decideCases(cases: readonly CaseTrials[], options: GateOptions =
   const { broken, suspects } = rules.mode === 'strict' ? strictFindings(both) : findings(both, rules);
   const suite =
     both.length === 0 || rules.mode === 'strict' ? undefined : readSuite(both.map(plannedOf), levelsOf(rules));
-  const found: Found = {
+  const found: GateFindings = {
     rules,
     total: cases.length,
     cases: both.length,
@@ -124,7 +124,7 @@ function unknownIn(cases: readonly CaseTrials[], critical: ReadonlySet<string>):
 export type Rules = Required<Omit<GateOptions, 'critical'>> & { readonly critical: ReadonlySet<string> };
 
 /** The facts that determine the verdict. */
-export interface Found {
+export interface GateFindings {
   readonly rules: Rules;
   readonly total: number;
   readonly cases: number;
@@ -163,7 +163,7 @@ const ENDINGS: Readonly<Record<GateCause, Pick<GateDecision, 'verdict' | 'exitCo
   unsettled: NOT_ENOUGH,
 };
 
-function causeOf({ rules, total, cases, broken, suspects, missing, suite }: Found): GateCause {
+function causeOf({ rules, total, cases, broken, suspects, missing, suite }: GateFindings): GateCause {
   if (cases === 0) return 'no_pairs';
   const isSafe = suite !== undefined && suite.high <= rules.margin;
   const level = levelFor(rules.alpha / 2, rules.looks);

@@ -1,5 +1,5 @@
 import { measuredText, unknownText } from './sentence.ts';
-import type { AskedLimits, CaseGroup, LimitCheck, LimitName, Limits, Tally } from './shape.ts';
+import type { AskedLimits, CaseGroup, LimitCheck, GateLimitName, GateLimits, Tally } from './shape.ts';
 
 export interface CountedCase extends CaseGroup {
   readonly tally: Tally;
@@ -32,14 +32,14 @@ export function limitsIn({ limits, per_suite, per_tag, per_severity }: AskedLimi
 }
 
 /** Limits and the cases they apply to. */
-export interface Group {
+export interface LimitGroup {
   readonly of: LimitCheck['of'];
   readonly name: string | null;
-  readonly limits: Limits;
+  readonly limits: GateLimits;
   readonly cases: readonly CountedCase[];
 }
 
-function* groupsOf(asked: AskedLimits, cases: readonly CountedCase[]): Generator<Group> {
+function* groupsOf(asked: AskedLimits, cases: readonly CountedCase[]): Generator<LimitGroup> {
   if (asked.limits) yield { of: 'all', name: null, limits: asked.limits, cases };
   for (const [of, groups, isIn] of [
     ['suite', asked.per_suite, (one: CaseGroup, name: string) => one.suite === name],
@@ -58,7 +58,7 @@ type Measured =
   | { readonly value: number; readonly counted: readonly CountedCase[] }
   | { readonly value: null; readonly why: string };
 
-function checkOf(group: Group, limit: LimitName, allowed: number): LimitCheck {
+function checkOf(group: LimitGroup, limit: GateLimitName, allowed: number): LimitCheck {
   const { of, name } = group;
   const found = group.cases.length === 0 ? unknown(NO_CASE[of]) : MEASURES[limit](group.cases, allowed);
   const asked = { of, name, limit, allowed, measured: found.value };
@@ -77,7 +77,7 @@ const NO_CASE: Readonly<Record<LimitCheck['of'], string>> = {
 
 const NOT_JUDGED = 'no case was judged';
 
-const MEASURES: Readonly<Record<LimitName, (cases: readonly CountedCase[], allowed: number) => Measured>> = {
+const MEASURES: Readonly<Record<GateLimitName, (cases: readonly CountedCase[], allowed: number) => Measured>> = {
   min_pass_rate: cases => {
     if (!cases.some(({ tally }) => tally.passed + tally.failed > 0)) return unknown(NOT_JUDGED);
     // A missing trial has not passed. An unjudged trial is covered by max_unjudged.
@@ -125,7 +125,7 @@ const MEASURES: Readonly<Record<LimitName, (cases: readonly CountedCase[], allow
   },
 };
 
-const LIMIT_NAMES = Object.keys(MEASURES) as readonly LimitName[];
+const LIMIT_NAMES = Object.keys(MEASURES) as readonly GateLimitName[];
 
 function countOf(cases: readonly CountedCase[], isCounted: (tally: Tally) => boolean): Measured {
   const counted = cases.filter(({ tally }) => isCounted(tally));

@@ -6,7 +6,7 @@ export {
   type CaseGroup,
   type JudgedLimits,
   type LimitCheck,
-  type Limits,
+  type GateLimits,
   type Tally,
 } from './shape.ts';
 export { unmetText } from './sentence.ts';

@@ -1,6 +1,6 @@
 import { named } from '../decide/index.ts';
-import type { CountedCase, Group } from './check.ts';
-import type { LimitCheck, LimitName } from './shape.ts';
+import type { CountedCase, LimitGroup } from './check.ts';
+import type { LimitCheck, GateLimitName } from './shape.ts';
 
 interface Found {
   readonly value: number;
@@ -10,14 +10,14 @@ interface Found {
 }
 
 /** States the measured and the allowed value. The verifier recomputes this text (EV8, CM13), so never reword it. */
-export function measuredText(group: Group, limit: LimitName, { value, allowed, counted }: Found): string {
+export function measuredText(group: LimitGroup, limit: GateLimitName, { value, allowed, counted }: Found): string {
   const text = WORDS[limit]({ value, allowed, cases: group.cases.length });
   const names = counted.length > 0 && value > allowed ? `: ${named(counted.map(({ case_id }) => case_id))}` : '';
   return `${prefix(group)}${text} (${limit})${names}.`;
 }
 
 /** States why a limit cannot be checked. The verifier recomputes this text, too. */
-export function unknownText(group: Group, limit: LimitName, why: string): string {
+export function unknownText(group: LimitGroup, limit: GateLimitName, why: string): string {
   return `${prefix(group)}${limit} cannot be judged: ${why}.`;
 }
 
@@ -34,7 +34,7 @@ interface Facts {
   readonly cases: number;
 }
 
-const WORDS: Readonly<Record<LimitName, (facts: Facts) => string>> = {
+const WORDS: Readonly<Record<GateLimitName, (facts: Facts) => string>> = {
   min_pass_rate: ({ value, allowed }) => `${percent(value)} of the trials pass, and at least ${percent(allowed)} must`,
   max_failing: facts => `${shareOf(facts)} ${facts.value === 1 ? 'fails' : 'fail'}, and ${atMost(facts)} may`,
   max_flaky: facts => `${shareOf(facts)} ${facts.value === 1 ? 'is' : 'are'} flaky, and ${atMost(facts)} may be`,
@@ -47,7 +47,7 @@ const WORDS: Readonly<Record<LimitName, (facts: Facts) => string>> = {
     `p95 of the latency is ${figure(value)} ms, and at most ${figure(allowed)} ms is allowed`,
 };
 
-function prefix({ of, name }: Group): string {
+function prefix({ of, name }: LimitGroup): string {
   return name === null ? '' : `${of[0]?.toUpperCase()}${of.slice(1)} “${name}”: `;
 }
 

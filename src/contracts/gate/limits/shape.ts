@@ -15,9 +15,9 @@ const limits = record({
   max_latency_ms: z.optional(milliseconds()),
 });
 
-export type Limits = z.infer<typeof limits>;
+export type GateLimits = z.infer<typeof limits>;
 
-export type LimitName = keyof Limits;
+export type GateLimitName = keyof GateLimits;
 
 /** The limits in a gate file: for all cases, and for those of a suite, tag or severity. */
 export const limitKeys = {

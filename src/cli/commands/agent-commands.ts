@@ -1,0 +1,72 @@
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { HELP } from '../text/help.ts';
+import type { RunAgentFlags } from './run-agent.ts';
+import { atLeastOne, collect, cpus, dollars, duration } from '../text/units.ts';
+
+export function addAgentCommand(run: Command, ended: (code: number) => void): void {
+  run
+    .command('agent')
+    .description('Run an agent on a private clone, under a policy that Proctor enforces')
+    .requiredOption('--agent <name>', 'agent to run: claude or codex, found on the PATH')
+    .option('--task <text>', 'task for the agent')
+    .option('--task-file <file>', 'file that contains the task; - reads standard input')
+    .option('--prompt-ref <name>', 'source of the task text to record, such as prompts/implement@3')
+    .option('--dir <folder>', 'folder to work on; the agent gets a private clone (default: .)')
+    .option('--policy <name>', HELP.agentPolicy, 'read-only')
+    .option('--allow-path <path>', 'restrict changes to this path; repeatable', collect)
+    .option('--forbid-path <path>', 'forbid changes to this path; repeatable', collect)
+    .option(
+      '--forbid <operation>',
+      'forbid an operation: commit, push, delete, force or configure; repeatable',
+      (word: string, words: readonly string[] | undefined) => collect(operation(word), words),
+    )
+    .option('--timeout <time>', 'stop after this long (default: 10m)', duration)
+    .option('--idle-timeout <time>', 'stop after this long without progress (default: 2m)', duration)
+    .option('--model <name>', HELP.model)
+    .option('--max-turns <count>', HELP.maxTurns, atLeastOne)
+    .option('--max-requests <count>', HELP.maxRequests, atLeastOne)
+    .option('--max-tokens <count>', HELP.maxTokens, atLeastOne)
+    .option('--max-cost <usd>', HELP.maxCost, dollars)
+    .option('--prices <file>', HELP.prices)
+    .option('--cpus <count>', HELP.cpus, cpus)
+    .option('--secret <name>', HELP.secret, collect)
+    .option('--keep-credentials', HELP.keepCredentials)
+    .addOption(new Option('--model-mode <mode>', HELP.modelMode).choices(['live', 'record', 'replay']).default('live'))
+    .option('--recording <file>', 'recording to write or replay')
+    .addOption(
+      new Option('--login <name>', 'model credential: an environment variable, or the login of claude or codex')
+        .choices(['env', 'claude', 'codex'])
+        .default('env'),
+    )
+    .option('--allow-untested-version', HELP.untested)
+    .option('--allow-dirty', 'work on the last commit even if there are uncommitted changes')
+    .option('--no-project-context', 'hide project instructions from the agent: CLAUDE.md, AGENTS.md and skills')
+    .option('--json', HELP.json)
+    .addHelpText('after', EXITS)
+    .action(async (flags: RunAgentFlags) => {
+      const { runAgentCommand } = await import('./run-agent.ts');
+      ended(await runAgentCommand(flags));
+    });
+}
+
+function operation(word: string): string {
+  if (OPERATIONS.includes(word)) return word;
+  throw new InvalidArgumentError(`Use one of ${OPERATIONS.join(', ')}.`);
+}
+
+const OPERATIONS: readonly string[] = ['commit', 'push', 'delete', 'force', 'configure'];
+
+const EXITS = `
+Model credentials and addresses come from these variables. None of them enters the sandbox.
+  claude  ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN or CLAUDE_CODE_OAUTH_TOKEN; ANTHROPIC_BASE_URL
+  codex   OPENAI_API_KEY; OPENAI_BASE_URL
+
+Exit codes:
+  0  completed without a policy violation
+  1  any other termination, or a policy violation
+  2  cannot run as asked, or a fault of Proctor or the machine
+  130, 143  interrupted; the run is stopped and sealed
+
+Example:
+  proctor run agent --agent claude --task "add a test for parse()" --policy edit --timeout 10m
+  proctor apply latest`;

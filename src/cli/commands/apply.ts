@@ -1,0 +1,45 @@
+import { printable, printableJson } from '../../base/printable.ts';
+import { applyRun } from '../../verbs/apply.ts';
+import { stdout } from '../text/out.ts';
+import { asFault } from './pack.ts';
+import { paintFor } from '../text/paint.ts';
+import { countText } from '../text/units.ts';
+
+export async function applyCommand(
+  run: string,
+  { json, ...flags }: { dir?: string; check?: true; anyway?: true; allowActive?: readonly string[]; json?: true },
+): Promise<number> {
+  return asFault(json, async signal => {
+    const answer = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
+    const { runId, applied, changed, needsReview, notes, fromClone } = answer;
+    if (json) {
+      stdout.write(
+        `${printableJson({ ok: true, run_id: runId, applied, changed, needs_review: needsReview, notes })}\n`,
+      );
+      return;
+    }
+    const paint = paintFor(1);
+    if (changed.total === 0) {
+      stdout.write(`${printable(runId)} changed nothing. There is nothing to apply.\n`);
+      return;
+    }
+    const shown = changed.listed.slice(0, SHOWN_MAX);
+    const more = changed.total - shown.length;
+    stdout.write(
+      [
+        `${paint('good', '✓')} ${paint('strong', applied ? 'applied' : 'can be applied')}  ${printable(runId)}: ${countText(changed.total, 'file')}`,
+        ...shown.map(({ path, change }) => `  ${SIGNS[change]} ${printable(path)}`),
+        ...(more > 0 ? [`  and ${more} more`] : []),
+        ...needsReview.map(({ path, reason }) => `  ${paint('note', '!')} ${printable(path)}: ${printable(reason)}`),
+        ...notes.map(note => `  ${paint('faint', printable(note))}`),
+        ...(applied && fromClone
+          ? [paint('faint', '  Nothing is committed. Review the changes with git status and git diff.')]
+          : []),
+        '',
+      ].join('\n'),
+    );
+  });
+}
+
+const SHOWN_MAX = 50;
+const SIGNS = { add: 'A', update: 'M', delete: 'D' } as const;

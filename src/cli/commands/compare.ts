@@ -1,0 +1,182 @@
+import { appendFileSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { printable, printableJson } from '../../base/printable.ts';
+import type { Comparison } from '../../contracts/comparison/index.ts';
+import type { AskAgainOptions } from '../../verbs/ask-again.ts';
+import { compareRuns } from '../../verbs/compare.ts';
+import type { Format } from '../../verbs/formats.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
+import { reportOf, runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
+import { terminalText } from '../../verbs/terminal.ts';
+import { gateOption } from '../text/gate-word.ts';
+import { headerOf } from '../options/headers.ts';
+import { interruptions } from '../options/interruptions.ts';
+import { judgementJson, judgementLine } from '../text/judgement-text.ts';
+import { type LimitFlags, limitsFromFlags } from '../options/limit-flags.ts';
+import { stderr, stdout } from '../text/out.ts';
+import { paintFor } from '../text/paint.ts';
+import { countText } from '../text/units.ts';
+import { namedKey } from '../options/variables.ts';
+
+export interface CompareFlags extends LimitFlags {
+  readonly gate?: string;
+  readonly allowRemoved?: true;
+  readonly allowWeakened?: true;
+  readonly format?: readonly Format[];
+  readonly out?: string;
+  readonly rejudge?: true;
+  readonly again?: true;
+  readonly againTrials?: number;
+  readonly againTime?: number;
+  readonly againCost?: number;
+  readonly baseUrl?: string;
+  readonly baselineUrl?: string;
+  readonly script?: string;
+  readonly baselineScript?: string;
+  readonly policy?: string;
+  readonly dir?: string;
+  readonly header?: readonly string[];
+  readonly key?: string;
+  readonly json?: true;
+}
+
+export async function compareCommand(baseline: string, candidate: string, flags: CompareFlags): Promise<number> {
+  const interrupt = interruptions();
+  try {
+    const formats = flags.format ?? ['html'];
+    const limits = limitsFromFlags(flags);
+    const { comparison, folder, files, judgements, keyId } = await compareRuns({
+      ...namedKey(),
+      baseline,
+      candidate,
+      formats: formats.filter(format => format !== 'terminal'),
+      ...gateOption(flags.gate),
+      ...(limits && { limits }),
+      ...(flags.allowRemoved && { allowRemoved: true }),
+      ...(flags.allowWeakened && { allowWeakened: true }),
+      ...(flags.out !== undefined && { out: flags.out }),
+      ...(flags.rejudge && { rejudge: true }),
+      ...againOf(flags),
+      ...(flags.key !== undefined && { key: flags.key }),
+      signal: interrupt.signal,
+    });
+    if (flags.json) {
+      const { cases: _, ...summary } = comparison;
+      const relative = Object.entries(files).map(([format, file]) => [format, here(file)]);
+      const made = { folder: here(folder), reports: Object.fromEntries(relative), key_id: keyId };
+      stdout.write(`${printableJson({ ...made, judgements: judgements.map(judgementJson), ...summary })}\n`);
+    } else {
+      stdout.write(judgementLine(judgements, paintFor(1)));
+      stdout.write(terminalText({ comparison }, paintFor(1)));
+      if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
+      stdout.write(againText(comparison, baseline, candidate));
+      for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
+    }
+    addStepSummary({ comparison, folders: { baseline: [], new: [] } });
+    return interrupt.exit() ?? comparison.exit_code;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+const MAKE_ONE = `
+  To create a baseline, run a version that works, and accept the run if you want to commit it:
+    proctor run suite CASES --base-url URL --as baseline
+    proctor baseline accept baseline
+`;
+
+function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
+  const { again, againTrials, againTime, againCost, baseUrl, baselineUrl, script, baselineScript, policy, dir } = flags;
+  const given = { maxTrials: againTrials, maxMs: againTime, maxCostUsd: againCost };
+  const targets = { baseUrl, baselineUrl, script, baselineScript, policy, dir };
+  const said = Object.entries({ ...given, ...targets }).filter(([, value]) => value !== undefined);
+  if (!again) {
+    if (said.length === 0 && flags.header === undefined) return {};
+    throw new Fault('usage', 'Targets and budgets apply only when cases run again. Add --again.');
+  }
+  const paint = paintFor(2);
+  return {
+    again: {
+      ...Object.fromEntries(said),
+      headers: (flags.header ?? []).map(headerOf),
+      variable: name => process.env[name],
+      environment: process.env,
+      onRound: ({ round, cases, sides }) =>
+        stderr.write(
+          `  running again  round ${round}: ${countText(cases, 'case')}, ${sides === 'both' ? 'both sides' : 'candidate only'}\n`,
+        ),
+      onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
+    },
+  };
+}
+
+/** The command that runs suspect cases again, unless this comparison did. */
+function againText({ decision, again }: Comparison, baseline: string, candidate: string): string {
+  if (again || decision?.cause !== 'suspect') return '';
+  return `\n  To settle it, run the suspect cases again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;
+}
+
+export interface ReportFlags {
+  readonly format?: readonly Format[];
+  readonly out?: string;
+  readonly key?: string;
+  readonly json?: true;
+}
+
+export async function reportCommand(word: string, flags: ReportFlags): Promise<number> {
+  const interrupt = interruptions();
+  try {
+    const { out, key } = flags;
+    const options = { out, key, ...namedKey(), signal: interrupt.signal };
+    const { subject, folder, judgement } = await reportSubject(word, process.cwd(), options);
+    if (!flags.json) stdout.write(judgementLine([judgement], paintFor(1)));
+    const formats = flags.format ?? ['html'];
+    const files = writeReports(
+      folder,
+      subject,
+      formats.filter(format => format !== 'terminal'),
+    );
+    const relative = Object.entries(files).map(([format, file]) => [format, here(file)] as const);
+    if (flags.json) {
+      const document = { reports: Object.fromEntries(relative), judgement: judgementJson(judgement) };
+      stdout.write(`${printableJson(document)}\n`);
+    } else {
+      if (formats.includes('terminal')) stdout.write(terminalText(subject, paintFor(1)));
+      for (const [, file] of relative) stdout.write(`${printable(file)}\n`);
+    }
+    const gone = formats.includes('html') ? runsNotHere(subject) : [];
+    if (gone.length > 0) stderr.write(`${paintFor(2)('note', 'warning')}: ${notHereText(gone)}\n`);
+    addStepSummary(subject);
+    return interrupt.exit() ?? 0;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+function notHereText(ids: readonly string[]): string {
+  const named = ids.slice(0, NAMED_MAX).map(printable).join(', ');
+  const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : '';
+  const runs = ids.length === 1 ? 'The run' : 'The runs';
+  return `${runs} ${named}${more} ${ids.length === 1 ? 'is' : 'are'} not here, so the report shows none of their events and answers. Run proctor compare with the run folders to get a complete report.`;
+}
+
+const NAMED_MAX = 5;
+
+/** GitHub shows this file on the page of the job. */
+function addStepSummary(subject: Parameters<typeof reportOf>[0]): void {
+  const { GITHUB_STEP_SUMMARY: file } = process.env;
+  if (!file) return;
+  const { pieces } = reportOf(subject, 'md');
+  try {
+    appendFileSync(file, [...pieces].join(''));
+  } catch {
+    stderr.write('warning: Cannot write the GitHub step summary.\n');
+  }
+}
+
+function here(file: string): string {
+  return path.relative(process.cwd(), file);
+}

@@ -1,0 +1,67 @@
+import type { Command } from 'commander';
+import { HELP } from '../text/help.ts';
+import { collect } from '../text/units.ts';
+
+/** The commands that move a run or its changes elsewhere. */
+export function addPackCommands(program: Command, ended: (code: number) => void): void {
+  program
+    .command('pack')
+    .description('Pack a sealed run and its ledger line into one file')
+    .argument('[run]', HELP.run, 'latest')
+    .option('--out <file>', 'file to write (default: <run id>.proctor.tar); must not exist')
+    .option('--internal', 'include internal files, which are not for end users')
+    .option('--json', HELP.json)
+    .addHelpText('after', PACK_EXITS)
+    .action(async (run: string, flags) => {
+      const { packCommand } = await import('./pack.ts');
+      ended(await packCommand(run, flags));
+    });
+
+  program
+    .command('unpack')
+    .description('Verify a pack and extract its run folder')
+    .argument('<pack>', 'file written by proctor pack')
+    .option('--to <folder>', 'folder to create (default: the run id); must not exist')
+    .option('--json', HELP.json)
+    .addHelpText('after', UNPACK_EXITS)
+    .action(async (file: string, flags) => {
+      const { unpackCommand } = await import('./pack.ts');
+      ended(await unpackCommand(file, flags));
+    });
+
+  program
+    .command('apply')
+    .description("Apply an agent's changes to a work tree, all or nothing, without committing")
+    .argument('[run]', HELP.run, 'latest')
+    .option('--dir <folder>', 'work tree, or a folder in it (default: .)')
+    .option('--check', 'check whether the changes apply, without applying them')
+    .option('--anyway', 'apply even if the agent did not complete its task')
+    .option('--allow-active <path>', 'apply this file although it runs by itself; exact path, repeatable', collect)
+    .option('--json', HELP.json)
+    .addHelpText('after', APPLY_EXITS)
+    .action(async (run: string, flags) => {
+      const { applyCommand } = await import('./apply.ts');
+      ended(await applyCommand(run, flags));
+    });
+}
+
+const PACK_EXITS = `
+The same run folder and ledger line give the same bytes on every machine.
+
+Exit codes:
+  0  packed
+  1  the run does not verify; nothing was written
+  2  no such run, the file exists, or a fault of the machine`;
+
+const UNPACK_EXITS = `
+Exit codes:
+  0  unpacked
+  1  the pack does not verify; nothing was written
+  2  the folder exists, or a fault of the machine`;
+
+const APPLY_EXITS = `
+Exit codes:
+  0  applied, or nothing to apply
+  1  nothing was changed: the run does not verify, violated its policy or is incomplete, its changes do not apply, or a
+     file that runs by itself was not named with --allow-active
+  2  no such run or folder, or a fault of the machine`;

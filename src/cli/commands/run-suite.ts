@@ -1,0 +1,193 @@
+import { defined } from '../../base/defined.ts';
+import { Fault } from '../../base/fault.ts';
+import { printableJson } from '../../base/printable.ts';
+import type { AdoptOptions } from '../../verbs/adopt-suite.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
+import { resumeSuite } from '../../verbs/resume-suite.ts';
+import { runSuite, type RunSuiteOptions } from '../../verbs/run-suite.ts';
+import { headerOf } from '../options/headers.ts';
+import { interruptions } from '../options/interruptions.ts';
+import { type LimitFlags, limitsFromFlags } from '../options/limit-flags.ts';
+import { stayLean } from '../options/v8-heap.ts';
+import { stderr, stdout } from '../text/out.ts';
+import { paintFor } from '../text/paint.ts';
+import { ProgressLine, watchedColumns } from '../text/progress.ts';
+import { exitOfStopped } from '../text/refusal.ts';
+import { suiteExitCode, suiteRunJson, suiteRunText } from '../text/run-suite-text.ts';
+import { namedKey, variables } from '../options/variables.ts';
+
+export interface RunSuiteFlags extends LimitFlags {
+  readonly gate?: string;
+  readonly baseUrl?: string;
+  readonly script?: string;
+  readonly agent?: string;
+  readonly policy?: string;
+  readonly dir?: string;
+  readonly model?: string;
+  readonly maxTurns?: number;
+  readonly maxRequests?: number;
+  readonly maxTokens?: number;
+  readonly maxCost?: number;
+  readonly prices?: string;
+  readonly modelMode?: 'live' | 'record' | 'replay';
+  readonly recordings?: string;
+  readonly allowUntestedVersion?: true;
+  readonly as?: 'baseline' | 'new';
+  readonly out?: string;
+  readonly runId?: string;
+  readonly only?: readonly string[];
+  readonly concurrency?: number;
+  readonly timeout?: number;
+  readonly idleTimeout?: number;
+  readonly retries?: number;
+  readonly repeat?: number;
+  readonly resume?: string;
+  readonly header?: readonly string[];
+  readonly secret?: readonly string[];
+  readonly followRedirects?: true;
+  readonly keepCredentials?: true;
+  readonly provenance?: readonly string[];
+  readonly maxBody?: number;
+  readonly profile?: string;
+  readonly sandbox?: 'none' | 'process';
+  readonly isolation?: 'strict' | 'standard' | 'none';
+  readonly memory?: number;
+  readonly cpus?: number;
+  readonly json?: true;
+}
+
+export async function runSuiteCommand(cases: string | undefined, flags: RunSuiteFlags): Promise<number> {
+  stayLean();
+  const paint = paintFor(2);
+  const interrupt = interruptions();
+  const progress = new ProgressLine(stderr.write, watchedColumns(process.stderr, process.env));
+  try {
+    const watched = {
+      ...namedKey(),
+      environment: process.env,
+      signal: interrupt.signal,
+      onProgress: progress.show,
+      onFolder: ({ id }: { readonly id: string }) => progress.begin(id),
+      onWarning: (sentence: string) => {
+        progress.end();
+        stderr.write(`${paint('note', 'warning')}: ${sentence}\n`);
+      },
+    };
+    const result =
+      flags.resume === undefined
+        ? await runSuite({ ...optionsOf(cases, flags), ...watched })
+        : await resumeSuite(flags.resume, {
+            ...namedAgain(cases, flags),
+            ...watched,
+            variable: name => process.env[name],
+          });
+    progress.end();
+    if (flags.json) stdout.write(`${printableJson(suiteRunJson(result, interrupt.name()))}\n`);
+    else stderr.write(suiteRunText(result, paint));
+    return interrupt.exit() ?? suiteExitCode(result);
+  } catch (error) {
+    progress.end();
+    return exitOfStopped(error, interrupt.exit(), flags.json === true);
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+/** The flags that name the target again. Only a run that another machine started may use them. */
+function namedAgain(cases: string | undefined, flags: RunSuiteFlags): AdoptOptions {
+  const other = Object.keys(flags).find(key => !NAMED_AGAIN.has(key));
+  if (cases !== undefined || other !== undefined) {
+    throw new Fault(
+      'usage',
+      'A resumed run keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query. For a run that another machine started, name the target and variables again.',
+    );
+  }
+  return targetOf(flags);
+}
+
+const NAMED_AGAIN: ReadonlySet<string> = new Set([
+  'resume',
+  'json',
+  'baseUrl',
+  'script',
+  'agent',
+  'policy',
+  'dir',
+  'model',
+  'maxTurns',
+  'maxRequests',
+  'maxTokens',
+  'maxCost',
+  'prices',
+  'modelMode',
+  'recordings',
+  'allowUntestedVersion',
+  'header',
+  'secret',
+  'followRedirects',
+  'profile',
+  'sandbox',
+  'isolation',
+  'memory',
+]);
+
+function targetOf(flags: RunSuiteFlags): AdoptOptions {
+  const bounds = {
+    profile: flags.profile,
+    sandbox: flags.sandbox,
+    isolation: flags.isolation,
+    memoryBytes: flags.memory,
+    cpus: flags.cpus,
+  };
+  const given = {
+    baseUrl: flags.baseUrl,
+    script: flags.script,
+    agent: flags.agent,
+    policy: flags.policy,
+    dir: flags.dir,
+    model: flags.model,
+    maxTurns: flags.maxTurns,
+    maxRequests: flags.maxRequests,
+    maxTokens: flags.maxTokens,
+    maxCostUsd: flags.maxCost,
+    prices: flags.prices,
+    modelMode: flags.modelMode,
+    recordings: flags.recordings,
+    allowUntestedVersion: flags.allowUntestedVersion,
+    redirects: flags.followRedirects,
+    bounds: defined(bounds),
+  };
+  return {
+    ...defined(given),
+    headers: (flags.header ?? []).map(headerOf),
+    secrets: variables(flags.secret ?? [], false),
+  };
+}
+
+function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {
+  if (cases === undefined) throw new Fault('usage', 'Name the file of the cases: proctor run suite cases.yaml …');
+  if (flags.as === undefined) throw new Fault('usage', 'Name the side of the comparison: --as baseline or --as new.');
+  const given = {
+    out: flags.out,
+    runId: flags.runId,
+    only: flags.only?.flatMap(words => words.split(',')).map(word => word.trim()),
+    concurrency: flags.concurrency,
+    timeoutMs: flags.timeout,
+    idleMs: flags.idleTimeout,
+    retries: flags.retries,
+    repeat: flags.repeat,
+    gate: flags.gate,
+    limits: limitsFromFlags(flags),
+    bodyBytesMax: flags.maxBody,
+    keepCredentials: flags.keepCredentials,
+    provenance: flags.provenance && Object.fromEntries(flags.provenance.map(pairIn)),
+  };
+  return { ...targetOf(flags), ...defined(given), cases, as: flags.as };
+}
+
+/** `model=NAME`. The value may contain more equals signs. */
+function pairIn(text: string): [name: string, value: string] {
+  const at = text.indexOf('=');
+  return at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}

@@ -1,0 +1,198 @@
+import { type Command, Option } from 'commander';
+import { formats } from '../text/formats.ts';
+import { HELP } from '../text/help.ts';
+import { addLimitFlags } from '../options/limit-flags.ts';
+import type { RunSuiteFlags } from './run-suite.ts';
+import { atLeastOne, collect, cpus, dollars, duration, size, wholeNumber } from '../text/units.ts';
+
+export function addSuiteCommand(run: Command, ended: (code: number) => void): void {
+  addLimitFlags(suiteFlags(targetFlags(run.command('suite'))))
+    .option('--gate <file>', 'gate file; its limits on the candidate apply')
+    .option('--json', HELP.json)
+    .addHelpText('after', EXITS)
+    .action(async (cases: string | undefined, flags: RunSuiteFlags) => {
+      const { runSuiteCommand } = await import('./run-suite.ts');
+      ended(await runSuiteCommand(cases, flags));
+    });
+}
+
+function targetFlags(suite: Command): Command {
+  return suite
+    .description('Send every case of a suite to a target, store the answers and judge them')
+    .argument('[cases]', 'cases: a .yaml, .json, .jsonl or .csv file')
+    .option('--base-url <url>', HELP.baseUrl)
+    .option('--script <file>', 'target: a script in a sandbox; reads input/case.json, writes output/reply.json')
+    .option('--agent <name>', 'target: an agent in a sandbox, claude or codex, found on the PATH')
+    .option('--policy <name>', `with --agent: ${HELP.agentPolicy} (default: read-only)`)
+    .option('--dir <folder>', 'with --agent: folder to work on; each attempt gets a private clone (default: .)')
+    .option('--model <name>', `with --agent: ${HELP.model}`)
+    .option('--max-turns <count>', `with --agent, per attempt: ${HELP.maxTurns}`, atLeastOne)
+    .option('--max-requests <count>', `with --agent, per attempt: ${HELP.maxRequests}`, atLeastOne)
+    .option('--max-tokens <count>', `with --agent, per attempt: ${HELP.maxTokens}`, atLeastOne)
+    .option('--max-cost <usd>', `with --agent, per attempt: ${HELP.maxCost}`, dollars)
+    .option('--prices <file>', `with --agent: ${HELP.prices}`)
+    .addOption(
+      new Option('--model-mode <mode>', `with --agent: ${HELP.modelMode}`).choices(['live', 'record', 'replay']),
+    )
+    .option('--recordings <folder>', 'with --model-mode: folder of recordings to write or replay, one per attempt')
+    .option('--allow-untested-version', `with --agent: ${HELP.untested}`);
+}
+
+function suiteFlags(suite: Command): Command {
+  return suite
+    .addOption(new Option('--as <side>', 'side of the comparison').choices(['baseline', 'new']))
+    .option('--out <folder>', 'folder for the artifacts, in baseline/ and new/ (default: .proctor/runs)')
+    .option('--run-id <id>', 'name for the run')
+    .option('--only <ids>', 'cases to run, separated by commas; repeatable', collect)
+    .option('--concurrency <count>', 'cases to run at once (default: 4)', atLeastOne)
+    .option('--timeout <time>', 'stop an attempt after this long, at most 10m (default: 60s; agents: 10m)', duration)
+    .option('--idle-timeout <time>', 'stop an attempt after this long without progress (agents: 2m)', duration)
+    .option('--retries <count>', 'retries after timeouts, cut connections, 429 and 5xx (default: 2)', wholeNumber)
+    .option('--repeat <count>', 'run the suite this many times, to tell flaky cases from broken ones', atLeastOne)
+    .option('--resume <run>', 'resume an interrupted run; takes no cases')
+    .option('--header <header>', HELP.header, collect)
+    .option(
+      '--secret <name>',
+      'environment variable to mask in everything stored or shown; scripts and agents also see it; repeatable',
+      collect,
+    )
+    .option('--keep-credentials', HELP.keepCredentials)
+    .option(
+      '--provenance <name=value>',
+      'what the target consists of, such as model=NAME or agent_version=2.1.0; repeatable',
+      collect,
+    )
+    .option('--follow-redirects', 'follow redirects within the same origin')
+    .option('--max-body <size>', 'maximum number of bytes to read of an answer (default: 2000000)', size)
+    .option('--profile <name>', `with --script: ${HELP.profile}`)
+    .addOption(new Option('--sandbox <name>', `with --script: ${HELP.sandbox}`).choices(['process', 'none']))
+    .addOption(
+      new Option('--isolation <level>', `with --script: ${HELP.isolation}`).choices(['strict', 'standard', 'none']),
+    )
+    .option('--memory <size>', `with --script: ${HELP.memory}`, size)
+    .option('--cpus <count>', `with --script or --agent, per attempt: ${HELP.cpus}`, cpus);
+}
+
+/** The commands that use the results of suites. */
+export function addCompareCommands(program: Command, ended: (code: number) => void): void {
+  addCompareCommand(program, ended);
+  addReportCommand(program, ended);
+  addBaselineCommand(program, ended);
+  addResendCommand(program, ended);
+}
+
+function addCompareCommand(program: Command, ended: (code: number) => void): void {
+  const compare = program
+    .command('compare')
+    .description('Decide whether the candidate is worse than the baseline, which cases broke, and why')
+    .argument('[baseline]', 'run, baseline for the newest baseline run, or an accepted baseline file', 'baseline')
+    .argument('[new]', 'run, or new for the newest candidate run', 'new')
+    .option('--gate <gate>', HELP.gate)
+    .option('--allow-removed', HELP.allowRemoved)
+    .option('--allow-weakened', 'accept cases that expect less than in the baseline');
+  againFlags(addLimitFlags(compare))
+    .option('--format <formats>', 'reports to write: html (default), junit, md, json; separated by commas', formats)
+    .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/comparisons/<id>)`)
+    .option('--rejudge', 'judge the runs again, even if they have evaluations')
+    .option('--key <file>', 'public key that must have signed an accepted baseline (default: key of this project)')
+    .option('--json', HELP.json)
+    .addHelpText('after', COMPARE_EXITS)
+    .action(async (baseline: string, candidate: string, flags) => {
+      const { compareCommand } = await import('./compare.ts');
+      ended(await compareCommand(baseline, candidate, flags));
+    });
+}
+
+function againFlags(compare: Command): Command {
+  return compare
+    .option('--again', 'run suspect cases again, on both sides if the baseline can still be run')
+    .option('--again-trials <count>', 'with --again: maximum number of trials, both sides (default: 200)', atLeastOne)
+    .option('--again-time <time>', 'with --again: start no round after this long (default: 10m)', duration)
+    .option('--again-cost <usd>', 'with --again: start no round after this many US dollars', dollars)
+    .option('--base-url <url>', 'with --again: API of the candidate, if it moved')
+    .option('--baseline-url <url>', 'with --again: API of the baseline')
+    .option('--script <file>', 'with --again: script of the candidate')
+    .option('--baseline-script <file>', 'with --again: script of the baseline')
+    .option('--policy <file>', 'with --again: policy file of the agent')
+    .option('--dir <folder>', 'with --again: folder to work on; each attempt gets a private clone (default: .)')
+    .option('--header <header>', `with --again: ${HELP.header}`, collect);
+}
+
+function addReportCommand(program: Command, ended: (code: number) => void): void {
+  program
+    .command('report')
+    .description('Write reports on a comparison or a run of a suite')
+    .argument('[subject]', 'comparison or run: path, id, start of an id, or latest', 'latest')
+    .option('--format <formats>', 'html (default), junit, md, json, terminal; separated by commas', formats)
+    .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/reports/<id>)`)
+    .option('--key <file>', 'public key that must have signed the comparison (default: key of this project)')
+    .option('--json', HELP.json)
+    .action(async (word: string, flags) => {
+      const { reportCommand } = await import('./compare.ts');
+      ended(await reportCommand(word, flags));
+    });
+}
+
+function addBaselineCommand(program: Command, ended: (code: number) => void): void {
+  program
+    .command('baseline')
+    .description('Manage what candidates are compared with')
+    .command('accept')
+    .description('Write a small baseline document and its pack, to commit; compare accepts it in place of the run')
+    .argument('[run]', HELP.suiteRun, 'latest')
+    .option('--out <file>', 'file to write', 'proctor-baseline.json')
+    .option('--json', HELP.json)
+    .action(async (word: string, flags) => {
+      const { acceptCommand } = await import('./baseline.ts');
+      ended(await acceptCommand(word, flags));
+    });
+}
+
+function addResendCommand(program: Command, ended: (code: number) => void): void {
+  program
+    .command('resend')
+    .description('Send the recorded request of a case again and compare the answers')
+    .argument('<run>', HELP.suiteRun)
+    .argument('<case>', 'case id')
+    .option('--base-url <url>', 'another API to ask')
+    .option('--script <file>', 'script to ask')
+    .option('--header <header>', HELP.header, collect)
+    .option('--timeout <time>', 'stop after this long', duration)
+    .option('--json', HELP.json)
+    .addHelpText('after', RESEND_EXITS)
+    .action(async (word: string, id: string, flags) => {
+      const { resendCommand } = await import('./resend.ts');
+      ended(await resendCommand(word, id, flags));
+    });
+}
+
+const COMPARE_EXITS = `
+Exit codes:
+  0  no regression
+  1  a regression, or the candidate exceeds a limit
+  2  cannot compare as asked, or a fault of Proctor or the machine
+  3  not enough evidence: no baseline, not comparable, too much missing, or too few trials
+
+Examples:
+  proctor compare                                         newest baseline and newest candidate
+  proctor compare --again --baseline-url http://old:8080  run suspect cases again, on both sides
+  proctor compare proctor-baseline.json latest --format junit,md`;
+
+const RESEND_EXITS = `
+Exit codes:
+  0  same answer
+  1  different answer, or none
+  2  cannot send as asked`;
+
+const EXITS = `
+Exit codes:
+  0  every case has an answer, and every limit is met
+  1  a case has no answer, a limit is not met, or every judged case fails
+  2  cannot run as asked, or a fault of Proctor or the machine
+  130, 143  interrupted; use --resume to continue
+
+Examples:
+  proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
+  proctor run suite cases.yaml --base-url http://127.0.0.1:8788 --as new --concurrency 32 --repeat 3
+  proctor run suite cases.yaml --script agent.py --as new --max-failing 0
+  proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline`;

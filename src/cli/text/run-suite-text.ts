@@ -1,0 +1,124 @@
+import path from 'node:path';
+import { printable } from '../../base/printable.ts';
+import type { SuiteRunResult } from '../../verbs/run-suite.ts';
+import type { Paint } from './paint.ts';
+import { sealedText } from './run-text.ts';
+import { wordFor } from './show-suite.ts';
+import { countText, durationText } from './units.ts';
+
+type JudgedRun = SuiteRunResult['runs'][number];
+
+/** 0 only if every case has an answer, a case passes, and every limit is met. */
+export function suiteExitCode({ runs, isAllFailing, checks }: SuiteRunResult): 0 | 1 {
+  const isWhole = runs.every(({ failed, isOpen }) => failed === 0 && !isOpen);
+  const isMet = checks?.every(({ is_met }) => is_met) === true;
+  return isWhole && isMet && !isAllFailing ? 0 : 1;
+}
+
+export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefined): object {
+  const { version, runs, isAllFailing, checks, keyId } = result;
+  const [first] = runs;
+  const isStopped = runs.some(({ isOpen, judged }) => isOpen || judged === undefined);
+  return {
+    kind: 'suite',
+    run_id: first?.place.id ?? null,
+    version,
+    folder: first ? path.relative(process.cwd(), first.place.folder) : null,
+    ending: isStopped
+      ? { how: 'killed', by: 'cancel', signal: stoppedBy }
+      : { how: 'exited', code: suiteExitCode(result) },
+    status: isStopped ? 'interrupted' : 'completed',
+    all_failing: isAllFailing,
+    checks,
+    key_id: keyId,
+    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, notPassed }) => ({
+      run_id: place.id,
+      folder: path.relative(process.cwd(), place.folder),
+      cases_total: total,
+      cases_completed: ok,
+      cases_failed: failed,
+      gave_up: gaveUp,
+      finished: !isOpen,
+      duration_ms: durationMs,
+      judged: judged ?? null,
+      not_passed: notPassed,
+    })),
+  };
+}
+
+/** The limits, then each run. */
+export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
+  const lines = result.runs.flatMap(run => runLines(run, result, paint));
+  return `${[...gateLines(result, paint), ...lines].join('\n')}\n`;
+}
+
+function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
+  const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
+  const counts = `${ok} of ${countText(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
+  return [
+    `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
+    ...(gaveUp
+      ? ['  The target did not answer for too long, so Proctor stopped. Cases that were not sent are marked.']
+      : []),
+    ...troubles
+      .slice(0, 3)
+      .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
+    ...judgedLines(run, paint),
+    isOpen
+      ? `  resume    proctor run suite --resume ${wordFor(place)}`
+      : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,
+    ...(isOpen
+      ? []
+      : [
+          paint(
+            'faint',
+            `            ${sealedText(keyId)} · proctor show ${wordFor(place)} · proctor compare · proctor report`,
+          ),
+        ]),
+  ];
+}
+
+/** Why a run fails although every case has an answer, or that its limits are met. */
+function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint): string[] {
+  const unmet = checks?.filter(({ is_met }) => !is_met) ?? [];
+  const isOver = runs.every(({ isOpen }) => !isOpen);
+  const bad = [
+    ...(isAllFailing ? ['Every judged case fails.'] : []),
+    ...(checks === null && isOver ? [NOT_CHECKED] : []),
+    ...unmet.map(({ message }) => printable(message)),
+  ].map(line => `${paint('bad', '✗')} ${line}`);
+  if (!checks || checks.length === 0 || unmet.length > 0) return bad;
+  const all = checks.length === 1 ? 'The limit is' : `All ${checks.length} limits are`;
+  return [...bad, `${paint('good', '✓')} ${all} met.`];
+}
+
+const NOT_CHECKED = 'Cannot check the limits, because not every repetition was judged here.';
+
+function headline({ isOpen, failed, judged, notPassed }: JudgedRun, paint: Paint): string {
+  if (isOpen) return `${paint('note', '…')} ${paint('strong', 'interrupted')}`;
+  if (failed > 0) return `${paint('bad', '✗')} ${paint('strong', 'not all answered')}`;
+  if (judged && judged.failed > 0 && judged.passed === judged.unjudged)
+    return `${paint('bad', '✗')} ${paint('strong', 'all answered, none passed')}`;
+  if (notPassed.length > 0) return `${paint('note', '!')} ${paint('strong', 'all answered, not all passed')}`;
+  if (judged && judged.unjudged === judged.total)
+    return `${paint('note', '!')} ${paint('strong', 'all answered, nothing judged')}`;
+  return `${paint('good', '✓')} ${paint('strong', 'all answered')}`;
+}
+
+function judgedLines({ place, isOpen, judged, notPassed }: JudgedRun, paint: Paint): string[] {
+  if (!judged) return isOpen ? [] : [`  judged    not yet; run proctor report ${wordFor(place)}`];
+  const { total, passed, failed, errors, unjudged } = judged;
+  const parts = [
+    `${passed} of ${total} passed`,
+    ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
+    ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
+  ];
+  const proof = unjudged > 0 ? `; ${unjudged} without an expectation` : '';
+  const more = failed + errors - notPassed.length;
+  return [
+    `  judged    ${parts.join(', ')}${proof}`,
+    ...(notPassed.length > 0
+      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
+      : []),
+  ];
+}

@@ -1,0 +1,150 @@
+import path from 'node:path';
+import { printable } from '../../base/printable.ts';
+import { isAllFailing } from '../../contracts/evaluation/index.ts';
+import type { SuiteRequest } from '../../contracts/suite/index.ts';
+import type { ShownSuite } from '../../verbs/show-suite.ts';
+import { foreignResume } from '../../verbs/suite-words.ts';
+import { judgementJson } from './judgement-text.ts';
+import type { Paint } from './paint.ts';
+import { signedText, startedJson } from './run-text.ts';
+import { countText, durationText, sizeText } from './units.ts';
+
+export function suiteJson(shown: ShownSuite): object {
+  const { place, run, request, evaluation, judgement, life, done, isWhole, keyIds } = shown;
+  return {
+    kind: 'suite',
+    run_id: place.id,
+    folder: path.relative(process.cwd(), place.folder),
+    is_open: life !== 'finished',
+    ...startedJson(life),
+    is_whole: isWhole,
+    signed_by: keyIds,
+    run,
+    request,
+    judged: evaluation?.summary,
+    ...(evaluation?.gate && { checks: evaluation.gate.checks }),
+    judgement: judgement ? judgementJson(judgement) : null,
+    ...(done !== undefined && { progress: { done, total: request?.cases.count } }),
+  };
+}
+
+export function suiteText(shown: ShownSuite, paint: Paint): string {
+  const { place, run, request, evaluation, life, done } = shown;
+  if (!request) return '';
+  const folder = printable(path.relative(process.cwd(), place.folder) || '.');
+  const { target, settings, cases, version, repetition } = request;
+  const { cases_completed: ok = 0, cases_failed: failed = 0, duration_ms: took } = run?.stats ?? {};
+  const isOpen = life !== 'finished';
+  const lines = [
+    ...(isOpen
+      ? [`${paint('note', '…')} ${paint('strong', stateOf(life))}  ${version}`]
+      : [
+          `${markOf(failed, evaluation, paint)} ${paint('strong', answeredText(ok, cases.count, evaluation))}  ${version}`,
+        ]),
+    ...limitLines(evaluation, paint),
+    `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
+    `  target    ${printable(whomText(target))}`,
+    ...elsewhereLines(request, paint),
+    ...(done === undefined ? [] : [`  progress  ${done} of ${countText(cases.count, 'case')} so far`]),
+    ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
+    ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
+    `  limits    ${durationText(settings.timeout_ms)} per attempt, ${countText(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} per answer`,
+    ...judgedLines(evaluation, paint),
+    `  evidence  ${folder}`,
+    ...whatNext(shown, paint),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+/** The mark follows the verdicts, not only the number of answers. */
+function markOf(unanswered: number, evaluation: ShownSuite['evaluation'], paint: Paint): string {
+  if (unanswered > 0) return paint('bad', '✗');
+  if (!evaluation) return paint('note', '!');
+  const { summary, cases, gate } = evaluation;
+  if (isAllFailing(cases) || gate?.checks.some(({ is_met }) => !is_met)) return paint('bad', '✗');
+  return summary.passed < summary.total || summary.unjudged === summary.total ? paint('note', '!') : paint('good', '✓');
+}
+
+function answeredText(ok: number, total: number, evaluation: ShownSuite['evaluation']): string {
+  const answered = `${ok} of ${countText(total, 'case')} answered`;
+  if (!evaluation) return `${answered}, not judged`;
+  const { passed, unjudged } = evaluation.summary;
+  return `${answered}, ${passed - unjudged} passed`;
+}
+
+function limitLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {
+  const checks = evaluation?.gate?.checks ?? [];
+  const unmet = checks.filter(({ is_met }) => !is_met);
+  if (checks.length > 0 && unmet.length === 0) return [`  gate      all ${countText(checks.length, 'limit')} met`];
+  return unmet.map(({ message }) => `  ${paint('bad', 'gate')}      ${printable(message)}`);
+}
+
+/** Another machine vouches for the answers from before the run was taken over. */
+function elsewhereLines({ begun_elsewhere: begun, cases }: SuiteRequest, paint: Paint): string[] {
+  if (!begun) return [];
+  const answers = `${begun.cases_done} of ${countText(cases.count, 'case')} were answered there`;
+  return [`  ${paint('note', 'warning')}   begun_elsewhere: another machine started the run; ${answers}`];
+}
+
+function whomText(target: NonNullable<ShownSuite['request']>['target']): string {
+  if (target.kind === 'http') return target.url;
+  const whom =
+    target.kind === 'script'
+      ? `the script ${target.name}`
+      : `the agent ${target.name} ${target.version}, policy ${target.policy}`;
+  const asked = target.kind === 'agent' ? askedText(target) : '';
+  return `${whom}${asked}, ${target.isolation} in ${target.sandbox}`;
+}
+
+function askedText(target: Extract<SuiteRequest['target'], { kind: 'agent' }>): string {
+  const { model, max_turns: turns, max_cost_usd: cost, model_mode: mode, allow_untested_version: untested } = target;
+  const { max_requests: requests, max_tokens: tokens } = target;
+  const parts = [
+    ...(model === undefined ? [] : [`model ${model}`]),
+    ...(turns === undefined ? [] : [`at most ${countText(turns, 'turn')}`]),
+    ...(requests === undefined ? [] : [`at most ${countText(requests, 'request')}`]),
+    ...(tokens === undefined ? [] : [`at most ${countText(tokens, 'token')}`]),
+    ...(cost === undefined ? [] : [`at most ${cost} USD`]),
+    ...(mode === undefined ? [] : [mode === 'record' ? 'answers recorded' : 'answers replayed']),
+    ...(untested ? ['untested versions allowed'] : []),
+  ];
+  return parts.map(part => `, ${part}`).join('');
+}
+
+function whatNext({ place, request, life, isWhole, keyIds }: ShownSuite, paint: Paint): string[] {
+  if (life === 'alive') return [];
+  if (life === 'foreign' && request) return [`  resume    ${foreignResume(wordFor(place), request.target.kind)}`];
+  if (life !== 'finished') return [`  resume    proctor run suite --resume ${wordFor(place)}`];
+  return isWhole
+    ? [paint('faint', `            matches its seal, ${signedText(keyIds)} · proctor report latest · proctor compare`)]
+    : [paint('bad', '            does not match its seal: run proctor verify for details')];
+}
+
+/** How to name a run on the command line: by its id in this project, else by its path. */
+export function wordFor({ id, folder }: { readonly id: string; readonly folder: string }): string {
+  const isHere = path.basename(path.dirname(path.dirname(path.dirname(folder)))) === '.proctor';
+  return isHere ? id : printable(path.relative(process.cwd(), folder));
+}
+
+function stateOf(life: ShownSuite['life']): string {
+  if (life === 'alive') return 'is running';
+  return life === 'foreign' ? 'was interrupted, not started here' : 'was interrupted';
+}
+
+function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {
+  if (!evaluation) return [];
+  const { passed, failed, errors, unjudged } = evaluation.summary;
+  const troubled = evaluation.cases.filter(({ verdict }) => verdict !== 'pass');
+  return [
+    `  judged    ${passed} passed, ${failed} failed, ${errors} without a verdict${unjudged > 0 ? `; ${unjudged} without an expectation` : ''}`,
+    ...troubled.slice(0, CASES_SHOWN).map(({ case_id, verdict, error_class, assertions }) => {
+      const why = error_class ?? assertions.find(({ status }) => status === 'fail')?.message ?? '';
+      return `    ${paint('bad', verdict.padEnd(5))}  ${case_id}  ${paint('faint', printable(why))}`;
+    }),
+    ...(troubled.length > CASES_SHOWN
+      ? [`    ${troubled.length - CASES_SHOWN} more: proctor report ${evaluation.run_id}`]
+      : []),
+  ];
+}
+
+const CASES_SHOWN = 20;

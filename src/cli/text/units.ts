@@ -1,0 +1,81 @@
+import { InvalidArgumentError } from 'commander';
+
+/** Parses `500ms`, `60s`, `10m`, `2h` or `30d` into milliseconds. A bare number is in seconds. */
+export function duration(text: string): number {
+  const [, digits, unit = 's'] = /^(\d{1,9})(ms|s|m|h|d)?$/i.exec(text) ?? [];
+  if (digits === undefined) throw new InvalidArgumentError('Use a time such as 500ms, 60s, 10m, 2h or 30d.');
+  return Number(digits) * (UNITS_MS[unit.toLowerCase()] ?? 1_000);
+}
+
+/** A duration with a mandatory unit, because a slip would remove runs for good. */
+export function age(text: string): number {
+  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Add the unit: 30d for days, 12h for hours.');
+  return duration(text);
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** Parses `65536`, `512k`, `64m` or `1g` into bytes. */
+export function size(text: string): number {
+  const [, digits, unit] = /^(\d{1,12})([kmg]?)(?:i?b)?$/i.exec(text) ?? [];
+  const bytes = Number(digits) * 1024 ** ' kmg'.indexOf(unit?.toLowerCase() || ' ');
+  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('Use a size such as 65536, 512k, 64m or 1g.');
+  return bytes;
+}
+
+export function wholeNumber(text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('Use a whole number.');
+  return Number(text);
+}
+
+/** `0.5`, `2`. */
+export function cpus(text: string): number {
+  if (!/^\d{1,4}(?:\.\d{1,3})?$/.test(text)) throw new InvalidArgumentError('Use a number such as 0.5 or 2.');
+  return Number(text);
+}
+
+/** `0.50`, `3`. */
+export function dollars(text: string): number {
+  if (!/^\d{1,6}(?:\.\d{1,6})?$/.test(text)) throw new InvalidArgumentError('Use an amount such as 0.50 or 3.');
+  return Number(text);
+}
+
+export function atLeastOne(text: string): number {
+  const number = wholeNumber(text);
+  if (number < 1) throw new InvalidArgumentError('Use a whole number of at least 1.');
+  return number;
+}
+
+/** `1.5 s`, `12 ms`, `3 min`. */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const [value, unit] = ms < 120_000 ? [ms / 1_000, 's'] : [ms / 60_000, 'min'];
+  return `${Number(value.toFixed(1))} ${unit}`;
+}
+
+/** `812 B`, `14.2 KiB`, `500 MiB`. */
+export function sizeText(bytes: number): string {
+  for (const [unit, of] of [
+    ['GiB', 1024 ** 3],
+    ['MiB', 1024 ** 2],
+    ['KiB', 1024],
+  ] as const) {
+    if (bytes >= of) return `${Number((bytes / of).toFixed(1))} ${unit}`;
+  }
+  return `${bytes} B`;
+}
+
+export function countText(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+}
+
+/** Collects the values of a repeatable flag. */
+export function collect(word: string, words: readonly string[] | undefined): readonly string[] {
+  return [...(words ?? []), word];
+}
+
+/** The first line of a text, cut to a maximum length. */
+export function shortText(text: string, unitsMax: number): string {
+  const [line = ''] = text.trim().split('\n', 1);
+  return line.length > unitsMax || line.length < text.trim().length ? `${line.slice(0, unitsMax).trimEnd()}…` : line;
+}

@@ -1,0 +1,72 @@
+import { closeSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { fileHash } from '../../base/file-hash.ts';
+import { chainedLines } from '../run-folder/chain.ts';
+import { Journal, openJournal } from '../run-folder/journal.ts';
+import { refuseOdd } from '../run-folder/own-file.ts';
+import { suiteCases } from './suite-folder.ts';
+import { SUITE_LINE_BYTES_MAX, suiteLines } from './suite-resume.ts';
+import type { AssetNote, SuiteLine, SuitePlan } from './suite-run.ts';
+
+/**
+ * Turns a suite that was started elsewhere into a run of this user. Keeps the cases and their answers, but nothing
+ * else that the folder's plan says. `planOf` receives the number of answers.
+ */
+export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan): void {
+  refuseOdd(folder);
+  const fd = openJournal(folder);
+  try {
+    const { lines, assets, done } = keptOf(folder, () => suiteLines(chainedLines(fd, undefined, SUITE_LINE_BYTES_MAX)));
+    const plan = planOf(done);
+    Journal.replace(folder, append => {
+      const begins: SuiteLine[] = [
+        { is: 'laying', owner: plan.owner },
+        { is: 'planned', plan, assets },
+      ];
+      for (const line of begins) append(line);
+      for (const line of lines()) append(line);
+    });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+interface Kept {
+  readonly lines: () => Iterable<SuiteLine>;
+  /** The files stored together with the plan. */
+  readonly assets: readonly AssetNote[];
+  readonly done: number;
+}
+
+/** Collects one answer per case of the folder. The assets must match the journal. */
+function keptOf(folder: string, linesIn: () => Iterable<SuiteLine>): Kept {
+  const ids = new Set([...suiteCases(folder)].map(({ id }) => id));
+  const done = new Set<string>();
+  const laid: AssetNote[] = [];
+  for (const line of linesIn()) {
+    if (line.is === 'planned' && laid.length === 0) laid.push(...line.assets);
+    if (line.is === 'case' && ids.has(line.id) && line.artifact.case_id === line.id) done.add(line.id);
+    if ('assets' in line) checkAssets(folder, line.assets);
+  }
+  return {
+    *lines() {
+      const left = new Set(done);
+      for (const line of linesIn()) {
+        // A finished case refers to the assets of its earlier attempts.
+        if (line.is === 'failed' && left.has(line.id)) yield line;
+        if (line.is === 'case' && left.delete(line.id)) yield line;
+      }
+    },
+    assets: laid,
+    done: done.size,
+  };
+}
+
+function checkAssets(folder: string, assets: readonly AssetNote[]): void {
+  for (const { href, sha256 } of assets) {
+    const isInAssets = /^assets\/[^/]+$/.test(href) && path.posix.normalize(href) === href;
+    if (isInAssets && fileHash(path.join(folder, href)) === sha256) continue;
+    throw new Fault('odd_folder', 'A file of the run differs from its journal. Proctor did not change the folder.');
+  }
+}

@@ -1,0 +1,163 @@
+import { spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+
+/** The PATH of this process and of every sandbox. */
+export const PATH_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin'] as const;
+
+/** The full path of a program that a sandbox finds by its bare name. */
+export function findProgram(name: string): string | undefined {
+  if (!/^[A-Za-z0-9._+-]{1,64}$/.test(name)) return undefined;
+  return PATH_FOLDERS.map(folder => path.join(folder, name)).find(isExecutable);
+}
+
+export function isProgram(file: string): boolean {
+  return isVisible(file) && isExecutable(file);
+}
+
+export function isVisible(file: string): boolean {
+  return VISIBLE.some(folder => file.startsWith(folder));
+}
+
+const VISIBLE = ['/usr/', '/bin/', '/sbin/', '/nix/store/'];
+
+export function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}
+
+export interface Closure {
+  /** Files and folders that have the same path inside. */
+  readonly files: readonly string[];
+  readonly links: readonly { readonly target: string; readonly link: string }[];
+}
+
+/**
+ * Programs and everything they load: libraries and, for interpreters, their standard libraries. The interpreter of a
+ * script is included only if it is listed too, except for `env`, which only finds interpreters.
+ */
+export function closureOf(names: readonly string[]): Closure {
+  const key = names.join(' ');
+  const known = closures.get(key) ?? closed(names);
+  closures.set(key, known);
+  return known;
+}
+
+/** Programs do not change while a launcher runs, and asking the loader takes longer than a launch. */
+const closures = new Map<string, Closure>();
+
+function closed(names: readonly string[]): Closure {
+  const files = new Set<string>();
+  const links = new Map<string, string>();
+  const places = names.map(findProgram).filter(place => place !== undefined);
+  for (const found of [...places, ...interpretersOf(places)]) {
+    const real = realpathSync(found);
+    if (found !== real) links.set(found, real);
+    // A script of a package, such as npm, loads its package.
+    files.add(isElf(real) ? real : packageOf(real));
+    const { folders, modules } = loadedBesides(path.basename(real));
+    for (const folder of folders) files.add(folder);
+    for (const library of librariesOf(isElf(real) ? [real, ...modules] : modules)) {
+      const file = realpathSync(library);
+      files.add(file);
+      if (file !== library) links.set(library, file);
+    }
+  }
+  return {
+    files: [...files].sort(),
+    links: [...links].map(([link, target]) => ({ link, target })),
+  };
+}
+
+/**
+ * Interpreters by the path in the first line of a script, such as /bin/sh for /usr/bin/sh. An unlisted one is included
+ * only if it is a plain `env`, never a multi-call binary.
+ */
+function interpretersOf(places: readonly string[]): string[] {
+  const named = new Set(places.map(place => realpathSync(place)));
+  const interpreters = places.map(place => shebangOf(realpathSync(place))).filter(place => place !== undefined);
+  return [...new Set(interpreters)].filter(place => {
+    if (!isProgram(place)) return false;
+    const real = realpathSync(place);
+    return named.has(real) || path.basename(real) === 'env';
+  });
+}
+
+/** What language runtimes load beyond their linked libraries. */
+function loadedBesides(program: string): { readonly folders: readonly string[]; readonly modules: readonly string[] } {
+  if (/^np[mx]/.test(program))
+    return { folders: ['/usr/share/nodejs', '/usr/share/npm'].filter(existsSync), modules: [] };
+  if (!program.startsWith('python3')) return { folders: [], modules: [] };
+  const folders = readdirSync('/usr/lib')
+    .filter(name => /^python3(?:\.\d+)?$/.test(name))
+    .map(name => path.join('/usr/lib', name));
+  const modules = folders
+    .map(folder => path.join(folder, 'lib-dynload'))
+    .filter(existsSync)
+    .flatMap(folder => readdirSync(folder).map(name => path.join(folder, name)))
+    .filter(file => file.endsWith('.so'));
+  return { folders, modules };
+}
+
+/** Asks the loader. Only for programs of the machine, never for ones that the user supplied. */
+function librariesOf(files: readonly string[]): string[] {
+  if (files.length === 0) return [];
+  // For a static program ldd fails, and there is nothing to load.
+  const { stdout } = spawnSync('/usr/bin/ldd', files, { encoding: 'utf8', env: {}, timeout: 10_000 });
+  return [...new Set([...stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map(([, file]) => file as string))];
+}
+
+/** The folder of the package that contains a file, or the file itself. */
+export function packageOf(script: string): string {
+  for (let folder = path.dirname(script); folder !== '/'; folder = path.dirname(folder)) {
+    if (existsSync(path.join(folder, 'package.json'))) return folder;
+  }
+  return script;
+}
+
+export function isElf(file: string): boolean {
+  const fd = openSync(file, 'r');
+  try {
+    const magic = Buffer.alloc(4);
+    readSync(fd, magic, 0, 4, 0);
+    return magic.equals(ELF);
+  } catch (cause) {
+    throw new Fault('program_unreadable', 'A program that the run may use is not readable.', { cause });
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** The interpreter in the first line of a script. */
+export function shebangOf(file: string): string | undefined {
+  return /^#![ \t]*([^ \t\n]+)/.exec(firstLineOf(file))?.[1];
+}
+
+/** Up to 256 bytes, as far as the kernel reads it. */
+export function firstLineOf(file: string): string {
+  const fd = openSync(file, 'r');
+  try {
+    const bytes = Buffer.alloc(256);
+    const length = readSync(fd, bytes, 0, bytes.length, 0);
+    return bytes.toString('latin1', 0, length).split('\n', 1)[0] as string;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const ELF = Buffer.from('\u007fELF');

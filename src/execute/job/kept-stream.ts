@@ -1,0 +1,84 @@
+import { createHash } from 'node:crypto';
+import { closeSync, openSync, writeSync } from 'node:fs';
+import type { KeptStream } from '../../contracts/capture.ts';
+import { Masker, maskingOf } from '../../base/masker.ts';
+
+export interface StreamLimits {
+  readonly headBytes: number;
+  readonly tailBytes: number;
+  readonly secrets: readonly string[];
+  readonly keepCredentials?: boolean;
+  /** A file that always contains the head received so far. */
+  readonly file?: string;
+}
+
+/** Masks, counts and hashes a stream of any length in constant memory, and keeps its head and tail. */
+export class StreamKeeper {
+  readonly #keeping: StreamLimits;
+  readonly #masker: Masker;
+  readonly #hash = createHash('sha256');
+  readonly #head: Buffer[] = [];
+  #headLength = 0;
+  /** Up to twice the size of the tail, to avoid frequent copies. */
+  #tail: Buffer = Buffer.alloc(0);
+  #bytesTotal = 0;
+  #fd: number | undefined;
+  #isFileLost = false;
+
+  constructor(keeping: StreamLimits) {
+    this.#keeping = keeping;
+    this.#masker = new Masker(maskingOf(keeping.secrets, keeping.keepCredentials));
+  }
+
+  /** Returns the masked bytes that are safe to show. Holds back a suffix that could be the start of a secret. */
+  take(chunk: Buffer): Buffer {
+    return this.#keep(this.#masker.take(chunk));
+  }
+
+  end(): { readonly rest: Buffer; readonly kept: KeptStream } {
+    const rest = this.#keep(this.#masker.end());
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    const tailLength = Math.min(this.#keeping.tailBytes, this.#bytesTotal - this.#headLength);
+    return {
+      rest,
+      kept: {
+        bytesTotal: this.#bytesTotal,
+        sha256: `sha256:${this.#hash.digest('hex')}`,
+        head: Buffer.concat(this.#head),
+        tail: this.#tail.subarray(this.#tail.length - tailLength),
+        masked: this.#masker.masked,
+        kinds: this.#masker.kinds,
+      },
+    };
+  }
+
+  #keep(bytes: Buffer): Buffer {
+    this.#hash.update(bytes);
+    this.#bytesTotal += bytes.length;
+    const room = this.#keeping.headBytes - this.#headLength;
+    if (room > 0 && bytes.length > 0) this.#keepHead(bytes.subarray(0, room));
+    if (bytes.length > room) this.#keepTail(bytes.subarray(room));
+    return bytes;
+  }
+
+  #keepHead(bytes: Buffer): void {
+    this.#head.push(Buffer.from(bytes));
+    this.#headLength += bytes.length;
+    const { file } = this.#keeping;
+    if (file === undefined || this.#isFileLost) return;
+    try {
+      this.#fd ??= openSync(file, 'wx', 0o600);
+      writeSync(this.#fd, bytes);
+    } catch {
+      // Only recovery reads this file, so the run continues. After a gap, later bytes would not be part of the head.
+      this.#isFileLost = true;
+    }
+  }
+
+  #keepTail(bytes: Buffer): void {
+    const { tailBytes } = this.#keeping;
+    if (bytes.length >= tailBytes) this.#tail = Buffer.from(bytes.subarray(bytes.length - tailBytes));
+    else if (this.#tail.length + bytes.length <= 2 * tailBytes) this.#tail = Buffer.concat([this.#tail, bytes]);
+    else this.#tail = Buffer.concat([this.#tail.subarray(this.#tail.length - tailBytes), bytes]);
+  }
+}

@@ -1,0 +1,129 @@
+import { accessSync, constants, lstatSync, mkdirSync, readdirSync, realpathSync, type Stats, statSync } from 'node:fs';
+import { cp } from 'node:fs/promises';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import type { Job, Mount } from '../job/job.ts';
+import { isReachable } from '../host/readable.ts';
+import { DOOR, HOME } from './root.ts';
+import { uidFor } from './users.ts';
+
+/**
+ * Makes every mount source readable for the sandbox. As root, the run is another user, who cannot read a private home.
+ * Sources that it cannot read are copied into the stage.
+ */
+export async function reachable(mounts: readonly Mount[], stage: string): Promise<Mount[]> {
+  const isAnother = uidFor(0) !== undefined;
+  const reached: Mount[] = [];
+  for (const [index, mount] of mounts.entries()) {
+    const source = realOf(mount);
+    reached.push({ ...mount, source: isAnother && !isOpen(source) ? await copied(source, stage, index) : source });
+  }
+  return reached;
+}
+
+/**
+ * Whether every user can reach and read the source. For a folder, only its direct entries are checked. Hidden entries
+ * are ignored: in node_modules they are caches, and one of them would cause a copy of all packages.
+ */
+function isOpen(source: string): boolean {
+  const stat = statSync(source);
+  if (!isReachable(source) || !isOpenItself(stat)) return false;
+  if (!stat.isDirectory()) return true;
+  const shown = readdirSync(source).filter(name => !name.startsWith('.'));
+  return shown.every(name => {
+    const entry = lstatSync(path.join(source, name));
+    return entry.isSymbolicLink() || isOpenItself(entry);
+  });
+}
+
+function isOpenItself(stat: Stats): boolean {
+  const isEntered = stat.isDirectory() || (stat.mode & OWNER_RUNS) !== 0;
+  const needed = OTHERS.read | (isEntered ? OTHERS.enter : 0);
+  return (stat.mode & needed) === needed;
+}
+
+const OTHERS = { read: 0o004, enter: 0o001 } as const;
+const OWNER_RUNS = 0o100;
+
+/** Never a hard link: the stage changes its owner, including everything in it. */
+async function copied(source: string, stage: string, index: number): Promise<string> {
+  const target = path.join(stage, 'mounts', String(index));
+  let entries = 0;
+  let bytes = 0;
+  try {
+    mkdirSync(path.dirname(target), { recursive: true });
+    await cp(source, target, {
+      recursive: true,
+      verbatimSymlinks: true,
+      // Shares blocks with the original if the file system supports it.
+      mode: constants.COPYFILE_FICLONE,
+      filter: file => {
+        const stat = lstatSync(file);
+        entries++;
+        bytes += stat.isFile() ? stat.size : 0;
+        if (entries > COPY_ENTRIES_MAX || bytes > COPY_BYTES_MAX) throw new Error('too large to copy');
+        return stat.isFile() || stat.isDirectory() || stat.isSymbolicLink();
+      },
+    });
+    return target;
+  } catch (cause) {
+    throw new Fault('mount_failed', `${path.basename(source)} could not be copied for the sandbox.`, { cause });
+  }
+}
+
+const COPY_ENTRIES_MAX = 1_000_000;
+const COPY_BYTES_MAX = 8 * 1024 ** 3;
+
+/** Checks what a job needs besides its work folder. `isAnother`: the program runs as another user. */
+export function checkExtras(job: Job, isAnother: boolean): void {
+  const { mounts = [], door, home, stdin, stage, network, writeRoots } = job;
+  if (stdin !== undefined) checkStdin(stage, stdin);
+  if (home && !writeRoots) throw new Fault('stage_failed', 'In the process sandbox, a home requires write roots.');
+  // Abstract Unix sockets belong to the network namespace, which would then be that of the machine.
+  if (door && network === 'open')
+    throw new Fault('not_enforceable', 'In the process sandbox, a door requires a blocked network.');
+  if (door && !statSync(path.join(stage, 'door', 'model.sock'), { throwIfNoEntry: false })?.isSocket())
+    throw new Fault('stage_failed', 'The door of the sandbox has no server.');
+  for (const mount of mounts) checkTarget(mount.target, mounts);
+  for (const mount of mounts) {
+    const source = realOf(mount);
+    if (isAnother && !source.startsWith(`${realpathSync(stage)}/`) && !isOpen(source))
+      throw new Fault('mount_failed', `The sandbox cannot read ${path.basename(mount.target)}.`);
+  }
+}
+
+export function checkStdin(stage: string, name: string): void {
+  const isName = name !== '' && path.basename(name) === name && !['.', '..'].includes(name) && !name.includes('\0');
+  if (!isName || !lstatSync(path.join(stage, name), { throwIfNoEntry: false })?.isFile())
+    throw new Fault('stage_failed', 'The input of the program is not a file in its stage.');
+}
+
+function checkTarget(target: string, mounts: readonly Mount[]): void {
+  const names = target.split('/').slice(1);
+  const isBelow =
+    target.startsWith('/agent/') && names.every(name => !['', '.', '..'].includes(name) && !name.includes('\0'));
+  const others = [HOME, DOOR, ...mounts.map(other => other.target)];
+  const isAlone = others.filter(other => isIn(target, other) || isIn(other, target)).length === 1;
+  if (!isBelow || !isAlone)
+    throw new Fault('mount_failed', 'Mounts of the sandbox must be below /agent and must not overlap.');
+}
+
+function isIn(file: string, folder: string): boolean {
+  return `${file}/`.startsWith(`${folder}/`);
+}
+
+/** The real path of a source, if it is readable. */
+function realOf({ source, target }: Mount): string {
+  try {
+    if (!path.isAbsolute(source)) throw new Error('not absolute');
+    const real = realpathSync(source);
+    accessSync(real, constants.R_OK);
+    return real;
+  } catch (cause) {
+    throw new Fault(
+      'mount_failed',
+      `${path.basename(target)} does not exist or is not readable, so the sandbox cannot show it.`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,175 @@
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { type GitResult, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
+
+export interface SourceRepository {
+  /** The folder with objects and branches. For a linked work tree, that of its main repository. */
+  readonly gitDir: string;
+  readonly objects: string;
+  readonly head: string;
+  /** The current branch; undefined if HEAD is detached. */
+  readonly branch: string | undefined;
+  readonly branches: readonly string[];
+  /** The path of the folder relative to the top of the work tree; `.` for the top. */
+  readonly below: string;
+  readonly format: 'sha1' | 'sha256';
+  readonly isShallow: boolean;
+  /** Some objects are in another repository or on a server. */
+  readonly isScattered: boolean;
+  /** Names of settings that affect how the repository is read. */
+  readonly settings: readonly string[];
+}
+
+/** What differs between a work tree and its commit. */
+export interface Uncommitted {
+  readonly changed: number;
+  readonly untracked: number;
+}
+
+/** The repository that contains a folder; undefined if there is none. Throws if an agent cannot work on it. */
+export async function sourceAt(folder: string): Promise<SourceRepository | undefined> {
+  const stat = statSync(folder, { throwIfNoEntry: false });
+  if (!stat) throw new Fault('usage', 'The folder to work in does not exist.');
+  if (!stat.isDirectory()) throw new Fault('usage', 'The folder to work in is a file.');
+  const asking: Asking = { cwd: folder, asUser: true };
+  const [found, configured, refs] = (await askGits([FACTS, SETTINGS, BRANCHES], asking)) as [
+    GitResult,
+    GitResult,
+    GitResult,
+  ];
+  if (found.stdout.length === 0) {
+    if (hasGitAbove(folder)) throw new Fault('usage', 'The folder to work in has a .git that git cannot read.');
+    return undefined;
+  }
+  const [isBare, isInside, isShallow, format, up = '', ...rest] = lineOf(found.stdout).split('\n');
+  if (isBare === 'true') throw new Fault('usage', 'The folder to work in is a bare repository, without files.');
+  if (isInside !== 'true') throw new Fault('usage', 'The folder to work in is inside .git, not in the work tree.');
+  const head = rest.at(-1);
+  if (found.code !== 0 || head === undefined) {
+    const isBorn = (await askGit(['rev-parse', '--verify', '--quiet', 'HEAD'], asking)).code === 0;
+    throw new Fault(
+      'usage',
+      isBorn
+        ? 'The repository is damaged: its current commit cannot be read.'
+        : 'The repository has no commits yet. Commit something first.',
+    );
+  }
+  if (refs.code !== 0) throw gitFailed(BRANCHES, refs.stderr);
+  const branches = lineOf(refs.stdout)
+    .split('\n')
+    .filter(line => line !== '');
+  const settings = namesIn(configured);
+  const gitDir = rest.slice(0, -1).join('\n');
+  const objects = path.join(gitDir, 'objects');
+  return {
+    gitDir,
+    objects,
+    head,
+    branch: branches.find(line => line.startsWith('*'))?.slice('*refs/heads/'.length) ?? (await branchAt(folder)),
+    branches: branches.map(line => line.slice(1)),
+    below: lastFolders(folder, up.split('/').length - 1),
+    format: format === 'sha256' ? 'sha256' : 'sha1',
+    isShallow: isShallow === 'true',
+    isScattered: hasText(path.join(objects, 'info', 'alternates')) || settings.some(key => PROMISOR.test(key)),
+    settings,
+  };
+}
+
+/** Each fact is one line, except the folder, whose name may contain line feeds. So it is second to last. */
+const FACTS = [
+  ...'rev-parse --is-bare-repository --is-inside-work-tree --is-shallow-repository --show-object-format'.split(' '),
+  ...'--show-cdup --path-format=absolute --git-common-dir --verify --quiet HEAD^{commit}'.split(' '),
+];
+
+/** Used if HEAD is not among the listed branches: it is detached, or there are more than 10,000 branches. */
+async function branchAt(folder: string): Promise<string | undefined> {
+  const { code, stdout } = await askGit(['symbolic-ref', '--quiet', 'HEAD'], { cwd: folder, asUser: true });
+  return code === 0 ? /^refs\/heads\/(.+)$/.exec(lineOf(stdout))?.[1] : undefined;
+}
+
+/** The last `count` components of a path. */
+function lastFolders(folder: string, count: number): string {
+  return count === 0 ? '.' : realpathSync(folder).split('/').slice(-count).join('/');
+}
+
+const BRANCHES = ['for-each-ref', '--format=%(HEAD)%(refname)', '--count=10000', 'refs/heads'];
+
+/** Removes the final line feed of git's output. */
+function lineOf(answer: Buffer): string {
+  return answer.toString().replace(/\n$/, '');
+}
+
+function hasGitAbove(folder: string): boolean {
+  for (let at = path.resolve(folder); ; at = path.dirname(at)) {
+    if (existsSync(path.join(at, '.git'))) return true;
+    if (at === path.dirname(at)) return false;
+  }
+}
+
+function hasText(file: string): boolean {
+  try {
+    return readFileSync(file, 'utf8').trim() !== '';
+  } catch {
+    return false;
+  }
+}
+
+export async function uncommittedIn(folder: string, { settings }: SourceRepository): Promise<Uncommitted> {
+  const entries = await statusOf(folder, withoutFilters(settings));
+  return {
+    changed: entries.filter(isTracked).length,
+    untracked: entries.filter(entry => entry.startsWith('? ') && !/(?:^\? |\/)\.proctor\/$/.test(entry)).length,
+  };
+}
+
+/** Tracked files that differ from HEAD, as bytes relative to the top of the repository. */
+export async function changedPaths(folder: string): Promise<string[]> {
+  // The path follows eight fields, or ten for a conflict.
+  return (await statusOf(folder, await filtersOff(folder))).filter(isTracked).map(entry =>
+    entry
+      .split(' ')
+      .slice(entry.startsWith('u') ? 10 : 8)
+      .join(' '),
+  );
+}
+
+function isTracked(entry: string): boolean {
+  return /^[12u] /.test(entry);
+}
+
+/** Reads the status without running configured filters and without writing to the index. */
+async function statusOf(folder: string, settings: readonly Setting[]): Promise<string[]> {
+  const args = 'status --porcelain=v2 -z --untracked-files=normal --ignore-submodules=all --no-renames'.split(' ');
+  return (await git(args, { cwd: folder, asUser: true, settings })).toString('latin1').split('\0');
+}
+
+/** The top of the work tree that contains a folder; undefined if there is none. */
+export async function topOf(folder: string): Promise<string | undefined> {
+  const { code, stdout } = await askGit(['rev-parse', '--show-toplevel'], { cwd: folder, asUser: true });
+  return code === 0 ? lineOf(stdout) : undefined;
+}
+
+/** Settings that disable every configured filter. */
+export async function filtersOff(folder: string): Promise<Setting[]> {
+  return withoutFilters(namesIn(await askGit(SETTINGS, { cwd: folder, asUser: true })));
+}
+
+/** Settings of filters, and settings that tell whether objects are elsewhere. */
+const SETTINGS = ['config', '-z', '--name-only', '--get-regexp', String.raw`^(filter|extensions|remote)\.`];
+
+function namesIn({ stdout }: GitResult): string[] {
+  return stdout.toString().split('\0');
+}
+
+const PROMISOR = /^(?:extensions\.partialclone|remote\..*\.promisor)$/s;
+
+function withoutFilters(settings: readonly string[]): Setting[] {
+  const names = settings.flatMap(key => /^(filter\..+)\.[^.]+$/s.exec(key)?.[1] ?? []);
+  return [...new Set(names)].flatMap((name): Setting[] => [
+    [`${name}.clean`, ''],
+    [`${name}.smudge`, ''],
+    [`${name}.process`, ''],
+    [`${name}.required`, 'false'],
+  ]);
+}

@@ -1,0 +1,16 @@
+import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { SuiteCase } from '../../contracts/suite/index.ts';
+
+/** A script that judges one case. */
+export interface Check {
+  readonly script: string;
+  readonly input: { readonly case: SuiteCase; readonly artifact: CaseArtifact };
+  /** The default is the time limit of any script. */
+  readonly timeoutMs?: number;
+}
+
+/** A check's verdict on a case, or why it has none, in a sentence. */
+export type CheckAnswer = { readonly ok: boolean; readonly message: string } | { readonly trouble: string };
+
+/** Runs a check to its end. Failures to run are answers, not exceptions. */
+export type RunCheck = (check: Check) => Promise<CheckAnswer>;

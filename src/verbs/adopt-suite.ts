@@ -1,0 +1,72 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { soundLimits } from '../contracts/gate/limits/index.ts';
+import type { RunFolder } from '../evidence/run-folder/runs.ts';
+import { adoptSuite } from '../evidence/suite/suite-adopt.ts';
+import type { SuitePlan } from '../evidence/suite/suite-run.ts';
+import { repositoryAt } from '../execute/worktree/repository.ts';
+import type { AgentAsked } from '../run/suite/agent-asked.ts';
+import { suitePlan } from '../run/suite/plan.ts';
+import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';
+import type { RunSuiteOptions } from './run-suite.ts';
+import { describeTarget } from './suite-targets.ts';
+import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
+
+/** The options to resume a suite that another machine started. The user names the target and variables again. */
+export type AdoptOptions = Pick<
+  RunSuiteOptions,
+  'baseUrl' | 'script' | 'agent' | 'policy' | 'dir' | 'headers' | 'secrets' | 'redirects' | 'bounds' | keyof AgentAsked
+>;
+
+/** Throws unless the options name the target and every variable of the run again. */
+export function checkNamedAgain(word: string, { request }: SuitePlan, named: AdoptOptions): void {
+  const { baseUrl, script, agent, headers = [], secrets = {} } = named;
+  if (baseUrl === undefined && script === undefined && agent === undefined) {
+    throw new Fault(
+      'not_started_here',
+      `The run was interrupted and not started here. Name the target and every variable again: ${foreignResume(word, request.target.kind)}`,
+    );
+  }
+  const headerNames = new Set(headers.map(({ name }) => name));
+  const variables = new Set([...headers.map(({ env }) => env), ...Object.keys(secrets)]);
+  const lacking = [
+    ...(request.target.kind === 'http' ? request.target.header_names : [])
+      .filter(name => !headerNames.has(name))
+      .map(name => `--header '${printable(name)}: env:VARIABLE'`),
+    ...request.secret_names.filter(name => !variables.has(name)).map(name => `--secret ${printable(name)}`),
+  ];
+  if (lacking.length === 0) return;
+  throw new Fault('not_started_here', `The run was not started here. Name its variables again: ${lacking.join(' ')}`);
+}
+
+/** Makes the run this user's own, with the target and variables that the user named. */
+export async function adopt(
+  { place, plan: before }: { readonly place: RunFolder; readonly plan: SuitePlan },
+  named: AdoptOptions,
+  home: string,
+  cwd: string,
+): Promise<void> {
+  const { version, repetition, only, cases, gate } = before.request;
+  const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
+  const { headers = [], secrets = {} } = named;
+  const whom = await describeTarget({ ...named, cases: before.casesPath, as: version }, settings, home, cwd);
+  const order = {
+    group: repetition.of,
+    repetitions: repetition.total,
+    version,
+    only,
+    settings,
+    secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
+    casesPath: path.basename(before.casesPath),
+    outDir: inFolder(path.dirname(home), path.dirname(path.dirname(place.folder))),
+    repository: await repositoryAt(cwd),
+    headers: headers.map(({ name, env }) => ({ name, env })),
+    gate: soundLimits(gate),
+    ...whom,
+  };
+  adoptSuite(place.folder, done => {
+    const plan = suitePlan(order, repetition.number, cases);
+    return { ...plan, request: { ...plan.request, begun_elsewhere: { cases_done: done } } };
+  });
+}

@@ -1,0 +1,171 @@
+import path from 'node:path';
+import { defined } from '../base/defined.ts';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import type { SuiteRequest, SuiteTarget } from '../contracts/suite/index.ts';
+import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
+import type { Side } from '../judge/compare-input.ts';
+import { settingsFrom } from '../run/suite/settings.ts';
+import type { Header, RunSuiteOptions } from './run-suite.ts';
+import { addressOf } from './suite-targets.ts';
+
+/** The targets to run cases on again. Each defaults to the target of the recorded runs. */
+export interface AgainTargets {
+  /** The URL of the candidate, if it changed. */
+  readonly baseUrl?: string;
+  /** The URL of the baseline version. */
+  readonly baselineUrl?: string;
+  /** The script of the candidate. */
+  readonly script?: string;
+  /** The script of the baseline. */
+  readonly baselineScript?: string;
+  /** The policy file of an agent. */
+  readonly policy?: string;
+  /** The folder that an agent gets clones of. */
+  readonly dir?: string;
+  readonly headers?: readonly Header[];
+  /** Reads an environment variable, to mask the values that the runs masked. */
+  readonly variable?: (name: string) => string | undefined;
+  /** The environment in which to find the agent's program and model credential. */
+  readonly environment?: RunSuiteOptions['environment'];
+}
+
+/** A side that can run again: its first run, and the options to run it with. */
+export interface Askable {
+  readonly folder: string;
+  readonly request: SuiteRequest;
+  readonly options: RunSuiteOptions;
+}
+
+/**
+ * Whether the baseline version can still be run. A URL that both sides used serves one version, most likely the new one.
+ * Running the baseline there would clear every suspect case.
+ */
+export function canAskBaseline(
+  baseline: Side,
+  candidate: Side,
+  { baseUrl, baselineUrl, baselineScript }: AgainTargets,
+): boolean {
+  if (baseline.source !== 'runs') {
+    if (baselineUrl !== undefined || baselineScript !== undefined)
+      throw new Fault(
+        'usage',
+        'An accepted baseline cannot run again. Compare with its run, or omit the target of the baseline.',
+      );
+    return false;
+  }
+  const recorded = baseline.trials[0]?.address;
+  if (recorded === undefined) return baselineUrl !== undefined || baselineScript !== undefined;
+  const ofNew = candidate.trials[0]?.address;
+  const isSame = ofNew !== undefined && placeOf(baselineUrl ?? recorded) === placeOf(baseUrl ?? ofNew);
+  if (isSame && baselineUrl !== undefined)
+    throw new Fault(
+      'usage',
+      '--baseline-url names the URL of the candidate, which cannot serve both versions. Name the URL of the old version, or omit --baseline-url.',
+    );
+  return !isSame;
+}
+
+/** A URL without its query and trailing slashes, which do not make it a different target. */
+function placeOf(address: string): string {
+  if (!URL.canParse(address)) return address;
+  const { origin, pathname } = new URL(address);
+  return `${origin}${pathname.replace(/\/+$/, '')}`;
+}
+
+/** The options to run a side again, completed with what its run folder does not store. */
+export function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Askable {
+  const [folder] = side.trials.flatMap(({ folder: at, isRerun }) => (at !== undefined && !isRerun ? [at] : []));
+  const request = folder === undefined ? undefined : readSuiteFolder(folder).request;
+  if (folder === undefined || !request) throw new Fault('no_run', `The ${sideName(version)} has no run to repeat.`);
+  if (path.basename(folder) !== request.repetition.of || path.basename(path.dirname(folder)) !== request.version) {
+    throw new Fault(
+      'usage',
+      `The run folder of the ${sideName(version)} was moved, so no round can be added next to it. Move it back.`,
+    );
+  }
+  const headers = headersFor(request.target, version, given);
+  const options: RunSuiteOptions = {
+    cases: path.join(folder, 'assets/cases.ndjson'),
+    as: request.version,
+    ...settingsFrom(request.settings),
+    ...targetFor(request.target, version, given),
+    headers,
+    secrets: secretsFor(request, headers, given),
+    ...(request.keep_credentials && { keepCredentials: true }),
+    ...(request.provenance && { provenance: request.provenance }),
+    ...(given.environment && { environment: given.environment }),
+  };
+  return { folder, request, options };
+}
+
+function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: AgainTargets): Partial<RunSuiteOptions> {
+  const [url, script] =
+    version === 'baseline' ? [given.baselineUrl, given.baselineScript] : [given.baseUrl, given.script];
+  if (target.kind === 'http') return { baseUrl: url ?? addressOf(target.url, undefined), redirects: target.redirects };
+  if (target.kind === 'script') {
+    const flag = version === 'baseline' ? '--baseline-script' : '--script';
+    if (script === undefined)
+      throw new Fault('usage', `The runs used the script ${printable(target.name)}. Name its file: ${flag} FILE.`);
+    const { sandbox, isolation } = target;
+    return { script, bounds: { ...(sandbox !== 'vm' && sandbox !== 'container' && { sandbox }), isolation } };
+  }
+  const { name, policy, model, max_turns, max_requests, max_tokens, max_cost_usd, model_mode } = target;
+  if (model_mode === 'replay')
+    throw new Fault(
+      'usage',
+      'These runs replayed a recording, which gives the same answers again. Run without --again.',
+    );
+  const limits = {
+    model,
+    maxTurns: max_turns,
+    maxRequests: max_requests,
+    maxTokens: max_tokens,
+    maxCostUsd: max_cost_usd,
+  };
+  return {
+    agent: name,
+    policy: given.policy ?? policy,
+    ...(given.dir !== undefined && { dir: given.dir }),
+    ...defined(limits),
+    ...(target.allow_untested_version && { allowUntestedVersion: true }),
+  };
+}
+
+function headersFor(target: SuiteTarget, version: 'baseline' | 'new', { headers = [] }: AgainTargets): Header[] {
+  if (target.kind !== 'http') return [];
+  return target.header_names.map(name => {
+    const header = headers.find(one => one.name === name);
+    if (header) return header;
+    throw new Fault(
+      'usage',
+      `The runs of the ${sideName(version)} sent the header ${printable(name)}. Add --header '${printable(name)}: env:VARIABLE'.`,
+    );
+  });
+}
+
+/** The secrets of the runs. Without them, an answer could contain a secret unmasked. */
+function secretsFor(
+  { secret_names }: SuiteRequest,
+  headers: readonly Header[],
+  { variable }: AgainTargets,
+): Record<string, string> {
+  const ofHeaders = new Set(headers.map(({ env }) => env));
+  return Object.fromEntries(
+    secret_names
+      .filter(name => !ofHeaders.has(name))
+      .map(name => {
+        const value = variable?.(name);
+        if (value === undefined)
+          throw new Fault(
+            'usage',
+            `The runs masked the environment variable ${printable(name)}, which is not set. Set it.`,
+          );
+        return [name, value];
+      }),
+  );
+}
+
+function sideName(version: 'baseline' | 'new'): string {
+  return version === 'new' ? 'candidate' : version;
+}

@@ -1,0 +1,121 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
+import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
+import type { ReviewedPath } from '../contracts/agent-step/changes.ts';
+import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
+import { readAgentFolder } from '../evidence/agent/agent-folder.ts';
+import { refuseForeign } from '../evidence/run-folder/own-file.ts';
+import { notSealed, sealOf } from '../evidence/pack/pack.ts';
+import { applyDiff } from '../execute/worktree/apply.ts';
+import { verifyFolder } from '../verify/folder.ts';
+import { checkRunWord, refuseUnknown } from './options.ts';
+import { firstViolation } from './pack.ts';
+import { runFolderOf } from './runs.ts';
+
+export interface ApplyOptions {
+  /** The work tree to change; `cwd` by default. */
+  readonly dir?: string;
+  /** Check whether the changes apply, without applying them. */
+  readonly check?: boolean;
+  /** Apply even if the agent did not complete its task. */
+  readonly anyway?: boolean;
+  /** Exact paths of files to apply although they run by themselves. */
+  readonly allowActive?: readonly string[];
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface AppliedRun {
+  readonly runId: string;
+  /** False if there was nothing to apply, or with `check`. */
+  readonly applied: boolean;
+  /** True if the agent worked on a clone of a repository, false if on a copy of a folder. */
+  readonly fromClone: boolean;
+  readonly changed: WorkspaceStatus['changed'];
+  /** Allowed changes that run by themselves, each with what runs it. */
+  readonly needsReview: readonly ReviewedPath[];
+  /** What was not applied or needs attention. */
+  readonly notes: readonly string[];
+}
+
+/** Applies an agent's changes to a work tree if its run verifies and kept its policy. It never commits. */
+export async function applyRun(run: string, options: ApplyOptions = {}): Promise<AppliedRun> {
+  checkRunWord('applyRun', run);
+  refuseUnknown('applyRun', options, OPTIONS);
+  const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
+  checkPaths(allowActive);
+  const { folder } = runFolderOf(cwd, run);
+  const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
+  if (runId === undefined || kind === undefined) throw notSealed();
+  if (kind !== 'agent') throw refused(`${printable(runId)} is not a run of an agent, so it has no changes to apply.`);
+  const trouble = await firstViolation(verifyFolder(folder, {}), signal);
+  if (trouble !== undefined) {
+    throw new Fault('not_valid', `Cannot apply ${printable(runId)}, because it does not verify: ${trouble}`);
+  }
+  refuseForeign(folder);
+  const { status, diff } = readChanges(folder, anyway);
+  const fromClone = status.kind === 'clone';
+  const answer = { runId, fromClone, changed: status.changed, notes: notesOf(status) };
+  if (status.changed.total === 0) return { ...answer, applied: false, needsReview: [] };
+  const dir = path.resolve(cwd, options.dir ?? '.');
+  const needsReview = await applyDiff(diff, dir, {
+    fromTop: fromClone,
+    isTrial: check,
+    allowActive,
+    ...(fromClone && !anyway && { base: status.base.sha }),
+  });
+  return { ...answer, applied: !check, needsReview };
+}
+
+function checkPaths(paths: unknown): void {
+  if (Array.isArray(paths) && paths.every(each => typeof each === 'string')) return;
+  throw new Fault('usage', 'allowActive of applyRun must be a list of paths.');
+}
+
+const OPTIONS: Record<keyof ApplyOptions, true> = {
+  dir: true,
+  check: true,
+  anyway: true,
+  allowActive: true,
+  cwd: true,
+  signal: true,
+};
+
+/** The changes in a sealed folder. Throws if they must not be applied. */
+function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus; diff: Buffer } {
+  const { result, policy, workspace: status } = readAgentFolder(folder);
+  if (!result || !policy || !status)
+    throw refused('The run does not record what the agent changed and under which policy.');
+  const broken = policy.violations.find(({ hard }) => hard);
+  if (broken) throw refused(`The agent violated its policy: ${printable(broken.message)}`);
+  if (result.termination === 'killed_policy')
+    throw refused('Proctor stopped the agent because it violated its policy.');
+  if (result.termination !== 'completed' && !anyway) {
+    throw refused(`The agent did not complete its task: ${result.termination}. Use --anyway to apply what it left.`);
+  }
+  if (status.diff.cut) throw refused('The diff of the run is truncated, because the changes were too large to keep.');
+  const diff = readRegular(path.join(folder, status.diff.path), DIFF_BYTES_MAX);
+  // Check again, because the folder may have changed since it was verified.
+  if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused('The diff of the run cannot be read.');
+  return { status, diff };
+}
+
+/** More than any complete diff. */
+const DIFF_BYTES_MAX = 128 * 1024 * 1024;
+
+function refused(message: string): Fault {
+  return new Fault('not_applied', message);
+}
+
+function notesOf({ links_out, left_out, nested_repositories, submodules, hooks }: WorkspaceStatus): string[] {
+  const said: [{ total: number; listed: readonly unknown[] }, string][] = [
+    [links_out, 'links point outside the tree'],
+    [left_out, 'entries were left out, because a diff cannot represent them'],
+    [nested_repositories, 'folders were nested repositories; their files are applied, their history is not'],
+    [submodules, 'submodule changes were left out'],
+    [hooks, 'git hooks were left out'],
+  ];
+  return said.filter(([{ total }]) => total > 0).map(([{ total }, words]) => `${total} ${words}.`);
+}

@@ -1,0 +1,122 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { repetitionId } from '../contracts/suite/index.ts';
+import { isStartedHere } from '../evidence/run-folder/journal.ts';
+import { hasJournal, isSealed, removeJournal } from '../evidence/recovery/recover.ts';
+import { findRun, homeFrom, type RunFolder } from '../evidence/run-folder/runs.ts';
+import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
+import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
+import type { SuitePlan } from '../evidence/suite/suite-run.ts';
+import { askedIn } from '../run/suite/agent-asked.ts';
+import { adopt, checkNamedAgain, type AdoptOptions } from './adopt-suite.ts';
+import { signerAt } from './keys.ts';
+import { ledgerOf } from './ledger.ts';
+import { isOwnerAlive } from './recover.ts';
+import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
+
+export type ResumeOptions = Pick<
+  RunSuiteOptions,
+  | 'cwd'
+  | 'environment'
+  | 'signingKey'
+  | 'signal'
+  | 'onProgress'
+  | 'onFolder'
+  | 'onWarning'
+  | 'backoffMs'
+  | 'breakerPausesMs'
+> &
+  AdoptOptions & {
+    /** Reads an environment variable. Used only for a run that was started here. */
+    readonly variable: (name: string) => string | undefined;
+  };
+
+/**
+ * Resumes an interrupted run and its repetitions. A run that was started here keeps its settings. For a run from another
+ * machine, the user names the target and variables again, because Proctor trusts only its cases and answers.
+ */
+export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
+  const { cwd = process.cwd(), signingKey, variable } = options;
+  const home = homeFrom(cwd);
+  const signer = signerAt(cwd, signingKey);
+  const place = findRun(home, word);
+  const { open, isOurs } = await openAround(place, home, options);
+  const [plan] = open.map(one => one.plan);
+  if (!plan) throw new Fault('finished', 'The run is finished. There is nothing to resume.');
+  const places = open.map(one => one.place);
+  const going = { ...options, home, signer };
+  if (!isOurs) {
+    checkNamedAgain(word, plan, options);
+    for (const one of open) await adopt(one, options, home, cwd);
+    return runAll(places, going);
+  }
+  checkNothingNamed(options, plan);
+  const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
+  const taken = new Set(headers.map(({ env }) => env));
+  const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
+  return runAll(places, { ...going, headers, secrets: Object.fromEntries(secrets) as Record<string, string> });
+}
+
+interface Open {
+  readonly place: RunFolder;
+  readonly plan: SuitePlan;
+}
+
+/** The unfinished repetitions that were started where the run was. Removes journals of sealed runs. */
+async function openAround(
+  place: RunFolder,
+  home: string,
+  { onWarning }: ResumeOptions,
+): Promise<{ readonly open: readonly Open[]; readonly isOurs: boolean }> {
+  const siblings = siblingsOf(place).filter(({ folder }) => hasJournal(folder));
+  const named = siblings.filter(({ folder }) => folder === place.folder);
+  const isOurs = (named.length > 0 ? named : siblings).some(({ folder }) => isStartedHere(folder));
+  const ofThese = siblings.filter(({ folder }) => isStartedHere(folder) === isOurs);
+  const open: Open[] = [];
+  for (const sibling of ofThese) {
+    const plan = suitePlanIn(sibling.folder);
+    if (isOwnerAlive({ plan })) throw new Fault('alive', `${sibling.id} is still running.`);
+    if (isSealed(sibling.folder)) {
+      if (isOurs) await removeJournal(sibling.folder, ledgerOf(home, onWarning, 'all of it'));
+    } else if (plan) open.push({ place: sibling, plan });
+    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder contains no started suite.');
+  }
+  return { open, isOurs };
+}
+
+const UNBEGUN =
+  'The run was interrupted before it started. Run proctor recover to remove it, then run the suite again.';
+
+/** All repetitions of a run, including itself, according to its journal or request. */
+function siblingsOf(place: RunFolder): RunFolder[] {
+  const request = hasJournal(place.folder) ? suitePlanIn(place.folder)?.request : readSuiteFolder(place.folder).request;
+  if (!request) return [place];
+  const { of, total } = request.repetition;
+  return Array.from({ length: total }, (_, index) => {
+    const id = repetitionId(of, index + 1);
+    return { id, lane: place.lane, folder: path.join(path.dirname(place.folder), id) };
+  });
+}
+
+/** Rejects options that a resumed run would ignore. */
+function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): void {
+  const { baseUrl, script, agent, policy, dir, redirects, headers = [], secrets = {}, bounds = {} } = options;
+  // Query values are not stored, so the user names the URL again. It must be the same.
+  const hasQuery = target.kind === 'http' && target.url.includes('?');
+  const named = [hasQuery ? undefined : baseUrl, script, agent, policy, dir, redirects].some(
+    word => word !== undefined,
+  );
+  if (!named && headers.length === 0 && Object.keys({ ...secrets, ...bounds, ...askedIn(options) }).length === 0)
+    return;
+  throw new Fault(
+    'usage',
+    'This run was started here and keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query.',
+  );
+}
+
+function known(name: string, variable: (name: string) => string | undefined): string {
+  const value = variable(name);
+  if (value === undefined) throw new Fault('usage', `The environment variable ${printable(name)} is not set.`);
+  return value;
+}

@@ -1,0 +1,188 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
+import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import type { LeftRunning } from '../contracts/capture.ts';
+import type { Ending } from '../contracts/ending.ts';
+import type { AgentJudgement, AgentPlan } from '../evidence/agent/agent-run.ts';
+import { homeFrom } from '../evidence/run-folder/runs.ts';
+import type { AgentAnswer, AgentContext, AgentOrder } from '../run/agent/agent.ts';
+import { signerAt } from './keys.ts';
+import { sharedLauncher } from './launcher.ts';
+import { ledgerOf } from './ledger.ts';
+import { refuseUnknown } from './options.ts';
+
+/** A task for an agent, and its limits. */
+export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd'> {
+  /** The folder that the agent gets a private clone of; the working folder by default. */
+  readonly dir?: string;
+  /** `read-only` (default), `edit`, `open` or a policy file. */
+  readonly policy?: string;
+  /** The environment in which to find the agent's program and model credential. The agent does not see it. */
+  readonly environment?: AgentOrder['environment'];
+  /** Key that signs the seal; the key in `.proctor` by default. */
+  readonly signingKey?: string;
+  /** Proctor stores the run in the nearest `.proctor` from here upwards; the working folder by default. */
+  readonly cwd?: string;
+  readonly signal?: AbortSignal;
+  /** Called for each event of the agent, as it happens. */
+  readonly onEvent?: (line: TranscriptLine) => void;
+  readonly onWait?: AgentContext['onWait'];
+  readonly onFolder?: AgentContext['onFolder'];
+  /** Called with warnings that do not affect the run. */
+  readonly onWarning?: (sentence: string) => void;
+}
+
+export interface AgentRunResult {
+  readonly kind: 'agent';
+  readonly runId: string;
+  /** The run folder. */
+  readonly folder: string;
+  readonly termination: AgentJudgement['termination'];
+  readonly reason: AgentJudgement['reason'];
+  readonly message: string | null;
+  readonly ending: Ending;
+  readonly correlationId: string;
+  readonly agent: AgentPlan['agent'];
+  /** The model that answered, as the agent reports it. */
+  readonly model: string | null;
+  readonly finalResponse: string | null;
+  readonly transcriptPath: string;
+  readonly finalResponsePath: string | null;
+  readonly violations: AgentAnswer['violations'];
+  /** Claims of the agent that do not match what it did. */
+  readonly flags: AgentEvaluation['flags'];
+  readonly denials: number;
+  readonly reported: AgentJudgement['reported'];
+  readonly changes: AgentAnswer['changes'];
+  /** Changed files that run by themselves, so `applyRun` applies them only by name. */
+  readonly needsReview: AgentAnswer['needsReview'];
+  /** Processes still running when the agent ended; null if not checked. */
+  readonly leftRunning: LeftRunning | null;
+  readonly policy: AgentAnswer['effective'];
+  readonly runner: AgentPlan['runner'];
+  readonly enforcement: AgentPlan['enforcement'];
+  readonly observed: AgentPlan['observed'];
+  readonly limits: AgentPlan['limits'];
+  readonly clocks: AgentPlan['clocks'];
+  readonly turnLimit: AgentPlan['turnLimit'];
+  readonly modelAccess: AgentJudgement['modelAccess'];
+  readonly projectContext: AgentPlan['projectContext'];
+  readonly warnings: readonly string[];
+  readonly durationMs: number;
+  /** The id of the signing key, or null. */
+  readonly keyId: string | null;
+}
+
+/** Lets an agent do a task on a private clone, under a policy that Proctor enforces, and seals the evidence. */
+export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult> {
+  checkOptions(options);
+  const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
+  const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
+  // The launcher starts while the code loads.
+  const [{ executeAgent: run }, { judgeAgentRun }, launcher] = await Promise.all([
+    import('../run/agent/agent.ts'),
+    import('../judge/agent/judge-agent.ts'),
+    sharedLauncher(),
+  ]);
+  const home = homeFrom(cwd);
+  const signer = signerAt(cwd, signingKey);
+  const order: AgentOrder = {
+    ...asked,
+    dir: path.resolve(cwd, dir),
+    policy,
+    environment,
+    cwd,
+    ...(asked.recording !== undefined && { recording: path.resolve(cwd, asked.recording) }),
+  };
+  const answer = await run(order, {
+    launcher,
+    home,
+    signer,
+    ledger: ledgerOf(home, onWarning),
+    ...(signal && { signal }),
+    ...(onEvent && { onEvent }),
+    ...(onWait && { onWait }),
+    ...(onFolder && { onFolder }),
+    ...(onWarning && { onWarning }),
+  });
+  const { flags } = await judgeAgentRun(answer.place.folder, signer);
+  return { ...resultOf(answer), flags, keyId: signer?.keyId ?? null };
+}
+
+function checkOptions(options: RunAgentOptions): void {
+  if (typeof options?.agent !== 'string') throw new Fault('usage', 'runAgent requires agent: claude or codex.');
+  if (typeof options.task !== 'string') throw new Fault('usage', 'runAgent requires task: the task for the agent.');
+  refuseUnknown('runAgent', options, OPTIONS);
+}
+
+const OPTIONS: Record<keyof RunAgentOptions, true> = {
+  agent: true,
+  task: true,
+  promptReference: true,
+  dir: true,
+  policy: true,
+  overrides: true,
+  timeoutMs: true,
+  idleMs: true,
+  model: true,
+  maxTurns: true,
+  maxRequests: true,
+  maxTokens: true,
+  maxCostUsd: true,
+  prices: true,
+  cpus: true,
+  secrets: true,
+  keepCredentials: true,
+  modelMode: true,
+  recording: true,
+  login: true,
+  needsModel: true,
+  allowUntestedVersion: true,
+  allowDirty: true,
+  projectContext: true,
+  environment: true,
+  signingKey: true,
+  cwd: true,
+  signal: true,
+  onEvent: true,
+  onWait: true,
+  onFolder: true,
+  onWarning: true,
+};
+
+function resultOf({ place, run, result, effective, violations, changes, needsReview }: AgentAnswer) {
+  const { plan, capture, judgement, completedAtMs } = run;
+  return {
+    kind: 'agent' as const,
+    runId: place.id,
+    folder: place.folder,
+    termination: judgement.termination,
+    reason: judgement.reason,
+    message: judgement.detail,
+    ending: capture.ending,
+    correlationId: plan.correlationId,
+    agent: plan.agent,
+    model: judgement.model,
+    finalResponse: judgement.finalText,
+    transcriptPath: result.transcript_path,
+    finalResponsePath: result.final_response_path,
+    violations,
+    denials: judgement.denials,
+    reported: judgement.reported,
+    changes,
+    needsReview,
+    leftRunning: run.capture.leftRunning ?? null,
+    policy: effective,
+    runner: plan.runner,
+    enforcement: plan.enforcement,
+    observed: plan.observed,
+    limits: plan.limits,
+    clocks: plan.clocks,
+    turnLimit: plan.turnLimit,
+    modelAccess: judgement.modelAccess,
+    projectContext: plan.projectContext,
+    warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],
+    durationMs: completedAtMs - plan.startedAtMs,
+  };
+}

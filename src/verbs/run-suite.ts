@@ -1,0 +1,242 @@
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import { systemClock } from '../base/clock.ts';
+import { Fault } from '../base/fault.ts';
+import { bytesHash } from '../base/hash.ts';
+import { newRunId } from '../base/ids.ts';
+import { type Evaluation, isAllFailing } from '../contracts/evaluation/index.ts';
+import type { LimitCheck, GateLimits } from '../contracts/gate/limits/index.ts';
+import type { Profile } from '../contracts/profile/shape.ts';
+import type { StatedProvenance } from '../contracts/provenance.ts';
+import type { Signer } from '../contracts/seal/index.ts';
+import { repetitionId } from '../contracts/suite/index.ts';
+import { stateWarning } from '../evidence/run-folder/chain.ts';
+import { homeFrom, makeHome, RUN_ID, type RunFolder } from '../evidence/run-folder/runs.ts';
+import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
+import { takeOwnLock } from '../execute/host/locks.ts';
+import { repositoryAt } from '../execute/worktree/repository.ts';
+import type { Requested } from '../policy/bounds.ts';
+import type { AgentOrder } from '../run/agent/order.ts';
+import type { AgentAsked } from '../run/suite/agent-asked.ts';
+import { copyLayout, layOutCases } from '../run/suite/layout.ts';
+import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
+import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
+import { layOutSuite, placeFor, executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run/suite/suite.ts';
+import { limitsFor } from './gate-settings.ts';
+import { judgeOwnRun } from './judged.ts';
+import { signerAt } from './keys.ts';
+import { ledgerOf, refuseTaken } from './ledger.ts';
+import { removeUnbegunSuite } from './recover.ts';
+import { checkSuiteOptions } from './suite-options.ts';
+import { targetFor, describeTarget } from './suite-targets.ts';
+import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
+
+/** A suite to run, its target and its limits. */
+export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
+  /** The file of the cases: .yaml, .json, .jsonl or .csv. */
+  readonly cases: string;
+  readonly as: 'baseline' | 'new';
+  /** The URL of an API; cases go to `run-case` below it. */
+  readonly baseUrl?: string;
+  /** A script that answers, in a sandbox. */
+  readonly script?: string;
+  /** An agent, `claude` or `codex`. The text of a case is its task. */
+  readonly agent?: string;
+  /** The agent policy: `read-only` (default), `edit`, `open` or a file. */
+  readonly policy?: string;
+  /** The folder that each attempt of the agent gets a private clone of; the working folder by default. */
+  readonly dir?: string;
+  /** The environment in which to find the agent's program and model credential. The agent does not see it. */
+  readonly environment?: AgentOrder['environment'];
+  readonly bounds?: Omit<Requested, 'profile' | 'timeoutMs' | 'idleMs'> & { readonly profile?: string | Profile };
+  /** The folder for the artifacts, in `baseline/` and `new/`; `.proctor/runs` by default. */
+  readonly out?: string;
+  readonly runId?: string;
+  /** The ids of the cases to run. */
+  readonly only?: readonly string[];
+  readonly repeat?: number;
+  /** A gate file. Its limits on the candidate apply. */
+  readonly gate?: string;
+  /** Limits on all cases. Each overrides the same limit in the file. */
+  readonly limits?: GateLimits;
+  /** Headers of every request. Their values are masked in everything stored. */
+  readonly headers?: readonly Header[];
+  /** More values to mask, by variable name. Scripts and agents also see them. */
+  readonly secrets?: Readonly<Record<string, string>>;
+  /** Stores well-known credentials unmasked. Declared secrets stay masked. */
+  readonly keepCredentials?: boolean;
+  /** What the target consists of, if its answers do not say: model, prompt_version, agent_version … */
+  readonly provenance?: StatedProvenance;
+  /** Follows redirects within the same origin. */
+  readonly redirects?: boolean;
+  readonly cwd?: string;
+  /** Key that signs the seals; the key in `.proctor` by default. */
+  readonly signingKey?: string;
+  readonly signal?: AbortSignal;
+  readonly onProgress?: SuiteContext['onProgress'];
+  readonly onFolder?: (place: RunFolder) => void;
+  /** Called with warnings that do not affect the runs. */
+  readonly onWarning?: (sentence: string) => void;
+  readonly backoffMs?: number;
+  readonly breakerPausesMs?: readonly number[];
+}
+
+export interface Header {
+  readonly name: string;
+  /** The environment variable that provides the value. */
+  readonly env: string;
+  readonly value: string;
+}
+
+/** The result of a suite, with one run per repetition. */
+export interface SuiteRunResult {
+  readonly kind: 'suite';
+  readonly version: 'baseline' | 'new';
+  readonly runs: readonly JudgedAnswer[];
+  /** Every judged case fails. */
+  readonly isAllFailing: boolean;
+  /** Each limit with its measurement; null if there are limits but nothing was judged. */
+  readonly checks: readonly LimitCheck[] | null;
+  /** The id of the signing key, or null. */
+  readonly keyId: string | null;
+}
+
+/** A run and its verdicts. An open run, or one stopped before judging, has none yet. */
+interface JudgedAnswer extends SuiteAnswer {
+  readonly judged: Evaluation['summary'] | undefined;
+  /** The ids of the first ten cases that did not pass. */
+  readonly notPassed: readonly string[];
+}
+
+const NAMED_MAX = 10;
+
+/** Sends every case of a suite to its target, judges the answers and seals the evidence. */
+export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult> {
+  checkSuiteOptions(options);
+  const { cwd = process.cwd(), repeat = 1 } = options;
+  const home = homeFrom(cwd);
+  const signer = signerAt(cwd, options.signingKey);
+  const order = await orderOf(options, home, cwd);
+  const out = options.out === undefined ? path.join(home, 'runs') : path.resolve(cwd, options.out);
+  const numbers = Array.from({ length: repeat }, (_, index) => index + 1);
+  const ids = numbers.map(number => repetitionId(order.group, number));
+  for (const id of ids) removeUnbegunSuite(path.join(out, options.as, id));
+  const places = ids.map(id => placeFor(out, options.as, id));
+  if (options.runId !== undefined && options.out === undefined) refuseTaken(home, ids, options.as);
+  makeHome(home);
+  const unproven = stateWarning();
+  if (unproven !== undefined) options.onWarning?.(unproven);
+  let first: ReturnType<typeof layOutCases> | undefined;
+  for (const [index, place] of places.entries()) {
+    const write = (folder: string) => {
+      first = first
+        ? copyLayout((places[0] as RunFolder).folder, first, folder)
+        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, order.target.kind);
+      return first;
+    };
+    layOutSuite({ place, write, planOf: cases => suitePlan(order, index + 1, cases) });
+  }
+  return runAll(places, { ...options, home, signer });
+}
+
+/** What a run needs in addition to its plan. */
+export type StartedSuiteRun = Pick<
+  RunSuiteOptions,
+  | 'baseUrl'
+  | 'headers'
+  | 'secrets'
+  | 'environment'
+  | 'bounds'
+  | 'signal'
+  | 'onProgress'
+  | 'onFolder'
+  | 'onWarning'
+  | 'backoffMs'
+  | 'breakerPausesMs'
+> & { readonly home: string; readonly signer: Signer | undefined };
+
+/** Runs the prepared repetitions one after the other and judges each. */
+export async function runAll(places: readonly RunFolder[], going: StartedSuiteRun): Promise<SuiteRunResult> {
+  const runs: JudgedAnswer[] = [];
+  const evaluations: Evaluation[] = [];
+  const signal = going.signal ?? new AbortController().signal;
+  for (const place of places) {
+    // The ledger may contain a name that a user chose anywhere, not only at its end.
+    const ledger = ledgerOf(going.home, going.onWarning, RUN_ID.test(place.id) ? 'its end' : 'all of it');
+    const plan = suitePlanIn(place.folder);
+    if (!plan) throw new Fault('not_a_suite', 'The journal in the folder does not belong to a started suite.');
+    going.onFolder?.(place);
+    const answer = await alone(place, async () =>
+      run(place, await targetFor(plan, going), {
+        signal,
+        signer: going.signer,
+        ledger,
+        ...(going.onProgress && { onProgress: going.onProgress }),
+        ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
+        ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
+      }),
+    );
+    const judge = { home: going.home, signal };
+    // A suite from elsewhere may bring check scripts. They run only when the user asks for a report.
+    const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
+    const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
+    const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
+    if (evaluation) evaluations.push(evaluation);
+    runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
+    // A stop between two repetitions is reported for the next one, which then sends nothing.
+    if (answer.isOpen) break;
+  }
+  const { version, gate } = runs[0]?.plan.request ?? {};
+  if (version === undefined) throw new Fault('finished', 'The run is finished. There is nothing to resume.');
+  return {
+    kind: 'suite',
+    version,
+    runs,
+    isAllFailing: isAllFailing(evaluations.flatMap(({ cases }) => cases)),
+    checks: gate ? (evaluations.at(-1)?.gate?.checks ?? null) : [],
+    keyId: going.signer?.keyId ?? null,
+  };
+}
+
+/** A suite that is stopped during judging keeps its answers. The user can judge them later. */
+function ifStopped(error: unknown): undefined {
+  if (!(error instanceof Fault && error.code === 'cancelled')) throw error;
+}
+
+/** Takes the lock of a run. Two processes on one run would send every case twice and overwrite each other. */
+async function alone<Answer>({ id, folder }: RunFolder, act: () => Promise<Answer>): Promise<Answer> {
+  const lock = takeOwnLock(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
+  if (!lock) throw new Fault('alive', `${id} is still running.`);
+  try {
+    return await act();
+  } finally {
+    lock.close();
+  }
+}
+
+/** The settings of a suite, as its plan stores them. */
+export async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
+  const settings =
+    options.agent === undefined
+      ? checkedSettings(options, DEFAULT_SETTINGS)
+      : checkedSettings({ ...AGENT_CLOCKS, ...options }, DEFAULT_SETTINGS);
+  const { headers = [], secrets = {} } = options;
+  const named = await describeTarget(options, settings, home, cwd);
+  return {
+    group: options.runId === undefined ? newRunId('suite', systemClock) : checkedRunId(options.runId),
+    repetitions: options.repeat ?? 1,
+    version: options.as,
+    only: options.only ?? null,
+    settings,
+    secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
+    keepCredentials: options.keepCredentials === true,
+    ...(options.provenance && { provenance: options.provenance }),
+    casesPath: inFolder(cwd, options.cases),
+    outDir:
+      options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),
+    repository: await repositoryAt(cwd),
+    headers: headers.map(({ name, env }) => ({ name, env })),
+    gate: limitsFor(options, cwd),
+    ...named,
+  };
+}

@@ -1,0 +1,238 @@
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { bytesHash, contentHash } from '../base/hash.ts';
+import { followLink, readRegular } from '../base/regular.ts';
+import { headerSecrets, storedUrl, urlSecrets } from '../base/secret-parts.ts';
+import type { SuiteTarget } from '../contracts/suite/index.ts';
+import { attemptsIn } from '../evidence/run-folder/runs.ts';
+import type { SuitePlan } from '../evidence/suite/suite-run.ts';
+import { effectiveLimits, type Requested } from '../policy/bounds.ts';
+import type { AgentOrder } from '../run/agent/order.ts';
+import { checkOrder } from '../run/script/order.ts';
+import { offersOf } from '../run/pipeline/runner-plan.ts';
+import { AGENT_ASKED, askedIn } from '../run/suite/agent-asked.ts';
+import type { SuiteOrder } from '../run/suite/plan.ts';
+import { checkRecordings, makeRecordings, recordingsOf } from '../run/suite/recordings.ts';
+import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
+import type { Target } from '../run/suite/target.ts';
+import { sharedLauncher } from './launcher.ts';
+import { profileOf } from './profile.ts';
+import type { StartedSuiteRun, RunSuiteOptions } from './run-suite.ts';
+import { checkedUrl, checkHeader } from './suite-words.ts';
+
+/** The target in the plan of a run. */
+export async function targetFor(plan: SuitePlan, going: StartedSuiteRun): Promise<Target> {
+  const { request, agent } = plan;
+  const settings = settingsFrom(request.settings);
+  if (request.target.kind === 'http') return httpFor(request.target, plan, going, settings);
+  return agent ? agentFor(plan, agent, going, settings) : scriptFor(plan, going, settings);
+}
+
+async function httpFor(
+  target: SuiteTarget & { kind: 'http' },
+  { request }: SuitePlan,
+  { baseUrl, headers = [], secrets = {} }: StartedSuiteRun,
+  settings: SuiteSettings,
+): Promise<Target> {
+  const url = addressOf(target.url, baseUrl);
+  const { httpTarget } = await import('../run/suite/http-target.ts');
+  for (const header of headers) checkHeader(header);
+  return httpTarget({
+    url,
+    side: request.version,
+    runId: request.run_id,
+    headers: Object.fromEntries(headers.map(({ name, value }) => [name, value])),
+    secrets: secretsFor(url, headers, secrets),
+    keepCredentials: request.keep_credentials === true,
+    redirects: target.redirects,
+    settings,
+  });
+}
+
+/** All values to mask: headers and their parts, query values, and declared secrets. */
+export function secretsFor(
+  url: string,
+  headers: readonly { readonly name: string; readonly value: string }[],
+  secrets: Readonly<Record<string, string>>,
+): string[] {
+  return [
+    ...headers.flatMap(({ name, value }) => headerSecrets(name, value)),
+    ...urlSecrets(url),
+    ...Object.values(secrets),
+  ];
+}
+
+/** The URL with its query values. They are not stored, so the user names the URL again to resume. */
+export function addressOf(stored: string, given: string | undefined): string {
+  const isWhole = !stored.includes('?');
+  if (given === undefined && isWhole) return stored;
+  if (given === undefined)
+    throw new Fault(
+      'usage',
+      'Proctor does not store the query values of the URL. Name the URL again with --base-url URL.',
+    );
+  const url = checkedUrl(given);
+  if (storedUrl(url) !== stored)
+    throw new Fault('usage', 'The run used another URL. Name the same one with --base-url URL.');
+  return url;
+}
+
+async function scriptFor(
+  { request, script, bounds }: SuitePlan,
+  { secrets = {}, home, signer }: StartedSuiteRun,
+  settings: SuiteSettings,
+): Promise<Target> {
+  const { run_id: runId, version: side, target } = request;
+  const keepCredentials = request.keep_credentials === true;
+  const { scriptTarget } = await import('../run/suite/script-target.ts');
+  const sha256 = script === null ? undefined : hashOf(script);
+  if (script === null || target.kind !== 'script' || sha256 !== target.sha256) {
+    throw new Fault('script_changed', 'The script changed since the run started. Restore it, or start a new run.');
+  }
+  const kept = attemptsIn(home);
+  return scriptTarget({
+    script,
+    side,
+    runId,
+    launcher: sharedLauncher,
+    home: kept,
+    signer,
+    bounds,
+    secrets,
+    keepCredentials,
+    settings,
+  });
+}
+
+async function agentFor(
+  { request }: SuitePlan,
+  where: NonNullable<SuitePlan['agent']>,
+  { secrets = {}, environment = {}, home, signer }: StartedSuiteRun,
+  settings: SuiteSettings,
+): Promise<Target> {
+  const { version: side, target } = request;
+  const [{ agentTarget, namedAgent }, { judgeAgentRun }] = await Promise.all([
+    import('../run/suite/agent-target.ts'),
+    import('../judge/agent/judge-agent.ts'),
+  ]);
+  const kept = attemptsIn(home);
+  const claimsIn = async (folder: string) => (await judgeAgentRun(folder, signer)).flags;
+  const agent = target.kind === 'agent' ? target.name : '';
+  const keepCredentials = request.keep_credentials === true;
+  const { recordings: folder, ...asked } = where;
+  const order = { ...asked, agent, secrets, keepCredentials, environment, needsModel: true, ...clocksOf(settings) };
+  const { target: now } = await namedAgent(order, { launcher: await sharedLauncher(), home: kept, signer: undefined });
+  if (contentHash(now) !== request.target_sha256)
+    throw new Fault(
+      'agent_changed',
+      'The agent or its policy changed since the run started. Restore it, or start a new run.',
+    );
+  const recordings = recordingsOf(where.modelMode, folder);
+  if (recordings) makeRecordings(recordings);
+  const { number: repetition } = request.repetition;
+  const launcher = sharedLauncher;
+  return agentTarget({ order, recordings, repetition, side, launcher, home: kept, signer, settings, claimsIn });
+}
+
+function clocksOf({ timeoutMs, idleMs }: SuiteSettings): Pick<AgentOrder, 'timeoutMs' | 'idleMs'> {
+  return { timeoutMs, idleMs };
+}
+
+function hashOf(script: string): string | undefined {
+  const bytes = readRegular(followLink(script), SCRIPT_BYTES_MAX);
+  return bytes && bytesHash(bytes);
+}
+
+const SCRIPT_BYTES_MAX = 64 * 1024 * 1024;
+
+type Whom = Pick<SuiteOrder, 'target' | 'script' | 'agent' | 'bounds' | 'effective'>;
+
+/** Checks and describes the target in the options, before anything is written. */
+export async function describeTarget(
+  options: RunSuiteOptions,
+  settings: SuiteSettings,
+  home: string,
+  cwd: string,
+): Promise<Whom> {
+  const { baseUrl, script, agent, policy, dir, bounds } = options;
+  if ([baseUrl, script, agent].filter(one => one !== undefined).length > 1)
+    throw new Fault('usage', 'Name only one target: --base-url, --script or --agent.');
+  if (agent === undefined && (policy !== undefined || dir !== undefined))
+    throw new Fault('usage', '--policy and --dir require an agent. Add --agent claude or --agent codex.');
+  const [ofAgents] = Object.keys(askedIn(options)) as (keyof typeof AGENT_ASKED)[];
+  if (agent === undefined && ofAgents !== undefined)
+    throw new Fault('usage', `${AGENT_ASKED[ofAgents]} requires an agent. Add --agent claude or --agent codex.`);
+  if (script !== undefined) return scriptNamed(options, settings, cwd);
+  const { cpus, ...ofScripts } = bounds ?? {};
+  if (agent === undefined && cpus !== undefined)
+    throw new Fault('not_enforceable', 'Proctor cannot enforce --cpus on an API. Omit it.');
+  if (agent === undefined) return httpNamed(options);
+  if (Object.keys(ofScripts).length > 0)
+    throw new Fault('usage', 'Limits for scripts do not apply to an agent. Set them in its policy.');
+  return agentNamed({ ...options, agent }, settings, home, cwd);
+}
+
+function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
+  for (const header of headers) checkHeader(header);
+  if (baseUrl === undefined)
+    throw new Fault(
+      'usage',
+      'Name a target: an API (--base-url, baseUrl), an agent (--agent, agent) or a script (--script, script).',
+    );
+  const target: SuiteTarget = {
+    kind: 'http',
+    url: storedUrl(checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)])),
+    header_names: headers.map(({ name }) => name).sort(),
+    redirects,
+  };
+  return { target, script: null, bounds: {}, effective: undefined };
+}
+
+async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {
+  const script = path.resolve(cwd, options.script as string);
+  const { profile, ...asked } = options.bounds ?? {};
+  const bounds: Requested = {
+    ...asked,
+    ...(profile !== undefined && { profile: profileOf(profile) }),
+    timeoutMs: settings.timeoutMs,
+  };
+  checkOrder({ script, bounds, secrets: options.secrets ?? {} });
+  const effective = effectiveLimits(bounds, offersOf(await (await sharedLauncher()).machine()));
+  const sha256 = hashOf(script);
+  if (sha256 === undefined) throw new Fault('usage', 'The script is not a regular file of at most 64 MiB.');
+  const target: SuiteTarget = {
+    kind: 'script',
+    name: path.basename(script),
+    sha256,
+    bytes: statSync(script).size,
+    sandbox: effective.sandbox,
+    isolation: effective.isolation,
+  };
+  return { target, script, bounds, effective };
+}
+
+async function agentNamed(
+  options: RunSuiteOptions & { agent: string },
+  settings: SuiteSettings,
+  home: string,
+  cwd: string,
+): Promise<Whom> {
+  const { agent, policy = 'read-only', dir = '.', secrets = {}, environment = {}, bounds } = options;
+  const { namedAgent } = await import('../run/suite/agent-target.ts');
+  const { recordings: folder, ...asked } = askedIn(options);
+  const recordings = recordingsOf(asked.modelMode, folder && path.resolve(cwd, folder));
+  if (recordings) checkRecordings(recordings);
+  const cpus = bounds?.cpus;
+  const where = { dir: path.resolve(cwd, dir), policy, cwd, ...(cpus !== undefined && { cpus }), ...asked };
+  const named = await namedAgent(
+    { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) },
+    { launcher: await sharedLauncher(), home: attemptsIn(home), signer: undefined },
+  );
+  return {
+    ...named,
+    script: null,
+    agent: { ...where, ...(recordings && { recordings: recordings.folder }) },
+    bounds: {},
+  };
+}

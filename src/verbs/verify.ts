@@ -1,0 +1,45 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { followLink, readRegular } from '../base/regular.ts';
+import { KINDS } from '../run/kinds.ts';
+import { type Options, type Outcome, type Verdict, verifyInBatches } from '../verify/index.ts';
+
+export { EXIT } from '../verify/verdict.ts';
+export type { Outcome, Verdict };
+
+export interface VerifyOptions extends Omit<Options, 'key'> {
+  readonly keyFile?: string;
+}
+
+/** Verifies files, folders and runs, and yields verdicts in batches. */
+export async function* verifyInputs(
+  inputs: readonly string[],
+  { keyFile, ...options }: VerifyOptions,
+  cwd: string,
+): AsyncGenerator<readonly Verdict[]> {
+  const key = keyFile === undefined ? {} : { key: textOf(keyFile) };
+  const files = await Promise.all(inputs.map(input => fileOf(input, cwd)));
+  yield* verifyInBatches(files, { ...options, ...key });
+}
+
+function textOf(keyFile: string): string {
+  const bytes = readRegular(followLink(keyFile), KEY_BYTES_MAX);
+  if (bytes) return bytes.toString('latin1');
+  throw new Fault('usage', `Cannot read the key ${printable(keyFile)}, or it is larger than 64 KiB.`);
+}
+
+const KEY_BYTES_MAX = 64 * 1024;
+
+/** A file with that name has priority over a run. */
+async function fileOf(input: string, cwd: string): Promise<string> {
+  if (input !== 'latest' && !RUN_ID.test(input)) return input;
+  if (existsSync(input)) return input;
+  const { runFolderOf } = await import('./runs.ts');
+  const { folder } = runFolderOf(cwd, input);
+  return path.relative(cwd, folder) || '.';
+}
+
+/** A run id, or the start of one. */
+const RUN_ID = new RegExp(`^(?:${Object.keys(KINDS).join('|')})_[0-9a-f_]*$`);
