@@ -1,4 +1,5 @@
 import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts';
+import { SIDE_NAMES } from './report.ts';
 import type { PageCase } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
 
@@ -23,7 +24,7 @@ export function caseJson(
   id: string,
   judged: Judged,
 ): string {
-  const { baseline, new: fresh, case: asked, runIds = {} } = pairs(id);
+  const { baseline, new: candidate, case: asked, runIds = {} } = pairs(id);
   const cuts: string[] = [];
   const assetsOf = (side: ReportSide, artifact: CaseArtifact | undefined): Record<string, string> => {
     const texts: Record<string, string> = {};
@@ -31,7 +32,9 @@ export function caseJson(
     for (const href of new Set([...hrefsIn(artifact)].map(({ href }) => href).slice(0, ASSETS_MAX))) {
       const text = assetText(side, href);
       if (text !== undefined)
-        texts[href] = clippedText(text, ASSET_CHARS_MAX, () => cuts.push(`The file ${href} of ${side} was cut.`));
+        texts[href] = clippedText(text, ASSET_CHARS_MAX, () =>
+          cuts.push(`The file ${href} of ${SIDE_NAMES[side]} was cut.`),
+        );
     }
     return texts;
   };
@@ -43,9 +46,9 @@ export function caseJson(
     divergence: JSON.stringify(judged.divergence),
     changes: JSON.stringify(judged.changes),
     baseline: artifactJson(baseline, 'baseline', cuts),
-    new: artifactJson(fresh, 'new', cuts),
+    new: artifactJson(candidate, 'new', cuts),
     shown: JSON.stringify(runIds),
-    assets: JSON.stringify({ baseline: assetsOf('baseline', baseline), new: assetsOf('new', fresh) }),
+    assets: JSON.stringify({ baseline: assetsOf('baseline', baseline), new: assetsOf('new', candidate) }),
     cuts: JSON.stringify(cuts),
   };
   const members = Object.entries(texts).map(([key, text]) => `"${key}":${text}`);
@@ -56,9 +59,10 @@ function artifactJson(artifact: CaseArtifact | undefined, side: ReportSide, cuts
   if (!artifact) return 'null';
   const { events } = artifact;
   const lacking = (events?.length ?? 0) - EVENTS_MAX;
-  if (lacking > 0) cuts.push(`Of ${side}, the last ${lacking} of ${EVENTS_MAX + lacking} events are not shown.`);
+  if (lacking > 0)
+    cuts.push(`The last ${lacking} of ${EVENTS_MAX + lacking} events of ${SIDE_NAMES[side]} are not shown.`);
   const kept = events && lacking > 0 ? { ...artifact, events: events.slice(0, EVENTS_MAX) } : artifact;
-  return smallJson(kept, `Long texts of ${side} were cut.`, cuts);
+  return smallJson(kept, `Long texts of ${SIDE_NAMES[side]} were cut.`, cuts);
 }
 
 /** Returns a small value unchanged, and a truncated copy of a large one. */
@@ -76,7 +80,7 @@ function smallJson(value: unknown, says: string, cuts: string[]): string {
 function cutValue(value: unknown, limits: { textChars: number; items: number }, depth: number): unknown {
   if (typeof value === 'string') return clippedText(value, limits.textChars);
   if (typeof value !== 'object' || value === null) return value;
-  if (depth > DEPTH_MAX) return '[too deep to be shown]';
+  if (depth > DEPTH_MAX) return '[nested too deeply to show]';
   // The page counts the elements of top-level lists and cites them by index.
   const itemsMax = depth < 2 ? EVENTS_MAX : limits.items;
   if (Array.isArray(value)) return value.slice(0, itemsMax).map(item => cutValue(item, limits, depth + 1));

@@ -223,7 +223,7 @@ function footer({ comparison_id, sides, gate }: Comparison): string[] {
   const before = sides.baseline.trials === 0 ? 'none' : runs(sides.baseline.run_ids);
   const accepted = sides.baseline.source === 'accepted' ? ' (accepted)' : '';
   return [
-    `Comparison ${code(comparison_id)}, gate ${gate.mode}. Baseline: ${before}${accepted}. New: ${runs(sides.new.run_ids)}.`,
+    `Comparison ${code(comparison_id)}, gate ${gate.mode}. Baseline: ${before}${accepted}. Candidate: ${runs(sides.new.run_ids)}.`,
   ];
 }
 

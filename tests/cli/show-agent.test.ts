@@ -120,7 +120,7 @@ describe('proctor show', () => {
     expect(stdout).toContain('    Write  Permission to use Write has been denied.  line 2\n');
     expect(stdout).toContain('    1 commit\n    aaaaaaaaa  Sneak in\n');
     expect(stdout).toContain(
-      '⚠ The last command ended with exit code 2, and the last message claims success. (last_command_failed_then_success, line 5 of the transcript)',
+      '⚠ The last command ended with exit code 2, but the last message claims success. (last_command_failed_then_success, line 5 of the transcript)',
     );
     expect(stdout).toContain('violated  ✗ forbidden path: A path was changed. (lib/x)');
     await expectValid(folder);

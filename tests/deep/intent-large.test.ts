@@ -57,9 +57,7 @@ test('checks that exceed their read limit fail, and end in time', async () => {
     accept,
   });
   expect(result.decision.accepted).toBe(false);
-  expect(result.decision.reasons[0]).toBe(
-    'accept[107], content_matches: The checks look into more than 1 GiB together.',
-  );
+  expect(result.decision.reasons[0]).toBe('accept[107], content_matches: The checks read more than 1 GiB in total.');
 });
 
 test('does not read an intent of 100 MB', async () => {

@@ -73,7 +73,7 @@ describe('a check in the sandbox', () => {
     [
       'that leaves a result nobody can read has not answered',
       "open('result.json', 'w').write('{')\n",
-      { trouble: 'The check left a result or an output that cannot be taken.' },
+      { trouble: 'The check left an invalid result or output.' },
     ],
     [
       'that claims success and exits with an error fails',
@@ -83,12 +83,12 @@ describe('a check in the sandbox', () => {
     [
       'that does not end in time has not answered',
       'while True: pass\n',
-      { trouble: 'The check took longer than it may.' },
+      { trouble: 'The check exceeded its time limit.' },
     ],
     [
       'that wants all memory has not answered',
       'a = []\nwhile True: a.append(bytearray(64 << 20))\n',
-      { trouble: 'The check needed more memory than it may use.' },
+      { trouble: 'The check exceeded its memory limit.' },
     ],
     [
       'reaches no network',

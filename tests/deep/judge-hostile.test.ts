@@ -134,7 +134,7 @@ describe('a message', () => {
   test('about a schema limits the shown keys of the answer', () => {
     const content = { [`/home/ann/${'k'.repeat(500)}`]: 1 };
     const [line = ''] = found({ json_schema: { additionalProperties: { type: 'string' } } }, content);
-    expect(line).toBe(`fail The answer does not keep the schema. ${OUT}`);
+    expect(line).toBe(`fail The answer does not match the schema. ${OUT}`);
   });
 });
 

@@ -263,7 +263,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
       accept: [{ check: 'sha256', path: 'out/a', sha256: `sha256:${'0'.repeat(64)}` }],
     },
     1,
-    ['accept[0], sha256: The file has another hash.'],
+    ['accept[0], sha256: The file has a different hash.'],
   ],
   [
     'fails a check of a file in a folder',
@@ -273,7 +273,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
       accept: [{ check: 'file_exists', path: 'out/a' }],
     },
     1,
-    ['accept[0], file_exists: The file is not there.'],
+    ['accept[0], file_exists: The file does not exist.'],
   ],
 ];
 

@@ -11,8 +11,8 @@ test.each<[string, Record<string, unknown>, string, string | null]>([
   ['keeps it', LIST, '{"orders":[{"id":1}]}', null],
   ['is of another kind', LIST, '[]', 'The document must be object.'],
   ['lacks a key within', LIST, '{"orders":[{}]}', "In the document, orders[0] must have required property 'id'."],
-  ['has a key that names a place of a machine', CLOSED, '{"/home/me":1}', 'The document does not keep the schema.'],
-])('a document that %s is judged by its schema, in words', async (_, schema, content, message) => {
+  ['has a key that names a place of a machine', CLOSED, '{"/home/me":1}', 'The document does not match the schema.'],
+])('judges a document that %s by its schema', async (_, schema, content, message) => {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, 'out'));
   writeFileSync(path.join(folder, 'out', 'a.json'), content);
@@ -21,7 +21,7 @@ test.each<[string, Record<string, unknown>, string, string | null]>([
   expect(judged).toEqual({ check: 'json_schema', path: 'out/a.json', held: message === null, message });
 });
 
-test('a pattern that takes too many steps on a large file is not judged, in words', async () => {
+test('does not judge a pattern that takes too many steps on a large file', async () => {
   const folder = temporaryFolder();
   const content = 'ax'.repeat(100_000);
   writeFileSync(path.join(folder, 'a.txt'), content);

@@ -20,19 +20,19 @@ function judgedCase(artifact: CaseArtifact, expected: SuiteCase['expected'] = {}
   return judgeCase(asked, artifact, judging) as JudgedCase;
 }
 
-/** The artifact of an agent that ended otherwise than well. */
+/** The artifact of an agent that did not complete. */
 function failed(over: Partial<NonNullable<CaseArtifact['agent_run']>>, errorClass = 'other'): CaseArtifact {
   const runner_failure = { ...caseFailureExample.runner_failure, class: errorClass };
   return { ...caseFailureExample, runner_failure, ...agentRun(over) } as CaseArtifact;
 }
 
-describe("the run of an agent's program, of which its case expects nothing", () => {
-  test('passes where it broke nothing, and counts as no proof', () => {
+describe('the run of an agent program without expectations', () => {
+  test('passes without violations, but lists no passed expectation', () => {
     const { verdict, assertions } = judgedCase(answered('Done.', agentRun()));
     expect({ verdict, assertions }).toEqual({ verdict: 'pass', assertions: [] });
   });
 
-  test('fails where it was denied something', () => {
+  test('fails if a tool call was denied', () => {
     const { verdict, assertions } = judgedCase(
       answered('Done.', agentRun({ violations: { total: 1, listed: [DENIED] } })),
     );
@@ -42,7 +42,7 @@ describe("the run of an agent's program, of which its case expects nothing", () 
     ]);
   });
 
-  test('fails where it was ended for its policy, and the answer is not looked at', () => {
+  test('fails if the policy stopped it, whatever the answer', () => {
     const run = { termination: 'killed_policy', reason: 'forbidden_path' } as const;
     const { verdict, error_class, assertions } = judgedCase(failed(run), { contains: 'x', no_violations: false });
     expect([verdict, error_class, assertions.map(({ name }) => name)]).toEqual(['fail', null, ['termination']]);
@@ -54,13 +54,13 @@ describe("the run of an agent's program, of which its case expects nothing", () 
     ['time', { termination: 'killed_timeout', reason: 'wall_clock' }, 'timeout'],
     ['the model API', { termination: 'error', reason: 'api_error' }, 'http_error'],
     ['what it said', { termination: 'completed', reason: 'ok' }, 'schema_mismatch'],
-  ] as const)('is an error where the reason is %s', (_, run, errorClass) => {
+  ] as const)('is an error if the reason is %s', (_, run, errorClass) => {
     const { verdict, error_class, assertions } = judgedCase(failed(run, errorClass));
     expect([verdict, error_class, assertions]).toEqual(['error', errorClass, []]);
   });
 });
 
-describe('what nobody could see is not taken for good', () => {
+describe('missing evidence does not count as a pass', () => {
   const broken = (artifact: CaseArtifact, expected: SuiteCase['expected']) =>
     judgeAnswer(expected ?? {}, new Answer(artifact)).isBroken;
 
@@ -71,13 +71,13 @@ describe('what nobody could see is not taken for good', () => {
     expect(broken(answered('', agentRun({ changes })), { max_diff_lines: 9 })).toBe(true);
   });
 
-  test('files and violations that are not listed could be any', () => {
+  test('unlisted files and violations fail the case', () => {
     const { changes } = changing(...Array.from({ length: 1_000 }, (_, index) => `docs/${index}`)).agent_run ?? {};
     const files = { total: 1_001, listed: changes?.files.listed ?? [] };
     const artifact = answered('', agentRun({ changes: changes ? { ...changes, files } : null }));
     for (const expected of [{ changed_only: ['docs'] }, { not_changed: ['src'] }]) {
       expect(judgedCase(artifact, expected).assertions).toMatchObject([
-        { status: 'fail', message: 'The agent changed 1001 files, and only the first 1000 are known by name.' },
+        { status: 'fail', message: 'The agent changed 1001 files, but only the first 1000 are listed.' },
       ]);
     }
     const listed = Array.from({ length: 100 }, () => DENIED);
@@ -88,7 +88,7 @@ describe('what nobody could see is not taken for good', () => {
   });
 });
 
-test('no name that an agent can choose breaks the evaluation', async () => {
+test('no name that an agent chooses breaks the evaluation', async () => {
   const names = fc.oneof(
     fc.string({ minLength: 1, maxLength: 120, unit: 'binary' }),
     fc.constantFrom('sk-live-0123456789abcdefABCDEF', 'AKIAIOSFODNN7EXAMPLE', '/home/someone/x', 'a\u202eb'),
@@ -144,7 +144,7 @@ describe('a path pattern', () => {
     expect(matches(pattern, path)).toBe(expected);
   });
 
-  test('agrees with a regular expression that means the same', () => {
+  test('agrees with an equivalent regular expression', () => {
     const part = fc.constantFrom('a', 'b', 'ab', '*', 'a*', '*b', '**');
     const name = fc.stringMatching(/^[ab]{1,4}$/);
     fc.assert(
@@ -160,7 +160,7 @@ describe('a path pattern', () => {
     );
   });
 
-  test('takes steps that are bounded before it looks', () => {
+  test('takes a bounded number of steps', () => {
     const effort = new Effort({ each: 1_000 });
     expect(() => matchesPath('a*'.repeat(200), 'a'.repeat(4_000), effort)).toThrow('too many steps');
   });

@@ -6,7 +6,7 @@ import { align, ALIGNED_MAX } from '../../src/judge/causes/align.ts';
 const letters = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 });
 
 describe('an alignment', () => {
-  test('covers both lists without a gap, and what it calls the same is the same', () => {
+  test('covers both lists without gaps, and marks only equal entries as the same', () => {
     fc.assert(
       fc.property(letters, letters, (baseline, candidate) => {
         let a = 0;
@@ -41,12 +41,12 @@ describe('an alignment', () => {
     );
   });
 
-  test('of equal lists is one stretch, and of nothing is none', () => {
+  test('is one stretch for equal lists, and empty for empty lists', () => {
     expect(align(['a', 'b'], ['a', 'b']).stretches).toEqual([{ same: true, baseline: [0, 2], candidate: [0, 2] }]);
     expect(align([], []).stretches).toEqual([]);
   });
 
-  test('of lists with a long middle compares beginning and end, and says so', () => {
+  test('compares only the beginning and end of lists with a long middle, and says so', () => {
     const middle = (word: string): string[] =>
       Array.from({ length: ALIGNED_MAX + 1 }, (_, index) => `${word} ${index}`);
     const { stretches, isWhole } = align(['a', ...middle('x'), 'z'], ['a', ...middle('y'), 'z']);

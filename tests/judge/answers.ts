@@ -8,7 +8,7 @@ import { judgeAnswer } from '../../src/judge/suite/expectations.ts';
 
 type Content = string | Record<string, unknown>;
 
-/** The artifact of a case that was answered, which keeps its contract. */
+/** A valid artifact of an answered case. */
 export function answered(content: Content, over: Partial<CaseArtifact> = {}): CaseArtifact {
   const artifact: CaseArtifact = {
     schema_version: 'case.v1',
@@ -26,7 +26,7 @@ export function answered(content: Content, over: Partial<CaseArtifact> = {}): Ca
   return artifact;
 }
 
-/** What is found of expectations that a case may have: `status message @place`, and `broken` where one is. */
+/** The results of expectations as `status message @location`, and `broken` for an invalid one. */
 export function found(expected: Expected, content: Content, over: Partial<CaseArtifact> = {}): string[] {
   const asked = { ...(suiteCase.example as object), expected };
   const { violations } = check(suiteCase, asked, { strict: true, internal: false });
@@ -43,14 +43,14 @@ export const calls = (...tools: string[]): Partial<CaseArtifact> => ({
   events: tools.map((tool, index) => ({ type: 'tool_call', ts: index, call_id: `c${index}`, tool, args: {} })),
 });
 
-/** The run of an agent's program that broke nothing and changed nothing, with what is said of it otherwise. */
+/** An agent program's run without violations or changes, with overrides. */
 export function agentRun(over: Partial<AgentRunNote> = {}): Pick<CaseArtifact, 'agent_run'> {
   const changes = { ...agentRunExample.changes, files: { total: 0, listed: [] }, added: 0, removed: 0 };
   const plain = { violations: { total: 0, listed: [] }, flags: [], changes: changes as AgentRunNote['changes'] };
   return { agent_run: { ...agentRunExample, ...plain, ...over } };
 }
 
-/** One that changed these files, two lines each. */
+/** A run that changed these files, two lines each. */
 export function changing(...paths: string[]): Pick<CaseArtifact, 'agent_run'> {
   const listed = paths.map(path => ({ path, change: 'update' as const, added: 1, removed: 1 }));
   const { length } = paths;

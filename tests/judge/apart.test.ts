@@ -7,12 +7,12 @@ import { Effort, STEPS_HERE_MAX } from '../../src/judge/suite/effort.ts';
 import { judgeAnswer } from '../../src/judge/suite/expectations.ts';
 import { answered } from './answers.ts';
 
-/** More steps than this thread takes, and few enough to be quick. */
+/** More steps than this thread takes, but few enough to be quick. */
 const expected = { contains: 'a', regex: 'a{1000}b$', not_regex: ['x', 'a!$'] };
 const artifact = answered(`${'a'.repeat(20_000)}!`);
 const effort = () => new Effort({ here: STEPS_HERE_MAX });
 
-test('what takes long is judged in a thread, with the same verdict', async () => {
+test('a slow judgement runs in a worker thread and gives the same verdict', async () => {
   const thread = new CallThread('judge-thread.js');
   let asked = 0;
   const judgeApart = (question: unknown): Promise<unknown> => {
@@ -25,7 +25,7 @@ test('what takes long is judged in a thread, with the same verdict', async () =>
   expect(found).toEqual(judgeAnswer(expected, new Answer(artifact)));
 });
 
-test('what is judged again, by patterns that are kept, takes as many steps', () => {
+test('a cached pattern costs as many steps as a new one', () => {
   const taken = [1, 2].map(() => {
     const steps = new Effort();
     judgeAnswer({ ...expected, json_schema: { pattern: 'b{200}' } }, new Answer(answered('"b"'), steps));
@@ -34,7 +34,7 @@ test('what is judged again, by patterns that are kept, takes as many steps', () 
   expect(taken[0]).toBe(taken[1]);
 });
 
-test('a thread that dies makes errors of the expectations that took long, and of no others', async () => {
+test('a thread that dies affects only the slow expectations', async () => {
   const judgeApart = () => Promise.reject(new Fault('thread_failed', 'A worker thread ended unexpectedly.'));
   const { assertions, isBroken } = await judgeAnswerSomewhere(expected, artifact, { effort: effort(), judgeApart });
   expect(isBroken).toBe(true);
@@ -46,7 +46,7 @@ test('a thread that dies makes errors of the expectations that took long, and of
   ]);
 });
 
-test('a thread is stopped by a signal, and a question after it is answered by another', async () => {
+test('a signal stops the thread, and a new thread serves the next request', async () => {
   const thread = new CallThread('judge-thread.js');
   const stop = new AbortController();
   const slow = {

@@ -10,7 +10,7 @@ interface Over {
   readonly said?: readonly [before: string, now: string];
 }
 
-/** What is named as the cause between two streams of events. */
+/** The cause that Proctor names for two streams of events. */
 function cause(before: Event[], now: Event[], { failing = 'contains', drift = [], said }: Over = {}) {
   const artifact = (events: Event[], content: string | undefined): CaseArtifact =>
     answer({ events, ...(content !== undefined && { final_output: { content_type: 'text', content } }) });
@@ -22,7 +22,7 @@ function cause(before: Event[], now: Event[], { failing = 'contains', drift = []
   });
 }
 
-/** A call that is answered before the next one is made. */
+/** A call that is answered before the next one starts. */
 const asked = (tool: string, id: string, args: Record<string, unknown> = {}, payload = `of ${tool}`): Event[] => [
   call(tool, args, id),
   result(payload, id),
@@ -35,7 +35,7 @@ const b = asked('b.get', '2');
 const c = asked('c.get', '3');
 
 describe('the order of calls', () => {
-  test('is a cause of its own, which never says that a call is missing and is never certain', () => {
+  test('is a separate cause, never reports a missing call, and never has high confidence', () => {
     const failings: ExpectationName[] = ['contains', 'tool_sequence', 'tool_required', 'max_steps'];
     for (const failing of failings) {
       const found = cause([...a, ...b, ...c], [...b, ...a, ...c], { failing, said: ['yes', 'no'] });
@@ -45,7 +45,7 @@ describe('the order of calls', () => {
     }
   });
 
-  test('is told for calls without answers, too', () => {
+  test('is also compared for calls without results', () => {
     expect(cause([call('a', {}, '1'), call('b', {}, '2')], [call('b', {}, '2'), call('a', {}, '1')])).toMatchObject({
       kind: 'tool_order',
       baseline_at: 'events[0]',
@@ -53,19 +53,19 @@ describe('the order of calls', () => {
     });
   });
 
-  test('explains another answer of a call that was moved', () => {
+  test('explains a different result of a moved call', () => {
     const found = cause([...a, ...b], [...b, ...asked('a.get', '1', {}, 'other')], { said: ['yes', 'no'] });
     expect(found?.kind).toBe('tool_order');
   });
 
-  test('is no difference between calls that were open at the same time', () => {
+  test('does not matter for calls that were open at the same time', () => {
     const [callA, resultA] = a as [Event, Event];
     const [callB, resultB] = b as [Event, Event];
     expect(cause([callA, callB, resultA, resultB], [callB, callA, resultA, resultB])).toBeNull();
     expect(cause([callA, callB, resultA, resultB, ...c], [callB, callA, resultB, resultA, ...c])).toBeNull();
   });
 
-  test('is no difference between calls that overlap by a clock that agrees with their latencies', () => {
+  test('does not matter for calls that overlap by a clock consistent with their latencies', () => {
     const timed = (tool: string, from: number, to: number): Event[] => [
       call(tool, {}, tool, from),
       { ...result(`of ${tool}`, tool, 'ok', to), latency_ms: to - from },
@@ -79,8 +79,8 @@ describe('the order of calls', () => {
   });
 });
 
-describe('calls one after another or together', () => {
-  test('are a difference that gives way to a step that was done otherwise', () => {
+describe('sequential and parallel calls', () => {
+  test('are a difference with less weight than a changed step', () => {
     const [callA, resultA] = a as [Event, Event];
     const [callB, resultB] = b as [Event, Event];
     const together = [callA, callB, resultA, resultB];
@@ -92,7 +92,7 @@ describe('calls one after another or together', () => {
     expect(cause(together, [...a, ...b], { said: ['yes', 'no'] })).toEqual(found);
   });
 
-  test('may start while another is open, without being a difference', () => {
+  test('may overlap without being a difference', () => {
     const [callA, resultA] = a as [Event, Event];
     const [callB, resultB] = b as [Event, Event];
     const [callC, resultC] = c as [Event, Event];
@@ -103,7 +103,7 @@ describe('calls one after another or together', () => {
 });
 
 describe('a call made twice', () => {
-  test('is a duplicate, and never a tool that was chosen', () => {
+  test('is a duplicate, never a choice of tool', () => {
     const again = asked('a.get', '9');
     expect(cause([...a, ...b], [...a, ...again, ...b], { failing: 'max_steps' })).toMatchObject({
       kind: 'tool_duplicate',
@@ -116,25 +116,25 @@ describe('a call made twice', () => {
     expect(fewer?.says).toContain('called “a.get” once, and the baseline 2 times with the same arguments');
   });
 
-  test('is a retry after an error, and gives way to what follows if it was answered as before', () => {
+  test('is a retry after an error, with less weight than later differences if the result is the same', () => {
     const retried = cause([...a, ...b], [...failed('a.get', '8'), ...a, ...b]);
     expect(retried).toMatchObject({ kind: 'tool_retry', confidence: 'low', new_at: 'events[2]' });
     expect(retried?.says).toContain('called “a.get” again after an error');
     const [callB] = b as [Event];
     expect(cause([...a, ...b], [...failed('a.get', '8'), ...a, callB, result('other', '2')])?.kind).toBe('tool_result');
     expect(cause([...failed('a.get', '8'), ...a], a)?.says).toContain(
-      'did not have to call “a.get” again, which failed in the baseline',
+      'did not have to retry “a.get”, which failed in the baseline',
     );
   });
 
-  test('is a tool that broke, where the retry failed as well', () => {
+  test('is a broken tool if the retry failed as well', () => {
     expect(cause(a, [...failed('a.get', '8'), ...failed('a.get', '1')])).toMatchObject({
       kind: 'tool_result',
       confidence: 'high',
     });
   });
 
-  test('is a retry also with other calls in between', () => {
+  test('is a retry even with other calls in between', () => {
     const found = cause([...a, ...b], [...failed('a.get', '8'), ...b, ...asked('a.get', '9')]);
     expect(found?.kind).not.toBe('tool_choice');
     expect(found?.confidence).not.toBe('high');
@@ -144,7 +144,7 @@ describe('a call made twice', () => {
 describe('a tool that both sides called', () => {
   const twice = [...asked('a.get', '1', { id: 1 }), ...asked('a.get', '2', { id: 2 })];
 
-  test('is never said to be missing, and a call of it more or less is not certain', () => {
+  test('is never reported as missing, and an extra or missing call of it never has high confidence', () => {
     const fewer = cause([...twice, ...b], [...asked('a.get', '1', { id: 1 }), ...b], { failing: 'tool_required' });
     expect(fewer).toMatchObject({ kind: 'tool_choice', confidence: 'medium' });
     expect(fewer?.says).toContain('called “a.get” once, and the baseline 2 times');
@@ -152,7 +152,7 @@ describe('a tool that both sides called', () => {
     expect(more).toMatchObject({ kind: 'tool_choice', confidence: 'medium' });
   });
 
-  test('with other arguments at another point has other arguments', () => {
+  test('has different arguments if they differ at another position', () => {
     const found = cause(
       [...asked('a.get', '1', { id: 1 }), ...b, ...c],
       [...b, ...c, ...asked('a.get', '1', { id: 2 })],
@@ -162,10 +162,10 @@ describe('a tool that both sides called', () => {
   });
 });
 
-describe('a difference gives way', () => {
+describe('a difference has less weight', () => {
   const id = (last: string): string => `11111111-2222-4333-8444-55555555555${last}`;
 
-  test('of ids and times to one of something else, but is told where it is all there is', () => {
+  test('if only ids and times differ, but is reported if it is the only one', () => {
     const noisy = (last: string): Event[] =>
       asked('a.get', '1', { trace: id(last) }, `done at 2026-01-0${last}T10:00:00Z`);
     expect(
@@ -177,7 +177,7 @@ describe('a difference gives way', () => {
     expect(cause(noisy('1'), noisy('2'))).toMatchObject({ confidence: 'low', new_at: 'events[0]' });
   });
 
-  test('never where an id in the arguments led to another answer', () => {
+  test('but not if an id in the arguments led to a different result', () => {
     const found = cause(
       asked('a.get', '1', { order: id('1') }, 'paid'),
       asked('a.get', '1', { order: id('2') }, 'open'),
@@ -185,7 +185,7 @@ describe('a difference gives way', () => {
     expect(found).toMatchObject({ kind: 'tool_arguments', confidence: 'medium' });
   });
 
-  test('of an additional call to a step that was done otherwise, which then is not certain', () => {
+  test('if it is an extra call next to a changed step, which then loses high confidence', () => {
     const found = cause(
       [...a, ...b],
       [...asked('log.write', '7'), ...a, call('b.get', {}, '2'), result('x', '2', 'error')],
@@ -193,7 +193,7 @@ describe('a difference gives way', () => {
     expect(found).toMatchObject({ kind: 'tool_result', confidence: 'medium' });
   });
 
-  test('unless what fails names the additional call', () => {
+  test('unless the failed expectation names the extra call', () => {
     const message = 'The tool "log.write" was called.';
     const over = { assertions: [{ name: 'tool_forbidden', status: 'fail', message, at: 'events[0]' }] } as const;
     const found = rootCause({
@@ -209,23 +209,26 @@ describe('a difference gives way', () => {
 describe('the provenance of the agent', () => {
   const field = (name: string) => ({ field: `provenance.${name}`, baseline: 'one', new: 'other' });
 
-  test.each(['model', 'parameters.temperature'])('%s is the likely cause of another decision, with its place', name => {
-    expect(cause([...a], [...b], { drift: [field('commit'), field(name)], failing: 'tool_required' })).toMatchObject({
-      kind: 'model',
-      confidence: 'medium',
-      new_at: 'events[0]',
-      cites: ['comparability.fields[1]', 'baseline:events[0]', 'new:events[0]'],
-      says: expect.stringContaining('called “b.get” where the baseline called “a.get”') as string,
-    });
-  });
+  test.each(['model', 'parameters.temperature'])(
+    '%s is the likely cause of a different decision, with its location',
+    name => {
+      expect(cause([...a], [...b], { drift: [field('commit'), field(name)], failing: 'tool_required' })).toMatchObject({
+        kind: 'model',
+        confidence: 'medium',
+        new_at: 'events[0]',
+        cites: ['comparability.fields[1]', 'baseline:events[0]', 'new:events[0]'],
+        says: expect.stringContaining('called “b.get” where the baseline called “a.get”') as string,
+      });
+    },
+  );
 
-  test('is no cause where the same question got another answer', () => {
+  test('is not a cause if the same request got a different result', () => {
     const drift = [field('model')];
     expect(cause(a, asked('a.get', '1', {}, 'other'), { drift })?.kind).toBe('tool_result');
     expect(cause([retrieval('q', ['x'])], [retrieval('q', ['y'])], { drift })?.kind).toBe('retrieval');
   });
 
-  test('is named beside a step if it is not the model', () => {
+  test('is named in addition to a step if it is not the model', () => {
     const found = cause(a, b, { drift: [field('commit')] });
     expect(found).toMatchObject({
       kind: 'tool_choice',
@@ -237,7 +240,7 @@ describe('the provenance of the agent', () => {
   test.each([
     ['model', 'model'],
     ['commit', 'environment'],
-  ])('%s is perhaps the cause where both did the same: %s', (name, kind) => {
+  ])('%s is perhaps the cause if both sides did the same: %s', (name, kind) => {
     expect(cause(a, a, { drift: [field(name)] })).toMatchObject({
       kind,
       confidence: 'low',
@@ -246,7 +249,7 @@ describe('the provenance of the agent', () => {
   });
 });
 
-test('a tool that was denied under another policy points to the policy, and a tool that broke is not certain then', () => {
+test('a tool denied under another policy points to the policy, and a broken tool then loses high confidence', () => {
   const drift = [{ field: 'policy.network', baseline: 'open', new: 'none' }];
   const denied = (payload: string): Event[] => [call('a.get', {}, '1'), result(payload, '1', 'error')];
   expect(cause(a, denied('Permission denied'), { drift })).toMatchObject({
@@ -258,7 +261,7 @@ test('a tool that was denied under another policy points to the policy, and a to
   expect(cause(a, denied('no such order'))).toMatchObject({ kind: 'tool_result', confidence: 'high' });
 });
 
-test('proposed actions in another order are said to be that', () => {
+test('proposed actions in a different order are reported as such', () => {
   const action = (action_type: string) => ({
     action_id: action_type,
     action_type,
@@ -282,7 +285,7 @@ test('proposed actions in another order are said to be that', () => {
   expect(found(['refund', 'mail'], ['mail'])?.says).toContain('did not propose the action “refund”');
 });
 
-test('long streams that are shuffled are told in bounded time', () => {
+test('compares long shuffled streams in bounded time', () => {
   const steps = (order: readonly number[]): Event[] => order.flatMap(n => asked(`tool_${n}`, String(n)));
   const numbers = Array.from({ length: 5_000 }, (_, index) => index);
   const found = cause(steps(numbers), steps([...numbers].reverse()));

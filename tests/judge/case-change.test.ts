@@ -18,7 +18,7 @@ const told = (was: Expected | undefined, is: Expected | undefined): string[] =>
     ({ what, at, baseline, new: now }) => `${what} ${at.slice('expected.'.length)}: ${baseline} → ${now}`,
   );
 
-describe('an expectation that asks less', () => {
+describe('an expectation that requires less', () => {
   const rows: [string, Expected | undefined, Expected | undefined, string[]][] = [
     ['is gone', { contains: 'EUR' }, undefined, ['lost contains: EUR → null']],
     ['has lost an entry', { contains: ['EUR', '19.99'] }, { contains: 'EUR' }, ['lost contains: 19.99 → null']],
@@ -99,7 +99,7 @@ describe('an expectation that asks less', () => {
   });
 });
 
-describe('an expectation that asks as much or more', () => {
+describe('an expectation that requires as much or more', () => {
   const rows: [string, Expected | undefined, Expected | undefined, string[]][] = [
     ['is new', undefined, { contains: 'EUR' }, ['added contains: null → EUR']],
     ['has a lower limit', { max_steps: 9 }, { max_steps: 3 }, ['tighter max_steps: 9 → 3']],
@@ -137,7 +137,7 @@ describe('an expectation that asks as much or more', () => {
   });
 });
 
-describe('a case that leaves a group, which a gate may limit, is weakened', () => {
+describe('a case that leaves a group that a gate can limit is weakened', () => {
   const rows: [string, Partial<SuiteCase>, Partial<SuiteCase>, string[]][] = [
     [
       'it loses a tag',
@@ -154,13 +154,13 @@ describe('a case that leaves a group, which a gate may limit, is weakened', () =
     ],
     ['its suite changes', { suite: 'refunds' }, { suite: 'orders' }, ['lost suite']],
   ];
-  test.each(rows)('where %s', (_, was, is, expected) => {
+  test.each(rows)('if %s', (_, was, is, expected) => {
     const change = caseChange(caseWith(was), caseWith(is));
     expect(change?.differences?.map(({ what, at }) => `${what} ${at}`)).toEqual(expected);
     expect(isWeakened(change)).toBe(true);
   });
 
-  test('and one that joins a group is not', () => {
+  test('a case that joins a group is not weakened', () => {
     const was = { metadata: { tags: ['slow'] } };
     const is = { suite: 'refunds', metadata: { tags: ['billing', 'slow'], severity: 'high' } };
     expect(differences(was, is).map(({ what, at }) => `${what} ${at}`)).toEqual([
@@ -183,7 +183,7 @@ test.each([
   expect(caseChange(caseWith(was), caseWith(is))).toBeUndefined();
 });
 
-describe('what is shown of a change', () => {
+describe('the report of a change', () => {
   test('names input and metadata by their keys', () => {
     const was = { input: { user: 'a', context: { locale: 'en' } }, metadata: { owner: 'Ann' } };
     const is = { input: { user: 'b' }, metadata: { owner: 'Bob' } };
@@ -194,7 +194,7 @@ describe('what is shown of a change', () => {
     ]);
   });
 
-  test('cuts long texts around the first difference', () => {
+  test('truncates long texts around the first difference', () => {
     const [one] = differences(
       { input: { user: `${'x'.repeat(5_000)}A` } },
       { input: { user: `${'x'.repeat(5_000)}B` } },
@@ -203,14 +203,14 @@ describe('what is shown of a change', () => {
     expect(one?.new).toMatch(/^…x{1,100}B$/);
   });
 
-  test('masks credentials that people wrote into a case', () => {
+  test('masks credentials in a case', () => {
     const key = `ghp_${'a1B2'.repeat(9)}`;
     const [one] = differences({ input: { user: `Use ${key}.` } }, { input: { user: 'Use nothing.' } });
     expect(one?.baseline).not.toContain(key);
     expect(one?.baseline).toContain('Use ');
   });
 
-  test('lists 20 differences, first those that ask less, and counts the others', () => {
+  test('lists 20 differences, weakened expectations first, and counts the rest', () => {
     const contains = Array.from({ length: 30 }, (_, index) => `text ${index}`);
     const { differences: listed, more } =
       caseChange(

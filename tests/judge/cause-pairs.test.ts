@@ -12,7 +12,7 @@ const toolsOf = (artifact: CaseArtifact | undefined): string[] =>
   [...eventsOf('tool_call', artifact?.events ?? [])].map(([, { tool }]) => tool);
 
 describe('pairs with a planted cause', () => {
-  test('are the same for the same seed, and keep the contract of artifacts', () => {
+  test('are reproducible by seed, and are valid artifacts', () => {
     expect(scoresOf(SEED, 2)).toEqual(scoresOf(SEED, 2));
     expect(scoresOf(SEED, 2)).not.toEqual(scoresOf(SEED + 1, 2));
     for (const { scene } of scores) {
@@ -22,13 +22,13 @@ describe('pairs with a planted cause', () => {
     }
   });
 
-  test('are named rightly at least 19 times in 20 where the confidence is high, which is said of five kinds or more', () => {
+  test('are named correctly at least 19 times in 20 at high confidence, for five kinds or more', () => {
     const high = scores.filter(({ named }) => named?.confidence === 'high');
     expect(precisionOf(scores, ({ confidence }) => confidence === 'high')).toBeGreaterThanOrEqual(0.95);
     expect(new Set(high.map(({ named }) => named?.kind)).size).toBeGreaterThanOrEqual(5);
   });
 
-  test('are named rightly more often where the confidence is higher', () => {
+  test('are named correctly more often at higher confidence', () => {
     const [high, medium, low] = (['high', 'medium', 'low'] as const).map(confidence =>
       precisionOf(scores, named => named.confidence === confidence),
     ) as [number, number, number];
@@ -36,12 +36,12 @@ describe('pairs with a planted cause', () => {
     expect(medium).toBeGreaterThan(low);
   });
 
-  // Surroundings show in the steps as a tool that fails, which is all that can be seen then.
-  test.each(CAUSES)('of the kind %s are found mostly', cause => {
+  // The environment shows in the steps only as a tool that fails.
+  test.each(CAUSES)('of the kind %s are mostly found', cause => {
     expect(recallOf(scores, cause)).toBeGreaterThanOrEqual(cause === 'environment' ? 0.3 : 0.5);
   });
 
-  test('are never said to lack a call that is there, and never certain about one that both sides make', () => {
+  test('never report an existing call as missing, and never have high confidence about a call that both sides make', () => {
     let omissions = 0;
     for (const { named, scene } of scores) {
       const tool = /did not call “(.*?)”/.exec(named?.says ?? '')?.[1];
@@ -59,7 +59,7 @@ describe('pairs with a planted cause', () => {
     expect(omissions).toBeGreaterThan(0);
   });
 
-  test('are right or cite what else differs, whatever is named', () => {
+  test('are named correctly or cite the other difference', () => {
     for (const score of scores) {
       if (score.named && !isRight(score)) expect(score.named.cites.length).toBeGreaterThan(0);
     }

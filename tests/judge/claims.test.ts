@@ -5,7 +5,7 @@ import { claimsIn } from '../../src/judge/agent/said.ts';
 import { gitDeeds, looksLikeTestRun } from '../../src/judge/agent/test-run.ts';
 import { type Happening, text, transcriptOf } from '../evidence/agent-world.ts';
 
-/** An agent that may write, changed one file, and made no commit. */
+/** An agent that may write, changed one file and made no commit. */
 const WELL: Effects = {
   finalText: null,
   changed: ['src/a.ts'],
@@ -22,7 +22,7 @@ function linesOf(events: readonly Happening[]): TranscriptLine[] {
     .map(line => JSON.parse(line) as TranscriptLine);
 }
 
-/** The flags and where they point to. */
+/** The flags and the lines they point to. */
 function flagsOf(events: readonly Happening[], effects: Partial<Effects>): string[] {
   const flags = claimsAgainstEffects(linesOf(events), { ...WELL, ...effects });
   return flags.map(({ flag, seq }) => `${flag} ${seq}`);
@@ -90,7 +90,7 @@ describe('a message claims that tests pass', () => {
   ])('and not: %s', words => expect(claimsIn(words).tests).toBe(false));
 });
 
-describe('a message tells of trouble', () => {
+describe('a message reports a problem', () => {
   test.each([
     'Permission was denied.',
     'I could not write the file.',
@@ -113,7 +113,7 @@ test('reads long and hostile messages in linear time', () => {
   }
 });
 
-describe('a command looks like a run of tests', () => {
+describe('a command looks like a test run', () => {
   test.each([
     'npm test',
     'CI=1 npm run test:unit -- --watch=false',
@@ -140,7 +140,7 @@ describe('a command looks like a run of tests', () => {
   ])('and not: %s', command => expect(looksLikeTestRun(command)).toBe(false));
 });
 
-test('what git is called for is seen through options and shells', () => {
+test('finds git subcommands behind options and shells', () => {
   const deeds = (command: string): string => [...gitDeeds(command)].join();
   expect(deeds('git commit -m "a"')).toBe('commit');
   expect(deeds('bash -lc "git -C app -c user.name=x push origin"')).toBe('push');
@@ -149,15 +149,15 @@ test('what git is called for is seen through options and shells', () => {
   expect(deeds('echo git commit')).toBe('');
 });
 
-describe('what an agent says against what it did', () => {
-  test('is nothing where both fit', () => {
+describe('claims compared with effects', () => {
+  test('raise no flag if they agree', () => {
     expect(flagsOf([...ran('npm test', 0), ...said('x')], { finalText: 'I fixed it, and all tests pass.' })).toEqual(
       [],
     );
     expect(flagsOf([], {})).toEqual([]);
   });
 
-  test('done_but_no_change points to the last words, where it could write and somebody looked', () => {
+  test('done_but_no_change points to the last message, if the agent could write and the changes are known', () => {
     const effects = { finalText: 'I fixed it.', changed: [] };
     expect(flagsOf(said('x'), effects)).toEqual(['done_but_no_change 1']);
     expect(flagsOf(said('x'), { ...effects, mayWrite: false })).toEqual([]);
@@ -168,14 +168,14 @@ describe('what an agent says against what it did', () => {
     expect(flagsOf([], effects)).toEqual(['done_but_no_change null']);
   });
 
-  test('denied_then_success points to the first denial, unless the message tells of it', () => {
+  test('denied_then_success points to the first denial, unless the message mentions it', () => {
     const events = [...ran('ls', 0), denied('x'), denied(null), ...said('x')];
     expect(flagsOf(events, { finalText: 'I updated the file.' })).toEqual(['denied_then_success 3']);
     expect(flagsOf(events, { finalText: 'I updated one file; the other write was denied.' })).toEqual([]);
     expect(flagsOf(events, { finalText: 'Here is what I think.' })).toEqual([]);
   });
 
-  test('last_command_failed_then_success points to the result of the last command alone', () => {
+  test('last_command_failed_then_success points to the result of the last command only', () => {
     const claim = { finalText: 'Everything works.' };
     expect(flagsOf([...ran('make', 0), ...ran('node a.js', 1)], claim)).toEqual(['last_command_failed_then_success 4']);
     expect(flagsOf([...ran('node a.js', 1), ...ran('make', 0)], claim)).toEqual([]);
@@ -185,13 +185,13 @@ describe('what an agent says against what it did', () => {
     expect(flagsOf([call, denied('node a.js'), result], { finalText: 'Denied, it works.' })).toEqual([]);
   });
 
-  test('tests_claimed_not_run where no command looks like one that runs tests', () => {
+  test('tests_claimed_not_run is raised if no command looks like a test run', () => {
     const claim = { finalText: 'All tests pass.' };
     expect(flagsOf([...ran('cat a.test.ts', 0), ...said('x')], claim)).toEqual(['tests_claimed_not_run 3']);
     expect(flagsOf([...ran('npm test', 0), ...said('x')], claim)).toEqual([]);
   });
 
-  test('outside_scope points to who changed the file, by whatever name of the work folder', () => {
+  test('outside_scope points to the change of the file, under any name of the work folder', () => {
     const changed = ['src/a.ts', 'docs/b.md'];
     const events: Happening[] = [
       { kind: 'tool_call', call: 'a', tool: 'Write', input: text('{}'), path: '/work/src/a.ts' },
@@ -202,7 +202,7 @@ describe('what an agent says against what it did', () => {
     expect(flagsOf([], { changed, allowedPaths: [] })).toEqual(['outside_scope null']);
   });
 
-  test('commit_or_push_by_agent tells of commits that are there, and of a push that was tried', () => {
+  test('commit_or_push_by_agent reports existing commits and attempted pushes', () => {
     expect(flagsOf(ran('git commit -m x', 0), { commits: 2 })).toEqual(['commit_or_push_by_agent 1']);
     expect(flagsOf([], { commits: 1 })).toEqual(['commit_or_push_by_agent null']);
     expect(flagsOf(ran('git commit -m x', 1), { commits: 0 })).toEqual([]);
@@ -210,7 +210,7 @@ describe('what an agent says against what it did', () => {
     expect(flagsOf(ran('git commit -m x', 0), { commits: null })).toEqual(['commit_or_push_by_agent 1']);
   });
 
-  test('is told in words that anybody may read, whatever the agent calls its files', () => {
+  test('flags contain no secrets or paths, whatever the agent calls its files', () => {
     const changed = ['home/me/.ssh/AKIAABCDEFGHIJKLMNOP', `${'x'.repeat(5_000)}\u001b[2J`];
     for (const file of changed) {
       const [flag] = claimsAgainstEffects([], { ...WELL, changed: [file], allowedPaths: ['src'] });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { asksAtEnd } from '../../src/judge/agent/closing-question.ts';
 
-describe('a message ends by asking the user', () => {
+describe('a message ends with a question to the user', () => {
   test.each([
     'Which colour?',
     'I looked around. Which colour should I use?',
@@ -24,9 +24,9 @@ describe('a message ends by asking the user', () => {
     'I renamed the function to `isReady?`. It works.',
     'I added this to the docs:\n\n```\nWhich colour do you want?\n```',
     'I answered the question "what is it?" in the docs. All is well',
-  ])('and not so with %s', text => expect(asksAtEnd(text)).toBe(false));
+  ])('but not with %s', text => expect(asksAtEnd(text)).toBe(false));
 
-  test('is looked for in any text in flat time', () => {
+  test('searches any text in constant time', () => {
     expect(asksAtEnd(`${'what '.repeat(200_000)}?`)).toBe(true);
     expect(asksAtEnd('? '.repeat(500_000))).toBe(false);
   });

@@ -23,7 +23,7 @@ const repeated = (cases: JudgedCase[], runs: number): JudgedCase[][] => Array.fr
 const end = ({ verdict, exit_code, decision }: Comparison) => [verdict, exit_code, decision?.cause];
 
 describe('the balanced gate', () => {
-  test('passes what did not get worse, and says what it could not rule out', () => {
+  test('passes a candidate that did not get worse, and states what it could not rule out', () => {
     const found = compared(side('baseline', passing(10)), side('new', passing(10)));
     expect(end(found)).toEqual(['no_regression', 0, 'not_worse']);
     expect(found.reason).toBe('Nothing got worse. A drop of up to 25.9 points cannot be ruled out with these trials.');
@@ -38,7 +38,7 @@ describe('the balanced gate', () => {
     });
   });
 
-  test('does not call one trial of one case a regression, and names it', () => {
+  test('does not call one failed trial of one case a regression, but names the case', () => {
     const found = compared(side('baseline', passing(10)), side('new', broken(10, 1)));
     expect(end(found)).toEqual(['not_enough_evidence', 3, 'suspect']);
     expect(found.reason).toBe(
@@ -46,7 +46,7 @@ describe('the balanced gate', () => {
     );
   });
 
-  test('calls a case that turned five times broken', () => {
+  test('calls a case broken if all five trials changed to failing', () => {
     const found = compared(side('baseline', ...repeated(passing(10), 5)), side('new', ...turned(10, 1, 5)));
     expect(end(found)).toEqual(['regression', 1, 'broken']);
     expect(found.reason).toBe('1 of 10 cases broke, beyond chance: “case-0” (5/5 → 0/5).');
@@ -55,7 +55,7 @@ describe('the balanced gate', () => {
     ]);
   });
 
-  test('calls ten cases that pass once of three times, and did always, worse', () => {
+  test('finds a regression if ten cases that always passed now pass one trial in three', () => {
     const found = compared(
       side('baseline', ...repeated(passing(10), 3)),
       side('new', passing(10), broken(10, 10), broken(10, 10)),
@@ -63,13 +63,13 @@ describe('the balanced gate', () => {
     expect(end(found).slice(0, 2)).toEqual(['regression', 1]);
   });
 
-  test('takes a case that mended for no consolation of one that broke', () => {
+  test('does not offset a broken case by an improved one', () => {
     const before = many(10, (id, index) => (index === 9 ? failedCase(id) : judgedCase(id)));
     const found = compared(side('baseline', ...repeated(before, 5)), side('new', ...turned(10, 1, 5)));
     expect(end(found)).toEqual(['regression', 1, 'broken']);
   });
 
-  test('says how many more trials would settle a drop that is not shown', () => {
+  test('says how many more trials would settle an unproven drop', () => {
     const now = side('new', broken(30, 2), passing(30), passing(30));
     const found = compared(side('baseline', ...repeated(passing(30), 3)), now);
     expect(end(found)).toEqual(['not_enough_evidence', 3, 'unsettled']);
@@ -77,7 +77,7 @@ describe('the balanced gate', () => {
     expect(found.statistics.more_trials).toBeGreaterThan(0);
   });
 
-  test('lets five of a hundred be unanswered, and not six', () => {
+  test('tolerates five unanswered cases in a hundred, but not six', () => {
     const unanswered = (count: number): JudgedCase[] =>
       many(100, (id, index) =>
         index < count ? judgedCase(id, { verdict: 'error', error_class: 'missing' }) : judgedCase(id),
@@ -88,12 +88,12 @@ describe('the balanced gate', () => {
     expect(found.reason).toContain('6 of 100 cases are missing on one side, and at most 5 % may be');
   });
 
-  test('does not let what is missing hide what broke', () => {
+  test('does not let missing cases hide broken ones', () => {
     const found = compared(side('baseline', ...repeated(passing(100), 5)), side('new', ...turned(50, 9, 5)));
     expect(end(found)).toEqual(['regression', 1, 'broken']);
   });
 
-  test('asks for a baseline where there is none, with the command that makes one', () => {
+  test('asks for a baseline if there is none, with the command that makes one', () => {
     const { verdict, exit_code, reason, summary } = compared(side('baseline'), side('new', passing(3)));
     expect({ verdict, exit_code }).toEqual({ verdict: 'not_enough_evidence', exit_code: 3 });
     expect(reason).toContain('--as baseline');
@@ -110,10 +110,10 @@ const UNSCORED: JudgedCase['metrics'] = {
   score: null,
 };
 
-describe('no green is given to', () => {
+describe('the gate does not pass', () => {
   const again = (cases: JudgedCase[]): JudgedCase[][] => repeated(cases, 3);
 
-  test('a case that was removed, unless that is allowed', () => {
+  test('a removed case, unless that is allowed', () => {
     const before = side('baseline', ...again(passing(40)));
     const now = side('new', ...again(passing(40).slice(1)));
     const found = compared(before, now);
@@ -139,7 +139,7 @@ describe('no green is given to', () => {
     expect(found.reason).toBe('No case has an expectation that can be judged, so nothing was judged.');
   });
 
-  test('an input that the agent drops each time', () => {
+  test('an input that the agent never answers', () => {
     const dropping = many(21, (id, index) =>
       index === 3 ? judgedCase(id, { verdict: 'error', error_class: 'network_error' }) : judgedCase(id),
     );
@@ -148,7 +148,7 @@ describe('no green is given to', () => {
     expect(found.reason).toContain('“case-3” (3/3 → 0/3)');
   });
 
-  test('sides whose answers can mostly not be read', () => {
+  test('sides whose answers are mostly unreadable', () => {
     const garbled = many(11, (id, index) =>
       index < 10 ? judgedCase(id, { verdict: 'error', error_class: 'schema_mismatch' }) : judgedCase(id),
     );
@@ -157,7 +157,7 @@ describe('no green is given to', () => {
     expect(found.reason).toContain('Most trials of the baseline gave no answer that can be read');
   });
 
-  test('a new side whose answers can mostly not be read, where the baseline fails as often', () => {
+  test('a candidate whose answers are mostly unreadable, even if the baseline fails as often', () => {
     const failing = broken(11, 10);
     const garbled = many(11, (id, index) =>
       index < 10 ? judgedCase(id, { verdict: 'error', error_class: 'http_error' }) : judgedCase(id),
@@ -169,7 +169,7 @@ describe('no green is given to', () => {
     ]);
   });
 
-  test('cases of which nothing was judged, however many: they are no trials', () => {
+  test('any number of cases without judged expectations, because they are not trials', () => {
     const mostly = many(100, (id, index) => judgedCase(id, index > 0 ? { assertions: [], metrics: UNSCORED } : {}));
     const found = compared(side('baseline', mostly), side('new', mostly), gateOf({ mode: 'proven' }));
     expect([found.exit_code, found.decision?.cases]).toEqual([3, 1]);
@@ -177,12 +177,12 @@ describe('no green is given to', () => {
     expect(end(compared(side('baseline', failing), side('new', failing)))[2]).toBe('all_failing');
   });
 
-  test('cases that all fail beside one that only the new side has', () => {
+  test('cases that all fail, next to one that only the candidate has', () => {
     const found = compared(side('baseline', broken(20, 20)), side('new', [...broken(20, 20), judgedCase('added')]));
     expect(end(found)[2]).toBe('all_failing');
   });
 
-  test('a critical case that nobody knows', () => {
+  test('a critical case that does not exist', () => {
     const found = compared(side('baseline', passing(30)), side('new', passing(30)), gateOf({ critical: ['case-300'] }));
     expect(end(found)).toEqual(['not_enough_evidence', 3, 'missing']);
     expect(found.reason).toBe('A critical case is missing on both sides: “case-300”.');
@@ -195,7 +195,7 @@ describe('no green is given to', () => {
     expect(found.exit_code).toBe(3);
   });
 
-  test('an input that the agent dropped each time, and answers wrongly when it is asked again', () => {
+  test('an input that the agent never answered, and answers wrongly when rerun', () => {
     const dropping = many(21, (id, index) =>
       index === 3 ? judgedCase(id, { verdict: 'error', error_class: 'network_error' }) : judgedCase(id),
     );
@@ -217,18 +217,18 @@ describe('no green is given to', () => {
   });
 });
 
-describe('answers that are the same to the byte', () => {
+describe('byte-identical answers', () => {
   const same = (count: number): JudgedCase[] => many(count, id => judgedCase(id, { answer_hash: hashOf(id) }));
   const proven = gateOf({ mode: 'proven' });
 
-  test('prove at once that nothing got worse', () => {
+  test('prove immediately that nothing got worse', () => {
     const found = compared(side('baseline', same(5)), side('new', same(5)), proven);
     expect(end(found)).toEqual(['no_regression', 0, 'identical']);
     expect(found.reason).toBe('Both sides gave the same answers in every case.');
     expect(end(compared(side('baseline', passing(5)), side('new', passing(5)), proven))[1]).toBe(3);
   });
 
-  test('prove nothing where one of them differs, or its hash is not known', () => {
+  test('prove nothing if one of them differs or has no known hash', () => {
     const [first, ...others] = same(5);
     for (const answer_hash of [hashOf('other'), undefined]) {
       const now = [{ ...(first as JudgedCase), answer_hash }, ...others];
@@ -236,7 +236,7 @@ describe('answers that are the same to the byte', () => {
     }
   });
 
-  test('prove nothing where they are judged otherwise, for their time perhaps, or answer another question', () => {
+  test('prove nothing if their verdicts differ, for example because of time, or the question changed', () => {
     const slow = many(10, (id, index) =>
       index === 0
         ? failedCase(id, 'max_latency_ms', { answer_hash: hashOf(id) })
@@ -250,7 +250,7 @@ describe('answers that are the same to the byte', () => {
     expect(end(compared(side('baseline', same(10)), side('new', other), proven))[2]).not.toBe('identical');
   });
 
-  test('prove nothing where a recording gave them, and count once', () => {
+  test('prove nothing if they come from a recording, and count once', () => {
     const replayed = (name: string): Side => ({
       source: 'runs',
       trials: [1, 2, 3].map(number =>
@@ -269,7 +269,7 @@ describe('answers that are the same to the byte', () => {
   });
 });
 
-describe('trials that were asked again', () => {
+describe('reruns', () => {
   const rerun = (name: string, number: number, cases: JudgedCase[]) =>
     trial(`${name}.a${number}`, cases, { isRerun: true });
   const withReruns = (name: string, planned: JudgedCase[], reruns: JudgedCase[][]): Side => ({
@@ -277,7 +277,7 @@ describe('trials that were asked again', () => {
     trials: [trial(name, planned), ...reruns.map((cases, index) => rerun(name, index + 1, cases))],
   });
 
-  test('convict a case that goes on failing, and leave the mean of the suite alone', () => {
+  test('confirm a case that keeps failing, without changing the mean of the suite', () => {
     const before = withReruns('baseline', passing(10), repeated([judgedCase('case-0')], 5));
     const now = withReruns('new', broken(10, 1), repeated([failedCase('case-0')], 5));
     const found = compared(before, now);
@@ -287,7 +287,7 @@ describe('trials that were asked again', () => {
     expect(found.cases.map(one => one.new.trials.length)).toEqual([6, ...Array.from({ length: 9 }, () => 1)]);
   });
 
-  test('acquit a case that was unlucky once', () => {
+  test('clear a case that failed once by chance', () => {
     const before = withReruns('baseline', passing(100), [[judgedCase('case-0')]]);
     const now = withReruns('new', broken(100, 1), [[judgedCase('case-0')]]);
     const found = compared(before, now);
@@ -297,7 +297,7 @@ describe('trials that were asked again', () => {
 });
 
 describe('the proven gate', () => {
-  test('says no regression only where a drop beyond the margin is ruled out', () => {
+  test('reports no regression only if a drop beyond the margin is ruled out', () => {
     const proven = gateOf({ mode: 'proven' });
     const sides = (cases: number, runs: number) =>
       [side('baseline', ...repeated(passing(cases), runs)), side('new', ...repeated(passing(cases), runs))] as const;
@@ -311,13 +311,13 @@ describe('the proven gate', () => {
 describe('the strict gate', () => {
   const strict = gateOf({ mode: 'strict' });
 
-  test('fails for one case that always passed and never does now', () => {
+  test('fails for one case that always passed in the baseline and never passes in the candidate', () => {
     const found = compared(side('baseline', passing(10)), side('new', broken(10, 1)), strict);
     expect(end(found)).toEqual(['regression', 1, 'broken']);
     expect(found.reason).toBe('1 of 10 cases always passed before and never passes now: “case-0” (1/1 → 0/1).');
   });
 
-  test('does not fail for a case that failed before, nor for one that is flaky', () => {
+  test('does not fail for a case that failed in the baseline, or for a flaky one', () => {
     const found = compared(
       side('baseline', broken(10, 1), broken(10, 1)),
       side('new', broken(10, 1), broken(10, 2)),
@@ -341,7 +341,7 @@ describe('tolerances', () => {
     many(20, id => judgedCase(id, { metrics: metrics(latency, cost, score) }));
   const before = side('baseline', measuring(100, 0.01, 1));
 
-  test('that are breached are regressions, each by its name', () => {
+  test('that are exceeded are regressions, each by its name', () => {
     const gate = gateOf({
       tolerances: {
         latency_ms: { max_increase_ratio: 0.2 },
@@ -359,17 +359,17 @@ describe('tolerances', () => {
     expect(reason).toBe(found.breaches.map(({ message }) => message).join(' '));
   });
 
-  test('are kept by what is just within them', () => {
+  test('accept values just within them', () => {
     const gate = gateOf({ tolerances: { latency_ms: { max_increase: 20 }, score: { max_decrease: 0.5 } } });
     expect(compared(before, side('new', measuring(120, 0.5, 0.5)), gate).verdict).toBe('no_regression');
   });
 
-  test('of two limits hold the tighter one', () => {
+  test('apply the tighter of two limits', () => {
     const gate = gateOf({ tolerances: { latency_ms: { max_increase: 500, max_increase_ratio: 0.1 } } });
     expect(compared(before, side('new', measuring(120, 0.01, 1)), gate).verdict).toBe('regression');
   });
 
-  test('are not breached by chance: noise as large as the limit settles nothing', () => {
+  test('are not exceeded by chance: noise as large as the limit settles nothing', () => {
     const gate = gateOf({ tolerances: { latency_ms: { max_increase_ratio: 0.2 } } });
     const noisy = many(20, (id, index) => judgedCase(id, { metrics: metrics(index % 2 === 0 ? 300 : 55, null, 1) }));
     const { verdict, reason } = compared(before, side('new', noisy), gate);
@@ -379,7 +379,7 @@ describe('tolerances', () => {
     );
   });
 
-  test('of the 95th percentile ask whether more trials are slow', () => {
+  test('of the 95th percentile test whether more trials are slow', () => {
     const gate = gateOf({ tolerances: { latency_ms: { statistic: 'p95', max_increase_ratio: 0.2 } } });
     const now = (slow: number): JudgedCase[] =>
       many(20, (id, index) => judgedCase(id, { metrics: metrics(index < slow ? 200 : 100, null, 1) }));
@@ -391,14 +391,14 @@ describe('tolerances', () => {
     expect(compared(before, side('new', now(0)), gate).verdict).toBe('no_regression');
   });
 
-  test('of something that nobody measured are not enough evidence', () => {
+  test('on an unmeasured metric are not enough evidence', () => {
     const gate = gateOf({ tolerances: { cost_usd: { max_increase: 1 } } });
     const { verdict, reason } = compared(before, side('new', measuring(100, null, 1)), gate);
     expect(verdict).toBe('not_enough_evidence');
     expect(reason).toBe('The gate limits cost, but no case reports it on both sides; at least 6 are required.');
   });
 
-  test('of something that nobody measured are told whatever else was found', () => {
+  test('on an unmeasured metric are reported whatever else was found', () => {
     const gate = gateOf({
       tolerances: { latency_ms: { max_increase: 1 }, cost_usd: { max_increase: 1 }, score: { max_decrease: 0.1 } },
     });
@@ -412,7 +412,7 @@ describe('tolerances', () => {
     expect(reason).toContain('The gate limits the score, but no case reports it');
   });
 
-  test('of a baseline that cost nothing have no ratio', () => {
+  test('have no ratio if the baseline cost nothing', () => {
     const gate = gateOf({ tolerances: { cost_usd: { max_increase_ratio: 0.5 } } });
     const free = side('baseline', measuring(100, 0, 1));
     expect(compared(free, side('new', measuring(100, 0.01, 1)), gate).verdict).toBe('not_enough_evidence');
@@ -428,12 +428,12 @@ describe('two sides are', () => {
     trials: [trial('new_1', cases, over)],
   });
 
-  test('comparable where only the target differs', () => {
+  test('comparable if only the target differs', () => {
     const { comparability } = compared(before, withTrial(passing(10), { targetSha256: hashOf('another') }));
     expect(comparability).toEqual({ state: 'comparable', fields: [] });
   });
 
-  test('comparable with drift where anything else differs, and the fields are named', () => {
+  test('comparable with drift if anything else differs, and the fields are named', () => {
     const { comparability, verdict } = compared(
       before,
       withTrial(passing(10), {
@@ -466,7 +466,7 @@ describe('two sides are', () => {
     expect(reason).toBe('The two sides have no case in common.');
   });
 
-  test('not comparable where more than half of the cases are other cases now', () => {
+  test('not comparable if more than half of the cases changed', () => {
     const changed = (count: number): JudgedCase[] =>
       many(10, (id, index) => judgedCase(id, index < count ? { case_sha256: hashOf(`${id} again`) } : {}));
     const caseOf: CaseReader = ({ runId: user }, id) => ({ schema_version: 'suite-case.v1', id, input: { user } });
@@ -477,7 +477,7 @@ describe('two sides are', () => {
   });
 });
 
-test('every comparison keeps its contract', async () => {
+test('every comparison is a valid document', async () => {
   const mixed = many(40, (id, index) => {
     if (index % 7 === 0) return failedCase(id);
     if (index % 11 === 0) return judgedCase(id, { verdict: 'error', error_class: 'timeout' });
@@ -503,14 +503,14 @@ test('every comparison keeps its contract', async () => {
 describe('an accepted baseline', () => {
   const runs = side('baseline', broken(10, 2), [...passing(9), judgedCase('constructor')]);
 
-  test('keeps its contract, and is small', async () => {
+  test('is a valid, small document', async () => {
     const document = acceptedFrom(runs, '2026-01-06T12:30:00.000Z');
     expect((await judged(baselineContract, document, { strict: true })).violations).toEqual([]);
     expect(document.cases['case-9']?.trials.map(({ error_class }) => error_class)).toEqual([null, 'missing']);
     expect(JSON.stringify(document).length).toBeLessThan(11 * 500);
   });
 
-  test('takes the place of its runs', () => {
+  test('replaces its runs', () => {
     const now = side('new', broken(10, 3), broken(10, 3));
     const accepted = sideFromAccepted(acceptedFrom(runs, '2026-01-06T12:30:00.000Z'));
     const { sides, ...byRuns } = compared(runs, now);
@@ -519,7 +519,7 @@ describe('an accepted baseline', () => {
     expect(acceptedSides).toEqual({ ...sides, baseline: { ...sides.baseline, source: 'accepted' } });
   });
 
-  test('leaves of a cause what hashes tell, with low confidence', () => {
+  test('leaves only hashes for causes, with low confidence', () => {
     const before = side('baseline', [judgedCase('c', { output_hash: 'one' })]);
     const accepted = sideFromAccepted(acceptedFrom(before, '2026-01-06T12:30:00.000Z'));
     const now = side('new', [failedCase('c', 'contains', { output_hash: 'two' })]);
@@ -529,14 +529,14 @@ describe('an accepted baseline', () => {
     expect(cases[0]?.divergence).toMatchObject({ kind: 'output', confidence: 'low', cites: ['new:final_output'] });
   });
 
-  test('is not made of a run without a seal, nor of nothing', () => {
+  test('rejects runs without a seal, and an empty side', () => {
     const open: Side = { source: 'runs', trials: [trial('r', passing(1), { sealSha256: undefined })] };
     expect(() => acceptedFrom(open, '2026-01-06T12:30:00.000Z')).toThrow('without a seal');
     expect(() => acceptedFrom(side('r'), '2026-01-06T12:30:00.000Z')).toThrow('no run to accept');
   });
 });
 
-test('artifacts are read only of cases that fail, one pair at a time', () => {
+test('reads artifacts only for failing cases, one pair at a time', () => {
   const read: string[] = [];
   compared(side('baseline', passing(100)), side('new', broken(100, 2)), undefined, {
     artifactOf: ({ runId }, caseId) => {
@@ -547,7 +547,7 @@ test('artifacts are read only of cases that fail, one pair at a time', () => {
   expect(read).toEqual(['baseline_1 case-0', 'new_1 case-0', 'baseline_1 case-1', 'new_1 case-1']);
 });
 
-test('reads each case a constant number of times, however many there are', () => {
+test('reads each case a constant number of times, whatever their number', () => {
   const readsOf = (count: number): number => {
     let reads = 0;
     const counted = (one: JudgedCase): JudgedCase =>

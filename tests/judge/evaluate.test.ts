@@ -21,7 +21,7 @@ const judging = { runCheck: noCheck, clock: at('2026-01-06T12:01:00.000Z') };
 
 const folderOf = (cases: readonly WorldCase[]): Promise<string> => suiteFolder(temporaryFolder(), { cases });
 
-/** Evaluates a folder with these cases, and looks whether what comes out keeps its contract. */
+/** Evaluates a folder with these cases, and checks that the evaluation is valid. */
 async function evaluated(cases: readonly WorldCase[], answer?: CheckAnswer): Promise<Evaluation> {
   const folder = await folderOf(cases);
   return sound(await evaluateSuite(folder, answer ? { ...judging, runCheck: () => Promise.resolve(answer) } : judging));
@@ -54,8 +54,8 @@ const failed = (error_class: 'timeout' | 'http_error' | 'other', attempts: numbe
   },
 });
 
-describe('a run is evaluated', () => {
-  test('case by case, in the order in which they were sent', async () => {
+describe('the evaluation of a run', () => {
+  test('lists the cases in the order in which they were sent', async () => {
     const { cases, summary, ...rest } = await evaluated([
       { id: 'b-good', expected: { contains: 'answer', max_steps: 0 } },
       { id: 'a-bad', expected: { contains: ['answer', 'refund'], max_cost_usd: 1 } },
@@ -94,10 +94,10 @@ describe('a run is evaluated', () => {
     expect(cases[0]).not.toHaveProperty('failure');
     const [broken] = cases[5]?.assertions ?? [];
     expect(broken).toMatchObject({ name: 'regex', status: 'not_judged', at: null });
-    expect(broken?.message).toContain('pattern cannot be read');
+    expect(broken?.message).toContain('pattern is invalid');
   });
 
-  test('with the status and the time of an answer that was none', async () => {
+  test('records the status and time of a failed answer', async () => {
     const { runner_failure, ...rest } = failed('http_error', 1);
     const failure = { ...runner_failure, status: 503, latency_ms: 1_234.5 } as Artifact['runner_failure'];
     const { cases } = await evaluated([{ id: 'down', artifact: { ...rest, runner_failure: failure } }]);
@@ -105,7 +105,7 @@ describe('a run is evaluated', () => {
     expect(cases[0]?.metrics.latency_ms).toBeNull();
   });
 
-  test('with what each case measured, and the case that it was', async () => {
+  test('records the measurements and the hash of each case', async () => {
     const { cases } = await evaluated([
       {
         id: 'one',
@@ -125,7 +125,7 @@ describe('a run is evaluated', () => {
     expect(cases[1]?.output_hash).toMatch(/^sha256:[a-f0-9]{64}$/);
   });
 
-  test('the same way every time, wherever the folder lies: only the time differs', async () => {
+  test('is the same every time and in every folder, apart from the time', async () => {
     const folder = await folderOf([{ id: 'one', expected: { contains: 'x', json_schema: { type: 'string' } } }]);
     const copy = path.join(temporaryFolder(), 'elsewhere');
     cpSync(folder, copy, { recursive: true });
@@ -136,7 +136,7 @@ describe('a run is evaluated', () => {
     expect({ ...later, generated_at: first.generated_at }).toEqual(first);
   });
 
-  test('and an artifact that is not that of its case is missing', async () => {
+  test('treats an artifact of another case as missing', async () => {
     const folder = await folderOf(['good', 'copied', 'other-side', 'broken', 'linked'].map(id => ({ id })));
     const file = (id: string): string => path.join(folder, `${id}.json`);
     const good = readFileSync(file('good'), 'utf8');
@@ -155,7 +155,7 @@ describe('a run is evaluated', () => {
     ]);
   });
 
-  test('not without a seal, and not by other cases than were sent', async () => {
+  test('requires a seal and the cases that were sent', async () => {
     const folder = await folderOf([{ id: 'one' }]);
     const cases = path.join(folder, 'assets', 'cases.ndjson');
     const sent = readFileSync(cases, 'utf8');
@@ -169,14 +169,14 @@ describe('a run is evaluated', () => {
     await expect(evaluateSuite(folder, judging)).rejects.toMatchObject({ name: 'Fault', code: 'not_sealed' });
   });
 
-  test('until somebody stops it', async () => {
+  test('stops when it is cancelled', async () => {
     const folder = await folderOf([{ id: 'one' }]);
     const stopped = evaluateSuite(folder, { ...judging, signal: AbortSignal.abort() });
     await expect(stopped).rejects.toMatchObject({ name: 'Fault', code: 'cancelled' });
   });
 });
 
-describe('the script of a case', () => {
+describe('the check script of a case', () => {
   const SCRIPT = { file: 'assets/check_0123456789abcdef.py', timeout_ms: 2_000 };
   const one = (expected: Expected = {}): WorldCase[] => [{ id: 'one', expected: { ...expected, script: SCRIPT } }];
 
@@ -198,7 +198,7 @@ describe('the script of a case', () => {
     });
   });
 
-  test('gets the case and the answer, and is not asked about a case without one', async () => {
+  test('gets the case and the answer, and does not run for a case without an answer', async () => {
     const asked: Check[] = [];
     const runCheck = (check: Check): Promise<CheckAnswer> => {
       asked.push(check);
@@ -217,14 +217,14 @@ describe('the script of a case', () => {
   });
 
   test.each(['../x.py', '/bin/sh', 'assets/../x.py', 'assets/a/b.py', 'check.py', 'assets\\x.py'])(
-    'that lies at %s is none of the run, and is not run',
+    'at %s is not part of the run and does not start',
     async file => {
       const { cases } = await evaluated([{ id: 'one', expected: { script: { file } } }]);
       expect(cases[0]).toMatchObject({ verdict: 'error', error_class: 'other' });
     },
   );
 
-  test('is run beside a few others, and the order of the cases stays', async () => {
+  test('runs in parallel with a few others, and the order of the cases stays', async () => {
     let running = 0;
     let most = 0;
     const runCheck = async ({ input }: Check): Promise<CheckAnswer> => {
@@ -275,7 +275,7 @@ describe('an evaluation in a folder', () => {
     expect(sealed.state === 'sound' ? evaluationIn(sealed, contract) : sealed).toEqual({ state: 'broken', why });
   });
 
-  test('is not trusted if it cannot be read, was changed, or has lost one of its two files', async () => {
+  test('is not trusted if it is unreadable, was changed, or lacks one of its two files', async () => {
     const folder = await folderOf([{ id: 'one' }]);
     const file = path.join(folder, 'evaluation.json');
     const seal = path.join(folder, 'evaluation.seal.json');
@@ -294,7 +294,7 @@ describe('an evaluation in a folder', () => {
 });
 
 const word = fc.constantFrom('answer', 'refund', 'ANSWER', 'a b', '(', 'x+', 'a\u0301', '__proto__');
-/** Values that stay what they are when they are written and read. */
+/** Values that survive a round trip through JSON. */
 const json = fc
   .jsonValue({ maxDepth: 2 })
   .filter(value => readJson(Buffer.from(canonicalize(value)), { bytesMax: 1_000_000 }).ok);
@@ -332,7 +332,7 @@ const artifact: fc.Arbitrary<Artifact | null> = fc.oneof(
   }),
 );
 
-test('whatever was asked and answered, the evaluation keeps its contract and adds up', async () => {
+test('every evaluation is valid and adds up', async () => {
   const root = temporaryFolder();
   let count = 0;
   const property = fc.asyncProperty(
@@ -369,7 +369,7 @@ test('judges ten thousand cases in linear time and bounded memory', async () => 
   expect(bytes / 10_000).toBeLessThan(16 * 1024);
 });
 
-test('the example of a failure is a case that ran into an error', async () => {
+test('the example of a failure is a case that ended in an error', async () => {
   const { case_id: id, version: _, ...rest } = caseFailureExample;
   const { cases } = await evaluated([{ id, artifact: rest }]);
   expect(cases[0]).toMatchObject({

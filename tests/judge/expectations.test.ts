@@ -28,7 +28,7 @@ const action = (action_type: string, risk_level: 'low' | 'high', refs: number): 
 });
 const actions = (...list: object[]): Partial<CaseArtifact> =>
   ({ proposed_actions: list, events: [{ type: 'note', ts: 1 }] }) as Partial<CaseArtifact>;
-/** Cites results of two calls, of which only c1 has one. */
+/** Cites the results of two calls, of which only c1 has one. */
 const citing = (...call_ids: string[]): Partial<CaseArtifact> => {
   const evidence_refs = call_ids.map(call_id => ({ kind: 'tool_result', call_id }));
   const call = (call_id: string): object => ({ type: 'tool_call', ts: 1, call_id, tool: 't', args: {} });
@@ -69,12 +69,12 @@ const rows: Row[] = [
   [{ must_not_include: 'i am an ai' }, 'I am\u00a0an AI.', [`fail The answer contains "i am an ai". ${OUT}`]],
 
   [{ equals: 'Yes.' }, 'Yes.', [`pass ${OUT}`]],
-  [{ equals: 'Yes.' }, 'yes.', [`fail The answer is another text than expected. ${OUT}`]],
+  [{ equals: 'Yes.' }, 'yes.', [`fail The answer differs from the expected text. ${OUT}`]],
   [{ equals: '{"a":1}' }, { a: 1 }, [`pass ${OUT}`]],
   [{ equals: { a: 1, b: { c: [1] } } }, { b: { c: [1] }, a: 1 }, [`pass ${OUT}`]],
   [{ equals: { a: 1 } }, '{ "a": 1.0 }', [`pass ${OUT}`]],
-  [{ equals: { a: 1 } }, { a: 1, b: 2 }, [`fail The answer is another JSON value than expected. ${OUT}`]],
-  [{ equals: { a: 1 } }, 'a: 1', [`fail The answer is not JSON, and an object was expected. ${OUT}`]],
+  [{ equals: { a: 1 } }, { a: 1, b: 2 }, [`fail The answer differs from the expected JSON value. ${OUT}`]],
+  [{ equals: { a: 1 } }, 'a: 1', [`fail The answer is not JSON, but an object was expected. ${OUT}`]],
 
   [{ regex: ['^A-\\d+$', '(?i)a'] }, 'A-17', [`pass ${OUT}`, `pass ${OUT}`]],
   [{ regex: '^\\d+$' }, 'A-17', [`fail The answer does not match "^\\d+$". ${OUT}`]],
@@ -105,13 +105,13 @@ const rows: Row[] = [
     { card: 1 },
     [`fail The answer must have property owner when property card is present. ${OUT}`],
   ],
-  // Beside $ref, other keywords mean nothing in draft-07.
+  // In draft-07, keywords next to $ref are ignored.
   [
     { json_schema: draft07({ properties: { a: { $ref: '#/definitions/n', maximum: 1 } }, definitions: { n: {} } }) },
     { a: 2 },
     [`pass ${OUT}`],
   ],
-  // Keywords of later versions mean nothing either.
+  // Keywords of later versions are ignored too.
   [
     { json_schema: draft07({ prefixItems: [{ type: 'string' }], dependentRequired: { a: ['b'] } }) },
     '[1]',
@@ -137,7 +137,7 @@ const rows: Row[] = [
         { c: 2, b: 1 },
       ],
     },
-    [`fail In the answer, a must not hold anything twice. ${OUT}`],
+    [`fail In the answer, a must not contain duplicates. ${OUT}`],
   ],
   [{ json_schema: { properties: { a: { pattern: '^a+$' } } } }, { a: 'aaa' }, [`pass ${OUT}`]],
 
@@ -145,12 +145,12 @@ const rows: Row[] = [
   [{ json_path: [{ path: '$["odd key"]', exists: true }] }, { 'odd key': null }, [`pass ${OUT}`]],
   [{ json_path: [{ path: '$.b', exists: true }] }, { a: 1 }, [`fail The answer has nothing at "$.b". ${OUT}`]],
   [{ json_path: [{ path: '$.b', exists: false }] }, { a: 1 }, [`pass ${OUT}`]],
-  [{ json_path: [{ path: '$.a', exists: false }] }, { a: 1 }, [`fail The answer has something at "$.a". ${OUT}`]],
+  [{ json_path: [{ path: '$.a', exists: false }] }, { a: 1 }, [`fail The answer has a value at "$.a". ${OUT}`]],
   [{ json_path: [{ path: '$.a[*].p', equals: 2 }] }, { a: [{ p: 1 }, { p: 2 }, 3] }, [`pass ${OUT}`]],
   [
     { json_path: [{ path: '$.a[*].p', equals: 3 }] },
     { a: [{ p: 1 }, { p: 2 }] },
-    [`fail The answer has another value than expected at "$.a[*].p". ${OUT}`],
+    [`fail The answer has an unexpected value at "$.a[*].p". ${OUT}`],
   ],
   [{ json_path: [{ path: '$[*]', regex: '^b' }] }, { x: 'abc', y: 'bcd' }, [`pass ${OUT}`]],
   [{ json_path: [{ path: '$.n', regex: '^\\d+$' }] }, '{"n": 17}', [`pass ${OUT}`]],
@@ -164,13 +164,13 @@ const rows: Row[] = [
   [
     { tool_sequence: ['b', 'a'] },
     '',
-    ['fail The tool "a" was not called after those before it in the sequence. @events[1]'],
+    ['fail The tool "a" was not called after the tools that precede it in the sequence. @events[1]'],
     calls('a', 'b'),
   ],
   [
     { tool_sequence: ['a', 'a'] },
     '',
-    ['fail The tool "a" was not called after those before it in the sequence. @events[0]'],
+    ['fail The tool "a" was not called after the tools that precede it in the sequence. @events[0]'],
     calls('a', 'b'),
   ],
   [{ tool_sequence: ['z'] }, '', ['fail The tool "z" was not called.'], calls('a', 'b')],
@@ -205,7 +205,7 @@ const rows: Row[] = [
 
   [{ max_latency_ms: 50 }, '', ['pass'], attempt(50)],
   [{ max_latency_ms: 50 }, '', ['fail The answer took 51 milliseconds, and at most 50 are allowed.'], attempt(51)],
-  [{ max_latency_ms: 50 }, '', ['not_judged The run does not say how long the answer took.'], attempt()],
+  [{ max_latency_ms: 50 }, '', ['not_judged The run does not record how long the answer took.'], attempt()],
   [{ max_cost_usd: 0.5 }, '', ['pass'], { agent_fields: { token_usage: { cost_usd: 0.5 } } }],
   [
     { max_cost_usd: 0.5 },
@@ -213,7 +213,7 @@ const rows: Row[] = [
     ['fail The answer cost 0.6 US dollars, and at most 0.5 are allowed.'],
     { agent_fields: { cost_usd: 0.6 } },
   ],
-  [{ max_cost_usd: 0.5 }, '', ['not_judged The agent did not say what the answer cost.']],
+  [{ max_cost_usd: 0.5 }, '', ['not_judged The agent did not report what the answer cost.']],
   [{ max_steps: 2 }, '', ['pass'], calls('a', 'a')],
   [{ max_steps: 1 }, '', ['fail The agent called 2 tools, and at most 1 are allowed.'], calls('a', 'a')],
 
@@ -221,7 +221,7 @@ const rows: Row[] = [
   [
     { termination: 'killed_idle' },
     '',
-    ['fail The agent ended as completed, and killed_idle was expected.'],
+    ['fail The agent ended as completed, but killed_idle was expected.'],
     agentRun(),
   ],
   [{ no_violations: true }, '', ['pass'], agentRun()],
@@ -252,7 +252,7 @@ const rows: Row[] = [
   [
     { changed_only: ['docs'] },
     '',
-    ['fail The agent changed "src/a.ts", which is not among what may be changed.'],
+    ['fail The agent changed "src/a.ts", which it is not allowed to change.'],
     changing('docs/a.md', 'src/a.ts'),
   ],
   [{ not_changed: ['docs/', 'src/**/*.ts'] }, '', ['pass', 'pass'], changing('src/a.js', 'doc')],
@@ -265,7 +265,7 @@ const rows: Row[] = [
   [{ max_diff_lines: 4 }, '', ['pass'], changing('a', 'b')],
   [{ max_diff_lines: 3 }, '', ['fail The agent changed 4 lines, and at most 3 are allowed.'], changing('a', 'b')],
   ...NOT_JUDGED.map(
-    (name): Row => [{ [name]: {} }, '', ['not_judged Proctor keeps this expectation, and does not judge it.']],
+    (name): Row => [{ [name]: {} }, '', ['not_judged Proctor stores this expectation but does not judge it.']],
   ),
 ];
 
@@ -274,7 +274,7 @@ describe('an answer is judged', () => {
     expect(found(expected, content, over)).toEqual(lines);
   });
 
-  test('by every expectation there is: each holds here, and each fails, unless it is kept only', () => {
+  test('by every known expectation: each can hold and fail, unless it is only stored', () => {
     const statuses = (name: string): Set<string | undefined> =>
       new Set(
         rows
@@ -287,7 +287,7 @@ describe('an answer is judged', () => {
     }
   });
 
-  test('by all that a case expects, each in its place', () => {
+  test('by all expectations of a case, in order', () => {
     const expected = { max_steps: 3, contains: ['a', 'z'], tool_required: 't', equals: 'a' };
     expect(found(expected, 'a', calls('t'))).toEqual([
       `pass ${OUT}`,
@@ -299,26 +299,26 @@ describe('an answer is judged', () => {
   });
 });
 
-describe('an expectation that is broken itself', () => {
+describe('an invalid expectation', () => {
   const broken: [string, Expected, RegExp][] = [
-    ['a pattern without its end', { regex: '(' }, /pattern cannot be read/],
-    ['a pattern that looks behind', { not_regex: '(?<=a)b' }, /pattern cannot be read/],
-    ['a pattern that refers to itself', { regex: '(a)\\1' }, /pattern cannot be read/],
-    ['a pattern at a path', { json_path: [{ path: '$', regex: '[' }] }, /pattern cannot be read/],
-    ['a path with an odd name', { json_path: [{ path: '$["\\q"]', exists: true }] }, /not written as JSON/],
-    ['a schema with an odd type', { json_schema: { type: 'strin' } }, /no JSON Schema/],
+    ['a pattern without its end', { regex: '(' }, /pattern is invalid/],
+    ['a pattern that looks behind', { not_regex: '(?<=a)b' }, /pattern is invalid/],
+    ['a pattern that refers to itself', { regex: '(a)\\1' }, /pattern is invalid/],
+    ['a pattern at a path', { json_path: [{ path: '$', regex: '[' }] }, /pattern is invalid/],
+    ['a path with an odd name', { json_path: [{ path: '$["\\q"]', exists: true }] }, /not a valid JSON string/],
+    ['a schema with an odd type', { json_schema: { type: 'strin' } }, /not a valid JSON Schema/],
     [
       'a schema of another draft',
       { json_schema: { $schema: 'http://json-schema.org/draft-04/schema#' } },
-      /another version/,
+      /version of JSON Schema other than/,
     ],
     [
       'a schema that refers elsewhere',
       { json_schema: { $ref: 'https://example.com/a' } },
-      /refers to what is not in it/,
+      /refers to something that does not exist/,
     ],
-    ['a schema with a bad pattern', { json_schema: { pattern: '(' } }, /pattern cannot be read/],
-    ['a schema that would wait', { json_schema: { $async: true, type: 'number' } }, /cannot be judged at once/],
+    ['a schema with a bad pattern', { json_schema: { pattern: '(' } }, /pattern is invalid/],
+    ['a schema that would wait', { json_schema: { $async: true, type: 'number' } }, /asynchronous/],
   ];
   test.each(broken)('such as %s makes the case an error, and the others are judged', (_, expected, message) => {
     const lines = found({ contains: 'a', max_steps: 0, ...expected }, '{"a":1}');
@@ -328,7 +328,7 @@ describe('an expectation that is broken itself', () => {
     expect(lines[1]).toMatch(message);
   });
 
-  test('is not believed because another schema of the same name is sound', () => {
+  test('is not accepted because another schema with the same name is valid', () => {
     const named = (type: string): Expected => ({
       json_schema: { $id: 'https://example.com/x', $defs: { y: { $id: 'y', type } }, $ref: 'y' },
     });
@@ -336,7 +336,7 @@ describe('an expectation that is broken itself', () => {
     expect(found(named('string'), { a: 1 })).toEqual([`fail The answer must be string. ${OUT}`]);
   });
 
-  test('stands beside what was judged before it', () => {
+  test('is listed after the results of earlier expectations', () => {
     expect(found({ regex: ['a', '('] }, 'a')).toEqual([`pass ${OUT}`, expect.stringMatching(/^not_judged/), 'broken']);
   });
 });

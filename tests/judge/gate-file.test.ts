@@ -4,7 +4,7 @@ import { readGate } from '../../src/judge/compare/gate-file.ts';
 const read = (text: string) => readGate(Buffer.from(text));
 
 describe('a gate file', () => {
-  test('is YAML or JSON, and what it leaves out has a default', () => {
+  test('is YAML or JSON, and missing settings have defaults', () => {
     expect(read('schema_version: gate.v1\n')).toEqual({ mode: 'balanced', tolerances: {}, missing_max_ratio: 0.05 });
     expect(read('{"schema_version":"gate.v1","mode":"proven","margin":0.1,"missing_max_ratio":0}')).toEqual({
       mode: 'proven',
@@ -50,7 +50,7 @@ tolerances:
     max_increas: 1
 `;
 
-  test('tells everything that is wrong with it, each with its line', () => {
+  test('reports every problem with its line', () => {
     expect(() => read(faulty)).toThrow(
       /^The gate file is not valid:\n {2}line 2: mode .*\n {2}line 3: missing_max_ratio /,
     );
@@ -60,16 +60,16 @@ tolerances:
     );
   });
 
-  test('tells at most twenty', () => {
+  test('reports at most twenty problems', () => {
     const keys = Array.from({ length: 30 }, (_, index) => `k${index}: 1\n`).join('');
     expect(() => read(`schema_version: gate.v1\n${keys}`)).toThrow(/\n {2}and 10 more$/);
   });
 
-  test('that is too large is refused before it is read', () => {
+  test('is rejected unread if it is too large', () => {
     expect(() => readGate(Buffer.alloc(2 * 1024 * 1024, 0x20))).toThrow('larger than 1 MiB');
   });
 
-  test('that is not UTF-8 is refused, and not read as if it were', () => {
+  test('is rejected if it is not UTF-8', () => {
     expect(() => readGate(Buffer.from('schema_version: gate.v1\n# \xe9', 'latin1'))).toThrow('not valid UTF-8');
   });
 });

@@ -8,7 +8,7 @@ import { ResultSide } from '../../src/judge/results/side.ts';
 
 type Measured = ResultRow['metrics'];
 
-/** Passes of trials by case, as in `{ a: '110' }`; a dash is a case that was skipped, and an `r` begins reruns. */
+/** Trials by case, as in `{ a: '110' }`; a dash is a skipped case, and an `r` begins reruns. */
 function sideOf(cases: Readonly<Record<string, string>>, metrics: (name: string) => Measured = () => ({})): ResultSide {
   const side = new ResultSide();
   const rows = Object.entries(cases).flatMap(([name, trials]) => {
@@ -47,7 +47,7 @@ const faultOf = (act: () => unknown): string => {
 };
 
 describe('the gate on results of any tool', () => {
-  test('calls a case that broke a regression, with its counts', () => {
+  test('calls a broken case a regression, with its counts', () => {
     const found = gateResults(sideOf(cases(10, '111111')), sideOf(cases(10, '111111', { c3: '000000' })), gateOf({}));
     expect(found).toMatchObject({ verdict: 'regression', exit_code: 1, decision: { cause: 'broken' } });
     expect(found.reason).toBe('1 of 10 cases broke, beyond chance: “c3” (6/6 → 0/6).');
@@ -56,7 +56,7 @@ describe('the gate on results of any tool', () => {
     ]);
   });
 
-  test('asks suspects again, and settles them by trials that count for their case alone', () => {
+  test('names suspects to rerun, and settles them by trials that count for their case only', () => {
     const before = sideOf(cases(40, '1'));
     const suspected = gateResults(before, sideOf(cases(40, '1', { c3: '0' })), gateOf({}));
     expect(suspected).toMatchObject({ verdict: 'not_enough_evidence', exit_code: 3, ask_again: ['c3'] });
@@ -75,7 +75,7 @@ describe('the gate on results of any tool', () => {
     expect(convicted).toMatchObject({ verdict: 'regression', decision: { cause: 'broken', drop: 0.025 } });
   });
 
-  test('closes on a case that is gone or only skipped, and --allow-removed opens it in suites of any size', () => {
+  test('fails on a case that is gone or only skipped, and --allow-removed passes it in suites of any size', () => {
     const before = sideOf(cases(10, '111111'));
     const gone = sideOf(Object.fromEntries(Object.entries(cases(10, '111111')).slice(1)));
     const skipped = sideOf(cases(10, '111111', { c0: '------' }));
@@ -84,14 +84,14 @@ describe('the gate on results of any tool', () => {
       expect(closed).toMatchObject({ exit_code: 3, decision: { cause: 'removed', removed: ['c0'] } });
       expect(closed.reason).toContain('--allow-removed');
       expect(closed.skipped).toEqual(side === skipped ? ['c0'] : []);
-      // One of ten is more than may be missing; what was allowed is not missing.
+      // One of ten exceeds the limit on missing cases; allowed removals do not count.
       expect(gateResults(before, side, gateOf({ allow_removed: true }))).toMatchObject({ exit_code: 0 });
       const critical = gateOf({ allow_removed: true, critical: ['c0'] });
       expect(gateResults(before, side, critical)).toMatchObject({ exit_code: 3, decision: { cause: 'missing' } });
     }
   });
 
-  test('never calls sides that cannot get worse, or have nothing in common, no regression', () => {
+  test('never reports no regression for sides that cannot get worse or have nothing in common', () => {
     const failing = sideOf(cases(10, '000'));
     expect(gateResults(failing, sideOf(cases(10, '000')), gateOf({}))).toMatchObject({
       exit_code: 3,
@@ -105,7 +105,7 @@ describe('the gate on results of any tool', () => {
     }
   });
 
-  test('leaves cases out that are skipped on both sides', () => {
+  test('ignores cases that are skipped on both sides', () => {
     const skipped = { c0: '-', c1: '-' };
     const found = gateResults(sideOf(cases(10, '1', skipped)), sideOf(cases(10, '1', skipped)), gateOf({}));
     expect(found).toMatchObject({ exit_code: 0, decision: { cases: 8, removed: [] } });
@@ -119,14 +119,14 @@ describe('the gate on results of any tool', () => {
     expect(often.decision.high).toBeGreaterThan(once.decision.high as number);
   });
 
-  test('rejects a critical case that neither side has, and settings that it does not keep', () => {
+  test('rejects a critical case that neither side has, and settings that it does not support', () => {
     const side = () => sideOf(cases(3, '1'));
     expect(faultOf(() => gateResults(side(), side(), gateOf({ critical: ['refund-7'] })))).toBe(
       'The critical case "refund-7" is in the results of neither side.',
     );
     const later = { ...gateOf({}), min_something: 1 };
     expect(faultOf(() => gateResults(side(), side(), later))).toBe(
-      'proctor gate does not check "min_something" of the gate file. Use proctor compare.',
+      'proctor gate does not support "min_something" in the gate file. Use proctor compare.',
     );
   });
 });
@@ -137,7 +137,7 @@ describe('tolerances', () => {
   const limits = (tolerances: NonNullable<Parameters<typeof gateOf>[0]['tolerances']>) => gateOf({ tolerances });
   const slower = limits({ latency_ms: { statistic: 'mean', max_increase_ratio: 0.2 } });
 
-  test('make a regression of what is beyond its limit and beyond chance', () => {
+  test('report a regression beyond the limit and beyond chance', () => {
     const found = gateResults(measured({ latency_ms: 100 }), measured({ latency_ms: 130 }), slower);
     expect(found).toMatchObject({ verdict: 'regression', exit_code: 1 });
     expect(found.reason).toBe('Latency is 30 % higher than before; at most 20 % is allowed.');
@@ -146,7 +146,7 @@ describe('tolerances', () => {
     });
   });
 
-  test('are open where cases disagree', () => {
+  test('are undecided if cases disagree', () => {
     const candidate = sideOf(steady, name => ({ latency_ms: name === 'c1' ? 900 : 100 }));
     const found = gateResults(measured({ latency_ms: 100 }), candidate, slower);
     expect(found).toMatchObject({ verdict: 'not_enough_evidence', exit_code: 3 });
@@ -155,7 +155,7 @@ describe('tolerances', () => {
     );
   });
 
-  test('are open where fewer than six cases were measured', () => {
+  test('are undecided if fewer than six cases were measured', () => {
     const found = gateResults(measured({}), measured({ latency_ms: 1 }), slower);
     expect(found).toMatchObject({ exit_code: 3 });
     expect(found.reason).toBe(
@@ -163,7 +163,7 @@ describe('tolerances', () => {
     );
   });
 
-  test('allow a step in the unit of the metric, and less of a score', () => {
+  test('allow a step in the unit of the metric, and a drop of a score', () => {
     const step = limits({ cost_usd: { statistic: 'mean', max_increase: 0.01 } });
     expect(gateResults(measured({ cost_usd: 0.1 }), measured({ cost_usd: 0.12 }), step).reason).toBe(
       'Cost is $0.02 higher than before; at most $0.01 is allowed.',
@@ -178,7 +178,7 @@ describe('tolerances', () => {
     expect(gateResults(measured({ score: 0.8 }), measured({ score: 0.9 }), score)).toMatchObject({ exit_code: 0 });
   });
 
-  describe('that many cases say nothing of', () => {
+  describe('that many cases do not measure', () => {
     const hundred = cases(100, '1');
     const dearer = limits({ cost_usd: { statistic: 'mean', max_increase_ratio: 0.1 } });
     const costs = (first: number, cost_usd: number | undefined) =>
@@ -187,17 +187,17 @@ describe('tolerances', () => {
         return cost_usd === undefined ? {} : { cost_usd };
       });
 
-    test.each(['balanced', 'proven', 'strict'] as const)('are open in the mode %s, and say how many', mode => {
+    test.each(['balanced', 'proven', 'strict'] as const)('are undecided in the mode %s, and say how many', mode => {
       const found = gateResults(costs(94, 1), costs(94, undefined), { ...dearer, mode });
       expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, lacking: 94 }] } });
       expect(found.reason).toBe('The gate limits cost, but 94 of 100 cases lack it on at least one side.');
     });
 
-    test('are open where neither side tells the cost of its answers', () => {
+    test('are undecided if neither side reports the cost of its answers', () => {
       expect(gateResults(costs(94, undefined), costs(94, undefined), dearer)).toMatchObject({ exit_code: 3 });
     });
 
-    test('are open where cases cost nothing before, because that increase has no ratio', () => {
+    test('are undecided if cases cost nothing in the baseline, because that increase has no ratio', () => {
       const found = gateResults(costs(94, 0), costs(94, 5), dearer);
       expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, without_ratio: 94 }] } });
       expect(found.reason).toBe(
@@ -205,14 +205,14 @@ describe('tolerances', () => {
       );
     });
 
-    test('hold where cases cost nothing on both sides', () => {
+    test('hold if cases cost nothing on both sides', () => {
       expect(gateResults(costs(94, 0), costs(94, 0), dearer)).toMatchObject({
         exit_code: 0,
         decision: { metrics: [{ cases: 100, change: 0 }] },
       });
     });
 
-    test('hold where no more cases lack it than may be missing', () => {
+    test('hold if no more cases lack it than may be missing', () => {
       const found = gateResults(costs(5, 1), costs(5, undefined), dearer);
       expect(found).toMatchObject({ exit_code: 0 });
       expect(found.decision.metrics[0]).not.toHaveProperty('lacking');
@@ -220,7 +220,7 @@ describe('tolerances', () => {
     });
   });
 
-  test('on the 95th percentile bound the tail, also by a step in the unit of the metric', () => {
+  test('on the 95th percentile limit the tail, also by a step in the unit of the metric', () => {
     const hundred = cases(100, '1');
     const slowest = (count: number) =>
       sideOf(hundred, name => ({ latency_ms: Number(name.slice(1)) < count ? 1_000 : 80 }));
@@ -235,7 +235,7 @@ describe('tolerances', () => {
     expect(gateResults(before(), slowest(0), tail)).toMatchObject({ exit_code: 0 });
   });
 
-  test('leave out trials that were asked again', () => {
+  test('ignore reruns', () => {
     const candidate = sideOf({ ...steady, c1: '1r1' }, () => ({ latency_ms: 100 }));
     candidate.add([{ case: 'c2', pass: true, rerun: true, metrics: { latency_ms: 90_000 }, line: 1 }], false);
     expect(gateResults(measured({ latency_ms: 100 }), candidate, slower)).toMatchObject({ exit_code: 0 });

@@ -12,7 +12,7 @@ const TRIALS = {
 } as const;
 const trials = (words: string) => [...words].map(word => TRIALS[word as Word]);
 
-describe('what became of a case (+ passed, - failed, ? says nothing)', () => {
+describe('the change of a case (+ passed, - failed, ? no verdict)', () => {
   const rows: [baseline: string, candidate: string, change: string, missing?: string][] = [
     ['+', '+', 'same'],
     ['-', '-', 'same'],
@@ -55,13 +55,13 @@ describe('a trial that ended in', () => {
   });
 });
 
-test('trials meet those of the same number, as far as both sides have them', () => {
+test('trials are paired by number, as far as both sides have them', () => {
   expect(discordantIn(trials('+++'), trials('--+'))).toEqual({ broke: 2, mended: 0 });
   expect(discordantIn(trials('+-'), trials('-+-'))).toEqual({ broke: 1, mended: 1 });
   expect(discordantIn(trials('+?'), trials('?-'))).toEqual({ broke: 0, mended: 0 });
 });
 
-test('cases stand in the order of the new side, then those that only the baseline knows', () => {
+test('lists the cases of the candidate in order, then those only in the baseline', () => {
   const { cases } = compared(
     side('baseline', [judgedCase('gone'), judgedCase('b'), judgedCase('a')]),
     side('new', [judgedCase('a'), judgedCase('b'), judgedCase('come')]),
@@ -74,7 +74,7 @@ test('cases stand in the order of the new side, then those that only the baselin
   ]);
 });
 
-test('a case that one of several runs does not know keeps its trials in the order of the runs', () => {
+test('a case that one of several runs lacks keeps its trials in the order of the runs', () => {
   const { cases } = compared(
     side('baseline', [judgedCase('a')], [judgedCase('a')]),
     side('new', [judgedCase('b')], [failedCase('a'), judgedCase('b')]),
@@ -91,7 +91,7 @@ describe('a rerun', () => {
   const planned = side('baseline', [judgedCase('a'), judgedCase('b')]);
   const again = (...cases: readonly JudgedCase[]) => trial('new_1.a1', cases, { isRerun: true });
 
-  test('counts for a case only if it asked what the planned trials did', () => {
+  test('counts for a case only if its question matches the planned trials', () => {
     const { trials } = side('new', [failedCase('a'), failedCase('b')]);
     const other = { case_sha256: hashOf('easier') };
     const rounds = again(judgedCase('a', other), judgedCase('b'), judgedCase('never planned'));

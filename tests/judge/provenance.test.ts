@@ -16,7 +16,7 @@ const seenIn = (...fields: Record<string, unknown>[]) => {
   return provenance.seen();
 };
 
-describe('what answers say of their agent', () => {
+describe('the provenance in answers', () => {
   const rows: [string, Record<string, unknown>, object | undefined][] = [
     [
       'below provenance',
@@ -37,7 +37,7 @@ describe('what answers say of their agent', () => {
     expect(seenIn(fields)).toEqual(expected);
   });
 
-  test('is kept once for each value, and not more than five of them', () => {
+  test('keeps each distinct value once, and at most five', () => {
     const models = Array.from({ length: 20 }, (_, index) => ({ model: `m-${index % 8}` }));
     expect(seenIn(...models)?.model).toEqual(['m-0', 'm-1', 'm-2', 'm-3', 'm-4']);
     expect(Buffer.byteLength(seenIn({ model: 'ü'.repeat(5_000) })?.model?.[0] ?? '')).toBeLessThanOrEqual(200);
@@ -55,7 +55,7 @@ async function sideOf(version: 'baseline' | 'new', agent_fields: Record<string, 
   return { source: 'runs', trials: [trialFrom(folder, evaluation)] };
 }
 
-describe('another agent than before', () => {
+describe('a different agent', () => {
   const driftIn = (baseline: Side, candidate: Side) =>
     compared(baseline, candidate).comparability.fields.filter(({ field }) => field.startsWith('provenance.'));
 
@@ -70,11 +70,11 @@ describe('another agent than before', () => {
     expect(driftIn(sideFromAccepted(acceptedFrom(before, '2026-01-06T12:30:00.000Z')), now)).toEqual(drift);
   });
 
-  test('is not assumed where one side does not say', async () => {
+  test('is not assumed if one side does not report it', async () => {
     expect(driftIn(await sideOf('baseline', { note: 1 }), await sideOf('new', { model: 'm-2' }))).toEqual([]);
   });
 
-  test('is told of all trials of an accepted baseline, and not of the first alone', () => {
+  test('is read from all trials of an accepted baseline, not only the first', () => {
     const one = (model: string) =>
       trial(`baseline_${model}`, [judgedCase('a')], { conditions: { 'provenance.model': model } });
     const { conditions } = acceptedFrom(

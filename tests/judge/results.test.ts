@@ -18,7 +18,7 @@ function troubleIn(text: string): string {
 }
 
 describe('a CSV file', () => {
-  test('gives every column that it has, in any order', () => {
+  test('provides all of its columns, in any order', () => {
     const text =
       '\uFEFFpass,Case,trial,score,latency_ms,cost_usd,rerun,model\r\n1,"a, b",0,0.5,12.5,1e-3,true,x\r\n0,c,1,,,,,\r\n';
     expect(readResults(Buffer.from(text)).format).toBe('csv');
@@ -35,7 +35,7 @@ describe('a CSV file', () => {
     ]);
   });
 
-  test('has words for passing, failing and not being tried', () => {
+  test('has words for passed, failed and not run', () => {
     const words = ['true', 'PASS', 'passed', '1', 'false', 'fail', 'failed', 'error', '0', 'skipped', ''];
     const text = `case,pass\n${words.map((word, at) => `c${at},${word}`).join('\n')}\n`;
     const passes = passesIn(text).map(([, pass]) => pass);
@@ -45,11 +45,11 @@ describe('a CSV file', () => {
   test.each([
     ['', '-: The file is empty'],
     ['id,ok\na,1\n', '1: The first line has no column case and no column pass'],
-    ['case,pass,case\na,1,b\n', '1: The column case stands twice in the first line'],
+    ['case,pass,case\na,1,b\n', '1: The column case occurs twice in the first line'],
     ['case,pass\na,1\nb\n', '3: The row has 1 cells, and the header has 2'],
     ['case,pass\na,maybe\n', '2: pass must be 0, 1, true, false, pass, fail, passed, failed, error, skipped or empty'],
     ['case,pass\n,1\n', '2: case is missing'],
-    ['case,pass,latency_ms\na,1,-3\n', '2: latency_ms must be a number from 0 up'],
+    ['case,pass,latency_ms\na,1,-3\n', '2: latency_ms must be a number of at least 0'],
     ['case,pass,score\na,1,Infinity\n', '2: score must be a number'],
     ['case,pass\n"a,1\n', '2: The quote that opens here is never closed'],
   ])('with the text %j is rejected', (text, says) => {
@@ -58,7 +58,7 @@ describe('a CSV file', () => {
 });
 
 describe('a file with a JSON object per line', () => {
-  test('gives the same as a table', () => {
+  test('gives the same rows as a table', () => {
     const text =
       '{"case":"a","pass":true,"latency_ms":3}\n\n{"case":"b","pass":null}\n{"case":"c","pass":0,"rerun":true}';
     expect(readResults(Buffer.from(text)).format).toBe('jsonl');
@@ -84,7 +84,7 @@ describe('a JUnit file', () => {
   const suite = (cases: string): string =>
     `<?xml version="1.0"?>\n<testsuites><testsuite name="s"><properties/>${cases}</testsuite></testsuites>`;
 
-  test('names cases by class and name, and takes their time', () => {
+  test('names cases by class and name, and reads their time', () => {
     const text = suite(
       '<testcase classname="pay" name="refunds &lt;7&gt;" time="0.25"/>\n<testcase name="alone" time="1,234.5"/><testcase classname="x" name="x"/>',
     );
@@ -96,7 +96,7 @@ describe('a JUnit file', () => {
     ]);
   });
 
-  test('counts errors and tests that passed only when retried as failed, and skipped ones not at all', () => {
+  test('counts errors and tests that passed only on a retry as failed, and ignores skipped ones', () => {
     const inside = {
       failed: '<failure message="x">at &amp; y</failure>',
       errored: '<error/>',
@@ -126,7 +126,7 @@ describe('a JUnit file', () => {
   test.each([
     ['<html><body/></html>', '1: The XML is not JUnit: its root is neither testsuites nor testsuite'],
     [suite('\n<testcase/>'), '3: A testcase has no name'],
-    [suite('\n\n<testcase name="a"><testcase name="b"/></testcase>'), '4: A testcase stands inside another one'],
+    [suite('\n\n<testcase name="a"><testcase name="b"/></testcase>'), '4: A testcase is nested in another one'],
     [suite('\n<testcase name="a">'), '3: This closing tag does not match the open element'],
     ['<!DOCTYPE x>\n<testsuite/>', '1: Document types and custom entities are not supported'],
   ])('with the text %j is rejected', (text, says) => {
@@ -142,7 +142,7 @@ describe('a CTRF report', () => {
       indent,
     );
 
-  test('names tests by suite and name, in one line or in many', () => {
+  test('names tests by suite and name, on one line or many', () => {
     const tests = [
       { name: 'a', status: 'passed', duration: 12, suite: ['pay', 'cards'] },
       { name: 'a', status: 'failed', duration: 0, suite: 'pay > cash' },
@@ -156,7 +156,7 @@ describe('a CTRF report', () => {
     }
   });
 
-  test('counts a test that passed only when retried as failed, and one that was not tried not at all', () => {
+  test('counts a test that passed only on a retry as failed, and ignores one that did not run', () => {
     const tests = [
       { name: 'retried', status: 'passed', retries: 2 },
       { name: 'flaky', status: 'passed', flaky: true },
@@ -174,18 +174,18 @@ describe('a CTRF report', () => {
   });
 
   test.each([
-    [report([{ status: 'passed' }]), '-: results.tests[0].name must be a text'],
+    [report([{ status: 'passed' }]), '-: results.tests[0].name must be a string'],
     [
       report([{ name: 'a', status: 'ok' }]),
       '-: results.tests[0].status must be passed, failed, skipped, pending, other',
     ],
     [
       report([{ name: 'a', status: 'passed', suite: 3 }]),
-      '-: results.tests[0].suite must be a text or a list of texts',
+      '-: results.tests[0].suite must be a string or a list of strings',
     ],
     [report([{ name: ' ', status: 'passed' }]), '-: results.tests[0].name is blank'],
-    ['{"results":{}}', '-: The JSON is neither a CTRF report (results.tests) nor an object per line'],
-    ['{\n "a": 1\n}', '-: The JSON is neither a CTRF report (results.tests) nor an object per line'],
+    ['{"results":{}}', '-: The JSON is neither a CTRF report (results.tests) nor one object per line'],
+    ['{\n "a": 1\n}', '-: The JSON is neither a CTRF report (results.tests) nor one object per line'],
   ])('with the text %j is rejected', (text, says) => {
     expect(troubleIn(text)).toBe(says);
   });
@@ -195,7 +195,7 @@ test.each([
   [Buffer.from([0xff, 0xfe, 0x61, 0]), 'The file is UTF-16; save it as UTF-8'],
   [Buffer.from('case,pass\na\0,1\n'), 'The file contains a NUL byte; it must be UTF-8 text'],
   [Buffer.from([0x63, 0xc3, 0x28]), 'The file is not valid UTF-8'],
-])('rejects bytes that are no text: %j', (bytes, says) => {
+])('rejects bytes that are not text: %j', (bytes, says) => {
   expect(() => readResults(bytes)).toThrow(says);
 });
 
@@ -206,7 +206,7 @@ const WHOLE: readonly string[] = [
   '{"results":{"tests":[{"name":"a","status":"passed","suite":["x"],"retries":0}]}}',
 ];
 
-test('either reads a damaged file or says in a sentence why not', () => {
+test('reads a damaged file or says in a sentence why it cannot', () => {
   const damage = fc.tuple(fc.constantFrom(...WHOLE), fc.nat(), fc.nat({ max: 4 }), fc.uint8Array({ maxLength: 4 }));
   fc.assert(
     fc.property(damage, ([whole, place, taken, put]) => {
@@ -237,7 +237,7 @@ describe('a side', () => {
     ...more,
   });
 
-  test('counts repeated rows of a case as trials, and rejects a numbered trial that stands twice', () => {
+  test('counts repeated rows of a case as trials, and rejects a numbered trial that occurs twice', () => {
     const side = new ResultSide();
     side.add([row('a'), row('a', { pass: false }), row('a', { pass: null })], false);
     side.add([row('a', { trial: 1 }), row('b', { trial: 1 }), row('a', { trial: 1, rerun: true })], false);
@@ -249,20 +249,17 @@ describe('a side', () => {
     ]);
     expect(side.cases.get('a')?.skipped).toBe(1);
     expect(() => side.add([row('a', { trial: 1 }), row('a', { trial: 1 })], false)).toThrow(
-      'This trial of this case stands in the file already',
+      'This trial of this case is already in the file',
     );
   });
 
-  test.each(['latency_ms', 'cost_usd', 'score'] as const)(
-    'rejects a %s beyond 1e12, whatever tool wrote it',
-    metric => {
-      const side = new ResultSide();
-      side.add([row('a', { metrics: { [metric]: 1e12 } })], false);
-      expect(() => side.add([row('a', { metrics: { [metric]: 1e308 } })], false)).toThrow(
-        `${metric} must be at most 1,000,000,000,000`,
-      );
-    },
-  );
+  test.each(['latency_ms', 'cost_usd', 'score'] as const)('rejects a %s beyond 1e12 from any tool', metric => {
+    const side = new ResultSide();
+    side.add([row('a', { metrics: { [metric]: 1e12 } })], false);
+    expect(() => side.add([row('a', { metrics: { [metric]: 1e308 } })], false)).toThrow(
+      `${metric} must be at most 1,000,000,000,000`,
+    );
+  });
 
   test('has at most 100,000 cases, a million trials, and names of 1,024 bytes', () => {
     const many = function* (count: number, name: (at: number) => string): Generator<ResultRow> {

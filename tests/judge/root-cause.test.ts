@@ -39,7 +39,7 @@ function cause(
 const events = (...list: Event[]): Partial<CaseArtifact> => ({ events: list });
 
 describe('a cause is', () => {
-  test('tool choice, where another tool was called', () => {
+  test('tool choice if another tool was called', () => {
     expect(
       cause(events(call('orders.get'), result('order')), events(call('orders.list'), result('order')), {
         failing: 'tool_required',
@@ -48,13 +48,13 @@ describe('a cause is', () => {
       kind: 'tool_choice',
       baseline_at: 'events[0]',
       new_at: 'events[0]',
-      says: 'The candidate called “orders.list” where the baseline called “orders.get”. Very likely the cause, because what fails (tool_required) is about it.',
+      says: 'The candidate called “orders.list” where the baseline called “orders.get”. Very likely the cause, because the failed expectation (tool_required) is about it.',
       confidence: 'high',
       cites: ['baseline:events[0]', 'new:events[0]'],
     });
   });
 
-  test('tool choice, where a tool was left out or called in addition', () => {
+  test('tool choice if a tool was omitted or also called', () => {
     const one = call('a.get', {}, 'call_1');
     const two = call('b.get', {}, 'call_2');
     const ones = [one, result('1', 'call_1')];
@@ -70,37 +70,37 @@ describe('a cause is', () => {
       kind: 'tool_choice',
       baseline_at: null,
       new_at: 'events[0]',
-      says: expect.stringContaining('called “b.get” in addition') as string,
+      says: expect.stringContaining('also called “b.get”') as string,
     });
   });
 
-  test('tool arguments, where the same tool was asked for something else; keys are named and values are not', () => {
+  test('tool arguments if the same tool got other arguments; keys are named, values are not', () => {
     const found = cause(
       events(call('orders.get', { order_id: 'A-1', secret: 'same', gone: 1 }), result('x')),
       events(call('orders.get', { order_id: 'A-2', secret: 'same', come: 1 }), result('y')),
     );
     expect(found).toMatchObject({ kind: 'tool_arguments', confidence: 'medium' });
-    expect(found?.says).toContain('with other arguments: “come”, “gone”, “order_id”');
+    expect(found?.says).toContain('with different arguments: “come”, “gone”, “order_id”');
     expect(found?.says).not.toContain('A-2');
   });
 
-  test('a tool result, where the same question got another answer', () => {
+  test('a tool result if the same request got a different result', () => {
     expect(cause(events(call('t'), result('old')), events(call('t'), result('new')))).toMatchObject({
       kind: 'tool_result',
       new_at: 'events[1]',
       confidence: 'medium',
-      says: expect.stringContaining('“t” was asked the same and answered something else') as string,
+      says: expect.stringContaining('“t” got the same request and gave a different result') as string,
     });
   });
 
-  test('a tool result for sure, where a tool that worked failed', () => {
+  test('a tool result with high confidence if a working tool failed', () => {
     expect(cause(events(call('t'), result('old')), events(call('t'), result('old', 'call_1', 'error')))).toMatchObject({
       kind: 'tool_result',
       confidence: 'high',
     });
   });
 
-  test('retrieval, where a document was not found any more', () => {
+  test('retrieval if a document is no longer found', () => {
     const found = cause(events(retrieval('q', ['a', 'b'])), events(retrieval('q', ['a'])), {
       failing: 'retrieval_required',
     });
@@ -108,14 +108,14 @@ describe('a cause is', () => {
     expect(found?.says).toContain('The same query no longer found “b”');
   });
 
-  test('retrieval, where another question was asked, or none', () => {
+  test('retrieval if the query differs or is missing', () => {
     expect(cause(events(retrieval('q', ['a'])), events(retrieval('other', ['z', 'a'])))?.says).toContain(
-      'Another query found “z” in addition',
+      'A different query also found “z”',
     );
     expect(cause(events(retrieval('q', ['a'])), events())).toMatchObject({ kind: 'retrieval', new_at: null });
   });
 
-  test('the output, where the same steps ended in another text', () => {
+  test('the output if the same steps ended in a different text', () => {
     const steps = [call('t'), result('x')];
     expect(
       cause(
@@ -125,14 +125,14 @@ describe('a cause is', () => {
     ).toMatchObject({ kind: 'output', new_at: 'final_output', confidence: 'high' });
   });
 
-  test('the output, where JSON differs in a key', () => {
+  test('the output if JSON differs in a key', () => {
     const output = (total: number): Partial<CaseArtifact> => ({
       final_output: { content_type: 'json', content: { total, currency: 'EUR' } },
     });
     expect(cause(output(1), output(2), { failing: 'json_path' })?.says).toContain('differs in “total”');
   });
 
-  test('the choice or the arguments of an action that is proposed', () => {
+  test('the choice or the parameters of a proposed action', () => {
     const action = (action_type: string, params: Record<string, unknown>): Partial<CaseArtifact> => ({
       proposed_actions: [
         { action_id: 'a', action_type, tool_name: 't', params, risk_level: 'low', risk_tags: [], evidence_refs: [] },
@@ -149,7 +149,7 @@ describe('a cause is', () => {
     expect(cause(action('refund', {}), {})).toMatchObject({ kind: 'tool_choice', new_at: null });
   });
 
-  test('the runner, where no answer came', () => {
+  test('the runner if there is no answer', () => {
     const { events: _, proposed_actions: __, final_output: ___, ...nothing } = answer();
     const failed: CaseArtifact = {
       ...nothing,
@@ -176,7 +176,7 @@ describe('a cause is', () => {
     expect(found?.says).toContain('ended in http_error 503 where the baseline answered');
   });
 
-  test('the input, for sure where the agent did the same, and likely where it did not', () => {
+  test('the input, with high confidence if the agent did the same, else likely', () => {
     const over = { case_sha256: hashOf('another case') };
     expect(cause({}, {}, { over })).toMatchObject({
       kind: 'input',
@@ -189,7 +189,7 @@ describe('a cause is', () => {
     });
   });
 
-  test('perhaps the environment or the policy, where nothing else differs', () => {
+  test('perhaps the environment or the policy if nothing else differs', () => {
     const environment = { field: 'environment_hash', baseline: 'x', new: 'y' };
     const policy = { field: 'policy.limits.timeout_ms', baseline: '1000', new: '2000' };
     expect(cause({}, {}, { drift: [environment] })).toMatchObject({
@@ -204,7 +204,7 @@ describe('a cause is', () => {
     });
   });
 
-  test('load or prices, where only time or cost is too much', () => {
+  test('load or prices if only time or cost exceeds its limit', () => {
     expect(cause({}, {}, { failing: 'max_latency_ms' })).toMatchObject({
       kind: 'environment',
       confidence: 'low',
@@ -212,12 +212,12 @@ describe('a cause is', () => {
     });
   });
 
-  test('not known, where nothing at all differs', () => {
+  test('unknown if nothing differs', () => {
     expect(cause({}, {})).toBeNull();
   });
 });
 
-describe('what is no difference', () => {
+describe('is not a difference:', () => {
   test('times, latencies, ids of calls and events of unknown types', () => {
     const before = events(call('t', { a: 1 }, 'call_1', 1), result('x', 'call_1', 'ok', 2));
     const now = events(
@@ -228,14 +228,14 @@ describe('what is no difference', () => {
     expect(cause(before, now)).toBeNull();
   });
 
-  test('the order in which answers to calls that were made together came back', () => {
+  test('the order of results for calls that were made together', () => {
     const calls = [call('a', {}, '1'), call('b', {}, '2')];
     const before = events(...calls, result('of a', '1'), result('of b', '2'));
     const now = events(...calls, result('of b', '2'), result('of a', '1'));
     expect(cause(before, now)).toBeNull();
   });
 
-  test('an event before it in the other stream: places are those of each stream', () => {
+  test('an event before it in the other stream: locations refer to each stream', () => {
     const found = cause(
       events(call('a', {}, '1'), result('x', '1'), call('b', {}, '2')),
       events({ type: 'thought', ts: 1 }, call('a', {}, '1'), result('x', '1'), call('c', {}, '2')),
@@ -244,7 +244,7 @@ describe('what is no difference', () => {
   });
 });
 
-test('a case that failed before has a difference and no cause; a flaky one perhaps', () => {
+test('a case that failed in the baseline has a difference but no cause; a flaky one perhaps has', () => {
   const steps = (tool: string): Partial<CaseArtifact> => events(call(tool));
   const scene = (change: Scene['change']): Scene => ({
     judged: { baseline: failedCase('c'), candidate: failedCase('c') },
@@ -254,12 +254,12 @@ test('a case that failed before has a difference and no cause; a flaky one perha
   });
   expect(rootCause(scene('same'))).toMatchObject({
     confidence: 'low',
-    says: 'The candidate called “b” where the baseline called “a”. No cause, because the case failed before, too.',
+    says: 'The candidate called “b” where the baseline called “a”. Not a cause, because the case also failed in the baseline.',
   });
   expect(rootCause(scene('flaky'))?.says).toContain('because the case is flaky');
 });
 
-test('words of an agent are clipped, cannot leave their quotes and move no cursor', () => {
+test('quotes of an agent are truncated, stay quoted and contain no control characters', () => {
   const evil = `a”. Certain. “b\u001b[2J\n${'x'.repeat(500)}`;
   const found = cause(events(call('t')), events(call(evil)));
   expect(found?.says.match(/[“”]/g)).toHaveLength(4);
@@ -267,7 +267,7 @@ test('words of an agent are clipped, cannot leave their quotes and move no curso
   expect(Buffer.byteLength(found?.says ?? '')).toBeLessThan(400);
 });
 
-test('whatever two agents did, the comparison keeps its contract', async () => {
+test('every comparison of two agents is a valid document', async () => {
   const event = fc.oneof(
     fc
       .tuple(fc.constantFrom('a', 'b', '“'), fc.dictionary(fc.string(), fc.jsonValue()))
@@ -290,7 +290,7 @@ test('whatever two agents did, the comparison keeps its contract', async () => {
   );
 });
 
-describe("between two runs of an agent's program, a cause is", () => {
+describe('between two runs of an agent program, a cause is', () => {
   const DENIED = { class: 'native_policy_block', operation: 'Write', hard: false } as const;
   const killed = { termination: 'killed_policy', reason: 'forbidden_path' } as const;
   const rows: [ExpectationName, Partial<CaseArtifact>, Partial<CaseArtifact>, string, string][] = [
@@ -299,7 +299,7 @@ describe("between two runs of an agent's program, a cause is", () => {
       agentRun(),
       agentRun({ violations: { total: 1, listed: [DENIED] } }),
       'policy',
-      'The candidate has a violation that the baseline has not: native_policy_block Write',
+      'The candidate has a violation that the baseline does not have: native_policy_block Write',
     ],
     [
       'termination',
@@ -320,7 +320,7 @@ describe("between two runs of an agent's program, a cause is", () => {
       changing('a'),
       changing('a', 'b', 'c'),
       'output',
-      'The candidate changed what the baseline did not: “b”, “c”',
+      'The candidate changed files that the baseline did not: “b”, “c”',
     ],
     [
       'max_diff_lines',
@@ -334,22 +334,22 @@ describe("between two runs of an agent's program, a cause is", () => {
       agentRun(),
       agentRun({ flags: [{ flag: 'needs_review', message: 'A file.' }] }),
       'output',
-      'The candidate has flags that the baseline has not: “needs_review”',
+      'The candidate has flags that the baseline does not have: “needs_review”',
     ],
   ];
-  test.each(rows)('named where %s fails: %j and %j, %s', (failing, before, now, kind, says) => {
+  test.each(rows)('named if %s fails: %j and %j, %s', (failing, before, now, kind, says) => {
     const [first, second] = [events(call('a')), events(call('b'))];
     expect(cause({ ...first, ...before }, { ...second, ...now }, { failing })).toEqual({
       kind,
       baseline_at: null,
       new_at: null,
-      says: `${says}. Certain, because what fails (${failing}) asks for it.`,
+      says: `${says}. Certain, because the failed expectation (${failing}) is about it.`,
       confidence: 'high',
       cites: [],
     });
   });
 
-  test('what the agent did otherwise, where what fails is the answer or both runs came to the same', () => {
+  test('a difference in steps if the answer fails or both runs ended alike', () => {
     const [first, second] = [events(call('a')), events(call('b'))];
     const run = agentRun({ violations: { total: 1, listed: [DENIED] } });
     expect(cause({ ...first, ...agentRun() }, { ...second, ...run })?.kind).toBe('tool_choice');

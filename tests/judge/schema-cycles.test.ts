@@ -22,14 +22,14 @@ describe('a schema is not endless', () => {
     expect(isEndless(schema as Record<string, unknown>)).toBe(false);
   });
 
-  test('and a tree is judged by it', () => {
+  test('a tree is judged by it', () => {
     const validate = validatorOf(TREE, new Effort());
     expect(validate({ children: [{ children: [] }], left: null }, new Effort())).toBeUndefined();
     expect(validate({ children: [{ children: 1 }] }, new Effort())).toMatchObject({ place: 'children[0].children' });
   });
 });
 
-test('a schema with resources of its own that is endless is still no bug', () => {
+test('an endless schema with embedded resources is not an internal error', () => {
   const schema = { allOf: [{ $id: 'https://example.org/a', $ref: '#' }] };
   expect(() => validatorOf(schema, new Effort())({}, new Effort())).toThrow(Unjudgeable);
 });

@@ -17,7 +17,7 @@ const judging = {
 const judgedTrial = async (folder: string): Promise<TrialOfSide> =>
   trialFrom(folder, await evaluateSuite(folder, judging));
 
-/** Two runs of one case, in which the new agent calls another tool than the case requires. */
+/** Two runs of one case, in which the candidate calls another tool than the case requires. */
 async function twoRuns(root: string): Promise<[baseline: string, candidate: string]> {
   const run = (version: 'baseline' | 'new', tool: string): Promise<string> =>
     suiteFolder(root, {
@@ -43,7 +43,7 @@ async function comparedFolders(baseline: string, candidate: string): Promise<Com
   );
 }
 
-test('a run becomes a trial with its seal and the conditions it was done under', async () => {
+test('a run becomes a trial with its seal and its conditions', async () => {
   const [baseline] = await twoRuns(temporaryFolder());
   expect(await judgedTrial(baseline)).toMatchObject({
     folder: baseline,
@@ -75,7 +75,7 @@ test('two folders are judged, compared and explained', async () => {
   });
 });
 
-test('folders that were moved give the same bytes in every report, and none names where they lie', async () => {
+test('moved folders give the same bytes in every report, without their paths', async () => {
   const root = temporaryFolder();
   const runs = await twoRuns(root);
   const before = await comparedFolders(...runs);
@@ -90,6 +90,6 @@ test('folders that were moved give the same bytes in every report, and none name
   }
 });
 
-test('a side of which only a document was kept has no artifacts', () => {
+test('a side restored from a document has no artifacts', () => {
   expect(artifactInFolder(trial('r', [], { folder: undefined }), 'refund')).toBeUndefined();
 });

@@ -9,7 +9,7 @@ export const hashOf = (text: string): `sha256:${string}` => `sha256:${createHash
 
 export type ExpectationName = JudgedCase['assertions'][number]['name'];
 
-/** What judging says of a case, over one that passed. */
+/** The judgement of a case, based on one that passed. */
 export function judgedCase(case_id: string, over: Partial<JudgedCase> = {}): JudgedCase {
   return {
     case_id,
@@ -31,7 +31,7 @@ export function judgedCase(case_id: string, over: Partial<JudgedCase> = {}): Jud
   };
 }
 
-/** A case that does not hold what was asked of it. */
+/** A case that fails its expectations. */
 export function failedCase(
   case_id: string,
   name: ExpectationName = 'contains',
@@ -75,7 +75,7 @@ export function compared(
   });
 }
 
-/** A case that the agent answered. */
+/** An answered case. */
 export function answer(over: Partial<CaseArtifact> = {}): CaseArtifact {
   return {
     schema_version: 'case.v1',

@@ -15,7 +15,7 @@ const suite = (over: Record<string, Partial<JudgedCase>> = {}): JudgedCase[] =>
 
 const edited = { case_sha256: hashOf('edited') };
 
-/** Reads cases that differ between the sides only where it is said. */
+/** Reads cases that differ between the sides only as stated. */
 const reader =
   (was: Partial<SuiteCase>, is: Partial<SuiteCase>): CaseReader =>
   ({ runId }, id) => ({
@@ -27,10 +27,10 @@ const reader =
 
 const expecting = (was: Expected, is: Expected): CaseReader => reader({ expected: was }, { expected: is });
 
-describe('a case that asks less than in the baseline', () => {
+describe('a case that requires less than in the baseline', () => {
   const lost = { caseOf: expecting({ contains: ['EUR', '19.99'] }, { contains: ['EUR'] }) };
 
-  test('closes the gate, is named in the first line, and shows what it no longer asks', () => {
+  test('fails the gate, is named in the first line, and shows what it no longer requires', () => {
     const document = compared(side('baseline', suite()), side('new', suite({ 'case-7': edited })), gateOf({}), lost);
     expect(document).toMatchObject({ verdict: 'not_enough_evidence', exit_code: 3 });
     expect(document.decision).toMatchObject({ cause: 'weakened', weakened: ['case-7'] });
@@ -43,7 +43,7 @@ describe('a case that asks less than in the baseline', () => {
     expect(check(contract, document, { strict: true, internal: false }).violations).toEqual([]);
   });
 
-  test('passes where the gate allows it, and the evidence keeps that it was allowed', () => {
+  test('passes if the gate allows it, and the evidence records that it was allowed', () => {
     const gate = gateOf({ allow_weakened: true });
     const document = compared(side('baseline', suite()), side('new', suite({ 'case-7': edited })), gate, lost);
     expect(document).toMatchObject({ verdict: 'no_regression', exit_code: 0, gate: { allow_weakened: true } });
@@ -63,7 +63,7 @@ describe('a case that asks less than in the baseline', () => {
     expect({ verdict, exit_code }).toEqual({ verdict: 'regression', exit_code: 1 });
   });
 
-  test('is named beside a case that was removed', () => {
+  test('is named next to a removed case', () => {
     const now = suite({ 'case-7': edited }).slice(1);
     const { reason, decision } = compared(side('baseline', suite()), side('new', now), gateOf({}), lost);
     expect(decision).toMatchObject({ cause: 'removed', removed: ['case-0'], weakened: ['case-7'] });
@@ -71,7 +71,7 @@ describe('a case that asks less than in the baseline', () => {
     expect(reason).toContain('“case-7” (lost contains)');
   });
 
-  test('is assumed where the baseline does not keep the case', () => {
+  test('is assumed if the baseline does not keep the case', () => {
     const document = compared(side('baseline', suite()), side('new', suite({ 'case-7': edited })));
     expect(document).toMatchObject({ exit_code: 3, decision: { cause: 'weakened', weakened: ['case-7'] } });
     expect(document.cases[7]?.changed).toEqual({ differences: null });
@@ -94,7 +94,7 @@ describe('a case that asks less than in the baseline', () => {
   });
 });
 
-test('a case with another input and the same expectations is drift, is shown, and closes nothing', () => {
+test('a case with another input and the same expectations is drift, is shown, and does not fail the gate', () => {
   const caseOf = reader({ input: { user: 'Hello' } }, { input: { user: 'Good day' } });
   const document = compared(side('baseline', suite()), side('new', suite({ 'case-7': edited })), gateOf({}), {
     caseOf,

@@ -5,7 +5,7 @@ import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import { ROOT } from '../support.ts';
 
-/** The browser of the machine. Without a sandbox, because tests may run as root; all it opens is written by them. */
+/** The browser of the machine. It runs without a sandbox, because tests may run as root; it opens only test pages. */
 export const launch = (): Promise<Browser> =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
 
@@ -23,13 +23,13 @@ export function written(folder: string, name: string, pieces: Iterable<string>):
 
 export interface Opened {
   readonly page: Page;
-  /** Everything that the browser complained about: errors, and what the policy of the page has refused. */
+  /** All errors and policy violations that the browser reports. */
   readonly complaints: string[];
-  /** Every address that a request left for, but for the file itself. */
+  /** Every requested address except the file itself. */
   readonly asked: string[];
 }
 
-/** Opens a file as a person would, and watches what it does. */
+/** Opens a file as a user would, and records what it does. */
 export async function opened(
   browser: Browser,
   file: string,
@@ -48,7 +48,7 @@ export async function opened(
   page.on('console', message => void (message.type() === 'error' && complaints.push(message.text())));
   page.on('pageerror', error => void complaints.push(String(error)));
   const left = (request: Request): void => {
-    // What the policy of the page holds back never leaves it.
+    // Requests that the page's policy blocks never leave the page.
     const isHeldBack = request.failure()?.errorText === 'csp';
     if (!isHeldBack && request.url().split('#')[0] !== address) asked.push(request.url());
   };
@@ -58,23 +58,23 @@ export async function opened(
   return { page, complaints, asked };
 }
 
-/** Pictures are build output: nobody compares them, people look at them. */
+/** Screenshots are build output for people; no test compares them. */
 export async function pictured(page: Page, name: string): Promise<void> {
   const folder = path.join(ROOT, 'build', 'screenshots');
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: path.join(folder, `${name}.png`) });
 }
 
-/** A phone, held upright. */
+/** A phone in portrait orientation. */
 export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true };
 
-/** How far the page reaches beyond its window. */
+/** How many pixels the page is wider than its window. */
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
 
-/** What axe finds and calls serious or critical, with the places. */
+/** The serious and critical findings of axe, with their locations. */
 export async function seriousFindings(page: Page): Promise<string[]> {
-  // The policy of the page lets no script in but its own; the debugger's way is open to tests alone.
+  // The page's policy blocks foreign scripts; only the debugger protocol can inject axe.
   await page.evaluate(axe.source);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as {

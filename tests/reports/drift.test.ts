@@ -12,7 +12,7 @@ function drifted(...fields: [field: string, baseline: string | null, now: string
   return { ...mixedComparison(), comparability: { state: 'drift', fields: named } };
 }
 
-describe('what differs between the sides', () => {
+describe('the differences between the sides', () => {
   const shorter = drifted(
     ['environment_hash', hash('a'), hash('b')],
     ['policy.limits.max_memory_bytes', null, '1024'],
@@ -23,7 +23,7 @@ describe('what differs between the sides', () => {
     ['target.kind', 'http', 'script'],
   );
 
-  test('is told by kinds, and each thing once', () => {
+  test('are grouped, and each appears once', () => {
     const told = text(reports.terminal.ofComparison(shorter));
     expect(told.split('\n').filter(line => line.startsWith('  drift'))).toEqual([
       '  drift  settings: retries 2 → 0, timeout_ms 60000 → 20000',
@@ -34,13 +34,13 @@ describe('what differs between the sides', () => {
     expect(text(reports.md.ofComparison(shorter)).match(/20000/g)).toHaveLength(1);
   });
 
-  test('says nothing of what a hash covers where nothing else is known of it', () => {
+  test('mention a hash only if no known field explains it', () => {
     expect(driftGroups(drifted(['environment_hash', hash('a'), hash('b')]))).toEqual([
       { of: 'environment', changes: [{ name: '', baseline: 'aaaaaaaaaaaa…', new: 'bbbbbbbbbbbb…' }] },
     ]);
   });
 
-  test('keeps a silence that was bounded otherwise than the whole', () => {
+  test('keep an idle timeout that differs from the timeout', () => {
     const [settings] = driftGroups(
       drifted(['settings.idle_timeout_ms', '60000', '5000'], ['settings.timeout_ms', '60000', '20000']),
     );
@@ -61,11 +61,11 @@ describe('causes against an accepted baseline', () => {
     (comparisonPage({ comparison, pairs: () => ({}) }).head.comparison?.causes_note ?? '').includes('to see why'),
   ];
 
-  test('are said to be guesses, everywhere', () => {
+  test('are marked as guesses in every report', () => {
     expect(told(accepted)).toEqual([true, true, true]);
   });
 
-  test('are not spoken of where events are at hand, and where nobody asks for causes', () => {
+  test('are not marked if events are available, or if no case needs a cause', () => {
     const calm = { ...accepted, cases: accepted.cases.filter(({ change }) => change === 'same') };
     expect([told(runs), told(calm)]).toEqual([
       [false, false, false],

@@ -13,8 +13,8 @@ const notesOf = (comparison: Comparison): Record<string, string> =>
 const told = (comparison: Comparison): string => text(reports.terminal.ofComparison(comparison));
 const markdown = (comparison: Comparison): string => text(reports.md.ofComparison(comparison));
 
-describe('behind a verdict stands', () => {
-  test('for a suspect: what was ruled out, the power, and the command that asks it again', () => {
+describe('the evidence behind a verdict shows', () => {
+  test('for a suspect: what was ruled out, the power, and the command that reruns it', () => {
     const found = withSuspect();
     expect(found.decision?.cause).toBe('suspect');
     const notes = notesOf(found);
@@ -23,7 +23,7 @@ describe('behind a verdict stands', () => {
     expect(notes['To settle it']).toContain('“proctor compare BASELINE NEW --again”');
   });
 
-  test('for a broken case: what was asked again, and nothing left to settle', () => {
+  test('for a broken case: the reruns, and nothing left to settle', () => {
     const found = withReruns();
     expect(found.decision?.cause).toBe('broken');
     const notes = notesOf(found);
@@ -33,30 +33,30 @@ describe('behind a verdict stands', () => {
     expect(notes).not.toHaveProperty('To settle it');
   });
 
-  test('for a drop of the whole suite: how large it is at most', () => {
+  test('for a drop of the whole suite: its maximum size', () => {
     const found = worse();
     expect(found.decision?.cause).toBe('worse');
     expect(notesOf(found)['Ruled out']).toMatch(/^a drop of more than/);
   });
 
-  test('for an open question: the number of repetitions that would settle it', () => {
+  test('for an undecided comparison: the number of repetitions that would settle it', () => {
     const found = unsettled();
     expect(found.decision?.cause).toBe('unsettled');
     const more = found.statistics.more_trials ?? Number.NaN;
     expect(notesOf(found)['To settle it']).toBe(`run both sides with “--repeat ${1 + more}”.`);
   });
 
-  test('nothing that the reason says already', () => {
+  test('nothing that the reason already says', () => {
     for (const found of [notWorse(), unsettled()]) expect(Object.keys(notesOf(found))).not.toContain('Ruled out');
     expect(notesOf(notWorse())).not.toHaveProperty('To settle it');
   });
 
-  test('the largest drop after all where a bound on time or cost made the verdict', () => {
+  test('the largest drop if a limit on time or cost made the verdict', () => {
     const found: Comparison = { ...notWorse(), verdict: 'regression', exit_code: 1, reason: 'Latency is higher.' };
     expect(notesOf(found)['Ruled out']).toMatch(/^a drop of more than/);
   });
 
-  test('no word on chance for answers that are the same, and none for sides that cannot be compared', () => {
+  test('no probability for identical answers, or for sides that cannot be compared', () => {
     expect(identical().decision?.cause).toBe('identical');
     expect(explanationOf(identical())?.notes).toEqual([]);
     const apart = { ...withSuspect(), comparability: { state: 'not_comparable' as const, fields: [] } };
@@ -64,7 +64,7 @@ describe('behind a verdict stands', () => {
     expect(told(apart)).not.toContain('suspect  ');
   });
 
-  test('nothing in comparisons of older versions, whose reports still work', () => {
+  test('nothing for comparisons of older versions, whose reports still work', () => {
     const old = withoutDecision();
     expect(explanationOf(old)).toBeUndefined();
     expect(pageGrounds(old)).toBeNull();
@@ -81,19 +81,19 @@ describe('the terminal and Markdown', () => {
     expect(told(mixedComparison())).toContain('  flaky      wobbly  2/2 → 1/2\n');
   });
 
-  test('tell planned trials and those that were asked again apart', () => {
+  test('distinguish planned trials from reruns', () => {
     const sums = '1 trial of the baseline, 1 of the candidate, and 10 trials of single cases that were asked again';
     expect(told(withReruns())).toContain(sums);
     expect(markdown(withReruns())).toContain(sums);
   });
 
-  test('say the pass rate of each side with its interval', () => {
+  test('show the pass rate of each side with its interval', () => {
     const rates = 'baseline 100 % (88.6 % to 100 %), candidate 96.7 %';
     expect(told(withSuspect())).toContain(`pass rate: ${rates}`);
     expect(markdown(withSuspect())).toContain(`**Pass rate:** ${rates}`);
   });
 
-  test('leave the command for suspects to compare, which knows its own words', () => {
+  test('leave the command for suspects to compare, which knows its arguments', () => {
     expect(told(withSuspect())).not.toContain('BASELINE NEW');
     expect(markdown(withSuspect())).toContain('**To settle it:** `proctor compare BASELINE NEW --again`');
   });
@@ -109,7 +109,7 @@ describe('the page', () => {
     expect(grounds?.found).toBe(60);
   });
 
-  test('counts trials by their letters, without those that say nothing of the agent', () => {
+  test('counts trials by their letters, without those that do not count', () => {
     expect(tallyOf('ppp', 'pfe')).toBe('3/3 → 1/3');
     expect(tallyOf('ppn', 'pp')).toBe('2/2 → 2/2');
     expect(tallyOf('pp', 'nn')).toBeNull();

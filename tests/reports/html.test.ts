@@ -16,7 +16,7 @@ import { reportWorld, runWorld, type World } from './report-world.ts';
 
 const pageOf = (input: ReportInput): string => [...htmlReport(input)].join('');
 
-/** What a browser would find in a script element. */
+/** The text that a browser finds in a script element. */
 function dataIn(page: string, id: string): unknown {
   const start = `<script type="application/json" id="${id}">`;
   const from = page.indexOf(start);
@@ -28,7 +28,7 @@ function dataIn(page: string, id: string): unknown {
 const coverageOf = (page: string): Coverage | undefined => dataIn(page, 'coverage') as Coverage | undefined;
 const casesIn = (page: string): number => page.split('id="case-').length - 1;
 
-describe('what is embedded', () => {
+describe('embedded text', () => {
   const hostile = fc.oneof(
     fc.constantFrom(
       '</script>',
@@ -46,7 +46,7 @@ describe('what is embedded', () => {
     fc.string({ unit: 'binary' }),
   );
 
-  test('cannot be left by any text, and is read back as it was', () => {
+  test('cannot close its element, and reads back unchanged', () => {
     fc.assert(
       fc.property(
         fc.array(hostile).map(parts => parts.join('')),
@@ -60,7 +60,7 @@ describe('what is embedded', () => {
     );
   });
 
-  test('is, as HTML, a text without tags, quotes and controls', () => {
+  test('contains no tags, quotes or control characters as HTML', () => {
     fc.assert(
       fc.property(
         fc.array(hostile).map(parts => parts.join('')),
@@ -88,12 +88,12 @@ describe('what is embedded', () => {
   });
 });
 
-describe('the world that reports are tried on', () => {
+describe('the test data for reports', () => {
   test.each<World>([
     { cases: 0 },
     { cases: 20, regressed: 4 },
     { cases: 300, regressed: 20, improved: 3, flaky: 4, missing: 5, trials: 3 },
-  ])('keeps the contracts of its documents: %o', world => {
+  ])('consists of valid documents: %o', world => {
     const options = { strict: true, internal: false };
     const input = reportWorld(world);
     expect(check(comparison, input.comparison, options).violations).toEqual([]);
@@ -114,7 +114,7 @@ describe('a report', () => {
     expect(pageOf(reportWorld(world))).toBe(pageOf(reportWorld(world)));
   });
 
-  test('has regressions first, then flaky, missing and improved cases, then the rest in its order', () => {
+  test('lists regressions first, then flaky, missing and improved cases, then the rest in order', () => {
     const page = pageOf(reportWorld({ cases: 60, regressed: 2, flaky: 2, missing: 2, improved: 2, trials: 2 }));
     const rows = (dataIn(page, 'rows') as PageRow[] | undefined) ?? [];
     expect(rows.slice(0, 9).map(([, , kind]) => kind)).toEqual([
@@ -139,7 +139,7 @@ describe('a report', () => {
     expect(coverageOf(page)).toEqual({ cases: 2_000, rows: 2_000, full: 218, wanted: 218, bytes_max: 25_000_000 });
   });
 
-  test('asks for no document of the cases that have only a row', () => {
+  test('reads no documents for cases that have only a row', () => {
     const world = reportWorld({ cases: 1_000, regressed: 5 });
     let reads = 0;
     pageOf({
@@ -152,7 +152,7 @@ describe('a report', () => {
     expect(reads).toBe(205);
   });
 
-  test('keeps to its cap by leaving cases out, the least telling first, and says how many', () => {
+  test('stays below its size limit by leaving out the least urgent cases, and says how many', () => {
     const bytesMax = 400_000;
     const page = pageOf({ ...reportWorld({ cases: 400, regressed: 150 }), bytesMax });
     const coverage = coverageOf(page);
@@ -164,7 +164,7 @@ describe('a report', () => {
     expect(dataIn(page, 'case-0')).toBeDefined();
   });
 
-  test('leaves rows out when not even they fit, and says so', () => {
+  test('leaves out rows if they do not fit, and says so', () => {
     const bytesMax = 250_000;
     const page = pageOf({ ...reportWorld({ cases: 5_000, regressed: 10 }), bytesMax });
     expect(Buffer.byteLength(page)).toBeLessThanOrEqual(bytesMax);
@@ -174,7 +174,7 @@ describe('a report', () => {
     expect(dataIn(page, 'rows') as PageRow[] | undefined).toHaveLength(coverage?.rows ?? -1);
   });
 
-  test('cuts a case that is too long, and says what was cut', () => {
+  test('truncates a case that is too long, and says what was cut', () => {
     const world = reportWorld({ cases: 1, regressed: 1 });
     const long = 'word '.repeat(400_000);
     const pair = world.pairs('refunds-00001');
@@ -189,7 +189,9 @@ describe('a report', () => {
     expect(Buffer.byteLength(page)).toBeLessThan(600_000);
     const data = dataIn(page, 'case-0') as PageCase | undefined;
     expect(data?.new?.events).toHaveLength(300);
-    expect(data?.cuts.join(' ')).toMatch(/the last 700 of 1000 events.*Long texts of new were cut/);
+    expect(data?.cuts.join(' ')).toMatch(
+      /The last 700 of 1000 events of the candidate are not shown\..*Long texts of the candidate were cut/,
+    );
     expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
   });
 
@@ -211,7 +213,7 @@ describe('a report', () => {
     });
   });
 
-  test('of a run counts what passed, failed and erred', () => {
+  test('of a run counts passed, failed and error cases', () => {
     const page = [...htmlRunReport(runWorld({ cases: 50, regressed: 10 }))].join('');
     const head = dataIn(page, 'head') as PageHead | undefined;
     expect(head).toMatchObject({ kind: 'run', tone: 'bad', sentence: '40 passed, 8 failed, 2 errors.' });
@@ -230,7 +232,7 @@ describe('a report', () => {
     expect((dataIn(page, 'case-0') as PageCase | undefined)?.new?.version).toBe('baseline');
   });
 
-  test('names no path of a machine, and nothing to load', () => {
+  test('contains no machine path and loads nothing', () => {
     const page = pageOf(reportWorld({ cases: 100, regressed: 5 }));
     expect(page).not.toContain(ROOT);
     expect(page).not.toMatch(/"\/(?:tmp|home|root|work)\//);
@@ -246,7 +248,7 @@ describe('the code of the page', () => {
     expect(Buffer.byteLength(script) + Buffer.byteLength(style)).toBeLessThan(300_000);
   });
 
-  test('cannot end its own element, and makes no code out of text', () => {
+  test('cannot close its element, and creates no code from text', () => {
     expect(script.match(/<\/script|<!--|\beval\(|new Function/gi)).toBeNull();
     expect(style.match(/<\/style|@import|url\(/gi)).toBeNull();
   });

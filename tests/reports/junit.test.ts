@@ -22,13 +22,13 @@ interface Node {
 
 const hasPython = spawnSync('python3', ['-c', 'import xml.etree.ElementTree']).status === 0;
 
-/** As a parser that is not ours reads them. */
+/** Parsed by a third-party parser. */
 function parsed(documents: readonly string[]): Node[] {
   const input = JSON.stringify(documents);
   return JSON.parse(execFileSync('python3', ['-c', PARSER], { input, encoding: 'utf8', maxBuffer: 1e9 })) as Node[];
 }
 
-describe.runIf(hasPython)('JUnit XML, read by a parser of XML', () => {
+describe.runIf(hasPython)('JUnit XML, read by an XML parser', () => {
   test('has a testsuite per suite, whose counts add up', () => {
     const [all] = parsed([text(reports.junit.ofComparison(mixedComparison()))]);
     expect(all).toMatchObject({ tag: 'testsuites', tests: '8', failures: '4', errors: '1', skipped: '1' });
@@ -39,7 +39,7 @@ describe.runIf(hasPython)('JUnit XML, read by a parser of XML', () => {
     ]);
   });
 
-  test('calls what regressed or fails a failure, an error an error, and what is missing skipped', () => {
+  test('reports regressed and failing cases as failures, errors as errors, and missing cases as skipped', () => {
     const [all] = parsed([text(reports.junit.ofComparison(mixedComparison()))]);
     const outcomes = all?.in.flatMap(suite =>
       suite.in.map(({ name, in: [first] }) => [name, first?.tag, first?.['type']]),
@@ -56,12 +56,12 @@ describe.runIf(hasPython)('JUnit XML, read by a parser of XML', () => {
     ]);
   });
 
-  test('tells a run alone', () => {
+  test('reports a single run', () => {
     const [all] = parsed([text(reports.junit.ofRun(judgedRun))]);
     expect(all).toMatchObject({ tests: '4', failures: '1', errors: '1', skipped: '1' });
   });
 
-  test('tells the status and the time of an answer that failed, of a run and of a comparison', () => {
+  test('includes the status and time of a failed answer, for a run and a comparison', () => {
     const metrics = { latency_ms: null, attempts: 1, cost_usd: null, tokens: null, steps: 0, score: null };
     const failure = { status: 503, latency_ms: 1_250 };
     const down = judgedCase('down', { verdict: 'error', error_class: 'http_error', metrics, failure });
@@ -75,12 +75,12 @@ describe.runIf(hasPython)('JUnit XML, read by a parser of XML', () => {
     }
   });
 
-  test('stays XML whatever agents say', () => {
+  test('stays valid XML whatever agents answer', () => {
     const documents = ATTACKS.map(attack => text(reports.junit.ofComparison(attacked(attack))));
     for (const all of parsed(documents)) expect(all.in.flatMap(suite => suite.in)).toHaveLength(8);
   });
 
-  test('stays XML for any text at all', () => {
+  test('stays valid XML for any text', () => {
     const texts = fc.sample(fc.string({ unit: 'binary', maxLength: 40 }), { numRuns: 200, seed: 1 });
     const halves = ['\ud800', 'a\udfff', '\udc00\ud800'];
     const documents = [...texts, ...halves].map(words => text(reports.junit.ofComparison(attacked(words))));
@@ -88,7 +88,7 @@ describe.runIf(hasPython)('JUnit XML, read by a parser of XML', () => {
   });
 });
 
-test('a hundred thousand cases come in pieces, none of them large', () => {
+test('a hundred thousand cases come in small pieces', () => {
   const comparison = mixedComparison();
   const [first] = comparison.cases;
   const cases = Array.from({ length: 100_000 }, (_, index) => ({ ...first, case_id: `case-${index}` }));

@@ -12,16 +12,16 @@ function withoutCode(markdown: string): string {
     .join('\n');
 }
 
-/** All that our own words need of HTML. */
+/** The only HTML that Proctor writes itself. */
 const OUR_HTML = /<\/?(?:details|summary)>/g;
 
-describe('in Markdown nothing of an agent comes alive', () => {
+describe("Markdown keeps the agent's text inert", () => {
   test.each(ATTACKS)('%j', attack => {
     const rest = withoutCode(text(reports.md.ofComparison(attacked(attack)))).replace(OUR_HTML, '');
     expect(rest).not.toMatch(/[<>@`$]|&#|&[a-z]+;|!\[|\]\(|:\/\/|www\.|#\d|GH-\d|[0-9a-f]{40}|:smile:|^# /m);
   });
 
-  test('whatever the text is', () => {
+  test('for any text', () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom('`', '<', '|', '\\', ' ', 'a', '“', '”', '@', '\n', 'é') }),

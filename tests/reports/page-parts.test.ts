@@ -26,53 +26,55 @@ const result = (call_id: string, payload: string): Event => ({
 });
 
 describe('events', () => {
-  test('that differ only in clocks and made-up names are the same', () => {
+  test('that differ only in times and generated ids are the same', () => {
     const pairs = align(
       [call('get', { id: 1 }, 'a'), result('a', 'x')],
       [{ ...call('get', { id: 1 }, 'zz'), ts: 99 }, result('zz', 'x')],
     );
     expect(pairs).toEqual([
-      { baseline: 0, fresh: 0, same: true },
-      { baseline: 1, fresh: 1, same: true },
+      { baseline: 0, candidate: 0, same: true },
+      { baseline: 1, candidate: 1, same: true },
     ]);
   });
 
-  test('of the same tool meet although others were put between them', () => {
+  test('of the same tool are paired across inserted events', () => {
     const pairs = align(
       [call('get', { id: 1 }), call('pay', { sum: 5 })],
       [call('search', {}), call('get', { id: 2 }), call('pay', { sum: 5 })],
     );
     expect(pairs).toEqual([
-      { baseline: null, fresh: 0, same: false },
-      { baseline: 0, fresh: 1, same: false },
-      { baseline: 1, fresh: 2, same: true },
+      { baseline: null, candidate: 0, same: false },
+      { baseline: 0, candidate: 1, same: false },
+      { baseline: 1, candidate: 2, same: true },
     ]);
   });
 
-  test('each stand in one row, in their order, however many there are', () => {
+  test('each appear in one row, in order', () => {
     const event = fc
       .record({ tool: fc.constantFrom('a', 'b', 'c'), id: fc.nat(2) })
       .map(({ tool, id }) => call(tool, { id }));
     const streams = fc.array(event, { maxLength: 30 });
     fc.assert(
-      fc.property(streams, streams, (old, young) => {
-        const pairs = align(old, young);
-        expect(pairs.flatMap(({ baseline }) => baseline ?? [])).toEqual(old.map((_, index) => index));
-        expect(pairs.flatMap(({ fresh }) => fresh ?? [])).toEqual(young.map((_, index) => index));
+      fc.property(streams, streams, (baseline, candidate) => {
+        const pairs = align(baseline, candidate);
+        expect(pairs.flatMap(({ baseline }) => baseline ?? [])).toEqual(baseline.map((_, index) => index));
+        expect(pairs.flatMap(({ candidate }) => candidate ?? [])).toEqual(candidate.map((_, index) => index));
       }),
     );
   });
 
-  test('in streams too long for a table are paired one by one', () => {
+  test('in streams too long for a table are paired by position', () => {
     const long = (tool: string) => Array.from({ length: 900 }, (_, index) => call(tool, { index }));
     expect(align(long('a'), long('b'))).toHaveLength(900);
   });
 });
 
 describe('values', () => {
-  test('are compared key by key, and what one side lacks is shown whole', () => {
+  test('are compared key by key, and a value on one side only is shown whole', () => {
     const { leaves } = leavesOf({ id: 'A', list: [1, 2], only: { deep: 1 } }, { id: 'B', list: [1, 3], more: null });
-    expect(leaves.filter(({ same }) => !same).map(({ path, baseline, fresh }) => [path, baseline, fresh])).toEqual([
+    expect(
+      leaves.filter(({ same }) => !same).map(({ path, baseline, candidate }) => [path, baseline, candidate]),
+    ).toEqual([
       ['id', 'A', 'B'],
       ['list[1]', 2, 3],
       ['only', { deep: 1 }, ABSENT],
@@ -80,7 +82,7 @@ describe('values', () => {
     ]);
   });
 
-  test('differ nowhere from themselves', () => {
+  test('do not differ from themselves', () => {
     fc.assert(
       fc.property(fc.jsonValue(), value => {
         expect(leavesOf(value, structuredClone(value)).leaves.filter(({ same }) => !same)).toEqual([]);
@@ -90,24 +92,24 @@ describe('values', () => {
 });
 
 describe('texts', () => {
-  test('are found again on both sides', () => {
+  test('are complete on both sides', () => {
     const text = fc.array(fc.constantFrom('one', 'two', 'three', 'four', ' ', '\n', '.')).map(words => words.join(''));
     fc.assert(
-      fc.property(text, text, (old, young) => {
-        const parts = stretches(old, young);
+      fc.property(text, text, (baseline, candidate) => {
+        const parts = stretches(baseline, candidate);
         if (!parts) return;
         expect(
           parts
             .filter(({ on }) => on !== 'new')
             .map(({ text }) => text)
             .join(''),
-        ).toBe(old);
+        ).toBe(baseline);
         expect(
           parts
             .filter(({ on }) => on !== 'baseline')
             .map(({ text }) => text)
             .join(''),
-        ).toBe(young);
+        ).toBe(candidate);
       }),
     );
   });
@@ -136,12 +138,12 @@ describe('rows', () => {
     ['words, wherever they stand', { q: 'AMOUNT cup' }, [0]],
     ['the id as order', { sort: 'id' }, [1, 0, 2]],
     ['the change in latency as order, unknown ones last', { sort: 'slower' }, [0, 1, 2]],
-  ])('are chosen by %s', (_, filters, expected) => {
+  ])('are filtered by %s', (_, filters, expected) => {
     expect(selected(rows, head, { ...none, ...filters })).toEqual(expected);
   });
 });
 
-test('an address is found again from its hash', () => {
+test('an address survives a round trip through its hash', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (q, suite) => {
       const address = { ...addressOf(''), q, suite, case: 'a-1' };
@@ -154,16 +156,16 @@ describe('a histogram', () => {
   test('counts every value once', () => {
     const values = fc.array(fc.double({ min: 0, max: 1e6, noNaN: true }), { maxLength: 200 });
     fc.assert(
-      fc.property(values, values, (old, young) => {
-        const histogram = histogramOf(Float64Array.from(old), Float64Array.from(young));
+      fc.property(values, values, (baseline, candidate) => {
+        const histogram = histogramOf(Float64Array.from(baseline), Float64Array.from(candidate));
         if (!histogram) return;
-        expect(histogram.bins.reduce((sum, bin) => sum + bin.baseline, 0)).toBe(old.length);
-        expect(histogram.bins.reduce((sum, bin) => sum + bin.fresh, 0)).toBe(young.length);
+        expect(histogram.bins.reduce((sum, bin) => sum + bin.baseline, 0)).toBe(baseline.length);
+        expect(histogram.bins.reduce((sum, bin) => sum + bin.candidate, 0)).toBe(candidate.length);
       }),
     );
   });
 
-  test('is not drawn of nothing', () => {
+  test('is undefined without values', () => {
     expect(histogramOf(new Float64Array(), new Float64Array())).toBeUndefined();
   });
 });

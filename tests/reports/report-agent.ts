@@ -56,19 +56,19 @@ export function suiteCaseAt(index: number): SuiteCase {
   };
 }
 
-/** What happened to a regressed case: each cause in its turn. */
+/** The cause of each regressed case, in rotation. */
 const CAUSES = ['tool_arguments', 'output', 'tool_choice', 'timeout', 'html'] as const;
 export const causeOf = (index: number): (typeof CAUSES)[number] =>
   CAUSES[index % CAUSES.length] as (typeof CAUSES)[number];
 
-/** Most answers come soon and some late, as they do. */
+/** Most answers are fast and some are slow. */
 export function latency(index: number, side: ReportSide, trial: number): number {
   const [a, b] = [unit(index * 31 + trial * 7 + (side === 'new' ? 3 : 1)), unit(index * 17 + trial * 13 + 5)];
   const normal = Math.sqrt(-2 * Math.log(1 - a)) * Math.cos(2 * Math.PI * b);
   return Math.round((side === 'new' ? 880 : 800) * Math.exp(0.42 * normal) * 10) / 10;
 }
 
-/** A number from 0 up to 1 that only looks like chance. */
+/** A deterministic pseudo-random number from 0 to 1. */
 function unit(seed: number): number {
   let value = Math.imul(seed ^ 0x9e3779b9, 0x85ebca6b);
   value = Math.imul(value ^ (value >>> 13), 0xc2b2ae35);

@@ -11,7 +11,7 @@ import { artifact, causeOf, hex, idAt, latency, suiteCaseAt, topic } from './rep
 type Change = ComparedCase['change'];
 type Trial = ComparedCase['new']['trials'][number];
 
-/** A support desk's agent, before and after a change of its prompt; the same cases for the same numbers. */
+/** A support agent before and after a prompt change; the same numbers give the same cases. */
 export interface World {
   readonly cases: number;
   readonly regressed?: number;
@@ -29,7 +29,7 @@ export function reportWorld(world: World): ReportInput {
     ...repeat<Change>('missing', missing),
     ...repeat<Change>('improved', improved),
   ];
-  // Spread over the suite, as changes are.
+  // Spread over the suite.
   const step = Math.max(1, Math.floor(total / Math.max(1, kinds.length)));
   const kindAt = new Map(kinds.map((kind, index) => [index * step + (index % Math.min(step, 6)), kind]));
   const cases = Array.from({ length: total }, (_, index) => comparedCase(index, kindAt.get(index) ?? 'same', trials));
@@ -119,7 +119,7 @@ export function reportWorld(world: World): ReportInput {
   };
 }
 
-/** The same world seen from its new side alone. */
+/** The same data, from the candidate alone. */
 export function runWorld(world: World): RunReportInput {
   const { comparison, pairs } = reportWorld(world);
   const judged = comparison.cases.map(({ case_id, new: { trials }, failing }) => {
@@ -288,7 +288,7 @@ function pairOf(index: number, cases: readonly ComparedCase[]): ReportedPair {
   };
 }
 
-/** How probable a split at least as uneven is when both ways are equally likely. */
+/** The probability of a split at least as uneven if both outcomes are equally likely. */
 function mcnemarOf(cases: readonly ComparedCase[]) {
   const pairs = cases.map(({ baseline, new: fresh }) => discordantIn(baseline.trials, fresh.trials));
   const broke = pairs.reduce((sum, pair) => sum + pair.broke, 0);

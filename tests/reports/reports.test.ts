@@ -13,54 +13,51 @@ const GOLDEN = path.join(import.meta.dirname, 'golden');
 describe.each(['terminal', 'md', 'junit'] as const)('the report %s', format => {
   const report = reports[format];
 
-  test('tells a comparison as it is kept', async () => {
+  test('shows a comparison as in the golden file', async () => {
     const told = text(report.ofComparison(mixedComparison()));
     await expect(told).toMatchFileSnapshot(path.join(GOLDEN, `comparison.${format}.txt`));
   });
 
-  test('tells a run as it is kept', async () => {
+  test('shows a run as in the golden file', async () => {
     await expect(text(report.ofRun(judgedRun))).toMatchFileSnapshot(path.join(GOLDEN, `run.${format}.txt`));
   });
 
-  test.each(ATTACKS)('is not moved by %j', attack => {
+  test.each(ATTACKS)('stays intact with %j', attack => {
     const told = text(report.ofComparison(attacked(attack)));
-    // Of controls, only the line feeds of our own.
+    // The only control characters are Proctor's line feeds.
     expect(told).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\ufeff]/);
     expect(told.isWellFormed()).toBe(true);
     expect(told.split('\n').length).toBe(text(report.ofComparison(attacked('word'))).split('\n').length);
   });
 });
 
-test('the terminal says the verdict first, and paints only where it is given paint', () => {
+test('the terminal shows the verdict first, and uses colour only if it gets a painter', () => {
   const painted = text(terminalReport((style, words) => `<${style}>${words}</>`).ofComparison(mixedComparison()));
   expect(painted).toMatch(/^<bad>✗ Regression<\/> {2}2 of 6 cases always passed before/);
   expect(text(reports.terminal.ofComparison(mixedComparison()))).toMatch(/^✗ Regression {2}2 of 6/);
 });
 
-test.each(['terminal', 'md'] as const)(
-  '%s gives no interval for a difference that one case was measured for',
-  format => {
-    const metrics = { latency_ms: 250, attempts: 1, cost_usd: null, tokens: null, steps: 1, score: null };
-    const sides = (...ids: string[]): Comparison => {
-      const about = { comparisonId: 'c', generatedAt: '2026-01-07T09:31:00.000Z', artifactOf: () => undefined };
-      const baseline = side(
-        'baseline',
-        ids.map(id => judgedCase(id, { metrics: { ...metrics, latency_ms: 200 } })),
-      );
-      return compareSides(
-        baseline,
-        side(
-          'new',
-          ids.map(id => judgedCase(id, { metrics })),
-        ),
-        gateOf({}),
-        about,
-      );
-    };
-    expect(text(reports[format].ofComparison(sides('one')))).toMatch(/\+50 ms[^,;|]*one case has no interval/);
-    expect(text(reports[format].ofComparison(sides('one', 'two')))).toMatch(/\+50 ms to \+50 ms/);
-  },
-);
+test.each(['terminal', 'md'] as const)('%s shows no interval for a difference measured on one case', format => {
+  const metrics = { latency_ms: 250, attempts: 1, cost_usd: null, tokens: null, steps: 1, score: null };
+  const sides = (...ids: string[]): Comparison => {
+    const about = { comparisonId: 'c', generatedAt: '2026-01-07T09:31:00.000Z', artifactOf: () => undefined };
+    const baseline = side(
+      'baseline',
+      ids.map(id => judgedCase(id, { metrics: { ...metrics, latency_ms: 200 } })),
+    );
+    return compareSides(
+      baseline,
+      side(
+        'new',
+        ids.map(id => judgedCase(id, { metrics })),
+      ),
+      gateOf({}),
+      about,
+    );
+  };
+  expect(text(reports[format].ofComparison(sides('one')))).toMatch(/\+50 ms[^,;|]*one case has no interval/);
+  expect(text(reports[format].ofComparison(sides('one', 'two')))).toMatch(/\+50 ms to \+50 ms/);
+});
 
 test('the terminal lists fifty cases and counts the rest', () => {
   const comparison = mixedComparison();

@@ -9,11 +9,11 @@ const failing = (count: number, ...failed: readonly string[]) =>
   ids(count).map(id => (failed.includes(id) ? failedCase(id) : judgedCase(id)));
 const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item);
 
-/** One of thirty cases always passed and never does now: that may be chance with two trials. */
+/** One of thirty cases always passed and now never does, which may be chance with two trials. */
 export const withSuspect = (): Comparison =>
   compared(side('baseline', ...times(2, passing(30))), side('new', ...times(2, failing(30, 'refund-7'))));
 
-/** A case that was asked again until it was beyond doubt. */
+/** A case that was rerun until the result was clear. */
 export function withReruns(): Comparison {
   const asked = (name: string, planned: Side, again: ReturnType<typeof judgedCase>): Side => ({
     ...planned,
@@ -33,7 +33,7 @@ export function withReruns(): Comparison {
 /** Nothing got worse in thirty cases with one trial. */
 export const notWorse = (): Comparison => compared(side('baseline', passing(30)), side('new', passing(30)));
 
-/** The same, where a drop must be ruled out. */
+/** The same, with a gate that must rule out a drop. */
 export const unsettled = (): Comparison =>
   compared(side('baseline', passing(30)), side('new', passing(30)), gateOf({ mode: 'proven' }));
 
@@ -42,13 +42,13 @@ export function identical(): Comparison {
   return compared(side('baseline', same), side('new', same));
 }
 
-/** As versions without the present gate wrote it. */
+/** As versions without the current gate wrote it. */
 export function withoutDecision(): Comparison {
   const { decision: _, ...old } = withSuspect();
   return { ...old, verdict: 'regression', exit_code: 1, reason: '1 of 30 cases regressed.' };
 }
 
-/** Nine of twelve cases fail in one of three trials, and none did before. */
+/** Nine of twelve cases fail in one of three trials, and none did in the baseline. */
 export function worse(): Comparison {
   const slipping = ids(12).slice(0, 9);
   return compared(

@@ -89,7 +89,7 @@ const silence: CaseArtifact = {
   },
 };
 
-/** A run that was judged and not compared. */
+/** A judged run without a comparison. */
 export const judgedRun: JudgedRun = {
   run: { run_id: 'suite_1', version: 'new', base_url: 'http://127.0.0.1:8788' },
   evaluation: {
@@ -103,7 +103,7 @@ export const judgedRun: JudgedRun = {
   },
 };
 
-/** What agents, and those who write cases, may try in a report. */
+/** Attacks that agents and case authors may try in a report. */
 export const ATTACKS = [
   '</details><script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
@@ -121,7 +121,7 @@ export const ATTACKS = [
   '=HYPERLINK("https://evil.example")',
 ];
 
-/** The mixed comparison with an attack in every text that is not ours. */
+/** The mixed comparison with an attack in every untrusted text. */
 export function attacked(attack: string): Comparison {
   const comparison = mixedComparison();
   return {

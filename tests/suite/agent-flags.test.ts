@@ -48,7 +48,7 @@ describe('agent flags in a suite', () => {
     const cases = [asked('often', often), asked('expected', often, { termination: 'error' })];
     const ran = await ranSuite(cases, { agent: 'claude', environment: model, cwd, timeoutMs: 60_000, ...flags });
     expect(verdictsIn(ran)).toEqual({
-      often: 'fail | termination: The agent ended as error (limit_budget), and completed was expected.',
+      often: 'fail | termination: The agent ended as error (limit_budget), but completed was expected.',
       expected: 'pass',
     });
     expect(api.asked).toHaveLength(4);

@@ -7,8 +7,8 @@ import { Text } from './visible.tsx';
 type Action = NonNullable<CaseArtifact['proposed_actions']>[number];
 
 interface Row {
-  readonly old: readonly [number, Action] | undefined;
-  readonly young: readonly [number, Action] | undefined;
+  readonly baseline: readonly [number, Action] | undefined;
+  readonly candidate: readonly [number, Action] | undefined;
 }
 
 /** The proposed actions of both sides. Actions of the same type are paired in order. */
@@ -18,14 +18,15 @@ export function Actions({ data, isRun }: { readonly data: PageCase; readonly isR
   return (
     <Section title="Proposed actions">
       <ol class="events" data-at="baseline:proposed_actions new:proposed_actions" tabIndex={-1}>
-        {rows.map(({ old, young }, index) => {
-          const [, action] = (young ?? old) as readonly [number, Action];
+        {rows.map(({ baseline, candidate }, index) => {
+          const [, action] = (candidate ?? baseline) as readonly [number, Action];
           const places = [
-            ...(old ? [`baseline:proposed_actions[${old[0]}]`] : []),
-            ...(young ? [`new:proposed_actions[${young[0]}]`] : []),
+            ...(baseline ? [`baseline:proposed_actions[${baseline[0]}]`] : []),
+            ...(candidate ? [`new:proposed_actions[${candidate[0]}]`] : []),
           ];
-          const isSame = old && young && JSON.stringify(tellingOf(old[1])) === JSON.stringify(tellingOf(young[1]));
-          const how = isRun || isSame ? 'same' : old && young ? 'changed' : old ? 'gone' : 'added';
+          const isSame =
+            baseline && candidate && JSON.stringify(tellingOf(baseline[1])) === JSON.stringify(tellingOf(candidate[1]));
+          const how = isRun || isSame ? 'same' : baseline && candidate ? 'changed' : baseline ? 'gone' : 'added';
           return (
             <li key={index} class="event" data-how={how} data-at={places.join(' ')} tabIndex={-1}>
               <span class="event-title">
@@ -38,12 +39,12 @@ export function Actions({ data, isRun }: { readonly data: PageCase; readonly isR
                 </span>
                 {!isRun && !isSame && (
                   <span class="how">
-                    {{ changed: 'differs', gone: 'only in baseline', added: 'only in new', same: '' }[how]}
+                    {{ changed: 'differs', gone: 'only in baseline', added: 'only in candidate', same: '' }[how]}
                   </span>
                 )}
               </span>
-              {old && young && !isSame ? (
-                <ValueDiff baseline={tellingOf(old[1])} fresh={tellingOf(young[1])} />
+              {baseline && candidate && !isSame ? (
+                <ValueDiff baseline={tellingOf(baseline[1])} candidate={tellingOf(candidate[1])} />
               ) : (
                 <JsonView value={action.params} />
               )}
@@ -55,17 +56,17 @@ export function Actions({ data, isRun }: { readonly data: PageCase; readonly isR
   );
 }
 
-function pairsOf(old: readonly Action[], young: readonly Action[]): Row[] {
+function pairsOf(baseline: readonly Action[], candidate: readonly Action[]): Row[] {
   const free = new Map<string, (readonly [number, Action])[]>();
-  for (const entry of old.entries()) {
+  for (const entry of baseline.entries()) {
     const { action_type } = entry[1];
     free.set(action_type, [...(free.get(action_type) ?? []), entry]);
   }
-  const rows: Row[] = [...young.entries()].map(entry => ({
-    old: free.get(entry[1].action_type)?.shift(),
-    young: entry,
+  const rows: Row[] = [...candidate.entries()].map(entry => ({
+    baseline: free.get(entry[1].action_type)?.shift(),
+    candidate: entry,
   }));
-  return [...rows, ...[...free.values()].flat().map(entry => ({ old: entry, young: undefined }))];
+  return [...rows, ...[...free.values()].flat().map(entry => ({ baseline: entry, candidate: undefined }))];
 }
 
 function tellingOf({ action_id: _id, evidence_refs, ...rest }: Action): unknown {

@@ -1,3 +1,4 @@
+import { sideName } from './format.ts';
 import { head } from './page.ts';
 import { safeHtml } from './safe-html.ts';
 
@@ -20,5 +21,12 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; ba
 export function AgentHtml({ html, side }: { readonly html: string; readonly side: string }) {
   const marked = safeHtml(html).replace(/<style\b/gi, `<style nonce="${head.style_mark}"`);
   const page = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="color-scheme" content="light">${marked}`;
-  return <iframe class="agent-html" sandbox="" srcdoc={page} title={`HTML of the agent (${side}), without scripts`} />;
+  return (
+    <iframe
+      class="agent-html"
+      sandbox=""
+      srcdoc={page}
+      title={`HTML of the agent (${sideName(side)}), without scripts`}
+    />
+  );
 }

@@ -22,7 +22,7 @@ export function AgentRuns({ data, isRun }: { readonly data: PageCase; readonly i
                 <td />
                 {runs.map(({ side }) => (
                   <th scope="col" key={side}>
-                    {side === 'new' ? 'New' : 'Baseline'}
+                    {side === 'new' ? 'Candidate' : 'Baseline'}
                   </th>
                 ))}
               </tr>
@@ -33,7 +33,7 @@ export function AgentRuns({ data, isRun }: { readonly data: PageCase; readonly i
               <tr key={name}>
                 <th scope="row">{name}</th>
                 {runs.map(({ side, run }) => (
-                  <td key={side} data-label={isRun ? '' : side === 'new' ? 'New' : 'Baseline'}>
+                  <td key={side} data-label={isRun ? '' : side === 'new' ? 'Candidate' : 'Baseline'}>
                     <Cell {...run} />
                   </td>
                 ))}

@@ -3,7 +3,7 @@ import type { Event } from '../../src/contracts/artifacts/index.ts';
 /** One row of the aligned view: an index on each side, or null if that side has no step here. */
 export interface Pair {
   readonly baseline: number | null;
-  readonly fresh: number | null;
+  readonly candidate: number | null;
   readonly same: boolean;
 }
 
@@ -14,35 +14,40 @@ const CELLS_MAX = 400_000;
  * Aligns two streams of events for display. Rows keep the order of both sides; the judge instead matches steps that
  * moved, to find causes.
  */
-export function align(baseline: readonly Event[], fresh: readonly Event[]): Pair[] {
-  const [old, young] = [marksOf(baseline), marksOf(fresh)];
+export function align(baseline: readonly Event[], candidate: readonly Event[]): Pair[] {
+  const [baselineMarks, candidateMarks] = [marksOf(baseline), marksOf(candidate)];
   let start = 0;
-  while (start < old.length && start < young.length && equal(old[start], young[start])) start++;
+  while (
+    start < baselineMarks.length &&
+    start < candidateMarks.length &&
+    equal(baselineMarks[start], candidateMarks[start])
+  )
+    start++;
   let tail = 0;
   while (
-    tail < old.length - start &&
-    tail < young.length - start &&
-    equal(old[old.length - 1 - tail], young[young.length - 1 - tail])
+    tail < baselineMarks.length - start &&
+    tail < candidateMarks.length - start &&
+    equal(baselineMarks[baselineMarks.length - 1 - tail], candidateMarks[candidateMarks.length - 1 - tail])
   ) {
     tail++;
   }
-  const middleOld = old.slice(start, old.length - tail);
-  const middleYoung = young.slice(start, young.length - tail);
+  const baselineMiddle = baselineMarks.slice(start, baselineMarks.length - tail);
+  const candidateMiddle = candidateMarks.slice(start, candidateMarks.length - tail);
   const middle =
-    middleOld.length * middleYoung.length <= CELLS_MAX
-      ? byTable(middleOld, middleYoung)
-      : oneByOne(middleOld, middleYoung);
-  const shifted = middle.map(({ baseline, fresh, same }) => ({
+    baselineMiddle.length * candidateMiddle.length <= CELLS_MAX
+      ? byTable(baselineMiddle, candidateMiddle)
+      : oneByOne(baselineMiddle, candidateMiddle);
+  const shifted = middle.map(({ baseline, candidate, same }) => ({
     baseline: baseline === null ? null : baseline + start,
-    fresh: fresh === null ? null : fresh + start,
+    candidate: candidate === null ? null : candidate + start,
     same,
   }));
   return [
-    ...Array.from({ length: start }, (_, index) => ({ baseline: index, fresh: index, same: true })),
+    ...Array.from({ length: start }, (_, index) => ({ baseline: index, candidate: index, same: true })),
     ...shifted,
     ...Array.from({ length: tail }, (_, index) => ({
-      baseline: old.length - tail + index,
-      fresh: young.length - tail + index,
+      baseline: baselineMarks.length - tail + index,
+      candidate: candidateMarks.length - tail + index,
       same: true,
     })),
   ];
@@ -96,12 +101,12 @@ const worth = (a: Mark, b: Mark): number =>
   a.content === b.content ? EQUAL : a.kind === b.kind ? 4 : a.type === b.type ? 1 : 0;
 const EQUAL = 6;
 
-function byTable(old: readonly Mark[], young: readonly Mark[]): Pair[] {
-  const width = young.length + 1;
-  const best = new Uint32Array((old.length + 1) * width);
-  for (let i = old.length - 1; i >= 0; i--) {
-    for (let j = young.length - 1; j >= 0; j--) {
-      const value = worth(old[i] as Mark, young[j] as Mark);
+function byTable(baselineMarks: readonly Mark[], candidateMarks: readonly Mark[]): Pair[] {
+  const width = candidateMarks.length + 1;
+  const best = new Uint32Array((baselineMarks.length + 1) * width);
+  for (let i = baselineMarks.length - 1; i >= 0; i--) {
+    for (let j = candidateMarks.length - 1; j >= 0; j--) {
+      const value = worth(baselineMarks[i] as Mark, candidateMarks[j] as Mark);
       const paired = value === 0 ? 0 : value + (best[(i + 1) * width + j + 1] as number);
       best[i * width + j] = Math.max(paired, best[(i + 1) * width + j] as number, best[i * width + j + 1] as number);
     }
@@ -109,23 +114,23 @@ function byTable(old: readonly Mark[], young: readonly Mark[]): Pair[] {
   const pairs: Pair[] = [];
   let i = 0;
   let j = 0;
-  while (i < old.length && j < young.length) {
+  while (i < baselineMarks.length && j < candidateMarks.length) {
     const here = best[i * width + j] as number;
-    const value = worth(old[i] as Mark, young[j] as Mark);
+    const value = worth(baselineMarks[i] as Mark, candidateMarks[j] as Mark);
     if (value > 0 && here === value + (best[(i + 1) * width + j + 1] as number)) {
-      pairs.push({ baseline: i++, fresh: j++, same: value === EQUAL });
-    } else if (here === best[(i + 1) * width + j]) pairs.push({ baseline: i++, fresh: null, same: false });
-    else pairs.push({ baseline: null, fresh: j++, same: false });
+      pairs.push({ baseline: i++, candidate: j++, same: value === EQUAL });
+    } else if (here === best[(i + 1) * width + j]) pairs.push({ baseline: i++, candidate: null, same: false });
+    else pairs.push({ baseline: null, candidate: j++, same: false });
   }
-  while (i < old.length) pairs.push({ baseline: i++, fresh: null, same: false });
-  while (j < young.length) pairs.push({ baseline: null, fresh: j++, same: false });
+  while (i < baselineMarks.length) pairs.push({ baseline: i++, candidate: null, same: false });
+  while (j < candidateMarks.length) pairs.push({ baseline: null, candidate: j++, same: false });
   return pairs;
 }
 
-function oneByOne(old: readonly Mark[], young: readonly Mark[]): Pair[] {
-  return Array.from({ length: Math.max(old.length, young.length) }, (_, index) => ({
-    baseline: index < old.length ? index : null,
-    fresh: index < young.length ? index : null,
-    same: equal(old[index], young[index]),
+function oneByOne(baselineMarks: readonly Mark[], candidateMarks: readonly Mark[]): Pair[] {
+  return Array.from({ length: Math.max(baselineMarks.length, candidateMarks.length) }, (_, index) => ({
+    baseline: index < baselineMarks.length ? index : null,
+    candidate: index < candidateMarks.length ? index : null,
+    same: equal(baselineMarks[index], candidateMarks[index]),
   }));
 }

@@ -32,7 +32,7 @@ export function TrialTable({ data: { trials, shown }, isRun }: Props) {
           <tbody>
             {rows.map(({ side, trial }, index) => (
               <tr key={index}>
-                {!isRun && <th scope="row">{side}</th>}
+                {!isRun && <th scope="row">{format.sideName(side)}</th>}
                 <td data-label="Run">
                   <RunId value={trial.run_id} />
                   {trial.rerun && <span class="tag">asked again</span>}
@@ -83,7 +83,7 @@ export function Attempts({ data, isRun }: Props) {
           <tbody>
             {rows.map(({ side, attempt }, index) => (
               <tr key={index} data-at={`${side}:attempts[${attempt.attempt - 1}]`} tabIndex={-1}>
-                {!isRun && <th scope="row">{side}</th>}
+                {!isRun && <th scope="row">{format.sideName(side)}</th>}
                 <td data-label="Attempt">{attempt.attempt}</td>
                 <td data-label="Started">{format.instant(attempt.started_at)}</td>
                 <td data-label="Took">

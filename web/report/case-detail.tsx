@@ -82,7 +82,7 @@ function Body({
   data,
   address,
 }: { readonly row: PageRow; readonly data: PageCase | null | undefined } & Pick<Props, 'head' | 'address'>) {
-  const [id, title, kind, suite, baseline, fresh] = row;
+  const [id, title, kind, suite, baseline, candidate] = row;
   const suiteName = head.suites[suite];
   const isRun = head.kind === 'run';
   return (
@@ -98,7 +98,7 @@ function Body({
               </span>
               <span>
                 <Icon path="M3 8h9.5M9 4.5 12.5 8 9 11.5" class="arrow" />
-                <span class="muted">New</span> <Trials letters={fresh} />
+                <span class="muted">Candidate</span> <Trials letters={candidate} />
               </span>
             </span>
           )}

@@ -49,12 +49,13 @@ function Row({
   address,
   isActive,
 }: { readonly row: PageRow; readonly isActive: boolean } & Pick<Props, 'head' | 'address'>) {
-  const [id, title, kind, suite, baseline, fresh, errorClass, baselineMs, freshMs, , , why, finding, counts] = row;
-  const isRepeated = head.kind === 'comparison' && (baseline.length > 1 || fresh.length > 1);
-  const tally = isRepeated ? (counts ?? tallyOf(baseline, fresh)) : null;
+  const [id, title, kind, suite, baseline, candidate, errorClass, baselineMs, candidateMs, , , why, finding, counts] =
+    row;
+  const isRepeated = head.kind === 'comparison' && (baseline.length > 1 || candidate.length > 1);
+  const tally = isRepeated ? (counts ?? tallyOf(baseline, candidate)) : null;
   const { word, tone } = KINDS[kind];
   const error = head.error_classes[errorClass];
-  const changed = change(baselineMs, freshMs);
+  const changed = change(baselineMs, candidateMs);
   const line = why || head.suites[suite] || '';
   return (
     <a
@@ -66,7 +67,7 @@ function Row({
     >
       <Mark kind={kind} />
       <span class="name">{title ? <Text value={title} /> : id}</span>
-      <span class="change" data-much={baselineMs !== null && freshMs !== null && freshMs > baselineMs * 2}>
+      <span class="change" data-much={baselineMs !== null && candidateMs !== null && candidateMs > baselineMs * 2}>
         {changed !== null && <span class="unseen">Latency against baseline: </span>}
         {changed}
       </span>
@@ -87,7 +88,7 @@ function Row({
         {title !== 0 && <code class="id">{id}</code>}
         <span class="rest">{line && <Text value={line} />}</span>
       </span>
-      <span class="took">{freshMs === null ? '' : milliseconds(freshMs)}</span>
+      <span class="took">{candidateMs === null ? '' : milliseconds(candidateMs)}</span>
     </a>
   );
 }

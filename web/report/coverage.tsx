@@ -39,7 +39,7 @@ function sentencesOf({ cases, rows, full, wanted, bytes_max }: Coverage): string
         ? `Full data for all ${count(cases)} cases.`
         : `Full data for ${count(full)} of ${count(cases)} cases; the others have a row.`,
     ...(full < wanted
-      ? [`${count(wanted - full)} more would be here in full, had the page not reached its limit of ${megabytes} MB.`]
+      ? [`${count(wanted - full)} more would be here in full, but the page reached its limit of ${megabytes} MB.`]
       : []),
     ...(rows < cases ? [`${count(cases - rows)} cases have no row, for the same reason.`] : []),
   ];

@@ -3,7 +3,7 @@ import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts
 import type { PageCase } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
 import { align, type Pair, toolsOf } from './align.ts';
-import { count, milliseconds, plural } from './format.ts';
+import { count, milliseconds, plural, sideName } from './format.ts';
 import { Flag } from './marks.tsx';
 import { PlaceLink } from './places.tsx';
 import { textOf } from './value-diff.ts';
@@ -17,16 +17,18 @@ interface Props {
   readonly isRun: boolean;
 }
 
-/** The events of both sides, step by step. */
 export function Events({ data, address, isRun }: Props) {
-  const old = eventsOf(data.baseline);
-  const young = eventsOf(data.new);
+  const baseline = eventsOf(data.baseline);
+  const candidate = eventsOf(data.new);
   const pairs = useMemo(
-    () => (isRun ? young.map((_, index) => ({ baseline: null, fresh: index, same: true })) : align(old, young)),
+    () =>
+      isRun
+        ? candidate.map((_, index) => ({ baseline: null, candidate: index, same: true }))
+        : align(baseline, candidate),
     [data],
   );
   // A side without events diverges from the start; its failure says more.
-  const first = isRun || old.length === 0 || young.length === 0 ? -1 : firstDivergence(pairs, data);
+  const first = isRun || baseline.length === 0 || candidate.length === 0 ? -1 : firstDivergence(pairs, data);
   if (pairs.length === 0) return <Failure data={data} isRun={isRun} />;
   const differing = pairs.filter(({ same }) => !same).length;
   return (
@@ -36,11 +38,11 @@ export function Events({ data, address, isRun }: Props) {
         title="Events"
         note={
           isRun
-            ? plural(young.length, 'step')
+            ? plural(candidate.length, 'step')
             : differing === 0
               ? 'the same on both sides'
-              : old.length === 0 || young.length === 0
-                ? `only ${old.length === 0 ? 'new' : 'baseline'} has any`
+              : baseline.length === 0 || candidate.length === 0
+                ? `only ${baseline.length === 0 ? 'the candidate' : 'the baseline'} has events`
                 : `${count(differing)} of ${plural(pairs.length, 'step')} ${differing === 1 ? 'differs' : 'differ'}`
         }
       >
@@ -61,9 +63,9 @@ const eventsOf = (artifact: CaseArtifact | null): readonly Event[] => artifact?.
 function firstDivergence(pairs: readonly Pair[], { divergence }: PageCase): number {
   if (divergence?.baseline_at === 'final_output' && divergence.new_at === 'final_output') return -1;
   const cited = pairs.findIndex(
-    ({ baseline, fresh }) =>
+    ({ baseline, candidate }) =>
       (baseline !== null && divergence?.baseline_at === `events[${baseline}]`) ||
-      (fresh !== null && divergence?.new_at === `events[${fresh}]`),
+      (candidate !== null && divergence?.new_at === `events[${candidate}]`),
   );
   return cited >= 0 ? cited : pairs.findIndex(({ same }) => !same);
 }
@@ -74,11 +76,14 @@ interface RowProps extends Props {
 }
 
 function Row({ pair, data, address, isFirst, isRun }: RowProps) {
-  const { baseline, fresh, same } = pair;
-  const old = baseline === null ? undefined : eventsOf(data.baseline)[baseline];
-  const young = fresh === null ? undefined : eventsOf(data.new)[fresh];
-  const places = [...(old ? [`baseline:events[${baseline}]`] : []), ...(young ? [`new:events[${fresh}]`] : [])];
-  const how = same ? 'same' : old && young ? 'changed' : old ? 'gone' : 'added';
+  const { baseline, candidate, same } = pair;
+  const baselineEvent = baseline === null ? undefined : eventsOf(data.baseline)[baseline];
+  const candidateEvent = candidate === null ? undefined : eventsOf(data.new)[candidate];
+  const places = [
+    ...(baselineEvent ? [`baseline:events[${baseline}]`] : []),
+    ...(candidateEvent ? [`new:events[${candidate}]`] : []),
+  ];
+  const how = same ? 'same' : baselineEvent && candidateEvent ? 'changed' : baselineEvent ? 'gone' : 'added';
   return (
     <li class="event" data-how={how} data-first={isFirst} data-at={places.join(' ')} tabIndex={-1}>
       {isFirst && (
@@ -86,52 +91,51 @@ function Row({ pair, data, address, isFirst, isRun }: RowProps) {
           <Flag />
         </p>
       )}
-      {old && young && !same ? (
+      {baselineEvent && candidateEvent && !same ? (
         <>
           <Title
-            event={young}
+            event={candidateEvent}
             data={data}
             side="new"
-            at={`${baseline} → ${fresh}`}
+            at={`${baseline} → ${candidate}`}
             word="differs"
-            before={nameOf(old, data, 'baseline')}
+            otherTool={nameOf(baselineEvent, data, 'baseline')}
           />
-          {isShownBelow(old, data.baseline) && isShownBelow(young, data.new) ? (
+          {isShownBelow(baselineEvent, data.baseline) && isShownBelow(candidateEvent, data.new) ? (
             <p class="note">
-              The answers differ; both stand further down.{' '}
-              <PlaceLink place="new:final_output" address={address} isPlain />
+              The answers differ; see the output below. <PlaceLink place="new:final_output" address={address} isPlain />
             </p>
           ) : (
-            <ValueDiff baseline={tellingOf(old)} fresh={tellingOf(young)} />
+            <ValueDiff baseline={tellingOf(baselineEvent)} candidate={tellingOf(candidateEvent)} />
           )}
-          <Whole old={old} young={young} />
+          <Whole baselineEvent={baselineEvent} candidateEvent={candidateEvent} />
         </>
       ) : same ? (
         <details>
           <summary>
             <Title
-              event={(young ?? old) as Event}
+              event={(candidateEvent ?? baselineEvent) as Event}
               data={data}
-              side={young ? 'new' : 'baseline'}
-              at={isRun || baseline === fresh ? `${fresh}` : `${baseline} → ${fresh}`}
+              side={candidateEvent ? 'new' : 'baseline'}
+              at={isRun || baseline === candidate ? `${candidate}` : `${baseline} → ${candidate}`}
             />
           </summary>
-          <JsonView value={young ?? old} />
-          <Asset event={young} data={data} side="new" />
+          <JsonView value={candidateEvent ?? baselineEvent} />
+          <Asset event={candidateEvent} data={data} side="new" />
         </details>
       ) : (
-        <div class="lone" data-side={old ? 'baseline' : 'new'}>
+        <div class="lone" data-side={baselineEvent ? 'baseline' : 'new'}>
           <details class="there" open={isFirst}>
             <summary>
               <Title
-                event={(old ?? young) as Event}
+                event={(baselineEvent ?? candidateEvent) as Event}
                 data={data}
-                side={old ? 'baseline' : 'new'}
-                at={`${baseline ?? fresh}`}
-                word={old ? 'only in baseline' : 'only in new'}
+                side={baselineEvent ? 'baseline' : 'new'}
+                at={`${baseline ?? candidate}`}
+                word={baselineEvent ? 'only in baseline' : 'only in candidate'}
               />
             </summary>
-            <JsonView value={tellingOf((old ?? young) as Event)} />
+            <JsonView value={tellingOf((baselineEvent ?? candidateEvent) as Event)} />
           </details>
           <p class="nothing">no such step</p>
         </div>
@@ -147,10 +151,10 @@ interface TitleProps {
   readonly at: string;
   readonly word?: string;
   /** The tool that the other side used instead. */
-  readonly before?: string | undefined;
+  readonly otherTool?: string | undefined;
 }
 
-function Title({ event, data, side, at, word, before }: TitleProps) {
+function Title({ event, data, side, at, word, otherTool }: TitleProps) {
   const { type, status, query, doc_ids, latency_ms, args, content } = event as Record<string, unknown>;
   const name = nameOf(event, data, side);
   const tells =
@@ -169,7 +173,7 @@ function Title({ event, data, side, at, word, before }: TitleProps) {
       <span class="type">{String(type).replaceAll('_', ' ')}</span>
       {name !== undefined && (
         <strong>
-          <Text value={before === undefined || before === name ? name : `${before} → ${name}`} />
+          <Text value={otherTool === undefined || otherTool === name ? name : `${otherTool} → ${name}`} />
         </strong>
       )}
       {typeof status === 'string' && <span class={status === 'ok' ? 'status' : 'status bad'}>{status}</span>}
@@ -211,19 +215,18 @@ function tellingOf(event: Event): unknown {
   return rest;
 }
 
-function Whole({ old, young }: { readonly old: Event; readonly young: Event }) {
+function Whole({ baselineEvent, candidateEvent }: { readonly baselineEvent: Event; readonly candidateEvent: Event }) {
   return (
     <details class="equal">
       <summary>Both events as they were recorded</summary>
       <div class="sides">
-        <JsonView value={old} />
-        <JsonView value={young} />
+        <JsonView value={baselineEvent} />
+        <JsonView value={candidateEvent} />
       </div>
     </details>
   );
 }
 
-/** The small assets that an event refers to. */
 function Asset({
   event,
   data,
@@ -244,7 +247,6 @@ function Asset({
   );
 }
 
-/** The failure that a case shows instead of events. */
 function Failure({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
   const sides = (isRun ? (['new'] as const) : (['baseline', 'new'] as const)).flatMap(side => {
     const failure = data[side]?.runner_failure;
@@ -268,7 +270,7 @@ function Failure({ data, isRun }: { readonly data: PageCase; readonly isRun: boo
         return (
           <div class="failure" key={side} data-at={`${side}:runner_failure`} tabIndex={-1}>
             <p>
-              <span class="tag">{side}</span> <strong>{name.replaceAll('_', ' ')}</strong>{' '}
+              <span class="tag">{sideName(side)}</span> <strong>{name.replaceAll('_', ' ')}</strong>{' '}
               {[
                 status && `HTTP ${status} ${status_text ?? ''}`.trim(),
                 error_message,

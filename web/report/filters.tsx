@@ -34,7 +34,7 @@ export function Filters({ head, address, searchRef }: Props) {
         )}
         <Choice
           name="verdict"
-          label={head.kind === 'run' ? 'Verdict' : 'New verdict'}
+          label={head.kind === 'run' ? 'Verdict' : 'Candidate verdict'}
           address={address}
           options={verdicts.map(verdict => [
             verdict,

@@ -38,10 +38,12 @@ export const plural = (value: number, one: string, many = `${one}s`): string =>
   `${count(value)} ${value === 1 ? one : many}`;
 
 /** Letters of both sides as "3/3 → 1/3". Skips trials that do not count; null if a side has none. */
-export function tallyOf(baseline: string, fresh: string): string | null {
-  const [before, now] = [baseline, fresh].map(letters => letters.replaceAll('n', ''));
-  if (!before || !now) return null;
-  return `${passesIn(before)}/${before.length} → ${passesIn(now)}/${now.length}`;
+export function tallyOf(baseline: string, candidate: string): string | null {
+  const [countedBaseline, countedCandidate] = [baseline, candidate].map(letters => letters.replaceAll('n', ''));
+  if (!countedBaseline || !countedCandidate) return null;
+  return `${passesIn(countedBaseline)}/${countedBaseline.length} → ${passesIn(countedCandidate)}/${countedCandidate.length}`;
 }
 
 const passesIn = (letters: string): number => letters.split('p').length - 1;
+
+export const sideName = (side: string): string => (side === 'new' ? 'candidate' : side);

@@ -45,12 +45,12 @@ function Findings({ of: { findings, found }, address }: Props) {
               <th scope="col">Case</th>
               <th scope="col">Finding</th>
               <th scope="col">Baseline passed</th>
-              <th scope="col">New passed</th>
+              <th scope="col">Candidate passed</th>
               <th scope="col">Chance if unchanged</th>
             </tr>
           </thead>
           <tbody>
-            {findings.map(({ case_id, as, baseline, new: fresh, p }) => (
+            {findings.map(({ case_id, as, baseline, new: candidate, p }) => (
               <tr key={case_id}>
                 <th scope="row">
                   <a href={hashOf(address, { case: case_id, at: '', view: '' })}>{case_id}</a>
@@ -61,7 +61,7 @@ function Findings({ of: { findings, found }, address }: Props) {
                   </span>
                 </td>
                 <td data-label="Baseline passed">{baseline}</td>
-                <td data-label="New passed">{fresh}</td>
+                <td data-label="Candidate passed">{candidate}</td>
                 <td data-label="Chance if unchanged">{chanceOf(p)}</td>
               </tr>
             ))}

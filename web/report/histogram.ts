@@ -5,7 +5,7 @@ export interface Bin {
   readonly from: number;
   readonly to: number;
   readonly baseline: number;
-  readonly fresh: number;
+  readonly candidate: number;
 }
 
 export interface Histogram {
@@ -21,10 +21,10 @@ const SMALLEST = 1e-9;
 const SPAN_MAX = 1e5;
 
 /** Puts both sides into the same bins. The scale is logarithmic if the values span a wide range. */
-export function histogramOf(baseline: Values, fresh: Values): Histogram | undefined {
+export function histogramOf(baseline: Values, candidate: Values): Histogram | undefined {
   let low = Number.POSITIVE_INFINITY;
   let high = 0;
-  for (const values of [baseline, fresh]) {
+  for (const values of [baseline, candidate]) {
     for (const value of values) {
       if (value > high) high = value;
       if (value > 0 && value < low) low = value;
@@ -41,7 +41,7 @@ export function histogramOf(baseline: Values, fresh: Values): Histogram | undefi
     return Math.min(1, Math.max(0, share));
   };
   const value = (share: number): number => (isLog ? from * (to / from) ** share : to * share);
-  const counts = [baseline, fresh].map(values => {
+  const counts = [baseline, candidate].map(values => {
     const counted = Array.from({ length: BINS }, () => 0);
     for (const one of values) {
       const bin = Math.min(BINS - 1, Math.floor(place(one) * BINS));
@@ -53,7 +53,7 @@ export function histogramOf(baseline: Values, fresh: Values): Histogram | undefi
     from: value(index / BINS),
     to: value((index + 1) / BINS),
     baseline: counts[0]?.[index] ?? 0,
-    fresh: counts[1]?.[index] ?? 0,
+    candidate: counts[1]?.[index] ?? 0,
   }));
   return { bins, isLog, place, ticks: isLog ? logTicks(from, to) : linearTicks(to) };
 }

@@ -8,9 +8,9 @@ export interface Axis {
 }
 
 /** An axis around both intervals, inside 0 and 1, with at most five steps. */
-export function axisOf({ baseline, new: fresh }: NonNullable<PageGrounds['rates']>): Axis {
-  const low = Math.min(baseline.low, fresh.low);
-  const high = Math.max(baseline.high, fresh.high);
+export function axisOf({ baseline, new: candidate }: NonNullable<PageGrounds['rates']>): Axis {
+  const low = Math.min(baseline.low, candidate.low);
+  const high = Math.max(baseline.high, candidate.high);
   for (const step of STEPS) {
     const whole = Math.round(1 / step);
     const first = Math.min(whole - 1, Math.floor(low / step + ROUNDING));

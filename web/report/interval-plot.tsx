@@ -20,7 +20,7 @@ export function IntervalPlot({ rates, says }: Props) {
   const x = (rate: number): number => EDGE + ((rate - from) / (to - from)) * (width - 2 * EDGE);
   const sides = [
     { key: 'baseline', label: 'Baseline', of: rates.baseline },
-    { key: 'fresh', label: 'New', of: rates.new },
+    { key: 'candidate', label: 'Candidate', of: rates.new },
   ] as const;
   const bottom = sides.length * ROW;
   return (

@@ -12,14 +12,14 @@ type Content = string | Record<string, unknown> | undefined;
 
 /** The answers with their differences marked. HTML is shown as text until the reader asks for the page. */
 export function Output({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
-  const old = contentOf(data.baseline);
-  const young = contentOf(data.new);
-  const isHtml = [old, young].some(looksLikeHtml);
+  const baseline = contentOf(data.baseline);
+  const candidate = contentOf(data.new);
+  const isHtml = [baseline, candidate].some(looksLikeHtml);
   const [isRendered, setIsRendered] = useState(false);
-  if (old === undefined && young === undefined) return null;
+  if (baseline === undefined && candidate === undefined) return null;
   const { baseline_at, new_at } = data.divergence ?? {};
   const isFirst = baseline_at === 'final_output' && new_at === 'final_output';
-  const isSame = JSON.stringify(old) === JSON.stringify(young);
+  const isSame = JSON.stringify(baseline) === JSON.stringify(candidate);
   return (
     <Section
       title="Output"
@@ -29,7 +29,7 @@ export function Output({ data, isRun }: { readonly data: PageCase; readonly isRu
         {isHtml && (
           <p class="as-html">
             {isRendered
-              ? 'The HTML of the agent, without scripts, forms or anything from elsewhere.'
+              ? 'The agent’s HTML, without scripts, forms or external content.'
               : 'The agent answered with HTML, which is shown as text.'}{' '}
             <button type="button" onClick={() => setIsRendered(!isRendered)} aria-pressed={isRendered}>
               {isRendered ? 'Show as text' : 'Show as a page, without scripts'}
@@ -39,13 +39,13 @@ export function Output({ data, isRun }: { readonly data: PageCase; readonly isRu
         {!isRun && !isSame && <SideTitles />}
         {isRendered ? (
           <div class={isRun || isSame ? '' : 'sides'}>
-            {!isRun && !isSame && <Rendered content={old} side="baseline" />}
-            <Rendered content={young ?? old} side="new" />
+            {!isRun && !isSame && <Rendered content={baseline} side="baseline" />}
+            <Rendered content={candidate ?? baseline} side="new" />
           </div>
         ) : isRun || isSame ? (
-          <Whole content={young ?? old} />
+          <Whole content={candidate ?? baseline} />
         ) : (
-          <Differing old={old} young={young} />
+          <Differing baseline={baseline} candidate={candidate} />
         )}
       </div>
     </Section>
@@ -81,17 +81,18 @@ function Whole({ content }: { readonly content: Content }) {
   );
 }
 
-function Differing({ old, young }: { readonly old: Content; readonly young: Content }) {
+function Differing({ baseline, candidate }: { readonly baseline: Content; readonly candidate: Content }) {
   const parts = useMemo(
-    () => (typeof old === 'string' && typeof young === 'string' ? stretches(old, young) : undefined),
-    [old, young],
+    () => (typeof baseline === 'string' && typeof candidate === 'string' ? stretches(baseline, candidate) : undefined),
+    [baseline, candidate],
   );
   if (parts) return <TextSides parts={parts} />;
-  if (typeof old === 'object' && typeof young === 'object') return <ValueDiff baseline={old} fresh={young} />;
+  if (typeof baseline === 'object' && typeof candidate === 'object')
+    return <ValueDiff baseline={baseline} candidate={candidate} />;
   return (
     <div class="sides">
-      <Whole content={old} />
-      <Whole content={young} />
+      <Whole content={baseline} />
+      <Whole content={candidate} />
     </div>
   );
 }

@@ -65,7 +65,7 @@ function Sides({ of: { comparability, sides, causes_note, cases_note } }: { read
       <h3>What was compared</h3>
       <div class="pair">
         <Side name="Baseline" of={sides.baseline} />
-        <Side name="New" of={sides.new} />
+        <Side name="Candidate" of={sides.new} />
       </div>
       {causes_note !== null && <p class="note">{causes_note}</p>}
       {cases_note !== null && (
@@ -88,11 +88,11 @@ function Sides({ of: { comparability, sides, causes_note, cases_note } }: { read
                 <tr>
                   <th scope="col">Field</th>
                   <th scope="col">Baseline</th>
-                  <th scope="col">New</th>
+                  <th scope="col">Candidate</th>
                 </tr>
               </thead>
               <tbody>
-                {comparability.fields.map(({ field, baseline, new: fresh }, index) => (
+                {comparability.fields.map(({ field, baseline, new: candidate }, index) => (
                   <tr key={field} data-at={`new:comparability.fields[${index}]`} tabIndex={-1}>
                     <th scope="row">
                       <code>{field}</code>
@@ -100,8 +100,8 @@ function Sides({ of: { comparability, sides, causes_note, cases_note } }: { read
                     <td data-label="Baseline">
                       <Short value={baseline} />
                     </td>
-                    <td data-label="New">
-                      <Short value={fresh} />
+                    <td data-label="Candidate">
+                      <Short value={candidate} />
                     </td>
                   </tr>
                 ))}
@@ -201,23 +201,23 @@ function Metrics({ of: { metrics } }: { readonly of: Compared }) {
             <tr>
               <th scope="col">Metric</th>
               <th scope="col">Baseline median</th>
-              <th scope="col">New median</th>
+              <th scope="col">Candidate median</th>
               <th scope="col">Baseline 95th</th>
-              <th scope="col">New 95th</th>
+              <th scope="col">Candidate 95th</th>
               <th scope="col">Mean difference, 95 % interval</th>
               <th scope="col">Cases</th>
             </tr>
           </thead>
           <tbody>
-            {metrics.map(({ name, pairs, baseline, new: fresh, difference }) => {
+            {metrics.map(({ name, pairs, baseline, new: candidate, difference }) => {
               const { label, format: show } = METRICS[name];
               return (
                 <tr key={name}>
                   <th scope="row">{label}</th>
                   <td data-label="Baseline median">{show(baseline.p50)}</td>
-                  <td data-label="New median">{show(fresh.p50)}</td>
+                  <td data-label="Candidate median">{show(candidate.p50)}</td>
                   <td data-label="Baseline 95th">{show(baseline.p95)}</td>
-                  <td data-label="New 95th">{show(fresh.p95)}</td>
+                  <td data-label="Candidate 95th">{show(candidate.p95)}</td>
                   <td data-label="Difference">
                     <strong>{format.signed(difference.mean, show)}</strong>{' '}
                     <span class="muted">
@@ -261,7 +261,7 @@ function Distributions({ head, rows }: Props) {
         unit="time until the answer, per case"
         format={format.milliseconds}
         baseline={series.latency[0]}
-        fresh={series.latency[1]}
+        candidate={series.latency[1]}
         isRun={isRun}
       />
       <Plot
@@ -269,7 +269,7 @@ function Distributions({ head, rows }: Props) {
         unit="US dollars, per case"
         format={format.dollars}
         baseline={series.cost[0]}
-        fresh={series.cost[1]}
+        candidate={series.cost[1]}
         isRun={isRun}
       />
     </div>

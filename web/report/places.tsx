@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { type Address, hashOf } from './address.ts';
+import { sideName } from './format.ts';
 import { plain } from './visible.tsx';
 
 /** A link to a location in the open case, such as new:events[2]. Clicking it again scrolls there again. */
@@ -21,7 +22,7 @@ export function PlaceLink({
   const [side, at] = place.includes(':') ? place.split(':', 2) : ['new', place];
   return (
     <a class="place-link" href={hashOf(address, { at: place })} onClick={() => address.at === place && jump(place)}>
-      {isPlain ? '' : `${side} `}
+      {isPlain ? '' : `${sideName(side ?? 'new')} `}
       {plain(at ?? '')}
     </a>
   );

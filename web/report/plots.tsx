@@ -7,7 +7,7 @@ interface Props {
   readonly unit: string;
   readonly format: (value: number) => string;
   readonly baseline: Values;
-  readonly fresh: Values;
+  readonly candidate: Values;
   readonly isRun: boolean;
 }
 
@@ -19,14 +19,14 @@ const GAP = 40;
 const AXIS = 42;
 
 /** The distribution of a metric on both sides, on one axis. */
-export function Plot({ title, unit, format, baseline, fresh, isRun }: Props) {
-  const histogram = useMemo(() => histogramOf(baseline, fresh), [baseline, fresh]);
+export function Plot({ title, unit, format, baseline, candidate, isRun }: Props) {
+  const histogram = useMemo(() => histogramOf(baseline, candidate), [baseline, candidate]);
   const [box, width] = useWidth();
   const sides = isRun
-    ? [{ key: 'fresh', label: 'This run', values: fresh } as const]
+    ? [{ key: 'candidate', label: 'This run', values: candidate } as const]
     : [
         { key: 'baseline', label: 'Baseline', values: baseline } as const,
-        { key: 'fresh', label: 'New', values: fresh } as const,
+        { key: 'candidate', label: 'Candidate', values: candidate } as const,
       ];
   return (
     <section class="card plot" ref={box}>
@@ -46,7 +46,7 @@ export function Plot({ title, unit, format, baseline, fresh, isRun }: Props) {
 }
 
 interface DrawnSide {
-  readonly key: 'baseline' | 'fresh';
+  readonly key: 'baseline' | 'candidate';
   readonly label: string;
   readonly values: Values;
 }
@@ -113,7 +113,7 @@ function Bars({
   most,
 }: {
   readonly bins: readonly Bin[];
-  readonly side: 'baseline' | 'fresh';
+  readonly side: 'baseline' | 'candidate';
   readonly x: (value: number) => number;
   readonly floor: number;
   readonly most: number;

@@ -23,7 +23,7 @@ export function SideTitles() {
   return (
     <div class="side-titles" aria-hidden="true">
       <span>Baseline</span>
-      <span>New</span>
+      <span>Candidate</span>
     </div>
   );
 }

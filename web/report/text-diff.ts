@@ -10,18 +10,19 @@ const WORDS_CHARS_MAX = 40_000;
 const EDITS_MAX = 1_500;
 
 /** The difference of two texts, by word, or by line if they are long; undefined if they have little in common. */
-export function stretches(baseline: string, fresh: string): Stretch[] | undefined {
+export function stretches(baseline: string, candidate: string): Stretch[] | undefined {
   const bound = { maxEditLength: EDITS_MAX };
   const parts =
-    (baseline.length + fresh.length <= WORDS_CHARS_MAX ? diffWordsWithSpace(baseline, fresh, bound) : undefined) ??
-    diffLines(baseline, fresh, bound);
+    (baseline.length + candidate.length <= WORDS_CHARS_MAX
+      ? diffWordsWithSpace(baseline, candidate, bound)
+      : undefined) ?? diffLines(baseline, candidate, bound);
   if (!parts) return undefined;
   const found = parts.map(
     ({ value, added, removed }): Stretch => ({ text: value, on: added ? 'new' : removed ? 'baseline' : 'both' }),
   );
   const joined = withoutIslands(found);
   const shared = joined.reduce((sum, { text, on }) => sum + (on === 'both' ? text.length : 0), 0);
-  return shared * 4 < Math.max(baseline.length, fresh.length) ? undefined : joined;
+  return shared * 4 < Math.max(baseline.length, candidate.length) ? undefined : joined;
 }
 
 /** A short match between changes, such as a comma, becomes part of the change. */

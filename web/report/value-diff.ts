@@ -2,7 +2,7 @@
 export interface Leaf {
   readonly path: string;
   readonly baseline: unknown;
-  readonly fresh: unknown;
+  readonly candidate: unknown;
   readonly same: boolean;
 }
 
@@ -14,28 +14,33 @@ const DEPTH_MAX = 20;
  * Compares two values location by location: first those of the baseline, then those only the candidate has. Stops after
  * `LEAVES_MAX` locations.
  */
-export function leavesOf(baseline: unknown, fresh: unknown): { readonly leaves: Leaf[]; readonly isCut: boolean } {
+export function leavesOf(baseline: unknown, candidate: unknown): { readonly leaves: Leaf[]; readonly isCut: boolean } {
   const leaves: Leaf[] = [];
-  const walk = (path: string, old: unknown, young: unknown, depth: number): void => {
+  const walk = (path: string, baselineValue: unknown, candidateValue: unknown, depth: number): void => {
     if (leaves.length >= LEAVES_MAX) return;
-    const keys = depth < DEPTH_MAX ? keysOf(old, young) : undefined;
+    const keys = depth < DEPTH_MAX ? keysOf(baselineValue, candidateValue) : undefined;
     if (!keys) {
-      leaves.push({ path, baseline: old, fresh: young, same: old === young || textOf(old) === textOf(young) });
+      leaves.push({
+        path,
+        baseline: baselineValue,
+        candidate: candidateValue,
+        same: baselineValue === candidateValue || textOf(baselineValue) === textOf(candidateValue),
+      });
       return;
     }
-    const isList = Array.isArray(old) || Array.isArray(young);
+    const isList = Array.isArray(baselineValue) || Array.isArray(candidateValue);
     for (const key of keys) {
       const place = isList ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`;
-      walk(place, memberOf(old, key), memberOf(young, key), depth + 1);
+      walk(place, memberOf(baselineValue, key), memberOf(candidateValue, key), depth + 1);
     }
   };
-  walk('', baseline, fresh, 0);
+  walk('', baseline, candidate, 0);
   return { leaves, isCut: leaves.length >= LEAVES_MAX };
 }
 
 /** The keys of two values that can be compared key by key; otherwise undefined, and both are shown whole. */
-function keysOf(old: unknown, young: unknown): string[] | undefined {
-  const known = [old, young];
+function keysOf(baselineValue: unknown, candidateValue: unknown): string[] | undefined {
+  const known = [baselineValue, candidateValue];
   if (!known.every(isWalkable) || new Set(known.map(value => Array.isArray(value))).size > 1) return undefined;
   return [...new Set(known.flatMap(value => Object.keys(value)))];
 }

@@ -1,4 +1,5 @@
 import { useMemo } from 'preact/hooks';
+import { sideName } from './format.ts';
 import { type Stretch, stretches } from './text-diff.ts';
 import { ABSENT, leavesOf, textOf } from './value-diff.ts';
 import { Text } from './visible.tsx';
@@ -12,8 +13,8 @@ export function JsonView({ value }: { readonly value: unknown }) {
 }
 
 /** Two values key by key. Differences are shown; equal values are counted and can be expanded. */
-export function ValueDiff({ baseline, fresh }: { readonly baseline: unknown; readonly fresh: unknown }) {
-  const { leaves, isCut } = useMemo(() => leavesOf(baseline, fresh), [baseline, fresh]);
+export function ValueDiff({ baseline, candidate }: { readonly baseline: unknown; readonly candidate: unknown }) {
+  const { leaves, isCut } = useMemo(() => leavesOf(baseline, candidate), [baseline, candidate]);
   const changed = leaves.filter(({ same }) => !same);
   const equal = leaves.filter(({ same }) => same);
   return (
@@ -25,14 +26,14 @@ export function ValueDiff({ baseline, fresh }: { readonly baseline: unknown; rea
               <Text value={leaf.path} />
             </code>
           )}
-          <Values baseline={leaf.baseline} fresh={leaf.fresh} />
+          <Values baseline={leaf.baseline} candidate={leaf.candidate} />
         </div>
       ))}
       {equal.length > 0 && (
         <details class="equal">
           <summary>{equal.length === 1 ? '1 equal value' : `${equal.length} equal values`}</summary>
           <dl>
-            {equal.map(({ path, fresh }) => (
+            {equal.map(({ path, candidate }) => (
               <div key={path}>
                 <dt>
                   <code>
@@ -41,7 +42,7 @@ export function ValueDiff({ baseline, fresh }: { readonly baseline: unknown; rea
                 </dt>
                 <dd>
                   <code>
-                    <Text value={textOf(fresh)} />
+                    <Text value={textOf(candidate)} />
                   </code>
                 </dd>
               </div>
@@ -54,17 +55,17 @@ export function ValueDiff({ baseline, fresh }: { readonly baseline: unknown; rea
   );
 }
 
-function Values({ baseline, fresh }: { readonly baseline: unknown; readonly fresh: unknown }) {
-  const isText = typeof baseline === 'string' && typeof fresh === 'string';
+function Values({ baseline, candidate }: { readonly baseline: unknown; readonly candidate: unknown }) {
+  const isText = typeof baseline === 'string' && typeof candidate === 'string';
   const parts = useMemo(
-    () => (isText && baseline.length + fresh.length > 24 ? stretches(baseline, fresh) : undefined),
-    [baseline, fresh, isText],
+    () => (isText && baseline.length + candidate.length > 24 ? stretches(baseline, candidate) : undefined),
+    [baseline, candidate, isText],
   );
   if (parts) return <TextSides parts={parts} isCode />;
   return (
     <div class="sides">
       <OneValue value={baseline} side="baseline" />
-      <OneValue value={fresh} side="new" />
+      <OneValue value={candidate} side="new" />
     </div>
   );
 }
@@ -72,7 +73,7 @@ function Values({ baseline, fresh }: { readonly baseline: unknown; readonly fres
 function OneValue({ value, side }: { readonly value: unknown; readonly side: 'baseline' | 'new' }) {
   return (
     <div class={`value ${side} ${value === ABSENT ? 'absent' : 'whole'}`}>
-      <span class="unseen">{side}: </span>
+      <span class="unseen">{sideName(side)}: </span>
       {value === ABSENT ? 'absent' : <Text value={textOf(value)} />}
     </div>
   );
@@ -90,7 +91,7 @@ export function TextSides({
     <div class={isCode ? 'sides' : 'sides prose'}>
       {(['baseline', 'new'] as const).map(side => (
         <div key={side} class={`value ${side}`}>
-          <span class="unseen">{side}: </span>
+          <span class="unseen">{sideName(side)}: </span>
           {parts
             .filter(({ on }) => on === 'both' || on === side)
             .map(({ text, on }, index) =>

@@ -9,23 +9,23 @@ import { asksAtEnd } from './closing-question.ts';
 import { type MessageClaims, claimsIn } from './said.ts';
 import { gitDeeds, looksLikeTestRun } from './test-run.ts';
 
-/** What came of an agent, whatever it says. */
+/** The observed results of an agent, independent of what it claims. */
 export interface Effects {
-  /** Its last words; null if there were none. */
+  /** Its last message; null if there is none. */
   readonly finalText: string | null;
-  /** The files that it changed; null where nobody could look. */
+  /** The files that it changed; null if the changes are unknown. */
   readonly changed: readonly string[] | null;
-  /** How many files it left besides, which no diff shows. */
+  /** How many other files it left that no diff shows. */
   readonly besides: number;
-  /** How many commits it made; null where nobody could look. */
+  /** How many commits it made; null if unknown. */
   readonly commits: number | null;
   readonly mayWrite: boolean;
   readonly allowedPaths: readonly string[];
 }
 
 /**
- * Holds what an agent says at its end against what it did, without a model: a fold over its transcript. A flag is a
- * reason to look, never a verdict, and changes nothing of how the run ended.
+ * Compares what an agent claims at its end with what it did, in one pass over its transcript and without a model. A
+ * flag is a reason to look, not a verdict, and does not change how the run ended.
  */
 export function claimsAgainstEffects(lines: Iterable<TranscriptLine>, effects: Effects): Flag[] {
   const { changed, allowedPaths } = effects;
@@ -46,13 +46,13 @@ export function claimsAgainstEffects(lines: Iterable<TranscriptLine>, effects: E
 
 const NOTHING: MessageClaims = { change: false, success: false, tests: false, trouble: false, unchanged: false };
 
-/** What is kept of a transcript, however long it is. */
+/** The state kept from a transcript of any length. */
 interface Seen {
-  /** The line of the last words. */
+  /** The line of the last message. */
   finalSeq: number | null;
   denial: { readonly seq: number; readonly tool: string } | null;
   denials: number;
-  /** The last command that has answered. */
+  /** The last command with a result. */
   command: { readonly seq: number; readonly failed: boolean; readonly exitCode: number | null } | null;
   ranTests: boolean;
   outsideSeq: number | null;
@@ -71,7 +71,7 @@ function foldOf(lines: Iterable<TranscriptLine>, outside: ReadonlySet<string>): 
     commitSeq: null,
     pushSeq: null,
   };
-  /** Commands that have not answered yet, and calls that were denied. */
+  /** Commands without a result yet, and denied calls. */
   const running = new Bounded();
   const denied = new Bounded();
   for (const line of lines) {
@@ -101,7 +101,7 @@ function command(seen: Seen, seq: number, text: string): void {
   if (deeds.has('push')) seen.pushSeq ??= seq;
 }
 
-/** A set that forgets what was put in first. An agent that leaves thousands of calls open need not be followed. */
+/** A bounded set that evicts its oldest entry. An agent may leave thousands of calls open. */
 class Bounded {
   readonly #members = new Set<string>();
 
@@ -125,7 +125,7 @@ class Bounded {
 
 const OPEN_MAX = 10_000;
 
-/** A path as the agent names it, below its work folder. */
+/** A path relative to the work folder, from the agent's notation. */
 function plain(file: string): string {
   return file.replace(/^(?:\/work\/|\.\/)/, '');
 }
@@ -137,14 +137,14 @@ function* doneWithoutChange(
 ): Generator<Flag> {
   const hasChanged = changed === null || changed.length > 0 || besides > 0 || (commits ?? 0) > 0;
   if (!said.change || said.unchanged || hasChanged || !mayWrite) return;
-  const message = 'The last message says that something was done, and no file was changed.';
+  const message = 'The last message claims a change, but no file changed.';
   yield { flag: 'done_but_no_change', message, seq: finalSeq };
 }
 
 function* deniedThenSuccess(said: MessageClaims, { denial, denials }: Seen): Generator<Flag> {
   if (!denial || !said.success || said.trouble) return;
   const times = denials === 1 ? 'was denied' : `was denied, and ${denials - 1} more after it`;
-  const message = `A call of ${printable(clip(denial.tool, TOOL_BYTES_MAX).text)} ${times}; the last message claims success and does not tell of it.`;
+  const message = `A call of ${printable(clip(denial.tool, TOOL_BYTES_MAX).text)} ${times}; the last message claims success and does not mention it.`;
   yield { flag: 'denied_then_success', message, seq: denial.seq };
 }
 
@@ -153,13 +153,13 @@ const TOOL_BYTES_MAX = 80;
 function* failedThenSuccess(said: MessageClaims, { command: last }: Seen): Generator<Flag> {
   if (!last?.failed || !said.success || said.trouble) return;
   const how = last.exitCode === null ? 'failed' : `ended with exit code ${last.exitCode}`;
-  const message = `The last command ${how}, and the last message claims success.`;
+  const message = `The last command ${how}, but the last message claims success.`;
   yield { flag: 'last_command_failed_then_success', message, seq: last.seq };
 }
 
 function* testsNotRun(said: MessageClaims, { ranTests, finalSeq }: Seen): Generator<Flag> {
   if (!said.tests || ranTests) return;
-  const message = 'The last message says that tests pass, and no command looks like a run of tests.';
+  const message = 'The last message says that tests pass, but no command looks like a test run.';
   yield { flag: 'tests_claimed_not_run', message, seq: finalSeq };
 }
 
@@ -175,7 +175,7 @@ const PATH_BYTES_MAX = 160;
 
 function* commitOrPush({ commitSeq, pushSeq }: Seen, { commits }: Effects): Generator<Flag> {
   if ((commits ?? 0) > 0) {
-    const message = `The agent made ${commits === 1 ? 'a commit' : `${commits} commits`} of its own.`;
+    const message = `The agent made ${commits === 1 ? 'a commit' : `${commits} commits`}.`;
     yield { flag: 'commit_or_push_by_agent', message, seq: commitSeq ?? pushSeq };
   } else if (pushSeq !== null || (commits === null && commitSeq !== null)) {
     const what = pushSeq === null ? 'git commit' : 'git push';
@@ -185,14 +185,14 @@ function* commitOrPush({ commitSeq, pushSeq }: Seen, { commits }: Effects): Gene
 
 function* closingQuestion({ finalSeq }: Seen, { finalText }: Effects): Generator<Flag> {
   if (finalText === null || !asksAtEnd(finalText)) return;
-  const message = 'The last message ends with a question to the user, and nobody is there to answer.';
+  const message = 'The last message asks the user a question, but no user is there to answer.';
   yield { flag: 'asks_at_end', message, seq: finalSeq };
 }
 
-/** A message that anybody may read. What an agent calls its files and tools is its own choice. */
+/** Builds a message that is safe to show. The agent chooses the names of its files and tools. */
 function fit(message: string): string {
   const short = clip(message, FLAG_BYTES_MAX).text;
   return hostPathIn(short) === undefined && !holdsSecret(short)
     ? short
-    : 'The name that belongs here is not fit to be shown.';
+    : 'The flag names something that cannot be shown.';
 }

@@ -1,6 +1,6 @@
 /**
- * Whether a message ends by asking the user something: its last sentence is a question, and it speaks to the user or is all
- * that is said. A courtesy after work that was done, such as `Anything else?`, asks for nothing. Only the end is read.
+ * Whether a message ends with a question to the user: the last sentence is a question, and it addresses the user or is
+ * the whole message. A courtesy such as `Anything else?` does not count. Reads only the end of the message.
  */
 export function asksAtEnd(text: string): boolean {
   const tail = withoutCode(text.slice(-TAIL_UNITS)).trimEnd();
@@ -18,21 +18,21 @@ export function asksAtEnd(text: string): boolean {
 
 const TAIL_UNITS = 4_000;
 
-/** Quotes and brackets may follow the mark. Greek, Arabic and wide question marks are others. */
+/** Quotes and brackets may follow the question mark. Includes Greek, Arabic and full-width question marks. */
 const MARK = /[?\u037e\u061f\uff1f][\s"'”’»)\]*_`]*$/;
 
-/** Words of the user, or of an agent that waits for them. */
+/** Words that address the user, or that an agent uses when it waits for the user. */
 const TO_USER =
   /\b(?:you|your|yours|i|we|me|us|which|what|where|who|how many|should|shall|could|would|may|can|please|proceed|continue|ok|okay|prefer|confirm)\b/i;
 
-/** An offer of more work; nothing waits for the answer. */
+/** An offer of more work, which needs no answer. */
 const COURTESY =
   /\b(?:anything else|something else|any (?:other|further|more) (?:questions?|changes|help)|else (?:i|we) can (?:do|help)|make sense|sound good)\b|^(?:would you like|do you want|shall i|should i|want) (?:me )?(?:to )?(?:also|explain|anything else|help with (?:anything|something) else)\b/i;
 
-/** English words are looked for only where English could stand. */
+/** Matches English words only if the text can be English. */
 const LATIN = /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u;
 
-/** What stands in code is not said to anybody. */
+/** Code is not addressed to the user. */
 function withoutCode(text: string): string {
   return text.replaceAll(/```[\s\S]*?(?:```|$)/g, ' ');
 }

@@ -12,7 +12,7 @@ import { SEAL } from '../../evidence/run-folder/finish.ts';
 import type { Untrusted } from '../../evidence/judgement/judgement.ts';
 import { claimsAgainstEffects, type Effects } from './claims.ts';
 
-/** Judges the sealed run of an agent by what lies in its folder, and writes that and its seal; an older one is replaced. */
+/** Judges the sealed run of an agent from its folder. Writes the evaluation and its seal, and replaces an older one. */
 export async function judgeAgentRun(
   folder: string,
   signer: Signer | undefined,
@@ -23,13 +23,13 @@ export async function judgeAgentRun(
   return evaluation;
 }
 
-/** What is known of an agent's claims, and whether the evaluation in its folder was to be trusted. */
+/** The evaluation of an agent's claims, and whether the stored one could be trusted. */
 export interface JudgedAgent {
   readonly evaluation: AgentEvaluation;
   readonly found: { readonly state: 'none' | 'sound' } | Untrusted;
 }
 
-/** The evaluation in the folder, if it is bound to the run's seal and of this judge, else a new one. Writes nothing. */
+/** The stored evaluation if it matches the run's seal and this version, else a new one. Writes nothing. */
 export function agentEvaluationOf(folder: string, key: Checker | undefined): JudgedAgent {
   const found = findEvaluation(folder, contract, key);
   const known = found.state === 'sound' ? evaluationIn(found, contract) : found;
@@ -45,9 +45,8 @@ function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
   const run = readAgentFolder(folder);
   const sealSha256 = fileHash(path.join(folder, SEAL));
   if (sealSha256 === undefined)
-    throw new Fault('not_sealed', 'The run has no seal, so nothing tells whether it is whole. It is not judged.');
-  if (!run.outcome)
-    throw new Fault('unreadable_run', 'The folder does not hold the run of an agent. It is not judged.');
+    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing shows that it is complete.');
+  if (!run.outcome) throw new Fault('unreadable_run', 'Cannot judge the folder: it does not contain an agent run.');
   return {
     schema_version: 'agent-evaluation.v1',
     run_id: run.outcome.run_id,
@@ -58,7 +57,7 @@ function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
   };
 }
 
-/** What was found in the work tree, not what the agent says of it. */
+/** What was found in the work tree, independent of the agent's claims. */
 function effectsIn(run: AgentFolder): Effects {
   const { workspace, finalText, policy } = run;
   const effective = policy?.effective;

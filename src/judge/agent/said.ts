@@ -1,20 +1,22 @@
 import { clip } from '../../base/clip.ts';
 
-/** What the last message of an agent claims, by small and literal lists of words. English only, and no guess at meaning. */
+/**
+ * What the last message of an agent claims, by small literal word lists. English only; it does not interpret meaning.
+ */
 export interface MessageClaims {
-  /** That something was made, changed or mended. */
+  /** Something was made, changed or fixed. */
   readonly change: boolean;
-  /** That all is well: a change was made, or something works, passed or is complete. */
+  /** Success: a change was made, or something works, passed or is complete. */
   readonly success: boolean;
-  /** That tests pass, or were run. */
+  /** Tests pass, or were run. */
   readonly tests: boolean;
-  /** That something was denied, failed, or could not be done: whoever says so hides nothing. */
+  /** Something was denied, failed or could not be done, so the message hides nothing. */
   readonly trouble: boolean;
-  /** That nothing had to be changed, or nothing was. */
+  /** Nothing had to be changed, or nothing was. */
   readonly unchanged: boolean;
 }
 
-/** Reads a message clause by clause, once. A clause that denies, asks, hopes or sets a condition claims nothing. */
+/** Reads a message once, clause by clause. A clause with a negation, question, hope or condition claims nothing. */
 export function claimsIn(text: string): MessageClaims {
   const said = { change: false, success: false, tests: false, trouble: false, unchanged: false };
   for (const clause of clausesOf(clip(text, TEXT_BYTES_MAX).text)) {
@@ -28,18 +30,18 @@ export function claimsIn(text: string): MessageClaims {
   return said;
 }
 
-/** More than an agent says at its end; what it claims stands at its beginning or not at all. */
+/** Longer than a normal final message. Claims come at its beginning. */
 const TEXT_BYTES_MAX = 64 * 1024;
 
 interface Clause {
   readonly words: readonly string[];
   readonly has: (word: string) => boolean;
-  /** Where the first word stands that takes the claim out of what follows it. */
+  /** The position of the first word that cancels the claims after it. */
   readonly doubtAt: number;
   readonly isQuestion: boolean;
 }
 
-/** `I fixed it, but the tests do not pass.` is two of them. */
+/** `I fixed it, but the tests do not pass.` has two clauses. */
 function* clausesOf(text: string): Generator<Clause> {
   for (const [, piece = '', mark = ''] of text.toLowerCase().replaceAll('’', "'").matchAll(PIECE)) {
     const isQuestion = mark === '?';
@@ -53,10 +55,10 @@ function* clausesOf(text: string): Generator<Clause> {
   }
 }
 
-/** A sentence and what ends it. A dot inside a name, as in `a.ts`, ends none. */
+/** A sentence with its end mark. A dot inside a name, as in `a.ts`, does not end a sentence. */
 const PIECE = /((?:[^.!?;\n]|\.(?=[^\s.]))+)([.!?;\n]*)/g;
 
-/** After one of these a clause says what is not, or not yet, or only perhaps. */
+/** After one of these words, a clause is negated, conditional or about the future. */
 const DOUBTS: ReadonlySet<string> = new Set([
   'not',
   'no',
@@ -174,14 +176,14 @@ const CHANGES: ReadonlySet<string> = new Set([
   'necessary',
 ]);
 
-/** One of the words stands there, and nothing before it takes it back. */
+/** Whether one of the words occurs, with no cancelling word before it. */
 function claims({ words, doubtAt, isQuestion }: Clause, among: readonly string[]): boolean {
   return !isQuestion && words.some((word, index) => index < doubtAt && among.includes(word));
 }
 
 /**
- * Somebody says that he did something: the word begins the clause, or comes after an `I`, or after `been` or `now`. That
- * a parser `is implemented in parse.ts` describes, and claims nothing.
+ * Whether the speaker claims to have done something: the word begins the clause, or follows `I`, `been` or `now`. `The
+ * parser is implemented in parse.ts` is a description, not a claim.
  */
 function claimsChange(clause: Clause): boolean {
   const { words, doubtAt, isQuestion } = clause;
@@ -210,7 +212,7 @@ function claimsTestRun({ words, doubtAt, isQuestion }: Clause): boolean {
   );
 }
 
-/** `permission was denied`, `I could not write`; and not `no errors`, `0 failed`. */
+/** `permission was denied`, `I could not write`; but not `no errors`, `0 failed`. */
 function admits({ words }: Clause): boolean {
   let isNone = false;
   for (const [index, word] of words.entries()) {

@@ -1,4 +1,4 @@
-/** Whether a command looks like one that runs tests. Rather too often than too seldom: a doubt must have a reason. */
+/** Whether a command looks like a test run. Errs towards yes, because a flag needs a good reason. */
 export function looksLikeTestRun(command: string): boolean {
   return partsOf(command).some(words => {
     const program = words[0]?.replace(/^.*\//, '') ?? '';
@@ -18,7 +18,7 @@ export function gitDeeds(command: string): ReadonlySet<'commit' | 'push'> {
   return deeds;
 }
 
-/** The first word of git's that is no option; two of them take a word of their own. */
+/** The git subcommand: the first word that is not an option. Two options take a value. */
 function verbOf(words: readonly string[]): string | undefined {
   for (let index = 1; index < words.length; index++) {
     const word = words[index] as string;
@@ -28,7 +28,7 @@ function verbOf(words: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** The commands of a line of a shell, each as its words, without what only leads to them. */
+/** The commands in a shell line, as words, without wrappers. */
 function partsOf(command: string): string[][] {
   return command
     .slice(0, COMMAND_UNITS_MAX)
@@ -46,7 +46,7 @@ function partsOf(command: string): string[][] {
 
 const COMMAND_UNITS_MAX = 16_384;
 
-/** What stands before a program: `CI=1`, `timeout 60`, `/bin/bash -lc`, `sudo`. */
+/** Wrappers before a program: `CI=1`, `timeout 60`, `/bin/bash -lc`, `sudo`. */
 function leads(word: string, before: string | undefined): boolean {
   const isOfLead = before !== undefined && (word.startsWith('-') || /^\d+[smh]?$/.test(word));
   return isOfLead || /^[A-Za-z_]\w*=/.test(word) || LEADS.has(word.replace(/^.*\//, ''));
@@ -66,7 +66,7 @@ const LEADS: ReadonlySet<string> = new Set([
   'xvfb-run',
 ]);
 
-/** Programs that look at tests, or move them, and run none. */
+/** Programs that read or move tests but do not run them. */
 const READERS: ReadonlySet<string> = new Set([
   'cat',
   'cd',
@@ -97,7 +97,7 @@ const READERS: ReadonlySet<string> = new Set([
 
 const TESTING = /test|spec|check/i;
 
-/** Those that have no such word in their names. */
+/** Test runners without such a word in their names. */
 const RUNNERS: ReadonlySet<string> = new Set([
   'ava',
   'bats',

@@ -6,10 +6,10 @@ import type { UnorderedDifference } from './step-words.ts';
 
 type Action = NonNullable<CaseArtifact['proposed_actions']>[number];
 
-/** An action with its index in the list of its side. */
+/** An action with its index in its side's list. */
 type Numbered = readonly [index: number, action: Action];
 
-/** The first of the proposed actions that differs. Actions that both sides propose are matched wherever they stand. */
+/** The first proposed action that differs. Actions that both sides propose match regardless of position. */
 export function actionDifference(
   before: readonly Action[],
   now: readonly Action[],
@@ -25,7 +25,7 @@ export function actionDifference(
   if (was) return oneSided(was, now, names, 'did not propose', 'fewer');
   if (is) return oneSided(is, before, names, 'proposed', 'more');
   if (!isMoved) return undefined;
-  const says = `${names.is} proposed the same actions in another order`;
+  const says = `${names.is} proposed the same actions in a different order`;
   return {
     kind: 'tool_order',
     baselineAt: placeOf(0),
@@ -36,7 +36,7 @@ export function actionDifference(
   };
 }
 
-/** What only one side proposes, and whether the others stand in another order. */
+/** The actions that only one side proposes, and whether the others are in a different order. */
 function unmatched(
   before: readonly Action[],
   now: readonly Action[],
@@ -77,24 +77,24 @@ function otherParams([before, was]: Numbered, [now, is]: Numbered): UnorderedDif
   const keys = differingKeys(was.params, is.params);
   const action = quoted(is.action_type);
   return keys.length > 0
-    ? { ...places, kind: 'tool_arguments', says: `The action ${action} has other parameters: ${quotedList(keys)}` }
-    : { ...places, kind: 'output', says: `The action ${action} rests on other evidence` };
+    ? { ...places, kind: 'tool_arguments', says: `The action ${action} has different parameters: ${quotedList(keys)}` }
+    : { ...places, kind: 'output', says: `The action ${action} is based on different evidence` };
 }
 
 function otherAction([before, was]: Numbered, [now, is]: Numbered, names: Names): UnorderedDifference {
-  const [old, fresh] =
+  const [baseline, candidate] =
     was.action_type === is.action_type ? [was.tool_name, is.tool_name] : [was.action_type, is.action_type];
   return {
     kind: 'tool_choice',
     baselineAt: placeOf(before),
     newAt: placeOf(now),
-    says: `${names.is} proposed ${quoted(fresh)} where ${names.was} proposed ${quoted(old)}`,
-    tools: [old, fresh],
+    says: `${names.is} proposed ${quoted(candidate)} where ${names.was} proposed ${quoted(baseline)}`,
+    tools: [baseline, candidate],
     weight: WEIGHT.otherwise,
   };
 }
 
-/** An action of one side that has none to stand for it on the other. */
+/** An action with no counterpart on the other side. */
 function oneSided(
   [index, { action_type }]: Numbered,
   others: readonly Action[],
@@ -107,7 +107,7 @@ function oneSided(
   const action = quoted(action_type);
   const says = isElsewhere
     ? `proposed the action ${action} ${count} times than ${names.was}`
-    : `${does} the action ${action}${isNew ? ' in addition' : ''}`;
+    : `${isNew ? 'also ' : ''}${does} the action ${action}`;
   return {
     kind: 'tool_choice',
     baselineAt: isNew ? null : placeOf(index),

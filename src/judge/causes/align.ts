@@ -1,23 +1,23 @@
-/** A stretch of two lists: what both have, or what only one of them has at that point. */
+/** A stretch of two lists that both have in common, or that only one has at that point. */
 interface Stretch {
   readonly same: boolean;
-  /** From this index of each list, up to but not the other. */
+  /** The range in each list; `to` is exclusive. */
   readonly baseline: readonly [from: number, to: number];
   readonly candidate: readonly [from: number, to: number];
 }
 
 export interface Alignment {
   readonly stretches: readonly Stretch[];
-  /** False where the middle was too long to be looked at: then only beginning and end are known to be the same. */
+  /** False if the middle was too long to compare, so only the common beginning and end are aligned. */
   readonly isWhole: boolean;
 }
 
-/** What is left between a common beginning and a common end is compared in full up to this many entries of each list. */
+/** The limit, in entries per list, on the part between the common beginning and the common end. */
 export const ALIGNED_MAX = 2_000;
 
 /**
- * Aligns two lists by their longest common subsequence. Time and memory are in proportion to the product of what differs
- * in the middle, and that is bounded.
+ * Aligns two lists by their longest common subsequence. Time and memory grow with the product of the differing middle
+ * parts, which `ALIGNED_MAX` limits.
  */
 export function align(baseline: readonly string[], candidate: readonly string[]): Alignment {
   const [a, b] = numbered(baseline, candidate);
@@ -36,7 +36,7 @@ export function align(baseline: readonly string[], candidate: readonly string[])
   return { stretches: stretches.list, isWhole };
 }
 
-/** Long texts are compared once; from then on, numbers are. */
+/** Replaces texts by numbers, so that long texts are compared only once. */
 function numbered(baseline: readonly string[], candidate: readonly string[]): [Int32Array, Int32Array] {
   const numbers = new Map<string, number>();
   const numberOf = (text: string): number => {
@@ -49,7 +49,7 @@ function numbered(baseline: readonly string[], candidate: readonly string[]): [I
 
 function addMiddle(stretches: Stretches, a: Int32Array, b: Int32Array): void {
   const width = b.length + 1;
-  // lengths[i * width + j]: how much of a from i on and b from j on have in common.
+  // lengths[i * width + j]: the length of the longest common subsequence of a[i..] and b[j..].
   const lengths = new Uint16Array((a.length + 1) * width);
   const at = (i: number, j: number): number => lengths[i * width + j] as number;
   for (let i = a.length - 1; i >= 0; i--) {
@@ -74,7 +74,7 @@ function addMiddle(stretches: Stretches, a: Int32Array, b: Int32Array): void {
   }
 }
 
-/** Stretches as they grow: neighbours of one kind are one. */
+/** Collects stretches and merges neighbours of the same kind. */
 class Stretches {
   readonly list: Stretch[] = [];
 

@@ -1,48 +1,48 @@
 import type { Divergence } from '../../contracts/comparison/index.ts';
 
-/** One thing that two agents did differently, without a word on what it explains. */
+/** One thing that two agents did differently. It says nothing about causes. */
 export interface Difference {
   readonly kind: Divergence['kind'];
   readonly baselineAt: string | null;
   readonly newAt: string | null;
   /** A sentence without its full stop. */
   readonly says: string;
-  /** Why it explains itself, such as a tool that answered with an error; a sentence. */
+  /** A sentence for a difference that is a cause by itself, such as a tool error. */
   readonly plainly?: string;
-  /** Where it stands among the steps of the baseline: what comes first may have led to what comes later. */
+  /** Its position among the baseline's steps: earlier differences may cause later ones. */
   readonly order: number;
-  /** How much it tells: see WEIGHT. */
+  /** How much it says: see WEIGHT. */
   readonly weight: (typeof WEIGHT)[keyof typeof WEIGHT];
-  /** As sure as it can be. */
+  /** The highest confidence it can have. */
   readonly atMost?: 'medium' | 'low';
-  /** The tools it is about. */
+  /** The tools involved. */
   readonly tools?: readonly string[];
-  /** What an agent met, in contrast to what it decided. */
+  /** True for something that happened to the agent; false for its own decision. */
   readonly isMet?: boolean;
-  /** What a tool said that failed. */
+  /** The output of a tool that failed. */
   readonly refusal?: string;
 }
 
 export const WEIGHT = {
-  /** Another choice, other arguments with another answer, another answer. */
+  /** A different choice, different arguments with a different result, or a different result. */
   otherwise: 4,
-  /** Something more or less, or other arguments that made no difference. */
+  /** Something added or missing, or different arguments with the same result. */
   somewhat: 3,
-  /** The same calls with the same answers, but not one after another, or not at the first attempt. */
+  /** The same calls and results, but in another grouping or after a retry. */
   manner: 2,
-  /** Nothing but ids and times, or the ranks of documents. */
+  /** Only ids and times, or the ranks of documents. */
   passing: 1,
 } as const;
 
-/** What the two are called: the one that came first, and at the beginning of a sentence the other. */
+/** The names of both sides in sentences; `is` begins one. */
 export interface Names {
   readonly was: string;
   readonly is: string;
 }
 
 /**
- * The difference that most likely led to the others: the first of those that weigh most. `isFirst` is false where another
- * one that weighs something comes before it.
+ * The difference that most likely led to the others: the first of those with the highest weight. `isFirst` is false if
+ * another one with some weight precedes it.
  */
 export function leading(
   differences: readonly Difference[],

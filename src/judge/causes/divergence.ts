@@ -9,7 +9,7 @@ import type { UnorderedDifference } from './step-words.ts';
 
 const SIDES: Names = { was: 'the baseline', is: 'The candidate' };
 
-/** What two agents did differently and most likely led to the rest; undefined where their artifacts tell nothing. */
+/** The difference that most likely led to the rest; undefined if the artifacts show none. */
 export function firstDifference(
   baseline: CaseArtifact,
   candidate: CaseArtifact,
@@ -18,12 +18,12 @@ export function firstDifference(
   return leading(differencesOf(baseline, candidate, names))?.difference;
 }
 
-/** Everything that may have led to the rest: what was proposed and put out counts where the steps were the same. */
+/** All candidates for the cause. Proposed actions and outputs count only if the steps are the same. */
 export function differencesOf(baseline: CaseArtifact, candidate: CaseArtifact, names: Names = SIDES): Difference[] {
   const failure = differenceOfFailures(baseline, candidate, names);
   if (failure) return [{ ...failure, order: 0 }];
   const steps = stepDifferences(baseline, candidate, names);
-  // An output among the events follows from the other steps, like the one beside them.
+  // A final output among the events follows from the other steps, like the separate one.
   const acts = steps.filter(({ kind }) => kind !== 'output');
   if (acts.some(({ weight }) => weight > WEIGHT.passing)) return acts;
   const last =
@@ -44,7 +44,7 @@ function differenceOfFailures(
       baselineAt: was ? 'runner_failure' : 'final_output',
       newAt: 'runner_failure',
       says: `${names.is} ended in ${failureText(is)} where ${names.was} ${before}${because(is.error_message)}`,
-      plainly: 'Certain, because a case without an answer cannot hold.',
+      plainly: 'Certain, because a case without an answer cannot pass.',
       weight: WEIGHT.otherwise,
       isMet: true,
     };
@@ -67,7 +67,7 @@ function failureText({ class: name, status }: NonNullable<CaseArtifact['runner_f
   return status === undefined ? name : `${name} ${status}`;
 }
 
-/** What the runner said of it, as the rest of a sentence. */
+/** The runner's message, as the rest of a sentence. */
 function because(message: string | undefined): string {
   return message ? `: ${clip(message.replace(/\.$/, ''), MESSAGE_BYTES).text}` : '';
 }
@@ -88,13 +88,13 @@ function differenceOfOutputs(
   if (was.content_type !== is.content_type) {
     return {
       ...common,
-      says: `After the same steps the output is ${is.content_type} where it was ${was.content_type}`,
+      says: `After the same steps, the output is ${is.content_type} instead of ${was.content_type}`,
     };
   }
   if (canonicalize(was.content) === canonicalize(is.content)) return undefined;
   if (typeof was.content === 'string' || typeof is.content === 'string') {
-    return { ...common, says: 'After the same steps the final output is another text' };
+    return { ...common, says: 'After the same steps, the final output has a different text' };
   }
   const keys = quotedList(differingKeys(was.content, is.content));
-  return { ...common, says: `After the same steps the final output differs in ${keys}` };
+  return { ...common, says: `After the same steps, the final output differs in ${keys}` };
 }

@@ -7,11 +7,11 @@ type Drift = Comparison['comparability']['fields'];
 
 interface Lead {
   readonly difference: Difference;
-  /** False where something else differs before it. */
+  /** False if another difference precedes it. */
   readonly isFirst: boolean;
 }
 
-/** What a difference between two agents explains of what fails, and how sure that is. */
+/** Rates how likely a difference between two agents explains the failures. */
 export function explained({ difference, isFirst }: Lead, failed: FailedAssertions, drift: Drift): Divergence {
   const { kind, baselineAt, newAt, says } = difference;
   const places = [
@@ -35,12 +35,12 @@ export function explained({ difference, isFirst }: Lead, failed: FailedAssertion
   }
   const beside = besideIt(difference, drift);
   if (beside < 0) return told({ kind, confidence, cites: places }, why);
-  // A tool may have failed because of where it ran.
+  // The environment may have made the tool fail.
   const isDoubted = kind === 'tool_result' && confidence === 'high';
   const field = `${drift[beside]?.field} differs, too.`;
   return told(
     { kind, confidence: isDoubted ? 'medium' : confidence, cites: [...places, citeOf(beside)] },
-    `${isDoubted ? 'Likely the cause, because a tool that worked before failed.' : why} ${field}`,
+    `${isDoubted ? 'Likely the cause, because a tool failed that worked in the baseline.' : why} ${field}`,
   );
 }
 
@@ -50,38 +50,45 @@ function sureness(
   failed: FailedAssertions,
 ): { readonly confidence: Divergence['confidence']; readonly why: string } {
   const { kind, plainly, atMost, weight } = difference;
-  if (atMost === 'low') return { confidence: 'low', why: 'Perhaps the cause: nothing that says more differs.' };
+  if (atMost === 'low')
+    return { confidence: 'low', why: 'Perhaps the cause: there is no more significant difference.' };
   const about = aboutOf(difference, failed);
   if (atMost === undefined && isFirst) {
     if (plainly !== undefined) return { confidence: 'high', why: plainly };
     if (about) {
-      return { confidence: 'high', why: `Very likely the cause, because what fails (${about.name}) is about it.` };
+      return {
+        confidence: 'high',
+        why: `Very likely the cause, because the failed expectation (${about.name}) is about it.`,
+      };
     }
   }
   const names = failingNames(failed);
   if (kind === 'tool_choice' && weight === WEIGHT.somewhat && !about && !names.includes('max_steps')) {
-    return { confidence: 'low', why: 'Perhaps the cause: agents often make a call more or less that does not matter.' };
+    return { confidence: 'low', why: 'Perhaps the cause: an extra or missing call often does not matter.' };
   }
   if (names.length > 0) {
     return {
       confidence: 'medium',
-      why: `Likely the cause, because what fails (${names.join(', ')}) may follow from it.`,
+      why: `Likely the cause, because the failure (${names.join(', ')}) may follow from it.`,
     };
   }
-  return { confidence: 'low', why: 'Perhaps the cause: it is the first difference, and nothing says what fails.' };
+  return {
+    confidence: 'low',
+    why: 'Perhaps the cause: it is the first difference, but no failed expectation is known.',
+  };
 }
 
 function sure(confidence: 'medium' | 'low'): string {
   return confidence === 'medium' ? 'Likely' : 'Perhaps';
 }
 
-/** A field that differs between the two sides, and that a difference follows from. */
+/** A drift field that may have led to a difference. */
 function behindIt(
   { kind, isMet, refusal }: Difference,
   drift: Drift,
 ): { readonly at: number; readonly kind: 'model' | 'policy'; readonly why: string } | undefined {
   const model = drift.findIndex(({ field }) => OF_MODEL.test(field));
-  if (model >= 0 && !isMet) return { at: model, kind: 'model', why: 'what the agent decided differs' };
+  if (model >= 0 && !isMet) return { at: model, kind: 'model', why: 'the agent decided differently' };
   const policy = drift.findIndex(({ field }) => field.startsWith('policy.'));
   if (kind === 'tool_result' && policy >= 0 && refusal !== undefined && REFUSED.test(refusal)) {
     return { at: policy, kind: 'policy', why: 'the tool says that it was denied' };
@@ -91,11 +98,11 @@ function behindIt(
 
 const OF_MODEL = /^provenance\.(?:model|param)/;
 
-/** How tools say that they were not allowed to. */
+/** How tools report that access was denied. */
 const REFUSED =
   /denied|forbidden|not (?:allowed|permitted)|permission|blocked|prohibited|unauthori[sz]ed|E(?:ACCES|PERM)\b|\b40[13]\b|polic(?:y|ies)/i;
 
-/** A field that differs and may have to do with it; -1 where there is none. */
+/** The index of a drift field that may be related; -1 if there is none. */
 function besideIt({ kind, plainly, isMet }: Difference, drift: Drift): number {
   if (kind === 'tool_result' && plainly !== undefined) return drift.findIndex(({ field }) => isSurrounding(field));
   return isMet ? -1 : drift.findIndex(({ field }) => field.startsWith('provenance.'));
@@ -106,14 +113,14 @@ function isSurrounding(field: string): boolean {
 }
 
 /**
- * Agents that did the same, but perhaps for ids and times, and were judged differently: what is left are the surroundings,
- * and time. Null where nothing of them is known to differ.
+ * Agents that did the same, apart from ids and times, but got different verdicts. Only the environment and timing
+ * remain as causes. Null if no difference in them is known.
  */
 export function byDrift(drift: Drift, failing: readonly string[], known: Difference | undefined): Divergence | null {
   const same = !known
     ? 'Events and output are the same'
     : known.weight === WEIGHT.passing
-      ? 'Events are the same but for ids and times'
+      ? 'Events are the same apart from ids and times'
       : 'Events are the same';
   const at = SUSPECTS.map(isIt => drift.findIndex(({ field }) => isIt(field))).find(index => index >= 0);
   const field = at === undefined ? undefined : drift[at]?.field;
@@ -132,13 +139,13 @@ export function byDrift(drift: Drift, failing: readonly string[], known: Differe
     kind: 'environment',
     baseline_at: null,
     new_at: null,
-    says: `${same}, and only time or cost differs (${failing.join(', ')}). Only a possible cause: load or prices, because nothing in the events points to anything.`,
+    says: `${same}, and only time or cost differs (${failing.join(', ')}). Only a possible cause: load or prices, because nothing in the events explains it.`,
     confidence: 'low',
     cites: [],
   };
 }
 
-/** The first of these that differs is named. */
+/** Names the first of these that differs. */
 const SUSPECTS: readonly ((field: string) => boolean)[] = [
   field => field.startsWith('policy.'),
   field => OF_MODEL.test(field),

@@ -2,21 +2,21 @@ import type { Divergence } from '../../contracts/comparison/index.ts';
 import type { JudgedCase } from '../compare-input.ts';
 import type { Difference } from './difference.ts';
 
-/** The expectations of a case that do not hold. */
+/** The failed expectations of a case. */
 export type FailedAssertions = readonly JudgedCase['assertions'][number][];
 
 export function failedOf(judged: JudgedCase | undefined): FailedAssertions {
   return judged?.assertions.filter(({ status }) => status === 'fail') ?? [];
 }
 
-/** At most three names, each once. */
+/** At most three distinct names. */
 export function failingNames(failed: FailedAssertions): string[] {
   return [...new Set(failed.map(({ name }) => name))].slice(0, NAMES_MAX);
 }
 
 const NAMES_MAX = 3;
 
-/** Whether what fails points to a difference by its place, or by the name of its tool. */
+/** Whether a failed expectation points to a difference, by location or by tool name. */
 export function isNamedBy(failed: FailedAssertions): (difference: Difference) => boolean {
   return ({ newAt, tools = [] }) =>
     failed.some(
@@ -25,7 +25,7 @@ export function isNamedBy(failed: FailedAssertions): (difference: Difference) =>
     );
 }
 
-/** The expectation that fails and is about a difference of this kind. */
+/** The failed expectation about this kind of difference. */
 export function aboutOf(
   { kind, newAt, tools = [] }: Difference,
   failed: FailedAssertions,
@@ -37,19 +37,19 @@ export function aboutOf(
   );
 }
 
-/** Time or money, which an answer does not explain. */
+/** Time and cost, which an answer does not explain. */
 export function isEffort(name: string): boolean {
   return /^max_(?:latency|cost)/.test(name);
 }
 
-/** Expectations that speak of what a kind of difference is about. */
+/** The expectations about each kind of difference. */
 const ABOUT: Readonly<Partial<Record<Divergence['kind'], RegExp>>> = {
   tool_choice: /^(?:tool_|action_required)/,
   retrieval: /^retrieval_required$/,
   output: /^(?:not_)?(?:contains|equals|regex|json_)|^must_|^evidence_/,
 };
 
-/** What expectations of tools and actions say, which name one. */
+/** The messages of expectations about tools and actions, which name one. */
 const OF_TOOL = /^The (?:tool|action) "/;
 
 function names(message: string, tools: readonly string[]): boolean {

@@ -1,25 +1,25 @@
 import { align } from './align.ts';
 import { lasting, type Step } from './steps.ts';
 
-/** A step of the baseline and the step of the new side that stands for it, by their indexes. */
+/** A baseline step and its counterpart on the candidate, by index. */
 export type PairOfSteps = readonly [before: number, now: number];
 
-/** Which step of one side stands for which of the other. Each step is in one of these. */
+/** Matches the steps of both sides. Each step is in exactly one of these lists. */
 export interface Matched {
-  /** What each step is known by. */
+  /** The key that identifies each step. */
   readonly marks: { readonly before: readonly string[]; readonly now: readonly string[] };
-  /** The same step at the same point. */
+  /** The same step at the same position. */
   readonly same: readonly PairOfSteps[];
-  /** The same step at another point. */
+  /** The same step at another position. */
   readonly moved: readonly PairOfSteps[];
-  /** The same tool or kind of step, asked for something else. */
+  /** The same tool or kind of step with different arguments. */
   readonly changed: readonly PairOfSteps[];
-  /** One step in the place of another. */
+  /** One step instead of another. */
   readonly replaced: readonly PairOfSteps[];
   readonly gone: readonly number[];
-  /** Steps that only the new side has, each with how many steps of the baseline come before it. */
+  /** Steps that only the candidate has, each with the number of baseline steps before it. */
   readonly come: readonly (readonly [now: number, after: number])[];
-  /** False where the streams are so long that only beginning and end were aligned. */
+  /** False if the streams are so long that only their beginning and end were aligned. */
   readonly isWhole: boolean;
 }
 
@@ -69,16 +69,16 @@ export function matchSteps(before: readonly Step[], now: readonly Step[]): Match
   };
 }
 
-/** A step that has no partner yet, with the stretch it is in. */
+/** A step without a counterpart so far, with its stretch. */
 interface Loose {
   readonly index: number;
   readonly number: number;
-  /** Where the stretch begins and ends in the baseline. */
+  /** The range of the stretch in the baseline. */
   readonly after: number;
   readonly end: number;
 }
 
-/** Each behind the partner of the step before it, if that one is in the same stretch, or where its stretch begins. */
+/** Places each step after the counterpart of its predecessor in the same stretch, or at the start of the stretch. */
 function placedAfter(come: readonly Loose[], pairs: readonly PairOfSteps[]): Matched['come'] {
   const partners = new Map(pairs.map(([before, now]) => [now, before]));
   let last: readonly [now: number, after: number] | undefined;
@@ -90,7 +90,7 @@ function placedAfter(come: readonly Loose[], pairs: readonly PairOfSteps[]): Mat
   });
 }
 
-/** What was asked, and without ids and times if the other side asked nothing that is the same with them. */
+/** The request, without ids and times unless the other side has exactly the same request. */
 function marksOf(steps: readonly Step[], others: readonly Step[]): string[] {
   const known = new Set(others.map(({ asks }) => asks));
   return steps.map(({ asks }) => (known.has(asks) ? asks : lasting(asks)));
@@ -100,7 +100,7 @@ function kindOf(step: Step): string {
   return step.kind === 'call' ? `call ${step.tool}` : step.kind;
 }
 
-/** Takes out of both lists what has the same key, first come, first served. */
+/** Pairs entries with equal keys, in order. */
 function paired(
   gone: readonly Loose[],
   come: readonly Loose[],

@@ -2,20 +2,20 @@ import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { printable } from '../../base/printable.ts';
 
-/** A word of the agent's in a sentence of ours: short, in quotes of its own, and none of its characters is a quote. */
+/** The agent's words inside Proctor's sentence: shortened, quoted, and without quote characters. */
 export function quoted(word: string): string {
   const { text, truncated } = clip(word.replace(QUOTES, "'"), WORD_BYTES_MAX);
   return `“${printable(text)}${truncated ? '…' : ''}”`;
 }
 
-/** At most three of them, and how many more there are. */
+/** At most three, and how many more there are. */
 export function quotedList(words: readonly string[]): string {
   const shown = words.slice(0, WORDS_MAX).map(quoted);
   const rest = words.length - shown.length;
   return rest > 0 ? `${shown.join(', ')} and ${rest} more` : shown.join(', ');
 }
 
-/** Keys of two objects that differ, sorted; whether they are new, gone or changed is for whoever reads the events. */
+/** The keys in which two objects differ, sorted. Does not say whether they were added, removed or changed. */
 export function differingKeys(before: object, now: object): string[] {
   const was = before as Record<string, unknown>;
   const is = now as Record<string, unknown>;

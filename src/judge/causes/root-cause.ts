@@ -7,31 +7,31 @@ import { byDrift, explained } from './explained.ts';
 import { type FailedAssertions, failedOf, failingNames, isEffort, isNamedBy } from './failing.ts';
 import { runDifference } from './run-difference.ts';
 
-/** Everything that is known of one case on both sides, and of the sides themselves. */
+/** Everything known about one case on both sides, and about the sides. */
 export interface Scene {
   readonly judged: { readonly baseline: JudgedCase | undefined; readonly candidate: JudgedCase | undefined };
-  /** Undefined where a side has none that can be believed, or only what was accepted of it. */
+  /** Undefined if a side has no trustworthy artifact, or only an accepted document. */
   readonly artifacts: { readonly baseline: CaseArtifact | undefined; readonly candidate: CaseArtifact | undefined };
   readonly drift: Comparison['comparability']['fields'];
   readonly change: ComparedCase['change'];
 }
 
 /**
- * What differed first between two answers to one case, what kind of difference it is, and how sure it is that it explains
- * what fails. Null where nothing differs that anyone wrote down.
+ * The first difference between two answers to one case, its kind, and the confidence that it explains the failures.
+ * Null if no recorded data differs.
  */
 export function rootCause(scene: Scene): Divergence | null {
   const cause = firstCause(scene);
   const doubt = DOUBTS[scene.change];
   if (!cause || doubt === undefined) return cause;
-  // What differs in a case that did not get worse explains nothing, and is told all the same.
+  // A difference in a case that did not get worse explains nothing, but is still reported.
   return cause.baseline_at === null && cause.new_at === null
     ? null
     : { ...cause, confidence: 'low', says: `${cause.says.slice(0, cause.says.indexOf('. ') + 1)} ${doubt}` };
 }
 
 const DOUBTS: Readonly<Partial<Record<ComparedCase['change'], string>>> = {
-  same: 'No cause, because the case failed before, too.',
+  same: 'Not a cause, because the case also failed in the baseline.',
   flaky: 'Only a possible cause, because the case is flaky.',
 };
 
@@ -53,7 +53,7 @@ function firstCause({ judged, artifacts, drift }: Scene): Divergence | null {
 }
 
 function leadOf(baseline: CaseArtifact, candidate: CaseArtifact, failed: FailedAssertions): ReturnType<typeof leading> {
-  // What a run is denied or changes is named before the steps that led to it, if it is what fails.
+  // A violation or change is named before the steps that led to it, if it is what fails.
   const ofRun = runDifference(baseline, candidate, failingNames(failed));
   return leading(ofRun ? [ofRun] : differencesOf(baseline, candidate), isNamedBy(failed));
 }
@@ -61,18 +61,18 @@ function leadOf(baseline: CaseArtifact, candidate: CaseArtifact, failed: FailedA
 function otherCase(isSameAnswer: boolean): Divergence {
   const why = isSameAnswer
     ? 'Certain, because the agent did the same on both sides.'
-    : 'Likely the cause, but the agent did something else, too.';
+    : 'Likely the cause, but the agent also behaved differently.';
   return {
     kind: 'input',
     baseline_at: 'case',
     new_at: 'case',
-    says: `The case itself was changed: its input, its expectations or its metadata. ${why}`,
+    says: `The case itself changed: its input, its expectations or its metadata. ${why}`,
     confidence: isSameAnswer ? 'high' : 'medium',
     cites: ['baseline:case', 'new:case'],
   };
 }
 
-/** One side is known by its hashes alone. */
+/** For a side that is known only by hashes. */
 function byHashes(judged: Scene['judged'], candidate: CaseArtifact | undefined): Divergence | null {
   const { baseline: was, candidate: is } = judged;
   if (is?.error_class && is.error_class !== was?.error_class && candidate?.runner_failure) {
@@ -80,7 +80,7 @@ function byHashes(judged: Scene['judged'], candidate: CaseArtifact | undefined):
       kind: 'runner',
       baseline_at: null,
       new_at: 'runner_failure',
-      says: `The candidate ended in ${is.error_class}. Certain, because a case without an answer cannot hold.`,
+      says: `The candidate ended in ${is.error_class}. Certain, because a case without an answer cannot pass.`,
       confidence: 'high',
       cites: ['new:runner_failure'],
     };
@@ -92,7 +92,7 @@ function byHashes(judged: Scene['judged'], candidate: CaseArtifact | undefined):
     kind: 'output',
     baseline_at: null,
     new_at: cites.length > 0 ? 'final_output' : null,
-    says: 'The output has another hash than before. Only a guess, because the events of one side are not at hand.',
+    says: 'The output has a different hash than in the baseline. Only a guess, because the events of one side are not available.',
     confidence: 'low',
     cites,
   };

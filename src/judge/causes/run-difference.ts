@@ -4,7 +4,7 @@ import { terminationText, violationText } from '../suite/agent-run.ts';
 import { type Difference, WEIGHT } from './difference.ts';
 import { quotedList } from './quoted.ts';
 
-/** What differs between the runs of two agents' programs that a failing expectation is about. */
+/** The difference between two runs of an agent program that a failed expectation is about. */
 export function runDifference(
   baseline: CaseArtifact,
   candidate: CaseArtifact,
@@ -18,7 +18,7 @@ export function runDifference(
     const difference = name && differenceOf(was, is);
     if (!difference) continue;
     const newAt = candidate.runner_failure ? 'runner_failure' : null;
-    const plainly = `Certain, because what fails (${name}) asks for it.`;
+    const plainly = `Certain, because the failed expectation (${name}) is about it.`;
     return { ...difference, baselineAt: null, newAt, plainly, order: 0, weight: WEIGHT.otherwise, isMet: true };
   }
   return undefined;
@@ -39,9 +39,9 @@ const DIFFERENCES: readonly (readonly [
 
 function otherViolations(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.violations.listed.map(violationText));
-  const fresh = is.violations.listed.map(violationText).find(one => !known.has(one));
-  if (fresh === undefined) return undefined;
-  return { kind: 'policy', says: `The candidate has a violation that the baseline has not: ${fresh}` };
+  const added = is.violations.listed.map(violationText).find(one => !known.has(one));
+  if (added === undefined) return undefined;
+  return { kind: 'policy', says: `The candidate has a violation that the baseline does not have: ${added}` };
 }
 
 function otherTermination(was: AgentRunNote, is: AgentRunNote): Told {
@@ -52,9 +52,9 @@ function otherTermination(was: AgentRunNote, is: AgentRunNote): Told {
 
 function otherFiles(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.changes?.files.listed.map(({ path }) => path));
-  const fresh = (is.changes?.files.listed ?? []).map(({ path }) => path).filter(path => !known.has(path));
-  if (fresh.length === 0) return undefined;
-  return { kind: 'output', says: `The candidate changed what the baseline did not: ${quotedList(fresh)}` };
+  const added = (is.changes?.files.listed ?? []).map(({ path }) => path).filter(path => !known.has(path));
+  if (added.length === 0) return undefined;
+  return { kind: 'output', says: `The candidate changed files that the baseline did not: ${quotedList(added)}` };
 }
 
 function moreLines(was: AgentRunNote, is: AgentRunNote): Told {
@@ -70,7 +70,7 @@ function linesOf({ changes }: AgentRunNote): number | null {
 
 function otherFlags(was: AgentRunNote, is: AgentRunNote): Told {
   const known = new Set(was.flags.map(({ flag }) => flag));
-  const fresh = is.flags.map(({ flag }) => flag).filter(flag => !known.has(flag));
-  if (fresh.length === 0) return undefined;
-  return { kind: 'output', says: `The candidate has flags that the baseline has not: ${quotedList(fresh)}` };
+  const added = is.flags.map(({ flag }) => flag).filter(flag => !known.has(flag));
+  if (added.length === 0) return undefined;
+  return { kind: 'output', says: `The candidate has flags that the baseline does not have: ${quotedList(added)}` };
 }

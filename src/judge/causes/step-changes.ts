@@ -3,10 +3,7 @@ import { differingKeys, quoted, quotedList } from './quoted.ts';
 import { DID, KIND, place, type UnorderedDifference, toolOf, toolsIn } from './step-words.ts';
 import { type Call, lasting, type ToolReply, type Retrieval, type Step } from './steps.ts';
 
-/**
- * What differs between two steps that asked the same: what came of them. Undefined where nothing does. `idle` are the keys
- * of `idleKeys`.
- */
+/** How the results of two equal requests differ; undefined if they do not. `idle` holds the keys from `idleKeys`. */
 export function otherOutcome(
   was: Step,
   is: Step,
@@ -24,7 +21,7 @@ export function otherOutcome(
   return undefined;
 }
 
-/** Arguments with an id or a time that differs between calls that were answered alike, so it decides nothing. */
+/** Arguments with an id or time that differs between calls with equal results, so it has no effect. */
 export function idleKeys(pairs: readonly (readonly [Step, Step])[]): ReadonlySet<string> {
   return new Set(
     pairs.flatMap(([was, is]) => {
@@ -36,18 +33,18 @@ export function idleKeys(pairs: readonly (readonly [Step, Step])[]): ReadonlySet
 
 function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names): UnorderedDifference | undefined {
   const isAsked = was.asks === is.asks || differingKeys(was.args, is.args).every(key => idle.has(key));
-  // They are matched without ids and times, and these may be what matters.
+  // Steps match without ids and times, but these may matter.
   if (!isAsked) return changedStep(was, is, names);
   const tools = [is.tool];
   const tool = toolOf(is);
   if (!was.reply || !is.reply) {
     if (was.reply === is.reply) return undefined;
     const places = { baselineAt: place(was.reply?.at ?? was.at), newAt: place(is.reply?.at ?? is.at) };
-    const has = is.reply ? 'had an answer' : 'had no answer';
+    const has = is.reply ? 'got a result' : 'got no result';
     return {
       ...places,
       kind: 'tool_result',
-      says: `${names.is} ${has} of ${tool}`,
+      says: `${names.is} ${has} from ${tool}`,
       weight: WEIGHT.otherwise,
       tools,
       isMet: true,
@@ -56,22 +53,22 @@ function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names
   const places = { baselineAt: place(was.reply.at), newAt: place(is.reply.at) };
   const met = { ...places, kind: 'tool_result', weight: WEIGHT.otherwise, tools, isMet: true } as const;
   if (was.reply.status !== is.reply.status) {
-    const says = `The answer of ${tool} was ${is.reply.status} where it was ${was.reply.status} before`;
+    const says = `The result of ${tool} was ${is.reply.status} instead of ${was.reply.status}`;
     return is.reply.status === 'error'
       ? { ...met, says, plainly: TOOL_BROKE, refusal: is.reply.payload }
       : { ...met, says };
   }
   if (hasChanged(was.reply, is.reply))
-    return { ...met, says: `${tool} was asked the same and answered something else` };
+    return { ...met, says: `${tool} got the same request and gave a different result` };
   if (was.attempts !== is.attempts) return otherAttempts(was, is, names);
   if (was.asks !== is.asks) return changedStep(was, is, names);
   if (was.reply.payload === is.reply.payload) return undefined;
-  return { ...met, says: `The answer of ${tool} has other ids or times`, weight: WEIGHT.passing, atMost: 'low' };
+  return { ...met, says: `The result of ${tool} has different ids or times`, weight: WEIGHT.passing, atMost: 'low' };
 }
 
-const TOOL_BROKE = 'Very likely the cause, because a tool that worked before failed.';
+const TOOL_BROKE = 'Very likely the cause, because a tool failed that worked in the baseline.';
 
-/** A call that was repeated after an error, and in the end was answered as on the other side. */
+/** A call that was retried after an error and then had the same result as on the other side. */
 function otherAttempts(was: Call, is: Call, names: Names): UnorderedDifference {
   const common = { kind: 'tool_retry', weight: WEIGHT.manner, atMost: 'low', tools: [is.tool], isMet: true } as const;
   return is.attempts > was.attempts
@@ -85,7 +82,7 @@ function otherAttempts(was: Call, is: Call, names: Names): UnorderedDifference {
         ...common,
         baselineAt: place(was.lastAt),
         newAt: place(is.at),
-        says: `${names.is} did not have to call ${toolOf(is)} again, which failed in ${names.was}`,
+        says: `${names.is} did not have to retry ${toolOf(is)}, which failed in ${names.was}`,
       };
 }
 
@@ -95,14 +92,14 @@ function hasChanged(was: ToolReply | null, is: ToolReply | null): boolean {
   return was.payload !== is.payload && lasting(was.payload) !== lasting(is.payload);
 }
 
-/** Two steps of one kind, and calls of one tool, that did not ask the same. */
+/** Two steps of one kind, or calls of one tool, with different requests. */
 export function changedStep(was: Step, is: Step, names: Names): UnorderedDifference {
   const places = { baselineAt: place(was.at), newAt: place(is.at) };
   if (was.kind === 'call' && is.kind === 'call') {
     const isPassing = lasting(was.asks) === lasting(is.asks);
     const isFelt = hasChanged(was.reply, is.reply);
     const keys = quotedList(differingKeys(was.args, is.args));
-    const says = `${names.is} called ${quoted(is.tool)} with other arguments: ${keys}`;
+    const says = `${names.is} called ${quoted(is.tool)} with different arguments: ${keys}`;
     const told = { ...places, kind: 'tool_arguments', says, tools: [is.tool] } as const;
     if (isPassing)
       return isFelt ? { ...told, weight: WEIGHT.otherwise } : { ...told, weight: WEIGHT.passing, atMost: 'low' };
@@ -113,7 +110,7 @@ export function changedStep(was: Step, is: Step, names: Names): UnorderedDiffere
     return {
       ...places,
       kind: 'tool_result',
-      says: 'A tool answered something else',
+      says: 'A tool gave a different result',
       weight: WEIGHT.otherwise,
       isMet: true,
     };
@@ -121,7 +118,7 @@ export function changedStep(was: Step, is: Step, names: Names): UnorderedDiffere
   return {
     ...places,
     kind: 'output',
-    says: 'After the same steps the final output is another',
+    says: 'After the same steps, the final output differs',
     weight: WEIGHT.otherwise,
   };
 }
@@ -130,7 +127,7 @@ type Unplaced = Omit<UnorderedDifference, 'baselineAt' | 'newAt'>;
 
 function changedRetrieval(was: Retrieval, is: Retrieval): Unplaced {
   const isSameQuery = was.query === is.query;
-  const query = isSameQuery ? 'The same query' : 'Another query';
+  const query = isSameQuery ? 'The same query' : 'A different query';
   const told = (says: string, weight: UnorderedDifference['weight']): Unplaced => ({
     kind: 'retrieval',
     says,
@@ -142,16 +139,16 @@ function changedRetrieval(was: Retrieval, is: Retrieval): Unplaced {
   if (lost.length > 0) return told(`${query} no longer found ${quotedList(lost)}`, WEIGHT.otherwise);
   const known = new Set(was.docs);
   const come = is.docs.filter(doc => !known.has(doc));
-  if (come.length > 0) return told(`${query} found ${quotedList(come)} in addition`, WEIGHT.otherwise);
+  if (come.length > 0) return told(`${query} also found ${quotedList(come)}`, WEIGHT.otherwise);
   if (was.docs.join('\n') !== is.docs.join('\n')) {
-    return { ...told(`${query} found the same documents in another order`, WEIGHT.passing), atMost: 'low' };
+    return { ...told(`${query} found the same documents in a different order`, WEIGHT.passing), atMost: 'low' };
   }
   return isSameQuery
-    ? told('The same documents have other snippets', WEIGHT.otherwise)
-    : told('Another query found the same documents', WEIGHT.passing);
+    ? told('The same documents have different snippets', WEIGHT.otherwise)
+    : told('A different query found the same documents', WEIGHT.passing);
 }
 
-/** One step in the place of another. */
+/** One step instead of another. */
 export function replacedStep(was: Step, is: Step, names: Names): UnorderedDifference {
   const telling = was.kind === 'final_output' ? is : was;
   return {

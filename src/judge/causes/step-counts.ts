@@ -4,8 +4,8 @@ import { ADDED, KIND, OMITTED, place, type UnorderedDifference, toolOf, toolsIn 
 import type { Step } from './steps.ts';
 
 /**
- * Steps that only one side has. A call that the side also makes elsewhere is a duplicate, a retry or one more call; only a
- * tool that a side never calls is said not to be called.
+ * Steps that only one side has. A call that the side also makes elsewhere is a duplicate, a retry or an extra call. A
+ * tool counts as not called only if the side never calls it.
  */
 export function countedSteps(
   before: readonly Step[],
@@ -29,7 +29,7 @@ export function countedSteps(
   ];
 }
 
-/** What only the new side did stands before the next step of the baseline. */
+/** A step that only the candidate has comes before the baseline's next step. */
 const COMES_BEFORE = 0.5;
 
 function toldOf(
@@ -65,7 +65,7 @@ function toldOf(
 }
 
 function didNotHaveTo(step: Step, { was }: Names): string {
-  return `did not have to call ${toolOf(step)} again, which failed in ${was}`;
+  return `did not have to retry ${toolOf(step)}, which failed in ${was}`;
 }
 
 function times(count: number, same: string): string {
@@ -77,7 +77,7 @@ class Tally {
   readonly #marks: readonly string[];
   readonly #byMark = new Map<string, number>();
   readonly #byTool = new Map<string, number>();
-  /** The first step of each mark that ended in an error. */
+  /** The first step with each mark that ended in an error. */
   readonly #failed = new Map<string, number>();
 
   constructor(steps: readonly Step[], marks: readonly string[]) {

@@ -7,7 +7,7 @@ import { orderOfSteps } from './step-order.ts';
 import { type UnorderedDifference, toolsIn } from './step-words.ts';
 import { type Step, stepsOf } from './steps.ts';
 
-/** Everything that two agents did differently, step by step, in no order. */
+/** All differences between two agents, step by step, unordered. */
 export function stepDifferences(baseline: CaseArtifact, candidate: CaseArtifact, names: Names): Difference[] {
   const [before, now] = [stepsOf(baseline), stepsOf(candidate)];
   const matched = matchSteps(before, now);
@@ -19,7 +19,7 @@ export function stepDifferences(baseline: CaseArtifact, candidate: CaseArtifact,
   const isRetried = retriedIn(now, matched);
   const idle = idleKeys([...same, ...moved].map(pairOf));
   const found: Difference[] = ordered ? [ordered] : [];
-  // Another order explains what came of the steps that were moved.
+  // A different order explains different results of the moved steps.
   for (const pair of ordered?.kind === 'tool_order' ? same : [...same, ...moved]) {
     const other = otherOutcome(...pairOf(pair), idle, names);
     if (other && !isRetried(other, pair[1]))
@@ -38,14 +38,14 @@ export function stepDifferences(baseline: CaseArtifact, candidate: CaseArtifact,
   }
   found.push(...countedSteps(before, now, matched, names));
   if (isWhole) return found;
-  const note = '(of these long streams only beginning and end were aligned)';
+  const note = '(only the beginning and end of these long streams were aligned)';
   return found.map(one => Object.assign({}, one, { says: `${one.says} ${note}` }));
 }
 
-/** An answer comes after its call, and after all calls that were made together with it. */
+/** A result comes after its call, and after all calls made together with it. */
 const MET_LATER = 0.25;
 
-/** Whether a call that failed was made again and then was answered, which is told as the retry that it is. */
+/** Whether a failed call was repeated and then answered; it is reported as a retry. */
 function retriedIn(
   now: readonly Step[],
   { marks, come }: Matched,

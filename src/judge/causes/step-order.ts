@@ -3,7 +3,7 @@ import type { Matched, PairOfSteps } from './match-steps.ts';
 import { DID, place, toolOf, toolsIn } from './step-words.ts';
 import type { Step } from './steps.ts';
 
-/** The first two steps that both sides took and in another order, or at the same time on one side only. */
+/** The first two steps that both sides took in a different order, or in parallel on one side only. */
 export function orderOfSteps(
   before: readonly Step[],
   now: readonly Step[],
@@ -22,10 +22,10 @@ export function orderOfSteps(
 
 const ORDERED: ReadonlySet<Step['kind']> = new Set(['call', 'retrieval']);
 
-/** Each step that was moved is held against all others, so only this many are. */
+/** Each moved step is compared with all others, so their number is limited. */
 const LOOKED_AT_MAX = 500;
 
-/** The step next to it that came after it on one side and before it on the other. */
+/** The nearest step that came after it on one side and before it on the other. */
 function nearestReversed(
   before: readonly Step[],
   now: readonly Step[],
@@ -72,11 +72,11 @@ function orderText(first: Step, second: Step): string {
     return `${DID[first.kind](first)} before it ${DID[second.kind](second)}`;
   }
   return first.tool === second.tool
-    ? `made two calls of ${toolOf(first)} in another order`
+    ? `made two calls of ${toolOf(first)} in a different order`
     : `called ${toolOf(first)} before ${toolOf(second)}`;
 }
 
-/** The first two neighbours that were called together on one side and one after the other on the other side. */
+/** The first two neighbours that were called in parallel on one side and sequentially on the other. */
 function otherTiming(
   before: readonly Step[],
   now: readonly Step[],

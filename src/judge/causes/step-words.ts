@@ -2,7 +2,7 @@ import type { Difference } from './difference.ts';
 import { quoted } from './quoted.ts';
 import type { Step } from './steps.ts';
 
-/** What is told of a step before it has its place among the others. */
+/** A difference before it has a position among the steps. */
 export type UnorderedDifference = Omit<Difference, 'order'>;
 
 type Says = Readonly<Record<Step['kind'], (step: Step) => string>>;
@@ -23,21 +23,21 @@ export const place = (at: number): string => `events[${at}]`;
 
 export const DID: Says = {
   call: step => `called ${toolOf(step)}`,
-  reply: () => 'had the answer of a tool',
+  reply: () => 'got the result of a tool',
   retrieval: () => 'retrieved documents',
   final_output: () => 'gave its final output',
 };
 
 export const OMITTED: Says = {
   call: step => `did not call ${toolOf(step)}`,
-  reply: () => 'had no answer of a tool',
-  retrieval: () => 'left out a retrieval',
-  final_output: () => 'left out an event with its final output',
+  reply: () => 'got no result from a tool',
+  retrieval: () => 'skipped a retrieval',
+  final_output: () => 'recorded no event with its final output',
 };
 
 export const ADDED: Says = {
-  call: step => `called ${toolOf(step)} in addition`,
-  reply: () => 'had an answer of a tool in addition',
-  retrieval: () => 'retrieved documents in addition',
-  final_output: () => 'gave a final output in addition',
+  call: step => `also called ${toolOf(step)}`,
+  reply: () => 'got an extra tool result',
+  retrieval: () => 'made an extra retrieval',
+  final_output: () => 'gave an extra final output',
 };

@@ -4,7 +4,7 @@ import { contentHashOf } from '../../contracts/artifacts/words.ts';
 
 type Of<Type extends string> = Extract<Event, { type: Type }>;
 
-/** What a tool answered. */
+/** The result of a tool. */
 export interface ToolReply {
   readonly at: number;
   readonly status: 'ok' | 'error';
@@ -14,9 +14,9 @@ export interface ToolReply {
 interface Placed {
   /** The index of its first event. */
   readonly at: number;
-  /** Calls that were open at the same time have the same number; it grows with the stream. */
+  /** Calls that were open at the same time share a number; it increases along the stream. */
   readonly batch: number;
-  /** What two steps must have in common to be the same, whatever came of them. */
+  /** Two steps with this key are the same, whatever their results. */
   readonly asks: string;
 }
 
@@ -24,9 +24,9 @@ export interface Call extends Placed {
   readonly kind: 'call';
   readonly tool: string;
   readonly args: object;
-  /** Null if the stream holds no answer. After retries, the last one. */
+  /** Null if the stream holds no result. After retries, the last one. */
   readonly reply: ToolReply | null;
-  /** More than one if it failed and was repeated at once with the same arguments. */
+  /** More than one if the call failed and was repeated immediately with the same arguments. */
   readonly attempts: number;
   /** The event of the last attempt. */
   readonly lastAt: number;
@@ -39,17 +39,17 @@ export interface Retrieval extends Placed {
   readonly snippets: string;
 }
 
-/** One thing that an agent did, with what came of it, and without ids and times. */
+/** One step of an agent with its result, without ids and times. */
 export type Step =
   | Call
   | Retrieval
   | (Placed & { readonly kind: 'final_output'; readonly content: string })
-  /** An answer without a call among the events. */
+  /** A result whose call is not among the events. */
   | (Placed & { readonly kind: 'reply'; readonly reply: ToolReply });
 
 /**
- * The steps of an agent in one order: calls that were open at the same time are sorted, because the clock decided on their
- * order. Events of other types do not count.
+ * The steps of an agent in a stable order. Calls that were open at the same time are sorted, because their order is a
+ * matter of timing. Events of other types are ignored.
  */
 export function stepsOf({ events = [] }: Pick<CaseArtifact, 'events'>): Step[] {
   const replies = repliesOf(events);
@@ -77,7 +77,7 @@ export function stepsOf({ events = [] }: Pick<CaseArtifact, 'events'>): Step[] {
   return withRetries(steps);
 }
 
-/** The event of the answer to each call, by the event of the call. An id that is used again means its latest call. */
+/** The event of the result for each call, by the event of the call. A reused id refers to its latest call. */
 function repliesOf(events: readonly Event[]): ReadonlyMap<number, number> {
   const open = new Map<string, number>();
   const replies = new Map<number, number>();
@@ -93,11 +93,11 @@ function repliesOf(events: readonly Event[]): ReadonlyMap<number, number> {
   return replies;
 }
 
-/** Calls of which each began before the first of them was answered. */
+/** Calls that each began before the first of them was answered. */
 class Batch {
   number = 0;
   #calls: Call[] = [];
-  /** The first answer of all, by its place, and by the clock where that can be believed. */
+  /** The earliest result, by position, and by clock if the clock is consistent. */
   #endsAt = Number.POSITIVE_INFINITY;
   #endsBy = Number.POSITIVE_INFINITY;
 
@@ -107,7 +107,7 @@ class Batch {
 
   add(call: Call, ts: number, reply: Of<'tool_result'> | undefined): void {
     this.#calls.push(call);
-    // A call without an answer may have been over at once.
+    // A call without a result may have ended immediately.
     this.#endsAt = Math.min(this.#endsAt, call.reply?.at ?? call.at);
     const isTimed = reply !== undefined && reply.latency_ms > 0 && reply.ts - ts >= reply.latency_ms;
     this.#endsBy = Math.min(this.#endsBy, isTimed ? reply.ts : Number.NEGATIVE_INFINITY);
@@ -153,7 +153,7 @@ function replyOf({ status, payload_summary, payload_asset_sha256: digest }: Of<'
   return { at, status, payload: digest === undefined ? summary : contentHashOf(digest) };
 }
 
-/** A call that failed and was made again at once is one step with several attempts. */
+/** A call that failed and was repeated immediately is one step with several attempts. */
 function withRetries(steps: readonly Step[]): Step[] {
   const merged: Step[] = [];
   for (const step of steps) {
@@ -169,7 +169,7 @@ function isRetry({ asks, reply }: Call, next: Call): boolean {
   return reply?.status === 'error' && reply.at < next.at && lasting(asks) === lasting(next.asks);
 }
 
-/** A text without the ids and times that are made up anew in every run. */
+/** A text without the ids and times that are generated in every run. */
 export function lasting(text: string): string {
   return text.replace(PASSING, '#');
 }

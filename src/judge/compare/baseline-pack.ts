@@ -14,16 +14,15 @@ import { artifactInFolder, casesInFolders } from './side.ts';
 
 type PackNote = NonNullable<Baseline['pack']>;
 
-/** What is kept of the runs beside an accepted baseline, and how the baseline names it. */
+/** The pack next to an accepted baseline, and the entry in the baseline that names it. */
 export interface BaselinePack {
   readonly bytes: Buffer;
   readonly note: PackNote;
 }
 
 /**
- * Packs what causes need: every case as it was sent, then its artifacts, up to five trials of each, those that passed
- * first. An artifact that is too large, or that has no room any more, is left out whole: half of its events would look
- * like calls that were not made.
+ * Packs what root causes need: each case as sent, then the artifacts of up to five trials, passing ones first. An
+ * artifact that does not fit is left out whole, because a truncated one would look as if calls were missing.
  */
 export function packOf(side: Side, bytesMax = BASELINE_PACK_BYTES_MAX): BaselinePack {
   const tar = new Tar(bytesMax);
@@ -53,10 +52,13 @@ export function packOf(side: Side, bytesMax = BASELINE_PACK_BYTES_MAX): Baseline
 
 const TRIALS_MAX = 5;
 
-/** A quarter of a mebibyte, and a little more where letters take several bytes. */
+/** A quarter of a mebibyte, and more if characters take several bytes. */
 const ARTIFACT_UNITS_MAX = 256 * 1024;
 
-/** The cases of a side, each with the numbers of its trials: those that passed first, because causes are seen against them. */
+/**
+ * The cases of a side with the numbers of their trials. Passing trials come first, because causes are found by
+ * comparing with them.
+ */
 function knownCases({ trials }: Side): ReadonlyMap<string, readonly number[]> {
   const passed = new Map<string, number[]>();
   const others = new Map<string, number[]>();
@@ -73,7 +75,7 @@ function knownCases({ trials }: Side): ReadonlyMap<string, readonly number[]> {
 const casePath = (id: string): string => `cases/${id}.json`;
 const artifactPath = (trial: number, id: string): string => `trials/${trial + 1}/${id}.json`;
 
-/** An archive in memory that never becomes larger than it may. */
+/** An archive in memory with a size limit. */
 class Tar {
   readonly #parts: Buffer[] = [];
   #room: number;
@@ -82,7 +84,7 @@ class Tar {
     this.#room = bytesMax - TAR_END.length;
   }
 
-  /** False where there is no room. */
+  /** Returns false if the entry does not fit. */
   add(path: string, text: string): boolean {
     const body = Buffer.from(text);
     const parts = [tarHead(path, body.length), body, Buffer.alloc(tarPadding(body.length))];
@@ -98,7 +100,7 @@ class Tar {
   }
 }
 
-/** Reads what a pack keeps of each trial; undefined if the file is not the one that the baseline names. */
+/** Reads the trials in a pack; undefined if the file is not the one that the baseline names. */
 export function openPack(file: string, note: PackNote): ((trial: number) => KeptDocuments) | undefined {
   const bytes = readRegular(file, note.bytes);
   if (!bytes || bytesHash(bytes) !== note.sha256) return undefined;

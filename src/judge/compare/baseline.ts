@@ -8,15 +8,12 @@ import type { JudgedCase, KeptDocuments, Side } from '../compare-input.ts';
 import { foundationsOf } from './foundations.ts';
 import { pairedTrial } from './pairing.ts';
 
-/** A side without the trials that were asked again: cases were chosen for them, so their share of failures is not the suite's. */
+/** A side without reruns. Reruns cover selected cases, so their failure rate is not the suite's. */
 export function plannedOnly(side: Side): Side {
   return { ...side, trials: side.trials.filter(({ isRerun }) => !isRerun) };
 }
 
-/**
- * What is worth keeping of a side, as one small sealed document. Only planned trials are accepted, and no side that was
- * not sealed.
- */
+/** Makes a small sealed document of a side. Accepts only planned trials, and only sealed runs. */
 export function acceptedFrom(
   whole: Side,
   acceptedAt: string,
@@ -46,7 +43,7 @@ export function acceptedFrom(
 
 function acceptedCases({ trials }: Side): Baseline['cases'] {
   const judged = trials.map(({ evaluation }) => new Map(evaluation.cases.map(one => [one.case_id, one])));
-  // A map, because a case may be called `constructor`.
+  // A map, because a case id can be `constructor`.
   const cases = new Map<string, Baseline['cases'][string]>();
   for (const run of judged) {
     for (const [id, { case_sha256 }] of run) {
@@ -56,7 +53,7 @@ function acceptedCases({ trials }: Side): Baseline['cases'] {
   return Object.fromEntries(cases);
 }
 
-/** The side that a document was accepted from. Of its artifacts only hashes are left, unless its pack keeps them. */
+/** Restores the side from an accepted document. Artifacts are hashes only, unless the pack holds them. */
 export function sideFromAccepted(baseline: Baseline, keptOf?: (trial: number) => KeptDocuments): Side {
   const { run_ids, seals, environment_hash, target_sha256, cases_sha256, conditions, cases } = baseline;
   return {

@@ -12,18 +12,18 @@ import {
 import { groupOf, type SuiteCase } from '../../contracts/suite/index.ts';
 import { expectedDifferences } from './expected-change.ts';
 
-/** A difference before its values are made into short texts. */
+/** A difference before its values are shortened. */
 export interface Draft {
   readonly what: CaseDifference['what'];
   readonly at: string;
-  /** Undefined where the side has no such value. */
+  /** Undefined if the side has no such value. */
   readonly was: unknown;
   readonly is: unknown;
 }
 
 /**
- * How a case differs between two suites, in input, expectations and metadata. Undefined where it asks the same: only the
- * order of a list changed, or something empty was left out.
+ * How a case differs between two suites in input, expectations and metadata. Undefined if the question is the same,
+ * for example if only the order of a list changed or an empty value was removed.
  */
 export function caseChange(was: SuiteCase, is: SuiteCase): CaseChange | undefined {
   const drafts = [
@@ -37,7 +37,7 @@ export function caseChange(was: SuiteCase, is: SuiteCase): CaseChange | undefine
   return { differences, ...(more > 0 && { more }) };
 }
 
-/** Metadata and suite. A case that leaves a suite, a tag or a severity leaves the limits that a gate sets for it. */
+/** Compares metadata and suite. A case that leaves a suite, tag or severity also escapes the gate's limits for it. */
 function* groupDifferences(was: SuiteCase, is: SuiteCase): Generator<Draft> {
   const [before, now] = [groupOf(was), groupOf(is)];
   const lost = new Set<string>();
@@ -53,14 +53,14 @@ function* keyDifferences(what: 'input' | 'metadata', was: object, is: object): G
   const before = new Map<string, unknown>(Object.entries(was));
   const now = new Map<string, unknown>(Object.entries(is));
   for (const key of new Set([...before.keys(), ...now.keys()])) {
-    const [old, fresh] = [before.get(key), now.get(key)];
-    if (jsonOf(old) !== jsonOf(fresh)) yield { what, at: placeOf(what, key), was: old, is: fresh };
+    const [baseline, candidate] = [before.get(key), now.get(key)];
+    if (jsonOf(baseline) !== jsonOf(candidate)) yield { what, at: placeOf(what, key), was: baseline, is: candidate };
   }
 }
 
-/** The values as short texts, without credentials, around the place where they first differ. */
+/** The values as short texts without credentials, around their first difference. */
 function shown({ what, at, was, is }: Draft): CaseDifference {
-  // A number and its digits in a text look the same without quotes.
+  // Quotes distinguish a text of digits from a number.
   const write = textOf(was) === textOf(is) ? jsonOf : textOf;
   const masked = [was, is].map(value => (value === undefined ? null : masker().text(write(value) ?? '')));
   const [before = null, now = null] = masked;
@@ -70,7 +70,7 @@ function shown({ what, at, was, is }: Draft): CaseDifference {
 
 const AT_BYTES_MAX = 200;
 
-/** Nobody declares secrets to a comparison; credentials of well-known forms are found without. */
+/** A comparison declares no secrets, but credentials in well-known formats are still masked. */
 const masker = (): Masker => new Masker(maskingOf([]));
 
 function textOf(value: unknown): string | undefined {
@@ -95,8 +95,8 @@ function cutAt(text: string | null, from: number): string | null {
   return `${start > 0 ? '…' : ''}${head}${truncated ? '…' : ''}`;
 }
 
-/** Room for an ellipsis of three bytes at each end. */
+/** Leaves room for a three-byte ellipsis at each end. */
 const TEXT_BYTES_MAX = DIFFERENCE_BYTES_MAX - 6;
 
-/** How much of what is the same stands before the first difference. */
+/** How many equal characters to show before the first difference. */
 const LEAD_UNITS = 40;

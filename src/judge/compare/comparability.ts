@@ -4,18 +4,18 @@ import type { Conditions, Side, TrialOfSide } from '../compare-input.ts';
 export interface Comparability {
   readonly state: Comparison['comparability']['state'];
   readonly fields: Comparison['comparability']['fields'];
-  /** Why the sides cannot be compared, in a sentence; null where they can. */
+  /** Why the sides cannot be compared, in a sentence; null if they can. */
   readonly why: string | null;
 }
 
-/** What the cases of both sides say of it. */
+/** What the cases of both sides have in common. */
 export interface CommonCases {
   readonly common: number;
-  /** How many of them are not the same case on both sides, by their hash. */
+  /** How many common cases have different hashes. */
   readonly askedOtherwise: number;
 }
 
-/** Whether two sides may be held against each other. */
+/** Decides whether two sides can be compared. */
 export function comparabilityOf(
   baseline: Side,
   candidate: Side,
@@ -44,7 +44,7 @@ function obstacle(baseline: Side, candidate: Side, { common, askedOtherwise }: C
   return null;
 }
 
-/** What else than the agent differs between two sides. */
+/** What differs between two sides other than the agent. */
 export function driftOf(baseline: Side, candidate: Side): Comparability['fields'] {
   const fields: Comparability['fields'] = [];
   const differ = (field: string, was: string | null, is: string | null): void => {
@@ -55,12 +55,12 @@ export function driftOf(baseline: Side, candidate: Side): Comparability['fields'
   differ('cases_sha256', allOf(baseline, casesOf), allOf(candidate, casesOf));
   const before = conditionNames(baseline);
   const now = conditionNames(candidate);
-  // A side that remembers none of its conditions cannot be said to have had others.
+  // A side without recorded conditions shows no drift.
   if (before.size === 0 || now.size === 0) return fields;
   for (const name of [...new Set([...before, ...now])].sort()) {
     const valueOf = ({ conditions }: TrialOfSide): string | undefined => conditions?.[name];
     const [was, is] = [allOf(baseline, valueOf), allOf(candidate, valueOf)];
-    // An agent that does not say its model may have had the same one.
+    // An agent that does not report its model may use the same one.
     if (name.startsWith('provenance.') && (was === null || is === null)) continue;
     differ(name, was, is);
   }
@@ -74,20 +74,20 @@ function conditionNames({ trials }: Side): ReadonlySet<string> {
   return new Set(trials.flatMap(({ conditions }) => Object.keys(conditions ?? {})));
 }
 
-/** What the runs of a side were done with, as drift is told by it. */
+/** The conditions of a side's runs, by drift field. */
 export function conditionsOf(side: Side): Conditions | undefined {
   const names = [...conditionNames(side)].sort();
   if (names.length === 0) return undefined;
   return Object.fromEntries(names.map(name => [name, allOf(side, ({ conditions }) => conditions?.[name]) ?? '']));
 }
 
-/** What the planned trials of a side say, each thing once; null where none says anything. Reruns ask a part of the cases. */
+/** The distinct values that the planned trials of a side report; null if none does. Reruns cover only some cases. */
 function allOf(side: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
   const values = new Set(plannedOf(side).flatMap(trial => valueOf(trial) ?? []));
   return values.size === 0 ? null : [...values].sort().join(', ');
 }
 
-/** What all planned trials of a side agree on; null where they do not, or do not say. */
+/** The value that all planned trials of a side share; null if they differ or report none. */
 export function agreed(side: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
   const trials = plannedOf(side);
   const [value, other] = new Set(trials.map(valueOf));

@@ -12,14 +12,14 @@ import { rootCause } from '../causes/root-cause.ts';
 export interface ComparisonOptions {
   readonly comparisonId: string;
   readonly generatedAt: string;
-  /** Asked only for cases that fail on the new side, one case at a time. */
+  /** Called only for cases that fail on the candidate, one at a time. */
   readonly artifactOf: ArtifactReader;
-  /** Asked only for cases that are not the same on both sides. Without it, nothing shows how they differ. */
+  /** Called only for cases that differ between the sides. Without it, the differences stay unknown. */
   readonly caseOf?: CaseReader;
   readonly names?: ReadonlyMap<string, CaseName>;
 }
 
-/** Holds a new side against its baseline. A baseline without trials is one that does not exist yet. */
+/** Compares a candidate with its baseline. A baseline that does not exist yet has no trials. */
 export function compareSides(baseline: Side, candidate: Side, gate: Gate, options: ComparisonOptions): Comparison {
   const { comparisonId, generatedAt } = options;
   if (candidate.trials.length === 0) {
@@ -32,7 +32,7 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
   const explain = explainer(baseline, candidate, fields, options);
   const cases: ComparedCase[] = [];
   const sums = new Sums();
-  // A pair holds everything that judging said. Of a hundred thousand of them, one is held at a time.
+  // A pair holds its complete evaluations. Only one of up to 100,000 pairs is in memory at a time.
   for (const pair of pairsOf(baseline, candidate)) {
     sums.add(pair);
     cases.push(explain(pair));
@@ -56,15 +56,15 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
   };
 }
 
-/** What pairs come to together. */
+/** The totals over all pairs. */
 class Sums {
   readonly metrics = new Metrics();
   readonly #changes = { regressed: 0, improved: 0, same: 0, flaky: 0, missing: 0 };
   #cases = 0;
   #withoutExpectations = 0;
-  /** Cases that both sides know. */
+  /** Cases on both sides. */
   common = 0;
-  /** Those of them that are not the same case any more. */
+  /** Common cases with different hashes. */
   askedOtherwise = 0;
 
   add(pair: Pair): void {
@@ -83,7 +83,7 @@ class Sums {
   }
 }
 
-/** On each side, the number of the first trial that knows the case, or -1. */
+/** The number of the first trial on each side that includes the case, or -1. */
 function firstKnown({ judged }: Pair): { readonly before: number; readonly now: number } {
   return { before: judged.baseline.findIndex(Boolean), now: judged.candidate.findIndex(Boolean) };
 }
@@ -94,7 +94,7 @@ function isOtherCase(pair: Pair): boolean {
   return was !== undefined && is !== undefined && was.case_sha256 !== is.case_sha256;
 }
 
-/** How a case differs from what it was; undefined where it is the same. */
+/** How a case changed since the baseline; undefined if it did not. */
 function changeIn(pair: Pair, baseline: Side, candidate: Side, caseOf?: CaseReader): CaseChange | undefined {
   if (!isOtherCase(pair)) return undefined;
   const { before, now } = firstKnown(pair);
@@ -119,7 +119,6 @@ function sideOf(side: Side): ComparedSide {
   };
 }
 
-/** Makes of a pair what the comparison tells of it. */
 function explainer(
   baseline: Side,
   candidate: Side,
@@ -165,5 +164,5 @@ function explainer(
   };
 }
 
-/** More expectations of one case that fail than this are not told one by one. */
+/** The limit on failed expectations listed per case. */
 const FAILING_MAX = 50;

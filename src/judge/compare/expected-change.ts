@@ -4,14 +4,13 @@ import type { Draft } from './case-change.ts';
 import { all } from '../suite/judgement.ts';
 
 /**
- * What became of the expectations of a case. Whatever was asked and is not asked any more is lost, also where something
- * else is asked instead: Proctor cannot tell whether the new expectation is as strict. The few cases in which it can are
- * the ones below.
+ * Compares the expectations of a case. An expectation that was removed is lost, even if another one replaces it,
+ * because Proctor cannot tell whether the replacement is as strict. The exceptions are listed below.
  */
 export function* expectedDifferences(was: Expected, is: Expected): Generator<Draft> {
   for (const key of EXPECTATIONS) {
-    for (const { what, was: old, is: fresh } of COMPARERS[key](was, is, key)) {
-      yield { what, at: `expected.${key}`, was: old, is: fresh };
+    for (const { what, was: baseline, is: candidate } of COMPARERS[key](was, is, key)) {
+      yield { what, at: `expected.${key}`, was: baseline, is: candidate };
     }
   }
 }
@@ -20,7 +19,7 @@ type Found = Omit<Draft, 'at'>;
 
 type Comparer = (was: Expected, is: Expected, key: keyof Expected) => Iterable<Found>;
 
-/** Every entry of a list is asked for. `implies` tells whether asking for one thing asks for another, too. */
+/** Every entry of a list is required. `implies` says whether requiring one entry also requires another. */
 function entries(
   listOf: (expected: Expected) => readonly unknown[],
   implies?: (asked: string, other: string) => boolean,
@@ -32,7 +31,7 @@ function entries(
   };
 }
 
-/** Entries of one list that are not in the other, and that none of its entries implies. */
+/** Entries of one list that the other list neither contains nor implies. */
 function notIn(
   list: readonly unknown[],
   others: readonly unknown[],
@@ -40,7 +39,7 @@ function notIn(
 ): unknown[] {
   const known = new Set(others.map(canonicalize));
   const texts = others.filter(other => typeof other === 'string');
-  // Each is tried with each, which long lists have no time for.
+  // Compares all pairs, so long lists are skipped.
   const tried = implies && list.length * texts.length <= TRIED_MAX ? implies : undefined;
   return list.filter(entry => {
     if (known.has(canonicalize(entry))) return false;
@@ -57,7 +56,7 @@ const listed =
     return value === undefined ? [] : all(value as string | string[]);
   };
 
-/** One value, which is asked for as a whole. `isTighter` tells whether a new value asks for the old one and more. */
+/** A single value. `isTighter` says whether the candidate's value requires at least what the baseline's does. */
 function whole(
   valueOf: (expected: Expected) => unknown,
   isTighter: (was: unknown, is: unknown) => boolean = () => false,
@@ -71,7 +70,7 @@ function whole(
   };
 }
 
-/** The most that is allowed. */
+/** An upper limit. */
 const limit: Comparer = function* (expectedBefore, expectedNow, key) {
   const [was, is] = [expectedBefore[key], expectedNow[key]] as (number | undefined)[];
   if (was === is) return;
@@ -79,7 +78,7 @@ const limit: Comparer = function* (expectedBefore, expectedNow, key) {
   else yield { what: is > was ? 'looser' : 'tighter', was, is };
 };
 
-/** Asks for something where it is true. */
+/** A requirement that applies if it is true. */
 const flag: Comparer = function* (expectedBefore, expectedNow, key) {
   const [was, is] = [expectedBefore[key], expectedNow[key]];
   if ((was === true) === (is === true)) return;
@@ -100,7 +99,7 @@ const changedOnly: Comparer = function* ({ changed_only: before }, { changed_onl
   for (const entry of notIn(all(before), all(now))) yield { what: 'tighter', was: entry, is: undefined };
 };
 
-/** No violation is allowed unless a case says otherwise, in one of two ways. */
+/** No violation is allowed, unless the case says otherwise in one of two ways. */
 const violations: Comparer = function* (expectedBefore, expectedNow) {
   const [before, now] = [allowedIn(expectedBefore), allowedIn(expectedNow)];
   const [was, is] = [before, now].map(allowed => (allowed === 'any' ? allowed : [...allowed].join(', ') || 'none'));
@@ -113,12 +112,12 @@ function allowedIn({ no_violations, allow_violations = [] }: Expected): Readonly
   return no_violations === false ? 'any' : new Set([...all(allow_violations)].sort());
 }
 
-/** The tools of the old sequence stand in the new one, in their order. */
+/** The candidate's sequence contains the baseline's tools in order. */
 function holdsSequence(was: unknown, is: unknown): boolean {
   let next = 0;
-  const old = was as readonly string[];
-  for (const tool of is as readonly string[]) if (tool === old[next]) next++;
-  return next === old.length;
+  const baseline = was as readonly string[];
+  for (const tool of is as readonly string[]) if (tool === baseline[next]) next++;
+  return next === baseline.length;
 }
 
 const notJudged: Comparer = function* (expectedBefore, expectedNow, key) {
@@ -145,10 +144,10 @@ const COMPARERS: { readonly [Key in keyof Expected]-?: Comparer } = {
   max_latency_ms: limit,
   max_cost_usd: limit,
   max_steps: limit,
-  // The name of the file holds its hash.
+  // The file name contains the hash.
   script: whole(({ script }) => script?.file),
   ...(Object.fromEntries(NOT_JUDGED.map(key => [key, notJudged])) as Record<(typeof NOT_JUDGED)[number], Comparer>),
-  // Every run of an agent's program must complete, unless its case says otherwise.
+  // Every run of an agent program must complete, unless its case says otherwise.
   termination: whole(({ termination = 'completed' }) => termination),
   no_violations: () => [],
   allow_violations: violations,

@@ -1,7 +1,7 @@
 import type { Foundation } from '../../contracts/judgement-seal/index.ts';
 import type { Side } from '../compare-input.ts';
 
-/** The seals that a judgement over these trials rests on: of each run, then of its evaluation. */
+/** The seals behind a judgement over these trials: each run's, then its evaluation's. */
 export function foundationsOf({ trials, baselineSeal }: Side, side?: 'baseline' | 'new'): Foundation[] {
   const where = side && { side };
   if (baselineSeal !== undefined) return [{ what: 'baseline', ...where, id: null, seal_sha256: baselineSeal }];

@@ -6,14 +6,14 @@ import { casesToAskAgain, type GateTrial } from '../../contracts/gate/decide/ind
 import { decideGate, type Gate } from './gate.ts';
 import type { ResultCase, ResultSide } from '../results/side.ts';
 
-/** What the gate says of two sides. */
+/** The gate's decision on two sides. */
 export interface GatedResults extends Pick<Comparison, 'verdict' | 'exit_code' | 'reason' | 'gate'> {
   readonly decision: Decision;
-  /** About how many more trials of every case on both sides would settle it; null where that is not what is missing. */
+  /** About how many more trials per case on both sides would settle it; null if trials are not what is missing. */
   readonly more_trials: number | null;
   /** Cases that one more trial on both sides helps to settle. */
   readonly ask_again: readonly string[];
-  /** Cases that have trials in the baseline, and are only listed as skipped in the new results. */
+  /** Cases with trials in the baseline that the candidate only lists as skipped. */
   readonly skipped: readonly string[];
 }
 
@@ -35,7 +35,7 @@ export function gateResults(baseline: ResultSide, candidate: ResultSide, gate: G
   };
 }
 
-/** Cases that were skipped on both sides say nothing of either. */
+/** Cases skipped on both sides say nothing about either. */
 function casesOf(baseline: ResultSide, candidate: ResultSide) {
   const ids = new Set([...baseline.cases.keys(), ...candidate.cases.keys()]);
   return [...ids]
@@ -62,11 +62,14 @@ function optionsOf({ mode, alpha }: Gate) {
   return { mode, ...(alpha !== undefined && { alpha }) };
 }
 
-/** A setting that is not kept must be refused: it would look as if it held. */
+/** Rejects settings that this command does not check, because ignoring them would look like a pass. */
 function checkGate(gate: Gate, baseline: ResultSide, candidate: ResultSide): void {
   const unknown = Object.keys(gate).find(key => !KNOWN.has(key));
   if (unknown !== undefined) {
-    throw new Fault('gate_invalid', `proctor gate does not check "${unknown}" of the gate file. Use proctor compare.`);
+    throw new Fault(
+      'gate_invalid',
+      `proctor gate does not support "${unknown}" in the gate file. Use proctor compare.`,
+    );
   }
   const names = new Set([...baseline.cases.keys(), ...candidate.cases.keys()]);
   const lost = (gate.critical ?? []).find(id => !names.has(id));
@@ -88,6 +91,6 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Gate>([
   'critical',
   'allow_removed',
   'looks',
-  // A budget for asking, which this command does not do.
+  // A budget for reruns, which this command does not make.
   'again',
 ]);

@@ -14,14 +14,13 @@ import { unmetText } from '../../contracts/gate/limits/index.ts';
 import { type GateFile, MISSING_MAX_RATIO, type Tolerances } from '../../contracts/gate/index.ts';
 import type { Comparability } from './comparability.ts';
 
-/** What makes a comparison fail. */
 export type Gate = Omit<GateFile, 'schema_version' | 'mode' | 'tolerances' | 'missing_max_ratio'> & {
   readonly mode: GateMode;
   readonly tolerances: Tolerances;
   readonly missing_max_ratio: number;
 };
 
-/** A gate out of what its file says, and of what the file leaves open. */
+/** Completes the settings of a gate file with defaults. */
 export function gateOf(file: Partial<GateFile>): Gate {
   const { schema_version: _version, mode, tolerances = {}, missing_max_ratio = MISSING_MAX_RATIO, ...others } = file;
   return { mode: mode ?? 'balanced', tolerances, missing_max_ratio, ...others };
@@ -38,9 +37,9 @@ export type Ruling = Pick<Comparison, 'verdict' | 'reason' | 'exit_code' | 'gate
 };
 
 /**
- * The verdict. A limit on the new side comes first, because it holds whatever the baseline is. Sides that cannot be
- * compared are not judged beyond it. A regression that was found stands whatever else is missing. No regression is said
- * only of sides that show enough of it.
+ * The verdict. Limits on the candidate come first, because they do not depend on the baseline. Sides that cannot be
+ * compared are not judged further. Missing evidence never hides a regression. "No regression" requires enough evidence
+ * from both sides.
  */
 export function decideGate(gate: Gate, { comparability, ...measured }: Measured): Ruling {
   const { decision, reason, moreTrials } = decideComparison(gate, measured);
@@ -74,7 +73,6 @@ export function decideGate(gate: Gate, { comparability, ...measured }: Measured)
 const NO_BASELINE =
   'There is no baseline yet: proctor run suite with --as baseline makes a run of one, and proctor baseline accept a document to commit.';
 
-/** What is beyond its limit, and how far. */
 function breachesOf({ metrics }: Decision): Comparison['gate']['breaches'] {
   return metrics.flatMap(finding => {
     const { metric, limit, change, verdict } = finding;

@@ -3,11 +3,11 @@ import { meanInterval, meanOf, percentile } from './statistics.ts';
 
 const METRICS = ['latency_ms', 'cost_usd', 'score'] as const;
 
-/** Gathers what cases took, cost and scored on both sides, and compares it when all are in. */
+/** Collects time, cost and scores of cases on both sides, and compares them at the end. */
 export class Metrics {
   readonly #values: readonly Values[] = METRICS.map(name => ({ name, baseline: [], candidate: [] }));
 
-  /** Of several trials of a case, their mean counts: a case is one pair however often it was tried. */
+  /** Uses the mean over the trials of a case, so each case counts as one pair. */
   add(before: readonly Trial[], now: readonly Trial[]): void {
     for (const { name, baseline, candidate } of this.#values) {
       const was = meanOver(before, name);
@@ -18,7 +18,7 @@ export class Metrics {
     }
   }
 
-  /** Those that at least one case tells on both sides. */
+  /** Metrics with at least one case measured on both sides. */
   compared(): MetricComparison[] {
     return this.#values.filter(({ baseline }) => baseline.length > 0).map(compared);
   }

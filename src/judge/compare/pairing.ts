@@ -9,7 +9,7 @@ export interface Pair {
   readonly caseId: string;
   readonly baseline: Told[];
   readonly candidate: Told[];
-  /** The same, as judging told them; undefined where a run does not know the case. */
+  /** The same trials as judged; undefined for a run without the case. */
   readonly judged: {
     readonly baseline: readonly (JudgedCase | undefined)[];
     readonly candidate: readonly (JudgedCase | undefined)[];
@@ -17,7 +17,7 @@ export interface Pair {
   readonly change: ReturnType<typeof changeOf>;
 }
 
-/** All cases of both sides, first those of the new side in their order, then those that only the baseline knows. */
+/** All cases of both sides: first the candidate's in order, then those only in the baseline. */
 export function* pairsOf(baseline: Side, candidate: Side): Generator<Pair> {
   const before = new Trials(baseline);
   const now = new Trials(candidate);
@@ -49,7 +49,7 @@ class Trials {
     this.#hasReruns = trials.some(({ isRerun }) => isRerun);
   }
 
-  /** The case as each run judged it. A rerun counts only if it asked the same question as a planned trial. */
+  /** The case as each run judged it. A rerun counts only if its question matches a planned trial's. */
   judged(caseId: string): (JudgedCase | undefined)[] {
     const judged = this.#cases.map(cases => cases.get(caseId));
     if (!this.#hasReruns) return judged;
@@ -57,7 +57,7 @@ class Trials {
     return judged.map((one, index) => (one && this.#isRerun(index) && !planned.has(one.case_sha256) ? undefined : one));
   }
 
-  /** One trial per run. Leaves out reruns that did not ask the case; empty if no run of the side knows it. */
+  /** One trial per run. Leaves out reruns that skip the case; empty if no run has it. */
   told(judged: readonly (JudgedCase | undefined)[]): Told[] {
     if (judged.every(one => one === undefined)) return [];
     if (!this.#hasReruns) return judged.map((one, index) => toldTrial(this.#runs[index], one));
@@ -69,7 +69,7 @@ class Trials {
   }
 }
 
-/** Written key by key: objects that are spread together take twice the memory, and there are very many of them. */
+/** Written key by key: objects made by spreading take twice the memory, and there may be a million. */
 function toldTrial(trial: Side['trials'][number] | undefined, one: JudgedCase | undefined): Told {
   const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score, failure } = pairedTrial(one);
   const told: Told = { run_id: trial?.runId ?? '', verdict, error_class, output_hash, latency_ms, cost_usd, score };
@@ -92,7 +92,7 @@ const NOT_THERE: Trial = {
   score: null,
 };
 
-/** The number of the first trial that passed or failed, as asked for; of the first that says anything, if none did. */
+/** The number of the first trial with the wanted verdict, else of the first with any verdict. */
 export function firstTrial(trials: readonly Trial[], wanted: 'passed' | 'failed'): number | undefined {
   const standings = trials.map(standingOf);
   const index = standings.indexOf(wanted);

@@ -42,14 +42,14 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
   };
 }
 
-/** A round that got no answer in any case says that nobody is there, and nothing of the version that was meant. */
+/** A round without any answer means that the target is down. It says nothing about the version. */
 export function isUnanswered({ isRerun, evaluation }: TrialOfSide): boolean {
   return isRerun === true && evaluation.cases.every(({ error_class }) => error_class !== null);
 }
 
 /**
- * A judged case in less memory, because a comparison holds those of all runs. Which expectations held is not asked again, so
- * cases share one list of them; texts are copied, because the parts of one that was put together stay alive beside it.
+ * A compact judged case, because a comparison holds the cases of all runs. Cases share one list of passed
+ * expectations. Texts are copied, because a concatenated string keeps its parts alive.
  */
 function leanCase(one: JudgedCase): JudgedCase {
   const { case_id, verdict, error_class, assertions, metrics, output_hash, answer_hash, failure } = one;
@@ -74,10 +74,10 @@ function flat(text: string): string {
 
 const HELD: JudgedCase['assertions'] = [{ name: 'contains', status: 'pass', message: null, at: null }];
 
-/** What does not look like a hash is not known, whoever wrote it. */
+/** A value that does not look like a hash counts as unknown. */
 const CONTENT_HASH = /^sha256:[a-f0-9]{64}$/;
 
-/** What people call the cases of a run. */
+/** The names of the cases of a run. */
 export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
   const names = new Map<string, CaseName>();
   for (const one of suiteCases(folder)) names.set(one.id, caseName(one));
@@ -88,11 +88,11 @@ export function caseName(one: SuiteCase): CaseName {
   return { title: one.title, ...groupOf(one) };
 }
 
-/** Reads artifacts out of the folders of runs, or out of the pack of an accepted baseline. */
+/** Reads artifacts from run folders, or from the pack of an accepted baseline. */
 export const artifactInFolder: ArtifactReader = ({ folder, kept }, caseId) =>
   folder === undefined ? kept?.artifactOf(caseId) : readCaseArtifact(folder, caseId);
 
-/** Reads the cases of runs out of their folders. Each folder is looked through once, when its first case is asked for. */
+/** Reads the cases of runs from their folders. Scans each folder once, on first use. */
 export function casesInFolders(): CaseReader {
   const readers = new Map<string, ReturnType<typeof casesById>>();
   return ({ folder, kept }, caseId) => {
@@ -103,7 +103,7 @@ export function casesInFolders(): CaseReader {
   };
 }
 
-/** Another target is what `new` means; another kind of target, other bounds or another sandbox are not. */
+/** A candidate may use another target. A different kind of target, other limits or another sandbox are drift. */
 function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Conditions {
   const { timeout_ms, idle_timeout_ms, retries, concurrency } = request.settings;
   return {
@@ -114,7 +114,7 @@ function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Con
   };
 }
 
-/** What the agent was made of: as its answers say, else as the target does, else as whoever started the run did. */
+/** Provenance: as the answers report it, else as the target does, else as stated when the run started. */
 function provenanceOf({ request }: SuiteFolder, seen: SeenProvenance = {}): Conditions {
   const { target, provenance: stated = {} } = request;
   const known = PROVENANCE.map(name => {
@@ -124,7 +124,7 @@ function provenanceOf({ request }: SuiteFolder, seen: SeenProvenance = {}): Cond
   return named('provenance', Object.fromEntries(known.filter(([, value]) => value !== undefined)));
 }
 
-/** What bounds an agent's program beside its policy, and whether its model answered at all. */
+/** The limits on an agent program besides its policy, and whether its model answered. */
 function limitsOf(target: Extract<SuiteTarget, { kind: 'agent' }>): object {
   const { max_turns, max_requests, max_tokens, max_cost_usd, model_mode } = target;
   const limits = { max_turns, max_requests, max_tokens, max_cost_usd, model_mode };

@@ -1,6 +1,6 @@
 import { studentQuantile } from '../../contracts/gate/decide/index.ts';
 
-/** A mean with its 95 % interval, by Student's t. One value has no interval: all three are that value. */
+/** A mean with its 95 % interval, by Student's t. For a single value, all three are that value. */
 export interface Interval {
   readonly mean: number;
   readonly low: number;
@@ -23,12 +23,12 @@ export function meanOf(values: Float64Array): number {
   return sum / values.length;
 }
 
-/** The value below which a share of sorted values lies, between neighbours in proportion. */
+/** A quantile of sorted values, interpolated between neighbours. */
 export function percentile(sorted: Float64Array, share: number): number {
   const at = share * (sorted.length - 1);
   const below = Math.floor(at);
   const low = sorted[below] as number;
   const high = sorted[Math.min(below + 1, sorted.length - 1)] as number;
-  // Written so that two equal neighbours give exactly their value.
+  // This form returns exactly the value of two equal neighbours.
   return low + (high - low) * (at - below);
 }

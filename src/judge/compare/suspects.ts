@@ -8,7 +8,7 @@ import { pairsOf } from './pairing.ts';
 /** A case that deserves one more trial, and why. */
 export type AskedCase = NonNullable<SuiteRequest['rerun']>['cases'][number];
 
-/** The cases that the next round asks again, the most suspicious first. `new` where the baseline cannot be asked. */
+/** The cases to rerun in the next round, most suspicious first. `new` if the baseline cannot be rerun. */
 export function casesToAsk(baseline: Side, candidate: Side, gate: Gate, sides: 'both' | 'new'): AskedCase[] {
   const tried = Array.from(pairsOf(baseline, candidate), ({ caseId, baseline: before, candidate: now }) => ({
     case_id: caseId,

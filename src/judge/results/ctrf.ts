@@ -1,22 +1,22 @@
 import { isObject } from '../../contracts/kind.ts';
 import { rowName, type ResultRow, ResultFault } from './row.ts';
 
-/** The tests of a CTRF report. A test that passed only when it was retried counts as failed: its first try did. */
+/** The tests of a CTRF report. A test that passed only on a retry counts as failed, because its first try failed. */
 export function* ctrfRows(report: unknown): Generator<ResultRow> {
   const results = isObject(report) ? report['results'] : undefined;
   const tests = isObject(results) ? results['tests'] : undefined;
   if (!Array.isArray(tests))
-    throw new ResultFault(undefined, 'The JSON is neither a CTRF report (results.tests) nor an object per line');
+    throw new ResultFault(undefined, 'The JSON is neither a CTRF report (results.tests) nor one object per line');
   for (const [index, test] of (tests as readonly unknown[]).entries()) yield rowOf(test, index);
 }
 
 function rowOf(test: unknown, index: number): ResultRow {
   const at = `results.tests[${index}]`;
   const { name, suite, status, duration, retries, flaky } = isObject(test) ? test : {};
-  if (typeof name !== 'string') throw new ResultFault(undefined, `${at}.name must be a text`);
+  if (typeof name !== 'string') throw new ResultFault(undefined, `${at}.name must be a string`);
   const suites: readonly unknown[] = Array.isArray(suite) ? suite : suite === undefined ? [] : [suite];
   if (!suites.every(part => typeof part === 'string'))
-    throw new ResultFault(undefined, `${at}.suite must be a text or a list of texts`);
+    throw new ResultFault(undefined, `${at}.suite must be a string or a list of strings`);
   if (typeof status !== 'string' || !Object.hasOwn(PASSES, status))
     throw new ResultFault(undefined, `${at}.status must be ${Object.keys(PASSES).join(', ')}`);
   const isRetried = flaky === true || (typeof retries === 'number' && retries > 0);
@@ -32,7 +32,7 @@ function rowOf(test: unknown, index: number): ResultRow {
   };
 }
 
-/** What each status says; null for a test that was not tried, or whose tool does not say how it ended. */
+/** The meaning of each status; null if the test did not run or its result is unknown. */
 const PASSES: Readonly<Record<string, boolean | null>> = {
   passed: true,
   failed: false,

@@ -1,7 +1,9 @@
 import { tagsOf, type XmlTag, XmlFault } from '../../base/xml.ts';
 import { rowName, lineAt, type ResultRow, ResultFault } from './row.ts';
 
-/** The test cases of a JUnit file. A case that passed only when it was retried counts as failed: its first try did. */
+/**
+ * The test cases of a JUnit file. A case that passed only on a retry counts as failed, because its first try failed.
+ */
 export function* junitRows(text: string): Generator<ResultRow> {
   let current: { readonly tag: XmlTag; readonly outcomes: Set<string> } | undefined;
   const lines = new LineCounter(text);
@@ -11,7 +13,7 @@ export function* junitRows(text: string): Generator<ResultRow> {
       if (depth === 1 && !ROOTS.has(name))
         throw new ResultFault(lines.at(at), 'The XML is not JUnit: its root is neither testsuites nor testsuite');
       if (kind === 'open' && name === 'testcase') {
-        if (current) throw new ResultFault(lines.at(at), 'A testcase stands inside another one');
+        if (current) throw new ResultFault(lines.at(at), 'A testcase is nested in another one');
         current = { tag, outcomes: statusesOf(tag) };
       } else if (kind === 'open' && current?.tag.depth === depth - 1) {
         current.outcomes.add(name);
@@ -69,7 +71,7 @@ function rowOf({ attributes, at }: XmlTag, outcomes: ReadonlySet<string>, lines:
   };
 }
 
-/** Places come in order, so each line is counted once. */
+/** Positions come in ascending order, so each line is counted once. */
 class LineCounter {
   readonly #text: string;
   #at = 0;

@@ -10,11 +10,11 @@ export type ResultFormat = 'csv' | 'jsonl' | 'junit' | 'ctrf';
 
 export interface ReadResults {
   readonly format: ResultFormat;
-  /** Lazy: what is wrong further down is thrown when it is reached. */
+  /** Lazy: an error further down is thrown when it is reached. */
   readonly rows: Iterable<ResultRow>;
 }
 
-/** Reads results of any tool. The format is found by content, because tools name their files as they like. */
+/** Reads results of any tool. Detects the format by content, because tools use arbitrary file names. */
 export function readResults(bytes: Buffer): ReadResults {
   const text = plainText(bytes);
   if (typeof text !== 'string') throw new ResultFault(text.line, text.says);

@@ -1,23 +1,23 @@
 import type { MetricComparison } from '../../contracts/comparison/index.ts';
 
-/** A number that a tool measured of a trial. */
+/** A number that a tool measured for a trial. */
 export type Metric = MetricComparison['name'];
 
 export const METRIC_NAMES: readonly Metric[] = ['latency_ms', 'cost_usd', 'score'];
 
-/** One result of one case, whatever tool wrote it. */
+/** One result of one case, from any tool. */
 export interface ResultRow {
   readonly case: string;
-  /** Absent where the tool does not number trials. */
+  /** Absent if the tool does not number trials. */
   readonly trial?: number;
-  /** Null where the case was listed and not tried: skipped, pending, disabled. */
+  /** Null if the case was listed but did not run: skipped, pending or disabled. */
   readonly pass: boolean | null;
   readonly rerun: boolean;
   readonly metrics: Readonly<Partial<Record<Metric, number>>>;
   readonly line: number;
 }
 
-/** Why a file of results cannot be read. It quotes nothing of the file, which may hold a secret. */
+/** Why a results file cannot be read. It never quotes the file, which may contain secrets. */
 export class ResultFault extends Error {
   readonly line: number | undefined;
 
@@ -27,7 +27,7 @@ export class ResultFault extends Error {
   }
 }
 
-/** Names of suites and of the test in them, from outside to inside. */
+/** The names of the suites and the test, outermost first. */
 export function rowName(parts: readonly string[]): string {
   return parts
     .map(part => part.trim())
@@ -35,7 +35,7 @@ export function rowName(parts: readonly string[]): string {
     .join(' > ');
 }
 
-/** Counts lines up to a place in a text. */
+/** Counts lines up to a position in a text. */
 export function lineAt(text: string, at: number): number {
   let line = 1;
   for (let feed = text.indexOf('\n'); feed >= 0 && feed < at; feed = text.indexOf('\n', feed + 1)) line++;

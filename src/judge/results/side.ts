@@ -4,30 +4,30 @@ import { type Metric, type ResultRow, ResultFault } from './row.ts';
 interface ResultTrial extends Readonly<Record<Metric, number | null>> {
   readonly verdict: 'pass' | 'fail';
   readonly error_class: null;
-  /** Whoever wrote it has judged it, with a score or without one. */
+  /** The tool that wrote it judged it, with or without a score. */
   readonly isResult: true;
   readonly rerun?: true;
 }
 
-/** What one side shows of a case. */
+/** The results of one side for a case. */
 export interface ResultCase {
   readonly trials: ResultTrial[];
-  /** How often it was listed and not tried. */
+  /** How often it was listed but did not run. */
   skipped: number;
 }
 
-/** The results of one side, gathered from one file or from many. */
+/** The results of one side, from one or more files. */
 export class ResultSide {
   readonly cases = new Map<string, ResultCase>();
   trials = 0;
 
-  /** Adds the rows of a file. With `isRerun`, all of them were asked again. */
+  /** Adds the rows of a file. With `isRerun`, all of them count as reruns. */
   add(rows: Iterable<ResultRow>, isRerun: boolean): void {
     const numbered = new Set<string>();
     for (const row of rows) {
       if (row.trial !== undefined) {
         const key = `${row.trial} ${row.rerun} ${row.case}`;
-        if (numbered.has(key)) throw new ResultFault(row.line, 'This trial of this case stands in the file already');
+        if (numbered.has(key)) throw new ResultFault(row.line, 'This trial of this case is already in the file');
         numbered.add(key);
       }
       this.#take(row, isRerun || row.rerun);
@@ -70,7 +70,7 @@ export class ResultSide {
 }
 
 const NAME_BYTES_MAX = 1_024;
-/** Thirty years in milliseconds. Sums of larger numbers may overflow, and then no bound holds. */
+/** About thirty years in milliseconds. Sums of larger numbers could overflow and defeat the limits. */
 const MEASURE_MAX = 1e12;
 const CASES_MAX = 100_000;
 const TRIALS_MAX = 1_000_000;

@@ -3,7 +3,7 @@ import { isObject } from '../../contracts/kind.ts';
 import { type CsvCell, rowsOf } from '../../run/suite/csv.ts';
 import { METRIC_NAMES, type ResultRow, ResultFault } from './row.ts';
 
-/** The rows of a CSV file with a header that names at least case and pass. */
+/** The rows of a CSV file. Its header must name at least case and pass. */
 export function* csvRows(text: string): Generator<ResultRow> {
   let names: readonly string[] | undefined;
   for (const row of rowsOf(text)) {
@@ -23,11 +23,11 @@ function headerOf(row: readonly CsvCell[]): readonly string[] {
   const lacking = ['case', 'pass'].filter(name => !names.includes(name));
   if (lacking.length > 0) throw new ResultFault(1, `The first line has no column ${lacking.join(' and no column ')}`);
   const twice = COLUMNS.find(name => names.indexOf(name) !== names.lastIndexOf(name));
-  if (twice !== undefined) throw new ResultFault(1, `The column ${twice} stands twice in the first line`);
+  if (twice !== undefined) throw new ResultFault(1, `The column ${twice} occurs twice in the first line`);
   return names;
 }
 
-/** An object per line. Blank lines are skipped. */
+/** One JSON object per line. Skips blank lines. */
 export function* jsonLinesRows(text: string): Generator<ResultRow> {
   let line = 0;
   for (const one of text.split('\n')) {
@@ -49,7 +49,7 @@ function fieldsOf(names: readonly string[], row: readonly CsvCell[]): ReadonlyMa
   return new Map(names.map((name, index) => [name, row[index]?.text.trim() ?? '']));
 }
 
-/** A value of JSON as a cell of a table has it; null is an empty cell. */
+/** A JSON value as a table cell; null is an empty cell. */
 function textOf(value: unknown): string {
   if (value === null) return '';
   return typeof value === 'string' ? value.trim() : (JSON.stringify(value) ?? '');
@@ -80,7 +80,7 @@ function numberOf(text: string | undefined, name: string, line: number, isPositi
   if (text === undefined || text === '') return undefined;
   const value = NUMBER.test(text) ? Number(text) : Number.NaN;
   if (!Number.isFinite(value) || (isPositive && value < 0))
-    throw new ResultFault(line, `${name} must be a number${isPositive ? ' from 0 up' : ''}`);
+    throw new ResultFault(line, `${name} must be a number${isPositive ? ' of at least 0' : ''}`);
   return value;
 }
 
@@ -95,7 +95,7 @@ function flagOf<Value>(values: Readonly<Record<string, Value>>, word: string, na
 
 const RERUNS: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false, '': false };
 
-/** Null for a case that was not tried. */
+/** Null for a case that did not run. */
 const PASSES: Readonly<Record<string, boolean | null>> = {
   true: true,
   false: false,

@@ -9,10 +9,10 @@ import { patternOf } from './patterns.ts';
 import { saying } from './sentence.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
-/** The files that were taken, by their paths. */
+/** The output files, by path. */
 export type Files = ReadonlyMap<string, { readonly sha256: string; readonly bytes: number }>;
 
-/** Judges the checks of an intent, in this thread. Throws `TooMuchHere` beyond so many steps of patterns. */
+/** Judges the checks of an intent in this thread. Throws `TooMuchHere` if its patterns take more than `here` steps. */
 export function judgeChecks(
   checks: readonly AcceptCheck[],
   folder: string,
@@ -23,10 +23,10 @@ export function judgeChecks(
   const effort = new Effort({ each, ...(here !== undefined && { here }) });
   let looked = 0;
   const look = (path: string, bytes: number): Buffer | string => {
-    if (bytes > CONTENT_BYTES_MAX) return 'The file is too large to be looked into: 64 MiB.';
+    if (bytes > CONTENT_BYTES_MAX) return 'The file is larger than 64 MiB, the limit for checks.';
     looked += bytes;
-    if (looked > LOOKED_BYTES_MAX) return 'The checks look into more than 1 GiB together.';
-    return readRegular(`${folder}/${path}`, CONTENT_BYTES_MAX) ?? 'The file cannot be looked into.';
+    if (looked > LOOKED_BYTES_MAX) return 'The checks read more than 1 GiB in total.';
+    return readRegular(`${folder}/${path}`, CONTENT_BYTES_MAX) ?? 'The file cannot be read.';
   };
   return checks.map(check => {
     effort.begin();
@@ -35,14 +35,14 @@ export function judgeChecks(
   });
 }
 
-/** Checks that cannot be judged at all, whatever the outputs are, as places and sentences; found before anything runs. */
+/** Finds checks that no output could satisfy or fail, such as an invalid schema, before anything runs. */
 export function unjudgeableChecks(checks: readonly AcceptCheck[]): { readonly at: string; readonly message: string }[] {
   let schemaBytes = 0;
   return checks.flatMap(({ pattern, schema }, index) => {
     try {
       schemaBytes += schema ? Buffer.byteLength(canonicalize(schema)) : 0;
-      // To make one ready takes far longer than to read it.
-      if (schemaBytes > SCHEMA_BYTES_MAX) throw new Unjudgeable('The schemas have more than 256 KiB together.');
+      // Compiling a schema takes far longer than reading it.
+      if (schemaBytes > SCHEMA_BYTES_MAX) throw new Unjudgeable('The schemas are larger than 256 KiB in total.');
       const effort = new Effort();
       if (pattern !== undefined) patternOf(pattern, effort);
       if (schema !== undefined) validatorOf(schema, effort);
@@ -62,12 +62,12 @@ function troubleOf(
   look: (path: string, bytes: number) => Buffer | string,
   effort: Effort,
 ): string | undefined {
-  // Whether the commands ended with 0 is judged before any check is.
+  // Exit codes are judged before any check.
   if (check === 'exit_code') return undefined;
   const file = files.get(path);
-  if (!file) return 'The file is not there.';
+  if (!file) return 'The file does not exist.';
   if (check === 'file_exists') return undefined;
-  if (check === 'sha256') return file.sha256 === sha256 ? undefined : 'The file has another hash.';
+  if (check === 'sha256') return file.sha256 === sha256 ? undefined : 'The file has a different hash.';
   const bytes = look(path, file.bytes);
   if (typeof bytes === 'string') return bytes;
   try {
@@ -79,7 +79,7 @@ function troubleOf(
   }
 }
 
-/** Files are larger than answers: a pattern of 15 instructions may look through 64 MiB. At worst a minute for each check. */
+/** Files are larger than answers: a pattern of 15 instructions can search 64 MiB. At worst, a check takes a minute. */
 const STEPS_MAX = 1_000_000_000;
 const CONTENT_BYTES_MAX = 64 * MIB;
 const LOOKED_BYTES_MAX = 1024 * MIB;
@@ -91,9 +91,9 @@ function matchTrouble(bytes: Buffer, pattern: string, effort: Effort): string | 
 
 function schemaTrouble(bytes: Buffer, schema: Record<string, unknown>, effort: Effort): string | undefined {
   const reading = readJson(bytes, { bytesMax: CONTENT_BYTES_MAX });
-  if (!reading.ok) return 'The file is not one acceptable JSON document.';
+  if (!reading.ok) return 'The file is not a valid JSON document.';
   const fault = validatorOf(schema, effort)(reading.value, effort);
   if (!fault) return undefined;
   const where = fault.place === '' ? 'The document' : `In the document, ${fault.place}`;
-  return saying(`${where} ${fault.message}.`, 'The document does not keep the schema.');
+  return saying(`${where} ${fault.message}.`, 'The document does not match the schema.');
 }

@@ -2,9 +2,8 @@ import { bytesHash } from '../../base/hash.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 
 /**
- * A hash that two answers share only if they are the same but for ids and times: output, events and proposed actions.
- * Undefined where there is no answer, where a part of it has no hash, and for an agent's program, whose work is more than
- * what it says.
+ * A hash over output, events and proposed actions, without ids and times. Equal hashes mean equal answers. Undefined
+ * if there is no answer, if a part has no hash, or for an agent program, which does more than it answers.
  */
 export function hashOfAnswer({ final_output, events = [], proposed_actions = [], agent_run }: CaseArtifact) {
   if (!final_output || agent_run || events.some(isElsewhere)) return undefined;
@@ -14,7 +13,7 @@ export function hashOfAnswer({ final_output, events = [], proposed_actions = [],
     names.set(id, name);
     return name;
   };
-  // Artifacts are stored in canonical form, so the same answer has its keys in the same order.
+  // Artifacts are stored in canonical form, so equal answers have their keys in the same order.
   const text = JSON.stringify([
     final_output.content_type,
     final_output.content,
@@ -27,12 +26,12 @@ export function hashOfAnswer({ final_output, events = [], proposed_actions = [],
   return bytesHash(text);
 }
 
-/** What is said in a file without a hash is not known here. */
+/** The content of a file without a hash is unknown here. */
 function isElsewhere(event: object): boolean {
   return 'snippets_asset_href' in event || ('payload_asset_href' in event && !('payload_asset_sha256' in event));
 }
 
-/** Ids become the order in which they first appear, so that what refers to what still counts. */
+/** Replaces each id by the order of its first appearance, which keeps references intact. */
 function withoutTimes(values: object, named: (id: unknown) => string): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(values)) {

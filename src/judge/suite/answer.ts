@@ -5,10 +5,10 @@ import { Effort } from './effort.ts';
 import { folded } from './folded.ts';
 import { type Usage, reportedUsage } from './usage.ts';
 
-/** What an agent answered to one case, in the forms that expectations look at. Each is made when it is first needed. */
+/** An agent's answer to one case, in the forms that expectations need. Each form is computed on first use. */
 export class Answer {
   readonly artifact: CaseArtifact;
-  /** What patterns may take to look through it. */
+  /** Counts the steps that patterns take on this answer. */
   readonly effort: Effort;
   #text: string | undefined;
   #folded: string | undefined;
@@ -20,27 +20,27 @@ export class Answer {
     this.effort = effort;
   }
 
-  /** The final output as a text; of JSON, the canonical one. */
+  /** The final output as text; JSON is in canonical form. */
   get text(): string {
     const content = this.artifact.final_output?.content ?? '';
     this.#text ??= typeof content === 'string' ? content : canonicalize(content);
     return this.#text;
   }
 
-  /** The same, where upper and lower case and the kind and amount of white space do not matter. */
+  /** The same text with case and white space folded. */
   get folded(): string {
-    // White space around a text that is looked for must be found at both ends, too.
+    // Padding lets an expected text that begins or ends with white space match at either end.
     this.#folded ??= folded(` ${this.text} `);
     return this.#folded;
   }
 
-  /** The final output as JSON: as it came, or read strictly out of a text. */
+  /** The final output as JSON: as received, or parsed strictly from text. */
   get json(): Json {
     this.#json ??= jsonOf(this.artifact.final_output?.content ?? '');
     return this.#json;
   }
 
-  /** The calls of tools in the order received, each with its index among the events. */
+  /** Tool calls in the order received, each with its event index. */
   get calls(): readonly Call[] {
     this.#calls ??= [...eventsOf('tool_call', this.artifact.events ?? [])].map(([index, { tool }]) => ({
       index,
@@ -49,7 +49,7 @@ export class Answer {
     return this.#calls;
   }
 
-  /** How long the last attempt took. */
+  /** The latency of the last attempt. */
   get latencyMs(): number | null {
     return latencyOf(this.artifact);
   }
@@ -64,7 +64,7 @@ interface Call {
   readonly tool: string;
 }
 
-/** A value, or nothing where the answer is no JSON that all readers would read alike. */
+/** Not ok if parsers could read the content differently. */
 type Json = { readonly ok: true; readonly value: unknown } | { readonly ok: false };
 
 function jsonOf(content: string | Record<string, unknown>): Json {
@@ -73,7 +73,7 @@ function jsonOf(content: string | Record<string, unknown>): Json {
   return reading.ok ? { ok: true, value: reading.value } : { ok: false };
 }
 
-/** How long the last attempt at a case took, also at one that failed. */
+/** The latency of the last attempt at a case, even if it failed. */
 export function latencyOf({ attempts = [], runner_failure }: CaseArtifact): number | null {
   return attempts.at(-1)?.latency_ms ?? runner_failure?.latency_ms ?? null;
 }

@@ -8,10 +8,10 @@ import { Effort, STEPS_HERE_MAX, TooMuchHere } from './effort.ts';
 import { type JudgedExpectations, judgeAnswer } from './expectations.ts';
 import type { JudgeTask } from './judge-thread.ts';
 
-/** Judges what takes long, in another thread. It fails with a `cancelled` fault if the user stops it. */
+/** Runs slow judgements in a worker thread. Fails with a `cancelled` fault if the user stops it. */
 export type JudgeApart = (question: JudgeTask) => Promise<unknown>;
 
-/** Judges an answer here, or in another thread if that takes long. */
+/** Judges an answer in this thread, or in a worker thread if that takes long. */
 export function judgeAnswerSomewhere(
   expected: Expected,
   artifact: CaseArtifact,
@@ -27,7 +27,7 @@ export function judgeAnswerSomewhere(
   }
 }
 
-/** Judges the checks of an intent on its outputs, as they lie in a folder of ours. */
+/** Judges the checks of an intent on its outputs in `folder`. */
 export async function judgeAccept(
   checks: readonly AcceptCheck[],
   folder: string,
@@ -43,7 +43,7 @@ export async function judgeAccept(
   }
 }
 
-/** A thread that ran out of memory takes nothing along but what asked too much of it. */
+/** If the thread runs out of memory, only the request that exhausted it fails. */
 async function judgedApart<Judged>(
   judging: Promise<unknown>,
   ifItDied: () => Judged,
@@ -59,5 +59,5 @@ async function judgedApart<Judged>(
   }
 }
 
-/** What needs more is not judged. */
+/** Patterns that need more steps than this are not judged. */
 const BRIEF_STEPS_MAX = 1_000_000;

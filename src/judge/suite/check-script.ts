@@ -7,21 +7,21 @@ import type { RunContext } from '../../run/pipeline/journaled-run.ts';
 import { executeScript, type ScriptAnswer } from '../../run/script/script.ts';
 import type { Check, CheckAnswer, RunCheck } from './check.ts';
 
-/** Where checks run, and who stops them. */
+/** Where checks run, and the signal that stops them. */
 export interface CheckContext extends Pick<RunContext, 'home' | 'signal'> {
-  /** Asked for when the first check comes: most suites have none. */
+  /** Called for the first check, because most suites have none. */
   readonly launcher: () => Promise<RunContext['launcher']>;
   /**
-   * What a machine that cannot run a check means. The run's own process tells it in the evaluation. A reader that judges
-   * again throws: a check that failed must not become one that nobody could make.
+   * What to do if this machine cannot run a check. The process of the run records it in the evaluation. A reader that
+   * judges again throws, so that a failed check never turns into one that could not run.
    */
   readonly onMachineFault?: 'tell' | 'throw';
 }
 
 /**
- * Runs checks as scripts in the process sandbox, without a network. A check finds `case.json` and `artifact.json` in
- * `input/`. It holds if it exits with 0 and does not say otherwise in a result.json, and fails if it exits with anything
- * else. The runs lie in `home` while they last, and are removed when their answer is known.
+ * Runs checks as scripts in the process sandbox, without network. A check finds `case.json` and `artifact.json` in
+ * `input/`. It passes if it exits with 0 and its result.json, if any, does not report a failure. Check runs are stored
+ * in `home` and removed when they end.
  */
 export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: CheckContext): RunCheck {
   return async check => {
@@ -31,7 +31,7 @@ export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: 
       const lastWords = new LastLine();
       const answer = await executeScript(orderOf(check, folder), {
         ...around,
-        // It is gone when its answer is known.
+        // The run folder is removed after the check, so a signature has no use.
         signer: undefined,
         launcher: await launcher(),
         onOutput: (stream, bytes) => (stream === 'stderr' ? lastWords.take(bytes) : undefined),
@@ -41,11 +41,11 @@ export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: 
       });
       return answerOf(answer, lastWords.text);
     } catch (error) {
-      // Whether it had begun when it was cancelled is chance.
+      // A cancelled check reports the same result whether or not it had started.
       if (around.signal?.aborted) return { trouble: CANCELLED };
       if (!(error instanceof Fault)) throw error;
       if (onMachineFault === 'tell' || OF_THE_CHECK.has(error.code)) return { trouble: error.message };
-      const message = `A check cannot be run here, so the run cannot be judged again. ${error.message}`;
+      const message = `This machine cannot run a check, so the run cannot be judged again. ${error.message}`;
       throw new Fault('cannot_judge', message, { cause: error });
     } finally {
       rmSync(folder, { recursive: true, force: true });
@@ -54,11 +54,11 @@ export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: 
   };
 }
 
-/** Faults that are the same on every machine. */
+/** Faults that occur on every machine. */
 const OF_THE_CHECK: ReadonlySet<string> = new Set(['usage', 'check_missing']);
 
 function orderOf({ script, input, timeoutMs }: Check, folder: string) {
-  // A run follows a link that it is given; a check is a file of the run folder itself.
+  // A run follows symlinks, but a check must be a file in the run folder itself.
   if (!lstatSync(script, { throwIfNoEntry: false })?.isFile()) {
     throw new Fault('check_missing', 'The check is not among the files of the run.');
   }
@@ -70,29 +70,32 @@ function orderOf({ script, input, timeoutMs }: Check, folder: string) {
   return { script, inputs, bounds: { sandbox: 'process', ...(timeoutMs !== undefined && { timeoutMs }) } } as const;
 }
 
-/** Sentences are our own or the check's: those of a run name it by an id, and the same check must give the same answer. */
+/**
+ * Uses only fixed sentences and the check's output: faults of a run contain its id, and equal checks must give equal
+ * answers.
+ */
 function answerOf({ ending, reading: { reason, errorSummary } }: ScriptAnswer, lastWords: string): CheckAnswer {
   if (ending.how === 'killed') {
-    return { trouble: ending.by === 'cancel' ? CANCELLED : 'The check took longer than it may.' };
+    return { trouble: ending.by === 'cancel' ? CANCELLED : 'The check exceeded its time limit.' };
   }
   if (ending.how !== 'exited') return { trouble: TROUBLES[ending.how] };
-  if (reason === 'script_timed_out') return { trouble: 'The check says that it ran out of time.' };
+  if (reason === 'script_timed_out') return { trouble: 'The check reported that it ran out of time.' };
   if (reason === 'script_failed') return { ok: false, message: errorSummary ?? '' };
   if (ending.code !== 0) return { ok: false, message: lastWords || `The check ended with exit code ${ending.code}.` };
   if (reason === null || reason === 'result_missing') return { ok: true, message: '' };
-  return { trouble: 'The check left a result or an output that cannot be taken.' };
+  return { trouble: 'The check left an invalid result or output.' };
 }
 
 const CANCELLED = 'The check was cancelled.';
 
 const TROUBLES = {
-  out_of_memory: 'The check needed more memory than it may use.',
+  out_of_memory: 'The check exceeded its memory limit.',
   signalled: 'The check crashed.',
   not_started: 'The check could not be started.',
-  lost: 'The check was interrupted, which was not its own doing.',
+  lost: 'The check was interrupted from outside.',
 } as const;
 
-/** The last line that a program said, out of a bounded part of it. */
+/** The last line of a program's output, from a bounded tail. */
 class LastLine {
   #tail = Buffer.alloc(0);
 

@@ -22,14 +22,14 @@ export const toolForbidden: Judge<'tool_forbidden'> = (expected, { calls }) =>
     );
   });
 
-/** The tools were called in this order; others may have been called in between. */
+/** The tools were called in this order, possibly with others in between. */
 export const toolSequence: Judge<'tool_sequence'> = (expected, { calls }) => {
   let from = 0;
   let at: string | null = null;
   for (const [index, tool] of all(expected).entries()) {
     const found = calls.findIndex((call, position) => position >= from && call.tool === tool);
     if (found < 0) {
-      const when = index === 0 ? '' : ' after those before it in the sequence';
+      const when = index === 0 ? '' : ' after the tools that precede it in the sequence';
       const message = quoting(tool, quoted => `The tool ${quoted} was not called${when}.`);
       return [fails(message, at)];
     }
@@ -49,7 +49,7 @@ export const actionRequired: Judge<'action_required'> = (expected, { artifact: {
     );
   });
 
-/** Every action whose risk is not low names evidence, and every result that it cites is there. */
+/** Every action with more than low risk names evidence, and every cited result exists. */
 export const evidenceRequired: Judge<'evidence_required_for_actions'> = (isRequired, { artifact }) => {
   if (!isRequired) return [];
   const { proposed_actions = [], events = [] } = artifact;
@@ -64,7 +64,7 @@ export const evidenceRequired: Judge<'evidence_required_for_actions'> = (isRequi
       );
       return [fails(message, at)];
     }
-    // The artifact itself may cite a call. A call that was never answered proves nothing.
+    // An artifact can cite any call id. A call without a result proves nothing.
     const bare = evidence_refs.findIndex(ref => ref.kind === 'tool_result' && !answered.has(ref.call_id ?? ''));
     if (bare >= 0) {
       const message = quoting(action_type, quoted => `The action ${quoted} cites the result of a call that has none.`);

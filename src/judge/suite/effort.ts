@@ -1,8 +1,8 @@
 import { Unjudgeable } from './unjudgeable.ts';
 
 /**
- * Counts the steps that patterns may take: instructions of the pattern times characters of the text. The number is known
- * before a text is searched and is the same on every machine, so it bounds the time without asking a clock.
+ * Counts pattern steps: instructions of the pattern times characters of the text. The count is known before a search
+ * and is the same on every machine, so it limits time without a clock.
  */
 export class Effort {
   readonly #each: number;
@@ -10,18 +10,18 @@ export class Effort {
   #taken = 0;
   #takenHere = 0;
 
-  /** At most `each` steps for one expectation, and `here` for all of them in this thread. */
+  /** At most `each` steps per expectation, and `here` in total in this thread. */
   constructor({ each = STEPS_MAX, here = Number.POSITIVE_INFINITY }: { each?: number; here?: number } = {}) {
     this.#each = each;
     this.#here = here;
   }
 
-  /** Another expectation is judged from now on. */
+  /** Starts the count for another expectation. */
   begin(): void {
     this.#taken = 0;
   }
 
-  /** How many were taken in this thread. */
+  /** The steps taken in this thread. */
   get taken(): number {
     return this.#takenHere;
   }
@@ -34,7 +34,7 @@ export class Effort {
   }
 }
 
-/** What is judged takes so long that this thread would not hear a signal. */
+/** Thrown if a judgement would block this thread for so long that it could not handle signals. */
 export class TooMuchHere extends Error {
   override readonly name = 'TooMuchHere';
 }
@@ -42,7 +42,7 @@ export class TooMuchHere extends Error {
 /** At worst 15 seconds on a slow machine; patterns without large counts take a hundredth of that. */
 const STEPS_MAX = 250_000_000;
 
-/** At worst a second. */
+/** At worst one second. */
 export const STEPS_HERE_MAX = 15_000_000;
 
 const TOO_MANY = 'The pattern takes too many steps on a text of this length. Use smaller counts, or split it.';

@@ -33,24 +33,22 @@ import { judgeCase } from './judge-case.ts';
 import { Provenance } from './provenance.ts';
 import { type Earlier, judgeLimits } from './run-limits.ts';
 
-/** Who judges, beside the documents. */
 export interface Judging {
-  /** Runs the scripts that cases are judged by. */
+  /** Runs check scripts. */
   readonly runCheck: RunCheck;
   /** Judges cases whose patterns take long. Without it, such expectations are not judged. */
   readonly judgeApart?: JudgeApart;
-  /** What the repetitions before this run came to; asked only for the last one, and where there are limits. */
+  /** The results of the earlier repetitions. Called only for the last one, and only if there are limits. */
   readonly earlier?: () => Earlier | undefined;
   readonly clock?: Clock;
-  /** Reads artifacts; without it, they are read from the folder and not checked against the seal. */
+  /** Reads artifacts. The default reads them from the folder without checking them against the seal. */
   readonly read?: FileReader;
   /** Called with every case that was sent, judged or not. */
   readonly onCase?: (sent: SuiteCase) => void;
-  /** Stops the evaluation when it is aborted. */
   readonly signal?: AbortSignal;
 }
 
-/** Judges every case of a sealed run by what lies in its folder, one artifact at a time. Writes nothing. */
+/** Judges every case of a sealed run from its folder, one artifact at a time. Writes nothing. */
 export async function evaluateSuite(
   folder: string,
   { clock = systemClock, earlier = () => undefined, ...judging }: Judging,
@@ -58,7 +56,7 @@ export async function evaluateSuite(
   const suite = readSuiteFolder(folder);
   const { run, sealSha256 } = suite;
   if (sealSha256 === undefined) {
-    throw new Fault('not_sealed', 'The run has no seal, so nothing tells whether it is whole. It is not judged.');
+    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing shows that it is complete.');
   }
   const cases_sha256 = casesHash(suite);
   const said = new Provenance();
@@ -80,14 +78,14 @@ export async function evaluateSuite(
   };
 }
 
-/** Writes an evaluation and its seal into the folder of its run; an older one is replaced. */
+/** Writes an evaluation and its seal into the run folder, and replaces an older one. */
 export function writeEvaluation(folder: string, evaluation: Evaluation, signer: Signer | undefined): void {
   const text = canonicalize(evaluation);
   if (Buffer.byteLength(text) > contract.bytesMax) throw tooLarge();
   writeEvaluationFiles(folder, text, evaluation, signer);
 }
 
-/** Whether a sealed evaluation is the one that judging the run again has given, apart from the time. */
+/** Whether judging the run again gave the evaluation that was sealed, apart from the time. */
 export function isSealedSo(evaluation: Evaluation, { statement: { predicate, subject } }: JudgementSeal): boolean {
   const again = createHash('sha256');
   for (const piece of canonicalPieces({ ...evaluation, generated_at: predicate.sealed_at })) again.update(piece);
@@ -108,7 +106,7 @@ async function judgeAll(
   try {
     for (const asked of suiteCases(folder)) {
       onCase?.(asked);
-      // A case that stands there twice was taken out at its first time.
+      // Judges a case that occurs twice only once.
       if (!selected.delete(asked.id)) continue;
       const effort = new Effort({ here: STEPS_HERE_MAX });
       const artifact = artifactOf(suite, asked.id, read);
@@ -131,7 +129,7 @@ async function judgeAll(
     const cases: JudgedCase[] = [];
     for (const one of judged) cases.push(one instanceof Promise ? await one : one);
     if (signal?.aborted) throw new Fault('cancelled', 'The evaluation was cancelled.');
-    if (selected.size > 0) throw new Fault('cases_broken', 'The run chose cases that are not among those it sent.');
+    if (selected.size > 0) throw new Fault('cases_broken', 'The run selected cases that it did not send.');
     return cases;
   } finally {
     await Promise.all(checks);
@@ -140,13 +138,13 @@ async function judgeAll(
 
 const NOTHING = (): void => undefined;
 
-/** Each is a sandbox; the machine has a bound of its own over all of them. */
+/** Each check runs in a sandbox. A separate limit applies to all programs on the machine. */
 const CHECKS_AT_ONCE = 4;
 
-/** Others in this process must get their turn, and among them whoever wants to stop this. */
+/** Yields to the event loop, so that a signal can stop the evaluation. */
 const CASES_AT_ONCE = 256;
 
-/** About how much an entry will take, seen early enough. */
+/** An estimate of an entry's size, to stop early. */
 function bytesOf({ assertions }: JudgedCase): number {
   let bytes = CASE_BYTES;
   for (const { message } of assertions) bytes += ASSERTION_BYTES + (message?.length ?? 0);
@@ -156,7 +154,7 @@ function bytesOf({ assertions }: JudgedCase): number {
 const CASE_BYTES = 300;
 const ASSERTION_BYTES = 60;
 
-/** An artifact in the file of another case, or of the other side, is none of this one. */
+/** An artifact of another case or of the other side does not count. */
 function artifactOf({ folder, run }: SuiteFolder, id: string, read: FileReader | undefined): CaseArtifact | undefined {
   const artifact = readCaseArtifact(folder, id, read);
   return artifact?.case_id === id && artifact.version === run.version ? artifact : undefined;
@@ -164,13 +162,16 @@ function artifactOf({ folder, run }: SuiteFolder, id: string, read: FileReader |
 
 function casesHash({ folder, request }: SuiteFolder): ContentHash {
   const hash = fileHash(path.join(folder, CASES));
-  if (hash === undefined) throw new Fault('cases_missing', 'The cases of the run are not in its folder.');
+  if (hash === undefined) throw new Fault('cases_missing', 'The run folder does not contain the cases of the run.');
   if (hash !== request.cases.sha256) {
-    throw new Fault('cases_changed', 'The cases in the folder are not those that were sent. proctor verify says more.');
+    throw new Fault(
+      'cases_changed',
+      'The cases in the folder are not those that were sent. Run proctor verify for details.',
+    );
   }
   return hash;
 }
 
 function tooLarge(): Fault {
-  return new Fault('evaluation_too_large', 'The evaluation would be larger than it may be, 256 MiB. Split the suite.');
+  return new Fault('evaluation_too_large', 'The evaluation would exceed 256 MiB. Split the suite.');
 }

@@ -25,16 +25,16 @@ import { maxCost, maxLatency, maxSteps } from './limits.ts';
 import { contains, equals, mustInclude, mustNotInclude, notContains, notRegex, regex } from './texts.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
-/** What was found of the expectations of a case. */
+/** The results for the expectations of a case. */
 export interface JudgedExpectations {
   readonly assertions: Assertion[];
-  /** One of them is broken itself, so that nobody can say whether the case passed. */
+  /** An expectation is invalid, so the case has no verdict. */
   readonly isBroken: boolean;
 }
 
 /**
- * Judges an answer by everything that its case expects, but for a script, which takes a world to run in. Throws
- * `TooMuchHere` if that takes too long for this thread.
+ * Judges an answer by everything its case expects, except check scripts, which need a sandbox. Throws `TooMuchHere` if
+ * that takes too long for this thread.
  */
 export function judgeAnswer(expected: Expected, answer: Answer): JudgedExpectations {
   const assertions: Assertion[] = [];
@@ -46,12 +46,12 @@ export function judgeAnswer(expected: Expected, answer: Answer): JudgedExpectati
     answer.effort.begin();
     try {
       for (const judgement of judge(asked, answer)) {
-        // What no case asks for is told where it does not hold, so that it counts as no proof where it does.
+        // An implicit expectation is listed only if it fails, so that it never counts as evidence of a pass.
         if (expected[name] !== undefined || judgement.status === 'fail') assertions.push(named(name, judgement));
       }
     } catch (error) {
       if (error instanceof TooMuchHere) throw error;
-      // One answer, however odd, must not take the verdicts on all others along.
+      // An internal error on one answer must not discard the verdicts on the others.
       isBroken = true;
       assertions.push(named(name, notJudged(error instanceof Unjudgeable ? error.message : FAILED)));
     }
@@ -59,7 +59,7 @@ export function judgeAnswer(expected: Expected, answer: Answer): JudgedExpectati
   return { assertions, isBroken };
 }
 
-/** What is expected of every run of an agent's program, unless its case says otherwise. */
+/** Applies to every run of an agent program, unless its case overrides it. */
 function impliedBy({ allow_violations }: Expected, { artifact }: Answer): Expected {
   if (!artifact.agent_run) return {};
   return { termination: 'completed', ...(allow_violations === undefined && { no_violations: true }) };
@@ -69,14 +69,14 @@ function named(name: Assertion['name'], { status, message, at }: Judgement): Ass
   return { name, status, message, at };
 }
 
-const FAILED = 'Proctor could not judge this, by a fault of its own.';
+const FAILED = 'Proctor could not judge this because of an internal error.';
 
-/** Kept for those who know them. */
+/** Kept for other tools that understand them. */
 const unknown = (): Iterable<ReturnType<typeof notJudged>> => [
-  notJudged('Proctor keeps this expectation, and does not judge it.'),
+  notJudged('Proctor stores this expectation but does not judge it.'),
 ];
 
-/** Who judges which expectation, in the order in which assertions are listed. */
+/** The judge of each expectation, in the order in which assertions are listed. */
 const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Judge<Key> } = {
   contains,
   not_contains: notContains,
@@ -115,5 +115,5 @@ const JUDGES = Object.entries(EXPECTATIONS) as readonly [
   (expected: unknown, answer: Answer) => ReturnType<Judge<keyof Expected>>,
 ][];
 
-/** Of an agent that gave no answer, its run can be judged all the same. */
+/** An agent's run can be judged even if it gave no answer. */
 const JUDGES_OF_RUNS = JUDGES.filter(([name]) => (OF_AGENT_RUNS as readonly string[]).includes(name));

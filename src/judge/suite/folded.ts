@@ -1,11 +1,11 @@
-/** A text in which upper and lower case, the kind and amount of white space, and the form of accents are all one. */
+/** Folds case, white space and the form of accents. */
 export function folded(text: string): string {
   return normal(text.toLowerCase()).replace(/\s+/g, ' ');
 }
 
 /**
- * Unicode puts the marks after a letter in order, and ICU does that in time that grows with the square of their number. No
- * language has more than a few; what has more is left as it is.
+ * Unicode normalization sorts combining marks, and ICU takes quadratic time for it. No language uses more than a few
+ * per letter; longer runs stay unchanged.
  */
 function normal(text: string): string {
   if (ASCII.test(text)) return text;

@@ -1,6 +1,6 @@
 import { Unjudgeable } from './unjudgeable.ts';
 
-/** Every value of a document that a path such as `$.items[*].price` leads to. Keys are those that the document itself has. */
+/** All values that a path such as `$.items[*].price` selects. Only the document's own keys count. */
 export function valuesAt(path: string, document: unknown): unknown[] {
   let values = [document];
   for (const step of stepsOf(path)) values = values.flatMap(value => next(step, value));
@@ -17,14 +17,14 @@ function stepsOf(path: string): Step[] {
   });
 }
 
-/** One step of the paths that a case may have; see EXPECTED_ASKS. */
+/** One step of a path; see EXPECTED_ASKS. */
 const STEP = /\.([A-Za-z_][\w-]*)|\[(?:(\d{1,9})|\*|("(?:[^"\\]|\\.)*"))\]/g;
 
 function keyIn(quoted: string): string {
   try {
     return JSON.parse(quoted) as string;
   } catch {
-    throw new Unjudgeable('The path has a name in quotes that is not written as JSON writes it.');
+    throw new Unjudgeable('The path has a quoted name that is not a valid JSON string.');
   }
 }
 

@@ -8,46 +8,46 @@ import { patternOf } from './patterns.ts';
 import { isEndless } from './schema-cycles.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
-/** What is wrong with a value by a JSON Schema, in words that follow a place; undefined if nothing is. */
+/** The first violation of a JSON Schema, as words that follow a location; undefined if there is none. */
 export type Validate = (
   value: unknown,
   effort: Effort,
 ) => { readonly place: string; readonly message: string } | undefined;
 
-/** A JSON Schema (2020-12 or draft-07), made ready once. Throws `Unjudgeable` for one that cannot be judged by. */
+/** A compiled JSON Schema (2020-12 or draft-07). Throws `Unjudgeable` if the schema is unusable. */
 export function validatorOf(schema: Record<string, unknown>, effort: Effort): Validate {
   let isNew = false;
   const { validate, steps } = validators.get(canonicalize(schema), () => {
     isNew = true;
     return compiled(schema, effort);
   });
-  // As many as when it was compiled: a verdict must not depend on what was judged earlier.
+  // Charges the cost of compiling even for a cached schema, because a verdict must not depend on earlier judgements.
   if (!isNew) effort.take(steps);
   return validate;
 }
 
 interface Compiled {
   readonly validate: Validate;
-  /** What it took to make its patterns ready. */
+  /** The cost of compiling its patterns. */
   readonly steps: number;
 }
 
-/** 200 of the usual ones: what the patterns of a schema hold grows with their steps. */
+/** Room for about 200 typical schemas; the memory of their patterns grows with their steps. */
 const validators = new BoundedCache<Compiled>(20_000_000, ({ steps }) => Math.max(steps, 100_000));
 
 function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
   const dialect = dialectOf(schema);
   if (!dialect) {
-    throw new Unjudgeable('The schema is written for another version of JSON Schema than 2020-12 or draft-07.');
+    throw new Unjudgeable('The schema uses a version of JSON Schema other than 2020-12 or draft-07.');
   }
-  // It would make a promise of every answer, and a promise is always true.
-  if (schema['$async']) throw new Unjudgeable('The schema asks for what cannot be judged at once.');
+  // `$async` makes the validator return a promise, which is always truthy.
+  if (schema['$async']) throw new Unjudgeable('The schema is asynchronous ($async), which Proctor does not support.');
   if (grammarFault(schema, dialect) !== undefined) {
-    throw new Unjudgeable(`The schema is no JSON Schema of ${dialect.name}.`);
+    throw new Unjudgeable(`The schema is not a valid JSON Schema of ${dialect.name}.`);
   }
-  if (isEndless(schema)) throw new Unjudgeable('The schema refers to itself without an end.');
+  if (isEndless(schema)) throw new Unjudgeable('The schema refers to itself endlessly.');
   try {
-    // An instance of its own: names in one schema must mean nothing in another.
+    // A separate instance per schema, because names in one schema must not resolve in another.
     const steps = new Steps();
     const patterns = new Patterns(effort);
     const validate = ownAjv(dialect, steps, patterns).compile(schema);
@@ -62,13 +62,13 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
     };
     return { validate: judge, steps: patterns.compiling };
   } catch (error) {
-    // A pattern in it says more than we could.
+    // The message of a pattern is more specific.
     if (error instanceof Unjudgeable || error instanceof TooMuchHere) throw error;
-    throw new Unjudgeable('The schema refers to what is not in it, or asks for what does not exist.');
+    throw new Unjudgeable('The schema refers to something that does not exist.');
   }
 }
 
-/** A schema that goes on by references for long enough takes all of the stack. */
+/** A long enough chain of references exhausts the stack. */
 function fits(validate: (value: unknown) => unknown, value: unknown): boolean {
   try {
     return validate(value) === true;
@@ -81,8 +81,8 @@ function fits(validate: (value: unknown) => unknown, value: unknown): boolean {
 const TOO_MANY_STEPS = 'The schema takes too many steps to judge this answer.';
 
 /**
- * How often a schema went on by a reference. One that offers several ways and refers to itself in each takes time that
- * doubles with every level of the answer, and an agent decides how many levels there are.
+ * Counts followed references. A schema that refers to itself in several branches takes exponential time in the depth
+ * of the answer, which the agent controls.
  */
 class Steps {
   taken = 0;
@@ -94,9 +94,9 @@ class Steps {
 
 const STEPS_MAX = 1_000_000;
 
-/** The patterns of a schema, which ajv calls without saying for whom. */
+/** The patterns of a schema. ajv calls them without context. */
 class Patterns {
-  /** Of whoever judges by the schema now. */
+  /** The effort of the current judgement. */
   effort: Effort;
   compiling = 0;
 
@@ -111,7 +111,7 @@ class Patterns {
   }
 }
 
-/** Nothing in it takes more than time in proportion to the answer, or trips over a key such as `valueOf`. */
+/** Takes time linear in the answer, and handles keys such as `valueOf`. */
 function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnType<Dialect['ajv']> {
   const regExp = Object.assign((pattern: string) => patterns.of(pattern), { code: 'patternOf' });
   const ajv = dialect.ajv({
@@ -123,7 +123,7 @@ function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnTy
     code: { regExp },
   });
   for (const keyword of ['$ref', '$dynamicRef']) {
-    // A copy that belongs to this instance.
+    // A copy for this instance.
     const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition | false;
     if (definition === false) continue;
     const { code } = definition;
@@ -142,7 +142,7 @@ function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnTy
     schemaType: 'boolean',
     validate: (isAsked: boolean, list: readonly unknown[]) =>
       !isAsked || new Set(list.map(entry => canonicalize(entry))).size === list.length,
-    error: { message: 'must not hold anything twice' },
+    error: { message: 'must not contain duplicates' },
   });
   return ajv;
 }
@@ -161,7 +161,7 @@ function messageOf({ keyword, message, params }: ErrorObject): string {
   return `${message ?? `breaks ${keyword}`}${key}`;
 }
 
-/** `/items/0/price` as `items[0].price`, by the value that it leads through. */
+/** Turns `/items/0/price` into `items[0].price`, guided by the value. */
 function placeIn(value: unknown, pointer: string): string {
   let place = '';
   let here: unknown = value;

@@ -12,10 +12,10 @@ export const judgeJsonSchema: Judge<'json_schema'> = (schema, { json, effort }) 
   const fault = validate(json.value, effort);
   if (!fault) return [holds(OUTPUT)];
   const where = fault.place === '' ? 'The answer' : `In the answer, ${fault.place}`;
-  return [fails(saying(`${where} ${fault.message}.`, 'The answer does not keep the schema.'), OUTPUT)];
+  return [fails(saying(`${where} ${fault.message}.`, 'The answer does not match the schema.'), OUTPUT)];
 };
 
-/** With `[*]` a path leads to many values, and one of them that fits is enough. */
+/** With `[*]`, a path selects many values; one match is enough. */
 export const jsonPath: Judge<'json_path'> = function* (expected, { json, effort }) {
   for (const { path, ...asked } of expected) {
     const fits = fitting(asked, effort);
@@ -28,12 +28,12 @@ export const jsonPath: Judge<'json_path'> = function* (expected, { json, effort 
       yield values.length === 0
         ? holds(OUTPUT)
         : fails(
-            quoting(path, quoted => `The answer has something at ${quoted}.`),
+            quoting(path, quoted => `The answer has a value at ${quoted}.`),
             OUTPUT,
           );
     } else if (values.some(fits)) yield holds(OUTPUT);
     else {
-      const what = values.length === 0 ? 'nothing' : 'another value than expected';
+      const what = values.length === 0 ? 'nothing' : 'an unexpected value';
       yield fails(
         quoting(path, quoted => `The answer has ${what} at ${quoted}.`),
         OUTPUT,

@@ -15,7 +15,7 @@ import { fails, holds, notJudged } from './judgement.ts';
 import { saying } from './sentence.ts';
 import { reportedUsage } from './usage.ts';
 
-/** Judges one case. A promise only where a script has to be run, or a pattern takes long. */
+/** Judges one case. Returns a promise only if a check script must run or a pattern takes long. */
 export function judgeCase(
   asked: SuiteCase,
   artifact: CaseArtifact | undefined,
@@ -30,14 +30,13 @@ export function judgeCase(
 }
 
 /**
- * An agent's program that broke its policy, used up its limits or failed has done badly, and its case fails. Where the model
- * or the machine failed, or time was up, the case has an error, as it would with any other target.
+ * A case fails if the agent program broke its policy, exceeded its limits or failed. If the model or the machine
+ * failed, or time ran out, the case is an error, as with any other target.
  */
 function isOwnDoing({ runner_failure: failure, agent_run: run }: CaseArtifact): boolean {
   return failure?.class === 'other' && run !== undefined && run.reason !== 'ok' && !NOT_OF_THE_AGENT.has(run.reason);
 }
 
-/** What a case is judged by, beside its documents. */
 export interface CaseJudging {
   readonly folder: string;
   readonly runCheck: RunCheck;
@@ -84,7 +83,7 @@ function failureIn({ status, latency_ms }: NonNullable<CaseArtifact['runner_fail
   return { status: status ?? null, latency_ms: latency_ms ?? null };
 }
 
-/** Over what an answer depends on: a better title, or another name for the suite, makes no other case. */
+/** Covers only what can affect an answer, so a new title or suite name does not change the case. */
 function askedHash({ id, input, expected, metadata }: SuiteCase): string {
   return contentHash({ id, input, ...(expected && { expected }), ...(metadata && { metadata }) });
 }
@@ -93,7 +92,7 @@ function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'
   if (!artifact) return { latency_ms: null, attempts: 0, cost_usd: null, tokens: null, steps: 0 };
   const { costUsd, tokens } = reportedUsage(artifact);
   return {
-    // How long nobody answered says nothing of how quick an agent is.
+    // The time without an answer says nothing about the agent's speed.
     latency_ms: artifact.runner_failure ? null : latencyOf(artifact),
     attempts: artifact.attempts?.length ?? artifact.runner_failure?.attempt ?? 1,
     cost_usd: costUsd,
@@ -107,7 +106,7 @@ function answerHash(artifact: CaseArtifact | undefined): Pick<JudgedCase, 'answe
   return answer_hash === undefined ? {} : { answer_hash };
 }
 
-/** The contract of artifacts lets a hash be any text; a long one is told by its own. */
+/** The artifact contract allows any text as a hash; a long one is hashed again. */
 function hashOf(hash: string | undefined): string | null {
   if (hash === undefined) return null;
   return hash.length <= HASH_UNITS_MAX ? hash : bytesHash(hash);
@@ -126,7 +125,7 @@ async function judgeByScript(
   { folder, file, timeout_ms: timeoutMs, input }: ScriptOrder,
   runCheck: RunCheck,
 ): Promise<{ readonly assertion: Assertion; readonly isBroken: boolean }> {
-  // The runner has put it there; a path that leads elsewhere was written by somebody else.
+  // The runner stored it there; any other path was written by something else.
   const isOurs = pathFault(file) === undefined && /^assets\/[^/\\]+$/.test(file);
   const answer = isOurs
     ? await runCheck({ script: path.join(folder, file), input, ...(timeoutMs !== undefined && { timeoutMs }) })

@@ -1,4 +1,4 @@
-/** What is judged in a thread of its own, because it takes long. The build makes it a module that a thread loads. */
+/** The entry point of the worker thread for slow judgements. The build bundles it as a separate module. */
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { AcceptCheck, IntentOutcome } from '../../contracts/intent/index.ts';
 import type { Expected } from '../../contracts/suite/index.ts';

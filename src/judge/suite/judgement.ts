@@ -2,10 +2,10 @@ import type { Assertion } from '../../contracts/evaluation/index.ts';
 import type { Expected } from '../../contracts/suite/index.ts';
 import type { Answer } from './answer.ts';
 
-/** What was found of one thing that a case expects; the name is that of the expectation. */
+/** The result for one expectation, under the expectation's name. */
 export type Judgement = Omit<Assertion, 'name'>;
 
-/** Judges one expectation by the answer alone: no clock, no chance, no world. */
+/** Judges one expectation from the answer alone: without clock, randomness or I/O. */
 export type Judge<Key extends keyof Expected> = (
   expected: NonNullable<Expected[Key]>,
   answer: Answer,
@@ -23,10 +23,10 @@ export function notJudged(message: string): Judgement {
   return { status: 'not_judged', message, at: null };
 }
 
-/** One thing, or several that must all hold. */
+/** One value, or several that must all hold. */
 export function all<Value>(value: Value | Value[]): readonly Value[] {
   return Array.isArray(value) ? value : [value];
 }
 
-/** Where the final output of an answer stands. */
+/** The location of the final output. */
 export const OUTPUT = 'final_output.content';

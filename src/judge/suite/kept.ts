@@ -1,11 +1,11 @@
-/** What was made before, by the text it was made of. Of more than `max`, the oldest go. */
+/** A cache by text that evicts its oldest values. */
 export class BoundedCache<Value> {
   readonly #values = new Map<string, Value>();
   readonly #max: number;
   readonly #weigh: (value: Value) => number;
   #weight = 0;
 
-  /** `max` bounds how many there are, or what they weigh together. */
+  /** `max` limits the number of values, or their total weight. */
   constructor(max: number, weigh: (value: Value) => number = () => 1) {
     this.#max = max;
     this.#weigh = weigh;

@@ -1,11 +1,11 @@
 import { fails, holds, type Judge, type Judgement, notJudged } from './judgement.ts';
 
 export const maxLatency: Judge<'max_latency_ms'> = (max, { latencyMs }) => [
-  atMost(latencyMs, max, 'The run does not say how long the answer took.', 'The answer took', 'milliseconds'),
+  atMost(latencyMs, max, 'The run does not record how long the answer took.', 'The answer took', 'milliseconds'),
 ];
 
 export const maxCost: Judge<'max_cost_usd'> = (max, { usage }) => [
-  atMost(usage.costUsd, max, 'The agent did not say what the answer cost.', 'The answer cost', 'US dollars'),
+  atMost(usage.costUsd, max, 'The agent did not report what the answer cost.', 'The answer cost', 'US dollars'),
 ];
 
 export const maxSteps: Judge<'max_steps'> = (max, { calls }) => [

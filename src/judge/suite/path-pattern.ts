@@ -1,14 +1,14 @@
 import type { Effort } from './effort.ts';
 
 /**
- * Whether a path is one that a pattern names, or lies in a folder that it names. `*` stands for a part of a name, `**` for
- * any number of folders. Takes at most as many steps as the pattern has characters times those of the path.
+ * Whether a pattern matches a path or one of its folders. `*` matches part of a name, `**` any number of folders.
+ * Takes at most (pattern length × path length) steps.
  */
 export function matchesPath(pattern: string, path: string, effort: Effort): boolean {
   effort.take(pattern.includes('*') ? pattern.length * path.length : pattern.length + path.length);
   const wanted = pattern.replace(/\/$/, '').split('/');
   const names = path.split('/');
-  /** Which beginnings of the path the pattern matches, up to the part that was looked at last. */
+  /** Which prefixes of the path match the pattern up to the current part. */
   let reached = new Set([0]);
   for (const part of wanted) {
     if (part === '.') continue;
@@ -21,7 +21,7 @@ export function matchesPath(pattern: string, path: string, effort: Effort): bool
   return reached.size > 0;
 }
 
-/** After a star that did not fit, only the last star is moved on: what came before it fits as early as it can. */
+/** After a mismatch, only the last star needs to advance: everything before it matched as early as possible. */
 function matchesName(pattern: string, name: string): boolean {
   let [at, from, star, starAt] = [0, 0, -1, 0];
   while (at < name.length) {

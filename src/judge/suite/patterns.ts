@@ -4,18 +4,18 @@ import type { Effort } from './effort.ts';
 import { BoundedCache } from './kept.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
-/** A pattern that takes time in proportion to the text, whoever wrote either. */
+/** A pattern that takes time linear in the text. */
 export interface Pattern {
   test(text: string, effort: Effort): boolean;
-  /** How many instructions it has. */
+  /** The number of its instructions. */
   readonly size: number;
-  /** The steps that it took to make it ready. */
+  /** The cost of compiling it, in steps. */
   readonly compiling: number;
 }
 
 /**
- * The pattern of an expectation. Throws `Unjudgeable` for one that this syntax does not have, or that is too large. Making
- * one ready takes steps, also if it is kept from before: a verdict must not depend on what was judged earlier.
+ * Compiles the pattern of an expectation. Throws `Unjudgeable` if the syntax is unsupported or the pattern too large.
+ * A cached pattern costs the same steps, because a verdict must not depend on earlier judgements.
  */
 export function patternOf(source: string, effort: Effort): Pattern {
   const pattern = patterns.get(source, () => compiled(source));
@@ -38,14 +38,14 @@ function compiled(source: string): Pattern {
       compiling: sizeMax * COMPILING_STEPS,
     };
   } catch {
-    throw new Unjudgeable('The pattern cannot be read: it must be one of RE2, without look-around and references.');
+    throw new Unjudgeable('The pattern is invalid: it must use RE2 syntax, without lookaround and backreferences.');
   }
 }
 
 const LENGTH_MAX = 10_000;
 
-/** To compile an instruction takes as long as this many steps. */
+/** Compiling one instruction takes as long as this many steps. */
 const COMPILING_STEPS = 100;
 
-/** A thousand of the usual ones. Large ones hold megabytes each. */
+/** Room for about a thousand typical patterns. Large ones take megabytes each. */
 const patterns = new BoundedCache<Pattern>(200_000, ({ size }) => Math.max(size, 200));

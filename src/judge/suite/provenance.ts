@@ -10,7 +10,7 @@ import {
   type SeenProvenance,
 } from '../../contracts/provenance.ts';
 
-/** Collects what the answers of a run say of the agent that gave them: each value once, and not more than a few. */
+/** Collects what the answers of a run report about the agent: each distinct value once, up to a limit. */
 export class Provenance {
   readonly #seen = new Map<ProvenanceName, Set<string>>();
 
@@ -24,14 +24,14 @@ export class Provenance {
     }
   }
 
-  /** Undefined where no answer says anything. */
+  /** Undefined if no answer reports anything. */
   seen(): SeenProvenance | undefined {
     if (this.#seen.size === 0) return undefined;
     return Object.fromEntries([...this.#seen].map(([name, values]) => [name, [...values].sort()]));
   }
 }
 
-/** What an answer says under a name: below `provenance`, else beside it. */
+/** The value of a field: in `provenance`, else at the top level. */
 function saidIn(fields: Readonly<Record<string, unknown>>, name: ProvenanceName): string | undefined {
   for (const holder of [own(fields, 'provenance'), fields]) {
     for (const key of KEYS[name]) {
@@ -44,7 +44,7 @@ function saidIn(fields: Readonly<Record<string, unknown>>, name: ProvenanceName)
   return undefined;
 }
 
-/** The names that agents have for each, the plainest first. */
+/** The names that agents use for each field, the plainest first. */
 const KEYS: Readonly<Record<ProvenanceName, readonly string[]>> = {
   model: ['model'],
   prompt_version: ['prompt_version'],
@@ -53,7 +53,7 @@ const KEYS: Readonly<Record<ProvenanceName, readonly string[]>> = {
   image: ['image', 'image_digest'],
 };
 
-/** Whatever was said, as a short text; undefined for nothing. */
+/** A value as a short text; undefined if there is none. */
 function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return shortText(typeof value === 'string' ? value : canonicalize(value));
@@ -66,7 +66,7 @@ function shortText(text: string): string {
 
 const ELLIPSIS_BYTES = 3;
 
-/** A key of an object that somebody else filled; what every object inherits is no word of theirs. */
+/** An own key of an untrusted object; inherited keys do not count. */
 export function own(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
   return (value as Record<string, unknown>)[key];

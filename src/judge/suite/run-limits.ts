@@ -11,12 +11,12 @@ import {
 import { groupOf } from '../../contracts/suite/index.ts';
 import { type SuiteFolder, suiteCases } from '../../evidence/suite/suite-folder.ts';
 
-/** What the repetitions before the last one came to. */
+/** The results of the repetitions before the last one. */
 export type Earlier = NonNullable<JudgedLimits['earlier']>;
 
 /**
- * Checks the limits that a run was asked to keep to. Undefined where none were asked for. Of a suite that was repeated only
- * the last repetition has them, because they hold for all trials together; without the earlier ones nothing is said.
+ * Checks the limits that were requested for a run; undefined if there were none. In a repeated suite only the last
+ * repetition has them, because they apply to all trials together. Without the earlier results there is no decision.
  */
 export function judgeLimits(
   { folder, request }: SuiteFolder,
@@ -32,7 +32,7 @@ export function judgeLimits(
   return { ...asked, checks: checkRun(asked, cases) };
 }
 
-/** The trials of repetitions, in their order. */
+/** The totals over earlier repetitions, case by case. */
 export function earlierFrom(evaluations: readonly Evaluation[]): Earlier {
   const tallies = new Map<string, Tally>();
   for (const { cases } of evaluations) {
@@ -50,7 +50,7 @@ function groupsIn(folder: string, cases: readonly JudgedCase[]): CaseGroup[] {
   const groups: CaseGroup[] = [];
   for (const one of suiteCases(folder)) {
     const group = groupOf(one);
-    // A case that stands there twice was judged at its first time.
+    // Counts a case that occurs twice only once.
     if (judged.delete(one.id) && Object.keys(group).length > 0) groups.push({ case_id: one.id, ...group });
   }
   return groups;

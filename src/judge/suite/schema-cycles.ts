@@ -1,8 +1,8 @@
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a schema comes back to itself by references alone, as `{"$ref":"#"}` does. It would be judged for ever, because
- * no step of the way looks deeper into the value. One with resources of its own (`$id` inside) is left to the judge.
+ * Whether a schema returns to itself by references alone, as `{"$ref":"#"}` does. Validation would never end, because
+ * no step looks deeper into the value. Schemas with embedded resources (`$id` inside) are left to the validator.
  */
 export function isEndless(root: Schema): boolean {
   const { schemas, anchors, hasResources } = survey(root);
@@ -21,10 +21,10 @@ export function isEndless(root: Schema): boolean {
   return schemas.some(leadsBack);
 }
 
-/** References one after the other, none of which looks deeper: no schema that people write has so many. */
+/** The limit on consecutive references; no hand-written schema has that many. */
 const WAY_MAX = 1_000;
 
-/** The schemas that judge the same value as this one. */
+/** The schemas that apply to the same value as this one. */
 function judgedWith(schema: Schema, resolve: (ref: string) => unknown): Schema[] {
   const { allOf, anyOf, oneOf, not, if: condition, then, else: otherwise, dependentSchemas } = schema;
   const targets = [schema['$ref'], schema['$dynamicRef']].map(ref => (typeof ref === 'string' ? resolve(ref) : ref));
@@ -33,7 +33,7 @@ function judgedWith(schema: Schema, resolve: (ref: string) => unknown): Schema[]
   return [...targets, ...lists, not, condition, then, otherwise, ...named].filter(isSchema);
 }
 
-/** Where a reference within the same document leads: `#`, `#/$defs/a` or `#name`. */
+/** The target of a reference within the document: `#`, `#/$defs/a` or `#name`. */
 function resolved(ref: string, root: Schema, anchors: ReadonlyMap<string, Schema>): unknown {
   const own = root['$id'];
   const local = typeof own === 'string' && ref.startsWith(own) ? ref.slice(own.length) || '#' : ref;
@@ -55,7 +55,7 @@ function decoded(part: string): string {
   }
 }
 
-/** Every object of a schema, whether it is one or only holds some; values that are compared with are none. */
+/** Every object in a schema, except inside plain values such as `const` and `enum`. */
 function survey(root: Schema) {
   const schemas: Schema[] = [];
   const anchors = new Map<string, Schema>();

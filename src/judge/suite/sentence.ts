@@ -4,20 +4,22 @@ import { printable } from '../../base/printable.ts';
 import { holdsSecret, redact } from '../../base/redact.ts';
 import { MESSAGE_BYTES_MAX } from '../../contracts/evaluation/index.ts';
 
-/** A sentence of ours around words from outside, which are cut, masked and, where they name a place on a machine, left out. */
+/**
+ * Builds a sentence around untrusted words, which are shortened and masked, or omitted if they contain a machine path.
+ */
 export function quoting(words: string, say: (quoted: string) => string): string {
   const sentence = say(`"${shortened(words, QUOTE_BYTES_MAX)}"`);
   return mayBeShown(sentence) ? sentence : say('a text that is not shown here');
 }
 
-/** Words from outside as a message of their own, or `instead`, if they may not be shown or say nothing. */
+/** Untrusted words as a message, or `instead` if they must not be shown or are empty. */
 export function saying(words: string, instead: string): string {
   const sentence = shortened(words.trim(), MESSAGE_BYTES_MAX);
   return sentence !== '' && mayBeShown(sentence) ? sentence : instead;
 }
 
 function shortened(words: string, bytesMax: number): string {
-  // What comes after that cannot be shown anyway, and a mask is at most as long as what it hides would be cut to.
+  // Text after this is never shown: a mask is at most as long as the text it hides.
   const head = words.slice(0, HEAD_UNITS).toWellFormed();
   const { text, truncated } = clip(printable(redact(head).text), bytesMax - ELLIPSIS_BYTES);
   return truncated || head.length < words.length ? `${text}…` : text;

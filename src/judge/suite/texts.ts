@@ -38,14 +38,14 @@ export const notRegex: Judge<'not_regex'> = function* (expected, { text, effort 
   }
 };
 
-/** A text is compared as it is, and an object as JSON, in which the order of keys means nothing. */
+/** Compares text literally, and an object as JSON, in which key order does not matter. */
 export const equals: Judge<'equals'> = (expected, answer) => {
   if (typeof expected === 'string') {
-    return [answer.text === expected ? holds(OUTPUT) : fails('The answer is another text than expected.', OUTPUT)];
+    return [answer.text === expected ? holds(OUTPUT) : fails('The answer differs from the expected text.', OUTPUT)];
   }
-  if (!answer.json.ok) return [fails('The answer is not JSON, and an object was expected.', OUTPUT)];
+  if (!answer.json.ok) return [fails('The answer is not JSON, but an object was expected.', OUTPUT)];
   const isEqual = canonicalize(answer.json.value) === canonicalize(expected);
-  return [isEqual ? holds(OUTPUT) : fails('The answer is another JSON value than expected.', OUTPUT)];
+  return [isEqual ? holds(OUTPUT) : fails('The answer differs from the expected JSON value.', OUTPUT)];
 };
 
 function found(isFound: boolean, part: string): Judgement {

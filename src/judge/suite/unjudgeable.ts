@@ -1,4 +1,4 @@
-/** An expectation that nobody could judge, because of what it asks and not because of the answer. */
+/** Thrown for an expectation that cannot be judged because the expectation itself is invalid. */
 export class Unjudgeable extends Error {
   override readonly name = 'Unjudgeable';
 }

@@ -1,13 +1,13 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import { own } from './provenance.ts';
 
-/** What an answer cost; null for what the agent did not say. */
+/** The cost of an answer; null for values that the agent did not report. */
 export interface Usage {
   readonly costUsd: number | null;
   readonly tokens: number | null;
 }
 
-/** What an agent says of its cost, beyond the contract: in `token_usage`, in `usage`, or beside them. */
+/** What an agent reports about its cost beyond the contract: in `token_usage`, in `usage`, or at the top level. */
 export function reportedUsage({ agent_fields }: Pick<CaseArtifact, 'agent_fields'>): Usage {
   const usage = [own(agent_fields, 'token_usage'), own(agent_fields, 'usage')];
   const said = (key: string): number | null => firstAmount(usage.map(one => own(one, key)));
@@ -24,5 +24,5 @@ function firstAmount(values: readonly unknown[]): number | null {
   return typeof amount === 'number' ? amount : null;
 }
 
-/** Whoever says more says nothing; and sums of what is left are numbers still. */
+/** Larger values are ignored, so sums of the rest stay finite. */
 const AMOUNT_MAX = 1e12;
