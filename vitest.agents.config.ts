@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    setupFiles: ['tests/state-setup.ts'],
+    setupFiles: ['tests/support/state-setup.ts'],
     include: ['tests/real-agents/**/*.test.ts'],
     globalSetup: ['tests/real-agents/setup.ts'],
     testTimeout: 300_000,

@@ -7,14 +7,14 @@ const HELD_ELSEWHERE = [
   'tests/deep/cli-hostile.test.ts',
   'tests/deep/judge-hostile.test.ts',
   'tests/deep/run-suite-cases-hostile.test.ts',
-  'tests/evidence/ingest-output.test.ts',
+  'tests/evidence/ingest/output.test.ts',
   'tests/verify/signatures.test.ts',
 ];
 
 /** Every attempt to forge evidence, slip a limit, leave a sandbox or leak a secret. `npm run attack` runs them as two users. */
 export default defineConfig({
   test: {
-    setupFiles: ['tests/state-setup.ts'],
+    setupFiles: ['tests/support/state-setup.ts'],
     include: ['tests/attack/**/*.test.ts', ...HELD_ELSEWHERE],
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    setupFiles: ['tests/state-setup.ts'],
+    setupFiles: ['tests/support/state-setup.ts'],
     include: ['tests/**/*.test.ts'],
     exclude: ['tests/attack/**', 'tests/deep/**', 'tests/real-agents/**'],
     // One less than there are cores would be one on two cores, and most of the time is spent waiting for programs.

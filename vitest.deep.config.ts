@@ -2,7 +2,7 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    setupFiles: ['tests/state-setup.ts'],
+    setupFiles: ['tests/support/state-setup.ts'],
     include: ['tests/deep/**/*.test.ts'],
     // `npm run attack` runs these.
     exclude: ['tests/deep/*-hostile.test.ts'],

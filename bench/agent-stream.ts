@@ -5,7 +5,7 @@ import path from 'node:path';
 import { AGENTS } from '../src/adapters/agents.ts';
 import type { TranscriptLine } from '../src/contracts/agent-step/reading.ts';
 import { AgentWatch } from '../src/run/agent/watch.ts';
-import { placeAgent } from '../tests/agents/place-agent.ts';
+import { placeAgent } from '../stand-ins/place-agent.ts';
 
 const MB = 1_000_000;
 const EARLY_BYTES = 100 * MB;

@@ -11,8 +11,8 @@ import { writeAtomic } from '../src/base/atomic.ts';
 import { runAgent, type RunAgentOptions } from '../src/verbs/run-agent.ts';
 import { closeLauncher } from '../src/verbs/launcher.ts';
 import { runScript } from '../src/verbs/run-script.ts';
-import { gitIn } from '../tests/agents/git.ts';
-import { placeAgent } from '../tests/agents/place-agent.ts';
+import { gitIn } from '../stand-ins/git.ts';
+import { placeAgent } from '../stand-ins/place-agent.ts';
 import { streamFigures, turnFigures } from './agent-stream.ts';
 import { medians } from './interleaved.ts';
 

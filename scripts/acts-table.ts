@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type ActResult, ACTS } from '../tests/agents/acts.ts';
+import { type ActResult, ACTS } from '../stand-ins/acts.ts';
 
-/** docs/agents.md with the table of acts as tests/agent/acts.test.ts found them with both agents. */
+/** docs/agents.md with the table of acts as tests/run/agent/acts.test.ts found them with both agents. */
 export function withActsTable(page: string, root: string): string {
   const [before, rest] = page.split(BEGIN);
   const after = rest?.split(END)[1];
   if (before === undefined || after === undefined) throw new Error('docs/agents.md has no place for its table of acts');
-  const file = path.join(root, 'tests', 'agents', 'acts.json');
+  const file = path.join(root, 'stand-ins', 'acts.json');
   const results = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, ActResult>>;
   return `${before}${BEGIN}\n${tableOf(results)}\n${END}${after}`;
 }

@@ -43,7 +43,7 @@ const agents = path.join(process.cwd(), 'docs', 'agents.md');
 const agentsPage = readFileSync(agents, 'utf8');
 const agentsNow = withActsTable(agentsPage, process.cwd());
 if (isCheck && agentsNow !== agentsPage) {
-  console.error('The table of acts in docs/agents.md does not match tests/agents/acts.json. Run npm run docs.');
+  console.error('The table of acts in docs/agents.md does not match stand-ins/acts.json. Run npm run docs.');
   process.exitCode = 1;
 } else if (!isCheck) writeAtomic(agents, agentsNow);
 

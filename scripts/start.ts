@@ -3,8 +3,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { gitIn } from '../tests/agents/git.ts';
-import { placeAgent } from '../tests/agents/place-agent.ts';
+import { gitIn } from '../stand-ins/git.ts';
+import { placeAgent } from '../stand-ins/place-agent.ts';
 
 const root = process.cwd();
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-start-'));

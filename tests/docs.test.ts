@@ -15,7 +15,7 @@ import { runAgent } from '../src/verbs/run-agent.ts';
 import { runIntent } from '../src/verbs/run-intent.ts';
 import { runScript } from '../src/verbs/run-script.ts';
 import { runSuite } from '../src/verbs/run-suite.ts';
-import { proctor, ROOT } from './support.ts';
+import { proctor, ROOT } from './support/support.ts';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAst } from 'vitest/node';
-import { ROOT } from './support.ts';
+import { ROOT } from './support/support.ts';
 
 /** Which room may import which. A room may always import itself. */
 const LAW: Record<string, readonly string[]> = {

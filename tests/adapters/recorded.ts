@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { AgentAdapter, ReaderOptions } from '../../src/adapters/agent.ts';
 import type { AgentReading, LineReading } from '../../src/contracts/agent-step/reading.ts';
-import { ROOT } from '../support.ts';
+import { ROOT } from '../support/support.ts';
 
 const FOLDER = path.join(ROOT, 'tests', 'fixtures', 'agent-cli');
 

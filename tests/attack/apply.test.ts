@@ -15,9 +15,9 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ACTIVE_FILES } from '../../src/policy/active-files.ts';
 import type { ApplyOptions, applyRun as ApplyRun } from '../../src/verbs/apply.ts';
-import { agentFolder, AGENT_RUN } from '../evidence/agent-world.ts';
-import { git, put } from '../execute/clone-world.ts';
-import { proctor, ROOT, temporaryFolder } from '../support.ts';
+import { agentFolder, AGENT_RUN } from '../evidence/agent/agent-world.ts';
+import { git, put } from '../execute/worktree/clone-world.ts';
+import { proctor, ROOT, temporaryFolder } from '../support/support.ts';
 
 let usual: string | undefined;
 

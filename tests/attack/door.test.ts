@@ -1,6 +1,6 @@
 import { deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { door, events, fakeApi, send, type Sending, upstream } from '../execute/door-world.ts';
+import { door, events, fakeApi, send, type Sending, upstream } from '../execute/model/door-world.ts';
 
 const ASK = { model: 'm', messages: [{ role: 'user', content: 'x' }] };
 const SEARCH = { type: 'web_search_20250305', name: 'web_search' };

@@ -16,9 +16,9 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { folderSource } from '../../src/verify/shelf.ts';
 import { verifyFolder } from '../../src/verify/folder.ts';
-import { agentFolder, AGENT_RUN } from '../evidence/agent-world.ts';
-import { type Place, place, smallHome } from '../runs-support.ts';
-import { proctor, ROOT, temporaryFolder } from '../support.ts';
+import { agentFolder, AGENT_RUN } from '../evidence/agent/agent-world.ts';
+import { type Place, place, smallHome } from '../support/runs.ts';
+import { proctor, ROOT, temporaryFolder } from '../support/support.ts';
 
 const isRoot = process.getuid?.() === 0;
 

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Options, verify } from '../../src/verify/index.ts';
-import { gitIn } from '../agents/git.ts';
-import { placeAgent } from '../agents/place-agent.ts';
-import { randomFrom } from '../random.ts';
-import type { Place } from '../runs-support.ts';
-import { makeJudgedPlace } from '../judged-world.ts';
+import { gitIn } from '../../stand-ins/git.ts';
+import { placeAgent } from '../../stand-ins/place-agent.ts';
+import { randomFrom } from '../support/random.ts';
+import type { Place } from '../support/runs.ts';
+import { makeJudgedPlace } from '../support/judged-world.ts';
 
 /** Flips per folder. `PROCTOR_FLIPS=10000` takes about an hour. */
 const FLIPS = Number(process.env['PROCTOR_FLIPS'] ?? 200);

@@ -4,10 +4,10 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } fr
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
-import { Agent } from '../suite/agent.ts';
-import { expectValid } from '../suite/support.ts';
-import { Started } from '../runs-support.ts';
-import { proctor, type Ran, ROOT, temporaryFolder } from '../support.ts';
+import { Agent } from '../run/suite/agent.ts';
+import { expectValid } from '../run/suite/support.ts';
+import { Started } from '../support/runs.ts';
+import { proctor, type Ran, ROOT, temporaryFolder } from '../support/support.ts';
 import { cloned, digestOf, elsewhere, plantSuite, runFolder, SUITE_RUN } from './forgery-world.ts';
 
 const SECRET = 'victims-token-2f81c7';

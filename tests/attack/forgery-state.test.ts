@@ -15,7 +15,7 @@ import {
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { useStateFolder } from '../../src/base/state-folder.ts';
-import { proctor, proveJournal, type Ran, temporaryFolder } from '../support.ts';
+import { proctor, proveJournal, type Ran, temporaryFolder } from '../support/support.ts';
 import { plantScript, runFolder, SCRIPT_RUN } from './forgery-world.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -19,8 +19,8 @@ import { bootId } from '../../src/execute/host/machine.ts';
 import { runIntent } from '../../src/verbs/run-intent.ts';
 import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { runSuite, type RunSuiteOptions } from '../../src/verbs/run-suite.ts';
-import { AGENT_RUN, EVENTS, planOf as agentPlan, transcriptOf } from '../evidence/agent-world.ts';
-import { captureOf, COMPLETED_AT, noteOf, plan, put, STARTED_AT, succeeded } from '../evidence/script-world.ts';
+import { AGENT_RUN, EVENTS, planOf as agentPlan, transcriptOf } from '../evidence/agent/agent-world.ts';
+import { captureOf, COMPLETED_AT, noteOf, plan, put, STARTED_AT, succeeded } from '../evidence/script/script-world.ts';
 
 export const SCRIPT_RUN = plan().request.run_id;
 export const SUITE_RUN = 'planted';

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
-import { AGENT_RUN } from '../evidence/agent-world.ts';
-import { put } from '../evidence/script-world.ts';
-import { proctor, proveJournal, type Ran, temporaryFolder } from '../support.ts';
+import { AGENT_RUN } from '../evidence/agent/agent-world.ts';
+import { put } from '../evidence/script/script-world.ts';
+import { proctor, proveJournal, type Ran, temporaryFolder } from '../support/support.ts';
 import {
   cloned,
   digestOf,

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import { type SealEnvelope, sealEnvelope, signerWith } from '../../src/contracts/seal/index.ts';
-import type { Place } from '../runs-support.ts';
-import { canLackSandbox, Forged, makeJudgedPlace, statementIn } from '../judged-world.ts';
+import type { Place } from '../support/runs.ts';
+import { canLackSandbox, Forged, makeJudgedPlace, statementIn } from '../support/judged-world.ts';
 
 let place: Place;
 beforeAll(() => {

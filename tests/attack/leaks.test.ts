@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { AgentWorld, filesIn, placePrograms } from '../agent/world.ts';
-import { type Place, place, until } from '../runs-support.ts';
-import type { Ran } from '../support.ts';
+import { AgentWorld, filesIn, placePrograms } from '../run/agent/world.ts';
+import { type Place, place, until } from '../support/runs.ts';
+import type { Ran } from '../support/support.ts';
 
 placePrograms();
 

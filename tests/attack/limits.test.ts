@@ -5,7 +5,7 @@ import type { Runner } from '../../src/contracts/runner/shape.ts';
 import type { ScriptOutcome } from '../../src/contracts/script-outcome/shape.ts';
 import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { type Asked, MB, type Outcome, python, ran, shell } from '../conformance/jobs.ts';
-import { proctor, temporaryFolder } from '../support.ts';
+import { proctor, temporaryFolder } from '../support/support.ts';
 
 /** Attempts to exceed a limit. Each holds four times its limit, and reports it only if it survives for a while. */
 

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { SLOTS } from '../../src/execute/host/slots.ts';
-import { type Place, place } from '../runs-support.ts';
+import { type Place, place } from '../support/runs.ts';
 
 const isRoot = process.getuid?.() === 0;
 const OTHER = 65534;

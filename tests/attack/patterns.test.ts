@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Place, place, until } from '../runs-support.ts';
+import { type Place, place, until } from '../support/runs.ts';
 
 /** Answers with the requested number of characters. */
 const AGENT = `import json

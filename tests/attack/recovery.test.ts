@@ -17,9 +17,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AGENT_FILES } from '../../src/evidence/agent/agent-documents.ts';
-import { AGENT_RUN } from '../evidence/agent-world.ts';
-import { put } from '../evidence/script-world.ts';
-import { proctor, proveJournal, temporaryFolder } from '../support.ts';
+import { AGENT_RUN } from '../evidence/agent/agent-world.ts';
+import { put } from '../evidence/script/script-world.ts';
+import { proctor, proveJournal, temporaryFolder } from '../support/support.ts';
 import {
   digestOf,
   plantAgent,

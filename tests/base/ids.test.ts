@@ -3,7 +3,7 @@ import { monotonicMs, systemClock } from '../../src/base/clock.ts';
 import { random, newCorrelationId, newRunId } from '../../src/base/ids.ts';
 import { VERSION } from '../../src/base/version.ts';
 import { scriptOutcome } from '../../src/contracts/script-outcome/index.ts';
-import { exampleWith, judged, rulesOf } from '../support.ts';
+import { exampleWith, judged, rulesOf } from '../support/support.ts';
 
 const noon = { now: () => Date.UTC(2026, 0, 6, 12) };
 

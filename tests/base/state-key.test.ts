@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterEach, expect, test } from 'vitest';
 import { useStateFolder } from '../../src/base/state-folder.ts';
 import { makeStateKey, readStateKey } from '../../src/base/state-key.ts';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 const run = promisify(execFile);
 

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { TAR_END, TAR_FILE_BYTES_MAX, tarHead, tarPadding } from '../../src/base/tar.ts';
 import { readTar, type TarEntry, type TarFault } from '../../src/base/tar-reader.ts';
-import { temporaryFolder } from '../support.ts';
+import { temporaryFolder } from '../support/support.ts';
 
 /** Typical, long and unusual paths: 1 to 400 bytes, with and without ASCII only. */
 const segment = fc.oneof(

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { type Place, place } from '../runs-support.ts';
+import { type Place, place } from '../support/runs.ts';
 
 const TRIED = '["network","file_system","environment","privileges"]';
 const FORGED = JSON.stringify(

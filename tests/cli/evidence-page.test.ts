@@ -22,9 +22,9 @@ import {
   sealStatement,
   signerWith,
 } from '../../src/contracts/seal/index.ts';
-import { makeJudgedPlace } from '../judged-world.ts';
-import { Place } from '../runs-support.ts';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { makeJudgedPlace } from '../support/judged-world.ts';
+import { Place } from '../support/runs.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 const page = readFileSync(path.join(ROOT, 'docs', 'evidence.md'), 'utf8');
 const section = page.slice(page.indexOf('## Check a run with sha256sum and openssl'));

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ownName, startTicksOf } from '../../src/execute/host/processes.ts';
-import { proctor, temporaryFolder } from '../support.ts';
+import { proctor, temporaryFolder } from '../support/support.ts';
 
 const ID = 'script_20260101_000000_aaaaaaaaaaaa';
 const line = (value: object): string => `${JSON.stringify(value)}\n`;

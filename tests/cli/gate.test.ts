@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { proctor, ROOT, temporaryFolder } from '../support.ts';
+import { proctor, ROOT, temporaryFolder } from '../support/support.ts';
 
 function folderWith(files: Readonly<Record<string, string>>): string {
   const cwd = temporaryFolder();

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { place } from '../runs-support.ts';
+import { place } from '../support/runs.ts';
 
 const SAYS = `console.log('one'); console.error('two'); require('fs').writeFileSync('out/a.txt', 'abc')`;
 const INTENT = { goal: 'Write a file', commands: [{ argv: ['node', '-e', SAYS] }], outputs: ['out/a.txt'] };

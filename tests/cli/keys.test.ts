@@ -9,10 +9,10 @@ import { closeLauncher } from '../../src/verbs/launcher.ts';
 import { runScript } from '../../src/verbs/run-script.ts';
 import { runSuite } from '../../src/verbs/run-suite.ts';
 import { verify } from '../../src/verify/index.ts';
-import { type Place, place, until } from '../runs-support.ts';
-import { Agent } from '../suite/agent.ts';
-import { everythingIn, ranSuite } from '../suite/support.ts';
-import type { Ran } from '../support.ts';
+import { type Place, place, until } from '../support/runs.ts';
+import { Agent } from '../run/suite/agent.ts';
+import { everythingIn, ranSuite } from '../run/suite/support.ts';
+import type { Ran } from '../support/support.ts';
 
 afterAll(closeLauncher);
 

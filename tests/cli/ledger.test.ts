@@ -1,9 +1,9 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { addRun, homeWithRuns, ledgerIn, linesIn, runId, writeLines } from '../evidence/ledger-world.ts';
-import { type Place, place } from '../runs-support.ts';
-import { proctor, proveJournal } from '../support.ts';
+import { addRun, homeWithRuns, ledgerIn, linesIn, runId, writeLines } from '../evidence/ledger/ledger-world.ts';
+import { type Place, place } from '../support/runs.ts';
+import { proctor, proveJournal } from '../support/support.ts';
 
 const OK = 'import proctor_tool\nproctor_tool.succeed()\n';
 const FAILS = 'import sys\nsys.exit(3)\n';

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isPrintable } from '../../src/base/printable.ts';
 import { LiveText } from '../../src/cli/text/live.ts';
-import { until } from '../runs-support.ts';
+import { until } from '../support/runs.ts';
 
 /** The pieces that are shown of a text. */
 function live(): { text: LiveText; shown: string[] } {

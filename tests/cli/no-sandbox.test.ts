@@ -3,8 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Place, place } from '../runs-support.ts';
-import { ROOT, unhurried } from '../support.ts';
+import { type Place, place } from '../support/runs.ts';
+import { ROOT, unhurried } from '../support/support.ts';
 
 const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { newKeyPair } from '../../src/base/ed25519.ts';
-import { place } from '../runs-support.ts';
-import type { Ran } from '../support.ts';
+import { place } from '../support/runs.ts';
+import type { Ran } from '../support/support.ts';
 
 const SCRIPT = `#!/bin/sh
 echo 'what it did'

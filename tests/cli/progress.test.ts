@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ProgressLine, watchedColumns } from '../../src/cli/text/progress.ts';
-import { until } from '../runs-support.ts';
+import { until } from '../support/runs.ts';
 
 /** The first progress line of a suite in a terminal with this many columns. */
 async function shownIn(columns: number): Promise<string> {

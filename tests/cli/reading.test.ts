@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { digestOf, plantAgent, plantScript } from '../attack/forgery-world.ts';
-import { AGENT_RUN } from '../evidence/agent-world.ts';
-import { proctor, proveJournal, type Ran, ROOT } from '../support.ts';
+import { AGENT_RUN } from '../evidence/agent/agent-world.ts';
+import { proctor, proveJournal, type Ran, ROOT } from '../support/support.ts';
 
 const AGENT = `import json
 question = json.load(open("input/case.json"))

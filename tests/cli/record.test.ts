@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Runner } from '../../src/contracts/runner/shape.ts';
-import { type Place, place } from '../runs-support.ts';
+import { type Place, place } from '../support/runs.ts';
 
 const RESULT = { contract_version: 1, status: 'succeeded', html_output: '', error_summary: null, artifacts: [] };
 const ENVIRONMENT = `import json, os

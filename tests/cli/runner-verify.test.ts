@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runner } from '../../src/contracts/runner/index.ts';
-import { exampleWith, proctor, ROOT, temporaryFolder } from '../support.ts';
+import { exampleWith, proctor, ROOT, temporaryFolder } from '../support/support.ts';
 
 const HASH = 'sha256:830861b74667a7c5b9967012e89ada945b3e53c0eb61ea74fbdfc6497edb22bc';
 const OK = `{"ok":true,"runner_hash":"${HASH}"}\n`;

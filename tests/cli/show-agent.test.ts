@@ -15,10 +15,10 @@ import {
   text,
   type Told,
   transcriptOf,
-} from '../evidence/agent-world.ts';
-import { sealedFolder } from '../evidence/pack-world.ts';
-import { expectValid } from '../evidence/script-world.ts';
-import { proctor, proveJournal, temporaryFolder } from '../support.ts';
+} from '../evidence/agent/agent-world.ts';
+import { sealedFolder } from '../evidence/pack/pack-world.ts';
+import { expectValid } from '../evidence/script/script-world.ts';
+import { proctor, proveJournal, temporaryFolder } from '../support/support.ts';
 
 /** A project with one run of an agent. */
 async function placeWith(told: Told = {}): Promise<{ readonly cwd: string; readonly folder: string }> {

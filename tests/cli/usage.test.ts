@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { proctor, temporaryFolder } from '../support.ts';
+import { proctor, temporaryFolder } from '../support/support.ts';
 
 /** `run intent` prints its own document instead. */
 const COMMANDS = [

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { runner } from '../../src/contracts/runner/index.ts';
-import { exampleWith, proctor, ROOT, temporaryFolder } from '../support.ts';
+import { exampleWith, proctor, ROOT, temporaryFolder } from '../support/support.ts';
 
 const good = canonicalize(runner.example);
 const bad = canonicalize(exampleWith(runner, { write_roots: ['/etc'], 'exit.code': 300 }));

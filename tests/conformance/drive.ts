@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
 import { onTestFinished } from 'vitest';
 import type { Leftovers } from '../../src/execute/job/job.ts';
-import { ROOT } from '../support.ts';
+import { ROOT } from '../support/support.ts';
 import type { Driven } from './driver.ts';
 import type { Outcome } from './jobs.ts';
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { forwarded } from '../../src/execute/model/forwarder.ts';
 import type { Mount } from '../../src/execute/job/job.ts';
 import { openLauncher } from '../../src/execute/launcher/launch.ts';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 import type { Driven } from './driver.ts';
 import { drive, type Said } from './drive.ts';
 import { type Asked, MB, python, shell, unique } from './jobs.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { agentPolicy, builtInPolicies, decided } from '../../src/contracts/agent-policy/index.ts';
 import { check } from '../../src/contracts/check.ts';
-import { exampleWith } from '../support.ts';
+import { exampleWith } from '../support/support.ts';
 import { titled } from './artifacts-words.ts';
 
 const findings = (value: unknown) => check(agentPolicy, value, { strict: true, internal: false }).violations;

@@ -3,7 +3,7 @@ import * as z from 'zod/mini';
 import * as agentStep from '../../src/contracts/agent-step/index.ts';
 import { check, type Violation } from '../../src/contracts/check.ts';
 import type { Contract } from '../../src/contracts/contract.ts';
-import { exampleWith } from '../support.ts';
+import { exampleWith } from '../support/support.ts';
 import { runCases } from './agent-run-cases.ts';
 import { stepCases } from './agent-step-cases.ts';
 import { titled } from './artifacts-words.ts';

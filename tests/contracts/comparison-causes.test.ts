@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { comparison } from '../../src/contracts/comparison/index.ts';
-import { exampleWith, judged, rulesOf } from '../support.ts';
+import { exampleWith, judged, rulesOf } from '../support/support.ts';
 
 describe('a cause in a comparison', () => {
   const FIELD = { field: 'provenance.model', baseline: 'one', new: 'other' };

@@ -5,7 +5,7 @@ import { baseline } from '../../src/contracts/baseline/index.ts';
 import { check } from '../../src/contracts/check.ts';
 import { type Comparison, comparison } from '../../src/contracts/comparison/index.ts';
 import { gate } from '../../src/contracts/gate/index.ts';
-import { exampleWith, judged, judgedText, ROOT, rulesOf } from '../support.ts';
+import { exampleWith, judged, judgedText, ROOT, rulesOf } from '../support/support.ts';
 import { titled } from './artifacts-words.ts';
 
 describe('a comparison', () => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { catalogue, loadContracts } from '../../src/contracts/catalogue.ts';
 import { check } from '../../src/contracts/check.ts';
 import { jsonSchema } from '../../src/contracts/json-schema.ts';
-import { judged } from '../support.ts';
+import { judged } from '../support/support.ts';
 
 const contracts = await loadContracts();
 const context = { strict: false, internal: true };

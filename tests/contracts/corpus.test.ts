@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { catalogue } from '../../src/contracts/catalogue.ts';
 import { type JsonSchema, jsonSchema } from '../../src/contracts/json-schema.ts';
 import { contentHash } from '../../src/base/hash.ts';
-import { judged, ROOT } from '../support.ts';
+import { judged, ROOT } from '../support/support.ts';
 
 const CORPUS = path.join(ROOT, 'tests', 'corpus');
 const read = (...names: string[]): unknown => JSON.parse(readFileSync(path.join(CORPUS, ...names), 'utf8'));

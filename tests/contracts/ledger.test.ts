@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ledgerLine } from '../../src/contracts/ledger/index.ts';
-import { exampleWith, judged, rulesOf } from '../support.ts';
+import { exampleWith, judged, rulesOf } from '../support/support.ts';
 
 const HASH = `sha256:${'0'.repeat(64)}`;
 

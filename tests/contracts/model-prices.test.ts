@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { costOf, priceOf } from '../../src/contracts/model-prices/price.ts';
 import { readPrices } from '../../src/run/agent/read-prices.ts';
-import { temporaryFolder } from '../support.ts';
+import { temporaryFolder } from '../support/support.ts';
 
 describe('the price of a model', () => {
   const prices = {

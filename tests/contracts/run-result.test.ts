@@ -3,7 +3,7 @@ import { check } from '../../src/contracts/check.ts';
 import { builtInProfiles, profile } from '../../src/contracts/profile/index.ts';
 import { runError } from '../../src/contracts/run-error/index.ts';
 import { type RunResult, runResult } from '../../src/contracts/run-result/index.ts';
-import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support.ts';
+import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support/support.ts';
 
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Runner, runner } from '../../src/contracts/runner/index.ts';
 import { verifyRunner } from '../../src/verify/index.ts';
-import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support.ts';
+import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support/support.ts';
 
 const record = (changes: Record<string, unknown>) => exampleWith(runner, changes);
 const KNOWN_HASH = 'sha256:830861b74667a7c5b9967012e89ada945b3e53c0eb61ea74fbdfc6497edb22bc';

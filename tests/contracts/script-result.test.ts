@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { check } from '../../src/contracts/check.ts';
 import { scriptResult } from '../../src/contracts/script-result/index.ts';
-import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support.ts';
+import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support/support.ts';
 
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 

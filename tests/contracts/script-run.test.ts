@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { check, type Violation } from '../../src/contracts/check.ts';
 import { scriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { scriptRequest } from '../../src/contracts/script-request/index.ts';
-import { exampleWith, judged } from '../support.ts';
+import { exampleWith, judged } from '../support/support.ts';
 
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 

@@ -17,7 +17,7 @@ import {
   signerWith,
 } from '../../src/contracts/seal/index.ts';
 import { recognise } from '../../src/verify/recognise.ts';
-import { adviceOf, judged, rulesOf } from '../support.ts';
+import { adviceOf, judged, rulesOf } from '../support/support.ts';
 
 const file = (path: string, content = path) => ({ path, sha256: bytesHash(content), bytes: content.length });
 

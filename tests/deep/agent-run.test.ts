@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { AgentOutcome } from '../../src/contracts/agent-step/index.ts';
-import { startModelApi } from '../agents/model-api.ts';
+import { startModelApi } from '../../stand-ins/model-api.ts';
 import {
   AgentWorld,
   completed,
@@ -15,9 +15,9 @@ import {
   placePrograms,
   type Row,
   WITH_KEYS,
-} from '../agent/world.ts';
-import { randomFrom, SEED } from '../random.ts';
-import { cgroupsOfOurs, groupsLeft, processesWith, smallHome, until } from '../runs-support.ts';
+} from '../run/agent/world.ts';
+import { randomFrom, SEED } from '../support/random.ts';
+import { cgroupsOfOurs, groupsLeft, processesWith, smallHome, until } from '../support/runs.ts';
 
 placePrograms();
 

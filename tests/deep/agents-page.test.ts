@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { gitIn } from '../agents/git.ts';
-import { startModelApi } from '../agents/model-api.ts';
-import { agentFolder, repositoryFolder } from '../agents/place.ts';
-import { placeAgent } from '../agents/place-agent.ts';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { gitIn } from '../../stand-ins/git.ts';
+import { startModelApi } from '../../stand-ins/model-api.ts';
+import { agentFolder, repositoryFolder } from '../../stand-ins/place.ts';
+import { placeAgent } from '../../stand-ins/place-agent.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 const page = readFileSync(path.join(ROOT, 'docs', 'agents.md'), 'utf8');
 

@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { runner } from '../../src/contracts/runner/index.ts';
-import { proctor, type Ran, temporaryFolder } from '../support.ts';
+import { proctor, type Ran, temporaryFolder } from '../support/support.ts';
 
 const good = JSON.stringify(runner.example);
 

@@ -16,8 +16,8 @@ import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { JOURNAL } from '../../src/evidence/run-folder/journal.ts';
 import { ownName, startTicksOf } from '../../src/execute/host/processes.ts';
-import { captureOf, finishRun, plan, put, succeeded } from '../evidence/script-world.ts';
-import { proctor, proveJournal, temporaryFolder } from '../support.ts';
+import { captureOf, finishRun, plan, put, succeeded } from '../evidence/script/script-world.ts';
+import { proctor, proveJournal, temporaryFolder } from '../support/support.ts';
 
 const ID = plan().request.run_id;
 const PLANNED = `${JSON.stringify({ is: 'planned', plan: plan() })}\n`;

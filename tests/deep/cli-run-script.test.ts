@@ -12,8 +12,8 @@ import {
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { builtInProfile } from '../../src/contracts/profile/index.ts';
-import { outcomeIn, type Place, place, type Started, until } from '../runs-support.ts';
-import { type Ran, ROOT } from '../support.ts';
+import { outcomeIn, type Place, place, type Started, until } from '../support/runs.ts';
+import { type Ran, ROOT } from '../support/support.ts';
 
 const OK = `import proctor_tool\nproctor_tool.succeed('<p>done</p>')\n`;
 

@@ -1,8 +1,8 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { outcomeIn, type Place, place, processesWith, until } from '../runs-support.ts';
-import { proveJournal } from '../support.ts';
+import { outcomeIn, type Place, place, processesWith, until } from '../support/runs.ts';
+import { proveJournal } from '../support/support.ts';
 
 const OK = `import proctor_tool\nopen('output/a.txt', 'w').write('abc')\nproctor_tool.succeed('<p>done</p>')\n`;
 const FAILS = `import proctor_tool\nproctor_tool.fail('No rows.')\n`;

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { Place, until } from '../runs-support.ts';
-import { Agent, answersWell, hangs } from '../suite/agent.ts';
-import type { Ran } from '../support.ts';
+import { Place, until } from '../support/runs.ts';
+import { Agent, answersWell, hangs } from '../run/suite/agent.ts';
+import type { Ran } from '../support/support.ts';
 
 /** A project with cases and an agent, and a command line in it. */
 async function world(cases: readonly object[], behaviours: Readonly<Record<string, typeof answersWell>> = {}) {

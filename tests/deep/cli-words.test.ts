@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { proctor, ROOT } from '../support.ts';
+import { proctor, ROOT } from '../support/support.ts';
 
 test('npm start runs a good, a hostile and a hanging script, and intents, and shows the evidence', () => {
   const { stdout, stderr, status } = spawnSync('npm', ['start', '--silent'], { cwd: ROOT, encoding: 'utf8' });

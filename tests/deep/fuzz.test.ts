@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { ROOT } from '../support.ts';
+import { ROOT } from '../support/support.ts';
 
 test('the fuzzer finds nothing in 30 seconds', () => {
   const said = execFileSync('npm', ['run', '--silent', 'fuzz', '--', '--seconds', '30'], {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadContracts } from '../../src/contracts/catalogue.ts';
-import { ROOT } from '../support.ts';
+import { ROOT } from '../support/support.ts';
 
 /** Another project that installed the packed tarball as the README says. */
 const project = mkdtempSync(path.join(tmpdir(), 'proctor-install-'));

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import type { IntentOutcome } from '../../src/contracts/intent/index.ts';
 import { SEAL } from '../../src/evidence/run-folder/finish.ts';
-import { strictTroubles, writes } from '../intent/world.ts';
+import { strictTroubles, writes } from '../run/intent/world.ts';
 import {
   cgroupsOfOurs,
   endProcess,
@@ -15,7 +15,7 @@ import {
   processesWith,
   smallHome,
   until,
-} from '../runs-support.ts';
+} from '../support/runs.ts';
 
 const KILLS = Number(process.env['PROCTOR_KILLS'] ?? 60);
 const AT_ONCE = 3;

@@ -3,8 +3,8 @@ import { closeSync, ftruncateSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { closeLauncher } from '../../src/verbs/launcher.ts';
-import { node, own, ran, toldOf, writes } from '../intent/world.ts';
-import { place } from '../runs-support.ts';
+import { node, own, ran, toldOf, writes } from '../run/intent/world.ts';
+import { place } from '../support/runs.ts';
 
 afterAll(() => closeLauncher());
 

@@ -4,8 +4,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
 import type * as Library from '../../src/verbs/index.ts';
-import { canonicalPart, expectSound, node, writes } from '../intent/world.ts';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { canonicalPart, expectSound, node, writes } from '../run/intent/world.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 const RUNS = 20;
 const AT_ONCE = 8;

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 const page = readFileSync(path.join(ROOT, 'docs', 'intents.md'), 'utf8');
 

@@ -8,9 +8,9 @@ import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import type { CheckAnswer } from '../../src/judge/suite/check.ts';
 import { checkByScript } from '../../src/judge/suite/check-script.ts';
 import { evaluateSuite } from '../../src/judge/suite/evaluate.ts';
-import { suiteFolder } from '../suite-world.ts';
-import { temporaryFolder } from '../support.ts';
-import { answered } from '../judge/answers.ts';
+import { suiteFolder } from '../support/suite-world.ts';
+import { temporaryFolder } from '../support/support.ts';
+import { answered } from '../judge/suite/answers.ts';
 
 const launcher = openLauncher();
 afterAll(() => launcher.close());

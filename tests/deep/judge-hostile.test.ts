@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Expected } from '../../src/contracts/suite/index.ts';
 import { reportedUsage } from '../../src/judge/suite/usage.ts';
-import { answered, found } from '../judge/answers.ts';
+import { answered, found } from '../judge/suite/answers.ts';
 
 const OUT = '@final_output.content';
 

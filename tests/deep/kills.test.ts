@@ -2,8 +2,8 @@ import { cpSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { idsIn } from '../evidence/ledger-world.ts';
-import { randomFrom, SEED } from '../random.ts';
+import { idsIn } from '../evidence/ledger/ledger-world.ts';
+import { randomFrom, SEED } from '../support/random.ts';
 import {
   cgroupsOfOurs,
   endProcess,
@@ -16,7 +16,7 @@ import {
   type Started,
   takeAllPlaces,
   until,
-} from '../runs-support.ts';
+} from '../support/runs.ts';
 
 const RUNS = Number(process.env['PROCTOR_KILLS'] ?? 200);
 const AT_ONCE = 4;

@@ -3,7 +3,7 @@ import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { runner } from '../../src/contracts/runner/index.ts';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 /** Runs the command line and returns its peak memory above that of an idle Node. */
 function measured(args: readonly string[], cwd: string): { code: number | null; stdout: string; overMb: number } {

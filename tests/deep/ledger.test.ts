@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { randomFrom, SEED } from '../random.ts';
-import { append, brokenIn, idsIn, ledgerIn, newHome, type Writing, writer } from '../evidence/ledger-world.ts';
+import { randomFrom, SEED } from '../support/random.ts';
+import { append, brokenIn, idsIn, ledgerIn, newHome, type Writing, writer } from '../evidence/ledger/ledger-world.ts';
 
 const random = randomFrom(SEED);
 

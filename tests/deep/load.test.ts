@@ -13,8 +13,8 @@ import {
   place,
   Started,
   until,
-} from '../runs-support.ts';
-import { ROOT } from '../support.ts';
+} from '../support/runs.ts';
+import { ROOT } from '../support/support.ts';
 
 const AT_ONCE = 64;
 

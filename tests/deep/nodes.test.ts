@@ -4,7 +4,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { loadContracts } from '../../src/contracts/catalogue.ts';
-import { proctor, ROOT, temporaryFolder } from '../support.ts';
+import { proctor, ROOT, temporaryFolder } from '../support/support.ts';
 
 /** The npm package `node` contains real binaries of every supported release line. */
 describe.each(['20.19', '22', '24'])('on Node %s', line => {

@@ -4,10 +4,10 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { TAR_END, tarHead } from '../../src/base/tar.ts';
 import { fileHash } from '../../src/base/file-hash.ts';
-import { packOf, SCRIPT_RUN, scriptFolder, verdictsOf } from '../evidence/pack-world.ts';
-import { captureOf, finishRun, put, succeeded } from '../evidence/script-world.ts';
-import { suiteFolder } from '../suite-world.ts';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { packOf, SCRIPT_RUN, scriptFolder, verdictsOf } from '../evidence/pack/pack-world.ts';
+import { captureOf, finishRun, put, succeeded } from '../evidence/script/script-world.ts';
+import { suiteFolder } from '../support/suite-world.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 test('detects every changed byte of a pack', async () => {
   const file = await packOf(await scriptFolder({ 'output/a.txt': 'aaa', 'output/ä': '' }));

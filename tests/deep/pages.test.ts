@@ -3,7 +3,7 @@ import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync
 import { type AddressInfo, createServer } from 'node:net';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { ROOT, temporaryFolder } from '../support.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 
 const read = (page: string): string => readFileSync(path.join(ROOT, page), 'utf8');
 

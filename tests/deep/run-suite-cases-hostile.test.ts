@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { casesIn, faultsIn } from '../run/cases-world.ts';
+import { casesIn, faultsIn } from '../run/suite/cases-world.ts';
 
 const MIB = 1024 * 1024;
 

@@ -2,8 +2,8 @@ import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
-import { Place } from '../runs-support.ts';
-import { Agent } from '../suite/agent.ts';
+import { Place } from '../support/runs.ts';
+import { Agent } from '../run/suite/agent.ts';
 
 const CASES = 100_000;
 

@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileS
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CaseArtifact, RunArtifact } from '../../src/contracts/artifacts/index.ts';
-import { Place, smallHome, type Started, until } from '../runs-support.ts';
-import { Agent, answersWell } from '../suite/agent.ts';
-import { expectValid } from '../suite/support.ts';
+import { Place, smallHome, type Started, until } from '../support/runs.ts';
+import { Agent, answersWell } from '../run/suite/agent.ts';
+import { expectValid } from '../run/suite/support.ts';
 
 const CASES = 120;
 

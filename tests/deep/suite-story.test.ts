@@ -3,10 +3,10 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, w
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
-import { Place } from '../runs-support.ts';
-import type { Ran } from '../support.ts';
-import { Agent, type answersWell, saying } from '../suite/agent.ts';
-import { expectValid } from '../suite/support.ts';
+import { Place } from '../support/runs.ts';
+import type { Ran } from '../support/support.ts';
+import { Agent, type answersWell, saying } from '../run/suite/agent.ts';
+import { expectValid } from '../run/suite/support.ts';
 
 const CASES = `
 - id: refund

@@ -1,7 +1,7 @@
 import { onTestFinished, describe, expect, test } from 'vitest';
-import { Place } from '../runs-support.ts';
-import type { Ran } from '../support.ts';
-import { Agent, type answersWell, answerTo, json } from '../suite/agent.ts';
+import { Place } from '../support/runs.ts';
+import type { Ran } from '../support/support.ts';
+import { Agent, type answersWell, answerTo, json } from '../run/suite/agent.ts';
 
 /** Edge cases in which a gate is easily wrong, each with its exit code and first line. */
 

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ROOT } from '../support.ts';
+import { ROOT } from '../support/support.ts';
 import { left, node, python, workFolder } from './tools.ts';
 
 describe('docs/scripts.md', () => {

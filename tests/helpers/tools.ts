@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path';
 import { expect } from 'vitest';
 import { scriptResult, type ScriptResult } from '../../src/contracts/script-result/index.ts';
-import { judgedText, ROOT, temporaryFolder } from '../support.ts';
+import { judgedText, ROOT, temporaryFolder } from '../support/support.ts';
 
 const HELPERS = path.join(ROOT, 'helpers');
 export const PYTHON_FILE = path.join(HELPERS, 'proctor_tool.py');

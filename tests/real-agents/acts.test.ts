@@ -1,11 +1,11 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ACT_FILES, ACT_POLICY, ACTS, type ActResult, actResult, actTask } from '../agents/acts.ts';
-import { ROOT } from '../support.ts';
+import { ACT_FILES, ACT_POLICY, ACTS, type ActResult, actResult, actTask } from '../../stand-ins/acts.ts';
+import { ROOT } from '../support/support.ts';
 import { type Agent, agentsFolder, expectInOrder, world } from './world.ts';
 
-const RESULTS = JSON.parse(readFileSync(path.join(ROOT, 'tests', 'agents', 'acts.json'), 'utf8')) as Record<
+const RESULTS = JSON.parse(readFileSync(path.join(ROOT, 'stand-ins', 'acts.json'), 'utf8')) as Record<
   string,
   ActResult
 >;

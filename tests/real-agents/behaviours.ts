@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gitIn } from '../agents/git.ts';
-import { FINAL_TEXT, FORGED_LINE } from '../agents/scenarios.ts';
+import { gitIn } from '../../stand-ins/git.ts';
+import { FINAL_TEXT, FORGED_LINE } from '../../stand-ins/scenarios.ts';
 import { type Agent, agentsFolder, expectInOrder, KEY, processesOf, until, world } from './world.ts';
 
 export const EDIT = ['--policy', 'edit'];

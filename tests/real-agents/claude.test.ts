@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { FINAL_TEXT } from '../agents/scenarios.ts';
+import { FINAL_TEXT } from '../../stand-ins/scenarios.ts';
 import { EDIT, tryReal } from './behaviours.ts';
 import { agentsFolder, expectInOrder, world } from './world.ts';
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { gitIn } from '../agents/git.ts';
+import { gitIn } from '../../stand-ins/git.ts';
 import { EDIT } from './behaviours.ts';
 import { agentsFolder, expectInOrder, type World, world } from './world.ts';
 

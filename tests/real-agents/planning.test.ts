@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { Evaluation } from '../../src/contracts/evaluation/index.ts';
 import type { RunResult } from '../../src/contracts/run-result/index.ts';
-import { FINAL_TEXT } from '../agents/scenarios.ts';
+import { FINAL_TEXT } from '../../stand-ins/scenarios.ts';
 import { type Agent, agentsFolder, expectInOrder, KEY, world } from './world.ts';
 
 const AGENTS: readonly Agent[] = ['claude', 'codex'];

@@ -5,10 +5,10 @@ import path from 'node:path';
 import { setTimeout as rest } from 'node:timers/promises';
 import { expect, inject, onTestFinished } from 'vitest';
 import type { TranscriptLine } from '../../src/contracts/agent-step/reading.ts';
-import { type ModelApi, startModelApi } from '../agents/model-api.ts';
-import { repositoryFolder } from '../agents/place.ts';
-import { sleepSeconds } from '../agents/scenarios.ts';
-import { ROOT } from '../support.ts';
+import { type ModelApi, startModelApi } from '../../stand-ins/model-api.ts';
+import { repositoryFolder } from '../../stand-ins/place.ts';
+import { sleepSeconds } from '../../stand-ins/scenarios.ts';
+import { ROOT } from '../support/support.ts';
 
 export const agentsFolder = inject('agentsFolder');
 export const KEY = 'sk-a-key-that-must-not-leave-its-keeper';

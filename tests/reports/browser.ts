@@ -3,7 +3,7 @@ import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
-import { ROOT } from '../support.ts';
+import { ROOT } from '../support/support.ts';
 
 /** The browser of the machine. It runs without a sandbox, because tests may run as root; it opens only test pages. */
 export const launch = (): Promise<Browser> =>

@@ -11,7 +11,7 @@ import { embedded, htmlText } from '../../src/reports/embed.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
 import type { Coverage, PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
 import type { ReportInput } from '../../src/reports/report-input.ts';
-import { ROOT } from '../support.ts';
+import { ROOT } from '../support/support.ts';
 import { reportWorld, runWorld, type World } from './report-world.ts';
 
 const pageOf = (input: ReportInput): string => [...htmlReport(input)].join('');

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { reports } from '../../src/reports/index.ts';
 import { compareSides } from '../../src/judge/compare/compare.ts';
 import { gateOf } from '../../src/judge/compare/gate.ts';
-import { judgedCase, side } from '../judge/sides.ts';
+import { judgedCase, side } from '../judge/compare/sides.ts';
 import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
 
 const PARSER = `

@@ -4,7 +4,7 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import { compareSides } from '../../src/judge/compare/compare.ts';
 import { gateOf } from '../../src/judge/compare/gate.ts';
-import { judgedCase, side } from '../judge/sides.ts';
+import { judgedCase, side } from '../judge/compare/sides.ts';
 import { reports, terminalReport } from '../../src/reports/index.ts';
 import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
 

@@ -1,7 +1,7 @@
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import type { Side } from '../../src/judge/compare-input.ts';
 import { gateOf } from '../../src/judge/compare/gate.ts';
-import { compared, failedCase, hashOf, judgedCase, side, trial } from '../judge/sides.ts';
+import { compared, failedCase, hashOf, judgedCase, side, trial } from '../judge/compare/sides.ts';
 
 const ids = (count: number): string[] => Array.from({ length: count }, (_, index) => `refund-${index + 1}`);
 const passing = (count: number) => ids(count).map(id => judgedCase(id));

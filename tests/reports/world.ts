@@ -3,7 +3,7 @@ import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import { compareSides } from '../../src/judge/compare/compare.ts';
 import { gateOf } from '../../src/judge/compare/gate.ts';
 import type { JudgedRun } from '../../src/reports/report.ts';
-import { answer, call, failedCase, judgedCase, result, side } from '../judge/sides.ts';
+import { answer, call, failedCase, judgedCase, result, side } from '../judge/compare/sides.ts';
 
 export const text = (pieces: Iterable<string>): string => [...pieces].join('');
 

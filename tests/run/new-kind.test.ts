@@ -15,10 +15,10 @@ import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { lifeOf, recoverAll } from '../../src/verbs/recover.ts';
 import { listedRun } from '../../src/verbs/runs.ts';
 import { ledgerOf } from '../../src/verbs/ledger.ts';
-import { brokenIn, idsIn, ledgerIn } from '../evidence/ledger-world.ts';
-import { troublesIn } from '../evidence/script-world.ts';
-import { until } from '../runs-support.ts';
-import { ROOT } from '../support.ts';
+import { brokenIn, idsIn, ledgerIn } from '../evidence/ledger/ledger-world.ts';
+import { troublesIn } from '../evidence/script/script-world.ts';
+import { until } from '../support/runs.ts';
+import { ROOT } from '../support/support.ts';
 import { runToy, toyIn, toyKind } from './toy/kind.ts';
 import type { Stop, Task } from './toy/process.ts';
 

@@ -14,10 +14,10 @@ import {
   policyOf,
   type Told,
   transcriptOf,
-} from '../evidence/agent-world.ts';
-import { sealedFolder } from '../evidence/pack-world.ts';
-import { expectValid } from '../evidence/script-world.ts';
-import { exampleWith, temporaryFolder } from '../support.ts';
+} from '../evidence/agent/agent-world.ts';
+import { sealedFolder } from '../evidence/pack/pack-world.ts';
+import { expectValid } from '../evidence/script/script-world.ts';
+import { exampleWith, temporaryFolder } from '../support/support.ts';
 import { brokenIn, verdictsOf } from './folders.ts';
 
 const STEP = 'evidence/steps/agent';

@@ -5,8 +5,8 @@ import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash } from '../../src/base/hash.ts';
 import type { Evaluation } from '../../src/contracts/evaluation/index.ts';
 import { evaluateSuite, writeEvaluation } from '../../src/judge/suite/evaluate.ts';
-import { suiteFolder } from '../suite-world.ts';
-import { temporaryFolder } from '../support.ts';
+import { suiteFolder } from '../support/suite-world.ts';
+import { temporaryFolder } from '../support/support.ts';
 import { brokenIn, verdictsOf } from './folders.ts';
 
 const noCheck = () => Promise.reject(new Error('no case has a check script'));

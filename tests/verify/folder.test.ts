@@ -13,7 +13,7 @@ import { runner } from '../../src/contracts/runner/index.ts';
 import { scriptResult } from '../../src/contracts/script-result/index.ts';
 import { type Verdict, verify } from '../../src/verify/index.ts';
 import { folderRules } from '../../src/verify/folder-rules.ts';
-import { exampleWith, temporaryFolder } from '../support.ts';
+import { exampleWith, temporaryFolder } from '../support/support.ts';
 import { brokenIn, type Files, folderWith, verdictsOf } from './folders.ts';
 
 const PAYLOAD = '{"rows":[1,2,3]}';

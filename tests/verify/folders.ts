@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { type Options, type Verdict, verify } from '../../src/verify/index.ts';
-import { temporaryFolder } from '../support.ts';
+import { temporaryFolder } from '../support/support.ts';
 
 export type Files = Record<string, string | object>;
 

@@ -11,8 +11,8 @@ import type { Foundation } from '../../src/contracts/judgement-seal/index.ts';
 import { type SealEnvelope, sealEnvelope, type SealStatement, signerWith } from '../../src/contracts/seal/index.ts';
 import { sealComparison, writeComparison } from '../../src/evidence/judgement/comparison-files.ts';
 import { type Options, verify } from '../../src/verify/index.ts';
-import { suiteFolder } from '../suite-world.ts';
-import { temporaryFolder } from '../support.ts';
+import { suiteFolder } from '../support/suite-world.ts';
+import { temporaryFolder } from '../support/support.ts';
 import { brokenIn, verdictsOf } from './folders.ts';
 
 const mine = generateKeyPairSync('ed25519');

@@ -20,8 +20,8 @@ import {
   runId,
   textIn,
   writeLines,
-} from '../evidence/ledger-world.ts';
-import { proctor } from '../support.ts';
+} from '../evidence/ledger/ledger-world.ts';
+import { proctor } from '../support/support.ts';
 
 const linesOf = (home: string): string[] => textIn(home).split('\n').slice(0, -1);
 

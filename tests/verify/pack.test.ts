@@ -27,9 +27,9 @@ import {
   tampered,
   textIn,
   verdictsOf,
-} from '../evidence/pack-world.ts';
-import { suiteFolder } from '../suite-world.ts';
-import { temporaryFolder } from '../support.ts';
+} from '../evidence/pack/pack-world.ts';
+import { suiteFolder } from '../support/suite-world.ts';
+import { temporaryFolder } from '../support/support.ts';
 
 type Broken = string[];
 

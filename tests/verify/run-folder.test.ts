@@ -11,7 +11,7 @@ import { scriptResult } from '../../src/contracts/script-result/index.ts';
 import { type RunKind, sealEnvelope, sealStatement } from '../../src/contracts/seal/index.ts';
 import { folderRules } from '../../src/verify/folder-rules.ts';
 import type { Verdict } from '../../src/verify/index.ts';
-import { exampleWith, judged, proveJournal, temporaryFolder } from '../support.ts';
+import { exampleWith, judged, proveJournal, temporaryFolder } from '../support/support.ts';
 import { brokenIn, type Files, folderWith, verdictsOf } from './folders.ts';
 
 const RUN = 'script_20260403_101500_4f1c9a7be210';

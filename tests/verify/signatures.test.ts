@@ -15,8 +15,8 @@ import {
 import { SEAL } from '../../src/evidence/run-folder/finish.ts';
 import { folderRules } from '../../src/verify/folder-rules.ts';
 import { type Options, type Verdict, verify } from '../../src/verify/index.ts';
-import { captureOf, finishRun, plan, put, said, succeeded } from '../evidence/script-world.ts';
-import { temporaryFolder } from '../support.ts';
+import { captureOf, finishRun, plan, put, said, succeeded } from '../evidence/script/script-world.ts';
+import { temporaryFolder } from '../support/support.ts';
 import { brokenIn, verdictsOf } from './folders.ts';
 
 const mine = generateKeyPairSync('ed25519');

@@ -175,8 +175,7 @@ const rules = [
     fields: ['limits', 'network'],
     *check({ limits = {} }, context) {
       for (const name of LIMIT_NAMES) {
-        if (!Number.isInteger(limits[name] ?? 0))
-          yield mustWhenStrict(context, `limits.${name}`, 'must be an integer');
+        if (!Number.isInteger(limits[name] ?? 0)) yield mustWhenStrict(context, `limits.${name}`, 'must be an integer');
       }
     },
     breach: intent => ({ ...intent, limits: { timeout_ms: 5 } }),

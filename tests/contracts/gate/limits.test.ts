@@ -9,7 +9,7 @@ import {
 } from '../../../src/contracts/gate/limits/index.ts';
 import { gate } from '../../../src/contracts/gate/index.ts';
 import { readGate } from '../../../src/judge/compare/gate-file.ts';
-import { judged } from '../../support.ts';
+import { judged } from '../../support/support.ts';
 
 const PASS: Trial = { verdict: 'pass', error_class: null, output_hash: 'a', latency_ms: 100, cost_usd: 0.5, score: 1 };
 const FAIL: Trial = { ...PASS, verdict: 'fail', score: 0 };

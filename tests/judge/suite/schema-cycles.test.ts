@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { Effort } from '../../../src/judge/suite/effort.ts';
+import { validatorOf } from '../../../src/judge/suite/json-schema.ts';
+import { isEndless } from '../../../src/judge/suite/schema-cycles.ts';
+import { Unjudgeable } from '../../../src/judge/suite/unjudgeable.ts';
+
+const TREE = {
+  $id: 'https://example.org/tree',
+  type: 'object',
+  properties: { children: { type: 'array', items: { $ref: '#' } }, left: { anyOf: [{ $ref: '#' }, { type: 'null' }] } },
+};
+
+describe('a schema is not endless', () => {
+  test.each<[string, object]>([
+    ['where each reference looks deeper', TREE],
+    ['by its full name', { ...TREE, properties: { next: { $ref: 'https://example.org/tree' } } }],
+    ['where two refer to the same', { allOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }], $defs: { a: {} } }],
+    ['where properties have the names of keywords', { properties: { not: { $ref: '#' }, allOf: { $ref: '#' } } }],
+    ['where a value only looks like a reference', { const: { $ref: '#' }, enum: [{ $ref: '#' }] }],
+    ['where a reference leads nowhere', { $ref: '#/$defs/none' }],
+  ])('%s', (_, schema) => {
+    expect(isEndless(schema as Record<string, unknown>)).toBe(false);
+  });
+
+  test('a tree is judged by it', () => {
+    const validate = validatorOf(TREE, new Effort());
+    expect(validate({ children: [{ children: [] }], left: null }, new Effort())).toBeUndefined();
+    expect(validate({ children: [{ children: 1 }] }, new Effort())).toMatchObject({ place: 'children[0].children' });
+  });
+});
+
+test('an endless schema with embedded resources is not an internal error', () => {
+  const schema = { allOf: [{ $id: 'https://example.org/a', $ref: '#' }] };
+  expect(() => validatorOf(schema, new Effort())({}, new Effort())).toThrow(Unjudgeable);
+});

@@ -1,0 +1,202 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { runner } from '../../../src/contracts/runner/index.ts';
+import { scriptRequest } from '../../../src/contracts/script-request/index.ts';
+import type { Machine } from '../../../src/execute/host/machine.ts';
+import { effectiveLimits } from '../../../src/policy/bounds.ts';
+import { checkOrder, type ScriptOrder } from '../../../src/run/script/order.ts';
+import { offersOf } from '../../../src/run/pipeline/runner-plan.ts';
+import { scriptJob, scriptPlan } from '../../../src/run/script/plan.ts';
+import { STARTED_AT } from '../../evidence/script/script-world.ts';
+import { exampleWith, judged, rulesOf, temporaryFolder } from '../../support/support.ts';
+
+const MACHINE: Machine = {
+  cgroups: 'v2',
+  dividesCpus: true,
+  countsSockets: true,
+  seccomp: true,
+  missing: [],
+  isRoot: false,
+  bootId: 'boot',
+};
+const NO_GROUPS: Machine = { ...MACHINE, cgroups: 'none', dividesCpus: false, countsSockets: false };
+const SECRET = 'correct-horse-battery';
+
+function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
+  const script = path.join(temporaryFolder(), 'sum.py');
+  writeFileSync(script, 'print()');
+  const order = checkOrder({ script, ...changes });
+  const effective = effectiveLimits(order.bounds, offersOf(machine));
+  const job = scriptJob('script_x', order, effective, '/stage', false);
+  const file = { name: 'sum.py', sha256: `sha256:${'0'.repeat(64)}`, bytes: 7 } as const;
+  const plan = scriptPlan({
+    id: 'script_x',
+    order,
+    effective,
+    machine,
+    job,
+    script: file,
+    inputs: [],
+    observed: [],
+    startedAtMs: STARTED_AT,
+  });
+  return { plan, job };
+}
+
+describe('the guarantees of a machine', () => {
+  test.each([
+    ['everything', MACHINE, 'strict', []],
+    ['no control groups', NO_GROUPS, 'standard', [/control groups/]],
+    ['no filter', { ...MACHINE, seccomp: false }, 'standard', [/system call filter/]],
+    ['neither', { ...NO_GROUPS, seccomp: false }, 'standard', [/control groups/, /system call filter/]],
+  ] as const)('with %s', (_, machine, isolation, lacks) => {
+    const [bare, sandbox] = offersOf(machine);
+    const { dividesCpus, countsSockets, cgroups } = machine;
+    const can = { dividesCpus, countsSockets };
+    expect(bare).toEqual({
+      sandbox: 'none',
+      isolation: 'none',
+      lacks: [],
+      machine: { ...can, kind: 'no_sandbox' },
+    });
+    expect(sandbox).toEqual({
+      sandbox: 'process',
+      isolation,
+      lacks: lacks.map(lack => expect.stringMatching(lack)),
+      machine: { ...can, kind: cgroups === 'none' ? 'no_groups' : 'cgroup_v2' },
+    });
+  });
+
+  test('names the missing programs without their paths', () => {
+    const [, sandbox] = offersOf({ ...MACHINE, missing: ['/usr/bin/bwrap', '/usr/bin/setpriv'] });
+    expect(sandbox?.unusable).toBe('The sandbox needs programs that are not installed: bwrap, setpriv.');
+  });
+});
+
+describe('the version of npm', () => {
+  /** The npm version of the record, if node has this package next to it. */
+  function recorded(npm?: string) {
+    const folder = temporaryFolder();
+    const beside = path.join(folder, 'lib/node_modules/npm');
+    mkdirSync(beside, { recursive: true });
+    if (npm !== undefined) writeFileSync(path.join(beside, 'package.json'), npm);
+    const { execPath } = process;
+    onTestFinished(() => void (process.execPath = execPath));
+    process.execPath = path.join(folder, 'bin/node');
+    const { platform, warnings = [] } = planned().plan.runner;
+    return { npm: platform.npm_version, isWarned: warnings.includes('npm: not found next to node') };
+  }
+
+  test('comes from the package next to node', () => {
+    expect(recorded('{"version":"10.9.2"}')).toEqual({ npm: '10.9.2', isWarned: false });
+  });
+
+  // Some systems install npm elsewhere, where it is found as well.
+  test.runIf(!existsSync('/usr/share/nodejs/npm')).each([
+    ['is not there', undefined],
+    ['is broken', '{"version":'],
+    ['has no version', '{}'],
+    ['has a version that is none', '{"version":"newest"}'],
+    ['has a version that is no text', '{"version":10}'],
+  ])('is 0.0.0 if that %s, and the record has a warning', async (_, npm) => {
+    expect(recorded(npm)).toEqual({ npm: '0.0.0', isWarned: true });
+  });
+});
+
+describe('the program of a run', () => {
+  test('sees its script in the sandbox, and no host path', () => {
+    const { job } = planned({ args: ['--a', ''] });
+    expect(job.argv.slice(-3)).toEqual(['/work/sum.py', '--a', '']);
+    expect(JSON.stringify([job.argv, job.env])).not.toContain('/stage');
+    expect(job).toMatchObject({ backend: 'process', network: 'blocked', staged: ['sum.py', 'input'], secrets: [] });
+  });
+
+  test('sees it in the stage without a sandbox', () => {
+    const { job } = planned({ bounds: { sandbox: 'none' } });
+    expect(job.argv.at(-1)).toBe('/stage/work/sum.py');
+    expect(job.env).toMatchObject({ PYTHONPATH: '/stage/opt', PROCTOR_TOOL: '/stage/opt/proctor-tool.mjs' });
+    expect(job.limits).not.toHaveProperty('memoryBytes');
+  });
+
+  test('gets its variables and secrets, and cannot override those of Proctor', () => {
+    const { job } = planned({ env: { A: '1' }, secrets: { B: SECRET } });
+    expect(Object.keys(job.env).sort()).toEqual(['A', 'B', 'HOME', 'LANG', 'PATH', 'PROCTOR_TOOL', 'PYTHONPATH', 'TZ']);
+    expect(job.secrets).toEqual([SECRET]);
+  });
+
+  test('has more space than its output limit', () => {
+    const { limits } = planned({ bounds: { outputBytesMax: 1_024, outputFilesMax: 1 } }).job;
+    expect(limits.workBytes).toBeGreaterThan(1_024);
+    expect(limits.workEntries).toBeGreaterThan(2);
+  });
+});
+
+describe('the plan of a run', () => {
+  const { timing, exit } = runner.example as { timing: unknown; exit: unknown };
+
+  test.each([
+    ['in a sandbox', {}, MACHINE],
+    ['without one', { bounds: { sandbox: 'none' } }, MACHINE],
+    ['on a poor machine', {}, { ...MACHINE, cgroups: 'none', seccomp: false }],
+    ['within bounds', { bounds: { cpuSeconds: 3, idleMs: 500, memoryBytes: 64 * 1024 ** 2, pids: 3 } }, MACHINE],
+  ] as const)('%s satisfies its contracts', async (_, changes, machine) => {
+    const { plan } = planned({ ...changes, env: { Z: '1', A: '2' }, secrets: { T: SECRET } }, machine);
+    expect(rulesOf(await judged(scriptRequest, plan.request))).toEqual([]);
+    expect(rulesOf(await judged(runner, { ...plan.runner, timing, exit }))).toEqual([]);
+    expect(JSON.stringify(plan)).not.toContain(SECRET);
+    expect(plan.request.env_names).toEqual(['A', 'Z']);
+  });
+
+  test('states only limits that are enforced over the whole run', () => {
+    const asked = { bounds: { cpuSeconds: 3, memoryBytes: 64 * 1024 ** 2 } };
+    expect(planned(asked).plan.runner.limits).toMatchObject({ max_memory_bytes: 64 * 1024 ** 2, max_cpu_seconds: 3 });
+    const { runner: poor, enforcement } = planned(asked, NO_GROUPS).plan;
+    expect(Object.keys(poor.limits).sort()).toEqual(['max_output_files', 'max_total_output_bytes', 'timeout_ms']);
+    expect(enforcement.claims).toContainEqual({ limit: 'memory_bytes', value: 64 * 1024 ** 2, claim: 'watched' });
+    expect(enforcement.claims).toContainEqual({ limit: 'cpu_seconds', value: 3, claim: 'watched' });
+    expect(enforcement.claims).toContainEqual({ limit: 'cpus', value: null, claim: 'absent' });
+    expect(poor.warnings?.filter(warning => warning.startsWith('limit_watched: '))).toHaveLength(2);
+  });
+
+  test('states what enforces each limit, and claims nothing without a sandbox', () => {
+    expect(planned().plan.enforcement).toMatchObject({ memory: 'cgroup_v2', cpu: 'none', kill: 'pid_namespace' });
+    expect(planned({}, NO_GROUPS).plan.enforcement.memory).toBe('rlimit');
+    const bare = planned({ bounds: { sandbox: 'none' } }).plan;
+    expect(bare.enforcement).toMatchObject({ memory: 'none', pids: 'none', output: 'none', seccomp: false });
+    expect(bare.runner.sandbox).toEqual({
+      backend: 'none',
+      isolation_level: 'none',
+      network_blocked: false,
+      filesystem_readonly: false,
+    });
+  });
+
+  test.each([
+    ['a secret', `--token=${SECRET}`, '--token=[masked]'],
+    ['a credential', `ghp_${'a1'.repeat(18)}`, '[masked]'],
+    ['a password that begins with a secret', `https://me:${SECRET}22@example.org`, 'https://me:[masked]@example.org'],
+  ])('masks an argument with %s', async (_, arg, expected) => {
+    const { plan } = planned({ args: [arg], secrets: { T: SECRET } });
+    expect(plan.request.args).toEqual([expected]);
+    expect(rulesOf(await judged(scriptRequest, plan.request))).toEqual([]);
+  });
+
+  test('satisfies its contract for any arguments', async () => {
+    const piece = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 6 }),
+      fc.constantFrom('://u:', '@', 'Bearer ', 'abcdefghijklmnopqrst', 'sk-', 'pass'),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 8 }), fc.array(piece, { maxLength: 2 }), async (pieces, secret) => {
+        const arg = pieces.join('').replaceAll('\0', '');
+        const { plan } = planned({ args: [arg], secrets: { T: secret.join('').replaceAll('\0', '') } });
+        expect(rulesOf(await judged(scriptRequest, exampleWith(scriptRequest, { args: plan.request.args })))).toEqual(
+          [],
+        );
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

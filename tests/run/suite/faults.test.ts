@@ -1,0 +1,319 @@
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { failureMeta } from '../../../src/contracts/artifacts/index.ts';
+import { judgedText } from '../../support/support.ts';
+import {
+  Agent,
+  answerTo,
+  type answersWell,
+  cutsItsBody,
+  drips,
+  floods,
+  gzipBomb,
+  hangs,
+  json,
+  redirectsTo,
+  saying,
+  sending,
+} from './agent.ts';
+import { everythingIn, expectValid, ranSuite } from './support.ts';
+
+type Behaviour = typeof answersWell;
+
+/** The behaviour of an agent, and its failure class in the contract. */
+const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass: string])[] = [
+  ['answers 500', sending('{"oops":true}', {}, 500), 'http_error'],
+  ['answers 404', sending('nothing here', { 'content-type': 'text/plain' }, 404), 'http_error'],
+  ['answers 429', sending('later', { 'retry-after': '0' }, 429), 'http_error'],
+  ['cuts its body', cutsItsBody, 'network_error'],
+  ['sends 200 MB', floods(200_000_000), 'schema_mismatch'],
+  ['sends a gzip bomb of 300 MB', gzipBomb(300_000_000), 'schema_mismatch'],
+  ['sends broken gzip', sending('not gzip', { 'content-encoding': 'gzip' }), 'invalid_json'],
+  ['sends gzip without its checksum', cut('gzip', gzipSync, 8), 'invalid_json'],
+  ['sends gzip without its last byte', cut('gzip', gzipSync, 1), 'invalid_json'],
+  ['sends deflate without its checksum', cut('deflate', deflateSync, 4), 'invalid_json'],
+  ['sends brotli without its last byte', cut('br', brotliCompressSync, 1), 'invalid_json'],
+  ['encodes in its own way', sending('{}', { 'content-encoding': 'own' }), 'invalid_json'],
+  ['sends too much with 201', sending(' '.repeat(2_100_000), {}, 201), 'schema_mismatch'],
+  ['sends HTML', sending('<!doctype html><title>Hi</title>', { 'content-type': 'text/html' }), 'invalid_json'],
+  ['sends nothing', sending(''), 'invalid_json'],
+  ['sends null', sending('null'), 'schema_mismatch'],
+  ['sends a list', sending('[]'), 'schema_mismatch'],
+  ['sends bytes that are no UTF-8', sending(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), 'invalid_json'],
+  ['sends the same key twice', sending('{"case_id":"a","case_id":"b"}'), 'invalid_json'],
+  ['sends deep nesting', sending('['.repeat(200_000) + ']'.repeat(200_000)), 'schema_mismatch'],
+  ['sends an event that is null', saying({ events: [null] }), 'schema_mismatch'],
+  ['sends events that are null', saying({ events: null }), 'schema_mismatch'],
+  ['sends no final output', saying({ final_output: undefined }), 'schema_mismatch'],
+  ['answers another case', saying({ case_id: 'another' }), 'schema_mismatch'],
+  ['answers for the other side', saying({ version: 'new' }), 'schema_mismatch'],
+  ['cites a call that never was', action([{ kind: 'tool_result', call_id: 'c9' }]), 'schema_mismatch'],
+  ['cites an asset of ours', action([{ kind: 'asset', id: 'assets/cases.ndjson' }]), 'schema_mismatch'],
+  ['cites with two identifiers', action([{ kind: 'event', id: 'events[0]', call_id: 'c1' }]), 'schema_mismatch'],
+  ['knows a third status of a tool', result({ status: 'timeout' }), 'schema_mismatch'],
+  ['redirects elsewhere', redirectsTo('http://127.0.0.1:1/', 307), 'http_error'],
+  ['redirects to a file', redirectsTo('file:///etc/passwd', 302), 'http_error'],
+  ['redirects to itself', redirectsTo('/run-case', 308), 'http_error'],
+];
+
+/** A good compressed answer without its last bytes. */
+function cut(encoding: string, compress: (text: string) => Buffer, missing: number): Behaviour {
+  return (seen, response, times) => {
+    const bytes = compress(JSON.stringify(answerTo(seen)));
+    sending(bytes.subarray(0, -missing), { 'content-encoding': encoding })(seen, response, times);
+  };
+}
+
+function action(evidence_refs: object[]): Behaviour {
+  const named = { action_id: 'a1', action_type: 'refund', tool_name: 'pay', risk_level: 'high', risk_tags: [] };
+  return saying({
+    proposed_actions: [{ ...named, params: {}, evidence_refs }],
+    events: [{ type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {} }],
+  });
+}
+
+function result(over: object): Behaviour {
+  return saying({ events: [{ type: 'tool_result', ts: 1, call_id: 'c1', status: 'ok', latency_ms: 1, ...over }] });
+}
+
+describe('an agent that', () => {
+  const ids = FAULTS.map(([what]) => what.replaceAll(' ', '-'));
+
+  test('fails in every known way gets an artifact for each case, with the class from the contract', async () => {
+    const behaviours = Object.fromEntries(FAULTS.map(([, behaviour], index) => [ids[index] as string, behaviour]));
+    const agent = new Agent(behaviours);
+    const baseUrl = await agent.start();
+    const { folder, artifact, run, bytes, result } = await ranSuite([...ids, 'fine'], {
+      baseUrl,
+      concurrency: 8,
+      breakerFailures: 0,
+    });
+    const classes = Object.fromEntries(ids.map(id => [id, artifact(id).runner_failure?.class]));
+    expect(classes).toEqual(Object.fromEntries(FAULTS.map(([, , errorClass], index) => [ids[index], errorClass])));
+    expect(artifact('fine').status).toBe('ok');
+    expect(run.stats).toMatchObject({ cases_total: ids.length + 1, cases_completed: 1, cases_failed: ids.length });
+    expect(result.runs[0]).toMatchObject({ ok: 1, failed: ids.length, isOpen: false });
+    await expectValid(folder);
+
+    for (const id of ids) {
+      const failure = artifact(id).runner_failure;
+      expect(agent.times(id), id).toBe(1);
+      expect(failure?.url, id).toBe(`${baseUrl}/run-case`);
+      // A received body is kept with its metadata.
+      if (typeof failure?.body_snippet === 'string') {
+        expect(failure.full_body_saved_to, id).toBe(`assets/${id}.1.body`);
+        const meta = bytes(failure.full_body_meta_saved_to as string);
+        expect((await judgedText(failureMeta, meta, { strict: true })).advice, id).toEqual([]);
+      } else expect(failure?.full_body_saved_to, id).toBeNull();
+    }
+    for (const id of ['sends-gzip-without-its-checksum', 'sends-deflate-without-its-checksum']) {
+      expect(artifact(id).runner_failure).toMatchObject({
+        error_name: 'BROKEN_CONTENT_ENCODING',
+        body_snippet: expect.stringMatching(new RegExp(`^{"case_id":"${id}".*}$`)) as string,
+      });
+    }
+    const meta = (id: string) => JSON.parse(bytes(`assets/${id}.1.meta.json`).toString()) as Record<string, unknown>;
+    expect(meta('sends-200-MB')).toMatchObject({
+      bytes_written: 2_000_000,
+      bytes_total: 200_000_000,
+      truncated: true,
+      class: 'schema_mismatch',
+    });
+    expect(meta('sends-a-gzip-bomb-of-300-MB')).toMatchObject({ bytes_written: 2_000_000, truncated: true });
+    expect(meta('cuts-its-body')).toMatchObject({ bytes_total: 1_000, truncated: true });
+    expect(bytes('assets/cuts-its-body.1.body').toString()).toBe('{"case_id": "half');
+    expect([...bytes('assets/sends-bytes-that-are-no-UTF-8.1.body')]).toEqual([0x7b, 0xff, 0xfe, 0x7d]);
+    expect(artifact('answers-500').runner_failure).toMatchObject({ status: 500, body_snippet: '{"oops":true}' });
+  });
+
+  // Separate from the others, because a short deadline is too short for a busy machine.
+  test.each([
+    ['hangs', hangs],
+    ['drips', drips],
+  ])('%s is stopped at the deadline', async (id, behaviour) => {
+    const agent = new Agent({ [id]: behaviour });
+    const { folder, artifact } = await ranSuite([id], { baseUrl: await agent.start(), timeoutMs: 1_000 });
+    expect(artifact(id).runner_failure).toMatchObject({ class: 'timeout', timeout_ms: 1_000, attempt: 1 });
+    await expectValid(folder);
+  });
+
+  test('falls silent is stopped before the deadline', async () => {
+    const agent = new Agent({
+      silent: (_seen, response) => void response.writeHead(200).write('{"case_id":'),
+    });
+    const { folder, artifact } = await ranSuite(['silent'], { baseUrl: await agent.start(), idleMs: 200 });
+    expect(artifact('silent').runner_failure).toMatchObject({
+      class: 'timeout',
+      error_name: 'IDLE',
+      error_message: 'The agent sent nothing for 200 ms.',
+    });
+    await expectValid(folder);
+  });
+
+  test("forges a failure and Proctor's fields has them stored separately and ignored", async () => {
+    const forged = {
+      runner_failure: { class: 'other', url: 'x', attempt: 1, full_body_saved_to: '/etc/passwd' },
+      status: 'runner_error',
+      attempts: [{ attempt: 7 }],
+      schema_version: 'case.v9',
+      agent_fields: { mine: true },
+      token_usage: { cost_usd: 0.5 },
+      events: [
+        { type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {}, mood: 'good' },
+        {
+          type: 'tool_result',
+          ts: 2,
+          call_id: 'c1',
+          status: 'ok',
+          latency_ms: 1,
+          payload_asset_href: '../../etc/passwd',
+          payload_asset_sha256: 'a'.repeat(64),
+        },
+      ],
+      final_output: { content_type: 'text', content: 'done', output_hash: 'forged', redactions_applied: ['all'] },
+    };
+    const agent = new Agent({ forger: saying(forged) });
+    const { folder, artifact } = await ranSuite(['forger'], { baseUrl: await agent.start() });
+    const kept = artifact('forger');
+    expect(kept.status).toBe('ok');
+    expect(kept.runner_failure).toBeUndefined();
+    expect(kept.attempts).toHaveLength(1);
+    expect(kept.final_output).toMatchObject({ content: 'done', redactions_applied: [] });
+    expect(kept.final_output?.output_hash).toMatch(/^[0-9a-f]{16}$/);
+    expect(JSON.stringify(kept.events)).not.toContain('passwd');
+    expect(kept.agent_fields).toMatchObject({
+      status: 'runner_error',
+      schema_version: 'case.v9',
+      token_usage: { cost_usd: 0.5 },
+      agent_fields: { mine: true },
+      'events[0].mood': 'good',
+      'events[1].payload_asset_href': '../../etc/passwd',
+      'final_output.output_hash': 'forged',
+    });
+    await expectValid(folder);
+  });
+
+  test('uses the names of prototypes does no harm', async () => {
+    const agent = new Agent({
+      proto: (seen, response) => {
+        const text = JSON.stringify(answerTo(seen)).replace(
+          '{',
+          '{"__proto__":{"status":"runner_error"},"constructor":1,',
+        );
+        response.end(text.replace('"content_type"', '"__proto__":{"x":1},"content_type"'));
+      },
+    });
+    const { folder, artifact } = await ranSuite(['proto'], { baseUrl: await agent.start() });
+    expect(artifact('proto').status).toBe('ok');
+    expect(Object.keys(artifact('proto').agent_fields ?? {}).sort()).toEqual([
+      '__proto__',
+      'constructor',
+      'final_output.__proto__',
+    ]);
+    await expectValid(folder);
+  });
+
+  test('leaves out actions and events has none', async () => {
+    const agent = new Agent({ terse: saying({ proposed_actions: undefined, events: undefined, case_id: undefined }) });
+    const { artifact, folder } = await ranSuite(['terse'], { baseUrl: await agent.start() });
+    expect(artifact('terse')).toMatchObject({ status: 'ok', proposed_actions: [], events: [] });
+    await expectValid(folder);
+  });
+
+  test('sends large payloads and snippets has them stored in separate files, with their hashes', async () => {
+    const large = 'payload '.repeat(20_000);
+    const events = [
+      { type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {} },
+      { type: 'tool_result', ts: 2, call_id: 'c1', status: 'ok', latency_ms: 1, payload_summary: { large } },
+      { type: 'retrieval', ts: 3, query: 'q', doc_ids: ['d1'], snippets: [large] },
+      {
+        type: 'tool_result',
+        ts: 4,
+        call_id: 'c1',
+        status: 'ok',
+        latency_ms: 1,
+        payload: large,
+        payload_summary: 'short',
+      },
+      { type: 'final_output', ts: 5, content_type: 'text', content: 'done' },
+    ];
+    const agent = new Agent({ large: saying({ events }) });
+    const { artifact, folder, bytes } = await ranSuite(['large'], { baseUrl: await agent.start() });
+    const kept = artifact('large').events as Record<string, unknown>[];
+    expect(kept.map(({ type }) => type)).toEqual(events.map(({ type }) => type));
+    expect(kept[1]).toMatchObject({ payload_asset_href: 'assets/large.event-1.payload_summary' });
+    expect(JSON.parse(bytes('assets/large.event-1.payload_summary').toString())).toEqual({ large });
+    expect(kept[2]).toMatchObject({ snippets_asset_href: 'assets/large.event-2.snippets' });
+    expect(kept[3]).toMatchObject({ payload_asset_href: 'assets/large.event-3.payload', payload_summary: 'short' });
+    expect(bytes('assets/large.event-3.payload').toString()).toBe(large);
+    expect(artifact('large').agent_fields).toBeUndefined();
+    await expectValid(folder);
+  });
+
+  test('answers with a body that looks like evidence cannot make the folder invalid', async () => {
+    const agent = new Agent({ evil: sending('{"schema_version":"run.v1","run_id":"../x"}', {}, 500) });
+    const { folder } = await ranSuite(['evil'], { baseUrl: await agent.start() });
+    await expectValid(folder);
+  });
+});
+
+describe('secrets', () => {
+  test('with escapes are found', async () => {
+    const token = 'tok_4f9a8b7c6d5e';
+    const spelt = [...token].map(letter => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
+    const agent = new Agent({
+      whole: (seen, response) =>
+        response.end(JSON.stringify(answerTo(seen)).replace('You asked', `Key ${spelt}: you asked`)),
+      first: (seen, response) =>
+        response.end(JSON.stringify(answerTo(seen)).replace('You asked', `Key \\u0074${token.slice(1)} you asked`)),
+      fails: (_seen, response) => response.writeHead(500).end(`{"error":"${spelt}"}`),
+    });
+    const headers = [{ name: 'authorization', env: 'AGENT_TOKEN', value: token }];
+    const { folder, artifact } = await ranSuite(['whole', 'first', 'fails'], { baseUrl: await agent.start(), headers });
+    const kept = everythingIn(folder);
+    expect(kept).not.toContain(token);
+    expect(kept).not.toContain(spelt);
+    expect(kept).not.toContain(token.slice(1));
+    expect(artifact('whole').final_output?.content).toContain('Key [masked]: you asked');
+    await expectValid(folder);
+  });
+
+  test('in an address, and connection headers, are refused before anything is sent', async () => {
+    const headers = [{ name: 'x-key', env: 'KEY', value: 'topsecretvalue' }];
+    await expect(ranSuite(['a'], { baseUrl: 'http://127.0.0.1:9/?k=topsecretvalue', headers })).rejects.toThrow(
+      /secret/,
+    );
+    const own = [{ name: 'transfer-encoding', env: 'TE', value: 'chunked' }];
+    await expect(ranSuite(['a'], { baseUrl: 'http://127.0.0.1:9', headers: own })).rejects.toThrow(/connection/);
+    const odd = [{ name: 'x-key', env: 'KEY', value: 'a\r\nb: c' }];
+    await expect(ranSuite(['a'], { baseUrl: 'http://127.0.0.1:9', headers: odd })).rejects.toThrow(
+      /no header may hold/,
+    );
+  });
+
+  test('that an agent repeats are never stored, in success or failure', async () => {
+    const token = 'tok_4f9a8b7c6d5e';
+    const agent = new Agent({
+      leaks: saying({ final_output: { content_type: 'text', content: `Your token is ${token}, kept well.` } }),
+      fails: (_seen, response) => json(response, { error: `bad token ${token}` }, 500, { 'x-echo': token }),
+      cut: (_seen, response) => {
+        response.writeHead(200, { 'content-length': '500' });
+        response.write(`{"x":"${token.slice(0, -2)}`);
+        setTimeout(() => response.destroy(), 20);
+      },
+    });
+    const baseUrl = await agent.start();
+    const headers = [{ name: 'authorization', env: 'AGENT_TOKEN', value: token }];
+    const { folder, artifact } = await ranSuite(['leaks', 'fails', 'cut'], { baseUrl, headers });
+    expect(agent.seen[0]?.headers['authorization']).toBe(token);
+    expect(everythingIn(folder)).not.toContain(token.slice(0, -2));
+    expect(artifact('leaks').final_output).toMatchObject({
+      content: 'Your token is [masked], kept well.',
+      redactions_applied: ['declared_secret'],
+    });
+    expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(false);
+    await expectValid(folder);
+  });
+});

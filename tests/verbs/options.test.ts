@@ -1,0 +1,52 @@
+import { readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { packRun, reproduce, runIntent, unpack } from '../../src/verbs/index.ts';
+import { temporaryFolder } from '../support/support.ts';
+
+/** JavaScript callers have no compiler to check their options. */
+const call = { packRun, reproduce, runIntent, unpack } as unknown as Record<
+  'packRun' | 'reproduce' | 'runIntent' | 'unpack',
+  (...given: unknown[]) => Promise<unknown>
+>;
+
+const UNKNOWN = (verb: string) => new RegExp(`^${verb} has no option "too"\\. Options: .*\\bcwd\\b`);
+
+test.each<[string, (cwd: string, intent: string) => Promise<unknown>, RegExp]>([
+  [
+    'a mode',
+    (cwd, intent) => call.runIntent({ intent, cwd, mode: 'execute' }),
+    /^mode must be plan-only or execute-sandbox\./,
+  ],
+  [
+    'a model mode',
+    (cwd, intent) => call.runIntent({ intent, cwd, modelMode: 'live' }),
+    /^modelMode must be none or record or replay\./,
+  ],
+  [
+    'answers',
+    (cwd, intent) => call.runIntent({ intent, cwd, answers: { a: 1 } }),
+    /^answers must be the path of a file/,
+  ],
+  [
+    'a recording',
+    (cwd, intent) => call.runIntent({ intent, cwd, recording: [] }),
+    /^recording must be the path of a file/,
+  ],
+  ['an option of runIntent', (cwd, intent) => call.runIntent({ intent, cwd, too: 1 }), UNKNOWN('runIntent')],
+  ['an option of reproduce', cwd => call.reproduce('x', { cwd, too: 1 }), UNKNOWN('reproduce')],
+  ['an option of packRun', cwd => call.packRun('x', { cwd, too: 1 }), UNKNOWN('packRun')],
+  ['an option of unpack', (cwd, intent) => call.unpack(intent, { cwd, too: 1 }), UNKNOWN('unpack')],
+  ['no run for reproduce', () => call.reproduce(), /^reproduce requires a run: /],
+  ['no run for packRun', () => call.packRun(), /^packRun requires a run: /],
+  ['no pack for unpack', () => call.unpack(), /^unpack requires a pack: /],
+])('rejects %s that is invalid, and has no side effects', async (_, called, sentence) => {
+  const cwd = temporaryFolder();
+  const intent = path.join(cwd, 'intent.json');
+  writeFileSync(intent, '{"goal":"Run nothing","commands":[{"argv":["node","-e","0"]}]}');
+  await expect(called(cwd, intent)).rejects.toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(sentence) as string,
+  });
+  expect(readdirSync(cwd)).toEqual(['intent.json']);
+});
