@@ -89,7 +89,7 @@ async function expectWhole(home: string) {
   const places = runsIn(home);
   for (const place of places) {
     expect(place).toMatchObject({ lane: 'toy', id: expect.stringMatching(/^toy_/) as string });
-    expect(await lifeOf(place)).toBe('finished');
+    expect(lifeOf(place)).toBe('finished');
     expect(await sealDifference(place.folder)).toMatchObject({ trouble: undefined });
     const names = readdirSync(place.folder, { recursive: true, encoding: 'utf8' });
     expect(names.filter(name => name === JOURNAL || /\.(?:tmp|part)$/.test(name))).toEqual([]);
@@ -117,7 +117,7 @@ test('a new kind runs, is sealed, and is listed, with nothing but its own file',
   expect(seen.capture.ending).toEqual({ how: 'exited', code: 0 });
   expect(output).toEqual(['stdout: hello\n']);
   expect(await expectWhole(home)).toMatchObject([{ run_id: place.id, verdict: 'good', ending: 'exited' }]);
-  expect(await listedRun(place, await lifeOf(place), KINDS)).toMatchObject({
+  expect(await listedRun(place, lifeOf(place), KINDS)).toMatchObject({
     id: place.id,
     kind: 'toy',
     status: 'good',

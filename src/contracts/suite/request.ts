@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { contentHash } from '../../base/hash.ts';
-import { ARTIFACT_ASKS as ARTIFACT_ASKS, caseId, folderName, side, targetUrl } from '../artifacts/words.ts';
+import { ARTIFACT_ASKS, caseId, folderName, side, targetUrl } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { STATED_PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
 import { askedLimits } from '../gate/limits/shape.ts';
