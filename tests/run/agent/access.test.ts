@@ -131,7 +131,7 @@ describe('a credential variable', () => {
       );
       expect(run.answer['model_access']).toMatchObject({ mode: 'live', credential: { from: 'environment', name } });
       expect(said(run)).toContain('The model does not answer: 403');
-      expect(world.tried(['show', 'latest']).stdout).toContain(`by ${name}`);
+      expect(world.tried(['show', 'latest']).stdout).toContain(`with ${name}`);
       expectKept(run);
     },
   );
