@@ -140,7 +140,7 @@ describe('after the ending', () => {
 
 const NO_RESULT = 'The run did not produce a valid result.';
 const CRASHED = 'The script exited with an error before it wrote a result.';
-const BAD_FILES = 'The run left files of a kind that is not kept.';
+const BAD_FILES = 'The run left files of a kind that is not allowed.';
 const LIED = 'The script reported success, but it exited with an error.';
 
 type Row = [code: number, result: keyof typeof RESULTS, output: keyof typeof OUTPUTS, ...expected: Expected];
