@@ -47,7 +47,7 @@ if (isHeavy || turns.late > 0 || turns.events === 0 || isSlow) process.exitCode 
 
 /** Times a stand-in that prints 1,000 lines, bare and in a run, and subtracts the time of a script that does nothing. */
 async function overheadFigures() {
-  // Not below node_modules: there, the sandbox would mount the whole package of the program.
+  // Not below node_modules: there, the sandbox would mount the whole folder.
   const bin = mkdtempSync(path.join(tmpdir(), 'proctor-bench-'));
   process.on('exit', () => rmSync(bin, { recursive: true, force: true }));
   const dir = path.join(cwd, 'repository');
