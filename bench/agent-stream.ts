@@ -14,7 +14,7 @@ const CHUNK_BYTES = 65_536;
 const BLOCK_BYTES = 8 * MB;
 const FIXTURES = path.join('tests', 'fixtures', 'agent-cli');
 
-/** How fast the stream of an agent becomes a transcript, beside parsing its lines and nothing else; and in how much memory. */
+/** Measures the speed and memory of turning an agent's stream into a transcript, relative to parsing its lines only. */
 export function streamFigures(folder: string) {
   return Object.fromEntries(
     AGENTS.map(({ agent }) => {
@@ -32,7 +32,7 @@ export function streamFigures(folder: string) {
   );
 }
 
-/** All that was ever recorded of an agent, again and again, up to whole lines of about so many bytes. */
+/** Returns all recorded lines of an agent, repeated to at least BLOCK_BYTES. */
 function recordingsOf(agent: string): Buffer {
   const all = readdirSync(FIXTURES)
     .filter(name => name.startsWith(agent) && name.endsWith('.stdout'))
@@ -51,7 +51,7 @@ function isJson(line: string): boolean {
   }
 }
 
-/** As it is done while an agent lives, with all that is kept of it on the disk. */
+/** Processes the stream as during a live run, including all files on disk. */
 function watchAll(agent: string, block: Buffer, folder: string) {
   const place = path.join(folder, `stream-${agent}`);
   let events = 0;
@@ -61,7 +61,7 @@ function watchAll(agent: string, block: Buffer, folder: string) {
   let earlyRssMb = 0;
   let fed = 0;
   while (fed < STREAM_BYTES) {
-    // By turns, so that what else the machine does falls on both alike.
+    // Alternating, so that other load on the machine affects both equally.
     bareMs += timed(() => parseLines(block));
     ms += timed(() => {
       for (let from = 0; from < block.length; from += CHUNK_BYTES)
@@ -89,7 +89,7 @@ function timed(act: () => void): number {
   return performance.now() - began;
 }
 
-/** Whether every event was told in the turn of the event loop in which its line came. Turns are counted, not timed. */
+/** Counts the events reported in a later turn of the event loop than the one in which their line arrived. */
 export async function turnFigures(folder: string) {
   const program = placeAgent('claude', folder);
   let turn = 0;
@@ -128,7 +128,7 @@ function watchOf(agent: string, place: string, onEvent: (line: TranscriptLine) =
     },
     masking: { secrets: [], credentials: true },
     clocks: { idleMs: hourMs, toolIdleMs: hourMs, graceMs: hourMs },
-    // More than is kept of an agent is a reason to stop it; here it goes on, to see that memory does not.
+    // Does not stop at the output limit, to show that memory stays constant beyond it.
     stop: () => {},
     onEvent,
   });

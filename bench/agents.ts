@@ -1,6 +1,6 @@
 /**
- * `npm run bench:agents`: what a run costs over the agent alone, how fast its stream becomes a transcript and in how much
- * memory, and whether events are told in the turn of the event loop in which their line came. In one process.
+ * `npm run bench:agents`: the overhead of a run over the bare agent, the speed and memory of turning its stream into a
+ * transcript, and whether each event is reported in the event-loop turn in which its line arrives. Uses one process.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,7 +21,7 @@ const OVERHEAD_BOUND = 1.5;
 const PARSE_BOUND = 0.25;
 const RSS_BOUND = 1.25;
 const TASK = 'DO=lines:1000';
-// On the disk of the project, as a user's runs would be.
+// On the project's disk, like a user's runs.
 const cwd = mkdtempSync(path.join(process.cwd(), 'node_modules', '.bench-'));
 chmodSync(cwd, 0o755);
 process.on('exit', () => rmSync(cwd, { recursive: true, force: true }));
@@ -29,11 +29,11 @@ process.on('exit', () => rmSync(cwd, { recursive: true, force: true }));
 const overhead = await overheadFigures();
 await closeLauncher();
 const turns = await turnFigures(cwd);
-line('events told in a later turn than that of their line', turns.late, `of ${turns.events} (bound 0)`);
+line('events reported in a later turn than their line', turns.late, `of ${turns.events} (limit 0)`);
 const streams = streamFigures(cwd);
 for (const [agent, { ofBareParse, lateRssOfEarly }] of Object.entries(streams)) {
-  line(`${agent}: bare JSON.parse per line / normalising 500 MB`, ofBareParse, `(at least ${PARSE_BOUND})`);
-  line(`${agent}: memory at 500 MB / at 100 MB`, lateRssOfEarly, `(bound ${RSS_BOUND})`);
+  line(`${agent}: bare JSON.parse per line / normalizing 500 MB`, ofBareParse, `(limit: at least ${PARSE_BOUND})`);
+  line(`${agent}: memory at 500 MB / at 100 MB`, lateRssOfEarly, `(limit ${RSS_BOUND})`);
 }
 writeAtomic(
   path.join('bench', 'results', 'agents.json'),
@@ -45,9 +45,9 @@ const isSlow = Object.values(streams).some(
 const isHeavy = overhead.ofBare > OVERHEAD_BOUND || overhead.withDoor > OVERHEAD_BOUND;
 if (isHeavy || turns.late > 0 || turns.events === 0 || isSlow) process.exitCode = 1;
 
-/** A stand-in that prints 1,000 lines: alone, and in a run; beside a script in a run that does nothing. */
+/** Times a stand-in that prints 1,000 lines, bare and in a run, and subtracts the time of a script that does nothing. */
 async function overheadFigures() {
-  // Not below node_modules: there, a program is taken for a part of a package, all of which comes along.
+  // Not below node_modules: there, the sandbox would mount the whole folder.
   const bin = mkdtempSync(path.join(tmpdir(), 'proctor-bench-'));
   process.on('exit', () => rmSync(bin, { recursive: true, force: true }));
   const dir = path.join(cwd, 'repository');
@@ -76,7 +76,7 @@ async function overheadFigures() {
       if (status !== 'succeeded') throw new Error(message ?? 'no reason');
     },
     run: () => completed({ agent: 'claude', task: TASK, policy: 'edit', dir, environment, cwd }),
-    // Nobody is asked anything: this is what it costs that somebody could be.
+    // The agent makes no model call: this measures the cost of an idle model proxy.
     door: () =>
       completed({
         agent: 'claude',
@@ -91,8 +91,8 @@ async function overheadFigures() {
   const { bare = 1, sandbox = 0, run = 0, door = 0 } = times;
   const ofBare = Number(((run - sandbox) / bare).toFixed(2));
   const withDoor = Number(((door - sandbox) / bare).toFixed(2));
-  line('a run, without what its sandbox costs / the agent alone', ofBare, `(bound ${OVERHEAD_BOUND})`);
-  line('the same, with a door to its model', withDoor, `(bound ${OVERHEAD_BOUND})`);
+  line('(run − empty run) / bare agent', ofBare, `(limit ${OVERHEAD_BOUND})`);
+  line('(run with a model proxy − empty run) / bare agent', withDoor, `(limit ${OVERHEAD_BOUND})`);
   return { ofBare, withDoor, ms: times };
 }
 

@@ -1,4 +1,4 @@
-/** Pairs of answers to one case, of which the second fails for a cause that is known because it was planted. */
+/** Pairs of answers to one case. The second answer fails for a known, planted cause. */
 import { agentRunExample } from '../src/contracts/artifacts/index.ts';
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import type { Divergence } from '../src/contracts/comparison/index.ts';
@@ -29,7 +29,6 @@ import {
 
 export type Cause = Exclude<Divergence['kind'], 'runner'>;
 
-/** Everything that a planted cause brings about. */
 type Plant = (base: Script, chance: Chance) => Planted;
 
 const decided: readonly Plant[] = [changeChoice, changeArguments, changeOrder, changeOutput];
@@ -58,7 +57,7 @@ const PLANTS: Readonly<Record<Cause, Plant>> = {
 
 export const CAUSES = Object.keys(PLANTS) as readonly Cause[];
 
-/** The same pairs every time for the same seed. */
+/** Equal seeds give equal pairs. */
 export function* pairsWith(cause: Cause, count: number, seed: number): Generator<Scene> {
   const chance = chanceFrom(seed * 1_009 + CAUSES.indexOf(cause) * 104_729);
   for (let index = 0; index < count; index++) yield pair(cause, chance);
@@ -91,7 +90,7 @@ function pair(cause: Cause, chance: Chance): Scene {
   };
 }
 
-/** Surroundings differ without being a cause, as they do between two releases. */
+/** Adds differences that are not the cause, as between any two releases. */
 function driftOf(cause: Cause, { drift = [] }: Planted, chance: Chance): Scene['drift'] {
   const isMet = cause === 'tool_result';
   const noise = [
@@ -103,7 +102,7 @@ function driftOf(cause: Cause, { drift = [] }: Planted, chance: Chance): Scene['
   return [...new Set([...drift, ...noise])].sort().map(field => ({ field, baseline: 'one', new: 'other' }));
 }
 
-/** What differs between two runs without any consequence. */
+/** Adds differences that have no effect on the outcome. */
 function withNoise(base: Script, chance: Chance): Script {
   let noisy = base;
   if (happens(chance, 0.08)) noisy = withExtra(noisy, chance);
@@ -117,7 +116,7 @@ function withOtherRanks(step: Scripted): Scripted {
   return step.kind === 'retrieval' ? { ...step, docs: [...step.docs].reverse() } : step;
 }
 
-/** A harmless call more. */
+/** Adds a harmless call. */
 function withExtra(base: Script, chance: Chance): Script {
   const tool = one(chance, ['log.write', 'memory.save', 'clock.now']);
   const reply = one(chance, ['ok', 'saved 3 entries', `line ${integer(chance, 1_000)} written`, 'true']);
@@ -132,7 +131,7 @@ function changeOutput(base: Script, chance: Chance): Planted {
   return { script: { ...base, output: sentence(chance) }, failing: [name, MISSING] };
 }
 
-/** The same steps in a slower or poorer place, or a tool that does not work there. */
+/** The same steps in a slower or different environment, or a tool that fails there. */
 function changeEnvironment(base: Script, chance: Chance): Planted {
   const drift = ['environment_hash'];
   if (happens(chance, 0.2)) {
@@ -147,7 +146,7 @@ function changeEnvironment(base: Script, chance: Chance): Planted {
   return { script: { ...base, output }, failing, drift };
 }
 
-/** A run that was denied something, a tool that was, or a tighter limit. */
+/** A blocked run, a blocked tool, or a tighter limit. */
 function changePolicy(base: Script, chance: Chance): Planted {
   const drift = [one(chance, ['policy.network', 'policy.sandbox.backend', 'policy.limits.timeout_ms'])];
   const place = chance();
@@ -180,7 +179,7 @@ function agentRun(listed: Violations['listed']): Partial<CaseArtifact> {
   return { agent_run: { ...agentRunExample, flags: [], violations: { total: listed.length, listed } } };
 }
 
-/** A tool that worked fails, and the output shows it. */
+/** A tool that used to work fails, and the output shows it. */
 function broke(base: Script, chance: Chance, reply: string): Pick<Planted, 'script' | 'failing'> {
   const calls = [...base.steps.keys()].filter(index => base.steps[index]?.kind === 'call');
   const at = one(chance, calls);

@@ -1,4 +1,4 @@
-/** Changes of what an agent did or met, with what follows from them. */
+/** Changes to the steps of an agent or to its inputs, with their consequences. */
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import type { JudgedCase } from '../src/judge/compare-input.ts';
 import {
@@ -20,7 +20,7 @@ type ExpectationName = JudgedCase['assertions'][number]['name'];
 export interface Planted {
   readonly script: Script;
   readonly failing: readonly [name: ExpectationName, message: string];
-  /** Fields that differ because of it. */
+  /** Fields that differ because of the cause. */
   readonly drift?: readonly string[];
   readonly isOtherCase?: boolean;
   readonly over?: Partial<CaseArtifact>;
@@ -29,7 +29,7 @@ export interface Planted {
 
 const MISSING = ['contains', 'The output does not contain the text that was asked for.'] as const;
 
-/** Another tool, one less or one more. */
+/** Replaces, removes or adds a tool call. */
 export function changeChoice(base: Script, chance: Chance): Planted {
   const at = anyCall(base, chance);
   const was = base.steps[at] as ScriptedCall;
@@ -55,7 +55,7 @@ export function changeChoice(base: Script, chance: Chance): Planted {
   return { script: follow(base, chance, at, [was, { ...fresh, group: 1_000 }]), failing };
 }
 
-/** The same tool, asked for something else; some tools answer the same all the same. */
+/** Changes the arguments of a call. Its result sometimes stays the same. */
 export function changeArguments(base: Script, chance: Chance): Planted {
   const at = anyCall(base, chance);
   const was = base.steps[at] as ScriptedCall;
@@ -69,7 +69,7 @@ export function changeArguments(base: Script, chance: Chance): Planted {
   };
 }
 
-/** The same question, another answer: other facts, or an error, and perhaps the same error once more. */
+/** Changes the result of a call to other facts or to an error, which may repeat. */
 export function changeResult(base: Script, chance: Chance): Planted {
   const at = anyCall(base, chance);
   const was = base.steps[at] as ScriptedCall;
@@ -85,7 +85,7 @@ export function changeResult(base: Script, chance: Chance): Planted {
   };
 }
 
-/** Documents that are not found any more, or others, by the same query or by another one. */
+/** Removes or replaces a retrieved document. The query may change too. */
 export function changeRetrieval(base: Script, chance: Chance): Planted {
   const at = base.steps.findIndex(({ kind }) => kind === 'retrieval');
   const was = base.steps[at];
@@ -96,7 +96,7 @@ export function changeRetrieval(base: Script, chance: Chance): Planted {
   return { script: follow(base, chance, at, [{ ...was, query, docs }]), failing };
 }
 
-/** Two calls that were made one after another change places; what comes of them may differ then. */
+/** Swaps two sequential calls. Their results may change. */
 export function changeOrder(base: Script, chance: Chance): Planted {
   const calls = [...base.steps.entries()].filter(([, step]) => step.kind === 'call') as [number, ScriptedCall][];
   const [second, other] = calls.at(-1) as [number, ScriptedCall];
@@ -116,7 +116,7 @@ export function changeOrder(base: Script, chance: Chance): Planted {
   return { script: { ...base, steps: swapped, output: sentence(chance) }, failing };
 }
 
-/** Calls that were made together are made one after another, or the other way round. */
+/** Makes the last two calls run concurrently. */
 export function changeTogether(base: Script, chance: Chance): Planted {
   const output = happens(chance, 0.7) ? sentence(chance) : base.output;
   const calls = [...base.steps.entries()].filter(([, step]) => step.kind === 'call') as [number, ScriptedCall][];
@@ -125,7 +125,7 @@ export function changeTogether(base: Script, chance: Chance): Planted {
   return { script: { ...base, steps, output }, failing: ['max_latency_ms', 'It took too long.'] };
 }
 
-/** A call that was answered is made once more. */
+/** Repeats a successful call. */
 export function changeDuplicate(base: Script, chance: Chance): Planted {
   const at = anyCall(base, chance);
   const was = base.steps[at] as ScriptedCall;
@@ -135,7 +135,7 @@ export function changeDuplicate(base: Script, chance: Chance): Planted {
   return { script: { ...base, steps, output: sentence(chance) }, failing };
 }
 
-/** A call fails, is made again, and is answered as before; the output suffers all the same. */
+/** Makes a call fail once and succeed on retry. The output still changes. */
 export function changeRetry(base: Script, chance: Chance): Planted {
   const at = anyCall(base, chance);
   const was = base.steps[at] as ScriptedCall;
@@ -147,7 +147,7 @@ export function changeRetry(base: Script, chance: Chance): Planted {
   return { script: { ...base, steps, output: sentence(chance) }, failing };
 }
 
-/** What was met or asked first leads to another tool later, and that is what fails. */
+/** Replaces one call, which leads to another tool later. The later tool fails the expectation. */
 function withBranch(base: Script, chance: Chance, at: number, instead: ScriptedCall): Planted {
   const last = base.steps.findLastIndex(({ kind }) => kind === 'call');
   const { tool, group } = base.steps[last] as ScriptedCall;
@@ -172,7 +172,7 @@ function anyCall({ steps }: Script, chance: Chance): number {
   );
 }
 
-/** The index after the last call that is made together with this one. */
+/** Returns the index after the last call of the same group. */
 function endOf({ steps }: Script, at: number): number {
   const { group } = steps[at] as ScriptedCall;
   let end = at + 1;
@@ -180,18 +180,18 @@ function endOf({ steps }: Script, at: number): number {
   return end;
 }
 
-/** A call whose arguments rest on what came before. */
+/** Returns a call whose arguments depend on earlier results. */
 function led(step: ScriptedCall, chance: Chance): ScriptedCall {
   return { ...step, args: { ...step.args, from: facts(chance) }, reply: facts(chance) };
 }
 
-/** Puts other steps in the place of one. The output follows from it, and often other calls after it, too. */
+/** Replaces one step. The output changes, and sometimes later calls do too. */
 function follow(base: Script, chance: Chance, at: number, instead: readonly Scripted[]): Script {
   const { group } = base.steps[at] as ScriptedCall;
   const later = base.steps
     .slice(at + 1)
     .map(step => (step.kind === 'call' && step.group !== group && happens(chance, 0.15) ? led(step, chance) : step));
-  // Calls of one batch stay together; what is new comes after it.
+  // Keeps the calls of one group together; added steps come after the group.
   const steps = [...base.steps.slice(0, at), ...instead.slice(0, 1), ...later];
   const added = instead.slice(1);
   if (added.length > 0) steps.splice(endOf({ ...base, steps }, at), 0, ...added);

@@ -1,4 +1,4 @@
-/** How often the cause that is named is the one that was planted. */
+/** Measures how often the named cause is the planted one. */
 import type { Divergence } from '../src/contracts/comparison/index.ts';
 import { rootCause, type Scene } from '../src/judge/causes/root-cause.ts';
 import { type Cause, CAUSES, pairsWith } from './cause-pairs.ts';
@@ -9,14 +9,14 @@ export interface Score {
   readonly named: Divergence | null;
 }
 
-/** `count` pairs of every cause. */
+/** Scores `count` pairs for each cause. */
 export function scoresOf(seed: number, count: number): Score[] {
   return CAUSES.flatMap(planted =>
     [...pairsWith(planted, count, seed)].map(scene => ({ planted, scene, named: rootCause(scene) })),
   );
 }
 
-/** How many of those that are named `isNamed` are right; null where there is none. */
+/** Returns the share of correct causes among those that match `isNamed`, or null if none match. */
 export function precisionOf(scores: readonly Score[], isNamed: (named: Divergence) => boolean): number | null {
   const told = scores.filter(({ named }) => named !== null && isNamed(named));
   return told.length === 0 ? null : told.filter(isRight).length / told.length;

@@ -1,4 +1,4 @@
-/** What an agent does in answer to a case, as a script that can be changed and played. */
+/** The steps of an agent in one case, as a script that can be changed and played. */
 import type { CaseArtifact, Event } from '../src/contracts/artifacts/index.ts';
 import type { Chance } from './gate-suites.ts';
 
@@ -8,7 +8,7 @@ export interface ScriptedCall {
   readonly args: Record<string, unknown>;
   readonly reply: string;
   readonly status: 'ok' | 'error';
-  /** Calls next to each other with the same number are made together. */
+  /** Adjacent calls with the same number run concurrently. */
   readonly group: number;
 }
 
@@ -23,9 +23,9 @@ export type Scripted = ScriptedCall | ScriptedRetrieval;
 export interface Script {
   readonly steps: readonly Scripted[];
   readonly output: string;
-  /** Whether the output is an event, too. */
+  /** Whether the output is also an event. */
   readonly isEvent: boolean;
-  /** Whether answers and arguments carry an id and a time of their own. */
+  /** Whether arguments contain a unique id, and results a timestamp. */
   readonly isNoisy: boolean;
 }
 
@@ -45,7 +45,7 @@ export const integer = (chance: Chance, below: number): number => Math.floor(cha
 export const one = <T>(chance: Chance, list: readonly T[]): T => list[integer(chance, list.length)] as T;
 export const happens = (chance: Chance, rate: number): boolean => chance() < rate;
 
-/** Three to seven steps, some of them together, and an output that rests on them. */
+/** Creates three to seven steps, some of them concurrent, and an output. */
 export function script(chance: Chance): Script {
   const steps: Scripted[] = [];
   const length = 3 + integer(chance, 5);
@@ -58,7 +58,7 @@ export function script(chance: Chance): Script {
       for (let index = 0; index < together; index++) steps.push(call(chance, group));
     }
   }
-  // Every class needs something to change.
+  // Every cause needs a step that it can change.
   steps.push(call(chance, ++group), call(chance, ++group));
   if (!steps.some(({ kind }) => kind === 'retrieval')) steps.splice(integer(chance, 3), 0, retrieval(chance));
   return { steps, output: sentence(chance), isEvent: happens(chance, 0.4), isNoisy: happens(chance, 0.5) };
@@ -81,7 +81,7 @@ export const facts = (chance: Chance): string =>
 export const sentence = (chance: Chance): string =>
   `${one(chance, ['The answer is', 'We found', 'It is'])} ${integer(chance, 1_000_000)} for ${one(chance, TOPICS)}.`;
 
-/** Plays a script: ids, times, thoughts and the order of what happens together are chance. */
+/** Plays a script with random ids, times and thoughts. The order of concurrent calls is random too. */
 export function play(
   { steps, output, isEvent, isNoisy }: Script,
   version: 'baseline' | 'new',
@@ -118,7 +118,7 @@ function isTogether(first: ScriptedCall, next: Scripted | undefined): boolean {
   return next?.kind === 'call' && next.group === first.group;
 }
 
-/** All are asked in some order, and answer in some order; some agents write each answer next to its call. */
+/** Calls and results come in random order. Some agents write each result directly after its call. */
 function playTogether(
   calls: readonly ScriptedCall[],
   events: Event[],

@@ -1,10 +1,10 @@
-/** `npm run bench:causes`: how often the cause that `compare` names is the one that was planted. */
+/** `npm run bench:causes`: how often `compare` names the planted cause. */
 import type { Divergence } from '../src/contracts/comparison/index.ts';
 import { CAUSES } from './cause-pairs.ts';
 import { precisionOf, recallOf, type Score, scoresOf } from './cause-scores.ts';
 import { printRows, type Row } from './rows.ts';
 
-/** The generator and the rules were tuned on seed 1 alone. */
+/** Not seed 1, on which the generator and the rules were tuned. */
 const SEEDS = (process.argv[2] ?? '20261,20262,20263').split(',').map(Number);
 const PAIRS_EACH = Number(process.argv[3] ?? 100);
 const PRECISION_OF_HIGH = 0.95;
@@ -43,7 +43,7 @@ function ofCause(cause: (typeof CAUSES)[number]): Row[] {
       ratio: recallOf(scores, cause),
       bound: '–',
       holds: true,
-      detail: `of ${planted.length}; else ${mistakenFor(planted)}`,
+      detail: `of ${planted.length}; otherwise ${mistakenFor(planted)}`,
     },
   ];
 }
@@ -52,7 +52,7 @@ function countOf(isNamed: (named: Divergence) => boolean): number {
   return scores.filter(({ named }) => named !== null && isNamed(named)).length;
 }
 
-/** What was named instead, the most frequent first. */
+/** Lists the wrong causes, most frequent first. */
 function mistakenFor(planted: readonly Score[]): string {
   const counts = new Map<string, number>();
   for (const { planted: cause, named } of planted) {

@@ -1,7 +1,7 @@
 /** Suites of cases with known pass rates, and trials drawn from them. */
 import type { CaseTrials, SideTrials } from '../src/contracts/gate/decide/index.ts';
 
-/** A number from 0 up to 1, the same every time for the same seed. */
+/** Returns a number in [0, 1). Equal seeds give equal sequences. */
 export type Chance = () => number;
 
 /** Marsaglia's xorshift with a Weyl sequence. */
@@ -23,7 +23,7 @@ export function chanceFrom(seed: number): Chance {
 export type Rates = Float64Array;
 
 export const SUITES = {
-  /** 70 % always pass, 5 % always fail, the others somewhere between. */
+  /** 70 % always pass, 5 % always fail, and the rest pass sometimes. */
   real: (n, chance) => {
     return ratesOf(n, index => {
       const place = (index + 0.5) / n;
@@ -31,7 +31,7 @@ export const SUITES = {
     });
   },
   flaky: n => ratesOf(n, () => 0.9),
-  /** Most pass nearly always. */
+  /** Most cases pass almost always. */
   mixed: (n, chance) => ratesOf(n, () => beta(4.5, 0.5, chance)),
   deterministic: n => ratesOf(n, index => ((index + 0.5) / n < 0.9 ? 1 : 0)),
 } as const satisfies Record<string, (n: number, chance: Chance) => Rates>;
@@ -51,13 +51,13 @@ export const TRUTHS = {
 
 export type Truth = keyof typeof TRUTHS;
 
-/** Each case loses in proportion to what it has, so that the mean drops by so many points. */
+/** Lowers each rate in proportion, so that the mean drops by `points`. */
 function dropped(rates: Rates, points: number): Rates {
   const mean = rates.reduce((sum, rate) => sum + rate, 0) / rates.length;
   return rates.map(rate => rate * Math.max(0, 1 - points / mean));
 }
 
-/** The best cases never pass again. */
+/** Makes the best cases always fail. */
 function broken(rates: Rates, share: number): Rates {
   const count = Math.max(1, Math.round(share * rates.length));
   const best = [...rates.keys()].sort((a, b) => (rates[b] as number) - (rates[a] as number)).slice(0, count);
@@ -66,7 +66,7 @@ function broken(rates: Rates, share: number): Rates {
   return after;
 }
 
-/** As many cases as broke always pass now: the worst of the others. */
+/** Makes the worst other cases always pass, as many as broke. */
 function mended(after: Rates, before: Rates): Rates {
   const isBroken = (index: number): boolean => after[index] !== before[index];
   const all = [...after.keys()];
@@ -80,7 +80,7 @@ function ratesOf(n: number, rate: (index: number) => number): Rates {
   return Float64Array.from({ length: n }, (_, index) => rate(index));
 }
 
-/** Trials of every case on both sides. */
+/** Draws the trials of every case on both sides. */
 export function drawn(before: Rates, now: Rates, kBefore: number, kNow: number, chance: Chance): CaseTrials[] {
   return Array.from(before, (rate, index) => ({
     id: `case-${index}`,
@@ -104,7 +104,7 @@ function beta(a: number, b: number, chance: Chance): number {
   return x / (x + gamma(b, chance));
 }
 
-/** Marsaglia and Tsang's method; below 1 by the usual power of a uniform number. */
+/** Marsaglia and Tsang's method. For shapes below 1, uses the usual power of a uniform number. */
 function gamma(shape: number, chance: Chance): number {
   if (shape < 1) return gamma(shape + 1, chance) * chance() ** (1 / shape);
   const d = shape - 1 / 3;

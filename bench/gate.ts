@@ -1,4 +1,4 @@
-/** `npm run bench:gate`: how often the gate is right on suites whose truth is known, and how long it takes. */
+/** `npm run bench:gate`: how often the gate is right on simulated suites with known pass rates, and how long it takes. */
 import {
   askAgain,
   type CaseTrials,
@@ -26,7 +26,7 @@ interface Rates {
   readonly cell: Cell;
   readonly regression: number;
   readonly none: number;
-  /** Trials of a case on both sides together. */
+  /** Trials per case, both sides together. */
   readonly trials: number;
 }
 
@@ -35,7 +35,7 @@ const TRIALS = [1, 3, 5];
 const RANDOM: readonly SuiteName[] = ['real', 'flaky', 'mixed'];
 const known = new Map<string, Rates>();
 
-/** The limits that the design sets, each over all cells that it speaks of. */
+/** The limits that the design sets, each with the cells to which it applies. */
 const LIMITS: readonly (readonly [
   what: string,
   bound: string,
@@ -48,7 +48,7 @@ printRows('gate', [...LIMITS.map(limitRow), speed()], {
   characteristics: characteristics(),
 });
 
-/** What docs/gate.svg shows: each cell as the worst of the random suites has it. */
+/** Data for docs/gate.svg: each cell is the worst of the random suites. */
 function characteristics(): object[] {
   return (['balanced', 'proven'] as const).flatMap(mode =>
     SIZES.flatMap(n =>
@@ -74,7 +74,7 @@ function common(mode: GateMode): (typeof LIMITS)[number][] {
     cells(mode, truth, sizes, trials, suites);
   return [
     [`${mode}: false alarm, nothing changed`, '≤ 0.05', at('same'), ({ regression }) => regression],
-    [`${mode}: false alarm, it got better`, '≤ 0.01', at('better'), ({ regression }) => regression],
+    [`${mode}: false alarm, improved`, '≤ 0.01', at('better'), ({ regression }) => regression],
     [`${mode}: detection of 20 points, 30 cases, k = 3`, '≥ 0.85', at('drop 20', [30], [3]), found],
     [`${mode}: detection of 20 points, 30 cases, k = 5`, '≥ 0.95', at('drop 20', [30], [5]), found],
     [`${mode}: detection of 20 points, 100 cases`, '≥ 0.9', at('drop 20', [100]), found],
@@ -106,7 +106,7 @@ function proven(): (typeof LIMITS)[number][] {
     ['proven: wrong "no regression", 1 in 20 breaks, k ≥ 3', '≤ 0.01', at('1 in 20 breaks', SIZES, [3, 5]), cleared],
     ['proven: wrong "no regression", 1 in 20 breaks, k = 1', '≤ 0.05', at('1 in 20 breaks', SIZES, [1]), cleared],
     [
-      'proven: wrong "no regression", breaks and mends, k ≥ 3',
+      'proven: wrong "no regression", some cases break and others improve, k ≥ 3',
       '≤ 0.01',
       at('breaks and mends', SIZES, [3, 5]),
       cleared,
@@ -118,25 +118,25 @@ function proven(): (typeof LIMITS)[number][] {
       cleared,
     ],
     [
-      'proven: "no regression", nothing changed, 1,000 cases, k = 3, suspects asked again',
+      'proven: "no regression", nothing changed, 1,000 cases, k = 3, suspects rerun',
       '≥ 0.8',
       at('same', [1_000], [3], ['real', 'flaky'], true),
       cleared,
     ],
     [
-      'proven: 1 in 20 breaks is found, one trial, suspects asked again, real',
+      'proven: detection, 1 in 20 breaks, one trial, suspects rerun, real',
       '≥ 0.95',
       at('1 in 20 breaks', [30, 100], [1], ['real'], true),
       found,
     ],
     [
-      'proven: trials that this takes for a case, both sides together',
+      'proven: trials per case for this, both sides together',
       '≤ 3.2',
       at('1 in 20 breaks', [30, 100], [1], ['real'], true),
       ({ trials }) => trials,
     ],
     [
-      'proven: wrong "no regression", breaks and mends, suspects asked again',
+      'proven: wrong "no regression", some cases break and others improve, suspects rerun',
       '≤ 0.01',
       at('breaks and mends', [30, 100], [1, 3], ['real', 'flaky'], true),
       cleared,
@@ -149,7 +149,7 @@ function balanced(): (typeof LIMITS)[number][] {
     cells('balanced', truth, sizes, trials, suites);
   return [
     [
-      'balanced: wrong "no regression" at 20 points, from 30 cases on',
+      'balanced: wrong "no regression" at 20 points, 30 cases or more',
       '≤ 0.01',
       at('drop 20', [30, 100, 1_000]),
       cleared,
@@ -190,7 +190,7 @@ function cleared({ none }: Rates): number {
   return none;
 }
 
-/** The cell that comes closest to the limit, or breaks it. */
+/** Reports the cell that is closest to the limit or exceeds it most. */
 function limitRow([what, bound, all, valueOf]: (typeof LIMITS)[number]): Row {
   const limit = Number(bound.slice(2));
   const isMost = bound.startsWith('≤');
@@ -202,7 +202,7 @@ function limitRow([what, bound, all, valueOf]: (typeof LIMITS)[number]): Row {
     ratio: worst.value,
     bound,
     holds: isMost ? worst.value <= limit : worst.value >= limit,
-    detail: `${all.length} cells; the nearest: ${suite}, ${n} cases, ${k} trials`,
+    detail: `${all.length} cells; closest: ${suite}, ${n} cases, ${k} trials`,
   };
 }
 
@@ -215,7 +215,7 @@ function ratesOf(cell: Cell): Rates {
   let regression = 0;
   let none = 0;
   let trials = 0;
-  // A thousand cases take long, and vary less.
+  // 1,000 cases take longer and vary less.
   const repetitions = n === 1_000 ? Math.ceil(REPETITIONS / 4) : REPETITIONS;
   for (let repetition = 0; repetition < repetitions; repetition++) {
     const rates = SUITES[suite](n, chance);
@@ -260,7 +260,7 @@ function oneMore({ planned, again }: CaseTrials['baseline'], rate: number, chanc
   return { planned, again: { passes: again.passes + passesOf(rate, 1, chance), trials: again.trials + 1 } };
 }
 
-/** Deciding on 10,000 cases with three trials each, beside parsing them. */
+/** Compares the time to decide on 10,000 cases with three trials each with the time to parse them. */
 function speed(): Row {
   const chance = chanceFrom(SEED);
   const side = (): GateTrial[] =>

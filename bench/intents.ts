@@ -1,6 +1,6 @@
 /**
- * `npm run bench:intents`: what deciding upon an intent costs, beside reading, canonicalising and hashing the same bytes;
- * how that grows; and what executing one costs, beside the complete run of a script that does as little. In one process.
+ * `npm run bench:intents`: the cost of planning an intent over reading, canonicalizing and hashing the same bytes, how it
+ * grows with size, and the cost of executing an intent over running an equivalent script. Uses one process.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -17,15 +17,15 @@ import { medians } from './interleaved.ts';
 const ROUNDS = Number(process.argv[2] ?? 15);
 const PLAN_BOUND = 3;
 const EXECUTION_BOUND = 1.5;
-/** Twice the time per MB would be more than a line through all sizes, and less than what grows with the square. */
+/** Twice the time per MB is above linear growth with noise, and below quadratic growth. */
 const LINEAR_BOUND = 2;
 const MB = 1_000_000;
 const SIZES_MB = [1, 2, 5, 10] as const;
-// On the disk of the project, as a user's runs would be.
+// On the project's disk, like a user's runs.
 const cwd = mkdtempSync(path.join(process.cwd(), 'node_modules', '.bench-'));
 process.on('exit', () => rmSync(cwd, { recursive: true, force: true }));
 
-/** Intents of about so many bytes, each long in another way. */
+/** Intents of about the given size, each large in a different part. */
 const SHAPES: Readonly<Record<string, (bytes: number) => object>> = {
   'one large file': bytes => ({
     files: [{ path: 'data.txt', content: 'a line of some words, as a file has them\n'.repeat(bytes / 42) }],
@@ -51,7 +51,7 @@ const execution = await executionFigures();
 await closeLauncher();
 
 const worst = Math.max(...Object.values(plans).map(({ ofReading }) => ofReading));
-// Appends to one ledger by eight processes at once are measured after this, by ledger.ts.
+// `npm run bench:intents` then runs ledger.ts, which measures concurrent appends to one ledger.
 writeAtomic(
   path.join('bench', 'results', 'intents.json'),
   `${JSON.stringify({ node: process.version, cores: availableParallelism(), rounds: ROUNDS, plans, execution }, undefined, 2)}\n`,
@@ -59,7 +59,7 @@ writeAtomic(
 const steepest = Math.max(...Object.values(plans).flatMap(({ perMbOfThatOf1Mb }) => Object.values(perMbOfThatOf1Mb)));
 if (worst > PLAN_BOUND || steepest > LINEAR_BOUND || execution.ofScript > EXECUTION_BOUND) process.exitCode = 1;
 
-/** A plan of 1 MB beside the least that must be done to it, and of more beside as much of 1 MB. */
+/** Compares a plan of 1 MB with the minimum work on its bytes, and larger plans with that of 1 MB. */
 async function planFigures() {
   const figures: Record<string, { ofReading: number; perMbOfThatOf1Mb: Record<string, number>; ms: object }> = {};
   for (const [shape, intentOf] of Object.entries(SHAPES)) {
@@ -81,14 +81,14 @@ async function planFigures() {
     );
     const ofReading = ratio(whole, least);
     figures[shape] = { ofReading, perMbOfThatOf1Mb: perMb, ms: { least, whole } };
-    line(`${shape}: plan of 1 MB / reading, canonicalising, hashing it`, ofReading, `(bound ${PLAN_BOUND})`);
+    line(`${shape}: plan of 1 MB / reading, canonicalizing and hashing it`, ofReading, `(limit ${PLAN_BOUND})`);
     for (const [size, value] of Object.entries(perMb))
-      line(`${shape}: time per MB of ${size} MB / of 1 MB`, value, `(linear: about 1, bound ${LINEAR_BOUND})`);
+      line(`${shape}: time per MB of ${size} MB / of 1 MB`, value, `(linear: about 1, limit ${LINEAR_BOUND})`);
   }
   return figures;
 }
 
-/** An intent that runs a program which does nothing, beside a script that does nothing but say so. */
+/** Compares an intent whose command does nothing with a script that only writes its result. */
 async function executionFigures() {
   const intent = path.join(cwd, 'nothing.json');
   const script = path.join(cwd, 'nothing.sh');
@@ -108,7 +108,7 @@ async function executionFigures() {
     ROUNDS,
   );
   const ofScript = ratio(times['intent'] ?? 0, times['script'] ?? 1);
-  line('execution of nothing / complete run of a script that does nothing', ofScript, `(bound ${EXECUTION_BOUND})`);
+  line('run of an empty intent / run of an empty script', ofScript, `(limit ${EXECUTION_BOUND})`);
   return { ofScript, ms: times };
 }
 

@@ -1,8 +1,8 @@
 import { setTimeout as rest } from 'node:timers/promises';
 
 /**
- * How long each way took in each round, in milliseconds. Each way once per round, so that what else the machine does falls
- * on all of them alike; the first three rounds only warm up.
+ * Times each function in `ways` once per round, in milliseconds, so that other load on the machine affects all equally.
+ * The first three rounds are a warm-up and do not count.
  */
 export async function interleaved(
   ways: Readonly<Record<string, () => Promise<unknown>>>,
@@ -11,7 +11,7 @@ export async function interleaved(
   const times = new Map<string, number[]>(Object.keys(ways).map(name => [name, []]));
   for (let round = -3; round < rounds; round++) {
     for (const [name, way] of Object.entries(ways)) {
-      // What the last way left to be done must not fall on this one.
+      // Lets background work of the previous function finish.
       await rest(REST_MS);
       const began = performance.now();
       await way();
@@ -23,7 +23,7 @@ export async function interleaved(
 
 const REST_MS = 80;
 
-/** The median of each way. */
+/** Returns the median time of each function. */
 export async function medians(
   ways: Readonly<Record<string, () => Promise<unknown>>>,
   rounds: number,

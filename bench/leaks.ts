@@ -1,6 +1,6 @@
-/** Secrets and well-known credentials, made by chance from a fixed seed, in the ways in which they leak. */
+/** Random secrets and well-known credentials from a fixed seed, in the encodings in which they leak. */
 
-/** The same numbers from 0 to 1 for the same seed. */
+/** Returns numbers in [0, 1). Equal seeds give equal sequences. */
 export function chanceFrom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -14,11 +14,11 @@ export function chanceFrom(seed: number): () => number {
 export interface Leak {
   readonly encoding: string;
   readonly secret: string;
-  /** What is said, in pieces as they come. */
+  /** The output that contains the secret, in chunks. */
   readonly pieces: readonly string[];
-  /** What would give the secret away, if it were left. */
+  /** The encoded secret, which must be masked. */
   readonly core: string;
-  /** It is an answer of a model, in events. */
+  /** Whether the output is a model answer in server-sent events. */
   readonly isEvents?: true;
 }
 
@@ -37,14 +37,13 @@ const spelt = (secret: string): string =>
     .join('');
 const bytesOf = (secret: string): string[] => (Buffer.from(secret).toString('hex').match(/../g) ?? []) as string[];
 
-/** Letters of base64 that hold bits of the secret alone, after so many other bytes. */
+/** Returns the base64 text after `before` other bytes, and the letters that encode only the secret. */
 function base64Core(secret: string, before: number): { readonly all: string; readonly core: string } {
   const bytes = Buffer.concat([Buffer.alloc(before, 'x'), Buffer.from(secret)]);
   const all = bytes.toString('base64');
   return { all, core: all.slice(Math.ceil((before * 8) / 6), Math.floor((bytes.length * 8) / 6)) };
 }
 
-/** Twenty encodings. */
 export const ENCODINGS: Readonly<Record<string, Encode>> = {
   raw: secret => said(secret),
   json: secret => said(JSON.stringify(secret).slice(1, -1), '{"said":"', '"}'),
@@ -149,7 +148,7 @@ export function textOf(chance: () => number, letters: string, length: number): s
   return Array.from({ length }, () => letters[Math.floor(chance() * letters.length)]).join('');
 }
 
-/** Five hundred leaks, as many of each encoding. */
+/** Creates `count` leaks and cycles through the encodings. */
 export function leaks(seed: number, count: number): Leak[] {
   const chance = chanceFrom(seed);
   const encodings = Object.entries(ENCODINGS);
@@ -157,13 +156,13 @@ export function leaks(seed: number, count: number): Leak[] {
     const [encoding, encode] = encodings[index % encodings.length] as [string, Encode];
     const length = 10 + Math.floor(chance() * 40);
     const inner = textOf(chance, index % 3 === 0 ? SIGNS : LETTERS, length);
-    // A secret begins and ends with what no program trims away.
+    // Starts and ends with letters, which no program trims.
     const secret = `q${inner}Z`;
     return { encoding, secret, ...encode(secret, chance) };
   });
 }
 
-/** So that no scanner mistakes this file for a leak. */
+/** Splits a prefix in this source, so that no secret scanner reports this file. */
 const apart = (text: string): string => text;
 
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';
@@ -172,11 +171,11 @@ const WORDS = `${LETTERS}_`;
 interface Credential {
   readonly kind: string;
   readonly text: string;
-  /** What opens the door. */
+  /** The secret part, which must be masked. */
   readonly core: string;
 }
 
-/** Well-known credentials in the forms that their makers document. Put together here, so that no scanner mistakes this for a leak. */
+/** Creates well-known credentials in their documented formats. */
 export function credentials(seed: number): Credential[] {
   const chance = chanceFrom(seed);
   const some = (length: number, letters = LETTERS): string => textOf(chance, letters, length);

@@ -1,7 +1,7 @@
 /**
- * Part of `npm run bench:intents`: eight processes that write into one ledger at once: lines that were lost or doubled, and how
- * many a second, beside the same processes that append the same bytes with an fsync each, to a file of their own and to
- * one that they share, with no lock and no chain.
+ * Part of `npm run bench:intents`: eight processes append to one ledger. Counts lost and duplicate lines and lines per
+ * second. For comparison, the same processes append similar lines with fsync but without a lock or chain, to one shared
+ * file and to one file each.
  */
 import { spawn } from 'node:child_process';
 import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -21,7 +21,7 @@ const ROLES: Readonly<Record<string, (home: string, name: string) => Promise<voi
   own: (home, name) => each(name, async entry => bare(path.join(home, name), entry)),
 };
 
-/** Waits until everybody is there, so that no start of a process is counted, then writes. */
+/** Waits until all processes have started, so that their startup is not measured, then writes. */
 async function each(name: string, write: (entry: LedgerEntry) => Promise<void>): Promise<void> {
   process.stdout.write('ready\n');
   await new Promise(resolve => process.stdin.once('data', resolve));
@@ -39,7 +39,7 @@ function bare(file: string, entry: LedgerEntry): void {
   });
 }
 
-/** How many lines a second all of them write together. */
+/** Returns the lines per second of all processes together. */
 async function rateOf(role: string, home: string): Promise<number> {
   const children = Array.from({ length: PROCESSES }, (_, index) =>
     spawn(process.execPath, [import.meta.filename, role, home, `w${index}`], {

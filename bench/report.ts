@@ -52,7 +52,7 @@ function size(): Row {
     0,
   );
   return {
-    what: 'code and styles of the page, kB',
+    what: 'code and styles of the report, kB',
     ratio: bytes / 1_000,
     bound: '< 300',
     holds: bytes < 300_000,
@@ -60,7 +60,7 @@ function size(): Row {
   };
 }
 
-/** Writing the page out of the folders, against reading and parsing every case of both sides and nothing else. */
+/** Compares writing the report with only reading and parsing every case of both sides. */
 function generating(name: 'some' | 'all', { comparison, pairs, ...rest }: ReportInput, ratioMax: number): Row {
   const cases = new Map(comparison.cases.map(({ case_id }) => [case_id, pairs(case_id).case]));
   const input: ReportInput = {
@@ -101,7 +101,7 @@ function generating(name: 'some' | 'all', { comparison, pairs, ...rest }: Report
   };
 }
 
-/** From the start of the navigation to the first paint and to the list, against a page that holds nothing. */
+/** Compares the time from navigation to first paint and to the list with that of an empty page. */
 async function opening(): Promise<Row[]> {
   write('report-empty', reportWorld({ cases: 0 }));
   writeFileSync(

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../src/base/atomic.ts';
 
-/** What was measured, and whether it keeps its bound. */
+/** A measured value, and whether it is within its limit. */
 export interface Row {
   readonly what: string;
   readonly ratio: number;
@@ -11,7 +11,7 @@ export interface Row {
   readonly detail: string;
 }
 
-/** Shows and keeps the rows of a benchmark, which fails if one of them does not keep its bound. `more` is kept beside them. */
+/** Prints the rows and stores them with `more`. The benchmark fails if a row exceeds its limit. */
 export function printRows(benchmark: string, rows: readonly Row[], more: object = {}): void {
   console.table(
     Object.fromEntries(

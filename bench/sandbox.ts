@@ -1,4 +1,4 @@
-/** `npm run bench:sandbox`: what bounds and evidence cost, beside a bare spawn and a bare bubblewrap, in one process. */
+/** `npm run bench:sandbox`: the cost of limits and evidence over a bare spawn and a bare bubblewrap. Uses one process. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -13,7 +13,7 @@ import { executeScript } from '../src/run/script/script.ts';
 import { interleaved } from './interleaved.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 60);
-// On the disk of the project, as a user's runs would be.
+// On the project's disk, like a user's runs.
 const folder = mkdtempSync(path.join(process.cwd(), 'node_modules', '.bench-'));
 process.on('exit', () => rmSync(folder, { recursive: true, force: true }));
 const home = path.join(folder, '.proctor');
@@ -89,7 +89,7 @@ function ended(child: ChildProcess): Promise<void> {
   });
 }
 
-/** From when it was known how a run ended until its folder was sealed. */
+/** The time from the end of each run until its folder is sealed. */
 const evidenceMs: number[] = [];
 
 const strict = async (): Promise<void> => {
@@ -102,7 +102,6 @@ const strict = async (): Promise<void> => {
   evidenceMs.push(systemClock.now() - completedAtMs);
 };
 
-/** The middle and the slow end of each way. */
 async function percentiles(
   ways: Record<string, () => Promise<unknown>>,
 ): Promise<Record<string, { p50: number; p95: number }>> {
@@ -140,14 +139,14 @@ const bare = times['bare bwrap /bin/true']?.p50 ?? 1;
 const whole = times['complete strict run']?.p50 ?? 0;
 const launched = times['sandbox /bin/true']?.p50 ?? 0;
 const ratio = Number((whole / bare).toFixed(2));
-console.log(`\ncomplete strict run / bare bwrap /bin/true   ${ratio}  (bound 4)`);
+console.log(`\ncomplete strict run / bare bwrap /bin/true   ${ratio}  (limit 4)`);
 const evidence = at(
   evidenceMs.sort((a, b) => a - b),
   0.5,
 );
 const parts = { launch: launched, evidence, rest: whole - launched - evidence };
 console.log(
-  `of it: ${Object.entries(parts)
+  `parts: ${Object.entries(parts)
     .map(([name, ms]) => `${name} ${ms.toFixed(2)} ms (${(ms / bare).toFixed(2)})`)
     .join(', ')}`,
 );
@@ -173,7 +172,7 @@ writeAtomic(
 await launcher.close();
 if (ratio > 4) process.exitCode = 1;
 
-/** Files and bytes per second, beside `cp -r` and `sha256sum` of the same tree. */
+/** Compares files and bytes per second with `cp -r` and `sha256sum` of the same tree. */
 async function measureIngestion() {
   const answers: Record<string, unknown> = {};
   for (const [name, files, bytes] of [
@@ -221,7 +220,7 @@ async function measureIngestion() {
   return answers;
 }
 
-/** 10 GB of output, in how much memory of the launcher. */
+/** Measures the peak memory of the launcher during 10 GB of output. */
 async function measureStream() {
   const bytes = 10_000_000_000;
   let peakKb = 0;
@@ -233,14 +232,14 @@ async function measureStream() {
   const { stdout } = await launch(['/bin/sh', '-c', `head -c ${bytes} /dev/zero`], { timeoutMs: 600_000 });
   clearInterval(look);
   const seconds = (performance.now() - before) / 1000;
-  if (stdout.bytesTotal !== bytes) throw new Error(`only ${stdout.bytesTotal} bytes came`);
+  if (stdout.bytesTotal !== bytes) throw new Error(`received only ${stdout.bytesTotal} bytes`);
   const answer = {
     gigabytes: bytes / 1e9,
     gigabytesPerSecond: Number((bytes / 1e9 / seconds).toFixed(2)),
     launcherRssMb: Math.round(peakKb / 1024),
   };
   console.log(
-    `10 GB of stdout: ${answer.gigabytesPerSecond} GB/s, hashed in full, launcher at most ${answer.launcherRssMb} MB resident`,
+    `10 GB of stdout: ${answer.gigabytesPerSecond} GB/s, hashed in full, peak memory of the launcher ${answer.launcherRssMb} MB`,
   );
   return answer;
 }

@@ -1,4 +1,4 @@
-/** `npm run bench:secrets`: what is masked of generated leaks, what of clean text, and how fast. */
+/** `npm run bench:secrets`: how much Proctor masks in generated leaks and in clean text, and how fast. */
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { lintSource } from '@secretlint/core';
@@ -14,17 +14,17 @@ const CLEAN_BYTES = 12_000_000;
 const FILE_BYTES_MAX = 300_000;
 const ORACLE_BYTES = 400_000;
 const CHUNK_BYTES = 64 * 1024;
-/** So many letters of a secret in a row give it away. */
+/** A secret leaks if this many consecutive characters of it remain. */
 const TELLING = 8;
 
-/** What it finds and we do not mask. */
-const REASONS: ReadonlyMap<string, string> = new Map([['AWSAccountID', 'the number of an account opens nothing']]);
+/** Findings of @secretlint that Proctor does not mask, with the reason. */
+const REASONS: ReadonlyMap<string, string> = new Map([['AWSAccountID', 'an account number grants no access']]);
 
 const clean = cleanText();
 const rows: Row[] = [declared(), wellKnown(), await oracle(), falsePositives(), ...speed()];
 printRows('secrets', rows);
 
-/** Declared secrets: all of them, in all encodings. */
+/** Proctor must mask every declared secret, in every encoding. */
 function declared(): Row {
   const all = leaks(SEED, COUNT);
   const missed = all.filter(leak => isLeft(leak));
@@ -62,7 +62,6 @@ function isLeft({ secret, pieces, core, isEvents }: Leak): boolean {
   );
 }
 
-/** Whether eight letters of it in a row are left. */
 function tells(text: string, core: string): boolean {
   const left = text.split('[masked]');
   for (let at = 0; at + TELLING <= core.length; at++) {
@@ -72,7 +71,7 @@ function tells(text: string, core: string): boolean {
   return false;
 }
 
-/** Well-known credentials, in a log, in JSON, after an escape, and in small chunks. */
+/** Masks well-known credentials in a log, in JSON, after an escape, and in small chunks. */
 function wellKnown(): Row {
   const missed: string[] = [];
   let total = 0;
@@ -99,7 +98,7 @@ function wellKnown(): Row {
   };
 }
 
-/** What @secretlint finds must be masked, or have a reason why not. */
+/** Proctor must mask everything that @secretlint finds, apart from REASONS. */
 async function oracle(): Promise<Row> {
   const texts = Array.from({ length: 10 }, (_, round) =>
     credentials(SEED + 100 + round)
@@ -134,7 +133,7 @@ async function oracle(): Promise<Row> {
   };
 }
 
-/** Sources, licences and JSON of the packages that are installed here. */
+/** Clean text: source files, licences and JSON of the installed packages. */
 function falsePositives(): Row {
   const masker = new Masker(maskingOf([]));
   masker.whole(clean);
@@ -150,7 +149,7 @@ function falsePositives(): Row {
   };
 }
 
-/** Against one search for one value over the same bytes. How fast that is depends on the value, so two are tried. */
+/** Compares masking with one search over the same bytes. Search speed depends on the value, so this tries two. */
 function speed(): Row[] {
   const chance = chanceFrom(SEED);
   const secrets = [12, 20, 28].map(length => textOf(chance, 'abcdefghijklmnopqrstuvwxyz0123456789', length));
@@ -187,7 +186,7 @@ function rate(ms: number): string {
   return `${(clean.length / 1e6 / ms).toFixed(2)} GB/s`;
 }
 
-/** The least time that each took of the processor, in milliseconds: whatever else the machine does falls on the others. */
+/** Returns the minimum CPU time of each function, in milliseconds. The minimum is least affected by other load. */
 function cpuTimes<Name extends string>(ways: Readonly<Record<Name, () => void>>, rounds: number): Record<Name, number> {
   const names = Object.keys(ways) as Name[];
   const least = Object.fromEntries(names.map(name => [name, Number.POSITIVE_INFINITY])) as Record<Name, number>;
@@ -219,7 +218,7 @@ function cleanText(): Buffer {
   return Buffer.concat(parts);
 }
 
-/** In the same order on every machine. Scanners of secrets hold examples of them. */
+/** Yields files in the same order on every machine. Skips @secretlint, which contains example secrets. */
 function* filesBelow(folder: string): Generator<string> {
   for (const { name, ...entry } of readdirSync(folder, { withFileTypes: true })
     .map(entry => ({

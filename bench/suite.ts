@@ -1,6 +1,6 @@
 /**
- * `npm run bench:suite`: what evidence of a suite costs, beside a bare loop over the same agent, and what comparing costs,
- * beside reading the same files. Every figure is taken in a process of its own, one after the other.
+ * `npm run bench:suite`: the cost of a suite with evidence over a bare loop against the same agent, and the cost of a
+ * comparison over reading the same files. Each measurement runs in a separate process, one at a time.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ const ROLES: Readonly<Record<string, (...args: string[]) => Promise<void> | void
     }),
 };
 
-/** An agent that answers every case after a while, with about a kilobyte. */
+/** An agent that answers every case with about 1 kB after LATENCY_MS. */
 function agent(): void {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -71,7 +71,7 @@ function agent(): void {
   server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
 }
 
-/** Only what must be done: ask, and perhaps write the answer by temp and rename. */
+/** The minimum work: sends the request and, with `folder`, writes the answer with a temporary file and a rename. */
 async function bareLoop(url: string, count: number, folder: string | undefined): Promise<void> {
   const pool = new Pool(url, { connections: CONCURRENCY, pipelining: 1 });
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
@@ -84,7 +84,7 @@ async function bareLoop(url: string, count: number, folder: string | undefined):
       const answer = await pool.request({ path: '/run-case', method: 'POST', headers, body });
       const text = await answer.body.text();
       if (folder === undefined) continue;
-      // As long as the artifact of the case is.
+      // As large as the artifact of a case.
       writeFileSync(path.join(folder, `${id}.json.tmp`), text.padEnd(ARTIFACT_BYTES));
       renameSync(path.join(folder, `${id}.json.tmp`), path.join(folder, `${id}.json`));
     }
@@ -95,7 +95,6 @@ async function bareLoop(url: string, count: number, folder: string | undefined):
 
 const ARTIFACT_BYTES = 1_050;
 
-/** From the file of the cases to the seal. */
 async function suiteRun(url: string, cases: string, out: string, side: string): Promise<void> {
   stayLean();
   const settings = { ...DEFAULT_SETTINGS, concurrency: CONCURRENCY };
@@ -136,7 +135,7 @@ async function suiteRun(url: string, cases: string, out: string, side: string): 
     settings,
   });
   const { ok, total } = await executeSuite(place, target, { signer: undefined, signal: new AbortController().signal });
-  if (ok !== total) throw new Error(`${total - ok} cases had no answer`);
+  if (ok !== total) throw new Error(`${total - ok} cases got no answer`);
 }
 
 function readAll(folders: readonly string[]): void {
@@ -268,19 +267,19 @@ function line(what: string, value: number, bound = ''): void {
 }
 
 function print(result: Result): void {
-  line('rate / bare undici loop that writes the same files', result.rate_of_bare_with_files, '(bound: at least 0.6)');
-  line('CPU / the same', result.cpu_of_bare_with_files, '(bound: at most 3)');
+  line('rate / bare undici loop that writes the same files', result.rate_of_bare_with_files, '(limit: at least 0.6)');
+  line('CPU / the same', result.cpu_of_bare_with_files, '(limit: at most 3)');
   line('rate / bare undici loop without files', result.rate_of_bare_without_files);
   line('cases per second', result.cases_per_second);
-  line(`resident at most, ${result.cases} cases, MB`, result.rss_mb, '(bound: 200)');
-  line(`resident at most, ${10 * result.cases} cases, MB`, result.rss_mb_of_ten_times, '(bound: 200, and flat)');
-  line('compare and report / reading and parsing the same files', result.compare_and_report_of_reading, '(bound: 6)');
-  line('resident at most, MB', result.compare_and_report_rss_mb, '(bound: 400)');
+  line(`peak memory, ${result.cases} cases, MB`, result.rss_mb, '(limit: 200)');
+  line(`peak memory, ${10 * result.cases} cases, MB`, result.rss_mb_of_ten_times, '(limit: 200, and flat)');
+  line('compare and report / reading and parsing the same files', result.compare_and_report_of_reading, '(limit: 6)');
+  line('compare and report: peak memory, MB', result.compare_and_report_rss_mb, '(limit: 400)');
   const { of_reading, time_per_pair_of_the_smaller, rss_mb } = result.ten_times_the_pairs;
   line('ten times the pairs: compare and report / reading', of_reading);
-  line('ten times the pairs: time of a pair / before', time_per_pair_of_the_smaller, '(linear: about 1)');
-  line('ten times the pairs: resident at most, MB', rss_mb, '(bound: 400)');
-  console.log(result.promptfoo === null ? 'promptfoo is not installed here' : `promptfoo ${result.promptfoo}`);
+  line('ten times the pairs: time per pair / before', time_per_pair_of_the_smaller, '(linear: about 1)');
+  line('ten times the pairs: peak memory, MB', rss_mb, '(limit: 400)');
+  console.log(result.promptfoo === null ? 'promptfoo is not installed' : `promptfoo ${result.promptfoo}`);
 }
 
 if (role !== undefined && Object.hasOwn(ROLES, role)) await ROLES[role]?.(...rest);

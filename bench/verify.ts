@@ -25,7 +25,7 @@ const rows: Row[] = [
 
 printRows('verify', rows);
 
-/** 20,000 records: how fast, against parsing, writing and hashing the same bytes without asking any question. */
+/** Compares the rate for 20,000 records with only parsing, writing and hashing the same bytes. */
 async function rate(): Promise<Row> {
   const count = 20_000;
   const file = path.join(folder, 'records.ndjson');
@@ -71,7 +71,7 @@ async function rate(): Promise<Row> {
   };
 }
 
-/** 200 MB of records: how much memory the command line needs over an empty Node. */
+/** Compares the memory of the command line for 200 MB of records with that of an empty Node process. */
 function memory(): Row {
   const file = path.join(folder, 'large.ndjson');
   const fd = openSync(file, 'w');
@@ -97,7 +97,7 @@ function peakMb(args: readonly string[]): number {
   return Number(/peak (\d+)/.exec(stderr)?.[1]) / 1024;
 }
 
-/** What a command costs from start to end, in CPU time, against a Node that does nothing. */
+/** Compares the total CPU time of a command with that of an empty Node process. */
 function startUp(what: string, args: readonly string[], bound: number): Row {
   const times = { bare: [] as number[], ours: [] as number[] };
   for (let round = 0; round < 31; round++) {

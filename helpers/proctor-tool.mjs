@@ -4,21 +4,21 @@
  *     const { run } = await import(process.env.PROCTOR_TOOL);
  *     await run(async (inputDir, outputDir) => '<p>Done.</p>');
  *
- * One file, nothing to install, Node 20 or newer.
+ * Single file, no dependencies. Requires Node 20 or newer.
  */
 import { randomUUID } from 'node:crypto';
 import { lstatSync, mkdirSync, opendirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { inspect } from 'node:util';
 
-/** An error that was foreseen. Its message is shown to the people who use the tool, so it names no path and no secret. */
+/** An expected error. Users of the tool see its message, so do not include paths or secrets. */
 export class UserError extends Error {
   name = 'UserError';
 }
 
 /**
- * Calls runTool(inputDir, outputDir) and makes result.json from what it returns or throws. A failure ends the script at
- * once; after a success it ends as Node scripts do, when nothing is left to wait for.
+ * Calls runTool(inputDir, outputDir). Its result or error becomes result.json. A failure ends the script at once;
+ * after a success, the script ends when the event loop is empty.
  *
  * @param {(inputDir: string, outputDir: string) => unknown} runTool
  */
@@ -32,7 +32,7 @@ export async function run(runTool) {
   }
 }
 
-/** Makes a result that succeeded, and ends the script. */
+/** Writes a successful result and ends the script. */
 export function succeed(html = '') {
   watch();
   try {
@@ -44,7 +44,7 @@ export function succeed(html = '') {
 }
 
 /**
- * Makes a result that failed, with a message for people, and ends the script.
+ * Writes a failed result with a message for users, and ends the script.
  *
  * @param {unknown} message
  */
@@ -53,12 +53,12 @@ export function fail(message) {
   failed(message instanceof Error ? message.message : String(message));
 }
 
-// Taken when the module is loaded: a tool may change its working folder before it ends.
+// Read at import, because the tool may change its working folder later.
 const WORK = process.cwd();
 const INPUT = path.join(WORK, 'input');
 const OUTPUT = path.join(WORK, 'output');
 
-// The contract allows a result.json of 1 MiB and 2,000 artifacts; text beyond these sizes would be cut by Proctor anyway.
+// The contract limits result.json to 1 MiB and 2,000 artifacts. Proctor truncates text beyond the limits below.
 const RESULT_BYTES_MAX = 1_048_576;
 const HTML_BYTES_MAX = 500_000;
 const SUMMARY_BYTES_MAX = 2_000;
@@ -66,13 +66,13 @@ const ARTIFACTS_MAX = 2_000;
 const ARTIFACTS_BYTES_MAX = 400_000;
 const ENTRIES_MAX = 100_000;
 
-/** What the result will say, once it is known. @type {{ html: string } | { summary: string } | undefined} */
+/** Undefined until the tool ends. @type {{ html: string } | { summary: string } | undefined} */
 let outcome;
 let watching = false;
 
 /**
- * The result is written when the process ends, whoever ends it: only then all files are there, and a tool that calls
- * process.exit, or fails somewhere that nobody waits for, leaves a result like any other.
+ * Writes the result when the process exits, because only then are all files complete. This also covers a tool that
+ * calls process.exit or fails in a promise that it does not await.
  */
 function watch() {
   if (watching) return;
@@ -80,7 +80,7 @@ function watch() {
   process.on('unhandledRejection', broke);
   process.on('uncaughtException', broke);
   process.on('beforeExit', () => {
-    if (!outcome) failed('The tool stopped before it was finished.');
+    if (!outcome) failed('The tool stopped before it finished.');
   });
   process.on('exit', code => {
     const ended = endedWith(code);
@@ -94,18 +94,18 @@ function watch() {
   });
 }
 
-/** An exit code that says otherwise wins over a success: nobody shall read "succeeded" of a run that Proctor calls failed. */
+/** A non-zero exit code overrides a success, because Proctor reports such a run as failed. */
 function endedWith(code) {
   if (outcome && 'summary' in outcome) return outcome;
-  // Node's own code for a script whose top-level await can never end.
-  if (code === 13 && !outcome) return { summary: 'The tool stopped before it was finished.' };
+  // Node exits with 13 if a top-level await never settles.
+  if (code === 13 && !outcome) return { summary: 'The tool stopped before it finished.' };
   if (code !== 0) return { summary: `The tool ended with exit code ${code}.` };
   return outcome ?? { html: '' };
 }
 
 function broke(error) {
   try {
-    // What was foreseen needs no trace.
+    // An expected error needs no stack trace.
     process.stderr.write(`${error instanceof UserError ? error.message : inspect(error)}\n`);
   } catch {
     note('the error could not be printed');
@@ -139,7 +139,7 @@ function isRecord(value) {
   return parent === Object.prototype || parent === null;
 }
 
-/** The name of a value's class. Its author chose it and people will read it, so one that is more than a name is not shown. */
+/** Returns the name of a value's class, or "Error" if it contains other characters: a class name can be any text. */
 function nameOf(value) {
   try {
     const { name } = value.constructor;
@@ -149,14 +149,14 @@ function nameOf(value) {
   }
 }
 
-/** The text of result.json: canonical JSON, so that equal results are equal files. */
+/** Returns result.json as canonical JSON, so that equal results have equal bytes. */
 function resultOf(ended) {
   const isSuccess = 'html' in ended;
   const summary = isSuccess ? null : cut(ended.summary.toWellFormed(), SUMMARY_BYTES_MAX).trim() || 'The tool failed.';
   const html = isSuccess ? ended.html.toWellFormed() : '';
   const artifacts = artifactsOf(OUTPUT);
   let shown = cut(html, HTML_BYTES_MAX);
-  // The keys stand in the order that canonical JSON asks for.
+  // Canonical JSON requires sorted keys.
   const textWith = html_output =>
     JSON.stringify({
       artifacts,
@@ -166,7 +166,7 @@ function resultOf(ended) {
       status: isSuccess ? 'succeeded' : 'failed',
     });
   let text = textWith(shown);
-  // JSON writes quotes and control characters longer than they are, so 500,000 bytes of HTML may be too many.
+  // Escaped quotes and control characters can make 500,000 bytes of HTML exceed the limit.
   for (let bytes = Buffer.byteLength(text); bytes > RESULT_BYTES_MAX; bytes = Buffer.byteLength(text)) {
     shown = cut(shown, Math.floor((Buffer.byteLength(shown) * RESULT_BYTES_MAX) / bytes));
     text = textWith(shown);
@@ -176,13 +176,13 @@ function resultOf(ended) {
 }
 
 function cut(text, bytesMax) {
-  // As a stream that goes on, so that a character cut in half is left out and not replaced.
+  // `stream: true` drops a character that is cut in half instead of replacing it.
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, bytesMax), {
     stream: true,
   });
 }
 
-/** Whole or not at all: a script that is killed meanwhile leaves no half of a result. */
+/** Writes atomically, so that a killed script leaves no partial result. */
 function write(text) {
   const temporary = path.join(WORK, `.result-${randomUUID()}.tmp`);
   try {
@@ -194,10 +194,10 @@ function write(text) {
   }
 }
 
-/** The regular files below output/, sorted. A hint for people: Proctor looks at the folder itself. */
+/** Returns the regular files below output/, sorted. The list is informational: Proctor scans the folder itself. */
 function artifactsOf(output) {
   const all = [...filesBelow(output)];
-  // Sorted by UTF-16 code unit, as everything of Proctor's is.
+  // By UTF-16 code unit, like all lists that Proctor writes.
   const found = all.filter(file => isFit(file.path)).sort((a, b) => (a.path < b.path ? -1 : 1));
   let artifacts = found.slice(0, ARTIFACTS_MAX);
   while (artifacts.length > 0 && Buffer.byteLength(JSON.stringify(artifacts)) > ARTIFACTS_BYTES_MAX)
@@ -205,22 +205,22 @@ function artifactsOf(output) {
   if (artifacts.length < found.length)
     note(`result.json lists ${artifacts.length} of ${found.length} files in output/`);
   if (found.length < all.length)
-    note(`result.json leaves out files in output/ whose names not every system can read: ${all.length - found.length}`);
+    note(`result.json omits files in output/ whose names are not portable: ${all.length - found.length}`);
   return artifacts;
 }
 
-/** The regular files below output/ with their sizes. Follows no link, and looks at so many entries only. */
+/** Yields the regular files below output/ with their sizes. Ignores links and stops after ENTRIES_MAX entries. */
 function* filesBelow(output) {
   let seen = 0;
   const folders = factsOf(output)?.isDirectory() ? ['output'] : [];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     for (const name of namesIn(path.join(WORK, folder))) {
       if (++seen > ENTRIES_MAX) {
-        note(`only the first ${ENTRIES_MAX} entries of output/ were looked at`);
+        note(`only the first ${ENTRIES_MAX} entries of output/ were scanned`);
         return;
       }
       const below = `${folder}/${name}`;
-      // A name that is not UTF-8 was mangled on the way here and finds nothing.
+      // Node decodes names as UTF-8, so a name in another encoding finds no file.
       const facts = factsOf(path.join(WORK, below));
       if (facts?.isDirectory()) folders.push(below);
       else if (facts?.isFile()) yield { bytes: facts.size, path: below };
@@ -250,7 +250,7 @@ function factsOf(file) {
   }
 }
 
-/** Whether the contract lets a path name an artifact. One that it refuses would spoil the whole result. */
+/** Whether the contract accepts the path of an artifact. A single rejected path invalidates the whole result. */
 function isFit(file) {
   const names = file.split('/');
   return (
@@ -263,7 +263,7 @@ function isFit(file) {
 
 const UNFIT = new RegExp(
   [
-    // Invisible, reordering, or half a character.
+    // Invisible characters, reordering characters, or unpaired surrogates.
     /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffd]/u,
     /[\u{e0000}-\u{e007f}]|\p{Cs}/u,
     /[\\:*?"<>|]|\/ |[ .](?:\/|$)/u,
@@ -278,6 +278,6 @@ function note(text) {
   try {
     process.stderr.write(`proctor-tool: ${text}\n`);
   } catch {
-    // A closed stderr is no reason to lose a result.
+    // The result matters more than a note.
   }
 }

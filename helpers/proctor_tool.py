@@ -7,9 +7,9 @@
 
     proctor_tool.run(run_tool)
 
-A file that only defines run_tool needs no import at all: python3 -m proctor_tool tool.py [entry [argument ...]]
+A file that only defines run_tool needs no import: python3 -m proctor_tool tool.py [entry [argument ...]]
 
-One file, nothing to install, Python 3.8 or newer.
+Single file, no dependencies. Requires Python 3.8 or newer.
 """
 
 import json
@@ -25,14 +25,14 @@ __all__ = ['UserError', 'fail', 'run', 'succeed']
 
 
 class UserError(Exception):
-    """An error that was foreseen. Its message is shown to the people who use the tool, so it names no path and no secret."""
+    """An expected error. Users of the tool see its message, so do not include paths or secrets."""
 
     def __init__(self, message=''):
         super().__init__(str(message))
 
 
 def run(run_tool):
-    """Calls run_tool(input_dir, output_dir), writes result.json from what it returns or raises, and ends the script."""
+    """Calls run_tool(input_dir, output_dir), writes its result or error to result.json, and ends the script."""
 
     def call():
         os.makedirs(_OUTPUT, exist_ok=True)
@@ -42,21 +42,21 @@ def run(run_tool):
 
 
 def succeed(html=''):
-    """Writes a result that succeeded, and ends the script."""
+    """Writes a successful result and ends the script."""
     _settle(lambda: html)
 
 
 def fail(message):
-    """Writes a result that failed, with a message for people, and ends the script."""
+    """Writes a failed result with a message for users, and ends the script."""
     _end(summary=str(message))
 
 
-# Taken when the module is loaded: a tool may change its working folder before it ends.
+# Read at import, because the tool may change its working folder later.
 _WORK = os.getcwd()
 _INPUT = os.path.join(_WORK, 'input')
 _OUTPUT = os.path.join(_WORK, 'output')
 
-# The contract allows a result.json of 1 MiB and 2,000 artifacts; text beyond these sizes would be cut by Proctor anyway.
+# The contract limits result.json to 1 MiB and 2,000 artifacts. Proctor truncates text beyond the limits below.
 _RESULT_BYTES_MAX = 1_048_576
 _HTML_BYTES_MAX = 500_000
 _SUMMARY_BYTES_MAX = 2_000
@@ -66,7 +66,7 @@ _ENTRIES_MAX = 100_000
 
 
 class _Ended(SystemExit):
-    """The result is written. Of its own kind, so that run() lets a succeed() or fail() inside the tool have its way."""
+    """Raised after the result is written. A separate class, so that run() keeps the result of succeed() or fail()."""
 
 
 def _settle(call):
@@ -75,14 +75,14 @@ def _settle(call):
     except _Ended:
         raise
     except SystemExit as error:
-        # sys.exit() with anything but nothing and 0 is how a script says that it failed.
+        # sys.exit() with any value other than None or 0 means failure.
         if error.code is None or (isinstance(error.code, int) and error.code == 0):
             _end()
         _end(summary=_failure(error), error=error)
     except UserError as error:
         _note(str(error))
         _end(summary=str(error))
-    except BaseException as error:  # KeyboardInterrupt too: whatever ends the tool, people get a result.
+    except BaseException as error:  # Includes KeyboardInterrupt: every ending must produce a result.
         _end(summary=_failure(error), error=error)
     _end(html=html)
 
@@ -106,7 +106,7 @@ def _failure(error):
 
 
 def _name_of(kind):
-    """The name of a class. Its author chose it and people will read it, so a name that is more than a name is not shown."""
+    """Returns the name of a class, or "Error" if it contains other characters: a class can be given any text as its name."""
     try:
         name = kind.__name__
         return name if re.fullmatch('[A-Za-z0-9_.]{1,80}', name) else 'Error'
@@ -115,7 +115,7 @@ def _name_of(kind):
 
 
 def _end(html='', summary=None, error=None):
-    """Writes the result first: whatever printing a traceback may do, the result is there."""
+    """Writes the result before the traceback, because printing the traceback can fail."""
     try:
         _write(_result(html, summary))
         code = 0 if summary is None else 1
@@ -131,7 +131,7 @@ def _end(html='', summary=None, error=None):
 
 
 def _result(html, summary):
-    """The bytes of result.json: canonical JSON, so that equal results are equal files."""
+    """Returns result.json as canonical JSON, so that equal results have equal bytes."""
     if summary is not None:
         summary = _cut(_whole(summary), _SUMMARY_BYTES_MAX).strip() or 'The tool failed.'
     html = _whole(html)
@@ -149,7 +149,7 @@ def _result(html, summary):
         )
         if len(data) <= _RESULT_BYTES_MAX:
             break
-        # JSON writes quotes and control characters longer than they are, so 500,000 bytes of HTML may be too many.
+        # Escaped quotes and control characters can make 500,000 bytes of HTML exceed the limit.
         shown = _cut(shown, len(shown.encode()) * _RESULT_BYTES_MAX // len(data))
     if shown != html:
         _note('the HTML was cut to %d bytes' % len(shown.encode()))
@@ -161,7 +161,7 @@ def _json(value):
 
 
 def _whole(text):
-    """Half a surrogate pair is not a character and has no UTF-8."""
+    """Replaces unpaired surrogates, which UTF-8 cannot encode."""
     return text.encode('utf-16-le', 'surrogatepass').decode('utf-16-le', 'replace')
 
 
@@ -170,7 +170,7 @@ def _cut(text, bytes_max):
 
 
 def _write(data):
-    """Whole or not at all: a script that is killed meanwhile leaves no half of a result."""
+    """Writes atomically, so that a killed script leaves no partial result."""
     handle, name = tempfile.mkstemp(prefix='.result-', suffix='.tmp', dir=_WORK)
     try:
         with os.fdopen(handle, 'wb') as file:
@@ -183,7 +183,7 @@ def _write(data):
 
 
 def _artifacts():
-    """The regular files below output/, sorted. A hint for people: Proctor looks at the folder itself."""
+    """Returns the regular files below output/, sorted. The list is informational: Proctor scans the folder itself."""
     found = []
     unfit = 0
     for path, size in _files():
@@ -191,7 +191,7 @@ def _artifacts():
             found.append({'path': path, 'bytes': size})
         else:
             unfit += 1
-    # By UTF-16 code unit, as everything of Proctor's is sorted.
+    # By UTF-16 code unit, like all lists that Proctor writes.
     found.sort(key=lambda artifact: artifact['path'].encode('utf-16-be'))
     artifacts = found[:_ARTIFACTS_MAX]
     while artifacts and len(_json(artifacts)) > _ARTIFACTS_BYTES_MAX:
@@ -199,14 +199,14 @@ def _artifacts():
     if len(artifacts) < len(found):
         _note('result.json lists %d of %d files in output/' % (len(artifacts), len(found)))
     if unfit:
-        _note('result.json leaves out files in output/ whose names not every system can read: %d' % unfit)
+        _note('result.json omits files in output/ whose names are not portable: %d' % unfit)
     return artifacts
 
 
 def _files():
-    """Yields path and size of the regular files below output/. Follows no link, and looks at so many entries only."""
+    """Yields the path and size of regular files below output/. Ignores links and stops after _ENTRIES_MAX entries."""
     seen = 0
-    # Names are bytes here, because Python would read them by the locale and JSON is UTF-8 in all of them.
+    # Uses bytes, because Python decodes names by locale, while result.json is always UTF-8.
     work = os.fsencode(_WORK)
     folders = [b'output'] if _is_folder(_OUTPUT) else []
     while folders:
@@ -219,7 +219,7 @@ def _files():
             for entry in entries:
                 seen += 1
                 if seen > _ENTRIES_MAX:
-                    _note('only the first %d entries of output/ were looked at' % _ENTRIES_MAX)
+                    _note('only the first %d entries of output/ were scanned' % _ENTRIES_MAX)
                     return
                 try:
                     facts = entry.stat(follow_symlinks=False)
@@ -240,7 +240,7 @@ def _is_folder(path):
 
 
 def _is_fit(path):
-    """Whether the contract lets a path name an artifact. One that it refuses would spoil the whole result."""
+    """Whether the contract accepts the path of an artifact. A single rejected path invalidates the whole result."""
     return (
         not _UNFIT.search(path)
         and path.count('/') < 16
@@ -251,7 +251,7 @@ def _is_fit(path):
 
 _UNFIT = re.compile(
     r'[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ufffd]'
-    r'|[\U000e0000-\U000e007f\ud800-\udfff]'  # Invisible, reordering, or not UTF-8 at all.
+    r'|[\U000e0000-\U000e007f\ud800-\udfff]'  # Invisible characters, reordering characters, or invalid UTF-8.
     r'|[\\:*?"<>|]|/ |[ .](?:/|\Z)'
     r'|/(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z)',
     re.IGNORECASE,
@@ -262,16 +262,16 @@ def _note(text):
     try:
         print('proctor_tool: ' + text, file=sys.stderr, flush=True)
     except Exception:
-        pass  # A closed stderr is no reason to lose a result.
+        pass  # The result matters more than a note.
 
 
 def _run_file(file, entry='run_tool', *arguments):
-    """Runs a file that only defines its entry, as Python itself would start it, but without leaving a cache beside it."""
+    """Runs a file that only defines its entry function. Unlike an import, writes no bytecode cache."""
 
     def call(input_dir, output_dir):
         sys.argv = [file, *arguments]
         sys.path.insert(0, os.path.dirname(os.path.abspath(file)))
-        # The tool's own `import proctor_tool` must find this module and not load a second UserError.
+        # `import proctor_tool` in the tool must find this module: a second copy would define another UserError.
         sys.modules['proctor_tool'] = sys.modules[__name__]
         module = sys.modules['proctor_script'] = types.ModuleType('proctor_script')
         module.__file__ = file

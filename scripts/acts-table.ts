@@ -2,11 +2,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type ActResult, ACTS } from '../stand-ins/acts.ts';
 
-/** docs/agents.md with the table of acts as tests/run/agent/acts.test.ts found them with both agents. */
+/** Returns docs/agents.md with the table of acts, as tests/run/agent/acts.test.ts recorded them with both agents. */
 export function withActsTable(page: string, root: string): string {
   const [before, rest] = page.split(BEGIN);
   const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined) throw new Error('docs/agents.md has no place for its table of acts');
+  if (before === undefined || after === undefined)
+    throw new Error('docs/agents.md has no markers for the table of acts');
   const file = path.join(root, 'stand-ins', 'acts.json');
   const results = JSON.parse(readFileSync(file, 'utf8')) as Readonly<Record<string, ActResult>>;
   return `${before}${BEGIN}\n${tableOf(results)}\n${END}${after}`;
@@ -27,7 +28,7 @@ const SEEN_BY: Readonly<Record<string, string>> = {
 function tableOf(results: Readonly<Record<string, ActResult>>): string {
   const rows = Object.entries(ACTS).map(([name, { title }]) => {
     const result = results[name];
-    if (!result) throw new Error(`There is no result of the act ${name}`);
+    if (!result) throw new Error(`stand-ins/acts.json has no result for the act ${name}`);
     const { termination, reason, violations, flags } = result;
     const found = violations.map(one => one.split(' '));
     const classes = found.map(([kind = '', ...more]) => [`\`${kind}\``, ...more.slice(0, -1)].join(' '));

@@ -1,6 +1,6 @@
-// Installs the agents that `npm run test:agents` runs, at the versions that are known here, into a cache outside the
-// repository, and prints the folder to put into PATH. What is there already is used again.
-// Exit code 75: they cannot be had just now, and the one line on stderr says why.
+// Installs the agents for `npm run test:agents`, at fixed versions, into a cache outside the repository, and prints the
+// folder to add to PATH. An existing installation is reused.
+// Exit code 75: the agents are not available. The last line on stderr says why.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -10,7 +10,7 @@ const CANNOT_BE_HAD = 75;
 const INSTALL_MS_MAX = 600_000;
 const VERSION_MS_MAX = 60_000;
 
-/** The program lies at `program` below node_modules. Claude's own package wants a newer Node; its native ones want none. */
+/** `program` is relative to node_modules. Claude's main package requires a newer Node; its native packages do not. */
 const AGENTS = [
   {
     name: 'claude',
@@ -26,7 +26,7 @@ const cache =
   path.join(process.env.XDG_CACHE_HOME || path.join(homedir(), '.cache'), 'proctor-agents');
 
 if (process.platform !== 'linux' || !['x64', 'arm64'].includes(process.arch))
-  cannotBeHad(`there are none for ${process.platform} on ${process.arch}`);
+  cannotBeHad(`there are no packages for ${process.platform} on ${process.arch}`);
 mkdirSync(cache, { recursive: true });
 for (const leftover of readdirSync(cache).filter(isLeftover))
   rmSync(path.join(cache, leftover), { recursive: true, force: true });
@@ -35,7 +35,7 @@ const folder = path.join(cache, `${versions}-${process.arch}`);
 if (!existsSync(folder)) install();
 console.log(path.join(folder, 'bin'));
 
-/** All of it beside its place first: a folder of that name is a finished one. */
+/** Installs into a partial folder and renames it, so that an existing folder is always complete. */
 function install() {
   const partial = `${folder}.partial-${process.pid}`;
   process.on('exit', () => rmSync(partial, { recursive: true, force: true }));
@@ -50,12 +50,12 @@ function install() {
       timeout: VERSION_MS_MAX,
       env: { PATH: process.env.PATH, HOME: partial },
     });
-    if (!said.stdout?.includes(version)) cannotBeHad(`${name} was installed and does not start`);
+    if (!said.stdout?.includes(version)) cannotBeHad(`${name} was installed but does not start`);
   }
   try {
     renameSync(partial, folder);
   } catch (error) {
-    // Somebody else was first.
+    // Another process installed them first.
     if (!existsSync(folder)) throw error;
   }
 }
@@ -75,7 +75,7 @@ function npm(prefix, wanted) {
   if (status !== 0) cannotBeHad(`npm cannot install ${wanted}: ${reasonIn(stderr) ?? error?.code ?? `exit ${status}`}`);
 }
 
-/** npm's own word for what went wrong: `ENOTFOUND`, `E404`. */
+/** Returns npm's error code, such as `ENOTFOUND` or `E404`. */
 function reasonIn(text) {
   return /npm (?:error|ERR!) code (\S+)/.exec(text ?? '')?.[1];
 }
@@ -86,6 +86,6 @@ function isLeftover(entry) {
 }
 
 function cannotBeHad(why) {
-  console.error(`THE REAL AGENTS CANNOT BE HAD: ${why}.`);
+  console.error(`THE REAL AGENTS ARE NOT AVAILABLE: ${why}.`);
   process.exit(CANNOT_BE_HAD);
 }

@@ -1,6 +1,6 @@
 /**
- * `npm run attack`: every hostile test against the current build, as root and as an ordinary user, and how many held.
- * An ordinary user gets a copy of the checkout that it can read.
+ * `npm run attack`: runs every attack test against the current build, as root and as an ordinary user, and counts the
+ * attacks that Proctor stopped. The ordinary user gets a readable copy of the checkout.
  */
 import { spawnSync } from 'node:child_process';
 import {
@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 
 const root = process.cwd();
-/** `nobody`: a user with no rights and no control groups on any machine. */
+/** `nobody`: on every machine, a user without privileges or control groups. */
 const ORDINARY = 65_534;
 const RESULTS = 'node_modules/.vitest/attack.json';
 const MINUTES_MAX = 20;
@@ -37,7 +37,7 @@ for (const { user, held, total, skipped, broken } of parts) {
     `${user}: ${held}/${total} held${skipped > 0 ? `, ${skipped} skipped because they need root or another kernel` : ''}`,
   );
 }
-if (!isRoot) console.log('root: not tried. Start this as root to try both users.');
+if (!isRoot) console.log('root: not tested. Run as root to test both users.');
 process.exitCode = parts.every(({ isWhole }) => isWhole) ? 0 : 1;
 
 interface Part {
@@ -46,7 +46,7 @@ interface Part {
   readonly total: number;
   readonly skipped: number;
   readonly broken: readonly string[];
-  /** All attempts ran, and all were held. */
+  /** The run completed, and no attack succeeded. */
   readonly isWhole: boolean;
 }
 
@@ -84,7 +84,7 @@ function resultsIn(folder: string): { success?: boolean; testResults?: { asserti
   try {
     return JSON.parse(readFileSync(path.join(folder, RESULTS), 'utf8')) as ReturnType<typeof resultsIn>;
   } catch {
-    // The run did not come to an end, and its exit code says so.
+    // The run did not finish; its exit code shows that.
     return {};
   }
 }
@@ -110,7 +110,7 @@ function attackAsOrdinaryUser(): Part {
   }
 }
 
-/** What the tests read. Modules are hard-linked where the file system allows it, because they are many. */
+/** Copies everything that the tests read. Hard-links node_modules if the file system allows it, because it is large. */
 function copyCheckout(copy: string): void {
   const listed = spawnSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], { cwd: root });
   const names = listed.stdout.toString().split('\0').filter(Boolean);

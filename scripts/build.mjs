@@ -1,4 +1,4 @@
-// Builds what is published: one bundle per door, split so that each command loads only its own rooms.
+// Builds the published package: one bundle per entry point, split so that each command loads only the code it needs.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
@@ -13,11 +13,11 @@ const common = {
   platform: 'node',
   target: 'node20.19',
   define: { PROCTOR_VERSION: JSON.stringify(version) },
-  // Packages with requires of their own; only the commands that need them load them.
+  // Only the commands that need these packages load them.
   external: ['ajv', 'commander', 're2js', 'undici', 'yaml'],
 };
 
-/** Scripts call runner-verify once per record, so it is one file that loads no other: each further module costs a millisecond. */
+/** Scripts call runner-verify once per record, so it is a single file: each further module adds a millisecond. */
 const alone = {
   name: 'alone',
   setup(build) {
@@ -40,7 +40,7 @@ await build({
     'keep-tree': 'src/execute/worktree/keep-tree.ts',
   },
 });
-// It runs in front of every agent, at a path where no package says what its files are.
+// It runs before every agent, at a path without a package.json, so only the extension can declare the module format.
 await build({
   ...common,
   format: 'cjs',
@@ -59,7 +59,7 @@ await build({
   splitting: true,
   plugins: [alone],
 });
-// The page of the HTML reports: read as text at run time and written into each of them.
+// Code and styles of the HTML report. Proctor reads them as text and embeds them in each report.
 await build({
   entryPoints: [
     { in: 'web/report/main.tsx', out: 'report' },

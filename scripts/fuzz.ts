@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz -- --seconds 30`: mutated documents against the verifier. Whatever the bytes, there must be an answer, it
- * must hold together, and it must agree with the oracles. The seed is printed; `--seed N` repeats a run.
+ * `npm run fuzz -- --seconds 30`: verifies mutated documents. Every input must get a verdict that is consistent and
+ * agrees with the oracles. Prints the seed; `--seed N` repeats a run.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -115,35 +115,44 @@ async function judge(bytes: Uint8Array): Promise<void> {
   const options = { strict: random() < 0.3, internal: random() < 0.3, ...(as !== undefined && { as }) };
   const { verdict, value } = await examine(bytes, { input: 'fuzz' }, options);
   outcomes[verdict.outcome] = (outcomes[verdict.outcome] ?? 0) + 1;
-  promise(JSON.stringify(verdict) !== undefined, 'a verdict can be written');
-  promise((verdict.outcome === 'invalid') === verdict.violations.length > 0, 'invalid means violations');
+  promise(JSON.stringify(verdict) !== undefined, 'a verdict can be serialized');
+  promise(
+    (verdict.outcome === 'invalid') === verdict.violations.length > 0,
+    'a document is invalid exactly if it has violations',
+  );
   promise((verdict.hash !== undefined) === (verdict.outcome === 'valid'), 'only a valid document has a hash');
-  promise((verdict.outcome === 'refused') === (verdict.reason !== undefined), 'a refusal has a reason');
+  promise(
+    (verdict.outcome === 'refused') === (verdict.reason !== undefined),
+    'exactly the refused documents have a reason',
+  );
   wellSaid(verdict);
   if (verdict.outcome === 'refused') return;
 
   const text = Buffer.from(bytes).toString('utf8');
-  promise(canonicalize(value) === canonicalOracle(JSON.parse(text)), 'two canonical forms agree');
+  promise(canonicalize(value) === canonicalOracle(JSON.parse(text)), 'both canonical forms agree');
   const again = await examine(Buffer.from(canonicalize(value)), { input: 'fuzz' }, options);
   promise(again.verdict.outcome !== 'refused', 'the canonical form of an accepted document is accepted');
-  promise(verdict.outcome !== 'valid' || again.verdict.hash === verdict.hash, 'and has the same hash');
+  promise(
+    verdict.outcome !== 'valid' || again.verdict.hash === verdict.hash,
+    'the canonical form of a valid document has the same hash',
+  );
   if (verdict.contract === 'runner' && !options.strict) {
-    promise(verifyRunner(value).valid === (verdict.outcome === 'valid'), 'library and verifier agree');
+    promise(verifyRunner(value).valid === (verdict.outcome === 'valid'), 'the library and the verifier agree');
   }
 }
 
 function wellSaid({ violations, advice, reason }: Verdict): void {
   for (const { message } of [...violations, ...advice, ...(reason ? [reason] : [])]) {
-    promise(message.endsWith('.') && message.length < 10_000, 'messages are sentences');
-    promise(!/undefined|\[object|NaN,|sk-live/.test(message), 'messages say what they mean, and no secret');
+    promise(message.endsWith('.') && message.length < 10_000, 'every message is a sentence');
+    promise(!/undefined|\[object|NaN,|sk-live/.test(message), 'no message contains a placeholder or a secret');
   }
 }
 
 function promise(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`It does not hold that ${what}.`);
+  if (!holds) throw new Error(`Broken promise: ${what}.`);
 }
 
-/** A document of the corpus, changed in one to eight ways as a value, as text or as bytes. */
+/** Returns a document of the corpus with one to eight mutations of its value, text or bytes. */
 function mutated(): Uint8Array {
   let text = pick(seeds);
   const changes = 1 + Math.floor(random() * 8);
@@ -213,7 +222,7 @@ function number(flag: string): number | undefined {
   return at < 0 ? undefined : Number(flags[at + 1]);
 }
 
-/** mulberry32: small, and the same on every machine. */
+/** mulberry32: small, and deterministic on every machine. */
 function generator(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

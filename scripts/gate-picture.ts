@@ -1,4 +1,4 @@
-/** docs/gate.svg: how often the gate is right, by cases and trials, from bench/results/gate.json. */
+/** Draws docs/gate.svg: how often the gate is right, by cases and trials, from bench/results/gate.json. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -17,7 +17,7 @@ interface Results {
   readonly characteristics: readonly Characteristic[];
 }
 
-/** The picture as text. The same results give the same bytes. */
+/** Returns the SVG text. Equal results give equal bytes. */
 export function gatePicture(root: string): string {
   const file = path.join(root, 'bench', 'results', 'gate.json');
   const { repetitions, characteristics } = JSON.parse(readFileSync(file, 'utf8')) as Results;
@@ -60,7 +60,7 @@ interface Panel {
   readonly of: Exclude<keyof Characteristic, 'mode' | 'cases' | 'trials'>;
   readonly title: string;
   readonly says: string;
-  /** Whether more of it is good. */
+  /** Whether a higher value is better. */
   readonly isGood: boolean;
 }
 
@@ -108,12 +108,12 @@ function valueAt(all: readonly Characteristic[], of: Panel['of'], cases: number,
   return found[of];
 }
 
-/** Text stays readable on the darkest cell. */
+/** Limits the opacity, so that text stays readable on the darkest cell. */
 function shade(share: number): string {
   return (0.06 + 0.5 * share).toFixed(3);
 }
 
-/** No rare event reads as never, and 99.9 does not read as always. */
+/** Rounds so that a rare event is not shown as 0, and 99.9 is not shown as 100. */
 function percent(share: number): string {
   if (share > 0 && share < 0.001) return '&lt; 0.1';
   if (share > 0 && share < 0.1) return (100 * share).toFixed(1);
@@ -135,7 +135,7 @@ function describe(all: readonly Characteristic[]): string {
     const [detection, green] = (['finds_drop_of_20', 'clears_unchanged'] as const).map(of =>
       percent(valueAt(cells, of, 30, 3)),
     );
-    return `${mode} finds a drop of 20 points in ${detection} percent and says “no regression” of an unchanged suite in ${green} percent`;
+    return `${mode} finds a drop of 20 points in ${detection} percent and reports “no regression” for an unchanged suite in ${green} percent`;
   };
   return `False alarms are at most ${percent(worst)} percent. With 30 cases and 3 trials, ${at('balanced')}; ${at('proven')}.`;
 }

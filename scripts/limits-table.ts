@@ -1,11 +1,11 @@
 import { LIMITS, type MachineKind } from '../src/policy/limits.ts';
 
-/** docs/sandboxes.md with its table of limits as src/policy/limits.ts has it. */
+/** Returns docs/sandboxes.md with the table of limits from src/policy/limits.ts. */
 export function withLimitsTable(page: string): string {
   const [before, rest] = page.split(BEGIN);
   const after = rest?.split(END)[1];
   if (before === undefined || after === undefined)
-    throw new Error('docs/sandboxes.md has no place for its table of limits');
+    throw new Error('docs/sandboxes.md has no markers for the table of limits');
   return `${before}${BEGIN}\n${table()}\n${END}${after}`;
 }
 

@@ -1,6 +1,6 @@
 /**
  * `npm run picture`: writes docs/report.png, the picture in the README. It compares the two versions of the example
- * agent with the built command line, opens the HTML report in Chromium, and photographs a regressed case.
+ * agent with the built command line, opens the HTML report in Chromium, and takes a screenshot of a regressed case.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';

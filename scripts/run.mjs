@@ -1,4 +1,4 @@
-// Runs one TypeScript file of ours: `node scripts/run.mjs FILE.ts ARGS…`. Node 20 cannot strip types by itself.
+// Runs a TypeScript file of this repository: `node scripts/run.mjs FILE.ts ARGS…`. Node 20 cannot strip types.
 import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';

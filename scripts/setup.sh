@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what Proctor needs beyond npm; `setup.sh deep` what the deep tests need, too: a browser.
-# Each line of `needs` is "command package", or "folder package".
+# Installs the system packages that Proctor needs. `setup.sh deep` adds a browser for the deep tests.
+# Each line of `needs` is "command package" or "folder package".
 set -eu
 needs='git git
 mkfifo coreutils
@@ -22,7 +22,7 @@ if [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; then
   export DEBIAN_FRONTEND=noninteractive
   bash -c "$install"
 else
-  echo "Proctor needs a little more than npm. Run this once, then start again:" >&2
+  echo "Proctor needs system packages that are not installed. Run this once, then try again:" >&2
   echo "  sudo sh -c '$install'" >&2
   exit 1
 fi

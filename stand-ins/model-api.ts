@@ -35,7 +35,7 @@ export async function startModelApi(): Promise<ModelApi> {
   const server = createServer((request, response) => {
     answer(request, response, asked).catch(() => response.destroy());
   });
-  // Tools may take long, so the server has no timeouts.
+  // Tools may take a long time, so the server has no timeouts.
   server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -129,7 +129,7 @@ describe('in Node', () => {
     ],
     ['a rejection with a text', "await Promise.reject('/home/alice');", 'The tool failed (Error).'],
     ['a rejection with nothing', 'await Promise.reject();', 'The tool failed (Error).'],
-    ['a wait that never ends', 'await new Promise(() => {});', 'The tool stopped before it was finished.'],
+    ['a wait that never ends', 'await new Promise(() => {});', 'The tool stopped before it finished.'],
     ['an exit code that is set', "process.exitCode = 4;\nreturn 'fine';", 'The tool ended with exit code 4.'],
   ])('reports a failure for %s', async (_, body, summary) => {
     const { code, result } = await inNode(body);
@@ -141,7 +141,7 @@ describe('in Node', () => {
     const { code, result } = await node(
       'const { run } = await import(process.env.PROCTOR_TOOL);\nvoid run(() => new Promise(() => {}));',
     );
-    expect(result).toMatchObject({ status: 'failed', error_summary: 'The tool stopped before it was finished.' });
+    expect(result).toMatchObject({ status: 'failed', error_summary: 'The tool stopped before it finished.' });
     expect(code).toBe(1);
   });
 

@@ -121,7 +121,7 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
     const { result, stderr } = await run(names.map(name => writes(name, '')).join(''));
     const fit = names.map(name => `output/${name}`).filter(name => !artifactPathFault(name));
     expect(result.artifacts.map(artifact => artifact.path)).toEqual(fit.sort());
-    expect(stderr).toContain(`whose names not every system can read: ${names.length - fit.length}\n`);
+    expect(stderr).toContain(`whose names are not portable: ${names.length - fit.length}\n`);
   });
 
   test('gets the first files listed if there are too many', async () => {
