@@ -54,7 +54,7 @@ export function agreementInspector(surroundings: Surroundings): Inspector {
           const left = path.posix.join(above(file, 1) ?? '', name);
           // An invalid document has its own verdict.
           if (troubled.has(left) || written.get(left) === contract) continue;
-          const message = `seals a run of kind ${kind}, but ${name} is not a ${contract} document`;
+          const message = `seals a run of kind ${kind}, but ${name} is missing or not a ${contract} document`;
           report({ rule: FOLDER_RULES.FD9.id, level: 'must', file, message });
         }
       }

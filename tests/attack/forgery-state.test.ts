@@ -107,7 +107,7 @@ describe('a state folder', () => {
     renameSync(path.join(states, 'lost'), state);
     renameSync(cwd, `${cwd}-renamed`);
     const { stdout } = proctor(['recover'], { cwd: `${cwd}-renamed`, env: { XDG_STATE_HOME: states } });
-    expect(stdout).toContain('its folder is complete now');
+    expect(stdout).toContain('its run folder is complete now');
   });
 });
 

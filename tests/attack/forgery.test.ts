@@ -111,7 +111,7 @@ describe('journals that came with a clone', () => {
     for (const id of [SCRIPT_RUN, AGENT_RUN, intent, SUITE_RUN]) {
       expect(stdout).toContain(`${id}  was interrupted, not started here: `);
     }
-    expect(stdout).toContain('script_20260404_000000_bbbbbbbbbbbb  was interrupted; its folder is complete now');
+    expect(stdout).toContain('script_20260404_000000_bbbbbbbbbbbb  was interrupted; its run folder is complete now');
     expect(existsSync(path.join(own, 'evidence', 'seal.json'))).toBe(true);
     expect(existsSync(path.join(runFolder(cwd, 'script', SCRIPT_RUN), 'evidence', 'seal.json'))).toBe(false);
   });
@@ -162,7 +162,7 @@ describe('the journal of an interrupted run of this user', () => {
     expect(existsSync(path.join(copy, 'evidence', 'seal.json'))).toBe(false);
     // A renamed project keeps its runs.
     const { said } = recovered(cwd, folder);
-    expect(said).toContain('its folder is complete now');
+    expect(said).toContain('its run folder is complete now');
   });
 
   test('proves nothing in the folder of another run', () => {
@@ -170,7 +170,7 @@ describe('the journal of an interrupted run of this user', () => {
     const other = plantScript(cwd, 'script_20260404_000000_bbbbbbbbbbbb');
     cpSync(path.join(folder, JOURNAL), path.join(other, JOURNAL));
     expect(recovered(cwd, other).said).toContain(
-      'script_20260404_000000_bbbbbbbbbbbb  was interrupted, and not started',
+      'script_20260404_000000_bbbbbbbbbbbb  was interrupted, not started',
     );
     expect(existsSync(path.join(other, 'evidence', 'seal.json'))).toBe(false);
   });
@@ -215,7 +215,7 @@ describe('the journal of an interrupted run of this user', () => {
     const text = `${lines(full).slice(0, started.length).join('\n')}\n`;
     writeFileSync(journal, tamper(text, full));
     const { said, reason } = recovered(cwd, folder);
-    expect(said).toContain('its folder is complete now');
+    expect(said).toContain('its run folder is complete now');
     expect(reason).toBe('interrupted');
   });
 

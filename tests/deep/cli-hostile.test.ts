@@ -39,7 +39,7 @@ describe('bytes', () => {
       /nested/,
     ],
     ['a flood of values', `{"runner_schema_version":"1.0.0","x":[${'0,'.repeat(400_000)}0]}`, 2, /values/],
-    ['a megabyte too much', `{"runner_schema_version":"1.0.0","x":"${'x'.repeat(2_000_000)}"}`, 2, /larger/],
+    ['a megabyte too much', `{"runner_schema_version":"1.0.0","x":"${'x'.repeat(2_000_000)}"}`, 2, /exceeds/],
     ['__proto__', good.replace('{', '{"__proto__":{"x":1},'), 0, /__proto__/],
     ['a thousand broken entries', good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`), 3, /RN7/],
   ];
@@ -129,14 +129,14 @@ describe('files that are not regular', () => {
     chmodSync(cwd, 0o755);
     // root can read everything, so the program runs as the user nobody.
     const uid = process.getuid?.() === 0 ? { uid: 65534 } : {};
-    expectAnswer(proctor(['verify', 'secret.json'], { cwd, ...uid }), 1, /permission denied/);
-    expectAnswer(proctor(['verify', 'closed'], { cwd, ...uid }), 1, /permission denied/);
+    expectAnswer(proctor(['verify', 'secret.json'], { cwd, ...uid }), 1, /Permission denied/);
+    expectAnswer(proctor(['verify', 'closed'], { cwd, ...uid }), 1, /Permission denied/);
     chmodSync(path.join(cwd, 'closed', 'inner'), 0o755);
   });
 
   test('a name with a NUL and an overlong name are refused', () => {
     expectAnswer(proctor(['verify', 'x'.repeat(5_000)]), 1, /name is too long/);
-    expectAnswer(proctor(['verify', '']), 1, /no such file/);
+    expectAnswer(proctor(['verify', '']), 1, /does not exist/);
   });
 });
 
@@ -146,7 +146,7 @@ describe('deceptive files', () => {
     const fd = openSync(path.join(cwd, 'huge.json'), 'w');
     ftruncateSync(fd, 2 ** 40);
     closeSync(fd);
-    expectAnswer(proctor(['verify', 'huge.json'], { cwd }), 2, /larger/);
+    expectAnswer(proctor(['verify', 'huge.json'], { cwd }), 2, /exceeds/);
   });
 
   test('a file that returns more bytes than its size is reported as changed', () => {
@@ -185,7 +185,7 @@ describe('deceptive files', () => {
     );
     const { code, stdout } = proctor(['verify', 'long.ndjson'], { cwd });
     expect(code).toBe(2);
-    expect(stdout).toMatch(/long\.ndjson:2 {2}refused: The document is larger/);
+    expect(stdout).toMatch(/long\.ndjson:2 {2}refused: The document exceeds/);
     expect(stdout).toMatch(/2 valid, 1 refused \(2 runner\)/);
   });
 });

@@ -376,7 +376,7 @@ describe('limits', () => {
     here.file('false.json', JSON.stringify({ ...mine, name: 'strict' }));
     const run = (profile: string): Ran => here.proctor(['run', 'script', 'ok.py', '--profile', profile]);
     expectRefusal(run('missing.json'), /There is no such profile/);
-    expectRefusal(run('broken.json'), /not one acceptable JSON document/);
+    expectRefusal(run('broken.json'), /not an acceptable JSON document/);
     expectRefusal(run('wrong.json'), /breaks a rule: \w+:/);
     expectRefusal(run('false.json'), /breaks a rule|built-in/);
     expectRefusal(run('.'), /not a regular file/);
@@ -591,7 +591,7 @@ describe('odd places and scripts', () => {
     here.file('ok.py', OK);
     here.file('.proctor', 'mine');
     expectRefusal(here.proctor(['run', 'script', 'ok.py']), /must belong to you|could not be created/);
-    expect(here.proctor(['list']).stdout).toMatch(/^No run yet/);
+    expect(here.proctor(['list']).stdout).toMatch(/^No runs yet/);
   });
 
   test('a corrupt sandbox cache is not trusted', () => {

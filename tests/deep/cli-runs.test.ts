@@ -327,7 +327,7 @@ describe('doctor', () => {
       /✗ agent claude {2}2\.0\.1, not supported; .*\n {4}to do {5}Supported versions are 2\.1\.190 to/,
     );
     expect(told('silent')).toContain('✗ agent claude  does not report its version\n');
-    expect(told('broken')).toContain('✗ agent claude  cannot report its version: claude does not say its version');
+    expect(told('broken')).toContain('✗ agent claude  cannot report its version: Cannot read the version of claude');
     const { agents } = JSON.parse(here.proctor(['doctor', '--json'], { env: { PATH: '/nowhere' } }).stdout);
     expect(agents).toMatchObject([
       { agent: 'claude', found: false, version: null, understood: false, key: { variable: 'ANTHROPIC_API_KEY' } },

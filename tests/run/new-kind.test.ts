@@ -82,7 +82,7 @@ function started(home: string, stopAt: Stop) {
 const recover = (home: string) => recoverAll(path.dirname(home), undefined, KINDS);
 
 /** The seal format has no kind for toys, so they are sealed as scripts. The verifier then reports missing script documents. */
-const MISSES = /^FD9 evidence\/seal\.json .* seals a run of kind script, and \S+ is not there/;
+const MISSES = /^FD9 evidence\/seal\.json .* seals a run of kind script, but \S+ is missing or not a \S+ document/;
 
 /** Checks that every run is sealed and in the ledger, without temporary files. Returns their documents. */
 async function expectWhole(home: string) {

@@ -5,7 +5,7 @@ import { countText } from './units.ts';
 
 type Access = AgentOutcome['model_access'];
 
-/** What Proctor's model gateway counted, and its limits. Old evidence has no counts. */
+/** What Proctor's model proxy counted, and its limits. Old evidence has no counts. */
 export function doorLines(access: Access, paint: Paint): string[] {
   const { counted: count, budget, mode } = access;
   if (!count || mode === 'none') return refusalLines(access, paint);
@@ -19,17 +19,17 @@ export function doorLines(access: Access, paint: Paint): string[] {
   ];
   const limits = budgetText(budget);
   return [
-    `  gateway   ${said.join(', ')}${limits === '' ? '' : `; at most ${limits}`}`,
+    `  proxy     ${said.join(', ')}${limits === '' ? '' : `; at most ${limits}`}`,
     ...refusalLines(access, paint),
   ];
 }
 
-/** What the gateway refused and removed. */
+/** What the proxy refused and removed. */
 export function refusalLines({ refused, stripped }: Access, paint: Paint): string[] {
   return [
     ...(refused && refused.total > 0
       ? [
-          `  ${paint('note', 'refused')}   ${countText(refused.total, 'request')} at the gateway: ${placesText(refused)}`,
+          `  ${paint('note', 'refused')}   ${countText(refused.total, 'request')} by the model proxy: ${placesText(refused)}`,
         ]
       : []),
     ...(stripped && stripped.total > 0 ? [`  removed   ${placesText(stripped)}, before requests were sent`] : []),

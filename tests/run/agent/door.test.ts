@@ -69,7 +69,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(refused?.listed).toEqual([{ what: 'budget', where: 'budget', count: refused?.total }]);
     expect(requests).toBe(4 + (refused?.total ?? 0));
     const shown = made.world.place.proctor(['show', 'latest']).stdout;
-    expect(shown).toContain('door      4 answers, 400 tokens in, 80 out; at most 4 requests');
+    expect(shown).toContain('proxy     4 answers, 400 tokens in, 80 out; at most 4 requests');
     expect(shown).toContain('over budget');
   });
 

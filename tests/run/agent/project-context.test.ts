@@ -102,6 +102,6 @@ test.each(['claude', 'codex'] as const)(
     const without = world.run(agent, 'DO=write', ['--no-project-context']);
     expect(outcome(without.folder).project_context).toEqual({ state: 'left_out', total: 0, files: [] });
     expect(without.answer['project_context']).toEqual({ state: 'left_out', total: 0, files: [] });
-    expect(world.tried(['show', 'latest']).stdout).toContain('the instructions of the project were left out');
+    expect(world.tried(['show', 'latest']).stdout).toContain('project instructions hidden');
   },
 );
