@@ -203,7 +203,10 @@ describe('a location where no folder can be created', () => {
     here.file('s.py', SCRIPT);
     const tried = (...args: string[]) => under('022', here, args);
     const copied = tried('run', 'script', 's.py', '--copy-output', '/proc/x/y');
-    expect(copied).toMatchObject({ code: 2, stderr: expect.stringContaining('Cannot copy the output from the run folder') as string });
+    expect(copied).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('Cannot copy the output from the run folder') as string,
+    });
     here.file('reply.py', REPLY);
     here.file('cases.json', JSON.stringify([{ id: 'a', title: 'a', input: { user: 'x' }, expected: {} }]));
     for (const side of ['baseline', 'new']) tried('run', 'suite', 'cases.json', '--script', 'reply.py', '--as', side);

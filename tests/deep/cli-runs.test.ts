@@ -170,7 +170,7 @@ describe('finished runs', () => {
     const shown = here.proctor(['show']);
     expect(shown.code, shown.stderr).toBe(0);
     expect(shown.stdout).toMatch(/ {12}does not verify: run proctor verify for details\n$/);
-    expect(shown.stdout).not.toContain('as it was sealed');
+    expect(shown.stdout).not.toContain('matches its seal');
     expect(JSON.parse(here.proctor(['show', '--json']).stdout)).toMatchObject({ is_open: false, is_whole: false });
     writeFileSync(path.join(folder, 'output', 'a.txt'), 'abc');
     expect(here.proctor(['show']).stdout).toMatch(/ {12}matches its seal, not signed\n$/);

@@ -31,7 +31,7 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('the model proxy of the real %s
   test('rejects an upload by a command that found the token', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=upload', EDIT);
-    expect(run.outputs.join('\n'), run.stderr).toContain('an endpoint that no agent needs: POST /v1/files');
+    expect(run.outputs.join('\n'), run.stderr).toContain('an endpoint that is not allowed: POST /v1/files');
     expect(run.answer).toMatchObject({ termination: 'completed', violations: [{ class: 'network_violation' }] });
     expect(made.api.asked.map(({ path }) => path)).not.toContain('/v1/files');
     expect(outcomeIn(run.folder).model_access.refused).toEqual({

@@ -137,7 +137,7 @@ describe('the folder of a finished run', () => {
       seal: 1,
       status: 1,
     });
-    expect(verdict.not_checked.join('; ')).not.toMatch(/no document names|no known format|internal files|no seal/);
+    expect(verdict.not_checked.join('; ')).not.toMatch(/no document refers|unknown format|internal files|no seal/);
   });
 
   test('is still valid after it was copied, and next to other runs', async () => {
