@@ -75,7 +75,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
     });
     return forever();
   },
-  /** Asks a question and waits: `stdout`, `stderr`, each also with `_line`. */
+  /** Asks a question on `stdout` or `stderr` and waits. With the suffix `_line`, adds a line feed. */
   ask: (_scene, where = 'stdout') => {
     const question = 'Do you want to make this edit to hello.txt? (y/n) ';
     print(where.endsWith('_line') ? `${question}\n` : question, where.startsWith('stderr') ? 2 : 1);

@@ -58,7 +58,7 @@ export const repository: Readonly<Record<string, Deed>> = {
       git('add', file);
       return git(...AUTHOR, 'commit', '-q', '-m', 'A commit of the agent');
     }),
-  /** A branch other than the one it was given. */
+  /** Moves a branch other than its own. */
   move: ({ tongue }, branch = 'main') =>
     uses(tongue, 'command', `git update-ref refs/heads/${branch}`, () => {
       const tree = git('write-tree').trim();

@@ -56,8 +56,8 @@ test('a stand-in performs its task and reports it in the format of the real agen
 });
 
 test.each([
-  ['a word that it does not know', 'DO=nonsense', 64],
-  ['a deed that cannot be done', 'DO=delete:nowhere.txt', 70],
+  ['an unknown word', 'DO=nonsense', 64],
+  ['an impossible action', 'DO=delete:nowhere.txt', 70],
   ['an exit code', 'DO=exit:3', 3],
   ['an error of the API', 'DO=api_error:500', 1],
   ['an error of the API that the exit code hides', 'DO=api_error_exit_0', 0],

@@ -159,7 +159,7 @@ describe('the rooms', () => {
     expect(used.map(({ why }) => why)).toEqual([]);
   });
 
-  test.each(sources)('%s is about one thing', file => {
+  test.each(sources)(`%s has at most ${LINES_MAX} lines`, file => {
     expect(textOf(file).split('\n').length).toBeLessThanOrEqual(LINES_MAX);
   });
 
@@ -235,7 +235,7 @@ describe('the pages', () => {
     expect(used.map(({ why }) => why)).toEqual([]);
   });
 
-  test.each(pages)('%s is about one thing', file => {
+  test.each(pages)(`%s has at most ${LINES_MAX} lines`, file => {
     expect(textOf(file).split('\n').length).toBeLessThanOrEqual(LINES_MAX);
   });
 });

@@ -79,7 +79,7 @@ function placesOf(words: Int32Array, end: number, from: number, to: number): rea
 /** The sieves whose tables lie in the memory of the program. */
 const loaded: { fitting?: Sieve; sampled?: Sieve } = {};
 
-/** The places of one sieve in some bytes, block by block. */
+/** Finds the candidate positions of a sieve in a buffer, block by block. */
 export class SievedPlaces {
   readonly #sieve: Sieve;
   readonly #bytes: Buffer;

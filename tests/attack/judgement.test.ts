@@ -20,7 +20,7 @@ const EVALUATION = 'evaluation.json';
 const SEAL = 'evaluation.seal.json';
 const KEY = ['--key', '.proctor/keys/signing.pub', '--require-signature'];
 
-/** The project's key id with a foreign signature. */
+/** The project's key id with a signature by another key. */
 function inTheNameOf({ cwd }: Forged): typeof stranger {
   const envelope = JSON.parse(readFileSync(path.join(cwd, '.proctor/runs/new/after', SEAL), 'utf8')) as SealEnvelope;
   return { ...stranger, keyId: envelope.signatures[0]?.keyid ?? '' };
@@ -108,7 +108,7 @@ describe('an evaluation with a check script', () => {
     expectRefuted(here, /is signed with a different key than its run/);
   });
 
-  test('refuses verdicts that were signed in the name of the key', () => {
+  test('is rejected if another key signed it under the id of this key', () => {
     const here = new Forged(place);
     const forger = inTheNameOf(here);
     here.whitewash();
@@ -208,7 +208,7 @@ describe('a comparison', () => {
   test.each([
     ['without the key', () => undefined, 'is not signed with the key'],
     ['with another key', () => stranger, 'is signed with a different key'],
-    ['in the name of the key', inTheNameOf, 'has an invalid signature'],
+    ['with another key under the id of this key', inTheNameOf, 'has an invalid signature'],
   ] as const)('is refused if it was sealed again %s', (_, signerOf, why) => {
     const here = new Forged(place);
     const signer = signerOf(here);
@@ -303,7 +303,7 @@ describe('an accepted baseline', () => {
   test.each([
     ['without the key', () => undefined, 'is not signed with the key'],
     ['with another key', () => stranger, 'is signed with a different key'],
-    ['in the name of the key', inTheNameOf, 'has an invalid signature'],
+    ['with another key under the id of this key', inTheNameOf, 'has an invalid signature'],
   ] as const)('is refused if it was sealed again %s', (_, signerOf, why) => {
     const here = new Forged(place);
     const signer = signerOf(here);

@@ -132,7 +132,7 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
 });
 
 describe.each(SINGLE)('an interrupted run of kind %s that was started here', kind => {
-  /** Everything that people read about it after `recover`. */
+  /** Everything that a user can read about the run after `recover`. */
   const recovered = (cwd: string, folder: string): { outcome: Record<string, unknown>; read: string } => {
     expect(completing(kind, cwd).said).toContain('its run folder is complete now');
     const outcome = JSON.parse(readFileSync(path.join(folder, 'evidence', 'outcome.json'), 'utf8')) as never;

@@ -33,7 +33,7 @@ import type { WatchedStream } from './watch.ts';
 
 export type { AgentOrder } from './order.ts';
 
-/** Where a run is stored, and who observes it. */
+/** Where a run is stored, and its callbacks. */
 export interface AgentContext extends Omit<RunContext, 'onOutput'> {
   /** Receives each event of the agent, in the same turn of the event loop as its line. */
   readonly onEvent?: (line: TranscriptLine) => void;

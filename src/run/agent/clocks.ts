@@ -28,7 +28,7 @@ export class AgentClocks {
     this.#watch();
   }
 
-  /** The agent made progress, and waits for this many tools. */
+  /** Records progress. `inFlight` is the number of tools that the agent waits for. */
   progress(inFlight: number): void {
     if (this.#hasFinished || this.#isClosed) return;
     this.#since = monotonicMs();

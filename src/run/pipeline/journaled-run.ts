@@ -9,7 +9,7 @@ import type { Observation } from '../../execute/launcher/canary.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Launcher, SandboxHandle } from '../../execute/launcher/launch.ts';
 
-/** Where a run is stored, and who observes it. */
+/** Where a run is stored, and its callbacks. */
 export interface RunContext extends Sealing {
   readonly launcher: Launcher;
   /** The `.proctor` folder. */

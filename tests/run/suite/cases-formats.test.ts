@@ -90,7 +90,7 @@ describe('the same cases are read from every format', () => {
     ['a JSON object', 'json', list => JSON.stringify({ schema_version: 'cases.v1', cases: list }, null, 2)],
     ['JSON lines', 'jsonl', list => list.map(written => JSON.stringify(written)).join('\n')],
     ['YAML', 'yaml', list => stringify(list, { aliasDuplicateObjects: false })],
-    ['JSON that is called YAML', 'yml', list => JSON.stringify({ cases: list }, null, 1)],
+    ['JSON with a YAML extension', 'yml', list => JSON.stringify({ cases: list }, null, 1)],
     ['CSV', 'csv', csv],
   ];
 
