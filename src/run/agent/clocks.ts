@@ -10,7 +10,7 @@ export interface ClockLimits {
 }
 
 /**
- * Stops an agent that makes no progress, or that stays after its last line. Output of the agent and its model resets these
+ * Stops an agent that makes no progress, or that keeps running after its last line. Output of the agent and its model resets these
  * clocks. The launcher enforces the total time.
  */
 export class AgentClocks {

@@ -62,7 +62,7 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   return { judgement, unknown };
 }
 
-/** The launcher masked the texts. Only names that masking made equal are still to be told apart. */
+/** The launcher masked the texts. What remains is to distinguish names that masking made equal. */
 const asIs = (text: string): string => text;
 
 /** A timeout or a policy violation stands. Any other ending becomes an error. */

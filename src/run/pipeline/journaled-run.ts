@@ -63,7 +63,7 @@ export interface SealedRun<Types extends StepTypes> extends CompletedRun<Types> 
   readonly documents: readonly Document[];
 }
 
-/** One run of a kind: its steps, in the order in which the pipeline takes them. */
+/** One run of a kind: its steps, in pipeline order. */
 export interface JournaledRun<Types extends StepTypes> {
   readonly kind: JournaledKind<Types['plan'], Types['judged']['reading']>;
   readonly id: string;
