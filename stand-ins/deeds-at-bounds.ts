@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 /** The socket of the model proxy, which works without a network. */
 const DOOR_PORT = 8417;
 
-/** Deeds of an agent that exceeds its limits. */
+/** Actions of an agent that exceeds its limits. */
 export const bounds: Readonly<Record<string, Deed>> = {
   hang: () => forever(),
   /** Alive, but without progress. */

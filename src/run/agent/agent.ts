@@ -104,7 +104,7 @@ export interface AgentWorkspace {
   readonly stage: string;
   readonly clone: Clone;
   readonly guarded: Guarded;
-  /** The model gateway, if there is one. Closing it twice is harmless. */
+  /** The model proxy, if there is one. Closing it twice is harmless. */
   readonly door: Door | undefined;
   readonly context: FoundContext;
   readonly invocation: Invocation;

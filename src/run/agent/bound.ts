@@ -19,7 +19,7 @@ export interface Bound {
   readonly requested: RequestedPolicy;
   readonly effective: EffectivePolicy;
   readonly limits: AgentLimits;
-  /** What the model gateway enforces. */
+  /** What the model proxy enforces. */
   readonly budget: BudgetLimits;
   /** What the sandbox enforces. */
   readonly bounds: Effective;

@@ -21,7 +21,7 @@ import { terminationOf } from './termination.ts';
 import { AGENT_LINE_BYTES_MAX } from './watch.ts';
 
 /**
- * Judges an agent whose Proctor died: by its stream, by the request count of the model gateway, and by the work tree that
+ * Judges an agent whose Proctor died: by its stream, by the request count of the model proxy, and by the work tree that
  * the launcher saved. The evidence lists everything else as unknown.
  */
 export async function judgeInterrupted(left: AgentLeft): Promise<{

@@ -29,7 +29,7 @@ def ask(text):
 
 const has = (name: string, holds: Behaviour['holds']): Behaviour => ({ name, needs: 'door', holds });
 
-/** Doors: the only way out of a sandbox without a network. */
+/** The socket of the model proxy: the only way out of a sandbox without a network. */
 export const doors: Behaviour[] = [
   {
     name: 'forwards a port to the door, to the last byte in both directions',

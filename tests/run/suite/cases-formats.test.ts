@@ -5,7 +5,7 @@ import { canonicalize } from '../../../src/base/canonical.ts';
 import { rowsOf } from '../../../src/run/suite/csv.ts';
 import { casesIn } from './cases-world.ts';
 
-/** Texts that a table can hold: everything but NUL and halves of characters. */
+/** Texts that a table can hold: everything but NUL and lone surrogates. */
 const text = fc.string({ unit: 'binary', maxLength: 12 }).map(string => string.replaceAll('\0', '"'));
 const filled = text.filter(string => string !== '');
 const number = fc.oneof(fc.maxSafeInteger(), fc.double({ min: -1e6, max: 1e6, noNaN: true }));
@@ -67,7 +67,7 @@ function csv(list: readonly Case[]): string {
   return ['id,title,suite,user,context,expected,metadata', ...rows].join('\r\n');
 }
 
-/** Each expectation in a column of its own. Those that a cell would read as something else are lists or objects. */
+/** Each expectation in a separate column. Those that a cell would read as something else are lists or objects. */
 function csvWithColumns(list: readonly Case[]): string {
   const keys = [...new Set(list.flatMap(({ expected: asks = {} }) => Object.keys(asks)))];
   const rows = list.map(({ expected: asks = {}, ...rest }) => {
