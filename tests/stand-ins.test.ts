@@ -65,7 +65,7 @@ test.each([
   expect(AGENTS.map(agent => told(agent, task).status)).toEqual([code, code]);
 });
 
-test('every finite deed ends', () => {
+test('every finite action ends', () => {
   const cwd = repositoryFolder();
   const task = `DO=say DO=lines:10 DO=deny DO=blocked DO=failed_command DO=tested DO=claim_tests DO=unknown DO=bad_utf8 DO=not_json
     DO=on_stderr DO=look DO=append DO=big:5000 DO=many:3 DO=binary DO=symlink DO=fifo DO=odd_name DO=nested DO=move:other DO=rewrite

@@ -84,7 +84,7 @@ describe('journals that came with a clone', () => {
     ['run', 'suite', '--resume', SUITE_RUN],
   ];
 
-  test.each(attempts.map(args => [args.join(' '), args] as const))('are left as they are by %s', (_, args) => {
+  test.each(attempts.map(args => [args.join(' '), args] as const))('are left unchanged by %s', (_, args) => {
     const before = digestOf(here);
     const { code, stdout } = asVictim(args.map(word => (word === 'INTENT' ? intent : word)));
     expect(digestOf(here)).toBe(before);

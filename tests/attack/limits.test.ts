@@ -269,7 +269,7 @@ for _ in range(20):
       { argv: shell('for i in $(seq 20000); do /bin/true; done; echo slipped'), limits: { cpuSeconds: 1 } },
     ],
   ];
-  test.each(rows)('holds that %s', async (_, asked) => {
+  test.each(rows)('%s is limited', async (_, asked) => {
     const { out, ending, cpuMs = 0 } = await attempt(asked);
     expect(out).toBe('');
     expect(ending).toMatchObject({ how: 'killed', by: 'cpu' });

@@ -27,7 +27,7 @@ export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'>
   readonly apiStatus: number | null;
 };
 
-/** Decides the termination: violations first, then Proctor's actions, the kernel's, the proxy's facts, the agent's claim. */
+/** Decides the termination by, in this order: violations, Proctor, the kernel, the model proxy, and the agent's claim. */
 export function terminationOf(facts: TerminationFacts): Terminated {
   const { breaches, ending, survivors } = facts;
   const breach = breaches.find(({ hard }) => hard);

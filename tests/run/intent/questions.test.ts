@@ -160,7 +160,7 @@ describe('asks about an output that nothing makes', () => {
   });
 });
 
-describe('a question that is answered', () => {
+describe('an answer', () => {
   const PROFILE = own({ allow_network: true });
   const limits = { timeout_ms: 20_000 };
   /** The intent, its questions, and answers that resolve them. */
@@ -250,7 +250,7 @@ describe('a question that is answered', () => {
     expect(decided(intent, { ...more, answers: { ...others, [first?.id ?? '']: answer } }).kind).toBe('BUNDLE');
   });
 
-  test('and one that is not: applies the answers, and asks the rest', () => {
+  test('to one question leaves the others open', () => {
     const half = decided({ goal: '<a> and <b>', files }, { answers: { a: 'A' } });
     expect(questionsIn(half)).toEqual(['b']);
     expect(half.intent.goal).toBe('A and <b>');

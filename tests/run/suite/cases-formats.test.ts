@@ -102,7 +102,7 @@ describe('the same cases are read from every format', () => {
     );
   });
 
-  test('CSV with a column for each expectation, where a case without any has none', () => {
+  test('CSV with a column per expectation, including cases without expectations', () => {
     const listsOnly = cases.map(list =>
       list.map(({ expected: asks = {}, ...rest }) => {
         const { equals: _equals, ...others } = asks;
@@ -130,7 +130,7 @@ describe('a table', () => {
     .chain(width => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 5 }));
   const rowEnd = fc.constantFrom('\n', '\r\n');
 
-  test('comes back as it was written, whether a cell is quoted always or when it must', () => {
+  test('survives a round trip, whether cells are quoted always or only if needed', () => {
     const careful = (text: string): string => (/[",\r\n]/.test(text) ? quoted(text) : text);
     fc.assert(
       fc.property(table, rowEnd, fc.boolean(), fc.boolean(), (rows, end, isCareful, endsWithRow) => {
@@ -141,7 +141,7 @@ describe('a table', () => {
     );
   });
 
-  test('tells of each cell the line in which an editor shows its beginning', () => {
+  test('reports the line on which each cell starts, as an editor counts lines', () => {
     fc.assert(
       fc.property(table, rowEnd, (rows, end) => {
         let before = '';
@@ -158,7 +158,7 @@ describe('a table', () => {
     );
   });
 
-  test('of any text is rows or one trouble at the end, and never a throw', () => {
+  test('of any text yields rows or one fault at the end, and never throws', () => {
     fc.assert(
       fc.property(cell, cell, cell, (a, b, c) => {
         const read = [...rowsOf(a + b + c)];
