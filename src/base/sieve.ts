@@ -2,8 +2,9 @@ import { allWindows, BEGINNING_BYTES, type Fit, grouped, type Window } from './s
 import { BLOCK_BYTES_MAX, HASHES, hashOf, LAYOUT, OFFSETS, sieveProgram, WINDOW_BYTES } from './sieve-program.ts';
 
 /**
- * Skips positions where none of many texts can begin, at several gigabytes per second. If all texts are long enough, it looks only
- * at every eighth byte. Otherwise it looks for the four bytes of each text that are rarest in ordinary text.
+ * Skips positions where none of many texts can begin, at several gigabytes per second. If all texts are long enough,
+ * it looks only at every eighth byte. Otherwise it looks for the four bytes of each text that are rarest in ordinary
+ * text.
  */
 export class Sieve {
   readonly #kind: 'fitting' | 'sampled';

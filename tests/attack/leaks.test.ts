@@ -323,7 +323,7 @@ describe('a server cannot make Proctor store or show', () => {
     expectNowhere([value], world, [refused]);
   });
 
-  test('the query values of its address after an interruption; resume takes the address again', async () => {
+  test('the query values of its address after an interruption; resume requires the address again', async () => {
     const world = place();
     const value = 'query-token-5150';
     let isOpen = false;

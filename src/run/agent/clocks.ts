@@ -10,8 +10,8 @@ export interface ClockLimits {
 }
 
 /**
- * Stops an agent that makes no progress, or that keeps running after its last line. Output of the agent and its model resets these
- * clocks. The launcher enforces the total time.
+ * Stops an agent that makes no progress, or that keeps running after its last line. Output of the agent and its model
+ * resets these clocks. The launcher enforces the total time.
  */
 export class AgentClocks {
   readonly #limits: ClockLimits;

@@ -200,7 +200,7 @@ describe('RUN_E001: an intent that cannot be read', () => {
   );
 
   test('without permission', context => {
-    context.skip(process.getuid?.() !== 0, 'only root can become somebody else');
+    context.skip(process.getuid?.() !== 0, 'only root can become another user');
     chmodSync(place.file('secret.json', '{"goal":"g"}'), 0o600);
     chmodSync(place.cwd, 0o777);
     expect(errorIn(place.proctor(['run', 'intent', 'secret.json'], { uid: 65_534 })).code).toBe('RUN_E001');

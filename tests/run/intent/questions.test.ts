@@ -214,7 +214,7 @@ describe('an answer', () => {
       { 'outputs[0].command': false },
     ],
     [
-      'an output whose name is open, and that nothing makes then',
+      'an output with a placeholder in its name, which nothing creates',
       { outputs: ['TBD'] },
       ['outputs[0]'],
       { 'outputs[0]': 'out/a', 'outputs[0].command': ['node', 'make.mjs'] },
