@@ -5,8 +5,8 @@ import { print } from './stream.ts';
 import type { Tongue } from './tongue.ts';
 
 /**
- * Performs the deeds that the task names, in order: `DO=write`, `DO=lines:1000`. Exits with 64 for an unknown deed and
- * 70 for a failed one, so that no test passes because of a typo.
+ * Performs the actions that the task names, in order: `DO=write`, `DO=lines:1000`. Exits with 64 for an unknown action
+ * and 70 for a failed one, so that no test passes because of a typo.
  */
 export function act(tongue: Tongue, own: Readonly<Record<string, Deed>>): void {
   perform(tongue, own).catch((error: unknown) => {

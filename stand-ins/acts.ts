@@ -1,4 +1,4 @@
-/** Acts of an agent that a policy mentions, as a real command, file or question. The same for every agent. */
+/** Actions that a policy covers, each as a real command, file or question. They are the same for every agent. */
 export interface Act {
   readonly title: string;
   readonly policy: 'acts.yaml' | 'edit';

@@ -16,7 +16,7 @@ export interface Way {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** As the argument of a deed: `DO=request:…`. */
+/** As the argument of an action: `DO=request:…`. */
 export function askingText(asking: Asking): string {
   return `DO=request:${Buffer.from(JSON.stringify(asking)).toString('base64url')}`;
 }

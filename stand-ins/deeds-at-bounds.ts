@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 /** The socket of the model proxy, which works without a network. */
 const DOOR_PORT = 8417;
 
-/** Deeds of an agent that exceeds its limits. */
+/** Actions of an agent that exceeds its limits. */
 export const bounds: Readonly<Record<string, Deed>> = {
   hang: () => forever(),
   /** Alive, but without progress. */
@@ -75,7 +75,7 @@ export const bounds: Readonly<Record<string, Deed>> = {
     });
     return forever();
   },
-  /** Asks a question and waits: `stdout`, `stderr`, each also with `_line`. */
+  /** Asks a question on `stdout` or `stderr` and waits. With the suffix `_line`, adds a line feed. */
   ask: (_scene, where = 'stdout') => {
     const question = 'Do you want to make this edit to hello.txt? (y/n) ';
     print(where.endsWith('_line') ? `${question}\n` : question, where.startsWith('stderr') ? 2 : 1);

@@ -15,7 +15,7 @@ import { type Deed, uses } from './scene.ts';
 
 const AUTHOR = ['-c', 'user.name=agent', '-c', 'user.email=agent@example.org'];
 
-/** Deeds in the repository. The agent really performs and reports them. */
+/** Actions in the repository. The agent really performs and reports them. */
 export const repository: Readonly<Record<string, Deed>> = {
   write: ({ tongue }, file = 'hello.txt') =>
     uses(tongue, 'write', path.resolve(file), () => {
@@ -58,7 +58,7 @@ export const repository: Readonly<Record<string, Deed>> = {
       git('add', file);
       return git(...AUTHOR, 'commit', '-q', '-m', 'A commit of the agent');
     }),
-  /** A branch other than the one it was given. */
+  /** Moves a branch other than its own. */
   move: ({ tongue }, branch = 'main') =>
     uses(tongue, 'command', `git update-ref refs/heads/${branch}`, () => {
       const tree = git('write-tree').trim();

@@ -1,6 +1,6 @@
 import type { Call, Tongue } from './tongue.ts';
 
-/** How a deed can change the ending of the program. */
+/** How an action can change the ending of the program. */
 export interface Scene {
   readonly tongue: Tongue;
   finalText: string;

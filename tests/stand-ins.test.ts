@@ -56,8 +56,8 @@ test('a stand-in performs its task and reports it in the format of the real agen
 });
 
 test.each([
-  ['a word that it does not know', 'DO=nonsense', 64],
-  ['a deed that cannot be done', 'DO=delete:nowhere.txt', 70],
+  ['an unknown word', 'DO=nonsense', 64],
+  ['an impossible action', 'DO=delete:nowhere.txt', 70],
   ['an exit code', 'DO=exit:3', 3],
   ['an error of the API', 'DO=api_error:500', 1],
   ['an error of the API that the exit code hides', 'DO=api_error_exit_0', 0],
@@ -65,7 +65,7 @@ test.each([
   expect(AGENTS.map(agent => told(agent, task).status)).toEqual([code, code]);
 });
 
-test('every finite deed ends', () => {
+test('every finite action ends', () => {
   const cwd = repositoryFolder();
   const task = `DO=say DO=lines:10 DO=deny DO=blocked DO=failed_command DO=tested DO=claim_tests DO=unknown DO=bad_utf8 DO=not_json
     DO=on_stderr DO=look DO=append DO=big:5000 DO=many:3 DO=binary DO=symlink DO=fifo DO=odd_name DO=nested DO=move:other DO=rewrite

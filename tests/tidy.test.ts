@@ -82,25 +82,25 @@ const RESERVED: { pattern: RegExp; rooms: readonly string[]; why: string }[] = [
     why: 'only execute starts programs',
   },
   { pattern: /node:(?:net|http|https|http2|tls|dgram|dns)\b/, rooms: ['execute'], why: 'only execute opens sockets' },
-  { pattern: /process\.env/, rooms: ['cli'], why: 'only the skins read the environment' },
-  { pattern: /process\.exit\b/, rooms: ['cli'], why: 'only the skins end the process' },
-  { pattern: /console\./, rooms: [], why: 'the skins print through cli/out.ts' },
+  { pattern: /process\.env/, rooms: ['cli'], why: 'only cli reads the environment' },
+  { pattern: /process\.exit\b/, rooms: ['cli'], why: 'only cli ends the process' },
+  { pattern: /console\./, rooms: [], why: 'all output goes through cli/text/out.ts' },
   {
     pattern: /Date\.now|new Date\(\)|Math\.random|randomBytes|randomUUID|performance\.now/,
     rooms: ['base'],
-    why: 'time and chance come from base',
+    why: 'only base reads clocks and random numbers',
   },
   { pattern: /localeCompare|Intl\.Collator/, rooms: [], why: 'order is by UTF-16 code unit on every machine' },
 ];
 
 /** APIs that no page uses, and why. */
 const NOT_IN_PAGES: { pattern: RegExp; why: string }[] = [
-  { pattern: /import (?!type\b)[^;]*'(?:\.\.\/)+src\//, why: 'a page shares types with the rest, and no code' },
+  { pattern: /import (?!type\b)[^;]*'(?:\.\.\/)+src\//, why: 'a page shares only types with src, not code' },
   {
     pattern: /innerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/i,
     why: 'text never becomes HTML or code',
   },
-  { pattern: /\bfetch\(|XMLHttpRequest|WebSocket|EventSource|sendBeacon/, why: 'a page asks nobody for anything' },
+  { pattern: /\bfetch\(|XMLHttpRequest|WebSocket|EventSource|sendBeacon/, why: 'a page makes no network requests' },
   { pattern: /Date\.now|new Date\(\)|Math\.random|toLocale|localeCompare/, why: 'a page looks the same everywhere' },
 ];
 
@@ -159,7 +159,7 @@ describe('the rooms', () => {
     expect(used.map(({ why }) => why)).toEqual([]);
   });
 
-  test.each(sources)('%s is about one thing', file => {
+  test.each(sources)(`%s has at most ${LINES_MAX} lines`, file => {
     expect(textOf(file).split('\n').length).toBeLessThanOrEqual(LINES_MAX);
   });
 
@@ -235,7 +235,7 @@ describe('the pages', () => {
     expect(used.map(({ why }) => why)).toEqual([]);
   });
 
-  test.each(pages)('%s is about one thing', file => {
+  test.each(pages)(`%s has at most ${LINES_MAX} lines`, file => {
     expect(textOf(file).split('\n').length).toBeLessThanOrEqual(LINES_MAX);
   });
 });
@@ -264,10 +264,10 @@ describe('the law itself', () => {
     const forbidden: [string, string][] = [
       ["import { spawn } from 'node:child_process';", 'only execute starts programs'],
       ["import http from 'node:http';", 'only execute opens sockets'],
-      ['const { HOME } = process.env;', 'only the skins read the environment'],
-      ['process.exit(1);', 'only the skins end the process'],
-      ["console.log('x');", 'the skins print through cli/out.ts'],
-      ['const id = Math.random();', 'time and chance come from base'],
+      ['const { HOME } = process.env;', 'only cli reads the environment'],
+      ['process.exit(1);', 'only cli ends the process'],
+      ["console.log('x');", 'all output goes through cli/text/out.ts'],
+      ['const id = Math.random();', 'only base reads clocks and random numbers'],
       ['list.sort((a, b) => a.localeCompare(b));', 'order is by UTF-16 code unit on every machine'],
     ];
     for (const [line, why] of forbidden) {

@@ -46,7 +46,7 @@ function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // An unreadable folder is left alone.
+    // Skip a folder that cannot be read.
     return [];
   }
 }

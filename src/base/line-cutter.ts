@@ -44,7 +44,7 @@ export class LineCutter {
     if (this.#isSkipping || this.#heldBytes > 0) this.#pass(line);
   }
 
-  /** Nothing is buffered, because most lines start and end in one chunk. */
+  /** Whether nothing is buffered. This is the usual case, because most lines start and end in one chunk. */
   #isFresh(): boolean {
     return this.#heldBytes === 0 && !this.#isSkipping;
   }

@@ -25,7 +25,7 @@ export function hashOf(window: number): number {
   return Math.imul(window, HASH_FACTOR) >>> HASH_SHIFT;
 }
 
-/** Writes the place of each window, times 256, plus the bits of its offsets. Returns the end of the output. */
+/** Writes the position of each window, times 256, plus the bits of its offsets. Returns the end of the output. */
 type Sift = (from: number, to: number, out: number) => number;
 
 interface Exports {
@@ -122,7 +122,7 @@ function fitting(): Code[] {
   ];
 }
 
-/** Writes the window at a place to the output if its hash is known. */
+/** Writes the window at a position to the output if its hash is known. */
 function noted(place: number, table: number): Code {
   return [
     [local.get(place), i32.load, i32.const(HASH_FACTOR), i32.mul, i32.const(HASH_SHIFT), i32.shrUnsigned],

@@ -2,8 +2,9 @@ import { allWindows, BEGINNING_BYTES, type Fit, grouped, type Window } from './s
 import { BLOCK_BYTES_MAX, HASHES, hashOf, LAYOUT, OFFSETS, sieveProgram, WINDOW_BYTES } from './sieve-program.ts';
 
 /**
- * Skips places where none of many texts can begin, at several gigabytes per second. If all texts are long enough, it looks only
- * at every eighth byte. Otherwise it looks for the four bytes of each text that are rarest in ordinary text.
+ * Skips positions where none of many texts can begin, at several gigabytes per second. If all texts are long enough,
+ * it looks only at every eighth byte. Otherwise it looks for the four bytes of each text that are rarest in ordinary
+ * text.
  */
 export class Sieve {
   readonly #kind: 'fitting' | 'sampled';
@@ -28,7 +29,7 @@ export class Sieve {
     }
   }
 
-  /** The places from `from` to before `to` where a text may begin, in order. */
+  /** The positions from `from` to before `to` where a text may begin, in order. */
   sift(bytes: Buffer, from: number, to: number): readonly number[] {
     const { memory, words, [this.#kind]: sift } = sieveProgram();
     if (loaded[this.#kind] !== this) this.#load(memory);
@@ -57,7 +58,7 @@ export class Sieve {
   }
 }
 
-/** The places where texts begin, in order, computed from their windows. */
+/** The positions where texts begin, in order, computed from their windows. */
 function placesOf(words: Int32Array, end: number, from: number, to: number): readonly number[] {
   const places: number[] = [];
   let last = from - 1;
@@ -76,10 +77,10 @@ function placesOf(words: Int32Array, end: number, from: number, to: number): rea
   return isSorted ? places : places.sort((a, b) => a - b);
 }
 
-/** The sieves whose tables lie in the memory of the program. */
+/** The sieves whose tables are in the memory of the program. */
 const loaded: { fitting?: Sieve; sampled?: Sieve } = {};
 
-/** The places of one sieve in some bytes, block by block. */
+/** Finds the candidate positions of a sieve in a buffer, block by block. */
 export class SievedPlaces {
   readonly #sieve: Sieve;
   readonly #bytes: Buffer;
@@ -94,7 +95,7 @@ export class SievedPlaces {
     this.#bytes = bytes;
   }
 
-  /** The next place at `from` or later, or -1. Callers must not go back. */
+  /** The next position at `from` or later, or -1. Callers must not go back. */
   next(from: number): number {
     for (;;) {
       for (; this.#index < this.#places.length; this.#index++) {
@@ -112,6 +113,6 @@ export class SievedPlaces {
 }
 
 const TEXTS_MAX = 2_000;
-/** The largest share of places that may need a closer look. */
+/** The largest share of positions that may need a closer look. */
 const RATE_MAX = 0.02;
 const BLOCK_BYTES_MIN = 4_096;

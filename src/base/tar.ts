@@ -47,7 +47,7 @@ export const TAR_FIELDS = {
   prefix: [345, 500],
 } as const;
 
-/** The checksum of a header, computed with spaces in place of the checksum. */
+/** The checksum of a header, computed with spaces in its field. */
 export function tarChecksum(block: Buffer): string {
   const [from, to] = TAR_FIELDS.checksum;
   let sum = (to - from) * 0x20;

@@ -57,7 +57,7 @@ export const SEMVER = new RegExp(
     String.raw`(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`,
 );
 
-/** A integer, at least 0. */
+/** An integer, at least 0. */
 export const count = () => z.int().check(z.gte(0));
 
 export function between(minimum: number, maximum: number) {

@@ -28,7 +28,7 @@ export interface ResolvedPolicy {
 }
 
 /**
- * Merges the system settings, the named policy and the step. The last layer wins, also for allowed paths; forbidden
+ * Merges the system settings, the named policy and the step. The last layer wins, even for allowed paths; forbidden
  * paths and operations accumulate.
  */
 export function requestedFrom(

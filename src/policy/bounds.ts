@@ -158,7 +158,7 @@ function refuseBare({ profile, memoryBytes, pids, cpuSeconds, cpus }: Requested,
   if (missing) throw new Fault('not_enforceable', `Proctor cannot enforce ${missing[1]} without a sandbox.`);
 }
 
-/** The allowed ranges; the same as in runner records, which have some of them. */
+/** The allowed ranges. Runner records contain some of these limits, with the same ranges. */
 const BOUNDS: readonly ((requested: Requested) => void)[] = [
   within('timeoutMs', 1_000, 600_000, 'The timeout must be from 1 second to 10 minutes.'),
   within('idleMs', 100, 600_000, 'The idle timeout must be from 100 milliseconds to 10 minutes.'),

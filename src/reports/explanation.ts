@@ -8,7 +8,7 @@ export interface Explanation {
   readonly rates: Decision['rates'];
   /** The pass rates; null if no case ran on both sides. */
   readonly ratesNote: string | null;
-  /** In this order: what was ruled out, what could go unseen, what was asked again, and what to do next. */
+  /** In this order: what was ruled out, what the test could miss, which cases were rerun, and what to do next. */
   readonly notes: readonly Note[];
 }
 

@@ -2,7 +2,7 @@ import { bytesHash } from '../base/hash.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import type { PageHead, PageRow, PageTrial } from './page-data.ts';
 
-/** The contents of a page, read as late as possible. */
+/** The contents of a page, read lazily. */
 export interface Page {
   readonly head: PageHead;
   /** All cases in display order, most urgent first. */

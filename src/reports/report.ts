@@ -158,7 +158,7 @@ export function causesNote({ sides, cases }: Comparison): string | undefined {
 }
 
 /**
- * How many trials each side has. Trials that were asked again cover only some cases, so they are counted separately.
+ * How many trials each side has. Reruns cover only some cases, so they are counted separately.
  */
 export function trialsNote({ sides, cases }: Comparison): string {
   const again = { baseline: 0, new: 0 };

@@ -51,7 +51,7 @@ async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): P
   const before = systemClock.now() - olderThanMs;
   const removed: string[] = [];
   for (const place of placesIn(home)) {
-    // Proctor removes only its own folders, whatever date another name contains.
+    // Skip folders that are not named like a run, even if their names contain a date.
     if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
     const life = lifeOf(place);
     if (life === 'alive' || life === 'unknown') continue;

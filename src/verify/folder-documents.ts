@@ -62,7 +62,7 @@ function documentIn(
     const source = shelf.read(file, cap);
     return source.ok ? examine(source.bytes, origin, options) : { verdict: notRead(origin.input, source, within) };
   };
-  // Only a name that determines the format needs a promise to find the limit: one per case would cost more than judging it.
+  // Await the limit only if the name determines the format: a promise per case would cost more than judging the case.
   return formatOf(fileName) === undefined
     ? judged(options.bytesMax ?? BYTES_MAX)
     : capOf(options, fileName).then(judged);

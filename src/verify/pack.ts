@@ -77,7 +77,7 @@ export async function* verifyOpenPack(
 
 /**
  * Verifies a folder before packing: by the rules for folders, and by those that a pack with this ledger line must
- * fulfil.
+ * satisfy.
  */
 export async function* verifyPackable(folder: string, ledgerLine?: string): AsyncGenerator<readonly Verdict[]> {
   const shelf = folderSource(folder);

@@ -150,7 +150,7 @@ describe('apply on files whose content makes them active', () => {
     ['hooks of husky', edited(one => (one.husky = { hooks: { 'pre-commit': 'node x.js' } }))],
     ['another package manager', edited(one => (one.packageManager = 'yarn@https://example.org/yarn.js'))],
     ['a byte order mark and a script', `\ufeff${edited(one => (one.scripts.install = 'x'))}`],
-    ['text that is no JSON', '{'],
+    ['text that is not JSON', '{'],
   ];
   test.each(ACTIVE)('refuses a package.json with %s', async (_, text) => {
     const home = project();

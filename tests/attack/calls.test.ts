@@ -28,13 +28,13 @@ const REFUSED: Record<string, string[]> = {
   'code in the kernel': only(
     'init_module finit_module delete_module create_module kexec_load kexec_file_load bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register memfd_secret remap_file_pages',
   ),
-  'asynchronous I/O, of which the machine has so much': only(
+  'asynchronous I/O, which shares a limit with the whole machine': only(
     'io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents',
   ),
   'other processes': only(
     'ptrace process_vm_readv process_vm_writev process_madvise process_mrelease pidfd_getfd kcmp move_pages migrate_pages',
   ),
-  'where memory lies': only('get_mempolicy set_mempolicy set_mempolicy_home_node mbind'),
+  'memory placement': only('get_mempolicy set_mempolicy set_mempolicy_home_node mbind'),
   keys: only('add_key request_key keyctl'),
   'the machine as a whole': only(
     'reboot syslog acct swapon swapoff quotactl quotactl_fd settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname vhangup',
@@ -65,8 +65,8 @@ describe.runIf(machine.missing.length === 0 && machine.seccomp)('a program in th
     answers = await made(Object.fromEntries(calls.map(name => [name, [numbers.get(name) ?? -1, 0, 0, 0, 0, 0]])));
   });
 
-  describe.each(Object.entries(REFUSED))('gets nothing from %s', (_, names) => {
-    test.each(names)('refuses %s', name => {
+  describe.each(Object.entries(REFUSED))('cannot use system calls for %s', (_, names) => {
+    test.each(names)('%s fails with EPERM', name => {
       expect(answers[name]).toBe('EPERM');
     });
   });
@@ -86,13 +86,13 @@ describe.runIf(machine.missing.length === 0 && machine.seccomp)('a program in th
   });
 
   const ABSENT: Record<string, readonly number[]> = {
-    'clone3, whose flags no filter sees': [numbers.get('clone3') ?? -1, 0, 0],
+    'clone3, whose flags a filter cannot read': [numbers.get('clone3') ?? -1, 0, 0],
     'statmount, which describes mounts': [457, 0, 0, 0, 0],
-    'listmount, which lists them': [458, 0, 0, 0, 0],
-    'cachestat, which tells what others have read': [451, 0, 0, 0, 0],
-    'a call of the next kernel': [480, 0],
-    'the numbers of x32': [0x4000_0000 + 39],
-    'the highest number': [0x7fff_ffff],
+    'listmount, which lists mounts': [458, 0, 0, 0, 0],
+    'cachestat, which reveals what others have read': [451, 0, 0, 0, 0],
+    'a system call of a future kernel': [480, 0],
+    'the system calls of x32': [0x4000_0000 + 39],
+    'the highest system call number': [0x7fff_ffff],
   };
   test.each(Object.entries(ABSENT))('does not have %s', async (name, words) => {
     expect(await made({ [name]: words })).toEqual({ [name]: 'ENOSYS' });

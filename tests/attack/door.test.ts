@@ -11,21 +11,21 @@ const searching = body({ tools: [SEARCH] });
 const ATTEMPTS: readonly [string, Sending][] = [
   ['a file of the provider', { path: '/v1/files', body: '{}' }],
   ['the key of another workspace', { path: '/v1/organizations/api_keys', method: 'GET' }],
-  ['a batch that runs when nobody looks', { path: '/v1/messages/batches' }],
+  ['a batch that runs after the agent has ended', { path: '/v1/messages/batches' }],
   ['an endpoint behind a known one', { path: '/v1/messages/..;/files' }],
-  ['an endpoint in another spelling', { path: '/v1/messages%2f..%2ffiles' }],
+  ['an endpoint with encoded slashes', { path: '/v1/messages%2f..%2ffiles' }],
   ['an endpoint in a query', { path: '/v1/messages?beta=true&path=/v1/files' }],
   ['another method in a header', { path: '/v1/files', headers: { 'x-http-method-override': 'GET' } }],
   ['a search alone', { body: searching }],
-  ['a search of next year', { body: body({ tools: [{ type: 'web_search_20990101', name: 'x' }] }) }],
+  ['a search of a future version', { body: body({ tools: [{ type: 'web_search_20990101', name: 'x' }] }) }],
   ['a server of tools', { body: body({ mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] }) }],
   ['a container with skills', { body: body({ container: { skills: [{ skill_id: 'x' }] } }) }],
   [
-    'an image elsewhere',
+    'an image at a URL',
     { body: body({ messages: [{ content: [{ type: 'image', source: { type: 'url', url: 'https://x' } }] }] }) },
   ],
   [
-    'an image elsewhere in the answer of a tool',
+    'an image at a URL in a tool result',
     {
       body: body({
         messages: [{ content: [{ type: 'tool_result', content: [{ source: { type: 'file', file_id: 'f' } }] }] }],
@@ -33,26 +33,26 @@ const ATTEMPTS: readonly [string, Sending][] = [
     },
   ],
   [
-    'a search that the second of two keys names',
+    'a search in the second of two equal keys',
     { body: `${body({ tools: [] }).slice(0, -1)},"tools":[${JSON.stringify(SEARCH)}]}` },
   ],
-  ['a search that an escaped key names', { body: searching.replace('"tools"', String.raw`"\u0074ools"`) }],
+  ['a search under an escaped key', { body: searching.replace('"tools"', String.raw`"\u0074ools"`) }],
   [
-    'a search that is chosen',
+    'a search in the tool choice',
     { body: body({ tools: [SEARCH, { name: 'a' }], tool_choice: { type: 'tool', name: 'web_search' } }) },
   ],
   ['a search in the prototype', { body: body({}).replace('{', `{"__proto__":{"tools":[${JSON.stringify(SEARCH)}]},`) }],
-  ['a search that is packed', { body: gzipSync(searching), headers: { 'content-encoding': 'gzip' } }],
+  ['a compressed search', { body: gzipSync(searching), headers: { 'content-encoding': 'gzip' } }],
   [
-    'a search that is packed twice',
+    'a search that is compressed twice',
     { body: deflateSync(gzipSync(searching)), headers: { 'content-encoding': 'gzip, deflate' } },
   ],
   ['a search behind a byte order mark', { body: `\ufeff${searching}` }],
   ['a search in UTF-16', { body: Buffer.from(searching, 'utf16le') }],
   ['a search in the second document', { body: `${body({})}\n${searching}` }],
-  ['a search below more depth than is read', { body: `{"tools":${'['.repeat(5_000)}${']'.repeat(5_000)}}` }],
-  ['a search in a list that is no list', { body: body({ tools: { 0: SEARCH, length: 1 } }) }],
-  ['a feature that nobody knows', { body: body({ remote_tools: ['https://x'] }) }],
+  ['a search below the parsed depth', { body: `{"tools":${'['.repeat(5_000)}${']'.repeat(5_000)}}` }],
+  ['a search in a tool list that is not a list', { body: body({ tools: { 0: SEARCH, length: 1 } }) }],
+  ['an unknown feature', { body: body({ remote_tools: ['https://x'] }) }],
 ];
 
 describe('the proxy token gives no process in the sandbox', () => {

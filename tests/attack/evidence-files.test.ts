@@ -52,7 +52,7 @@ function openToOthers(folder: string): string[] {
 const modeOf = (file: string): string => (statSync(file).mode & 0o777).toString(8);
 
 describe('evidence', () => {
-  test.each(['000', '022'])('is for its owner alone under umask %s, on every way that writes it', umask => {
+  test.each(['000', '022'])('is private to its owner under umask %s, whichever command writes it', umask => {
     const here = place();
     here.file('s.py', SCRIPT);
     here.file('reply.py', REPLY);

@@ -1,4 +1,4 @@
-/** Proctor trusts neither an open state folder nor a foreign clock. */
+/** Proctor does not trust a state folder that others can write to, or times set by others. */
 import {
   chmodSync,
   chownSync,

@@ -84,7 +84,7 @@ describe('journals that came with a clone', () => {
     ['run', 'suite', '--resume', SUITE_RUN],
   ];
 
-  test.each(attempts.map(args => [args.join(' '), args] as const))('are left as they are by %s', (_, args) => {
+  test.each(attempts.map(args => [args.join(' '), args] as const))('are left unchanged by %s', (_, args) => {
     const before = digestOf(here);
     const { code, stdout } = asVictim(args.map(word => (word === 'INTENT' ? intent : word)));
     expect(digestOf(here)).toBe(before);
@@ -190,7 +190,7 @@ describe('the journal of an interrupted run of this user', () => {
       },
     ],
     [
-      'kept after one was taken out before it',
+      'kept after the line before it was removed',
       (_, full) =>
         lines(full)
           .toSpliced(2, 1)
@@ -198,7 +198,7 @@ describe('the journal of an interrupted run of this user', () => {
           .join(''),
     ],
     [
-      'changed places with another',
+      'swapped with another',
       (_, full) => {
         const [planned, begun, captured, read] = lines(full);
         return [planned, begun, read, captured].map(line => `${line}\n`).join('');

@@ -20,7 +20,7 @@ const EVALUATION = 'evaluation.json';
 const SEAL = 'evaluation.seal.json';
 const KEY = ['--key', '.proctor/keys/signing.pub', '--require-signature'];
 
-/** The project's key id with a foreign signature. */
+/** The project's key id with a signature by another key. */
 function inTheNameOf({ cwd }: Forged): typeof stranger {
   const envelope = JSON.parse(readFileSync(path.join(cwd, '.proctor/runs/new/after', SEAL), 'utf8')) as SealEnvelope;
   return { ...stranger, keyId: envelope.signatures[0]?.keyid ?? '' };
@@ -87,28 +87,28 @@ describe('an evaluation with a check script', () => {
     ]);
   });
 
-  test('refuses verdicts that were edited', () => {
+  test('is rejected if it was edited', () => {
     const here = new Forged(place);
     here.whitewash();
     expectRefuted(here, /was changed after it was sealed/);
     expectRefutedEverywhere(here, /was changed after it was sealed/);
   });
 
-  test('refuses verdicts that were edited and sealed again without the key', () => {
+  test('is rejected if it was edited and sealed again without the key', () => {
     const here = new Forged(place);
     here.whitewash();
     here.reseal(here.after, SEAL);
     expectRefuted(here, /is not signed, but its run is/);
   });
 
-  test('refuses verdicts that were edited and signed with another key', () => {
+  test('is rejected if it was edited and signed with another key', () => {
     const here = new Forged(place);
     here.whitewash();
     here.reseal(here.after, SEAL, stranger);
     expectRefuted(here, /is signed with a different key than its run/);
   });
 
-  test('refuses verdicts that were signed in the name of the key', () => {
+  test('is rejected if another key signed it under the id of this key', () => {
     const here = new Forged(place);
     const forger = inTheNameOf(here);
     here.whitewash();
@@ -116,26 +116,26 @@ describe('an evaluation with a check script', () => {
     expectRefuted(here, /has an invalid signature/);
   });
 
-  test('refuses the evaluation and the seal of another run', () => {
+  test('is rejected if it and its seal belong to another run', () => {
     const here = new Forged(place);
     for (const name of [EVALUATION, SEAL]) copyFileSync(path.join(here.before, name), path.join(here.after, name));
     expectRefuted(here, /has the seal of another run/);
   });
 
-  test('refuses verdicts whose seal was removed', () => {
+  test('is rejected if its seal was removed', () => {
     const here = new Forged(place);
     here.whitewash();
     rmSync(path.join(here.after, SEAL));
     expectRefuted(here, /has no seal/);
   });
 
-  test('judges the run again if both files were removed', () => {
+  test('is made again if both of its files were removed', () => {
     const here = new Forged(place);
     for (const name of [EVALUATION, SEAL]) rmSync(path.join(here.after, name));
     expect(here.proctor('compare', 'before', 'after', '--gate', 'strict').code).toBe(1);
   });
 
-  test.runIf(canLackSandbox)('refuses to compare if the check cannot run again, instead of ignoring the case', () => {
+  test.runIf(canLackSandbox)('makes compare fail if the check cannot run again, instead of ignoring the case', () => {
     const here = new Forged(place);
     here.whitewash();
     const { code, stderr } = here.withoutSandbox('compare', 'before', 'after');
@@ -208,7 +208,7 @@ describe('a comparison', () => {
   test.each([
     ['without the key', () => undefined, 'is not signed with the key'],
     ['with another key', () => stranger, 'is signed with a different key'],
-    ['in the name of the key', inTheNameOf, 'has an invalid signature'],
+    ['with another key under the id of this key', inTheNameOf, 'has an invalid signature'],
   ] as const)('is refused if it was sealed again %s', (_, signerOf, why) => {
     const here = new Forged(place);
     const signer = signerOf(here);
@@ -303,7 +303,7 @@ describe('an accepted baseline', () => {
   test.each([
     ['without the key', () => undefined, 'is not signed with the key'],
     ['with another key', () => stranger, 'is signed with a different key'],
-    ['in the name of the key', inTheNameOf, 'has an invalid signature'],
+    ['with another key under the id of this key', inTheNameOf, 'has an invalid signature'],
   ] as const)('is refused if it was sealed again %s', (_, signerOf, why) => {
     const here = new Forged(place);
     const signer = signerOf(here);

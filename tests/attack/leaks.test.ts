@@ -240,9 +240,9 @@ describe('a server cannot make Proctor store or show', () => {
   const BEARER = 'abc123-bare-token-77';
   const bodies: [string, (token: string) => string | Buffer][] = [
     ['as an answer', token => reply(`You are ${token}.`)],
-    ['as an answer that spells it out', token => reply('@').replace('@', spellings(token)[5] as string)],
-    ['in a body that is no answer', token => `<html>${token}</html>`],
-    ['in a body that is no JSON and spells it out', token => `{"x":"${spellings(token)[5]}`],
+    ['as an answer that encodes it', token => reply('@').replace('@', spellings(token)[5] as string)],
+    ['in a body that is not an answer', token => `<html>${token}</html>`],
+    ['in a body that is invalid JSON and encodes it', token => `{"x":"${spellings(token)[5]}`],
   ];
 
   test.each(bodies)('the bare token of an authorization header, sent back %s', async (_, body) => {
@@ -323,7 +323,7 @@ describe('a server cannot make Proctor store or show', () => {
     expectNowhere([value], world, [refused]);
   });
 
-  test('the query values of its address after an interruption; resume takes the address again', async () => {
+  test('the query values of its address after an interruption; resume requires the address again', async () => {
     const world = place();
     const value = 'query-token-5150';
     let isOpen = false;

@@ -228,7 +228,7 @@ describe.runIf(missing.length === 0)('CPU time', () => {
 
   const rows: [string, Asked][] = [
     [
-      'of processes below the limit each and above it together',
+      'of processes that are each below the limit but exceed it together',
       spinning(`
 import os, time
 for _ in range(6):
@@ -252,7 +252,7 @@ os.close(writer)
 os.read(reader, 1)`),
     ],
     [
-      'of children that nobody waits for',
+      'of children that their parent does not wait for',
       spinning(`
 import os, signal, time
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -269,7 +269,7 @@ for _ in range(20):
       { argv: shell('for i in $(seq 20000); do /bin/true; done; echo slipped'), limits: { cpuSeconds: 1 } },
     ],
   ];
-  test.each(rows)('holds that %s', async (_, asked) => {
+  test.each(rows)('%s is limited', async (_, asked) => {
     const { out, ending, cpuMs = 0 } = await attempt(asked);
     expect(out).toBe('');
     expect(ending).toMatchObject({ how: 'killed', by: 'cpu' });

@@ -36,7 +36,7 @@ function asOther(code: string, ...args: string[]): string {
 }
 
 describe('locks', () => {
-  test('a process that binds kernel names delays no run and keeps no line out of the ledger', async () => {
+  test('a process that binds abstract socket names neither delays runs nor blocks ledger lines', async () => {
     const { here, home, env } = furnished();
     const { dev, ino, uid } = statSync(home, { bigint: true });
     const names = [...Array.from({ length: 64 }, (_, no) => `slot-${no}`), `ledger-${dev}-${ino}`];

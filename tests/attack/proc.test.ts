@@ -29,7 +29,7 @@ const FILES = [
 
 const FOLDERS = ['/proc/1', '/proc/acpi', '/proc/asound', '/proc/bus', '/proc/fs', '/proc/scsi'].filter(existsSync);
 
-/** Its first process runs as the same user as the program. */
+/** The sandbox's first process runs as the same user as the program. */
 const FIRST = ['mem', 'environ', 'cmdline', 'maps', 'status', 'fd', 'root', 'cwd', 'exe', 'task/1/mem'];
 
 /** Interpreters and tools read these at every start. */

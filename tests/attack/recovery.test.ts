@@ -99,13 +99,13 @@ function expectRefused(kind: Kind, cwd: string, folder: string, why: RegExp): vo
 }
 
 describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run of kind %s', kind => {
-  test.runIf(isRoot)('is left as it is if another user owns a part of it', () => {
+  test.runIf(isRoot)('is left unchanged if another user owns a part of it', () => {
     const { cwd, folder, part } = interrupted(kind);
     chownSync(part, OTHER, OTHER);
     expectRefused(kind, cwd, folder, /belongs to another user/);
   });
 
-  test.runIf(isRoot)('is left as it is if another user added a file', () => {
+  test.runIf(isRoot)('is left unchanged if another user added a file', () => {
     const { cwd, folder } = interrupted(kind);
     put(folder, 'evidence/internal/planted.txt', 'all tests passed');
     chownSync(path.join(folder, 'evidence/internal/planted.txt'), OTHER, OTHER);
@@ -115,7 +115,7 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
   test.each([
     ['a link', (at: string, away: string) => symlinkSync(away, at)],
     ['a pipe', (at: string) => void execFileSync('mkfifo', [at])],
-  ])('is left as it is if %s replaces a part', (_, make) => {
+  ])('is left unchanged if %s replaces a part', (_, make) => {
     const { cwd, folder, part } = interrupted(kind);
     const away = path.join(temporaryFolder(), 'away');
     writeFileSync(away, 'half a line');
@@ -125,14 +125,14 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
     expect(readFileSync(away, 'utf8')).toBe('half a line');
   });
 
-  test('is left as it is if it was not started here', () => {
+  test('is left unchanged if it was not started here', () => {
     const { cwd, folder } = interrupted(kind, 'elsewhere');
     expectRefused(kind, cwd, folder, /not started here|begun elsewhere|--script/);
   });
 });
 
 describe.each(SINGLE)('an interrupted run of kind %s that was started here', kind => {
-  /** Everything that people read about it after `recover`. */
+  /** Everything that a user can read about the run after `recover`. */
   const recovered = (cwd: string, folder: string): { outcome: Record<string, unknown>; read: string } => {
     expect(completing(kind, cwd).said).toContain('its run folder is complete now');
     const outcome = JSON.parse(readFileSync(path.join(folder, 'evidence', 'outcome.json'), 'utf8')) as never;
@@ -189,7 +189,7 @@ describe('a run folder with an empty journal', () => {
   });
 
   test.each([[['notes.txt']], [['journal.ndjson', 'output/a']], [['journal.ndjson', 'evidence/seal.json']]])(
-    'stays as it is if it contains anything else: %j',
+    'stays unchanged if it contains anything else: %j',
     files => {
       const { cwd, folder } = made(...files);
       const before = digestOf(folder);
@@ -198,7 +198,7 @@ describe('a run folder with an empty journal', () => {
     },
   );
 
-  test.runIf(isRoot)('stays as it is if it belongs to another user', () => {
+  test.runIf(isRoot)('stays unchanged if it belongs to another user', () => {
     const { cwd, folder } = made('journal.ndjson');
     chownSync(path.join(folder, 'journal.ndjson'), OTHER, OTHER);
     proctor(['recover'], { cwd });

@@ -72,8 +72,8 @@ sys.stderr.write(json.dumps({'tool': tool.stdout.decode(), 'trouble': tool.stder
 sys.stdout.write(${JSON.stringify(OWN_WORDS)})`;
 
 const WAYS: readonly (readonly [string, Partial<Asked>])[] = [
-  ['behind the door', { argv: forwarded(python(AGENT, TOOL), PORT), mounts: forwarderMounts(), door: true }],
-  ['without one', { argv: python(AGENT, TOOL), mounts: [] }],
+  ['with the model proxy', { argv: forwarded(python(AGENT, TOOL), PORT), mounts: forwarderMounts(), door: true }],
+  ['without the model proxy', { argv: python(AGENT, TOOL), mounts: [] }],
 ];
 
 describe.runIf(missing.length === 0).each(WAYS)('a command of an agent %s', (_, asked) => {

@@ -25,7 +25,7 @@ describe('the secret parts of a header', () => {
 });
 
 describe('a URL', () => {
-  test('has its password and its query values as secrets, also decoded', () => {
+  test('has its password and its query values as secrets, raw and decoded', () => {
     expect(urlSecrets('https://me:pass%20word@x/y?token=ab%2Fcd&v=1&long=somevalue')).toEqual([
       'pass%20word',
       'pass word',

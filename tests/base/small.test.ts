@@ -13,7 +13,7 @@ describe('an instant', () => {
     ['2026-01-06T12:00:00Z', 1767700800000],
     ['2026-01-06T12:00:00.5Z', 1767700800500],
     ['2024-02-29T00:00:00Z', 1709164800000],
-  ])('%s is read', (text, atMs) => {
+  ])('is parsed from %s', (text, atMs) => {
     expect(parseInstant(text)).toBe(atMs);
   });
 

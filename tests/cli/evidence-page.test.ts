@@ -28,7 +28,7 @@ import { ROOT, temporaryFolder } from '../support/support.ts';
 
 const page = readFileSync(path.join(ROOT, 'docs', 'evidence.md'), 'utf8');
 const section = page.slice(page.indexOf('## Check a run with sha256sum and openssl'));
-/** Runs the commands of the page verbatim: names to replace, signature, files. */
+/** The code blocks of the page, in order: names to replace, signature, files. */
 const [, signature = '', files = ''] = [...section.matchAll(/^```sh\n([\s\S]*?)^```/gm)].map(
   ([, code]) => code as string,
 );
@@ -165,12 +165,12 @@ describe('the commands of docs/evidence.md', () => {
 
   const output = (folder: string): string => path.join(folder, 'output', 'ä b.txt');
   const tampered: [string, (folder: string) => void][] = [
-    ['a file that was changed', folder => appendFileSync(output(folder), 'x')],
-    ['a file that is gone', folder => rmSync(output(folder))],
-    ['a file more', folder => writeFileSync(path.join(folder, 'output', 'more'), '')],
+    ['a changed file', folder => appendFileSync(output(folder), 'x')],
+    ['a missing file', folder => rmSync(output(folder))],
+    ['an extra file', folder => writeFileSync(path.join(folder, 'output', 'more'), '')],
     ['a link to the same bytes', folder => linkTo(output(folder))],
-    ['a link more', folder => symlinkSync('result.json', path.join(folder, 'more'))],
-    ['a seal that was written anew', forge],
+    ['an extra link', folder => symlinkSync('result.json', path.join(folder, 'more'))],
+    ['a rewritten seal', forge],
   ];
   test.each(tampered)('detect %s', (_, change) => {
     expect(shell(signature + files, copied(change))).toMatchObject({ ok: false });

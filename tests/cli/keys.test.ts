@@ -41,7 +41,7 @@ async function expectSigned(folder = '', keyFile = ''): Promise<void> {
   }
 }
 
-/** Prints one sentence and runs nothing. */
+/** Expects a refusal in one sentence, and that nothing ran. */
 function expectRefusal({ code, stderr }: Ran, here: Place, said: RegExp): void {
   expect(code, stderr).toBe(2);
   expect(stderr).toMatch(said);
@@ -187,7 +187,7 @@ describe('PROCTOR_KEY', () => {
   });
 
   test.each([
-    ['is not there', 'nowhere.key', /The signing key nowhere\.key does not exist/],
+    ['is missing', 'nowhere.key', /The signing key nowhere\.key does not exist/],
     ['is open to others', 'open.key', /The signing key open\.key is accessible to other users: run chmod 600/],
     ['is empty', '', /The name of the signing key is empty/],
   ])('that %s stops a run before it starts', (_, file, said) => {

@@ -51,7 +51,7 @@ describe('the ledger of a project', () => {
     expect(linesIn(home)).toEqual(lines);
   });
 
-  test('identifies a run by name and side, and rejects a second run with both', () => {
+  test('identifies a run by name and side, and rejects a duplicate', () => {
     const { here, home } = furnished();
     const named = (side: string, ...more: string[]) =>
       here.proctor([

@@ -75,9 +75,9 @@ describe('the live output', () => {
   test.each([
     ['a colour', '\u001b[31mred\u001b[0m\n', '\\u{1b}[31mred\\u{1b}[0m\n'],
     ['a title', '\u001b]0;title\u0007\n', '\\u{1b}]0;title\\u{7}\n'],
-    ['a control of one character', 'a\u009b2Jb\n', 'a\\u{9b}2Jb\n'],
-    ['a step back', 'secret\b\b\n', 'secret\\u{8}\\u{8}\n'],
-    ['a turned line', 'a\u202eb\n', 'a\\u{202e}b\n'],
+    ['a C1 control character', 'a\u009b2Jb\n', 'a\\u{9b}2Jb\n'],
+    ['a backspace', 'secret\b\b\n', 'secret\\u{8}\\u{8}\n'],
+    ['a bidirectional control', 'a\u202eb\n', 'a\\u{202e}b\n'],
     ['a NUL', 'a\0b\n', 'a\\u{0}b\n'],
   ])('escapes %s', (_, said, expected) => {
     expect(shownOf(said).join('')).toBe(expected);

@@ -107,6 +107,6 @@ export interface Behaviour {
   readonly name: string;
   readonly needs: Promised | 'always';
   readonly holds: (world: World) => Promise<void>;
-  /** The behaviour of a sandbox that does not promise it. Without it, only the claim is tested. */
+  /** Checks a sandbox that does not promise this behaviour. If absent, only the claim is tested. */
   readonly lacking?: (world: World) => Promise<void>;
 }

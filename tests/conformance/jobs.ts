@@ -33,7 +33,7 @@ export interface Asked {
   readonly mounts?: readonly Mount[];
   /** Passed unchanged. */
   readonly mountsAsTheyAre?: readonly Mount[];
-  /** Opens a door with an echo server. */
+  /** Opens a proxy socket with an echo server. */
   readonly door?: true;
   readonly guarded?: true;
   readonly network?: Job['network'];

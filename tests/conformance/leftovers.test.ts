@@ -97,7 +97,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     expect((await captured).ending).toEqual({ how: 'exited', code: 0 });
     await mine.close();
     expectNothingLeft(theirs.leftovers);
-    // While a launcher runs, the kernel may still be removing groups.
+    // This launcher is still open, so the kernel may still be removing its groups.
     await vi.waitFor(() => expectNothingLeft(mine.leftovers), PATIENT);
   });
 

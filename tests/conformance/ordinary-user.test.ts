@@ -91,7 +91,7 @@ describe.runIf(missing.length === 0)('for an ordinary user', () => {
     expect(Number(entries?.out)).toBeLessThan(30);
   });
 
-  test('agents get their home, mounts, input and door', async () => {
+  test('agents get their home, mounts, input and model proxy', async () => {
     const folder = temporaryFolder();
     chmodSync(folder, 0o755);
     const source = path.join(folder, 'shown');

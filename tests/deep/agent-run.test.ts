@@ -242,14 +242,9 @@ test.each(['read-only', 'edit', 'open'])(
 );
 
 test.each([
-  ['takes its time', 36, ['--idle-timeout', '4s'], completed],
-  [
-    'never comes to an end',
-    Infinity,
-    ['--idle-timeout', '4s', '--timeout', '12s'],
-    ended('killed_timeout', 'wall_clock'),
-  ],
-  ['falls silent', 1, ['--idle-timeout', '4s'], ended('killed_idle', 'stalled')],
+  ['is slow', 36, ['--idle-timeout', '4s'], completed],
+  ['never finishes', Infinity, ['--idle-timeout', '4s', '--timeout', '12s'], ended('killed_timeout', 'wall_clock')],
+  ['stops sending', 1, ['--idle-timeout', '4s'], ended('killed_idle', 'stalled')],
 ] as const)('a model that %s', async (_, pieces, flags, expected) => {
   const api = createServer((request, response) => {
     request.resume();

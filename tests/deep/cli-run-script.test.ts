@@ -550,8 +550,8 @@ describe('a request that cannot run', () => {
   });
 });
 
-describe('odd places and scripts', () => {
-  test('unusual folders and scripts', () => {
+describe('unusual folders and scripts', () => {
+  test('a folder that the user cannot write to is refused', () => {
     const here = place();
     here.file('ok.py', OK);
     expectRefusal(here.proctor(['run', 'script', 'ok.py'], { uid: 65_534 }), /could not be created/);

@@ -203,7 +203,7 @@ describe('a live run', () => {
 });
 
 describe('an interrupted run', () => {
-  /** The folder of a run whose harness was killed. */
+  /** The folder of a run whose Proctor process was killed. */
   async function killed(here: Place): Promise<string> {
     const marker = `marker-${process.pid}-${idOf(here.cwd)}`;
     here.file('slow.py', SLOW);

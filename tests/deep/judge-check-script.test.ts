@@ -49,29 +49,25 @@ const result = (status: string, summary: string): string =>
 
 describe('a check in the sandbox', () => {
   const answers: [string, string, CheckAnswer][] = [
+    ['that succeeds passes', `${READ}assert case['id'] == 'one' and total == 4\n`, { ok: true, message: '' }],
     [
-      'that finds what it looks for holds',
-      `${READ}assert case['id'] == 'one' and total == 4\n`,
-      { ok: true, message: '' },
-    ],
-    [
-      'that fails says why by its last words',
+      'that fails gives its last output as the reason',
       `${READ}assert total == 5, 'The total is %d.' % total\n`,
       { ok: false, message: 'AssertionError: The total is 4.' },
     ],
     [
-      'that fails silently has an exit code',
+      'that fails silently gives its exit code as the reason',
       'raise SystemExit(3)\n',
       { ok: false, message: 'The check ended with exit code 3.' },
     ],
-    ['may leave a result that says so', READ + result('succeeded', 'None'), { ok: true, message: '' }],
+    ['may write a result that passes', READ + result('succeeded', 'None'), { ok: true, message: '' }],
     [
-      'may leave a result that says no, and exit well',
+      'may write a result that fails, and exit with 0',
       READ + result('failed', "'Two and two is not %d.' % total"),
       { ok: false, message: 'Two and two is not 4.' },
     ],
     [
-      'that leaves a result nobody can read has not answered',
+      'that writes an invalid result has not answered',
       "open('result.json', 'w').write('{')\n",
       { trouble: 'The check left an invalid result or output.' },
     ],
@@ -86,12 +82,12 @@ describe('a check in the sandbox', () => {
       { trouble: 'The check exceeded its time limit.' },
     ],
     [
-      'that wants all memory has not answered',
+      'that exceeds its memory limit has not answered',
       'a = []\nwhile True: a.append(bytearray(64 << 20))\n',
       { trouble: 'The check exceeded its memory limit.' },
     ],
     [
-      'reaches no network',
+      'cannot use the network',
       "import socket\ntry:\n  socket.create_connection(('1.1.1.1', 53), 1)\nexcept OSError:\n  raise SystemExit(0)\nraise SystemExit('It got out.')\n",
       { ok: true, message: '' },
     ],

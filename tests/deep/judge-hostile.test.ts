@@ -10,9 +10,9 @@ describe('judges a hostile answer in linear time', () => {
   const SCALE = 40;
   const attacks: [string, Expected, (size: number) => string | Record<string, unknown>, number][] = [
     ['a nested repetition', { regex: '(a+)+$' }, size => `${'a'.repeat(size)}!`, 25_000],
-    ['alternatives that overlap', { not_regex: '^(a|aa|a*)*c$' }, size => 'a'.repeat(size), 25_000],
+    ['overlapping alternatives', { not_regex: '^(a|aa|a*)*c$' }, size => 'a'.repeat(size), 25_000],
     ['a mail address', { regex: '[a-z0-9]+([._-][a-z0-9]+)*@[a-z]+\\.[a-z]+' }, size => 'a'.repeat(size), 25_000],
-    ['many wild parts', { regex: '.*.*.*.*=.*' }, size => 'x'.repeat(size), 5_000],
+    ['many wildcards', { regex: '.*.*.*.*=.*' }, size => 'x'.repeat(size), 5_000],
     [
       'a pattern in a schema',
       { json_schema: { properties: { a: { pattern: '^(([a-z])+.)+[A-Z]([a-z])+$' } } } },
@@ -20,7 +20,7 @@ describe('judges a hostile answer in linear time', () => {
       12_500,
     ],
     [
-      'keys that a schema looks at by pattern',
+      'keys that a schema matches with a pattern',
       { json_schema: { patternProperties: { '(x+x+)+y': { type: 'string' } } } },
       size => ({ ['x'.repeat(size)]: 1 }),
       12_500,
@@ -31,15 +31,15 @@ describe('judges a hostile answer in linear time', () => {
       size => ({ a: Array.from({ length: size }, (_, index) => ({ index })) }),
       2_500,
     ],
-    ['marks upon one letter', { must_include: 'b' }, size => `a${'\u0301\u0316'.repeat(size)}`, 10_000],
+    ['many combining marks on one letter', { must_include: 'b' }, size => `a${'\u0301\u0316'.repeat(size)}`, 10_000],
     [
-      'marks in the wrong order',
+      'combining marks in the wrong order',
       { must_include: 'b' },
       size => `a${'\u0301'.repeat(size)}${'\u0316'.repeat(size)}`,
       10_000,
     ],
     ['white space', { must_include: 'b' }, size => `${' \n\u2003'.repeat(size)}a`, 25_000],
-    ['texts that nearly fit', { contains: `${'a'.repeat(2_000)}b` }, size => 'a'.repeat(size), 25_000],
+    ['texts that almost match', { contains: `${'a'.repeat(2_000)}b` }, size => 'a'.repeat(size), 25_000],
     ['a wide document', { json_path: [{ path: '$[*][*]', equals: -1 }] }, size => ({ a: Array(size).fill(1) }), 12_500],
   ];
   test.each(attacks)('%s', (_, expected, content, size) => {

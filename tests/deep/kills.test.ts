@@ -40,7 +40,7 @@ time.sleep(0.4)
 proctor_tool.succeed()`,
 };
 
-/** A harness runs longer than its script, so some kills hit its start or end. */
+/** Proctor runs longer than its script, so some kills hit its start or end. */
 type Target = 'harness' | 'harness of a script' | 'launcher' | 'script' | 'harness and launcher';
 
 interface Run {
@@ -100,7 +100,7 @@ describe(`killed runs (seed ${SEED})`, () => {
     expect(told.statuses.get('folder: failed interrupted lost') ?? 0).toBeGreaterThan(0);
   });
 
-  test('harness and launcher at the same instant: recover removes everything', async () => {
+  test('Proctor and launcher at the same instant: recover removes everything', async () => {
     for (let batch = 0; batch < 4; batch++) await killed(batch % 2 === 0, () => 'harness and launcher');
   });
 });
@@ -208,7 +208,7 @@ function furnish(place: Place): void {
 function begin(place: Place, target: Target): Run {
   const marker = `marker-${process.pid}-${++markers}`;
   const script = oneOf(Object.keys(SCRIPTS));
-  // Counts from the start of the process. A script lives much shorter than its harness.
+  // Counts from the start of the process. A script lives much shorter than its Proctor process.
   const delayMs = chance() * (target.endsWith('script') && script === 'daemon.py' ? 450 : within[target]);
   const flags = chance() < 0.2 ? ['--sandbox', 'none'] : [];
   const started = place.start(['run', 'script', script, '--json', ...flags, '--', marker]);
@@ -250,7 +250,7 @@ function scriptOf(marker: string): number | undefined {
   return marked.find(({ pid, ppid, argv }) => others.has(pid) && !others.has(ppid) && !isHarness(argv))?.pid;
 }
 
-/** The exit code, if the command lived long enough to return one. */
+/** Checks the exit code, if the command lived long enough to return one. */
 function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['ended']>): void {
   const { target, script, hasKilled, delayMs } = run;
   const said = `${target} of ${script} after ${Math.round(delayMs)} ms: exit ${code} ${signal}\n${stdout}\n${stderr.slice(-500)}`;
@@ -262,7 +262,7 @@ function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['
     expect([0, 2], said).toContain(code);
     if (code === 2) expect(stderr, said).toMatch(FAULT);
   } else if (target === 'script') {
-    // A harness that had already reported its result may have succeeded.
+    // A Proctor process that had already reported its result may have succeeded.
     expect([0, 1], said).toContain(code);
     expect(JSON.parse(stdout).status, said).toBe(code === 0 ? 'succeeded' : 'failed');
   }

@@ -54,6 +54,6 @@ test(`writers that are killed at any moment leave a usable ledger (seed ${SEED})
   const ids = new Set(idsIn(home));
   expect(ids.size).toBe(idsIn(home).length);
   expect(said.filter(id => !ids.has(id))).toEqual([]);
-  // A writer that was killed after a line but before its report has written one more.
+  // A writer killed between writing a line and reporting it leaves one unreported line.
   expect(ids.size - said.length).toBeLessThanOrEqual(all.length + alive.length);
 });

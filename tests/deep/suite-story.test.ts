@@ -24,7 +24,7 @@ const AS_SOMEBODY = '-c user.name=a -c user.email=a@example.org';
 
 const called = (tool: string) => ({ events: [{ type: 'tool_call', ts: 1, call_id: 'c1', tool, args: { id: 1 } }] });
 
-/** A project with cases, and agents of the old and the new version. */
+/** A project with cases, a baseline agent and a candidate agent. */
 async function world(broken: Readonly<Record<string, typeof answersWell>> = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());
@@ -269,14 +269,14 @@ describe('a masked value', () => {
 
 describe('a request that cannot run', () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
-    ['cases that are not there', ['missing.yaml', '--base-url', 'http://127.0.0.1:9', '--as', 'new'], /missing\.yaml/],
+    ['missing cases', ['missing.yaml', '--base-url', 'http://127.0.0.1:9', '--as', 'new'], /missing\.yaml/],
     ['no side', ['cases.yaml', '--base-url', 'http://127.0.0.1:9'], /--as/],
     ['no target', ['cases.yaml', '--as', 'new'], /--base-url/],
     ['a password in the address', ['cases.yaml', '--base-url', 'http://a:b@x', '--as', 'new'], /credentials/],
     ['another protocol', ['cases.yaml', '--base-url', 'file:///etc', '--as', 'new'], /http/],
     ['a header with its value', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--header', 'A: b'], /env:/],
-    ['a case that is not there', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--only', 'z'], /no case/],
-    ['a name that climbs', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--run-id', '../x'], /name/],
+    ['a missing case', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--only', 'z'], /no case/],
+    ['a name with ..', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--run-id', '../x'], /name/],
     ['a timeout without end', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
   ];
   test.each(refused)('%s is refused in one sentence and leaves nothing', async (_what, args, words) => {

@@ -55,7 +55,7 @@ def run_tool(input_dir: str, output_dir: str) -> str:
     ['has no such function', 'x = 1', 'The tool has no function to run.'],
     ['is not Python', 'def run_tool(:', 'The tool failed (SyntaxError).'],
     ['fails while it is loaded', '1 / 0', 'The tool failed (ZeroDivisionError).'],
-    ['says itself how it ended', "import proctor_tool\nproctor_tool.fail('My words.')", 'My words.'],
+    ['reports its own result', "import proctor_tool\nproctor_tool.fail('My words.')", 'My words.'],
   ])('fails for a file that %s', async (_, source, summary) => {
     const { code, result } = await asModule(source);
     expect(code).toBe(1);
@@ -74,8 +74,8 @@ def run_tool(input_dir: str, output_dir: str) -> str:
 
   test.each([
     ['KeyboardInterrupt', 'raise KeyboardInterrupt()', 'KeyboardInterrupt'],
-    ['an exit with words', "sys.exit('words')", 'SystemExit'],
-    ['an exit with empty words', "sys.exit('')", 'SystemExit'],
+    ['an exit with a message', "sys.exit('words')", 'SystemExit'],
+    ['an exit with an empty message', "sys.exit('')", 'SystemExit'],
   ])('reports a failure for %s', async (_, body, name) => {
     const { code, result, stderr } = await inPython(body);
     expect(result).toMatchObject({ status: 'failed', error_summary: `The tool failed (${name}).` });
@@ -112,7 +112,7 @@ def run_tool(input_dir: str, output_dir: str) -> str:
 describe('in Node', () => {
   test.each([
     [
-      'a rejection that nobody handles',
+      'an unhandled rejection',
       "Promise.reject(new TypeError('x'));\nawait new Promise(r => setTimeout(r, 1e4));",
       'The tool failed (TypeError).',
     ],
@@ -121,14 +121,14 @@ describe('in Node', () => {
       "setTimeout(() => Promise.reject(new TypeError('x')), 20);",
       'The tool failed (TypeError).',
     ],
-    ['a foreseen rejection', "Promise.reject(new UserError('Foreseen.'));\nawait new Promise(() => {});", 'Foreseen.'],
+    ['an expected rejection', "Promise.reject(new UserError('Foreseen.'));\nawait new Promise(() => {});", 'Foreseen.'],
     [
       'an error in a callback',
       "setTimeout(() => { throw new RangeError('x'); }, 1);\nawait new Promise(() => {});",
       'The tool failed (RangeError).',
     ],
     ['a rejection with a text', "await Promise.reject('/home/alice');", 'The tool failed (Error).'],
-    ['a rejection with nothing', 'await Promise.reject();', 'The tool failed (Error).'],
+    ['a rejection without a value', 'await Promise.reject();', 'The tool failed (Error).'],
     ['a wait that never ends', 'await new Promise(() => {});', 'The tool stopped before it finished.'],
     ['an exit code that is set', "process.exitCode = 4;\nreturn 'fine';", 'The tool ended with exit code 4.'],
   ])('reports a failure for %s', async (_, body, summary) => {

@@ -55,7 +55,7 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
     expect(code, stdout).toBe(0);
   });
 
-  test('is judged by its changes and denials, also in a replay', async () => {
+  test('is judged by its changes and denials, even in a replay', async () => {
     const made = await world();
     const user = 'SCENARIO=write';
     const cases = [

@@ -109,7 +109,7 @@ describe('the page', () => {
     expect(grounds?.found).toBe(60);
   });
 
-  test('counts trials by their letters, without those that do not count', () => {
+  test('counts trials by their letters, ignoring those that do not count', () => {
     expect(tallyOf('ppp', 'pfe')).toBe('3/3 → 1/3');
     expect(tallyOf('ppn', 'pp')).toBe('2/2 → 2/2');
     expect(tallyOf('pp', 'nn')).toBeNull();

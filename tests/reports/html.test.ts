@@ -132,7 +132,7 @@ describe('a report', () => {
     expect(calm).toEqual(calm.toSorted((a, b) => a - b));
   });
 
-  test('has full data for changed and failed cases and 200 others, a row for all, and says so', () => {
+  test('has a row for every case and full data for changed cases, failed cases and 200 others, and says so', () => {
     const page = pageOf(reportWorld({ cases: 2_000, regressed: 9, improved: 4, missing: 3, flaky: 2, trials: 2 }));
     expect(dataIn(page, 'rows') as PageRow[] | undefined).toHaveLength(2_000);
     expect(casesIn(page)).toBe(218);

@@ -4,7 +4,7 @@ import { code, prose } from '../../src/reports/markdown-text.ts';
 import { reports } from '../../src/reports/index.ts';
 import { ATTACKS, attacked, mixedComparison, text } from './world.ts';
 
-/** What is left of Markdown when its code spans are taken out, by the rule of CommonMark: a run of as many backticks ends it. */
+/** Markdown without its code spans. As in CommonMark, a run of as many backticks ends a span. */
 function withoutCode(markdown: string): string {
   return markdown
     .split('\n')

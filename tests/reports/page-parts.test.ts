@@ -134,8 +134,8 @@ describe('rows', () => {
     ['a verdict', { verdict: 'pass' }, [1]],
     ['an error class', { error: 'timeout' }, [2]],
     ['a suite', { suite: 'shipping' }, [1, 2]],
-    ['a suite that nobody has', { suite: 'none' }, []],
-    ['words, wherever they stand', { q: 'AMOUNT cup' }, [0]],
+    ['a suite without cases', { suite: 'none' }, []],
+    ['words in any field', { q: 'AMOUNT cup' }, [0]],
     ['the id as order', { sort: 'id' }, [1, 0, 2]],
     ['the change in latency as order, unknown ones last', { sort: 'slower' }, [0, 1, 2]],
   ])('are filtered by %s', (_, filters, expected) => {

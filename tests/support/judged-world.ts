@@ -15,7 +15,7 @@ const ANSWERS = (answer: number): string =>
   `printf '{"final_output":{"content_type":"text","content":"${answer}"}}' > output/reply.json\n`;
 const CHECK = `grep -q '"content":"42"' input/artifact.json\n`;
 
-/** In a new namespace, every user may mount over a program. */
+/** In a new user namespace, any user can mount over a program. */
 const APART = ['--user', '--map-root-user', '--mount'];
 export const canLackSandbox =
   spawnSync('unshare', [...APART, 'mount', '--bind', '/dev/null', '/usr/bin/bwrap']).status === 0;

@@ -75,8 +75,8 @@ describe('proctor apply', () => {
   });
 
   test.each<[string, Telling, RegExp]>([
-    ['was ended for its policy', BROKEN, /violated its policy: It wrote to secrets\./],
-    ['changed more than was kept', { diffBytesMax: 200 }, /truncated/],
+    ['was stopped by its policy', BROKEN, /violated its policy: It wrote to secrets\./],
+    ['changed more than was recorded', { diffBytesMax: 200 }, /truncated/],
     ['did not complete', LATE, /did not complete its task: killed_timeout/],
   ])('rejects a run that %s', async (_, told, words) => {
     const { home } = await agentRun(told);

@@ -47,9 +47,9 @@ describe('runScript', () => {
     ['no options', undefined],
     ['null', null],
     ['no script', {}],
-    ['a script that is nothing', { script: undefined }],
+    ['an undefined script', { script: undefined }],
     ['a script that is a list', { script: ['ok.py'] }],
-    ['a script that is an address', { script: new URL('file:///ok.py') }],
+    ['a script that is a URL', { script: new URL('file:///ok.py') }],
   ])('rejects %s', async (_, options) => {
     const { cwd } = world();
     const given = options && { cwd, ...options };

@@ -41,8 +41,8 @@ describe('suites as a library', () => {
   test.each([
     ['an unknown option', () => compare({ baseline: 'a', new: 'b' }), 'has no option "new"'],
     ['a missing side', () => compare({ baseline: 'baseline' }), 'compareRuns requires candidate'],
-    ['nothing at all', () => compare(), 'compareRuns requires baseline'],
-    ['a suite for nobody', () => run({ cases: 'cases.json', as: 'new' }), 'baseUrl'],
+    ['no options', () => compare(), 'compareRuns requires baseline'],
+    ['a suite without a target', () => run({ cases: 'cases.json', as: 'new' }), 'baseUrl'],
     ['a suite without a side', () => run({ cases: 'cases.json' }), 'as must be "baseline" or "new"'],
   ] as const)('reject %s', async (_, act, words) => {
     await expect(act()).rejects.toThrow(words);

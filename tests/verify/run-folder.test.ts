@@ -288,7 +288,7 @@ const breaches: [string, Files, string[]][] = [
     sealed({ 'output/logs/journal.ndjson': 'x', 'output/logs/evidence/a': 'x' }),
     ['SL6 output/logs/evidence/a', 'SL6 output/logs/journal.ndjson'],
   ],
-  ['a file more', sealed({ 'output/extra.txt': 'x' }), ['SL6 output/extra.txt']],
+  ['an additional file', sealed({ 'output/extra.txt': 'x' }), ['SL6 output/extra.txt']],
   ['an extra file at the top', sealed({ 'notes.txt': 'x' }), ['SL6 notes.txt']],
   ['an extra internal file', sealed({ 'evidence/internal/extra': 'x' }), ['SL6 evidence/internal/extra']],
   ['an evaluation in the wrong folder', sealed({ 'output/evaluation.json': '{}' }), ['SL6 output/evaluation.json']],

@@ -76,7 +76,7 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
   ];
 }
 
-/** Why a run fails although every case has an answer, or that its limits are met. */
+/** Says why a run fails although every case has an answer, or that it meets its limits. */
 function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint): string[] {
   const unmet = checks?.filter(({ is_met }) => !is_met) ?? [];
   const isOver = runs.every(({ isOpen }) => !isOpen);

@@ -7,7 +7,7 @@ export function duration(text: string): number {
   return Number(digits) * (UNITS_MS[unit.toLowerCase()] ?? 1_000);
 }
 
-/** A duration with a mandatory unit, because a slip would remove runs for good. */
+/** A duration with a mandatory unit, because a mistake would delete runs permanently. */
 export function age(text: string): number {
   if (/^\d+$/.test(text)) throw new InvalidArgumentError('Add the unit: 30d for days, 12h for hours.');
   return duration(text);

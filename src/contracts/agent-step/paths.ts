@@ -27,7 +27,6 @@ export function inside(roots: readonly string[]): (path: string) => boolean {
   };
 }
 
-/** Normalizes a path. */
 export function plainPath(path: string): string {
   return segmentsOf(path).join('/') || '.';
 }

@@ -96,7 +96,7 @@ export function* claimsOf(document: Links): Generator<Claim> {
   }
 }
 
-/** Every link into assets/, with its unmodified digest if it has one. */
+/** Every link into assets/, with its digest as written, if any. */
 export function* hrefsIn(document: Links): Generator<Href> {
   const { attempts = [], events = [], runner_failure } = document;
   for (const { at, id } of assetIdsIn(document)) if (isHref(id)) yield { at, href: id };

@@ -39,7 +39,7 @@ export function safeSummary(
   return { text: head === '' ? null : head, changed, bytesTotal };
 }
 
-/** Removes the unsafe parts; undefined if little else is left. */
+/** Removes the unsafe parts; undefined if little remains. */
 function harmlessOf(line: string): string | undefined {
   const parts = unsafeParts(line);
   if (parts.length > PARTS_MAX) return undefined;

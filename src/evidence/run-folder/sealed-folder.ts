@@ -118,7 +118,7 @@ export function notAsSealed(folder: string, trouble: string): Fault {
   return new Fault('not_as_sealed', `${id} does not match its seal: ${trouble}. Run proctor verify for details.`);
 }
 
-/** A function of its own, so that the bytes and the text of the seal are free before its payload is decoded: 20 MB each. */
+/** A separate function, so that bytes and text of the seal (20 MB each) are freed before its payload is decoded. */
 function sealIn(folder: string): unknown {
   const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });

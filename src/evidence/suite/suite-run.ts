@@ -13,7 +13,7 @@ export interface SuitePlan {
   readonly repository: { readonly commit: string; readonly dirty: boolean } | null;
   /** Request headers. Their values come from the environment and are never stored. */
   readonly headers: readonly { readonly name: string; readonly env: string }[];
-  /** The path of the script that stands in for an agent. Only the journal contains it. */
+  /** The path of the script that acts as the agent. Only the journal contains it. */
   readonly script: string | null;
   /** For suites that ask an agent: the folder to clone and the policy to apply. */
   readonly agent?: {

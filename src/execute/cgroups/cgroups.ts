@@ -119,7 +119,8 @@ async function tryOut(version: 'v1' | 'v2', parents: GroupFolders): Promise<Trie
 const CPUS_MIN = 0.01;
 
 /**
- * Whether the unified hierarchy, even without limits, allows groups. They can be killed as a whole and count CPU time.
+ * Whether Proctor can create groups in the unified hierarchy.
+ * Even without limits, a group counts CPU time and can be killed as a whole.
  */
 async function canMake(parent: string): Promise<boolean> {
   try {

@@ -4,7 +4,7 @@ import { kilobytesIn, procText } from './proc-files.ts';
 
 /**
  * The memory of processes and file systems together. The cheap sum counts shared pages several times. Only if it
- * exceeds the limit, Proctor asks the kernel for proportional shares, which walks all pages.
+ * exceeds the limit does Proctor ask the kernel for proportional shares, which walks all pages.
  */
 export function memoryOf(proc: string, pids: readonly number[], besides: number, limitBytes: number): number {
   const cheap = besides + sum(pids, pid => kilobytesIn(read(proc, pid, 'status'), CHEAP));

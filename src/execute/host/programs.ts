@@ -68,7 +68,7 @@ function closed(names: readonly string[]): Closure {
   for (const found of [...places, ...interpretersOf(places)]) {
     const real = realpathSync(found);
     if (found !== real) links.set(found, real);
-    // A script of a package, such as npm, loads its package.
+    // A packaged script such as npm loads the rest of its package.
     files.add(isElf(real) ? real : packageOf(real));
     const { folders, modules } = loadedBesides(path.basename(real));
     for (const folder of folders) files.add(folder);

@@ -42,7 +42,7 @@ export async function observe(launcher: Launcher, job: Job, rememberIn?: string)
   return observations;
 }
 
-/** Ignores a cache file that another user could have written, or that does not record a sandbox that held. */
+/** Ignores a cache file that another user could have written, or that does not record a successful check. */
 function rememberedIn(file: string, job: Job): Observation[] | undefined {
   const tried = triedIn(job);
   if (readRegular(file, MEMORY_BYTES_MAX, isMineAlone)?.toString() !== JSON.stringify(tried)) return undefined;

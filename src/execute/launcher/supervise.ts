@@ -220,7 +220,7 @@ const OUT_OF_MEMORY: Ending = { how: 'out_of_memory', code: 128 + 9 };
 
 const CPU_LOOK_MS = 100;
 const MEMORY_LOOK_MS = 200;
-/** At least two samples per second. Below that rate, sampling uses at most a twentieth of a CPU. */
+/** Sampling uses at most a twentieth of a CPU, unless that means fewer than about two samples per second. */
 const LOOK_MS_MAX = 450;
 const LOOK_REST = 20;
 const DRAIN_MS = 1_000;

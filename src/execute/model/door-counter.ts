@@ -35,7 +35,7 @@ export class DoorCounter {
   }
 }
 
-/** The counts of a door for the outcome of a run. */
+/** The counts of a proxy for the outcome of a run. */
 export function countOf({ requests, failures, spent, lastAsk, refused, stripped }: DoorStats): DoorCount {
   return {
     requests,

@@ -31,7 +31,7 @@ export interface ModelAnswer {
   readonly over?: (isWhole: boolean) => void;
 }
 
-/** The source of answers behind a door. */
+/** The source of a proxy's answers. */
 export interface Answerer {
   /** Undefined if the agent hung up before there was an answer. */
   answer(asking: Asking): Promise<ModelAnswer | undefined>;

@@ -1,6 +1,6 @@
 /**
  * Runs inside a sandbox in front of an agent: `SOCKET PORT -- PROGRAM ARGS…`. It listens on the port that the agent
- * uses for its model, forwards every connection to the socket of the door, and exits with the agent's exit code. It
+ * uses for its model, forwards every connection to the socket of the proxy, and exits with the agent's exit code. It
  * prints nothing, because all streams belong to the agent. Every run waits for it to start, so it loads very little.
  */
 import { spawn } from 'node:child_process';

@@ -6,7 +6,7 @@ import { childrenOf, descendantsOf, isAlive } from '../host/processes.ts';
 
 /** The processes that a program has started. `init` is the first process of its pid namespace. */
 export function startedIn(init: number, isForwarded: boolean): LeftRunning {
-  // The program is the first child of `init`. With a door, that is the forwarder, and the program is its only child.
+  // The program is the first child of `init`. With a proxy, that is the forwarder, and the program is its only child.
   const [first] = childrenOf(init);
   const program = first !== undefined && isForwarded ? childrenOf(first)[0] : undefined;
   return programsOf(descendantsOf(init).filter(pid => pid !== first && pid !== program));

@@ -74,7 +74,7 @@ function workFolder(job: Job, disk: string): string[] {
   ];
 }
 
-/** What only agents have: a home, mounts and a door to the model. */
+/** What only agents have: a home, mounts and the socket of the model proxy. */
 function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[] {
   return [
     ...(home ? ['--bind', `${disk}/home`, HOME] : []),

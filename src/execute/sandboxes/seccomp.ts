@@ -31,7 +31,7 @@ type UncountedCall = 'memfd_create' | 'shmget' | 'msgget' | 'semget';
 /** Further restrictions for a run without control groups. */
 export type Uncounted = Pick<FilterOptions, 'uncounted' | 'plainBuffers'>;
 
-/** The filter for a job. It allows Unix sockets with names only for a job with a door. */
+/** The filter for a job. It allows Unix sockets with names only for a job with a model proxy. */
 export function filterFor({ door, network }: Job, uncounted: Uncounted = {}): Buffer | undefined {
   return seccompFilter(process.arch, { unixSockets: door === true, network: network === 'open', ...uncounted });
 }

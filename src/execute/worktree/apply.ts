@@ -93,7 +93,7 @@ function forbidden(at: string): Fault {
   return notApplied(`${printable(at)} is not applied: ${PROCTORS}.`);
 }
 
-/** Make git read another file, possibly outside the tree. They cannot occur in content or binary data. */
+/** Headers that make git read another file, possibly outside the tree. They cannot occur in content or binary data. */
 const MOVES = ['\ncopy from ', '\nrename from ', '\nrename old '];
 
 /** A diff may accidentally apply to an unrelated repository. */

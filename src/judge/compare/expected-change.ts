@@ -112,7 +112,7 @@ function allowedIn({ no_violations, allow_violations = [] }: Expected): Readonly
   return no_violations === false ? 'any' : new Set([...all(allow_violations)].sort());
 }
 
-/** The candidate's sequence contains the baseline's tools in order. */
+/** Whether the candidate's sequence contains the baseline's tools in order. */
 function holdsSequence(was: unknown, is: unknown): boolean {
   let next = 0;
   const baseline = was as readonly string[];

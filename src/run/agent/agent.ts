@@ -33,7 +33,7 @@ import type { WatchedStream } from './watch.ts';
 
 export type { AgentOrder } from './order.ts';
 
-/** Where a run is stored, and who observes it. */
+/** Where a run is stored, and its callbacks. */
 export interface AgentContext extends Omit<RunContext, 'onOutput'> {
   /** Receives each event of the agent, in the same turn of the event loop as its line. */
   readonly onEvent?: (line: TranscriptLine) => void;
@@ -104,7 +104,7 @@ export interface AgentWorkspace {
   readonly stage: string;
   readonly clone: Clone;
   readonly guarded: Guarded;
-  /** The model gateway, if there is one. Closing it twice is harmless. */
+  /** The model proxy, if there is one. Closing it twice is harmless. */
   readonly door: Door | undefined;
   readonly context: FoundContext;
   readonly invocation: Invocation;

@@ -19,7 +19,7 @@ export interface Bound {
   readonly requested: RequestedPolicy;
   readonly effective: EffectivePolicy;
   readonly limits: AgentLimits;
-  /** What the model gateway enforces. */
+  /** What the model proxy enforces. */
   readonly budget: BudgetLimits;
   /** What the sandbox enforces. */
   readonly bounds: Effective;
@@ -87,7 +87,7 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
   };
 }
 
-/** Refines it once the program is known: its version may be untested, or its own sandbox may not work in ours. */
+/** Refines the limits once the program is known: its version may be untested, or its sandbox may not work in ours. */
 export function boundWith(bound: Bound, adapter: AgentAdapter, program: TriedProgram): Bound {
   const { effective, limits, bounds, summary, decisions, enforcers } = bound;
   const isUnconfined = adapter.sandboxProbe !== undefined && !program.nestedSandbox;

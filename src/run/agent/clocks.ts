@@ -10,8 +10,8 @@ export interface ClockLimits {
 }
 
 /**
- * Stops an agent that makes no progress, or that stays after its last line. Output of the agent and its model resets these
- * clocks. The launcher enforces the total time.
+ * Stops an agent that makes no progress, or that keeps running after its last line. Output of the agent and its model
+ * resets these clocks. The launcher enforces the total time.
  */
 export class AgentClocks {
   readonly #limits: ClockLimits;
@@ -28,7 +28,7 @@ export class AgentClocks {
     this.#watch();
   }
 
-  /** The agent made progress, and waits for this many tools. */
+  /** Records progress. `inFlight` is the number of tools that the agent waits for. */
   progress(inFlight: number): void {
     if (this.#hasFinished || this.#isClosed) return;
     this.#since = monotonicMs();

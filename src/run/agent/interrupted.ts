@@ -21,7 +21,7 @@ import { terminationOf } from './termination.ts';
 import { AGENT_LINE_BYTES_MAX } from './watch.ts';
 
 /**
- * Judges an agent whose Proctor died: by its stream, by the request count of the model gateway, and by the work tree that
+ * Judges an agent whose Proctor died: by its stream, by the request count of the model proxy, and by the work tree that
  * the launcher saved. The evidence lists everything else as unknown.
  */
 export async function judgeInterrupted(left: AgentLeft): Promise<{
@@ -62,7 +62,7 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   return { judgement, unknown };
 }
 
-/** The launcher masked the texts. Only names that masking made equal are still to be told apart. */
+/** The launcher masked the texts. What remains is to distinguish names that masking made equal. */
 const asIs = (text: string): string => text;
 
 /** A timeout or a policy violation stands. Any other ending becomes an error. */

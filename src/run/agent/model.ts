@@ -114,7 +114,7 @@ export function secretsOf({ order, model }: Pick<CheckedAgentRun, 'order' | 'mod
   return [...opening, ...Object.values(order.secrets ?? {})];
 }
 
-/** Opens the model gateway: a socket in the sandbox, or a port if the sandbox has network access. */
+/** Opens the model proxy: a socket in the sandbox, or a port if the sandbox has network access. */
 export async function openDoorFor(ready: CheckedAgentRun, stage: string): Promise<Door | undefined> {
   const { model, adapter, bound, order, program, sessionId } = ready;
   if (model.kind === 'none') return undefined;
@@ -139,7 +139,7 @@ export async function openDoorFor(ready: CheckedAgentRun, stage: string): Promis
   });
 }
 
-/** The model use of a run whose gateway is closed. */
+/** The model use of a run whose proxy is closed. */
 export function accessOf({ model, bound }: CheckedAgentRun, door: Door | undefined): AgentOutcome['model_access'] {
   const budget = budgetOf(bound.limits);
   if (!door || model.kind === 'none')

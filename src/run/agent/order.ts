@@ -28,7 +28,7 @@ export interface AgentOrder {
   readonly maxRequests?: number;
   readonly maxTokens?: number;
   readonly maxCostUsd?: number;
-  /** The price file that the model gateway uses to count cost. */
+  /** The price file that the model proxy uses to count cost. */
   readonly prices?: string;
   /** How many CPUs it may use at once. Refused if no control group can enforce it. */
   readonly cpus?: number;

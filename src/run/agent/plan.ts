@@ -24,7 +24,7 @@ import { clocksOf, turnLimitOf } from './bound.ts';
 import { maskedContext, maskOf } from './masked.ts';
 import { budgetOf, secretsOf } from './model.ts';
 
-/** The port of the model gateway inside the sandbox. */
+/** The port of the model proxy inside the sandbox. */
 const DOOR_PORT = 8417;
 
 /** Translates the order into a command line, and stages its files. */
@@ -190,7 +190,7 @@ export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: s
 function runnerFor({ ready: { bound, model }, door, job }: AgentTypes['made']): AgentPlan['runner'] {
   if (bound.limits.timeoutMs > RECORD_MS_MAX)
     return 'A runner record cannot state a timeout of more than 10 minutes, and this run has one.';
-  // A gateway to a live model lets bytes leave the sandbox.
+  // A proxy to a live model lets bytes leave the sandbox.
   const isLive = door !== undefined && model.kind !== 'replay';
   const bounds = isLive
     ? {

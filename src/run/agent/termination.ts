@@ -19,7 +19,7 @@ export interface TerminationFacts {
   readonly tooMuch: string | null;
   /** The first request that differs from the recording. */
   readonly difference: string | null;
-  /** How the last model request ended, as the gateway saw it; null without a request or a gateway. */
+  /** How the last model request ended, as the proxy saw it; null without a request or a proxy. */
   readonly lastAsk: AskEnd | null;
 }
 
@@ -27,7 +27,7 @@ export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'>
   readonly apiStatus: number | null;
 };
 
-/** Decides the termination: violations first, then Proctor's actions, the kernel's, the gateway's facts, the agent's claim. */
+/** Decides the termination by, in this order: violations, Proctor, the kernel, the model proxy, and the agent's claim. */
 export function terminationOf(facts: TerminationFacts): Terminated {
   const { breaches, ending, survivors } = facts;
   const breach = breaches.find(({ hard }) => hard);
@@ -103,7 +103,7 @@ function isGood({ status, isWhole }: AskEnd): boolean {
 
 /**
  * The model did not answer the agent's last request. The exit code does not matter: some agents exit with 0. The status
- * that the agent reports does not count either, because the gateway sends one when no model answered.
+ * that the agent reports does not count either, because the proxy sends one when no model answered.
  */
 function unanswered({ status, says }: AskEnd, failure: AgentReading['failure']): Terminated {
   // The agent stopped at a limit of its own, perhaps in the middle of an answer.

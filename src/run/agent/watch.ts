@@ -126,7 +126,7 @@ export class AgentWatch {
     this.#obey(sign, reason);
   }
 
-  /** The gateway saw the model ask the user a question. */
+  /** The proxy saw the model ask the user a question. */
   asked(): void {
     this.halt({ ...ASKED, source: 'door' });
   }

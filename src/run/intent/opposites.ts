@@ -67,7 +67,7 @@ function excludes(a: Says, b: Says): boolean {
 
 const isApart = (a: Quantity, b: Quantity): boolean => a.min > b.max || b.min > a.max;
 
-/** One output file with a name, and one with another name. */
+/** Whether one claim allows a single named file and the other adds a file with another name. */
 const isOther = ({ max, names }: FileCount, other: FileCount): boolean =>
   max === 1 && names.length === 1 && other.isAdded && other.names.some(name => name !== names[0]);
 

@@ -94,7 +94,7 @@ interface Text {
   readonly kind: TextKind;
 }
 
-/** The texts that may contain a placeholder, with their paths. Builds no path for the others, which may be a million. */
+/** The texts that may contain a placeholder, with their paths. Builds no paths for others: there may be a million. */
 function* textsOf(intent: Intent): Generator<Text> {
   const { goal, constraints = [], files = [], commands = [], outputs = [], accept = [] } = intent;
   yield { place: 'goal', text: goal, kind: 'prose' };

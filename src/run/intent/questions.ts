@@ -79,7 +79,7 @@ function dropOf(against: string): readonly Edit[] {
   return against === 'network' ? [{ network: false }] : [];
 }
 
-/** Outputs that no staged file and no command makes. */
+/** Outputs that neither a staged file nor a command creates. */
 function unmadeOutputs({ outputs = [], files = [], commands = [] }: Intent): Ask[] {
   // A command without `makes` may make anything.
   if (outputs.length === 0 || commands.some(({ makes }) => makes === undefined)) return [];

@@ -74,7 +74,7 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
 /** Each name needs a mount. */
 const NAMES_MAX = 1_000;
 
-/** A path below the work folder that every file system can store. */
+/** Why a path is not below the work folder or cannot be stored on every file system; undefined if it is fine. */
 function pathTrouble(path: string): string | undefined {
   // A file must not have two names.
   const unsafe = unsafePath(path) ?? (path.split('/').includes('.') ? 'holds the segment "."' : undefined);

@@ -9,7 +9,7 @@ import type { Observation } from '../../execute/launcher/canary.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Launcher, SandboxHandle } from '../../execute/launcher/launch.ts';
 
-/** Where a run is stored, and who observes it. */
+/** Where a run is stored, and its callbacks. */
 export interface RunContext extends Sealing {
   readonly launcher: Launcher;
   /** The `.proctor` folder. */
@@ -63,7 +63,7 @@ export interface SealedRun<Types extends StepTypes> extends CompletedRun<Types> 
   readonly documents: readonly Document[];
 }
 
-/** One run of a kind: its steps, in the order in which the pipeline takes them. */
+/** One run of a kind: its steps, in pipeline order. */
 export interface JournaledRun<Types extends StepTypes> {
   readonly kind: JournaledKind<Types['plan'], Types['judged']['reading']>;
   readonly id: string;

@@ -46,7 +46,7 @@ export function refuseLostSandbox({ prepared }: StartedRun, { ending }: CaptureN
     throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
 }
 
-/** Calls a callback until it fails. The run goes on, and its caller gets the failure when the run is over. */
+/** Calls a callback until it fails. The run continues, and its caller gets the failure at the end. */
 export class OutputObserver<Args extends readonly unknown[]> {
   readonly notify: ((...args: Args) => void | Promise<void>) | undefined;
   failure: { readonly error: unknown } | undefined;

@@ -229,7 +229,7 @@ function compared(
 
 const MISSING_MAX = 50;
 
-/** Makes `./output/x` and `output/./x` `output/x`. */
+/** Turns `./output/x` and `output/./x` into `output/x`. */
 function normal(path: string): string {
   return path
     .split('/')

@@ -29,10 +29,10 @@ def ask(text):
 
 const has = (name: string, holds: Behaviour['holds']): Behaviour => ({ name, needs: 'door', holds });
 
-/** Doors: the only way out of a sandbox without a network. */
+/** The socket of the model proxy: the only way out of a sandbox without a network. */
 export const doors: Behaviour[] = [
   {
-    name: 'forwards a port to the door, to the last byte in both directions',
+    name: 'forwards a port to the proxy socket, to the last byte in both directions',
     needs: 'door',
     holds: async world => {
       const code = `${ASKS}
@@ -62,7 +62,7 @@ print(ask(b'still there'))`;
     const { ending, out, err } = await world.run(through(python(code)));
     expect({ ending, out, err }).toEqual({ ending: { how: 'exited', code: 0 }, out: "b'still there'\n", err: '' });
   }),
-  has('a door gives access to no other server or address', async world => {
+  has('a proxy socket gives access to no other server or address', async world => {
     const server = createServer(socket => socket.end('reached'));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -116,7 +116,7 @@ print(heard(again))`;
     const { out, err } = await world.run(through(python(code), { limits: { openFiles: 2_048 } }));
     expect({ out, err }).toEqual({ out: "b''\n{b'one'}\nb'again'\n", err: '' });
   }),
-  has('there are no named sockets without a door', async world => {
+  has('there are no named sockets without a proxy socket', async world => {
     const { out } = await world.run({
       argv: python(
         'import errno, socket\ntry: socket.socket(socket.AF_UNIX)\nexcept OSError as e: print(errno.errorcode[e.errno])',
@@ -159,7 +159,7 @@ print(heard(again))`;
       await prepared.close();
     }
   }),
-  has('refuses a door without a server, and a door with an open network', async world => {
+  has('refuses a proxy socket without a server, or with an open network', async world => {
     await expect(world.run({ argv: shell(':'), door: true, network: 'open' })).rejects.toMatchObject({
       code: 'not_enforceable',
     });

@@ -80,7 +80,7 @@ export const mounts: Behaviour[] = [
         argv: shell('cat /agent/one'),
         mountsAsTheyAre: [{ source: path.join(folder, 'file'), target: '/agent/one' }],
       });
-      // Only runs of root have another user.
+      // Only when started by root does a sandbox run as another user.
       if (process.getuid?.() === 0) await expect(asTheyAre).rejects.toMatchObject({ code: 'mount_failed' });
       else expect((await asTheyAre).out).toBe('shown\n');
     }),

@@ -4,7 +4,7 @@ import { expect } from 'vitest';
 import type { Behaviour, World } from '../backends.ts';
 import { type Asked, MB, python, shell } from '../jobs.ts';
 
-/** Tries to write to some paths, and prints the result of each. */
+/** Tries to write to the given paths, and prints each result. */
 const tries = (...places: string[]): string[] =>
   python(
     `

@@ -56,7 +56,7 @@ export function changedIn(folder: string, file: string, changes: Record<string, 
   return exampleWith({ example } as Contract, changes) as object;
 }
 
-/** A copy of a folder, changed and sealed again. Anyone without a key can make another seal. */
+/** A copy of a folder, changed and sealed again. Anyone can make a new seal, even without a key. */
 export async function resealed(folder: string, changes: Record<string, string | object | null>): Promise<string> {
   const copy = path.join(temporaryFolder(), 'runs', 'intent', path.basename(folder));
   cpSync(folder, copy, { recursive: true });

@@ -78,7 +78,7 @@ describe('a folder that contains something other than files and folders', () => 
     expect(insideOf(outside)).toEqual(before);
   });
 
-  test('a file in place of a folder causes no file to be lost', async () => {
+  test('keeps every file if a file takes the place of a folder', async () => {
     const folder = runFolder();
     put(folder, 'evidence', 'mine');
     put(folder, 'output/a.txt', 'mine');
@@ -134,7 +134,7 @@ describe('a journal with unexpected content', () => {
     ['only an owner', { owner }],
     ['an owner and a name', { owner, request: { run_id: ID }, startedAtMs: STARTED_AT }],
     ['an invalid request', { ...plan(), request: { run_id: ID, kind: 'script' } }],
-    ['no bounds', { ...plan(), runner: {} }],
+    ['no limits', { ...plan(), runner: {} }],
     ['an impossible time', { ...plan(), startedAtMs: 1e18 }],
     ['an invalid pid', { ...plan(), owner: { ...owner, pid: -1 } }],
     ['an unknown enforcement', { ...plan(), enforcement: { memory: 'prayer' }, request }],

@@ -296,7 +296,7 @@ describe('temporary files of an interrupted run', () => {
   });
 });
 
-/** A finished run, as it is if Proctor dies while writing it. */
+/** A finished run, in the state that it has if Proctor dies while writing it. */
 async function dyingAt(step: number): Promise<string> {
   const folder = interrupted(journalOf(LINES), { ...OUTPUT, ...PARTS });
   await finishRun(folder, captureOf(EXITED), succeeded(OUTPUT));

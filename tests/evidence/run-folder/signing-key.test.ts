@@ -30,7 +30,7 @@ describe('the signing key', () => {
     expect(signerFor(temporaryFolder())).toBe(undefined);
   });
 
-  test('is the key of the home, or the named one, also through a link', () => {
+  test('is the key in .proctor or the named key, even through a symlink', () => {
     const home = temporaryFolder();
     const { keyId } = makeKeyIn(home);
     expect(signerFor(home)?.keyId).toBe(keyId);
@@ -70,7 +70,7 @@ describe('the signing key', () => {
     expect(() => signerFor(temporaryFolder(), file)).toThrow('The signing key k belongs to another user.');
   });
 
-  test('causes a fault if the home has one that cannot be used', () => {
+  test('causes a fault if the key in .proctor is unusable', () => {
     const home = temporaryFolder();
     makeKeyIn(home);
     chmodSync(keyFileIn(home), 0o644);

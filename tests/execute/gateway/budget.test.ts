@@ -96,7 +96,7 @@ describe('a budget', () => {
     expect(budget.spent().costUsd).toBeNull();
   });
 
-  test('of cost is not enforced at the door without prices', () => {
+  test('of cost is not enforced by the proxy without prices', () => {
     expect(admitted({ maxCostUsd: 0.01 }, 50)).toBe(50);
   });
 });

@@ -91,7 +91,7 @@ test.runIf(missing.length === 0)('tests and caches the sandbox of an agent separ
   expect(readdirSync(memory)).toHaveLength(sandboxes.length);
 });
 
-test.runIf(missing.length === 0)('requires a blocked network even with a door', async () => {
+test.runIf(missing.length === 0)('requires a blocked network even with a model proxy', async () => {
   const leaky: Launcher = {
     ...launcher,
     open: asked => {

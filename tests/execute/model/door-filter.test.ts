@@ -51,7 +51,7 @@ function expectRefused({ status, headers, body }: Got): void {
   expect(body).toMatch(/"invalid_request_error"|"INVALID_ARGUMENT"/);
 }
 
-describe.each(APIS)('a door to %s', name => {
+describe.each(APIS)('a proxy to %s', name => {
   const { path: at, body, tool } = PLAIN[name];
 
   test('forwards a plain request byte for byte, and counts the tokens of the answer', async () => {

@@ -61,7 +61,7 @@ export function events(response: ServerResponse, ...texts: string[]): void {
   response.end();
 }
 
-/** A door on a socket in its own folder, closed at the end of the test. */
+/** A model proxy on a socket in its own folder, closed at the end of the test. */
 export async function door(mode: DoorMode, options: Partial<DoorOptions> = {}): Promise<Door> {
   const at = { kind: 'socket', stage: temporaryFolder() } as const;
   const opened = await openDoor({ at, api: 'anthropic', network: 'deny', mode, secrets: [], ...options });
@@ -91,7 +91,7 @@ export interface Sending {
   readonly signal?: AbortSignal;
 }
 
-/** Sends one request through a door, with its token. */
+/** Sends one request through a proxy, with its token. */
 export function send({ socket, port, token }: Door, sending: Sending = {}): Promise<Got> {
   const { method = 'POST', path = '/v1/messages?beta=true', body = '{}', headers, onData, signal } = sending;
   return new Promise((resolve, reject) => {
@@ -117,7 +117,7 @@ export function send({ socket, port, token }: Door, sending: Sending = {}): Prom
   });
 }
 
-/** Records some requests, one after another, and returns the file. */
+/** Records the given requests, one after another, and returns the file. */
 export async function recorded(
   api: FakeApi,
   bodies: readonly string[],

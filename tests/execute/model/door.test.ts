@@ -6,7 +6,7 @@ import { openDoor } from '../../../src/execute/model/door.ts';
 import { temporaryFolder } from '../../support/support.ts';
 import { door, errorIn, events, fakeApi, KEY, send, upstream } from './door-world.ts';
 
-describe('a door to a live model', () => {
+describe('a proxy to a live model', () => {
   test('replaces the token of a request with the real key, and returns the answer', async () => {
     const api = await fakeApi((_, response) => events(response, 'one', 'two'));
     const opened = await door({ kind: 'live', upstream: upstream(`${api.url}/base/`) });
@@ -142,7 +142,7 @@ describe('a door to a live model', () => {
   });
 });
 
-describe('a door refuses', () => {
+describe('the proxy refuses', () => {
   const rows: [string, number, Parameters<typeof send>[1]][] = [
     ['another token', 401, { headers: { 'x-api-key': 'guess' } }],
     ['no token', 401, { headers: { 'x-api-key': '' } }],
@@ -233,7 +233,7 @@ describe('a model that fails', () => {
     });
   });
 
-  test('with its own error is forwarded unchanged', async () => {
+  test('has its error forwarded unchanged', async () => {
     const api = await fakeApi((_, response) => {
       response.writeHead(529, { 'content-type': 'application/json', 'retry-after': '1' }).end('{"type":"error"}');
     });
@@ -269,7 +269,7 @@ describe('a model that fails', () => {
   });
 });
 
-describe('a door under attack', () => {
+describe('the proxy under attack', () => {
   const raw = (socket: string, text: string, onData: (text: string) => void = () => undefined): Promise<string> =>
     new Promise(resolve => {
       let said = '';
@@ -355,7 +355,7 @@ describe('a door under attack', () => {
   });
 });
 
-test('every user who can reach the folder of a door can connect', async () => {
+test('every user who can reach the folder of the proxy can connect', async () => {
   const stage = temporaryFolder();
   const mode = { kind: 'live', upstream: upstream('http://127.0.0.1:1') } as const;
   const opened = await door(mode, { at: { kind: 'socket', stage } });

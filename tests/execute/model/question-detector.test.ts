@@ -6,7 +6,7 @@ import type { Block } from '../../../stand-ins/scenarios.ts';
 const TOOLS = ['AskUserQuestion', 'request_user_input'];
 const QUESTION: Block = { kind: 'question', text: 'Which one?' };
 
-/** In pieces of a few bytes, as a network may deliver it. */
+/** Feeds the stream in pieces of a few bytes, as a network might. */
 function heardIn(stream: string, pieceBytes = 7): string | undefined {
   const ear = new QuestionDetector(TOOLS);
   const bytes = Buffer.from(stream);

@@ -10,7 +10,7 @@ const kept = (text: string): { readonly text: string; readonly masked: number } 
   return { text: String(body?.value), masked };
 };
 
-test('masks a secret that is split over events where it starts, and keeps the events valid', () => {
+test('masks a secret that spans events, puts the mask where it starts, and keeps the events valid', () => {
   const pieces = ['It is vio', 'let-lan', 'tern-99', '173, and so on'];
   expect(kept(pieces.map(piece => delta(piece)).join(''))).toEqual({
     text: ['It is [masked]', '', '', ', and so on'].map(piece => delta(piece)).join(''),

@@ -6,7 +6,7 @@ import { uidFor } from '../../../src/execute/sandboxes/users.ts';
 import { temporaryFolder } from '../../support/support.ts';
 import { stageFor } from '../worktree/clone-world.ts';
 
-// Only runs of root have another user, who may lack access.
+// Only when started by root does a sandbox run as another user, which may lack access.
 const isAnother = uidFor(0) !== undefined;
 
 test('copies packages for a sandbox if one of them is unreadable, but not because of a hidden cache', async () => {

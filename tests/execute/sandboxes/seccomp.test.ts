@@ -31,7 +31,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
     expect(known.size).toBeGreaterThan(250);
     for (const [name, numbers] of EVERY) {
       const number = numbers[column];
-      // A header may be older than a call. Then its number is unused.
+      // The kernel header may predate a system call. Then no other call may have its number.
       if (number !== undefined && !known.has(name)) expect([name, names.get(number)]).toEqual([name, undefined]);
       else expect([name, known.get(name)]).toEqual([name, number]);
     }
@@ -285,7 +285,7 @@ function numbersOf(calls: ReadonlyMap<string, CallNumbers>, column: 0 | 1): Set<
   return new Set([...calls.values()].flatMap(numbers => numbers[column] ?? []));
 }
 
-/** Makes some calls and prints the number of each error. */
+/** Makes the given system calls and prints each error number. */
 const ASKS = `
 import ctypes, json, sys
 libc = ctypes.CDLL(None, use_errno=True)

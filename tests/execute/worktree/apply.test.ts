@@ -223,7 +223,7 @@ describe('a forged diff', () => {
     expect(await applied('no diff at all\n', folder)).toBe('The diff does not apply here, so nothing was changed.');
   });
 
-  test('runs no filter of the user', async () => {
+  test('does not run git filters of the user', async () => {
     const folder = repository();
     const canary = path.join(temporaryFolder(), 'canary');
     for (const key of ['clean', 'smudge']) git(folder, 'config', `filter.bite.${key}`, `touch ${canary}; cat`);

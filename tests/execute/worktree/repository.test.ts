@@ -26,7 +26,7 @@ test('runs nothing from the repository, and does not change its index', async ()
   git(folder, 'config', 'filter.own.clean', `touch ${ran}; cat`);
   const index = path.join(folder, '.git', 'index');
   const before = readFileSync(index);
-  // A file of the same length with another time must be read.
+  // The new mtime forces git to read the file, although its size is unchanged.
   writeFileSync(path.join(folder, 'a.txt'), 'a\n');
   expect(await repositoryAt(folder)).toMatchObject({ dirty: false });
   expect(existsSync(ran)).toBe(false);

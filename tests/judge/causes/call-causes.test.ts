@@ -240,7 +240,7 @@ describe('the provenance of the agent', () => {
   test.each([
     ['model', 'model'],
     ['commit', 'environment'],
-  ])('%s is perhaps the cause if both sides did the same: %s', (name, kind) => {
+  ])('%s may be the cause if both sides behaved the same: %s', (name, kind) => {
     expect(cause(a, a, { drift: [field(name)] })).toMatchObject({
       kind,
       confidence: 'low',

@@ -36,7 +36,7 @@ describe('pairs with a planted cause', () => {
     expect(medium).toBeGreaterThan(low);
   });
 
-  // The environment shows in the steps only as a tool that fails.
+  // The steps show an environment change only as a failing tool, so fewer are found.
   test.each(CAUSES)('of the kind %s are mostly found', cause => {
     expect(recallOf(scores, cause)).toBeGreaterThanOrEqual(cause === 'environment' ? 0.3 : 0.5);
   });

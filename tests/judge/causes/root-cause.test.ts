@@ -54,7 +54,7 @@ describe('a cause is', () => {
     });
   });
 
-  test('tool choice if a tool was omitted or also called', () => {
+  test('tool choice if a tool was omitted or added', () => {
     const one = call('a.get', {}, 'call_1');
     const two = call('b.get', {}, 'call_2');
     const ones = [one, result('1', 'call_1')];
@@ -176,7 +176,7 @@ describe('a cause is', () => {
     expect(found?.says).toContain('ended in http_error 503 where the baseline answered');
   });
 
-  test('the input, with high confidence if the agent did the same, else likely', () => {
+  test('the input, with high confidence if the agent behaved the same, otherwise medium confidence', () => {
     const over = { case_sha256: hashOf('another case') };
     expect(cause({}, {}, { over })).toMatchObject({
       kind: 'input',
@@ -189,7 +189,7 @@ describe('a cause is', () => {
     });
   });
 
-  test('perhaps the environment or the policy if nothing else differs', () => {
+  test('possibly the environment or the policy if nothing else differs', () => {
     const environment = { field: 'environment_hash', baseline: 'x', new: 'y' };
     const policy = { field: 'policy.limits.timeout_ms', baseline: '1000', new: '2000' };
     expect(cause({}, {}, { drift: [environment] })).toMatchObject({
@@ -244,7 +244,7 @@ describe('is not a difference:', () => {
   });
 });
 
-test('a case that failed in the baseline has a difference but no cause; a flaky one perhaps has', () => {
+test('a case that failed in the baseline has a difference but no cause; a flaky case may have a cause', () => {
   const steps = (tool: string): Partial<CaseArtifact> => events(call(tool));
   const scene = (change: Scene['change']): Scene => ({
     judged: { baseline: failedCase('c'), candidate: failedCase('c') },

@@ -23,7 +23,7 @@ describe('an expectation that requires less', () => {
     ['is gone', { contains: 'EUR' }, undefined, ['lost contains: EUR → null']],
     ['has lost an entry', { contains: ['EUR', '19.99'] }, { contains: 'EUR' }, ['lost contains: 19.99 → null']],
     [
-      'asks for an object in place of its text',
+      'expects an object instead of its text',
       { equals: '{"a":1}' },
       { equals: { a: 1 } },
       ['lost equals: "{\\"a\\":1}" → {"a":1}'],
@@ -31,25 +31,25 @@ describe('an expectation that requires less', () => {
     ['no longer forbids every change', { changed_only: [] }, {}, ['lost changed_only: [] → null']],
     ['was replaced by another one', { equals: '42' }, { equals: '41' }, ['lost equals: 42 → 41']],
     [
-      'asks for a part of the text',
+      'expects only a part of the text',
       { contains: '19.99 EUR' },
       { contains: 'EUR' },
       ['lost contains: 19.99 EUR → null', 'added contains: null → EUR'],
     ],
     [
-      'forbids a tool less',
+      'forbids one tool fewer',
       { tool_forbidden: ['rm', 'mv'] },
       { tool_forbidden: ['mv'] },
       ['lost tool_forbidden: rm → null'],
     ],
     [
-      'asks for fewer documents',
+      'expects fewer documents',
       { retrieval_required: { doc_ids: ['a', 'b'] } },
       { retrieval_required: { doc_ids: ['b'] } },
       ['lost retrieval_required: a → null'],
     ],
     [
-      'asks for another value at a path',
+      'expects another value at a path',
       { json_path: [{ path: '$.total', equals: 1 }] },
       { json_path: [{ path: '$.total', exists: true }] },
       [
@@ -81,7 +81,7 @@ describe('an expectation that requires less', () => {
     ],
     ['allows any file', { changed_only: ['src'] }, {}, ['lost changed_only: src → null']],
     [
-      'takes another ending',
+      'expects another ending',
       undefined,
       { termination: 'killed_policy' },
       ['lost termination: completed → killed_policy'],
@@ -103,7 +103,7 @@ describe('an expectation that requires as much or more', () => {
   const rows: [string, Expected | undefined, Expected | undefined, string[]][] = [
     ['is new', undefined, { contains: 'EUR' }, ['added contains: null → EUR']],
     ['has a lower limit', { max_steps: 9 }, { max_steps: 3 }, ['tighter max_steps: 9 → 3']],
-    ['asks for a longer text', { contains: 'EUR' }, { contains: '19.99 EUR' }, ['added contains: null → 19.99 EUR']],
+    ['expects a longer text', { contains: 'EUR' }, { contains: '19.99 EUR' }, ['added contains: null → 19.99 EUR']],
     [
       'forbids a shorter text',
       { not_contains: 'an error' },
@@ -122,8 +122,8 @@ describe('an expectation that requires as much or more', () => {
       { changed_only: 'src' },
       ['tighter changed_only: docs → null'],
     ],
-    ['stands in another order', { contains: ['a', 'b'] }, { contains: ['b', 'a'] }, []],
-    ['says what goes without saying', undefined, { termination: 'completed', no_violations: true }, []],
+    ['has another order', { contains: ['a', 'b'] }, { contains: ['b', 'a'] }, []],
+    ['states a default', undefined, { termination: 'completed', no_violations: true }, []],
     [
       'gives its script more time',
       { script: { file: 'assets/c.py' } },

@@ -20,21 +20,21 @@ describe('a gate file', () => {
 
   const refused: [string, string, string][] = [
     ['of an unknown version', 'schema_version: gate.v9', 'schema_version must be "gate.v1"'],
-    ['of a mode that is gone', 'schema_version: gate.v1\nmode: statistical', 'line 2: mode must be'],
+    ['with a removed mode', 'schema_version: gate.v1\nmode: statistical', 'line 2: mode must be'],
     ['that allows every drop', 'schema_version: gate.v1\nmargin: 1', 'line 2: margin must'],
-    ['with a slip in a key', 'schema_version: gate.v1\ntolerance: {}', 'an unknown key'],
+    ['with a misspelled key', 'schema_version: gate.v1\ntolerance: {}', 'an unknown key'],
     [
-      'with a tolerance that bounds nothing',
+      'with a tolerance that limits nothing',
       'schema_version: gate.v1\ntolerances: { cost_usd: { statistic: mean } }',
       'max_increase',
     ],
-    ['with a key twice', 'schema_version: gate.v1\nmode: strict\nmode: statistical', 'line 3'],
-    ['with a key twice in JSON', '{"schema_version":"gate.v1","schema_version":"gate.v1"}', 'cannot be read'],
-    ['that multiplies itself', 'a: &a [x, x]\nb: &b [*a, *a]\nschema_version: gate.v1', 'is an unknown key'],
-    ['that is nested without end', '['.repeat(20_000), 'nested deeper'],
+    ['with a duplicate key', 'schema_version: gate.v1\nmode: strict\nmode: statistical', 'line 3'],
+    ['with a duplicate key in JSON', '{"schema_version":"gate.v1","schema_version":"gate.v1"}', 'cannot be read'],
+    ['with aliases that multiply', 'a: &a [x, x]\nb: &b [*a, *a]\nschema_version: gate.v1', 'is an unknown key'],
+    ['that is nested too deeply', '['.repeat(20_000), 'nested deeper'],
     ['that is empty', '', 'is empty'],
     ['that is a list', '- 1', 'must be an object'],
-    ['with a number that is none', 'schema_version: gate.v1\nmissing_max_ratio: .nan', 'line 2'],
+    ['with a number that is not finite', 'schema_version: gate.v1\nmissing_max_ratio: .nan', 'line 2'],
   ];
   test.each(refused)('%s is refused in a sentence', (_, text, words) => {
     expect(() => read(text)).toThrow(words);

@@ -35,7 +35,7 @@ describe('a CSV file', () => {
     ]);
   });
 
-  test('has words for passed, failed and not run', () => {
+  test('accepts several words for passed, failed and not run', () => {
     const words = ['true', 'PASS', 'passed', '1', 'false', 'fail', 'failed', 'error', '0', 'skipped', ''];
     const text = `case,pass\n${words.map((word, at) => `c${at},${word}`).join('\n')}\n`;
     const passes = passesIn(text).map(([, pass]) => pass);

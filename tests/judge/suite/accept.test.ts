@@ -8,10 +8,10 @@ const LIST = { type: 'object', properties: { orders: { type: 'array', items: { r
 const CLOSED = { properties: {}, additionalProperties: false };
 
 test.each<[string, Record<string, unknown>, string, string | null]>([
-  ['keeps it', LIST, '{"orders":[{"id":1}]}', null],
-  ['is of another kind', LIST, '[]', 'The document must be object.'],
-  ['lacks a key within', LIST, '{"orders":[{}]}', "In the document, orders[0] must have required property 'id'."],
-  ['has a key that names a place of a machine', CLOSED, '{"/home/me":1}', 'The document does not match the schema.'],
+  ['matches', LIST, '{"orders":[{"id":1}]}', null],
+  ['has another type', LIST, '[]', 'The document must be object.'],
+  ['lacks a nested key', LIST, '{"orders":[{}]}', "In the document, orders[0] must have required property 'id'."],
+  ['has a key that names a host path', CLOSED, '{"/home/me":1}', 'The document does not match the schema.'],
 ])('judges a document that %s by its schema', async (_, schema, content, message) => {
   const folder = temporaryFolder();
   mkdirSync(path.join(folder, 'out'));

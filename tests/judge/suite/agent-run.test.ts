@@ -53,7 +53,7 @@ describe('the run of an agent program without expectations', () => {
     ['the machine', { termination: 'error', reason: 'spawn_failed' }, 'other'],
     ['time', { termination: 'killed_timeout', reason: 'wall_clock' }, 'timeout'],
     ['the model API', { termination: 'error', reason: 'api_error' }, 'http_error'],
-    ['what it said', { termination: 'completed', reason: 'ok' }, 'schema_mismatch'],
+    ['a malformed answer', { termination: 'completed', reason: 'ok' }, 'schema_mismatch'],
   ] as const)('is an error if the reason is %s', (_, run, errorClass) => {
     const { verdict, error_class, assertions } = judgedCase(failed(run, errorClass));
     expect([verdict, error_class, assertions]).toEqual(['error', errorClass, []]);

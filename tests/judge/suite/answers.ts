@@ -33,7 +33,7 @@ export function found(expected: Expected, content: Content, over: Partial<CaseAr
   if (violations.length > 0) throw new Error(violations[0]?.message);
   const { assertions, isBroken } = judgeAnswer(expected, new Answer(answered(content, over)));
   const lines = assertions.map(({ name, status, message, at }) => {
-    if (!Object.hasOwn(expected, name)) throw new Error(`nobody asked for ${name}`);
+    if (!Object.hasOwn(expected, name)) throw new Error(`${name} was not expected`);
     return [status, ...(message === null ? [] : [message]), ...(at === null ? [] : [`@${at}`])].join(' ');
   });
   return isBroken ? [...lines, 'broken'] : lines;

@@ -262,9 +262,9 @@ describe('an evaluation in a folder', () => {
   });
 
   test.each([
-    ['rests on another seal', { seal_sha256: `sha256:${'0'.repeat(64)}` }, 'has the seal of another run'],
+    ['belongs to another seal', { seal_sha256: `sha256:${'0'.repeat(64)}` }, 'has the seal of another run'],
     [
-      'adds up wrongly',
+      'has wrong totals',
       { summary: { total: 1, passed: 0, failed: 1, errors: 0, unjudged: 0 } },
       'violates its contract',
     ],

@@ -301,24 +301,24 @@ describe('an answer is judged', () => {
 
 describe('an invalid expectation', () => {
   const broken: [string, Expected, RegExp][] = [
-    ['a pattern without its end', { regex: '(' }, /pattern is invalid/],
-    ['a pattern that looks behind', { not_regex: '(?<=a)b' }, /pattern is invalid/],
-    ['a pattern that refers to itself', { regex: '(a)\\1' }, /pattern is invalid/],
+    ['an incomplete pattern', { regex: '(' }, /pattern is invalid/],
+    ['a pattern with a lookbehind', { not_regex: '(?<=a)b' }, /pattern is invalid/],
+    ['a pattern with a backreference', { regex: '(a)\\1' }, /pattern is invalid/],
     ['a pattern at a path', { json_path: [{ path: '$', regex: '[' }] }, /pattern is invalid/],
-    ['a path with an odd name', { json_path: [{ path: '$["\\q"]', exists: true }] }, /not a valid JSON string/],
-    ['a schema with an odd type', { json_schema: { type: 'strin' } }, /not a valid JSON Schema/],
+    ['a path with an invalid name', { json_path: [{ path: '$["\\q"]', exists: true }] }, /not a valid JSON string/],
+    ['a schema with an unknown type', { json_schema: { type: 'strin' } }, /not a valid JSON Schema/],
     [
       'a schema of another draft',
       { json_schema: { $schema: 'http://json-schema.org/draft-04/schema#' } },
       /version of JSON Schema other than/,
     ],
     [
-      'a schema that refers elsewhere',
+      'a schema with an external reference',
       { json_schema: { $ref: 'https://example.com/a' } },
       /refers to something that does not exist/,
     ],
     ['a schema with a bad pattern', { json_schema: { pattern: '(' } }, /pattern is invalid/],
-    ['a schema that would wait', { json_schema: { $async: true, type: 'number' } }, /asynchronous/],
+    ['an asynchronous schema', { json_schema: { $async: true, type: 'number' } }, /asynchronous/],
   ];
   test.each(broken)('such as %s makes the case an error, and the others are judged', (_, expected, message) => {
     const lines = found({ contains: 'a', max_steps: 0, ...expected }, '{"a":1}');

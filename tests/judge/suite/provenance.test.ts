@@ -23,15 +23,15 @@ describe('the provenance in answers', () => {
       { provenance: { model: 'm-1', prompt_version: 'p7' } },
       { model: ['m-1'], prompt_version: ['p7'] },
     ],
-    ['beside it', { model: 'm-1', commit_sha: 'abc' }, { model: ['m-1'], commit: ['abc'] }],
+    ['next to it', { model: 'm-1', commit_sha: 'abc' }, { model: ['m-1'], commit: ['abc'] }],
     ['with the version of the model', { model: 'm-1', model_version: '2026-02' }, { model: ['m-1 2026-02'] }],
     [
       'as an object, in one order',
       { parameters: { top_p: 1, temperature: 0 } },
       { parameters: ['{"temperature":0,"top_p":1}'] },
     ],
-    ['as nothing', { model: '', commit: null, image: undefined }, undefined],
-    ['in a way that could move a cursor', { image: 'a\u001b[2J' }, { image: ['a\\u{1b}[2J'] }],
+    ['as absent if the values are empty', { model: '', commit: null, image: undefined }, undefined],
+    ['with control characters escaped', { image: 'a\u001b[2J' }, { image: ['a\\u{1b}[2J'] }],
   ];
   test.each(rows)('is read %s', (_, fields, expected) => {
     expect(seenIn(fields)).toEqual(expected);
@@ -59,7 +59,7 @@ describe('a different agent', () => {
   const driftIn = (baseline: Side, candidate: Side) =>
     compared(baseline, candidate).comparability.fields.filter(({ field }) => field.startsWith('provenance.'));
 
-  test('is drift, by the fields that its answers name', async () => {
+  test('counts as drift in the provenance fields of its answers', async () => {
     const before = await sideOf('baseline', { provenance: { model: 'm-1', parameters: { t: 0 }, image: 'same' } });
     const now = await sideOf('new', { provenance: { model: 'm-2', parameters: { t: 1 }, image: 'same' } });
     const drift = [
@@ -74,7 +74,7 @@ describe('a different agent', () => {
     expect(driftIn(await sideOf('baseline', { note: 1 }), await sideOf('new', { model: 'm-2' }))).toEqual([]);
   });
 
-  test('is read from all trials of an accepted baseline, not only the first', () => {
+  test('is detected in every trial of an accepted baseline, not only the first', () => {
     const one = (model: string) =>
       trial(`baseline_${model}`, [judgedCase('a')], { conditions: { 'provenance.model': model } });
     const { conditions } = acceptedFrom(

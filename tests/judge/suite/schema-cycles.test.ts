@@ -12,12 +12,15 @@ const TREE = {
 
 describe('a schema is not endless', () => {
   test.each<[string, object]>([
-    ['where each reference looks deeper', TREE],
-    ['by its full name', { ...TREE, properties: { next: { $ref: 'https://example.org/tree' } } }],
-    ['where two refer to the same', { allOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }], $defs: { a: {} } }],
-    ['where properties have the names of keywords', { properties: { not: { $ref: '#' }, allOf: { $ref: '#' } } }],
-    ['where a value only looks like a reference', { const: { $ref: '#' }, enum: [{ $ref: '#' }] }],
-    ['where a reference leads nowhere', { $ref: '#/$defs/none' }],
+    ['if each reference looks deeper', TREE],
+    ['if a reference uses its full name', { ...TREE, properties: { next: { $ref: 'https://example.org/tree' } } }],
+    [
+      'if two references have the same target',
+      { allOf: [{ $ref: '#/$defs/a' }, { $ref: '#/$defs/a' }], $defs: { a: {} } },
+    ],
+    ['if properties have the names of keywords', { properties: { not: { $ref: '#' }, allOf: { $ref: '#' } } }],
+    ['if a value only looks like a reference', { const: { $ref: '#' }, enum: [{ $ref: '#' }] }],
+    ['if a reference leads nowhere', { $ref: '#/$defs/none' }],
   ])('%s', (_, schema) => {
     expect(isEndless(schema as Record<string, unknown>)).toBe(false);
   });

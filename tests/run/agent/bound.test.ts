@@ -72,12 +72,16 @@ describe('the limits of an agent', () => {
 
 describe('an order for an agent', () => {
   test.each<[string, Partial<AgentOrder>, string]>([
-    ['of no agent', { agent: 'claud' }, 'There is no agent "claud". Did you mean "claude"? There are: claude, codex.'],
+    [
+      'without an agent',
+      { agent: 'claud' },
+      'There is no agent "claud". Did you mean "claude"? There are: claude, codex.',
+    ],
     ['without a task', { task: ' \n' }, 'The task is empty. Describe what the agent should do.'],
     ['with a task of a megabyte', { task: 'x'.repeat(1_000_000) }, 'The task is too long: 1000000 bytes'],
     ['with half a character', { task: 'a\ud800' }, 'The task contains a NUL or half a surrogate pair.'],
     [
-      'with a path that climbs',
+      'with a path with ..',
       { overrides: { allowed_paths: ['../x'] } },
       '"../x" is not a path below the folder: it contains ".."',
     ],
@@ -86,7 +90,7 @@ describe('an order for an agent', () => {
       { secrets: { OPENAI_KEY: 'x' } },
       'The variable OPENAI_KEY cannot be passed to a run',
     ],
-    ['with a recording that nobody needs', { recording: 'x' }, '--recording requires --model-mode'],
+    ['with a recording but no model mode', { recording: 'x' }, '--recording requires --model-mode'],
     ['that needs a recording', { modelMode: 'replay' }, '--model-mode replay requires --recording FILE'],
     ['with a model that is a flag', { model: '--help' }, 'The model name is not valid'],
     ['with a reference of two lines', { promptReference: 'a\nb' }, 'The prompt reference must have'],

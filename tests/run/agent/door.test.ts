@@ -105,7 +105,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
   });
 });
 
-describe('at the model gateway of an agent without network', () => {
+describe('at the model proxy of an agent without network', () => {
   test('an endpoint, a search and a tool server are refused, and no byte of them is sent', async () => {
     const made = await asker();
     const ran = await made.run('claude', [
@@ -162,7 +162,7 @@ describe('at the model gateway of an agent without network', () => {
   });
 });
 
-describe.each(AGENTS)('the gateway judges %s', agent => {
+describe.each(AGENTS)('the proxy judges %s', agent => {
   test.each([
     ['e401', 401, 'auth_missing'],
     ['e400', 400, 'api_error'],

@@ -9,8 +9,8 @@ const STAYS = { processes: 1, programs: ['daemon'] };
 const LEAVES = 'DO=detach_as:daemon';
 
 test.each([
-  ['behind the door', WITH_KEYS],
-  ['without one', {}],
+  ['with the model proxy', WITH_KEYS],
+  ['without the model proxy', {}],
 ])('kills a daemon that an agent leaves, and reports its name, %s', (_, env) => {
   const world = new AgentWorld();
   const { answer, folder, stderr } = world.run('claude', LEAVES, [], env);

@@ -87,8 +87,8 @@ test('a secret appears only in the diff, which is flagged; the model key appears
 });
 
 test.each([
-  ['2.9.0', [], 'newer than all that were tried'],
-  ['1.0.9', ['--allow-untested-version'], 'older, where that is asked for'],
+  ['2.9.0', [], 'newer than every tested one'],
+  ['1.0.9', ['--allow-untested-version'], 'older, if requested'],
 ])('an untested version, %s, runs with a warning, and the evidence states it', (version, flags) => {
   const world = new AgentWorld();
   const line = JSON.stringify({

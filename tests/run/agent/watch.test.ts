@@ -58,9 +58,9 @@ test('masks a secret in the transcript even if JSON escapes it', () => {
 });
 
 test.each([
-  ['who asks is not one who does not get on, also where the patience for that is shorter', 1_000, 'stdout'],
-  ['who asks on stderr, neither', 1_000, 'stderr'],
-  ['who asks is not waited for until it should have got on', 60_000, 'stdout'],
+  ['reports a prompt, not a stall, even if the idle timeout is shorter', 1_000, 'stdout'],
+  ['reports a prompt on stderr, not a stall', 1_000, 'stderr'],
+  ['stops at a prompt before the idle timeout', 60_000, 'stdout'],
 ] as const)('%s', (_, idleMs, stream) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -74,8 +74,8 @@ test.each([
 });
 
 test.each([
-  ['who asks on stderr asks, whatever of its stdout is heard only then', 499, ['policy']],
-  ['who asks on stderr and goes on is left alone', 600, []],
+  ['detects a prompt on stderr even if earlier stdout arrives after it', 499, ['policy']],
+  ['does not stop an agent that asks on stderr and continues', 600, []],
 ] as const)('%s', (_, laterMs, expected) => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   onTestFinished(() => void vi.useRealTimers());

@@ -21,7 +21,7 @@ export function placePrograms(): void {
   afterAll(() => rmSync(programs, { recursive: true, force: true }));
 }
 
-/** The named model does not exist, but the gateway to it does. */
+/** The named model does not exist, but the proxy to it does. */
 export const WITH_KEYS: NodeJS.ProcessEnv = {
   ANTHROPIC_API_KEY: 'the-key-of-the-model',
   ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',

@@ -200,7 +200,7 @@ describe('RUN_E001: an intent that cannot be read', () => {
   );
 
   test('without permission', context => {
-    context.skip(process.getuid?.() !== 0, 'only root can become somebody else');
+    context.skip(process.getuid?.() !== 0, 'only root can become another user');
     chmodSync(place.file('secret.json', '{"goal":"g"}'), 0o600);
     chmodSync(place.cwd, 0o777);
     expect(errorIn(place.proctor(['run', 'intent', 'secret.json'], { uid: 65_534 })).code).toBe('RUN_E001');
@@ -208,10 +208,10 @@ describe('RUN_E001: an intent that cannot be read', () => {
 });
 
 test.each<[string, string[], string, unknown]>([
-  ['RUN_E002', [], 'is no document', '{"goal":'],
+  ['RUN_E002', [], 'is not a document', '{"goal":'],
   ['RUN_E003', [], 'breaks a rule', []],
-  ['RUN_E003', [], 'has a key that is a path of a machine', { goal: 'g', '/home/someone/x': 1 }],
-  ['RUN_E004', ['--policy', '/home/someone/policy.json'], 'has a profile that is not there', { goal: 'g' }],
+  ['RUN_E003', [], 'has a key that is a host path', { goal: 'g', '/home/someone/x': 1 }],
+  ['RUN_E004', ['--policy', '/home/someone/policy.json'], 'has a missing profile', { goal: 'g' }],
 ])('%s: with %j, an intent that %s', (code, args, _, intent) => {
   expect(errorIn(run(given(intent), ...args)).code).toBe(code);
 });

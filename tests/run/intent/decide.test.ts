@@ -30,12 +30,12 @@ describe('refuses what a profile forbids', () => {
       'PL6: commands[0].shell runs "sh", which the profile strict does not allow. It allows node, npm.',
     ],
     [
-      'a path of a command',
+      'a command given as a path',
       { commands: [{ argv: ['./node'] }] },
       'PL6: commands[0].argv[0] is a path; a command is the bare name of a program, and which one that is, the sandbox decides.',
     ],
     [
-      'a name of a command that is none',
+      'an invalid command name',
       { commands: [{ argv: ['no de'] }] },
       'PL6: commands[0].argv[0] is not the name of a program.',
     ],
@@ -66,7 +66,7 @@ describe('refuses what a profile forbids', () => {
       'PL6: files have 10485761 bytes, the profile strict allows 10485760.',
     ],
     [
-      'more files below the roots than may be made there',
+      'more files below the roots than allowed',
       {
         limits: { max_output_files: 2 },
         files: ['out/a', 'dist/b', 'build/c', 'd'].map(path => ({ path, content: '' })),
@@ -79,7 +79,7 @@ describe('refuses what a profile forbids', () => {
       'PL6: files have 1001 names in the work folder itself, the sandbox can show 1000; a folder counts once.',
     ],
     [
-      'an output elsewhere',
+      'an output outside the roots',
       { outputs: ['src/a'] },
       'PL6: outputs[0] lies outside the write roots of the profile strict: out, dist, build.',
     ],
@@ -94,12 +94,12 @@ describe('refuses what a profile forbids', () => {
       'PL6: files[0].path stands where the profile strict has a folder to write to.',
     ],
     [
-      'a path of a check that climbs',
+      'a check of a path with ..',
       { accept: [{ check: 'file_exists', path: '../a' }] },
       'PL6: accept[0].path contains "..".',
     ],
     [
-      'a path of what is made that climbs',
+      'a path in makes with ..',
       { commands: [{ argv: ['node'], makes: ['../a'] }] },
       'PL6: commands[0].makes[0] contains "..".',
     ],
@@ -131,12 +131,12 @@ describe('refuses what a profile forbids', () => {
     expect(refused({ accept: [{ check: 'file_exists', path }] }, DEV)).toEqual([`PL6: accept[0].path ${trouble}.`]);
   });
 
-  test('but a write root of the whole work folder allows every path', () => {
+  test('but allows every path if the whole work folder is a write root', () => {
     expect(refused({ outputs: ['a/b', 'c'] }, own({ allowed_write_roots: ['.'] }))).toEqual([]);
     expect(refused({ outputs: ['a/b', 'c'] }, DEV)).toEqual([]);
   });
 
-  test('in sentences without host paths, secrets and control characters', () => {
+  test('in sentences without secrets or control characters', () => {
     const names = ['AKIAIOSFODNN7EXAMPLE', 'sk-ant-api03-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'];
     for (const name of names) expect(refused({ commands: [{ argv: [name] }] }).join()).not.toContain(name);
     expect(refused({ commands: [{ argv: ['\u001b[31mx'] }] }).join()).not.toContain('\u001b');

@@ -29,22 +29,22 @@ describe('RUN_E002: an intent that is not a document', () => {
     ['nothing', 'a.json', '', /empty/],
     ['no JSON', 'a.json', '{"goal":', /JSON document/],
     ['two documents', 'a.json', '{"goal":"a"}{"goal":"b"}', /JSON document/],
-    ['a key twice', 'a.json', '{"goal":"a","goal":"b"}', /twice|duplicate|already/i],
+    ['a duplicate key', 'a.json', '{"goal":"a","goal":"b"}', /twice|duplicate|already/i],
     ['a byte order mark', 'a.json', '\ufeff{"goal":"a"}', /mark/],
-    ['bytes that are no text', 'a.json', Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
+    ['bytes that are not UTF-8', 'a.json', Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
     ['half a character', 'a.json', '{"goal":"\\ud800"}', /surrogate/],
     ['too deep', 'a.json', `{"goal":"a","context":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`, /deep/],
-    ['YAML with a slip', 'a.yaml', 'goal: a\nconstraints: [\n', /line [23]/],
-    ['YAML with a key twice', 'a.yml', 'goal: a\ngoal: b\n', /line 2/],
+    ['invalid YAML', 'a.yaml', 'goal: a\nconstraints: [\n', /line [23]/],
+    ['YAML with a duplicate key', 'a.yml', 'goal: a\ngoal: b\n', /line 2/],
     [
       'YAML with half a character in a key',
       'a.yml',
       'goal: a\ncontext:\n  "\\uD800": 1\n',
       /line 3: A string holds half of a surrogate pair/,
     ],
-    ['YAML that is nothing', 'a.yml', '# nothing\n', /empty/],
+    ['empty YAML', 'a.yml', '# nothing\n', /empty/],
     [
-      'YAML that is more than memory',
+      'YAML that expands beyond memory',
       'a.yml',
       `goal: a\ncontext:\n  a0: &a0 [x, x]\n${Array.from({ length: 60 }, (_, at) => `  a${at + 1}: &a${at + 1} [*a${at}, *a${at}]\n`).join('')}`,
       /larger than 16 MiB as JSON, the limit for an intent/,
@@ -71,14 +71,14 @@ describe('RUN_E003: an intent that breaks a rule', () => {
     ['no goal', {}, 'IN2'],
     ['an empty goal', { goal: '' }, 'IN2'],
     ['a blank goal', { goal: ' \n' }, 'IN2'],
-    ['no object', [], 'IN1'],
-    ['a key with a slip', { goal: 'g', comands: [] }, 'IN1'],
-    ['a key that is a path of a machine', { goal: 'g', '/home/someone/x': 1 }, 'IN1'],
+    ['a document that is not an object', [], 'IN1'],
+    ['a misspelled key', { goal: 'g', comands: [] }, 'IN1'],
+    ['a key that is a host path', { goal: 'g', '/home/someone/x': 1 }, 'IN1'],
     ['__proto__', '{"goal":"g","__proto__":{}}', 'IN1'],
     ['another version', { goal: 'g', schema_version: 'intent.v2' }, 'IN1'],
     ['constraints of numbers', { goal: 'g', constraints: [1] }, 'IN2'],
     [
-      'a file twice',
+      'a duplicate file',
       {
         goal: 'g',
         files: [
@@ -89,7 +89,7 @@ describe('RUN_E003: an intent that breaks a rule', () => {
       'IN3',
     ],
     [
-      'a file in a file',
+      'a file below another file',
       {
         goal: 'g',
         files: [
@@ -99,34 +99,34 @@ describe('RUN_E003: an intent that breaks a rule', () => {
       },
       'IN3',
     ],
-    ['a command twice said', { goal: 'g', commands: [{ argv: ['a'], shell: 'a' }] }, 'IN4'],
+    ['a command given in two ways', { goal: 'g', commands: [{ argv: ['a'], shell: 'a' }] }, 'IN4'],
     ['a command without words', { goal: 'g', commands: [{ argv: [] }] }, 'IN4'],
     ['a NUL', { goal: 'g', commands: [{ argv: ['a\0'] }] }, 'IN4'],
     ['too many words', { goal: 'g', commands: [{ argv: Array.from({ length: 4_001 }, () => 'a') }] }, 'IN4'],
     [
-      'too long words',
+      'words that are too long',
       { goal: 'g', commands: [{ argv: Array.from({ length: 12 }, () => 'a'.repeat(100_000)) }] },
       'IN4',
     ],
-    ['an output twice', { goal: 'g', outputs: ['a', 'a'] }, 'IN5'],
+    ['a duplicate output', { goal: 'g', outputs: ['a', 'a'] }, 'IN5'],
     ['a check without its keys', { goal: 'g', accept: [{ check: 'sha256', path: 'a' }] }, 'IN6'],
     [
-      'a pattern that is none',
+      'an invalid pattern',
       { goal: 'g', outputs: ['a'], accept: [{ check: 'content_matches', path: 'a', pattern: '(?<=a)b' }] },
       'IN6',
     ],
     [
-      'a pattern that would take all memory',
+      'a pattern that would exhaust memory',
       { goal: 'g', outputs: ['a'], accept: [{ check: 'content_matches', path: 'a', pattern: '((a{500}){500}){500}' }] },
       'IN6',
     ],
     [
-      'a schema that is none',
+      'an invalid schema',
       { goal: 'g', outputs: ['a'], accept: [{ check: 'json_schema', path: 'a', schema: { type: 'x' } }] },
       'IN6',
     ],
     [
-      'a schema elsewhere',
+      'a schema with an external reference',
       {
         goal: 'g',
         outputs: ['a'],
@@ -149,12 +149,12 @@ describe('RUN_E003: an intent that breaks a rule', () => {
       },
       'IN6',
     ],
-    ['a limit of nothing', { goal: 'g', limits: { timeout_ms: 0 } }, 'IN7'],
+    ['a limit of zero', { goal: 'g', limits: { timeout_ms: 0 } }, 'IN7'],
     ['half a millisecond', { goal: 'g', limits: { timeout_ms: 1_500.5 } }, 'IN7'],
     ['half a file', { goal: 'g', limits: { max_output_files: 2.5 } }, 'IN7'],
     ['half a byte', { goal: 'g', limits: { max_total_output_bytes: 4_096.5 } }, 'IN7'],
     [
-      'an argument that the kernel takes for no program',
+      'an argument that is too long for the kernel',
       { goal: 'g', commands: [{ argv: ['node', 'x'.repeat(200_000)] }] },
       'IN4',
     ],
@@ -196,13 +196,13 @@ describe('RUN_E004: an invalid profile', () => {
     ['nowhere', 'nowhere.json'],
     ['a folder', '.'],
     ['a device', '/dev/zero'],
-    ['out of bounds', own({ timeout_ms: 600_001 })],
+    ['a limit out of range', own({ timeout_ms: 600_001 })],
     ['half a millisecond', own({ timeout_ms: 1_500.5 })],
     ['a built-in name with other content', { ...builtInProfiles.strict, timeout_ms: 31_000 }],
-    ['a root that climbs', own({ allowed_write_roots: ['../x'] })],
+    ['a root with ..', own({ allowed_write_roots: ['../x'] })],
     ['a command that is a path', own({ allowed_commands: ['/bin/sh'] })],
     ['a name that is a path', own({ name: '/home/someone' })],
-    ['a key too many', { ...own(), allow_all: true } as Profile],
+    ['an unknown key', { ...own(), allow_all: true } as Profile],
   ])('%s', async (_, policy) => {
     expect((await told({ goal: 'g' }, { policy })).code).toBe('RUN_E004');
   });
@@ -216,9 +216,9 @@ describe('RUN_E004: an invalid profile', () => {
 
 describe('RUN_E007: an invalid call', () => {
   test.each<[string, object]>([
-    ['an option with a slip', { modus: 'x' }],
-    ['a mode that nobody knows', { mode: 'plan' }],
-    ['a mode of models that nobody knows', { modelMode: 'live', policy: 'dev' }],
+    ['a misspelled option', { modus: 'x' }],
+    ['an unknown mode', { mode: 'plan' }],
+    ['an unknown model mode', { modelMode: 'live', policy: 'dev' }],
     ['a recording without a mode for it', { recording: 'x.json' }],
   ])('%s', async (_, options) => {
     expect(await told({ goal: 'g' }, options)).toMatchObject({ code: 'RUN_E007', details: { reason: 'usage' } });

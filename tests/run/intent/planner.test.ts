@@ -95,8 +95,8 @@ test('unwraps a fenced answer, and records it unchanged', async () => {
 });
 
 test.each([
-  ['has commands already', { goal: 'Say hello', ...PLAN }, 'BUNDLE'],
-  ['must be asked about first', { goal: 'Say <what>' }, 'CLARIFY'],
+  ['already has commands', { goal: 'Say hello', ...PLAN }, 'BUNDLE'],
+  ['has open questions', { goal: 'Say <what>' }, 'CLARIFY'],
   ['contradicts itself', { goal: 'Say it', constraints: ['must be sync', 'must be async'] }, 'CLARIFY'],
   ['is refused anyway', { goal: 'Say hello', network: true }, 'REFUSE'],
 ])('does not call the planner if an intent %s', async (_, intent, kind) => {
@@ -148,7 +148,7 @@ test('does not start a planner that is missing, or whose answer cannot be stored
 
 test.each<[string, Partial<RunIntentOptions>, string]>([
   ['without a model mode', { modelMode: 'none', recording: undefined as never }, 'RUN_E007: A planner requires'],
-  ['that nobody knows', { planner: 'gpt' as never }, 'RUN_E007: planner must be claude or codex.'],
+  ['that is unknown', { planner: 'gpt' as never }, 'RUN_E007: planner must be claude or codex.'],
   ['left out', { planner: undefined as never }, 'RUN_E007: The model mode record requires a planner'],
   ['under strict', { policy: 'strict' }, 'RUN_E004: The profile strict allows no model'],
   ['without a recording', { recording: undefined as never }, 'RUN_E004: The model mode record requires a recording'],

@@ -160,7 +160,7 @@ describe('asks about an output that nothing makes', () => {
   });
 });
 
-describe('a question that is answered', () => {
+describe('an answer', () => {
   const PROFILE = own({ allow_network: true });
   const limits = { timeout_ms: 20_000 };
   /** The intent, its questions, and answers that resolve them. */
@@ -214,20 +214,20 @@ describe('a question that is answered', () => {
       { 'outputs[0].command': false },
     ],
     [
-      'an output whose name is open, and that nothing makes then',
+      'an output with a placeholder in its name, which nothing creates',
       { outputs: ['TBD'] },
       ['outputs[0]'],
       { 'outputs[0]': 'out/a', 'outputs[0].command': ['node', 'make.mjs'] },
     ],
     ['a check of another code', { accept: [{ check: 'exit_code', equals: 3 }] }, ['accept[0]'], { 'accept[0]': 0 }],
     [
-      'a check of what is no output, added',
+      'a check of a file that is not an output, added',
       { accept: [{ check: 'file_exists', path: 'out/a' }], commands: [node('0')] },
       ['accept[0]'],
       { 'accept[0]': true },
     ],
     [
-      'a check of what is no output, left out',
+      'a check of a file that is not an output, left out',
       { accept: [{ check: 'file_exists', path: 'out/a' }] },
       ['accept[0]'],
       { 'accept[0]': false },
@@ -250,7 +250,7 @@ describe('a question that is answered', () => {
     expect(decided(intent, { ...more, answers: { ...others, [first?.id ?? '']: answer } }).kind).toBe('BUNDLE');
   });
 
-  test('and one that is not: applies the answers, and asks the rest', () => {
+  test('to one question leaves the others open', () => {
     const half = decided({ goal: '<a> and <b>', files }, { answers: { a: 'A' } });
     expect(questionsIn(half)).toEqual(['b']);
     expect(half.intent.goal).toBe('A and <b>');
@@ -284,7 +284,7 @@ describe('a question that is answered', () => {
   });
 
   test.each<[string, object, Record<string, unknown>, string]>([
-    ['to what nobody asks', {}, { x: 1 }, 'The answers contain "x", to which there is no question.'],
+    ['to a question that was not asked', {}, { x: 1 }, 'The answers contain "x", to which there is no question.'],
     [
       'called __proto__',
       {},
@@ -297,7 +297,7 @@ describe('a question that is answered', () => {
       { a: '1', q_0: '2' },
       'The answers contain "q_0", to which there is no question.',
     ],
-    ['that is no text', { goal: '<a>' }, { a: ['x'] }, 'The answer to a must be a text or a number.'],
+    ['that is not a text', { goal: '<a>' }, { a: ['x'] }, 'The answer to a must be a text or a number.'],
     [
       'that chooses neither',
       { constraints: ['must x', 'must not x'] },
@@ -305,13 +305,13 @@ describe('a question that is answered', () => {
       'The answer to constraints[1] or constraints[0] must be "constraints[1]" or "constraints[0]".',
     ],
     [
-      'that is no command',
+      'that is not a command',
       { outputs: ['out/a'] },
       { 'outputs[0].command': 'node' },
       'The answer to outputs[0].command must be a list of words, or false.',
     ],
     [
-      'that is no code',
+      'that is not a code',
       { accept: [{ check: 'exit_code', equals: 3 }] },
       { 'accept[0]': 4 },
       'The answer to accept[0] must be 0 or false.',
@@ -336,11 +336,7 @@ describe('a question that is answered', () => {
     ['a list', [], 'The answer to commands must be an object with commands, files, outputs or accept.'],
     ['the network', { commands: [node('0')], network: true }, 'The proposal has a key that must not be proposed.'],
     ['another goal', { commands: [node('0')], goal: 'x' }, 'The proposal has a key that must not be proposed.'],
-    [
-      'commands that are none',
-      { commands: 'node' },
-      'The intent is invalid: commands must be a list, but is a string.',
-    ],
+    ['invalid commands', { commands: 'node' }, 'The intent is invalid: commands must be a list, but is a string.'],
   ])('%s is not a valid plan', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);
@@ -370,7 +366,7 @@ describe('a question that is answered', () => {
     });
   });
 
-  test('a million times is refused before it exhausts memory', () => {
+  test('to a placeholder that occurs a million times is refused before it exhausts memory', () => {
     const work = () => decided({ goal: '<x> '.repeat(1_000_000) }, { answers: { x: 'y'.repeat(100_000) } });
     expect(fault(work)).toBe('RUN_E003: With its answers, the intent exceeds its size limit.');
   });

@@ -129,7 +129,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     'dev',
   ],
   [
-    'fails in the middle',
+    'fails halfway',
     { commands: [node('0'), node('process.exit(7)'), node('0')] },
     7,
     ['commands[1] ended with exit code 7.'],
@@ -153,70 +153,75 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     ['commands[0] was stopped: it exceeded its time limit.'],
   ],
   [
-    'eats all memory',
+    'exceeds its memory limit',
     { commands: [node('const all = []; for (;;) all.push(Buffer.alloc(5e7, 1))')] },
     137,
     ['commands[0] ran out of memory.'],
   ],
   [
-    'lets a child eat all memory, and ends with 0',
+    'has a child that exceeds the memory limit, and exits with 0',
     { commands: [{ shell: `node -e 'const all = []; for (;;) all.push(Buffer.alloc(5e7, 1))'; exit 0` }] },
     137,
     ['commands[0] ran out of memory.'],
     'dev',
   ],
-  ['does not make its output', { commands: [node('0')], outputs: ['out/a'] }, 1, ['The output "out/a" is not there.']],
   [
-    'makes a folder of its output',
+    'does not create its output',
+    { commands: [node('0')], outputs: ['out/a'] },
+    1,
+    ['The output "out/a" is not there.'],
+  ],
+  [
+    'creates a folder as its output',
     { commands: [writes(`fs.mkdirSync('out/a')`)], outputs: ['out/a'] },
     1,
     ['The output "out/a" is not there.'],
   ],
   [
-    'makes a link out of the sandbox of its output',
+    'creates a link out of the sandbox as its output',
     { commands: [writes(`fs.symlinkSync('/etc/hostname', 'out/a')`)], outputs: ['out/a'] },
     1,
     ['The run left files of a kind that is not allowed.'],
   ],
   [
-    'makes a link to a folder of its output',
+    'creates a link to a folder as its output',
     { commands: [writes(`fs.symlinkSync('/etc', 'out/d')`)], outputs: ['out/d/'] },
     1,
     ['The run left files of a kind that is not allowed.'],
   ],
   [
-    'makes a second name of its output',
+    'creates a hard link to its output',
     { commands: [writes(`fs.writeFileSync('out/b', ''); fs.linkSync('out/b', 'out/a')`)], outputs: ['out/a', 'out/b'] },
     1,
     ['The run left files of a kind that is not allowed.'],
   ],
   [
-    'makes a pipe of its output',
+    'creates a pipe as its output',
     { commands: [{ shell: 'mkdir out && mkfifo out/a' }], outputs: ['out/a'] },
     1,
     ['The run left files of a kind that is not allowed.'],
     'dev',
   ],
   [
-    'makes names that differ in case alone',
+    'creates names that differ only in case',
     { commands: [writes(`fs.writeFileSync('out/a', ''); fs.writeFileSync('out/A', '')`)], outputs: ['out/'] },
     1,
     ['The run left files of a kind that is not allowed.'],
   ],
   [
-    'makes names that are no text',
+    'creates names that are not valid text',
     { commands: [writes(`fs.writeFileSync(Buffer.from([0x6f, 0x75, 0x74, 0x2f, 0xff]), '')`)], outputs: ['out/'] },
     1,
     ['The run left files of a kind that is not allowed.'],
   ],
   [
-    'makes names with control characters',
+    'creates names with control characters',
     { commands: [writes(`fs.writeFileSync('out/\\u001b[31m', '')`)], outputs: ['out/'] },
     1,
     ['The run left files of a kind that is not allowed.'],
   ],
   [
-    'makes too much',
+    'writes too many bytes',
     {
       limits: { max_total_output_bytes: 2_048 },
       commands: [writes(`fs.writeFileSync('out/a', 'x'.repeat(4_000))`)],
@@ -226,7 +231,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     ['The run left more output than its limits allow.'],
   ],
   [
-    'makes too many',
+    'creates too many files',
     {
       limits: { max_output_files: 2 },
       commands: [writes(`for (const n of 'abc') fs.writeFileSync('out/' + n, '')`)],
@@ -435,7 +440,7 @@ describe('an interrupted run', () => {
     expect(existsSync(copy)).toBe(false);
   });
 
-  test('in the middle is completed, and is not accepted', async () => {
+  test('that stopped during a command is completed but not accepted', async () => {
     const copy = path.join(temporaryFolder(), 'run');
     let from = '';
     await ran(

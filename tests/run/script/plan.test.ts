@@ -95,11 +95,11 @@ describe('the version of npm', () => {
 
   // Some systems install npm elsewhere, where it is found as well.
   test.runIf(!existsSync('/usr/share/nodejs/npm')).each([
-    ['is not there', undefined],
+    ['is missing', undefined],
     ['is broken', '{"version":'],
     ['has no version', '{}'],
-    ['has a version that is none', '{"version":"newest"}'],
-    ['has a version that is no text', '{"version":10}'],
+    ['has an invalid version', '{"version":"newest"}'],
+    ['has a version that is not a string', '{"version":10}'],
   ])('is 0.0.0 if that %s, and the record has a warning', async (_, npm) => {
     expect(recorded(npm)).toEqual({ npm: '0.0.0', isWarned: true });
   });
@@ -138,9 +138,9 @@ describe('the plan of a run', () => {
 
   test.each([
     ['in a sandbox', {}, MACHINE],
-    ['without one', { bounds: { sandbox: 'none' } }, MACHINE],
-    ['on a poor machine', {}, { ...MACHINE, cgroups: 'none', seccomp: false }],
-    ['within bounds', { bounds: { cpuSeconds: 3, idleMs: 500, memoryBytes: 64 * 1024 ** 2, pids: 3 } }, MACHINE],
+    ['without a sandbox', { bounds: { sandbox: 'none' } }, MACHINE],
+    ['on a machine without control groups and seccomp', {}, { ...MACHINE, cgroups: 'none', seccomp: false }],
+    ['with limits', { bounds: { cpuSeconds: 3, idleMs: 500, memoryBytes: 64 * 1024 ** 2, pids: 3 } }, MACHINE],
   ] as const)('%s satisfies its contracts', async (_, changes, machine) => {
     const { plan } = planned({ ...changes, env: { Z: '1', A: '2' }, secrets: { T: SECRET } }, machine);
     expect(rulesOf(await judged(scriptRequest, plan.request))).toEqual([]);

@@ -331,7 +331,7 @@ describe('a message of a script', () => {
 describe('the HTML of a script', () => {
   const rows: [string, string, string[]][] = [
     ['is long', `<p>${'x'.repeat(600_000)}`, []],
-    ['is long in letters of three bytes', '€'.repeat(300_000), []],
+    ['is long, with characters of three bytes', '€'.repeat(300_000), []],
     ['is full of NUL', '\0'.repeat(170_000), []],
     ['is full of control characters', '\u0001'.repeat(174_700), []],
     ['is full of quotes', '"'.repeat(520_000), []],
@@ -373,7 +373,7 @@ describe('the files that a script declares', () => {
     ['none of them', named(), { declared_missing: [], undeclared: 2, size_mismatches: 0 }],
     ['one with another size', named(['output/a.txt', 4]), { declared_missing: [], undeclared: 1, size_mismatches: 1 }],
     [
-      'one that is not there',
+      'one that is missing',
       named(['output/c.txt', 4]),
       { declared_missing: ['output/c.txt'], undeclared: 2, size_mismatches: 0 },
     ],
@@ -383,7 +383,7 @@ describe('the files that a script declares', () => {
       { declared_missing: [], undeclared: 1, size_mismatches: 0 },
     ],
     [
-      'one in another way',
+      'one in another spelling',
       named(['./output/./a.txt', 3], ['output/./sub/b.txt', 2]),
       { declared_missing: [], undeclared: 0, size_mismatches: 0 },
     ],

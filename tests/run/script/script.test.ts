@@ -199,10 +199,10 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
 
 describe('an order that is refused', () => {
   test.each([
-    ['a script that is not there', { script: 'no.py' }],
-    ['an input that is not there', { inputs: ['no.csv'] }],
-    ['a limit out of bounds', { bounds: { timeoutMs: 1 } }],
-    ['a limit that nobody enforces', { bounds: { sandbox: 'none', pids: 3 } }],
+    ['a missing script', { script: 'no.py' }],
+    ['a missing input', { inputs: ['no.csv'] }],
+    ['a limit out of range', { bounds: { timeoutMs: 1 } }],
+    ['a limit that cannot be enforced', { bounds: { sandbox: 'none', pids: 3 } }],
   ] as const)('for %s leaves nothing behind', async (_, order) => {
     const { answer, home } = await run('result()', order);
     expect(answer).toMatchObject({ name: 'Fault' });

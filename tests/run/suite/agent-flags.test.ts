@@ -67,17 +67,17 @@ describe('agent flags in a suite', () => {
     ['of recordings without a mode', { agent: 'claude', recordings: 'r' }, /--recordings requires --model-mode record/],
     ['of a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /requires a recordings folder/],
     [
-      'of recordings that are not there',
+      'of missing recordings',
       { agent: 'claude', modelMode: 'replay', recordings: 'r' },
       /recordings folder does not exist/,
     ],
-    ['of recordings that are there', { agent: 'claude', modelMode: 'record', recordings: '.' }, /is not empty/],
+    ['of existing recordings', { agent: 'claude', modelMode: 'record', recordings: '.' }, /is not empty/],
     [
       'of recordings in a file',
       { agent: 'claude', modelMode: 'record', recordings: 'cases.json' },
       /recordings path is a file/,
     ],
-    ['of a mode that nobody knows', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
+    ['of an unknown mode', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
   ])('are refused before anything is created: one %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);

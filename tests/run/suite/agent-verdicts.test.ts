@@ -184,7 +184,7 @@ describe('an expectation about an agent run', () => {
   test.each<[string, object, object, RegExp]>([
     ['of a script', {}, { script: 'agent.py' }, /expected\.changed_only requires an agent as the target/],
     ['of an address', {}, { baseUrl: 'http://127.0.0.1:9' }, /cases\[0\]\.expected\.changed_only requires an agent/],
-    ['outside of its folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
+    ['outside its folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
     ['both ways', { no_violations: true, allow_violations: [] }, {}, /allow_violations must not be combined with/],
     [
       'as killed without a violation',
@@ -192,8 +192,8 @@ describe('an expectation about an agent run', () => {
       {},
       /termination is killed_policy, which implies a violation/,
     ],
-    ['as ended in no way that there is', { termination: 'killed' }, {}, /expected\.termination/],
-    ['of a class that nobody knows', { allow_violations: ['mischief'] }, {}, /expected\.allow_violations/],
+    ['with an unknown termination', { termination: 'killed' }, {}, /expected\.termination/],
+    ['of an unknown class', { allow_violations: ['mischief'] }, {}, /expected\.allow_violations/],
   ])('is refused with its line: one %s', async (_, expected, target, message) => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'agent.py'), 'print("{}")\n');

@@ -32,7 +32,7 @@ export const environment = {
 
 export const asked = (id: string, user: string, expected: object = {}) => ({ id, input: { user }, expected });
 
-/** The deed that sets the last message. */
+/** The action that sets the last message. */
 export const saying = (text: string): string => `DO=final:${Buffer.from(text).toString('base64url')}`;
 
 /** A write is denied, but the agent claims success. */

@@ -131,17 +131,17 @@ describe('an agent as the target of a suite', () => {
 
 describe('an agent that cannot run', () => {
   test.each<[string, object, RegExp]>([
-    ['that nobody knows', { agent: 'claud' }, /There is no agent "claud"\. Did you mean/],
+    ['that is unknown', { agent: 'claud' }, /There is no agent "claud"\. Did you mean/],
     [
       'that is not installed',
       { agent: 'claude', environment: { ...environment, PATH: '/nowhere' } },
       /claude is not on the PATH/,
     ],
-    ['without a key of its model', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
-    ['beside a script', { agent: 'claude', script: 'a.py' }, /only one target/],
-    ['with the bounds of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /in its policy/],
-    ['under a policy that is none', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],
-    ['left out, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /require an agent/],
+    ['without a model key', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
+    ['next to a script', { agent: 'claude', script: 'a.py' }, /only one target/],
+    ['with the limits of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /in its policy/],
+    ['with an invalid policy', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],
+    ['that is missing, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /require an agent/],
   ])('is refused before anything is created: one %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);

@@ -5,7 +5,7 @@ import { canonicalize } from '../../../src/base/canonical.ts';
 import { rowsOf } from '../../../src/run/suite/csv.ts';
 import { casesIn } from './cases-world.ts';
 
-/** Texts that a table can hold: everything but NUL and halves of characters. */
+/** Texts that a table can hold: everything but NUL and lone surrogates. */
 const text = fc.string({ unit: 'binary', maxLength: 12 }).map(string => string.replaceAll('\0', '"'));
 const filled = text.filter(string => string !== '');
 const number = fc.oneof(fc.maxSafeInteger(), fc.double({ min: -1e6, max: 1e6, noNaN: true }));
@@ -67,7 +67,7 @@ function csv(list: readonly Case[]): string {
   return ['id,title,suite,user,context,expected,metadata', ...rows].join('\r\n');
 }
 
-/** Each expectation in a column of its own. Those that a cell would read as something else are lists or objects. */
+/** Each expectation in a separate column. Those that a cell would read as something else are lists or objects. */
 function csvWithColumns(list: readonly Case[]): string {
   const keys = [...new Set(list.flatMap(({ expected: asks = {} }) => Object.keys(asks)))];
   const rows = list.map(({ expected: asks = {}, ...rest }) => {
@@ -90,7 +90,7 @@ describe('the same cases are read from every format', () => {
     ['a JSON object', 'json', list => JSON.stringify({ schema_version: 'cases.v1', cases: list }, null, 2)],
     ['JSON lines', 'jsonl', list => list.map(written => JSON.stringify(written)).join('\n')],
     ['YAML', 'yaml', list => stringify(list, { aliasDuplicateObjects: false })],
-    ['JSON that is called YAML', 'yml', list => JSON.stringify({ cases: list }, null, 1)],
+    ['JSON with a YAML extension', 'yml', list => JSON.stringify({ cases: list }, null, 1)],
     ['CSV', 'csv', csv],
   ];
 
@@ -102,7 +102,7 @@ describe('the same cases are read from every format', () => {
     );
   });
 
-  test('CSV with a column for each expectation, where a case without any has none', () => {
+  test('CSV with a column per expectation, including cases without expectations', () => {
     const listsOnly = cases.map(list =>
       list.map(({ expected: asks = {}, ...rest }) => {
         const { equals: _equals, ...others } = asks;
@@ -130,7 +130,7 @@ describe('a table', () => {
     .chain(width => fc.array(fc.array(cell, { minLength: width, maxLength: width }), { minLength: 1, maxLength: 5 }));
   const rowEnd = fc.constantFrom('\n', '\r\n');
 
-  test('comes back as it was written, whether a cell is quoted always or when it must', () => {
+  test('survives a round trip, whether cells are quoted always or only if needed', () => {
     const careful = (text: string): string => (/[",\r\n]/.test(text) ? quoted(text) : text);
     fc.assert(
       fc.property(table, rowEnd, fc.boolean(), fc.boolean(), (rows, end, isCareful, endsWithRow) => {
@@ -141,7 +141,7 @@ describe('a table', () => {
     );
   });
 
-  test('tells of each cell the line in which an editor shows its beginning', () => {
+  test('reports the line on which each cell starts, as an editor counts lines', () => {
     fc.assert(
       fc.property(table, rowEnd, (rows, end) => {
         let before = '';
@@ -158,7 +158,7 @@ describe('a table', () => {
     );
   });
 
-  test('of any text is rows or one trouble at the end, and never a throw', () => {
+  test('of any text yields rows or one fault at the end, and never throws', () => {
     fc.assert(
       fc.property(cell, cell, cell, (a, b, c) => {
         const read = [...rowsOf(a + b + c)];

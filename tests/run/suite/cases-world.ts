@@ -18,7 +18,7 @@ export function casesOf(file: string): SuiteCase[] {
   return cases;
 }
 
-/** What is said of a file that is refused: each fault, or the one sentence about all of it. */
+/** The faults of a refused file, or the single sentence about the whole file. */
 export function faultsIn(name: string, content: string | Uint8Array): string[] {
   return faultsOf(() => casesIn(name, content));
 }

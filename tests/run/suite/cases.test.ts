@@ -16,13 +16,13 @@ const refund = {
 };
 const hours = { schema_version: 'suite-case.v1', id: '1002', input: { user: '' } };
 
-describe('cases are read', () => {
-  test('from a JSON list, in which an id may be a number and the input may be left out', () => {
+describe('reads cases', () => {
+  test('from a JSON list, with numeric ids and optional input', () => {
     const { schema_version: _, ...written } = refund;
     expect(casesIn('cases.json', JSON.stringify([written, { id: 1002 }]))).toEqual([refund, hours]);
   });
 
-  test('from a JSON object, whose suite is that of the cases that name none', () => {
+  test('from a JSON object, whose suite is the default for its cases', () => {
     const file = { schema_version: 'cases.v1', suite: 'all', cases: [{ id: 'a' }, { id: 'b', suite: 'own' }] };
     const read = casesIn('cases.json', JSON.stringify(file));
     expect(read.map(({ id, suite }) => [id, suite])).toEqual([
@@ -33,12 +33,12 @@ describe('cases are read', () => {
     expect(casesIn('cases.JSON', JSON.stringify(bare))).toEqual(read);
   });
 
-  test.each(['jsonl', 'ndjson'])('from .%s, one in each line that is not blank', ending => {
+  test.each(['jsonl', 'ndjson'])('from .%s, one per line, ignoring blank lines', ending => {
     const text = `\n${JSON.stringify(refund)}\r\n  \n{"id":1002}`;
     expect(casesIn(`cases.${ending}`, text)).toEqual([refund, hours]);
   });
 
-  test.each(['yaml', 'yml'])('from .%s, where an id without quotes stays as it is written', ending => {
+  test.each(['yaml', 'yml'])('from .%s, keeping unquoted ids as written', ending => {
     const text = [
       '# what we ask',
       'suite: money',
@@ -66,7 +66,7 @@ describe('cases are read', () => {
     ]);
   });
 
-  test('from CSV, where an empty cell is nothing', () => {
+  test('from CSV, ignoring empty cells', () => {
     const text = [
       'id,title,suite,user,context,expected,expected.max_steps,expected.evidence_required_for_actions,metadata',
       'refund,"A refund, ""quickly""",money,"Give it back,\nplease","{""locale"":""en""}",' +
@@ -77,7 +77,7 @@ describe('cases are read', () => {
     expect(casesIn('cases.csv', `\uFEFF${text}`)).toEqual([refund, hours]);
   });
 
-  test('from CSV, where a text stays a text wherever one is asked for', () => {
+  test('from CSV, keeping text in text fields even if it looks like a number', () => {
     const header =
       'id,input.user,input.context,expected.contains,expected.regex,expected.equals,expected.tool_sequence';
     const [first, second] = casesIn(
@@ -94,13 +94,13 @@ describe('cases are read', () => {
     });
   });
 
-  test('with schemas whose formats and keywords nobody here knows, because they ask for nothing', () => {
+  test('with unknown schema formats and keywords, which have no effect', () => {
     const json_schema = { type: 'string', format: 'email', 'x-note': 'mail' };
     expect(casesIn('cases.json', JSON.stringify([{ id: 'a', expected: { json_schema } }]))).toHaveLength(1);
   });
 
   test.each(['http://json-schema.org/draft-07/schema#', 'http://json-schema.org/draft-07/schema'])(
-    'with a schema of draft-07, %s, in the words of draft-07',
+    'with a draft-07 schema that uses draft-07 keywords: %s',
     $schema => {
       const json_schema = { $schema, items: [{ type: 'string' }], additionalItems: false };
       expect(casesIn('cases.json', JSON.stringify([{ id: 'a', expected: { json_schema } }]))).toHaveLength(1);
@@ -110,18 +110,18 @@ describe('cases are read', () => {
   test.each([
     ['json', '{"$schema": "./cases.schema.json", "cases": [{"id": "a"}]}'],
     ['yaml', '$schema: ./cases.schema.json\ncases: [{id: a}]'],
-  ])('with a $schema for editors at the top of .%s, which becomes part of no case', (ending, text) => {
+  ])('with a top-level $schema in .%s, which is not added to any case', (ending, text) => {
     expect(casesIn(`cases.${ending}`, text)).toEqual([{ ...hours, id: 'a' }]);
   });
 
-  test('through a link, which a person means as its target', () => {
+  test('through a symlink', () => {
     const folder = temporaryFolder();
     writeFileSync(path.join(folder, 'real.json'), '[{"id":"a"}]');
     symlinkSync('real.json', path.join(folder, 'cases.json'));
     expect(casesOf(path.join(folder, 'cases.json'))).toHaveLength(1);
   });
 
-  test('as the public toolkit has them, and nothing that it knows is lost', () => {
+  test('in the format of the public toolkit, without losing a field', () => {
     const file = path.join(ROOT, 'tests/run/suite/toolkit-cases.json');
     const written = JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>[];
     const [parcel, open, nothing] = casesOf(file);
@@ -131,13 +131,13 @@ describe('cases are read', () => {
   });
 });
 
-describe('a slip is told with its line', () => {
+describe('reports an error with its line', () => {
   test.each([
     ['json', '[\n {"id": "a"},\n {"id": "b",\n  "expected": {\n   "must_inclde": "x"}}]', 5],
     ['jsonl', '{"id":"a"}\n\n{"id":"b","expected":{"must_inclde":"x"}}\n', 3],
     ['yaml', '- id: a\n- id: b\n  expected:\n    # why?\n    must_inclde: x\n', 5],
     ['csv', 'id,title,expected\na,"two\nlines",\nb,"two\nlines","{""must_inclde"":3}"\n', 5],
-  ])('a key that nobody knows, in %s', (ending, text, line) => {
+  ])('for an unknown key, in %s', (ending, text, line) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
       `line ${line}: cases[1].expected.must_inclde is an unknown key`,
     ]);
@@ -148,7 +148,7 @@ describe('a slip is told with its line', () => {
     ['jsonl', '{"id":"a"}\n\n{"id":"Ab"}\n\n\n{"id":"aB"}', 6, 3],
     ['yaml', '- id: a\n- title: x\n  id: Ab\n\n- id: aB\n', 5, 3],
     ['csv', 'id,title\na,"x\ny"\nAb,\n\naB,z', 6, 4],
-  ])('an id that stands twice, upper and lower case being the same, in %s', (ending, text, line, first) => {
+  ])('for a duplicate id, ignoring case, in %s', (ending, text, line, first) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
       `line ${line}: cases[2].id repeats the id on line ${first} (ids are case-insensitive)`,
     ]);
@@ -158,7 +158,7 @@ describe('a slip is told with its line', () => {
     ['json', '[\n{"id": "../up"},\n{"id": "run"},\n{"title": "x"},\n{"id": true, "title": 5}\n]', [2, 3, 4, 5]],
     ['jsonl', '\n{"id":"../up"}\n{"id":"run"}\n{"title":"x"}\n{"id":true,"title":5}', [2, 3, 4, 5]],
     ['yaml', '\n- id: ../up\n- id: run\n- title: x\n- {id: true, title: 5}', [2, 3, 4, 5]],
-  ])('ids that are unsafe, reserved, missing or no text, in %s', (ending, text, lines) => {
+  ])('for unsafe, reserved, missing or non-string ids, in %s', (ending, text, lines) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
       `line ${lines[0]}: cases[0].id must be a case id: up to 100 letters, digits, ".", "_" or "-", starting with a letter or digit`,
       `line ${lines[1]}: cases[1].id is a reserved name`,
@@ -168,7 +168,7 @@ describe('a slip is told with its line', () => {
     ]);
   });
 
-  test('ids that are unsafe, reserved or missing, in csv', () => {
+  test('for unsafe, reserved or missing ids, in csv', () => {
     expect(faultsIn('cases.csv', 'title,id\nx,../up\nx,run\nx,\n').map(fault => fault.slice(0, 24))).toEqual([
       'line 2: cases[0].id must',
       'line 3: cases[1].id is a',
@@ -185,7 +185,7 @@ describe('a slip is told with its line', () => {
       'yaml',
       '- id: a\n  expected:\n    regex: [ok,\n      (?=x)]\n    json_schema: {type: objct}\n    script:\n      file: ../x.py',
     ],
-  ])('expectations that nobody could judge, in %s', (ending, text) => {
+  ])('for invalid expectations, in %s', (ending, text) => {
     const found = faultsIn(`cases.${ending}`, text);
     expect(
       found.map(fault => fault.replace(/^line \d: cases\[0\]\.expected\./, '').replace(/^(.{60}).*$/, '$1')),
@@ -199,7 +199,7 @@ describe('a slip is told with its line', () => {
     );
   });
 
-  test('a schema of another version than 2020-12 and draft-07, and one that breaks the grammar of its own', () => {
+  test('for a schema that is neither 2020-12 nor draft-07, or that violates its meta-schema', () => {
     const faultOf = (json_schema: object) =>
       faultsIn('cases.json', JSON.stringify([{ id: 'a', expected: { json_schema } }]))[0]?.slice(
         'line 1: cases[0].expected.json_schema '.length,
@@ -213,7 +213,7 @@ describe('a slip is told with its line', () => {
     );
   });
 
-  test('expectations that nobody could judge, in JSON lines and CSV', () => {
+  test('for invalid expectations, in JSON Lines and CSV', () => {
     expect(
       faultsIn('cases.jsonl', '{"id":"a"}\n{"id":"b","expected":{"json_path":[{"path":"$.a","regex":"("}]}}'),
     ).toEqual([
@@ -225,12 +225,12 @@ describe('a slip is told with its line', () => {
     ]);
   });
 
-  test('one bad key does not hide what is wrong beside it', () => {
+  test('for every bad key of a case, not only the first', () => {
     const text = '[{"id":"a","expected":{"contans":"x","regex":"(","max_steps":1.5}}]';
     expect(faultsIn('cases.json', text)).toHaveLength(3);
   });
 
-  test('twenty are told and the rest is counted', () => {
+  test('for the first twenty errors, and counts the rest', () => {
     const lines = Array.from({ length: 1_025 }, (_, index) => `{"id":"${index}","titel":"x"}`).join('\n');
     const faults = faultsIn('cases.jsonl', lines);
     expect(faults).toHaveLength(21);
@@ -238,7 +238,7 @@ describe('a slip is told with its line', () => {
     expect(faults[20]).toBe('and 1,005 more');
   });
 
-  test('nothing is handed over from the first fault on', () => {
+  test('and yields no case after it', () => {
     const file = path.join(temporaryFolder(), 'cases.jsonl');
     writeFileSync(file, '{"id":"a"}\n{"id":"b","x":1}\n{"id":"c"}\n');
     const taken: string[] = [];
@@ -247,11 +247,11 @@ describe('a slip is told with its line', () => {
   });
 });
 
-describe('what is around the cases is doubted, too', () => {
+describe('reports errors outside the cases:', () => {
   test.each([
     ['json', '{"suite": 3,\n"sute": "x",\n"cases": {}}', [1, 2, 3]],
     ['yaml', 'suite: 3\nsute: x\ncases: {}', [1, 2, 3]],
-  ])('the keys of the object, in %s', (ending, text, [suite, sute, list]) => {
+  ])('bad keys of the object, in %s', (ending, text, [suite, sute, list]) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
       `line ${suite}: suite must be a string, but is a number`,
       `line ${sute}: sute is an unknown key`,
@@ -262,7 +262,7 @@ describe('what is around the cases is doubted, too', () => {
   test.each([
     ['json', '"cases"'],
     ['yaml', 'cases'],
-  ])('a file of one text, in %s', (ending, text) => {
+  ])('a file that contains only a string, in %s', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
       'line 1: The file must contain a list of cases, or an object with the key cases, but contains a string',
     ]);
@@ -278,7 +278,7 @@ describe('what is around the cases is doubted, too', () => {
     expect(faultsIn('cases.csv', `${header}\na,b,c\n`)).toEqual(faults);
   });
 
-  test('cells that are no JSON, stand in two columns, or are too few', () => {
+  test('invalid JSON cells, values set in two columns, and missing cells', () => {
     const header = 'id,metadata,expected,expected.contains,context';
     expect(
       faultsIn(
@@ -329,7 +329,7 @@ describe('what is around the cases is doubted, too', () => {
     expect(faultsIn(name, text)[0]).toBe(fault);
   });
 
-  test.each(['json', 'jsonl', 'ndjson', 'yaml', 'yml', 'csv'])('an empty .%s holds no case', ending => {
+  test.each(['json', 'jsonl', 'ndjson', 'yaml', 'yml', 'csv'])('an empty .%s contains no cases', ending => {
     expect(faultsIn(`cases.${ending}`, '')).toEqual([`cases.${ending} contains no cases.`]);
     expect(faultsIn(`cases.${ending}`, ' \n')).toHaveLength(1);
   });
@@ -341,19 +341,19 @@ describe('what is around the cases is doubted, too', () => {
     ['yaml', '# nothing\n'],
     ['yaml', 'cases: []'],
     ['csv', 'id,title\n'],
-  ])('.%s with %j holds no case', (ending, text) => {
+  ])('.%s with %j contains no cases', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([`cases.${ending} contains no cases.`]);
   });
 });
 
-describe('a file that cannot be cases', () => {
-  test.each(['cases.toml', 'cases', 'cases.json.gz'])('%s is refused by its name', name => {
+describe('rejects a case file', () => {
+  test.each(['cases.toml', 'cases', 'cases.json.gz'])('with an unsupported name: %s', name => {
     expect(faultsIn(name, '[]')).toEqual([
       `${name} is not a supported case file: its name must end in .json, .jsonl, .ndjson, .yaml, .yml or .csv.`,
     ]);
   });
 
-  test('is missing, or a folder', () => {
+  test('that is missing or a folder', () => {
     const folder = temporaryFolder();
     mkdirSync(path.join(folder, 'cases.json'));
     expect(faultsOf(() => casesOf(path.join(folder, 'none.json')))).toEqual([
@@ -370,7 +370,7 @@ describe('a file that cannot be cases', () => {
     ['jsonl', 256],
     ['yaml', 64],
     ['csv', 64],
-  ])('is larger than .%s may be, %i MiB', (ending, mib) => {
+  ])('that is larger than the limit for .%s, %i MiB', (ending, mib) => {
     const file = path.join(temporaryFolder(), `cases.${ending}`);
     writeFileSync(file, '');
     truncateSync(file, mib * 1024 * 1024 + 1);

@@ -1,4 +1,4 @@
-/** An independent reader reads the folders of both sides, using only the contract of agent artifacts. */
+/** Reads the folders of both sides independently, using only the contract of agent artifacts. */
 import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

@@ -128,7 +128,7 @@ describe('an agent that', () => {
     expect(artifact('answers-500').runner_failure).toMatchObject({ status: 500, body_snippet: '{"oops":true}' });
   });
 
-  // Separate from the others, because a short deadline is too short for a busy machine.
+  // Separate, because on a busy machine the other behaviours would miss this short deadline.
   test.each([
     ['hangs', hangs],
     ['drips', drips],

@@ -1,4 +1,4 @@
-/** A kind of run that runs one command and writes one document of its own. Everything about it is in this file. */
+/** A kind of run that runs one command and writes one document. Everything about it is in this file. */
 import path from 'node:path';
 import { canonicalize } from '../../../src/base/canonical.ts';
 import { systemClock } from '../../../src/base/clock.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { placeOf } from '../../../src/base/place.ts';
 import { JsonPlaces } from '../../../src/run/written/json-places.ts';
 
-/** Every place in a tree of another parser, and where it stands. */
+/** Every path in the tree of another parser, with its position. */
 function* placesIn(node: Node, here: string): Generator<{ place: string; offset: number }> {
   for (const [index, child] of (node.children ?? []).entries()) {
     const [key, value] = node.type === 'object' ? (child.children as [Node, Node]) : [child, child];
