@@ -16,6 +16,8 @@ import { layOutCases } from '../src/run/suite/layout.ts';
 import { suitePlan } from '../src/run/suite/plan.ts';
 import { httpTarget } from '../src/run/suite/http-target.ts';
 import { DEFAULT_SETTINGS } from '../src/run/suite/settings.ts';
+import type { SuiteTarget } from '../src/contracts/suite/index.ts';
+import { replyReader } from '../src/targets/reader.ts';
 import { layOutSuite, placeFor, executeSuite } from '../src/run/suite/suite.ts';
 
 const CONCURRENCY = 64;
@@ -95,6 +97,14 @@ async function bareLoop(url: string, count: number, folder: string | undefined):
 
 const ARTIFACT_BYTES = 1_050;
 
+const TARGET = (url: string): SuiteTarget => ({
+  kind: 'http',
+  url,
+  header_names: [],
+  redirects: false,
+  replies: 'lenient',
+});
+
 async function suiteRun(url: string, cases: string, out: string, side: string): Promise<void> {
   stayLean();
   const settings = { ...DEFAULT_SETTINGS, concurrency: CONCURRENCY };
@@ -109,7 +119,7 @@ async function suiteRun(url: string, cases: string, out: string, side: string): 
           group: 'bench',
           repetitions: 1,
           version,
-          target: { kind: 'http', url, header_names: [], redirects: false },
+          target: TARGET(url),
           only: null,
           settings,
           secretNames: [],
@@ -132,6 +142,7 @@ async function suiteRun(url: string, cases: string, out: string, side: string): 
     headers: {},
     secrets: [],
     redirects: false,
+    read: replyReader(TARGET(url), settings.bodyBytesMax),
     settings,
   });
   const { ok, total } = await executeSuite(place, target, { signer: undefined, signal: new AbortController().signal });

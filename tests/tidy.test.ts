@@ -11,13 +11,14 @@ const LAW: Record<string, readonly string[]> = {
   contracts: ['base'],
   policy: ['base', 'contracts'],
   adapters: ['base', 'contracts', 'policy'],
+  targets: ['base', 'contracts'],
   execute: ['base', 'contracts', 'policy'],
   evidence: ['base', 'contracts'],
-  run: ['base', 'contracts', 'policy', 'adapters', 'execute', 'evidence'],
-  verify: ['base', 'contracts', 'evidence'],
+  run: ['base', 'contracts', 'policy', 'adapters', 'targets', 'execute', 'evidence'],
+  verify: ['base', 'contracts', 'targets', 'evidence'],
   judge: ['base', 'contracts', 'evidence', 'run'],
   reports: ['base', 'contracts', 'evidence'],
-  verbs: ['base', 'contracts', 'policy', 'execute', 'evidence', 'run', 'verify', 'judge', 'reports'],
+  verbs: ['base', 'contracts', 'policy', 'targets', 'execute', 'evidence', 'run', 'verify', 'judge', 'reports'],
   cli: ['base', 'contracts', 'verbs'],
 };
 

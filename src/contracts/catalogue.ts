@@ -74,6 +74,7 @@ export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
   'assets-manifest': ours('assets-manifest.v1', async () => (await artifacts()).assetsManifest),
   cases: ours('cases.v1', async () => (await suite()).cases),
   'suite-case': ours('suite-case.v1', async () => (await suite()).suiteCase),
+  'suite-reply': ours('suite-reply.v1', async () => (await suite()).suiteReply),
   'suite-request': ours('suite-request.v1', async () => (await suite()).suiteRequest),
   evaluation: ours('evaluation.v1', async () => (await import('./evaluation/index.ts')).evaluation, [
     'evaluation.json',

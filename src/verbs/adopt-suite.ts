@@ -16,7 +16,17 @@ import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
 /** The options to resume a suite that another machine started. The user names the target and variables again. */
 export type AdoptOptions = Pick<
   RunSuiteOptions,
-  'baseUrl' | 'script' | 'agent' | 'policy' | 'dir' | 'headers' | 'secrets' | 'redirects' | 'bounds' | keyof AgentAsked
+  | 'baseUrl'
+  | 'script'
+  | 'agent'
+  | 'policy'
+  | 'dir'
+  | 'headers'
+  | 'secrets'
+  | 'redirects'
+  | 'strictReplies'
+  | 'bounds'
+  | keyof AgentAsked
 >;
 
 /** Throws unless the options name the target and every variable of the run again. */

@@ -13,6 +13,7 @@ import { firstDifference } from '../judge/causes/divergence.ts';
 import * as artifacts from '../run/suite/artifact.ts';
 import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
+import { replyReader } from '../targets/reader.ts';
 import { signerAt } from './keys.ts';
 import { sharedLauncher } from './launcher.ts';
 import type { Header } from './run-suite.ts';
@@ -171,6 +172,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     secrets: secretsFor(url, headers, secrets),
     keepCredentials: request.keep_credentials === true,
     redirects: recorded.kind === 'http' && recorded.redirects,
+    read: replyReader(recorded, settings.bodyBytesMax),
     settings,
   };
   return { target: httpTarget(agent), url: storedUrl(url), askedAt: caseUrl(storedUrl(url)) };

@@ -67,6 +67,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly keepCredentials?: boolean;
   /** Components of the target, if its answers do not state them: model, prompt_version, agent_version … */
   readonly provenance?: StatedProvenance;
+  /** Rejects replies that need a repair. By default, Proctor repairs and counts a fixed list of faults. */
+  readonly strictReplies?: boolean;
   /** Follows redirects within the same origin. */
   readonly redirects?: boolean;
   readonly cwd?: string;

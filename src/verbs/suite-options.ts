@@ -93,6 +93,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   secrets: true,
   keepCredentials: true,
   redirects: true,
+  strictReplies: true,
   cwd: true,
   signingKey: true,
   signal: true,

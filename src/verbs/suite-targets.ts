@@ -16,6 +16,7 @@ import type { SuiteOrder } from '../run/suite/plan.ts';
 import { checkRecordings, makeRecordings, recordingsOf } from '../run/suite/recordings.ts';
 import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
+import { replyReader } from '../targets/reader.ts';
 import { sharedLauncher } from './launcher.ts';
 import { profileOf } from './profile.ts';
 import type { StartedSuiteRun, RunSuiteOptions } from './run-suite.ts';
@@ -46,6 +47,7 @@ async function httpFor(
     secrets: secretsFor(url, headers, secrets),
     keepCredentials: request.keep_credentials === true,
     redirects: target.redirects,
+    read: replyReader(target, settings.bodyBytesMax),
     settings,
   });
 }
@@ -173,7 +175,7 @@ export async function describeTarget(
   return agentNamed({ ...options, agent }, settings, home, cwd);
 }
 
-function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: RunSuiteOptions): Whom {
+function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false, strictReplies }: RunSuiteOptions): Whom {
   for (const header of headers) checkHeader(header);
   if (baseUrl === undefined)
     throw new Fault(
@@ -185,6 +187,7 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false }: R
     url: storedUrl(checkedUrl(baseUrl, [...headers.map(({ value }) => value), ...Object.values(secrets)])),
     header_names: headers.map(({ name }) => name).sort(),
     redirects,
+    replies: strictReplies ? 'strict' : 'lenient',
   };
   return { target, script: null, bounds: {}, effective: undefined };
 }

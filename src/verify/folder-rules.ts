@@ -1,3 +1,5 @@
+import { LD } from './ledger-rules.ts';
+
 /** Rules that involve several files of a folder. The inspectors in this folder implement them. */
 export const FOLDER_RULES = {
   FD1: {
@@ -149,6 +151,16 @@ export const FOLDER_RULES = {
       'changes has the number of files and the diff of the work tree status',
     ],
   },
+  FD14: {
+    id: 'FD14',
+    title: 'Answer Follows From Reply',
+    why: 'A verdict counts only if the answer is what the target sent. The verifier reads every stored reply again.',
+    asks: [
+      'if evidence/request.json says how replies are read, every answered case has its reply in assets/replies.ndjson',
+      'reply_sha256 of the last attempt is the hash of that reply',
+      'the answer, ttft_ms and repairs of the case follow from that reply and the target in evidence/request.json',
+    ],
+  },
 } as const;
 
 /** Rules for sealed run folders. SL1 to SL4 concern the seal alone and are part of its contract. */
@@ -252,30 +264,6 @@ export const JS = {
     title: 'Judged With The Key Of The Run',
     why: 'The process that ran a suite also judges it. A different key, or none, means that someone else judged it.',
     asks: ['if evidence/seal.json is signed, evaluation.seal.json is signed with the same key'],
-  },
-} as const;
-
-/** Rules for a ledger and its runs. LD1 to LD7 concern single lines and are part of their contract. */
-export const LD = {
-  LD8: {
-    id: 'LD8',
-    title: 'Line Of Its Run',
-    why: 'If someone changes a run and seals it again, its ledger line still names the old seal.',
-    asks: [
-      'if the folder of a run is in runs/ next to ledger.ndjson, its line has the hash of its seal',
-      'that folder has the name of the run in its seal',
-      'kind and sealed_at match the seal, and intent matches run.json',
-      'a run folder that is verified alone is compared with its line, if it has one',
-    ],
-  },
-  LD9: {
-    id: 'LD9',
-    title: 'No Run Missing',
-    why: 'No later line protects the last line of a ledger. The sealed run folders do, as long as they exist.',
-    asks: [
-      'every sealed run in runs/ next to ledger.ndjson has a line; a run older than the first line should have one',
-      'a run that still has its journal needs no line yet; a line whose run no longer exists is allowed',
-    ],
   },
 } as const;
 

@@ -18,6 +18,7 @@ import { intentInspector } from './intents.ts';
 import { judgementInspector } from './judgements.ts';
 import { once } from './once.ts';
 import type { Options } from './options.ts';
+import { replyInspector } from './replies.ts';
 import { type SealInspector, sealInspector } from './seal.ts';
 import type { FileSource } from './shelf.ts';
 import { type SignatureInspector, signatureInspector, trustOf } from './signatures.ts';
@@ -65,6 +66,7 @@ export class Inspection {
       intentInspector(surroundings),
       agentInspector(surroundings),
       agentCaseInspector(surroundings),
+      replyInspector(surroundings),
       hostPathInspector(report),
       ...further(surroundings),
     ];
@@ -132,6 +134,10 @@ function surroundingsOf(
   return {
     tree,
     hashOf: once(shelf.hash),
+    bytesOf: file => {
+      const source = shelf.read(file, BYTES_MAX);
+      return source.ok ? source.bytes : undefined;
+    },
     documentHashOf: once(file => documentHash(shelf.read(file, BYTES_MAX))),
     troubled,
     isForeign,

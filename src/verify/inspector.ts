@@ -13,6 +13,8 @@ export interface Surroundings {
   readonly tree: Tree;
   /** The hash of a file. Cached. */
   readonly hashOf: (file: string) => string | undefined;
+  /** Reads a file. Undefined if it does not exist or is too large. */
+  readonly bytesOf: (file: string) => Buffer | undefined;
   /** The content hash of the JSON document in a file. Cached. */
   readonly documentHashOf: (file: string) => string | undefined;
   /** Files with a verdict other than "valid". Inspectors do not report them again. */

@@ -10,7 +10,7 @@ import { homeAround, isLineOf } from '../evidence/recovery/ledger-line.ts';
 import { hasJournal } from '../evidence/recovery/recover.ts';
 import { runsIn } from '../evidence/run-folder/runs.ts';
 import { sealedEntry } from '../evidence/recovery/sealed-entry.ts';
-import { LD } from './folder-rules.ts';
+import { LD } from './ledger-rules.ts';
 import type { ReportFinding } from './inspector.ts';
 
 /**

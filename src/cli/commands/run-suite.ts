@@ -44,6 +44,7 @@ export interface RunSuiteFlags extends LimitFlags {
   readonly resume?: string;
   readonly header?: readonly string[];
   readonly secret?: readonly string[];
+  readonly strictReplies?: true;
   readonly followRedirects?: true;
   readonly keepCredentials?: true;
   readonly provenance?: readonly string[];
@@ -125,6 +126,7 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'allowUntestedVersion',
   'header',
   'secret',
+  'strictReplies',
   'followRedirects',
   'profile',
   'sandbox',
@@ -155,6 +157,7 @@ function targetOf(flags: RunSuiteFlags): AdoptOptions {
     modelMode: flags.modelMode,
     recordings: flags.recordings,
     allowUntestedVersion: flags.allowUntestedVersion,
+    strictReplies: flags.strictReplies,
     redirects: flags.followRedirects,
     bounds: defined(bounds),
   };

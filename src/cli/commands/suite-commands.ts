@@ -62,6 +62,7 @@ function suiteFlags(suite: Command): Command {
       'component or version of the target, such as model=NAME or agent_version=2.1.0; repeatable',
       collect,
     )
+    .option('--strict-replies', 'reject replies that need a repair, instead of repairing and counting them')
     .option('--follow-redirects', 'follow redirects within the same origin')
     .option('--max-body <size>', 'maximum number of bytes to read of an answer (default: 2000000)', size)
     .option('--profile <name>', `with --script: ${HELP.profile}`)

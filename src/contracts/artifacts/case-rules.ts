@@ -117,6 +117,8 @@ export const caseRules = [
       'error_class is present if and only if outcome is runner_error',
       'idempotency_key and run_id, if present, are not empty; note, if present, is a string',
       'http_status, if present, is an integer from 100 to 999',
+      'ttft_ms, if present, is a non-negative number, and repairs counts repairs by id',
+      'reply_sha256, if present, is the hash of the stored reply',
       'runner_failure.attempt is the number of attempts, if attempts is present',
       'should: outcome of the last attempt equals status',
       'should: error_class of the last attempt equals runner_failure.class',

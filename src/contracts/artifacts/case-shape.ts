@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Claim } from '../claim.ts';
-import { anyObject, count, filledText, isoTime, record } from '../shape.ts';
+import { anyObject, contentHashText, count, filledText, isoTime, record } from '../shape.ts';
 import { agentRunShape } from './agent-run.ts';
 import { event, eventsOf, outputKeys, riskLevel } from './events.ts';
 import { caseId, contentHashOf, errorClass, milliseconds, side, targetUrl } from './words.ts';
@@ -19,6 +19,12 @@ const attempt = record({
   /** The run that answered, if the target is a script or an agent. */
   run_id: z.optional(filledText()),
   note: z.optional(z.string()),
+  /** Time to the first output, for a streamed reply. */
+  ttft_ms: z.optional(milliseconds()),
+  /** How often each repair of a lenient reading was applied. */
+  repairs: z.optional(z.record(z.string(), count())),
+  /** The hash of the stored reply in assets/replies.ndjson. */
+  reply_sha256: z.optional(contentHashText()),
   /** The number of masked ranges in the answer, by kind. */
   masked: z.optional(z.record(z.string(), count())),
   full_body_saved_to: z.optional(z.string()),

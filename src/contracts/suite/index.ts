@@ -13,4 +13,5 @@ export {
   type SuiteTarget,
   targetName,
 } from './request.ts';
+export { type SuiteReply, suiteReply } from './reply.ts';
 export { type SuiteCase, suiteCase } from './suite-case.ts';

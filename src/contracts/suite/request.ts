@@ -10,10 +10,19 @@ import { between, contentHashText, count, filledText, matching, record } from '.
 
 const headerName = () => matching(/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'a header name in lower case');
 
+const replies = () => z.enum(['strict', 'lenient']);
+
 const positive = () => z.int().check(z.gte(1));
 
 const target = z.union([
-  record({ kind: z.literal('http'), url: targetUrl(), header_names: z.array(headerName()), redirects: z.boolean() }),
+  record({
+    kind: z.literal('http'),
+    url: targetUrl(),
+    header_names: z.array(headerName()),
+    redirects: z.boolean(),
+    /** How replies were read, and that they are stored. Absent in older runs, which read strictly and stored none. */
+    replies: z.optional(replies()),
+  }),
   record({
     kind: z.literal('script'),
     name: filledText(),
@@ -138,6 +147,7 @@ const rules = [
     asks: [
       'target has kind: http, script or agent',
       'http has url, header_names (lower-case names, without values) and redirects (true or false)',
+      'http may have replies, strict or lenient; the run folder then contains every reply',
       ...ARTIFACT_ASKS.targetUrl,
       'script has name, sha256, bytes, sandbox and isolation',
       'agent has name (lower case), version, sha256 of its program, policy, policy_sha256, sandbox and isolation',

@@ -33,6 +33,8 @@ export class Journal<Line> {
   #held = '';
   #flushing: NodeJS.Immediate | undefined;
   #failure: Fault | undefined;
+  /** Writes what the held lines refer to, before they are written. */
+  beforeFlush: (() => void) | undefined;
 
   private constructor(file: string, fd: number, chain: JournalChain) {
     this.#file = file;
@@ -112,7 +114,10 @@ export class Journal<Line> {
     this.#held = '';
     if (held === '') return;
     try {
-      written(() => writeWhole(this.#fd, held));
+      written(() => {
+        this.beforeFlush?.();
+        writeWhole(this.#fd, held);
+      });
     } catch (error) {
       this.#failure = error as Fault;
       throw error;

@@ -10,6 +10,7 @@ import { JournalChain, type ChainedLine, chainedLines } from '../run-folder/chai
 import { Journal, openJournal, parsedLine } from '../run-folder/journal.ts';
 import { refuseForeign, refuseOdd } from '../run-folder/own-file.ts';
 import { keepsContract } from '../document.ts';
+import { REPLIES, replyName, storedReplies } from './reply-log.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
 
@@ -48,6 +49,7 @@ export function openSuite(
     const done = new Set<string>();
     const begun = new Map<string, Attempt[]>();
     const assets: AssetNote[] = [];
+    const replies = storedReplies(folder);
     let startedAtMs = nowMs;
     for (const line of suiteLines(chainedLines(fd, JournalChain.read(folder), SUITE_LINE_BYTES_MAX))) {
       if (line.is === 'planned') assets.push(...line.assets);
@@ -57,7 +59,7 @@ export function openSuite(
         assets.push(...line.assets);
         begun.set(line.id, [...(begun.get(line.id) ?? []).slice(0, -1), line.attempt]);
       }
-      if (line.is === 'case' && !done.has(line.id)) {
+      if (line.is === 'case' && !done.has(line.id) && hasReply(line.artifact, replies)) {
         assets.push(...line.assets);
         store.recall(line.artifact);
         done.add(line.id);
@@ -211,9 +213,15 @@ function interrupted({ attempt, atMs, key }: Extract<SuiteLine, { is: 'sent' }>)
   };
 }
 
+/** Whether the reply of a case is stored. Without it the case is sent again, because nothing proves its answer. */
+function hasReply({ case_id, attempts = [] }: CaseArtifact, replies: ReadonlyMap<string, string>): boolean {
+  const last = attempts.at(-1);
+  return last?.reply_sha256 === undefined || replies.get(replyName(case_id, last.attempt)) === last.reply_sha256;
+}
+
 /** Removes files that were stored just before the journal would have listed them. */
 function removeUnknown(folder: string, assets: readonly AssetNote[]): void {
-  const known = new Set(assets.map(({ href }) => href));
+  const known = new Set([REPLIES, ...assets.map(({ href }) => href)]);
   for (const entry of readdirSync(path.join(folder, 'assets'))) {
     if (!known.has(`assets/${entry}`)) rmSync(path.join(folder, 'assets', entry), { force: true, recursive: true });
   }

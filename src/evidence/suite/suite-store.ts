@@ -11,6 +11,7 @@ import { finish, type Sealing } from '../run-folder/finish.ts';
 import type { Journal } from '../run-folder/journal.ts';
 import { mergeSorted, StoredCases, type StoredFiles, storedFiles } from '../run-folder/sealed-files.ts';
 import { type SuiteRun, suiteDocuments } from './suite-documents.ts';
+import { ReplyLog } from './reply-log.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 
 /** A file of a case, before it is stored. */
@@ -38,6 +39,7 @@ export class SuiteStore {
   readonly #journal: Journal<SuiteLine>;
   readonly #cases = new StoredCases();
   readonly #assets: AssetNote[] = [];
+  readonly #replies: ReplyLog;
   #ok = 0;
   #failed = 0;
   /** Cases in the journal whose files are not written yet. */
@@ -52,6 +54,8 @@ export class SuiteStore {
     this.folder = folder;
     this.#journal = journal;
     this.#openWriter = openWriter;
+    this.#replies = new ReplyLog(folder);
+    journal.beforeFlush = () => this.#replies.flush();
   }
 
   plan(plan: SuitePlan, assets: readonly AssetNote[]): void {
@@ -81,9 +85,10 @@ export class SuiteStore {
     this.#journal.append({ is: 'failed', id, attempt, assets: notes });
   }
 
-  /** Records a finished case. */
-  keep(artifact: CaseArtifact, assets: readonly Asset[]): void {
+  /** Records a finished case. `reply` is a line for the log of replies. */
+  keep(artifact: CaseArtifact, assets: readonly Asset[], reply?: string): void {
     if (this.#failure) throw this.#failure;
+    if (reply !== undefined) this.#replies.hold(reply);
     const text = canonicalize(artifact);
     const notes = assets.map(asset => this.#store(asset));
     const id = artifact.case_id;
@@ -146,8 +151,9 @@ export class SuiteStore {
   ): Promise<void> {
     this.#writeFiles();
     await this.#writer?.close();
+    this.#replies.close();
     const stats = { total: run.ids.length, ok: this.#ok, failed: this.#failed };
-    const assets = this.#assets.sort((a, b) => (a.href < b.href ? -1 : 1));
+    const assets = [...this.#assets, ...this.#replies.notes()].sort((a, b) => (a.href < b.href ? -1 : 1));
     await finish(this.folder, {
       runId: run.plan.request.run_id,
       kind: 'suite',
@@ -177,6 +183,7 @@ export class SuiteStore {
       // If nothing can be written, the end of this process releases the run.
     }
     this.#journal.close();
+    this.#replies.close();
   }
 
   #count({ status }: CaseArtifact): void {

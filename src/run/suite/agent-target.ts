@@ -1,4 +1,4 @@
-import { readReply, type SideName } from '../../adapters/http-agent.ts';
+import { readReply, type SideName } from '../../targets/reply.ts';
 import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { Fault } from '../../base/fault.ts';
@@ -124,10 +124,8 @@ function judged(
   );
   const bytes = masker.whole(raw);
   const masked = addedKinds(masker.kinds, run.capture.stdout.kinds);
-  const answer = readReply(bytes, id, agent.side, agent.settings.bodyBytesMax);
-  return answer.ok
-    ? { ok: true, reply: answer.reply, masked, bytes: bytes.length }
-    : failed({ ...answer, mayRetry: false });
+  const answer = readReply(bytes, agent.settings.bodyBytesMax, { caseId: id, side: agent.side, isLenient: false });
+  return answer.ok ? { ...answer, masked, bytes: bytes.length } : failed({ ...answer, mayRetry: false });
 }
 
 /**

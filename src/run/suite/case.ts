@@ -4,9 +4,10 @@ import { random } from '../../base/ids.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 import type { Attempt } from '../../evidence/suite/suite-run.ts';
 import type { Asset } from '../../evidence/suite/suite-store.ts';
+import { replyLine } from './reply-line.ts';
 import { answeredCase, bodyAssets, failedCase, type KeptArtifact, type ArtifactIdentity } from './artifact.ts';
 import type { Breaker } from './breaker.ts';
-import type { FailedAttempt, Target, AttemptResult } from './target.ts';
+import type { Answered, FailedAttempt, Target, AttemptResult } from './target.ts';
 
 export interface CaseContext {
   readonly target: Target;
@@ -50,8 +51,15 @@ export async function runCase(
     if (!outcome.ok && outcome.cancelled) return undefined;
     const attempt = { attempt: number, started_at: instantText(startedAtMs), ...factsOf(told), idempotency_key: key };
     if (outcome.ok) {
-      attempts.push({ ...attempt, outcome: 'ok' });
-      return answeredCase(named, attempts, outcome, told);
+      const reply = outcome.kept && replyLine(one.id, number, outcome.kept);
+      attempts.push({
+        ...attempt,
+        outcome: 'ok',
+        ...readingFacts(outcome),
+        ...(reply && { reply_sha256: reply.sha256 }),
+      });
+      const { artifact, assets } = answeredCase(named, attempts, outcome, told);
+      return { artifact, assets: [...assets, ...(reply?.assets ?? [])], ...(reply && { reply: reply.line }) };
     }
     const assets = outcome.body ? bodyAssets(named, number, outcome, outcome.body) : [];
     const failed: Attempt = {
@@ -76,6 +84,13 @@ function factsOf({ latencyMs, httpStatus, runId, outcome: { masked = {} } }: Att
     ...(httpStatus !== undefined && { http_status: httpStatus }),
     ...(runId !== undefined && { run_id: runId }),
     ...(Object.keys(masked).length > 0 && { masked: { ...masked } }),
+  };
+}
+
+function readingFacts({ repairs, ttftMs }: Answered) {
+  return {
+    ...(Object.keys(repairs).length > 0 && { repairs: { ...repairs } }),
+    ...(ttftMs !== undefined && { ttft_ms: ttftMs }),
   };
 }
 

@@ -1,4 +1,3 @@
-import { questionOf, readReply, type SideName } from '../../adapters/http-agent.ts';
 import { clip } from '../../base/clip.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
@@ -6,6 +5,9 @@ import { printable } from '../../base/printable.ts';
 import { withoutQueryValues } from '../../base/secret-parts.ts';
 import { caseUrl } from '../../contracts/suite/index.ts';
 import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
+import { questionOf } from '../../targets/kinds/proctor.ts';
+import type { ReplyReader } from '../../targets/reader.ts';
+import type { SideName } from '../../targets/reply.ts';
 import type { SuiteSettings } from './settings.ts';
 import {
   type Body,
@@ -26,6 +28,7 @@ export interface HttpAgent {
   /** Stores well-known credentials unmasked. */
   readonly keepCredentials?: boolean;
   readonly redirects: boolean;
+  readonly read: ReplyReader;
   readonly settings: SuiteSettings;
 }
 
@@ -69,8 +72,9 @@ function judged(answer: HttpAnswer, id: string, agent: HttpAgent, masking: Maski
   const masked = masker.kinds;
   const failure = troubleWith(answer, settings);
   if (!failure) {
-    const reading = readReply(bytes, id, agent.side, settings.bodyBytesMax);
-    if (reading.ok) return { ok: true, reply: reading.reply, masked, bytes: bytes.length };
+    const kept = { body: bytes };
+    const reading = agent.read(kept, { caseId: id, side: agent.side });
+    if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
     return failed({ ...reading, mayRetry: false, masked }, answer, bytes, masking);
   }
   return failed({ ...failure, masked }, answer, bytes, masking);

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { questionOf, readReply, type SideName } from '../../adapters/http-agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { Masker, maskingOf } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { Launcher } from '../../execute/launcher/launch.ts';
 import type { Requested } from '../../policy/bounds.ts';
+import { questionOf } from '../../targets/kinds/proctor.ts';
+import { readReply, type SideName } from '../../targets/reply.ts';
 import { executeScript, type ScriptAnswer } from '../script/script.ts';
 import type { SuiteSettings } from './settings.ts';
 import {
@@ -99,8 +100,9 @@ function judged({ place, ending, reading }: ScriptAnswer, id: string, agent: Scr
   if (ending.how !== 'exited' || ending.code !== 0) {
     return failed({ class: 'schema_mismatch', message: 'The script failed.', mayRetry: false });
   }
-  const answer = readReply(said ?? Buffer.alloc(0), id, agent.side, bodyBytesMax);
+  const names = { caseId: id, side: agent.side, isLenient: false };
+  const answer = readReply(said ?? Buffer.alloc(0), bodyBytesMax, names);
   return answer.ok
-    ? { ok: true, reply: answer.reply, masked: masker.kinds, bytes: said?.length ?? 0 }
+    ? { ...answer, masked: masker.kinds, bytes: said?.length ?? 0 }
     : failed({ ...answer, mayRetry: false });
 }

@@ -157,7 +157,7 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
       if (done.has(id)) continue;
       const kept = await runCase(cases.at(index), { ...named, id }, begun.get(id) ?? [], ofCase);
       if (!kept) return;
-      store.keep(kept.artifact, kept.assets);
+      store.keep(kept.artifact, kept.assets, kept.reply);
       troubles.add(kept.artifact);
       const { ok, failed } = store.stats;
       around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });

@@ -1,4 +1,6 @@
-import type { AgentReply } from '../../adapters/http-agent.ts';
+import type { KeptReply } from '../../targets/reader.ts';
+import type { RepairCounts } from '../../targets/repairs.ts';
+import type { AgentReply } from '../../targets/reply.ts';
 import type { MaskedKinds } from '../../base/masker.ts';
 import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
@@ -38,6 +40,11 @@ export interface Answered {
   readonly masked: MaskedKinds;
   /** The size of the whole answer. No part of it is larger. */
   readonly bytes: number;
+  readonly repairs: RepairCounts;
+  /** Time to the first output, for a streamed reply. */
+  readonly ttftMs?: number;
+  /** The masked reply to store. Absent if the run of a script or an agent has it. */
+  readonly kept?: KeptReply;
 }
 
 export interface FailedAttempt {

@@ -2,23 +2,10 @@ import { readJson } from '../base/json.ts';
 import { type CaseArtifact, caseArtifact, caseShape } from '../contracts/artifacts/index.ts';
 import { check } from '../contracts/check.ts';
 import { formOf } from '../contracts/form.ts';
-import type { SuiteCase } from '../contracts/suite/index.ts';
+import { isObject } from '../contracts/kind.ts';
+import { repair, type RepairCounts } from './repairs.ts';
 
 export type SideName = CaseArtifact['version'];
-
-/** The request body for one case. */
-export function questionOf(one: SuiteCase, side: SideName, runId: string): string {
-  const { run_meta, runMeta, handoff, policy, runtime_policy } = one.metadata ?? {};
-  const parent = ((run_meta ?? runMeta ?? {}) as { parent_run_id?: unknown }).parent_run_id;
-  return JSON.stringify({
-    case_id: one.id,
-    version: side,
-    input: one.input,
-    run_meta: { run_id: runId, incident_id: runId, ...(parent !== undefined && { parent_run_id: parent }) },
-    ...(handoff !== undefined && { handoff }),
-    ...((policy ?? runtime_policy) !== undefined && { policy: policy ?? runtime_policy }),
-  });
-}
 
 /** The answer of an agent, as fields of a case artifact. */
 export type AgentReply = Pick<CaseArtifact, 'workflow_id' | 'agent_fields'> & {
@@ -26,44 +13,76 @@ export type AgentReply = Pick<CaseArtifact, 'workflow_id' | 'agent_fields'> & {
 };
 
 export type ReplyReading =
-  | { readonly ok: true; readonly reply: AgentReply }
-  | { readonly ok: false; readonly class: 'invalid_json' | 'schema_mismatch'; readonly message: string };
+  | { readonly ok: true; readonly reply: AgentReply; readonly repairs: RepairCounts }
+  | UnreadableReply;
 
-/** Reads the body of an answer as part of a valid case artifact, or says why it is not. Never throws. */
-export function readReply(bytes: Uint8Array, caseId: string, side: SideName, bytesMax: number): ReplyReading {
+export interface UnreadableReply {
+  readonly ok: false;
+  readonly class: 'invalid_json' | 'schema_mismatch';
+  readonly message: string;
+}
+
+export interface ReplyNames {
+  readonly caseId: string;
+  readonly side: SideName;
+  /** Whether to repair what the list of repairs covers. */
+  readonly isLenient: boolean;
+}
+
+/** Reads a reply as part of a valid case artifact, or says why it is not. Never throws. */
+export function readReply(bytes: Uint8Array, bytesMax: number, names: ReplyNames): ReplyReading {
+  const document = readReplyJson(bytes, bytesMax);
+  return document.ok ? checkReply(document.value, names) : document;
+}
+
+/** Parses the body of a reply. */
+export function readReplyJson(
+  bytes: Uint8Array,
+  bytesMax: number,
+): UnreadableReply | { readonly ok: true; readonly value: unknown } {
   const reading = readJson(bytes, { bytesMax });
-  if (!reading.ok) {
-    const { code, message } = reading.refusal;
-    return { ok: false, class: BEYOND_JSON.has(code) ? 'schema_mismatch' : 'invalid_json', message };
-  }
-  const { value } = reading;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return mismatch('The answer is not a JSON object.');
-  }
-  const said = value as Record<string, unknown>;
-  if (Object.hasOwn(said, 'case_id') && said['case_id'] !== caseId)
+  if (reading.ok) return reading;
+  const { code, message } = reading.refusal;
+  return { ok: false, class: BEYOND_JSON.has(code) ? 'schema_mismatch' : 'invalid_json', message };
+}
+
+/** Checks a reply against the contract of case artifacts. Repairs it first if that is allowed and needed. */
+export function checkReply(value: unknown, { caseId, side, isLenient }: ReplyNames): ReplyReading {
+  if (!isObject(value)) return mismatch('The answer is not a JSON object.');
+  if (Object.hasOwn(value, 'case_id') && value['case_id'] !== caseId)
     return mismatch('The answer has the case_id of another case.');
-  if (Object.hasOwn(said, 'version') && said['version'] !== side)
+  if (Object.hasOwn(value, 'version') && value['version'] !== side)
     return mismatch('The answer has the version of the other side.');
-  const reply: Partial<Record<(typeof REPLY_KEYS)[number], unknown>> = { proposed_actions: [], events: [] };
-  for (const key of REPLY_KEYS) if (Object.hasOwn(said, key)) reply[key] = said[key];
+  const reply: Reply = { proposed_actions: [], events: [] };
+  for (const key of REPLY_KEYS) if (Object.hasOwn(value, key)) reply[key] = value[key];
   const artifact = { schema_version: 'case.v1', case_id: caseId, version: side, status: 'ok', ...reply };
-  const fields = [...beyond(said), ...takeOurs(artifact)];
-  const { violations, advice } = check(caseArtifact, artifact, { strict: false, internal: false });
+  const fields = [...beyond(value), ...takeOurs(artifact)];
+  let findings = check(caseArtifact, artifact, CONTEXT);
+  let repairs: RepairCounts = {};
+  if (findings.violations.length > 0 && isLenient) {
+    repairs = repair(reply);
+    findings = check(caseArtifact, Object.assign(artifact, reply), CONTEXT);
+  }
+  const { violations, advice } = findings;
   if (violations.length > 0) {
     const more = violations.length > MESSAGES_SHOWN ? ` And ${violations.length - MESSAGES_SHOWN} more.` : '';
     const messages = violations.slice(0, MESSAGES_SHOWN).map(({ message }) => message);
     return mismatch(`${messages.join(' ')}${more}`);
   }
+  // Unknown keys are advice, so an answer without advice has none.
+  if (advice.length > 0) fields.push(...takeUnknown(artifact));
   const sound = reply as AgentReply;
   if (sound.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
     return mismatch('An action cites a file in the run folder, which an agent cannot know.');
   }
-  // Unknown keys are advice, so an answer without advice has none.
-  if (advice.length > 0) fields.push(...takeUnknown(artifact));
   // Object.fromEntries creates an own key even for __proto__.
-  return { ok: true, reply: fields.length === 0 ? sound : { ...sound, agent_fields: Object.fromEntries(fields) } };
+  const whole = fields.length === 0 ? sound : { ...sound, agent_fields: Object.fromEntries(fields) };
+  return { ok: true, reply: whole, repairs };
 }
+
+type Reply = Partial<Record<(typeof REPLY_KEYS)[number], unknown>>;
+
+const CONTEXT = { strict: false, internal: false };
 
 /** The reasons to refuse valid JSON. */
 const BEYOND_JSON: ReadonlySet<string> = new Set(['too_deep', 'too_many_values', 'too_large']);
@@ -75,7 +94,7 @@ const REPLY_KEYS = ['workflow_id', 'proposed_actions', 'events', 'final_output']
 
 const ENVELOPE: ReadonlySet<string> = new Set([...REPLY_KEYS, 'case_id', 'version']);
 
-function mismatch(message: string): ReplyReading {
+function mismatch(message: string): UnreadableReply {
   return { ok: false, class: 'schema_mismatch', message };
 }
 

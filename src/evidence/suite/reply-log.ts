@@ -1,0 +1,81 @@
+import { closeSync, existsSync, lstatSync, openSync, truncateSync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { fileHash } from '../../base/file-hash.ts';
+import { linesOf } from '../../base/lines.ts';
+import { OWN_FILE } from '../../base/private.ts';
+import { openRegular } from '../../base/regular.ts';
+import { type SuiteReply, suiteReply } from '../../contracts/suite/index.ts';
+import { soundDocument } from '../document.ts';
+import type { AssetNote } from './suite-run.ts';
+
+export const REPLIES = 'assets/replies.ndjson';
+
+/**
+ * The replies of a suite run, one line each. A line is written before the journal names its case, so a case in the
+ * journal has its reply unless the machine lost power.
+ */
+export class ReplyLog {
+  readonly #file: string;
+  #fd: number | undefined;
+  #held = '';
+
+  constructor(folder: string) {
+    this.#file = path.join(folder, REPLIES);
+  }
+
+  hold(line: string): void {
+    this.#held += `${line}\n`;
+  }
+
+  flush(): void {
+    if (this.#held === '') return;
+    const bytes = Buffer.from(this.#held);
+    this.#held = '';
+    this.#fd ??= openSync(this.#file, 'a', OWN_FILE);
+    // A disk that is almost full accepts only a part.
+    if (writeSync(this.#fd, bytes) !== bytes.length) throw new Fault('disk_full', 'The disk is full.');
+  }
+
+  /** The log as an asset, if there is one. */
+  notes(): AssetNote[] {
+    const stat = lstatSync(this.#file, { throwIfNoEntry: false });
+    const sha256 = stat && fileHash(this.#file);
+    return stat && sha256 ? [{ href: REPLIES, kind: 'other', caseId: null, bytes: stat.size, sha256 }] : [];
+  }
+
+  close(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    this.#fd = undefined;
+  }
+}
+
+/** The hash of every stored reply, by case and attempt. Cuts the file off after its last whole line. */
+export function storedReplies(folder: string): ReadonlyMap<string, string> {
+  const hashes = new Map<string, string>();
+  let end = 0;
+  for (const { reply, bytes } of repliesIn(folder)) {
+    if (!reply) break;
+    end += bytes;
+    hashes.set(replyName(reply.case_id, reply.attempt), reply.sha256);
+  }
+  if (existsSync(path.join(folder, REPLIES))) truncateSync(path.join(folder, REPLIES), end);
+  return hashes;
+}
+
+export function replyName(caseId: string, attempt: number): string {
+  return `${caseId}/${attempt}`;
+}
+
+function* repliesIn(folder: string): Generator<{ readonly reply: SuiteReply | undefined; readonly bytes: number }> {
+  const fd = openRegular(path.join(folder, REPLIES));
+  if (fd === undefined) return;
+  try {
+    for (const { bytes, isCut } of linesOf(fd, suiteReply.bytesMax, 0)) {
+      if (!bytes || isCut) return;
+      yield { reply: soundDocument(bytes, suiteReply) as SuiteReply | undefined, bytes: bytes.length + 1 };
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
