@@ -14,7 +14,7 @@ import { stayLean } from '../src/cli/options/v8-heap.ts';
 import { compareRuns } from '../src/verbs/compare.ts';
 import { layOutCases } from '../src/run/suite/layout.ts';
 import { suitePlan } from '../src/run/suite/plan.ts';
-import { httpTarget } from '../src/run/suite/http-target.ts';
+import { protocolTarget } from '../src/run/suite/protocol-target.ts';
 import { DEFAULT_SETTINGS } from '../src/run/suite/settings.ts';
 import type { SuiteTarget } from '../src/contracts/suite/index.ts';
 import { replyReader } from '../src/targets/reader.ts';
@@ -135,7 +135,7 @@ async function suiteRun(url: string, cases: string, out: string, side: string): 
         written,
       ),
   });
-  const target = httpTarget({
+  const target = protocolTarget({
     url,
     side: version,
     runId: 'bench',

@@ -2,12 +2,12 @@ import { printable } from './printable.ts';
 
 /** ` Did you mean "latest"?` for a typo; empty if no known word is similar. */
 export function didYouMean(word: string, known: Iterable<string>): string {
-  const near = nearest(word, known);
+  const near = nearestWord(word, known);
   return near === undefined ? '' : ` Did you mean "${printable(near)}"?`;
 }
 
 /** The known word with the fewest edits: at most two, and at most a third of the length of the word. */
-function nearest(word: string, known: Iterable<string>): string | undefined {
+export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   const most = Math.min(SLIPS_MAX, Math.floor(word.length / 3));
   let best: string | undefined;
   let fewest = most + 1;

@@ -1,3 +1,4 @@
+import { nearestWord } from '../base/nearest.ts';
 import { placeOf } from '../base/place.ts';
 import type { Contract } from './contract.ts';
 import { type CompiledShape, formOf } from './form.ts';
@@ -64,10 +65,12 @@ function lookCloser(
     touched.add(withoutIndices(path));
     if (++faults === FAULTS_MAX) return 'hopeless';
   }
-  for (const { parent, key } of form.unknown(value, '')) {
+  for (const { parent, key, known } of form.unknown(value, '')) {
     const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
     const level = context.strict ? 'must' : 'should';
-    found.add(level, violation(rule, placeOf(parent, key), UNKNOWN_KEY));
+    const meant = context.strict ? nearestWord(key, known.keys()) : undefined;
+    const message = meant === undefined ? UNKNOWN_KEY : `${UNKNOWN_KEY}; did you mean ${JSON.stringify(meant)}?`;
+    found.add(level, violation(rule, placeOf(parent, key), message));
   }
   return touched;
 }
@@ -101,7 +104,9 @@ export function byRuleThenPath(a: Violation, b: Violation): number {
 }
 
 function violation(rule_id: string, path: string, message: string): Violation {
-  return path === '' ? { rule_id, message } : { rule_id, message: `${path} ${message}.`, path };
+  return path === ''
+    ? { rule_id, message }
+    : { rule_id, message: `${path} ${message}${message.endsWith('?') ? '' : '.'}`, path };
 }
 
 /** A contract, compiled for checking. */

@@ -1,6 +1,7 @@
 import { placeOf } from '../base/place.ts';
 import { type ZodCheck, type Definition, definitionOf } from './definition.ts';
 import { checkFault, checkTest } from './form-checks.ts';
+import { openObject } from './form-open.ts';
 import { isObject, kindOf } from './kind.ts';
 import type { Shape } from './shape.ts';
 
@@ -28,6 +29,8 @@ interface UnknownKey {
   /** The path of the object that has the key. */
   readonly parent: string;
   readonly key: string;
+  /** The keys that the object may have. */
+  readonly known: ReadonlyMap<string, unknown>;
 }
 
 export function formOf(shape: Shape): CompiledShape {
@@ -75,7 +78,7 @@ function compileType({ _zod: { def } }: Definition): CompiledShape {
     case 'array':
       return list(compile(def.element as Definition));
     case 'object':
-      return object(def.shape ?? {});
+      return objectOf(def.shape ?? {}, def.catchall);
     case 'union':
       return union((def.options ?? []).map(compile));
     case 'intersection':
@@ -168,6 +171,10 @@ function map(member: CompiledShape): CompiledShape {
   };
 }
 
+function objectOf(shape: Readonly<Record<string, Definition>>, rest: Definition | undefined): CompiledShape {
+  return rest ? openObject(object(shape), new Set(Object.keys(shape)), compile(rest)) : object(shape);
+}
+
 function object(shape: Readonly<Record<string, Definition>>): CompiledShape {
   const members = Object.entries(shape).map(([key, definition]) => ({
     key,
@@ -209,7 +216,7 @@ function object(shape: Readonly<Record<string, Definition>>): CompiledShape {
       if (!isObject(value)) return;
       for (const key of Object.keys(value)) {
         const form = forms.get(key);
-        if (!form) yield { parent: path, key };
+        if (!form) yield { parent: path, key, known: forms };
         else if (form.unknown !== nothing) yield* form.unknown(value[key], placeOf(path, key));
       }
     },

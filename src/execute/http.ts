@@ -4,9 +4,11 @@ import { monotonicMs } from '../base/clock.ts';
 import { codeOf } from '../base/fault.ts';
 
 export interface HttpRequest {
+  readonly method?: Dispatcher.HttpMethod;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+  /** Absent for a request without a body. */
+  readonly body?: string;
   /** From connecting to the last byte of the answer. */
   readonly deadlineMs: number;
   /** The longest time without any data. */
@@ -14,6 +16,8 @@ export interface HttpRequest {
   readonly bodyBytesMax: number;
   /** How many redirects to the same origin to follow, with the same method and body. */
   readonly redirectsMax: number;
+  /** Receives the body as it arrives, with the time since the request. Not called for a redirect. */
+  readonly onData?: (chunk: Buffer, atMs: number) => void;
 }
 
 /** The result of one request. It includes everything that was received, up to the limit. */
@@ -72,14 +76,15 @@ export class HttpTarget {
     return this.#pool.destroy();
   }
 
-  #once({ headers, body, idleMs, bodyBytesMax }: HttpRequest, path: string, deadlineMs: number): Promise<HttpAnswer> {
+  #once(request: HttpRequest, path: string, deadlineMs: number): Promise<HttpAnswer> {
+    const { method = 'POST', headers, body = null } = request;
     return new Promise(resolve => {
-      const listener: Listener = new Listener({ deadlineMs, idleMs, bodyBytesMax }, answer => {
+      const listener: Listener = new Listener({ ...request, deadlineMs }, answer => {
         this.#open.delete(listener);
         resolve(answer);
       });
       this.#open.add(listener);
-      this.#pool.dispatch({ path, method: 'POST', headers, body, idempotent: false }, listener);
+      this.#pool.dispatch({ path, method, headers, body, idempotent: false }, listener);
     });
   }
 }
@@ -89,6 +94,7 @@ const HEADER_BYTES_MAX = 64 * 1024;
 class Listener implements Dispatcher.DispatchHandler {
   readonly #bytesMax: number;
   readonly #resolve: (answer: HttpAnswer) => void;
+  readonly #onData: HttpRequest['onData'];
   readonly #startedMs = monotonicMs();
   readonly #deadline: NodeJS.Timeout;
   readonly #idle: NodeJS.Timeout | undefined;
@@ -100,11 +106,9 @@ class Listener implements Dispatcher.DispatchHandler {
   #headers: Record<string, string> = {};
   #isOver = false;
 
-  constructor(
-    { deadlineMs, idleMs, bodyBytesMax }: Pick<HttpRequest, 'deadlineMs' | 'idleMs' | 'bodyBytesMax'>,
-    resolve: (answer: HttpAnswer) => void,
-  ) {
+  constructor({ deadlineMs, idleMs, bodyBytesMax, onData }: HttpRequest, resolve: (answer: HttpAnswer) => void) {
     this.#bytesMax = bodyBytesMax;
+    this.#onData = onData;
     this.#resolve = resolve;
     this.#deadline = setTimeout(() => this.#stop('timeout'), Math.max(0, deadlineMs));
     // An idle limit of at least the deadline has no effect.
@@ -141,6 +145,7 @@ class Listener implements Dispatcher.DispatchHandler {
     const room = this.#bytesMax - this.#length;
     this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
     this.#length += chunk.length;
+    this.#onData?.(chunk, monotonicMs() - this.#startedMs);
     if (chunk.length > room) this.#stop('too_large');
   }
 

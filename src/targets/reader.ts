@@ -1,26 +1,27 @@
 import type { SuiteTarget } from '../contracts/suite/index.ts';
-import { readReply, type ReplyNames, type ReplyReading } from './reply.ts';
+import type { TargetDeclaration } from '../contracts/target/index.ts';
+import { replyFormOf } from './kinds/kinds.ts';
+import { type KeptReply, mappedReader, type ReplyReader } from './mapped-reader.ts';
+import { readReply } from './reply.ts';
 
-/** A reply as it is stored: masked, and with the arrival times of its frames if it is a stream. */
-export interface KeptReply {
-  readonly body: Buffer;
-  readonly frameMs?: readonly number[];
+export type { KeptReply, ReplyReader };
+
+/** The reader for the replies of a target. Throws a MappingError if its mapping is not valid. */
+export function replyReader(target: SuiteTarget, bytesMax: number): ReplyReader {
+  const isLenient = 'replies' in target && target.replies === 'lenient';
+  if (target.kind === 'declared') return declaredReader(target.declaration, isLenient, bytesMax);
+  return ({ body }, names) => readReply(body, bytesMax, { ...names, isLenient });
 }
 
-/** Reads stored replies. Pure, because the verifier repeats it. */
-export type ReplyReader = (kept: KeptReply, names: Omit<ReplyNames, 'isLenient'>) => ReadReply;
-
-export type ReadReply = ReplyReading & {
-  /** Time to the first output, for a streamed reply. */
-  readonly ttftMs?: number;
-};
-
-export function replyReader(target: SuiteTarget, bytesMax: number): ReplyReader {
-  const isLenient = target.kind === 'http' && target.replies === 'lenient';
-  return ({ body }, names) => readReply(body, bytesMax, { ...names, isLenient });
+/** The same for a declaration. */
+export function declaredReader(declaration: TargetDeclaration, isLenient: boolean, bytesMax: number): ReplyReader {
+  const form = replyFormOf(declaration);
+  if (!form) return ({ body }, names) => readReply(body, bytesMax, { ...names, isLenient });
+  const price = 'price' in declaration ? declaration.price : undefined;
+  return mappedReader({ form, price, isLenient, bytesMax });
 }
 
 /** Whether runs of a target store its replies. Scripts and agents store theirs in runs of their own. */
 export function storesReplies(target: SuiteTarget): boolean {
-  return target.kind === 'http' && target.replies !== undefined;
+  return 'replies' in target && target.replies !== undefined;
 }

@@ -20,6 +20,7 @@ export interface UnreadableReply {
   readonly ok: false;
   readonly class: 'invalid_json' | 'schema_mismatch';
   readonly message: string;
+  readonly errorName?: string;
 }
 
 export interface ReplyNames {
@@ -94,7 +95,7 @@ const REPLY_KEYS = ['workflow_id', 'proposed_actions', 'events', 'final_output']
 
 const ENVELOPE: ReadonlySet<string> = new Set([...REPLY_KEYS, 'case_id', 'version']);
 
-function mismatch(message: string): UnreadableReply {
+export function mismatch(message: string): UnreadableReply {
   return { ok: false, class: 'schema_mismatch', message };
 }
 

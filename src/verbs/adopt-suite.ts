@@ -10,6 +10,7 @@ import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import { suitePlan } from '../run/suite/plan.ts';
 import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
+import { withDeclared } from './declared.ts';
 import { describeTarget } from './suite-targets.ts';
 import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
 
@@ -17,6 +18,8 @@ import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
 export type AdoptOptions = Pick<
   RunSuiteOptions,
   | 'baseUrl'
+  | 'target'
+  | 'environment'
   | 'script'
   | 'agent'
   | 'policy'
@@ -31,8 +34,8 @@ export type AdoptOptions = Pick<
 
 /** Throws unless the options name the target and every variable of the run again. */
 export function checkNamedAgain(word: string, { request }: SuitePlan, named: AdoptOptions): void {
-  const { baseUrl, script, agent, headers = [], secrets = {} } = named;
-  if (baseUrl === undefined && script === undefined && agent === undefined) {
+  const { baseUrl, target, script, agent, headers = [], secrets = {} } = named;
+  if (baseUrl === undefined && target === undefined && script === undefined && agent === undefined) {
     throw new Fault(
       'not_started_here',
       `The run was interrupted and not started here. Specify the target and every variable again: ${foreignResume(word, request.target.kind)}`,
@@ -44,7 +47,10 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
     ...(request.target.kind === 'http' ? request.target.header_names : [])
       .filter(name => !headerNames.has(name))
       .map(name => `--header '${printable(name)}: env:VARIABLE'`),
-    ...request.secret_names.filter(name => !variables.has(name)).map(name => `--secret ${printable(name)}`),
+    // A target file names its own variables.
+    ...(target === undefined ? request.secret_names : [])
+      .filter(name => !variables.has(name))
+      .map(name => `--secret ${printable(name)}`),
   ];
   if (lacking.length === 0) return;
   throw new Fault(
@@ -62,8 +68,17 @@ export async function adopt(
 ): Promise<void> {
   const { version, repetition, only, cases, gate } = before.request;
   const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
-  const { headers = [], secrets = {} } = named;
-  const whom = await describeTarget({ ...named, cases: before.casesPath, as: version }, settings, home, cwd);
+  const {
+    headers = [],
+    secrets = {},
+    ...options
+  } = await withDeclared({ ...named, cases: before.casesPath, as: version }, cwd);
+  const whom = await describeTarget(
+    { ...options, headers, secrets, cases: before.casesPath, as: version },
+    settings,
+    home,
+    cwd,
+  );
   const order = {
     group: repetition.of,
     repetitions: repetition.total,

@@ -19,6 +19,10 @@ export interface AgainTargets {
   readonly script?: string;
   /** The script of the baseline. */
   readonly baselineScript?: string;
+  /** The target file of the candidate. */
+  readonly target?: string;
+  /** The target file of the baseline. */
+  readonly baselineTarget?: string;
   /** The policy file of an agent. */
   readonly policy?: string;
   /** The folder that an agent gets clones of. */
@@ -44,10 +48,10 @@ export interface Askable {
 export function canAskBaseline(
   baseline: Side,
   candidate: Side,
-  { baseUrl, baselineUrl, baselineScript }: AgainTargets,
+  { baseUrl, baselineUrl, baselineScript, baselineTarget }: AgainTargets,
 ): boolean {
   if (baseline.source !== 'runs') {
-    if (baselineUrl !== undefined || baselineScript !== undefined)
+    if (baselineUrl !== undefined || baselineScript !== undefined || baselineTarget !== undefined)
       throw new Fault(
         'usage',
         'An accepted baseline cannot run again. Compare with its run, or omit the target of the baseline.',
@@ -55,7 +59,8 @@ export function canAskBaseline(
     return false;
   }
   const recorded = baseline.trials[0]?.address;
-  if (recorded === undefined) return baselineUrl !== undefined || baselineScript !== undefined;
+  if (recorded === undefined)
+    return baselineUrl !== undefined || baselineScript !== undefined || baselineTarget !== undefined;
   const ofNew = candidate.trials[0]?.address;
   const isSame = ofNew !== undefined && placeOf(baselineUrl ?? recorded) === placeOf(baseUrl ?? ofNew);
   if (isSame && baselineUrl !== undefined)
@@ -103,6 +108,14 @@ function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: Agai
   const [url, script] =
     version === 'baseline' ? [given.baselineUrl, given.baselineScript] : [given.baseUrl, given.script];
   if (target.kind === 'http') return { baseUrl: url ?? addressOf(target.url, undefined), redirects: target.redirects };
+  if (target.kind === 'declared') {
+    const [file, flag] =
+      version === 'baseline' ? [given.baselineTarget, '--baseline-target'] : [given.target, '--target'];
+    // A run folder never names what to start or where to send secrets.
+    if (file === undefined)
+      throw new Fault('usage', `The runs used the target ${printable(target.name)}. Specify its file: ${flag} FILE.`);
+    return { target: file, strictReplies: target.replies === 'strict' };
+  }
   if (target.kind === 'script') {
     const flag = version === 'baseline' ? '--baseline-script' : '--script';
     if (script === undefined)

@@ -162,7 +162,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
       `The run sent the header ${printable(lacking)}. Add --header '${printable(lacking)}: env:VARIABLE'.`,
     );
   }
-  const { httpTarget } = await import('../run/suite/http-target.ts');
+  const { protocolTarget } = await import('../run/suite/protocol-target.ts');
   for (const header of headers) checkHeader(header);
   const agent = {
     url,
@@ -175,5 +175,5 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     read: replyReader(recorded, settings.bodyBytesMax),
     settings,
   };
-  return { target: httpTarget(agent), url: storedUrl(url), askedAt: caseUrl(storedUrl(url)) };
+  return { target: protocolTarget(agent), url: storedUrl(url), askedAt: caseUrl(storedUrl(url)) };
 }

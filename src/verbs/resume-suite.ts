@@ -10,6 +10,7 @@ import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { askedIn } from '../run/suite/agent-asked.ts';
 import { adopt, checkNamedAgain, type AdoptOptions } from './adopt-suite.ts';
+import { withDeclaredSecrets } from './declared.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { isOwnerAlive } from './recover.ts';
@@ -49,7 +50,7 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
   if (!isOurs) {
     checkNamedAgain(word, plan, options);
     for (const one of open) await adopt(one, options, home, cwd);
-    return runAll(places, going);
+    return runAll(places, { ...going, ...(await withDeclaredSecrets(options, cwd)) });
   }
   checkNothingNamed(options, plan);
   const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
@@ -101,10 +102,21 @@ function siblingsOf(place: RunFolder): RunFolder[] {
 
 /** Rejects options that a resumed run would ignore. */
 function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): void {
-  const { baseUrl, script, agent, policy, dir, redirects, headers = [], secrets = {}, bounds = {} } = options;
+  const {
+    baseUrl,
+    target: file,
+    script,
+    agent,
+    policy,
+    dir,
+    redirects,
+    headers = [],
+    secrets = {},
+    bounds = {},
+  } = options;
   // Query values are not stored, so the user names the URL again. It must be the same.
   const hasQuery = target.kind === 'http' && target.url.includes('?');
-  const named = [hasQuery ? undefined : baseUrl, script, agent, policy, dir, redirects].some(
+  const named = [hasQuery ? undefined : baseUrl, file, script, agent, policy, dir, redirects].some(
     word => word !== undefined,
   );
   if (!named && headers.length === 0 && Object.keys({ ...secrets, ...bounds, ...askedIn(options) }).length === 0)

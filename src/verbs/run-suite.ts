@@ -28,6 +28,7 @@ import { signerAt } from './keys.ts';
 import { ledgerOf, refuseTaken } from './ledger.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import { checkSuiteOptions } from './suite-options.ts';
+import { withDeclared } from './declared.ts';
 import { targetFor, describeTarget } from './suite-targets.ts';
 import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
@@ -38,6 +39,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly as: 'baseline' | 'new';
   /** The URL of an API; cases go to `run-case` below it. */
   readonly baseUrl?: string;
+  /** A target file: how to ask, and how to read the reply. */
+  readonly target?: string;
   /** A script that answers, in a sandbox. */
   readonly script?: string;
   /** An agent, `claude` or `codex`. The text of a case is its task. */
@@ -113,9 +116,10 @@ interface JudgedAnswer extends SuiteAnswer {
 const NAMED_MAX = 10;
 
 /** Sends every case of a suite to its target, judges the answers and seals the evidence. */
-export async function runSuite(options: RunSuiteOptions): Promise<SuiteRunResult> {
-  checkSuiteOptions(options);
-  const { cwd = process.cwd(), repeat = 1 } = options;
+export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> {
+  checkSuiteOptions(given);
+  const { cwd = process.cwd(), repeat = 1 } = given;
+  const options = await withDeclared(given, cwd);
   const home = homeFrom(cwd);
   const signer = signerAt(cwd, options.signingKey);
   const order = await orderOf(options, home, cwd);
@@ -217,10 +221,11 @@ async function alone<Answer>({ id, folder }: RunFolder, act: () => Promise<Answe
 }
 
 /** The settings of a suite, as its plan stores them. */
-export async function orderOf(options: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
+export async function orderOf(given: RunSuiteOptions, home: string, cwd: string): Promise<SuiteOrder> {
+  const options = await withDeclared(given, cwd);
   const settings =
     options.agent === undefined
-      ? checkedSettings(options, DEFAULT_SETTINGS)
+      ? checkedSettings({ ...options.ofTarget, ...options }, DEFAULT_SETTINGS)
       : checkedSettings({ ...AGENT_CLOCKS, ...options }, DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = options;
   const named = await describeTarget(options, settings, home, cwd);

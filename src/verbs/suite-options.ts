@@ -68,6 +68,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   cases: true,
   as: true,
   baseUrl: true,
+  target: true,
   script: true,
   agent: true,
   policy: true,

@@ -13,6 +13,7 @@ import { checkOrder } from '../run/script/order.ts';
 import { offersOf } from '../run/pipeline/runner-plan.ts';
 import { AGENT_ASKED, askedIn } from '../run/suite/agent-asked.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
+import type { DeclaredTarget } from '../run/suite/target-file.ts';
 import { checkRecordings, makeRecordings, recordingsOf } from '../run/suite/recordings.ts';
 import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
@@ -27,6 +28,10 @@ export async function targetFor(plan: SuitePlan, going: StartedSuiteRun): Promis
   const { request, agent } = plan;
   const settings = settingsFrom(request.settings);
   if (request.target.kind === 'http') return httpFor(request.target, plan, going, settings);
+  if (request.target.kind === 'declared') {
+    const { declaredFor } = await import('./declared.ts');
+    return declaredFor(request.target, plan, going, settings);
+  }
   return agent ? agentFor(plan, agent, going, settings) : scriptFor(plan, going, settings);
 }
 
@@ -37,9 +42,9 @@ async function httpFor(
   settings: SuiteSettings,
 ): Promise<Target> {
   const url = addressOf(target.url, baseUrl);
-  const { httpTarget } = await import('../run/suite/http-target.ts');
+  const { protocolTarget } = await import('../run/suite/protocol-target.ts');
   for (const header of headers) checkHeader(header);
-  return httpTarget({
+  return protocolTarget({
     url,
     side: request.version,
     runId: request.run_id,
@@ -148,18 +153,18 @@ function hashOf(script: string): string | undefined {
 
 const SCRIPT_BYTES_MAX = 64 * 1024 * 1024;
 
-type Whom = Pick<SuiteOrder, 'target' | 'script' | 'agent' | 'bounds' | 'effective'>;
+export type Whom = Pick<SuiteOrder, 'target' | 'script' | 'agent' | 'declared' | 'bounds' | 'effective'>;
 
 /** Checks and describes the target in the options, before anything is written. */
 export async function describeTarget(
-  options: RunSuiteOptions,
+  options: RunSuiteOptions & { readonly declared?: DeclaredTarget },
   settings: SuiteSettings,
   home: string,
   cwd: string,
 ): Promise<Whom> {
-  const { baseUrl, script, agent, policy, dir, bounds } = options;
-  if ([baseUrl, script, agent].filter(one => one !== undefined).length > 1)
-    throw new Fault('usage', 'Specify only one target: --base-url, --script or --agent.');
+  const { baseUrl, target, script, agent, policy, dir, bounds } = options;
+  if ([baseUrl, target, script, agent].filter(one => one !== undefined).length > 1)
+    throw new Fault('usage', 'Specify only one target: --base-url, --target, --script or --agent.');
   if (agent === undefined && (policy !== undefined || dir !== undefined))
     throw new Fault('usage', '--policy and --dir require an agent. Add --agent claude or --agent codex.');
   const [ofAgents] = Object.keys(askedIn(options)) as (keyof typeof AGENT_ASKED)[];
@@ -169,6 +174,7 @@ export async function describeTarget(
   const { cpus, ...ofScripts } = bounds ?? {};
   if (agent === undefined && cpus !== undefined)
     throw new Fault('not_enforceable', 'Proctor cannot enforce --cpus on an API. Omit it.');
+  if (options.declared) return declaredNamed(options, options.declared);
   if (agent === undefined) return httpNamed(options);
   if (Object.keys(ofScripts).length > 0)
     throw new Fault('usage', 'Limits for scripts do not apply to an agent. Set them in its policy.');
@@ -180,7 +186,7 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false, str
   if (baseUrl === undefined)
     throw new Fault(
       'usage',
-      'Specify a target: an API (--base-url, baseUrl), an agent (--agent, agent) or a script (--script, script).',
+      'Specify a target: an API (--base-url, baseUrl), a target file (--target, target), an agent (--agent, agent) or a script (--script, script).',
     );
   const target: SuiteTarget = {
     kind: 'http',
@@ -190,6 +196,20 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false, str
     replies: strictReplies ? 'strict' : 'lenient',
   };
   return { target, script: null, bounds: {}, effective: undefined };
+}
+
+function declaredNamed({ headers = [], redirects, strictReplies }: RunSuiteOptions, declared: DeclaredTarget): Whom {
+  if (headers.length > 0 || redirects)
+    throw new Fault('usage', 'A target file declares its own headers and follows no redirects. Omit these flags.');
+  const { name, declaration, dir } = declared;
+  const replies = strictReplies ? 'strict' : (declaration.replies ?? 'lenient');
+  return {
+    target: { kind: 'declared', name, replies, declaration },
+    declared: { dir },
+    script: null,
+    bounds: {},
+    effective: undefined,
+  };
 }
 
 async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {

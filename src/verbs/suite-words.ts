@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { unsafePath } from '../base/path.ts';
 import { printable } from '../base/printable.ts';
+import type { SuiteTarget } from '../contracts/suite/index.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 
 /** The range of each setting, and the message for a value outside it. */
@@ -84,9 +85,10 @@ export function checkedRunId(id: string): string {
 }
 
 /** The command that resumes a suite from another machine. The user names the target and variables again. */
-export function foreignResume(word: string, kind: 'http' | 'script' | 'agent'): string {
+export function foreignResume(word: string, kind: SuiteTarget['kind']): string {
   const flags = {
     http: "--base-url URL --header 'NAME: env:VARIABLE'",
+    declared: '--target FILE',
     script: '--script FILE --secret VARIABLE',
     agent: '--agent NAME --policy POLICY --secret VARIABLE',
   };

@@ -4,7 +4,9 @@ import { bytesHash } from '../base/hash.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { type SuiteReply, type SuiteRequest, suiteRequest } from '../contracts/suite/index.ts';
 import { soundDocument } from '../evidence/document.ts';
+import { MappingError } from '../targets/mapping/mapping-error.ts';
 import { type ReplyReader, replyReader, storesReplies } from '../targets/reader.ts';
+import { mismatch } from '../targets/reply.ts';
 import { responseOf } from '../targets/response.ts';
 import { FOLDER_RULES } from './folder-rules.ts';
 import { type Inspector, mustFinding, type Surroundings } from './inspector.ts';
@@ -82,10 +84,20 @@ function runOf(bytes: Buffer | undefined): Run | undefined {
   if (!request || !storesReplies(request.target)) return undefined;
   const { settings, version: side, target } = request;
   return {
-    read: replyReader(target, settings.max_body_bytes),
+    read: readerFor(target, settings.max_body_bytes),
     side,
     inlineBytesMax: settings.max_payload_inline_bytes,
   };
+}
+
+/** A mapping that does not compile reads nothing, so no case follows from its reply. */
+function readerFor(target: SuiteRequest['target'], bytesMax: number): ReplyReader {
+  try {
+    return replyReader(target, bytesMax);
+  } catch (error) {
+    if (!(error instanceof MappingError)) throw error;
+    return () => mismatch('The mapping of the target is not valid.');
+  }
 }
 
 function derivedAnswer(

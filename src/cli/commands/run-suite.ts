@@ -19,6 +19,7 @@ import { namedKey, variables } from '../options/variables.ts';
 export interface RunSuiteFlags extends LimitFlags {
   readonly gate?: string;
   readonly baseUrl?: string;
+  readonly target?: string;
   readonly script?: string;
   readonly agent?: string;
   readonly policy?: string;
@@ -111,6 +112,7 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'resume',
   'json',
   'baseUrl',
+  'target',
   'script',
   'agent',
   'policy',
@@ -144,6 +146,7 @@ function targetOf(flags: RunSuiteFlags): AdoptOptions {
   };
   const given = {
     baseUrl: flags.baseUrl,
+    target: flags.target,
     script: flags.script,
     agent: flags.agent,
     policy: flags.policy,

@@ -21,6 +21,7 @@ function targetFlags(suite: Command): Command {
     .description('Send every case of a suite to a target, store the answers and judge them')
     .argument('[cases]', 'cases: a .yaml, .json, .jsonl or .csv file')
     .option('--base-url <url>', HELP.baseUrl)
+    .option('--target <file>', 'target file: how to ask an API or a program, and how to read its reply')
     .option('--script <file>', 'target: a script in a sandbox; reads input/case.json, writes output/reply.json')
     .option('--agent <name>', 'target: an agent in a sandbox, claude or codex, found on the PATH')
     .option('--policy <name>', `with --agent: ${HELP.agentPolicy} (default: read-only)`)

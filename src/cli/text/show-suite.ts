@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
 import { isAllFailing } from '../../contracts/evaluation/index.ts';
-import type { SuiteRequest } from '../../contracts/suite/index.ts';
+import { type SuiteRequest, targetName } from '../../contracts/suite/index.ts';
 import type { ShownSuite } from '../../verbs/show-suite.ts';
 import { foreignResume } from '../../verbs/suite-words.ts';
 import { judgementJson } from './judgement-text.ts';
@@ -88,6 +88,7 @@ function elsewhereLines({ begun_elsewhere: begun, cases }: SuiteRequest, paint: 
 
 function whomText(target: NonNullable<ShownSuite['request']>['target']): string {
   if (target.kind === 'http') return target.url;
+  if (target.kind === 'declared') return `${targetName(target)} (${target.declaration.kind})`;
   const whom =
     target.kind === 'script'
       ? `the script ${target.name}`

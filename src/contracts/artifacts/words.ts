@@ -32,10 +32,10 @@ export const folderName = () =>
 
 export const portablePath = () => soundText(pathFault, 'must be a relative path, but ');
 
-/** The URL of an API, or `script:` or `agent:` and the name of the program that answered. */
+/** The URL of an API, or `script:`, `agent:` or `target:` and the name of what answered. */
 export const targetUrl = () =>
   soundText(url => {
-    if (/^(?:script|agent):[^\s/\\:]{1,255}$/.test(url)) return undefined;
+    if (/^(?:script|agent|target):[^\s/\\:]{1,255}$/.test(url)) return undefined;
     if (!/^https?:\/\/\S+$/i.test(url) || !URL.canParse(url)) return 'must be an http or https URL';
     const { username, password } = new URL(url);
     return username || password ? 'contains credentials' : undefined;
@@ -79,6 +79,7 @@ export const ARTIFACT_ASKS = {
   targetUrl: [
     'a URL starts with http:// or https://, contains no white space, and can be parsed',
     'if a script or an agent answered, script: or agent: and the name of the program replace the URL',
+    'if a target without a fixed URL answered, target: and its name replace the URL',
     'a URL contains no user name and no password',
   ],
   isoTime: [

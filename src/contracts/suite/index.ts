@@ -4,6 +4,7 @@ export { groupOf } from './group.ts';
 export {
   askedAt,
   caseUrl,
+  kindName,
   repetitionId,
   REPETITIONS_MAX,
   rerunId,

@@ -6,6 +6,7 @@ import { STATED_PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
 import { askedLimits } from '../gate/limits/shape.ts';
 import { LIMIT_ASKS, limitFindings } from '../gate/limits/findings.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
+import { declarationShape } from '../target/declaration.ts';
 import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
 
 const headerName = () => matching(/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'a header name in lower case');
@@ -22,6 +23,16 @@ const target = z.union([
     redirects: z.boolean(),
     /** How replies were read, and that they are stored. Absent in older runs, which read strictly and stored none. */
     replies: z.optional(replies()),
+  }),
+  record({
+    kind: z.literal('declared'),
+    name: matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a name of letters, digits, ".", "_" and "-"'),
+    replies: replies(),
+    /** As written, with placeholders such as ${env:NAME} in place of secrets. */
+    declaration: declarationShape,
+    /** For a program: how it was isolated. */
+    sandbox: z.optional(z.enum(['none', 'process'])),
+    isolation: z.optional(z.enum(['strict', 'standard', 'none'])),
   }),
   record({
     kind: z.literal('script'),
@@ -145,10 +156,12 @@ const rules = [
     title: 'Target Named',
     why: 'A comparison is meaningful only if the target of each run is known.',
     asks: [
-      'target has kind: http, script or agent',
+      'target has kind: http, declared, script or agent',
       'http has url, header_names (lower-case names, without values) and redirects (true or false)',
       'http may have replies, strict or lenient; the run folder then contains every reply',
       ...ARTIFACT_ASKS.targetUrl,
+      'declared has name, replies (strict or lenient) and declaration, a target.v1 document without secrets',
+      'declared has sandbox and isolation if the target is a program',
       'script has name, sha256, bytes, sandbox and isolation',
       'agent has name (lower case), version, sha256 of its program, policy, policy_sha256, sandbox and isolation',
       'agent may have model (not empty), max_turns, max_requests and max_tokens (at least 1), and max_cost_usd (at least 0)',
@@ -211,7 +224,19 @@ export function rerunId(of: string, round: number): string {
 
 /** The target as run.json names it. */
 export function targetName(target: SuiteTarget): string {
-  return target.kind === 'http' ? target.url : `${target.kind}:${target.name}`;
+  if (target.kind === 'http') return target.url;
+  return target.kind === 'declared' ? declaredName(target) : `${target.kind}:${target.name}`;
+}
+
+/** The URL of a declared target, unless it has placeholders. */
+function declaredName({ name, declaration }: Extract<SuiteTarget, { kind: 'declared' }>): string {
+  const url = 'url' in declaration ? declaration.url : undefined;
+  return url === undefined || url.includes('${') || !/^https?:/.test(url) ? `target:${name}` : url;
+}
+
+/** The kind of a target, as users name it. */
+export function kindName(target: SuiteTarget): string {
+  return target.kind === 'declared' ? target.declaration.kind : target.kind;
 }
 
 /** Where the cases were sent, as failures name it. */

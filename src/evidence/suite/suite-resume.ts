@@ -182,6 +182,7 @@ const lineShape = z.union([
           allowUntestedVersion: z.optional(z.boolean()),
         }),
       ),
+      declared: z.optional(record({ dir: z.string() })),
       bounds: anyObject(),
       owner,
     }),

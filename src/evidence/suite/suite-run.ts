@@ -34,6 +34,8 @@ export interface SuitePlan {
     readonly recordings?: string;
     readonly allowUntestedVersion?: boolean;
   };
+  /** For a declared target: the folder that its paths are relative to. */
+  readonly declared?: { readonly dir: string };
   /** The sandbox limits of that script. */
   readonly bounds: object;
   /** The owning process. When it has ended, the run is dead and can be resumed. */

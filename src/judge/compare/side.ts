@@ -10,7 +10,7 @@ import {
 import { runner } from '../../contracts/runner/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { PROVENANCE, type SeenProvenance } from '../../contracts/provenance.ts';
-import { groupOf, type SuiteCase, type SuiteTarget } from '../../contracts/suite/index.ts';
+import { groupOf, kindName, type SuiteCase, type SuiteTarget, targetName } from '../../contracts/suite/index.ts';
 import type {
   ArtifactReader,
   CaseName,
@@ -33,7 +33,7 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
     evaluationSeal,
     environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
-    ...(suite.request.target.kind === 'http' && { address: suite.request.target.url }),
+    ...(/^https?:/.test(targetName(suite.request.target)) && { address: targetName(suite.request.target) }),
     casesSha256: suite.request.cases.sha256,
     conditions: {
       ...conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
@@ -107,7 +107,7 @@ export function casesInFolders(): CaseReader {
 function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Conditions {
   const { timeout_ms, idle_timeout_ms, retries, concurrency } = request.settings;
   return {
-    'target.kind': request.target.kind,
+    'target.kind': kindName(request.target),
     ...named('settings', { timeout_ms, idle_timeout_ms, retries, concurrency }),
     ...(request.target.kind === 'agent' && named('settings', limitsOf(request.target))),
     ...(record && { ...named('policy.sandbox', record.sandbox), ...named('policy.limits', record.limits) }),

@@ -1,61 +1,83 @@
-import { clip } from '../../base/clip.ts';
-import { systemClock } from '../../base/clock.ts';
+import { monotonicMs } from '../../base/clock.ts';
 import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
-import { printable } from '../../base/printable.ts';
-import { withoutQueryValues } from '../../base/secret-parts.ts';
-import { caseUrl } from '../../contracts/suite/index.ts';
-import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
-import { questionOf } from '../../targets/kinds/proctor.ts';
-import type { ReplyReader } from '../../targets/reader.ts';
+import { type HttpAnswer, type HttpRequest, HttpTarget } from '../../execute/http.ts';
+import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
 import type { SideName } from '../../targets/reply.ts';
+import { failedResponse, responseFailure } from './http-failure.ts';
 import type { SuiteSettings } from './settings.ts';
-import {
-  type Body,
-  CANCELLED,
-  type FailedAttempt,
-  type CaseQuestion,
-  type Target,
-  type AttemptResult,
-} from './target.ts';
+import type { AttemptResult, CaseQuestion, FailedAttempt, Target } from './target.ts';
 
-export interface HttpAgent {
-  readonly url: string;
+/** An API: where it is, what to send, and how to read the reply. */
+export interface HttpApi {
+  readonly origin: string;
   readonly side: SideName;
-  readonly runId: string;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Sends a question, and returns the answer that counts. */
+  readonly ask: AskApi;
+  readonly read: ReplyReader;
   /** Values to mask in every response. */
   readonly secrets: readonly string[];
   /** Stores well-known credentials unmasked. */
   readonly keepCredentials?: boolean;
   readonly redirects: boolean;
-  readonly read: ReplyReader;
   readonly settings: SuiteSettings;
 }
 
-export function httpTarget(agent: HttpAgent): Target {
-  const { url, side, runId, settings, secrets } = agent;
-  const { origin, pathname, search } = new URL(caseUrl(url));
-  const http = new HttpTarget(origin, settings.concurrency);
-  const masking = maskingOf(secrets, agent.keepCredentials);
-  const headers = {
-    ...agent.headers,
-    'content-type': 'application/json',
-    accept: 'application/json',
-    'accept-encoding': 'identity',
+export interface ApiCall {
+  readonly method: NonNullable<HttpRequest['method']>;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+/** Records when each frame of a stream was complete. */
+export interface FrameTimes {
+  take(chunk: Buffer, atMs: number): void;
+  readonly times: readonly number[];
+}
+
+/** Sends a request within the time that is left. */
+export type SendCall = (call: ApiCall, countFrames?: FrameTimes) => Promise<HttpAnswer>;
+
+/** Asks a question with one request, or with several, such as those of a session or a poll. */
+export type AskApi = (question: CaseQuestion, send: SendCall) => Promise<ApiAnswer>;
+
+type ApiAnswer = { readonly failed: FailedAttempt } | CountedAnswer;
+
+interface CountedAnswer {
+  readonly answer: HttpAnswer;
+  readonly frames?: FrameTimes;
+  /** The time of the whole answer, if it took several requests. */
+  readonly latencyMs?: number;
+  /** The failure that the agent reported. */
+  readonly reported?: string;
+}
+
+/** Asks an API. One attempt has one deadline, however many requests it takes. */
+export function httpTarget(api: HttpApi): Target {
+  const { settings } = api;
+  const http = new HttpTarget(api.origin, settings.concurrency);
+  const masking = maskingOf(api.secrets, api.keepCredentials);
+  const limits = {
+    idleMs: settings.idleMs,
+    bodyBytesMax: settings.bodyBytesMax,
+    redirectsMax: api.redirects ? REDIRECTS_MAX : 0,
   };
   return {
-    async ask({ one, key }: CaseQuestion): Promise<AttemptResult> {
-      const answer = await http.send({
-        path: pathname + search,
-        headers: { ...headers, 'idempotency-key': key },
-        body: questionOf(one, side, runId),
-        deadlineMs: settings.timeoutMs,
-        idleMs: settings.idleMs,
-        bodyBytesMax: settings.bodyBytesMax,
-        redirectsMax: agent.redirects ? REDIRECTS_MAX : 0,
-      });
-      const { latencyMs, status } = answer;
-      const outcome = judged(answer, one.id, agent, masking);
+    async ask(question: CaseQuestion): Promise<AttemptResult> {
+      const startedMs = monotonicMs();
+      const send: SendCall = (call, frames) => {
+        return http.send({
+          ...call,
+          ...limits,
+          deadlineMs: settings.timeoutMs - (monotonicMs() - startedMs),
+          ...(frames && { onData: (chunk, atMs) => frames.take(chunk, atMs) }),
+        });
+      };
+      const result = await api.ask(question, send);
+      if ('failed' in result) return { latencyMs: rounded(monotonicMs() - startedMs), outcome: result.failed };
+      const { answer, latencyMs = answer.latencyMs } = result;
+      const outcome = judged(result, question.one.id, api, masking);
+      const { status } = answer;
       return { latencyMs: rounded(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
     },
     cancel: () => http.cancel(),
@@ -65,134 +87,25 @@ export function httpTarget(agent: HttpAgent): Target {
 
 const REDIRECTS_MAX = 5;
 
-function judged(answer: HttpAnswer, id: string, agent: HttpAgent, masking: Masking): AttemptResult['outcome'] {
-  const { settings } = agent;
+function judged(
+  { answer, frames, reported }: CountedAnswer,
+  id: string,
+  api: HttpApi,
+  masking: Masking,
+): AttemptResult['outcome'] {
   const masker = new Masker(masking);
   const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.cut(answer.body);
   const masked = masker.kinds;
-  const failure = troubleWith(answer, settings);
-  if (!failure) {
-    const kept = { body: bytes };
-    const reading = agent.read(kept, { caseId: id, side: agent.side });
-    if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
-    return failed({ ...reading, mayRetry: false, masked }, answer, bytes, masking);
+  const failure = responseFailure(answer, api.settings);
+  if (failure) return failedResponse({ ...failure, masked }, answer, bytes, masking);
+  if (reported !== undefined) {
+    const failed = { class: 'schema_mismatch', message: reported, errorName: 'AGENT_FAILED', mayRetry: false } as const;
+    return failedResponse({ ...failed, masked }, answer, bytes, masking);
   }
-  return failed({ ...failure, masked }, answer, bytes, masking);
-}
-
-type Trouble = Omit<FailedAttempt, 'ok' | 'body' | 'statusText'>;
-
-/** Returns the failure of a response, if it can be determined without reading the body. */
-function troubleWith(answer: HttpAnswer, { timeoutMs, idleMs, bodyBytesMax }: SuiteSettings): Trouble | undefined {
-  const { ended, status, errorName, headers } = answer;
-  switch (ended) {
-    case 'timeout':
-      return {
-        class: 'timeout',
-        message: `The agent did not finish its answer within ${timeoutMs} ms.`,
-        mayRetry: true,
-      };
-    case 'idle':
-      return {
-        class: 'timeout',
-        message: `The agent sent nothing for ${idleMs} ms.`,
-        errorName: 'IDLE',
-        mayRetry: true,
-      };
-    case 'cancelled':
-      return CANCELLED;
-    case 'broken':
-      if (errorName === 'UNKNOWN_CONTENT_ENCODING' || errorName === 'BROKEN_CONTENT_ENCODING') {
-        return { class: 'invalid_json', message: BROKEN[errorName] ?? '', errorName, mayRetry: false };
-      }
-      return {
-        class: 'network_error',
-        message: BROKEN[errorName ?? ''] ?? 'The connection failed.',
-        mayRetry: true,
-        ...(errorName !== undefined && { errorName }),
-      };
-    case 'too_large':
-      if (status !== undefined && status >= 200 && status < 300) {
-        const message = `The answer is larger than ${bodyBytesMax} bytes.`;
-        return { class: 'schema_mismatch', message, errorName: 'TOO_LARGE', mayRetry: false };
-      }
-      break;
-    case 'complete':
-  }
-  if (status !== undefined && status >= 200 && status < 300) return undefined;
-  const retryAfterMs = retryAfter(headers['retry-after']);
-  return {
-    class: 'http_error',
-    message: `The agent answered with status ${status ?? 0}.`,
-    mayRetry: status === 408 || status === 425 || status === 429 || (status ?? 0) >= 500,
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
-  };
-}
-
-const BROKEN: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'The agent refused the connection.',
-  ECONNRESET: 'The connection was reset.',
-  UND_ERR_SOCKET: 'The connection closed before the answer was complete.',
-  ENOTFOUND: 'The host name of the agent cannot be resolved.',
-  EAI_AGAIN: 'The host name of the agent cannot be resolved at the moment.',
-  EPIPE: 'The agent closed the connection during the request.',
-  ETIMEDOUT: 'The agent could not be reached.',
-  EHOSTUNREACH: 'The agent could not be reached.',
-  UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer are too large.',
-  UNKNOWN_CONTENT_ENCODING: 'The answer uses an unknown compression, although Proctor asked for none.',
-  BROKEN_CONTENT_ENCODING: 'The compressed answer cannot be decompressed.',
-};
-
-/** Parses seconds or a date. */
-function retryAfter(value: string | undefined): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\d{1,15}$/.test(value)) return Number(value) * 1000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - systemClock.now());
-}
-
-function failed(trouble: Trouble, answer: HttpAnswer, bytes: Buffer, masking: Masking): FailedAttempt {
-  const { statusText, headers, ended, bodyTotal } = answer;
-  const hasBody = answer.body.length > 0;
-  const body: Body = {
-    bytes,
-    bytesTotal: ended === 'complete' ? bytes.length : bodyTotal,
-    truncated: ended !== 'complete',
-    contentType: headers['content-type'] === undefined ? null : safe(headers['content-type'], masking),
-    headers: sanitized(headers, masking),
-  };
-  return {
-    ...trouble,
-    ok: false,
-    ...(statusText !== undefined && { statusText: safe(statusText, masking) }),
-    ...(hasBody && { body }),
-  };
-}
-
-/** Limits and masks headers for storage. */
-function sanitized(headers: Readonly<Record<string, string>>, masking: Masking): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers)
-      .slice(0, HEADERS_MAX)
-      .map(([name, value]) => [
-        safe(name, masking),
-        TELLING.test(name) ? '[masked]' : safe(withoutQuery(name, value), masking),
-      ]),
-  );
-}
-
-/** URLs in headers carry tokens in their queries. */
-function withoutQuery(name: string, value: string): string {
-  return ADDRESSES.test(name) ? withoutQueryValues(value) : value;
-}
-
-const ADDRESSES = /^(?:location|content-location|refresh|link|referer|origin)$/i;
-const HEADERS_MAX = 100;
-const HEADER_BYTES_MAX = 1_000;
-const TELLING = /cookie|auth|token|key|secret|session|password/i;
-
-function safe(text: string, masking: Masking): string {
-  return printable(clip(new Masker(masking).text(text), HEADER_BYTES_MAX).text);
+  const kept: KeptReply = { body: bytes, ...(frames && { frameMs: frames.times.map(rounded) }) };
+  const reading = api.read(kept, { caseId: id, side: api.side });
+  if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
+  return failedResponse({ ...reading, mayRetry: false, masked }, answer, bytes, masking);
 }
 
 function rounded(ms: number): number {

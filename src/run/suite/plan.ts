@@ -29,6 +29,7 @@ export interface SuiteOrder {
   readonly headers: SuitePlan['headers'];
   readonly script: string | null;
   readonly agent?: NonNullable<SuitePlan['agent']>;
+  readonly declared?: NonNullable<SuitePlan['declared']>;
   readonly bounds: Requested;
   /** The limits of every attempt, if the target is a script or an agent. */
   readonly effective: Effective | undefined;
@@ -62,6 +63,7 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
     headers: order.headers,
     script: order.script,
     ...(order.agent && { agent: order.agent }),
+    ...(order.declared && { declared: order.declared }),
     bounds: order.bounds,
     owner: ownerHere(),
   };

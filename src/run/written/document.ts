@@ -9,20 +9,29 @@ import { yamlDocument } from './yaml-document.ts';
 import { offsetOf } from './yaml-places.ts';
 import { YamlFault, YamlValues } from './yaml-values.ts';
 
+/** Something wrong at a path such as `reply.events[0].tool`. */
+export interface WrittenFault {
+  readonly path: string;
+  readonly message: string;
+}
+
 export interface Sort {
   readonly contract: Contract;
   /** The name in messages, such as "gate file". */
   readonly file: string;
   /** The code of the fault for an invalid file. */
   readonly code: string;
+  /** Finds what the contract cannot, in a document that keeps it. */
+  readonly further?: (value: unknown) => Iterable<WrittenFault>;
 }
 
 /** Reads a YAML or JSON document written by a user. Throws a fault that lists every violation with its line. */
-export function readDocument(bytes: Buffer, { contract, file, code }: Sort): unknown {
+export function readDocument(bytes: Buffer, { contract, file, code, further }: Sort): unknown {
   const { value, lineOf } = written(bytes, { contract, file, code });
   const { violations } = check(contract, value, { strict: true, internal: false });
-  if (violations.length === 0) return value;
-  const wrongs = violations.map(({ message, path = '' }) => ({ line: lineOf(path), says: message }));
+  const found = violations.length === 0 ? [...(further?.(value) ?? [])] : violations;
+  if (found.length === 0) return value;
+  const wrongs = found.map(({ message, path = '' }) => ({ line: lineOf(path), says: message }));
   wrongs.sort((a, b) => a.line - b.line);
   const lines = wrongs.slice(0, WRONGS_MAX).map(({ line, says }) => `  line ${line}: ${printable(says)}`);
   const more = wrongs.length > WRONGS_MAX ? [`  and ${wrongs.length - WRONGS_MAX} more`] : [];

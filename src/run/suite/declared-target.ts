@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as wait } from 'node:timers/promises';
+import { monotonicMs } from '../../base/clock.ts';
+import { readJson } from '../../base/json.ts';
+import type { SuiteCase } from '../../contracts/suite/index.ts';
+import type { HttpAnswer } from '../../execute/http.ts';
+import { type ApiCalls, CallError, type FilledCall } from '../../targets/calls.ts';
+import { FrameCounter } from '../../targets/mapping/frame-counter.ts';
+import type { StreamFormat } from '../../targets/mapping/frames.ts';
+import type { TemplateValues } from '../../targets/mapping/template-names.ts';
+import { type ApiCall, type AskApi, type FrameTimes, type HttpApi, httpTarget, type SendCall } from './http-target.ts';
+import { JSON_HEADERS } from './protocol-target.ts';
+import { CANCELLED, type CaseQuestion, type FailedAttempt, type Target } from './target.ts';
+
+export interface DeclaredApi extends Omit<HttpApi, 'origin' | 'ask' | 'redirects'> {
+  readonly calls: ApiCalls;
+  /** Undefined for a reply in one piece. */
+  readonly stream: StreamFormat | undefined;
+  readonly runId: string;
+  readonly port?: number;
+  readonly variable: (name: string) => string | undefined;
+}
+
+/** Asks an API as its declaration says: reset, session, request, and polling until the job is over. */
+export function declaredTarget(api: DeclaredApi): Target {
+  const fixed: TemplateValues = {
+    env: api.variable,
+    side: api.side,
+    run: { id: api.runId },
+    ...(api.port !== undefined && { port: api.port }),
+  };
+  const base = new URL(api.calls.url(fixed));
+  const asker = new ApiAsker(api, fixed, base.pathname.replace(/\/$/, ''));
+  return httpTarget({
+    ...api,
+    origin: base.origin,
+    redirects: false,
+    ask: (question, send) => asker.ask(question, send),
+  });
+}
+
+class ApiAsker {
+  readonly #api: DeclaredApi;
+  readonly #fixed: TemplateValues;
+  readonly #below: string;
+
+  constructor(api: DeclaredApi, fixed: TemplateValues, below: string) {
+    this.#api = api;
+    this.#fixed = fixed;
+    this.#below = below;
+  }
+
+  async ask(question: CaseQuestion, send: SendCall): ReturnType<AskApi> {
+    try {
+      const values = await this.#prepared(question, send);
+      if ('ok' in values) return { failed: values };
+      const frames = this.#api.stream === undefined ? undefined : new ArrivalTimes(this.#api.stream);
+      const startedMs = monotonicMs();
+      const answer = await send(this.#call(this.#api.calls.main, values), frames);
+      frames?.end(answer.latencyMs);
+      if (!this.#api.calls.poll || !isGood(answer)) return { answer, ...(frames && { frames }) };
+      return await this.#polled(answer, values, send, startedMs, question.signal);
+    } catch (error) {
+      if (error instanceof CallError) return { failed: notSent(error.message) };
+      throw error;
+    }
+  }
+
+  /** Resets the target and opens a session. A failure here is not the agent's. */
+  async #prepared(question: CaseQuestion, send: SendCall): Promise<TemplateValues | FailedAttempt> {
+    const { reset, session } = this.#api.calls;
+    const values = { ...this.#fixed, ...valuesOf(question.one, question.key) };
+    if (reset) {
+      const answer = await send(this.#call(reset, values));
+      if (!isGood(answer)) return stepFailed('reset', answer);
+    }
+    if (!session) return values;
+    const answer = await send(this.#call(session.call, values));
+    if (!isGood(answer)) return stepFailed('session', answer);
+    const id = session.take(documentIn(answer));
+    if (typeof id !== 'string' && typeof id !== 'number')
+      return notSent('The answer to the session request has no session id at session.take.');
+    return { ...values, session: { id: String(id) } };
+  }
+
+  async #polled(
+    first: HttpAnswer,
+    values: TemplateValues,
+    send: SendCall,
+    startedMs: number,
+    signal: AbortSignal,
+  ): ReturnType<AskApi> {
+    const poll = this.#api.calls.poll as NonNullable<ApiCalls['poll']>;
+    const id = poll.id(documentIn(first));
+    if (typeof id !== 'string' && typeof id !== 'number') return { answer: first };
+    const named = { ...values, poll: { id: String(id) } };
+    let answer = first;
+    while (!poll.isOver(documentIn(answer))) {
+      await wait(poll.everyMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) return { failed: CANCELLED };
+      answer = await send(this.#call(poll.call, named));
+      if (!isGood(answer)) break;
+    }
+    const latencyMs = monotonicMs() - startedMs;
+    const hasFailed = isGood(answer) && poll.hasFailed(documentIn(answer));
+    return { answer, latencyMs, ...(hasFailed && { reported: 'The job failed, as poll.failed says.' }) };
+  }
+
+  #call(template: (values: TemplateValues) => FilledCall, values: TemplateValues): ApiCall {
+    const { path, headers, ...call } = template(values);
+    return {
+      ...call,
+      path: `${this.#below}${path}` || '/',
+      headers: {
+        ...JSON_HEADERS,
+        ...(this.#api.stream === 'sse' && { accept: 'text/event-stream' }),
+        ...this.#api.calls.headers(values),
+        ...headers,
+        ...(values.attempt && { 'idempotency-key': values.attempt.key }),
+      },
+    };
+  }
+}
+
+function valuesOf(one: SuiteCase, key: string): TemplateValues {
+  const { user, context } = one.input;
+  return {
+    input: { user, ...(context !== undefined && { context }) },
+    case: { id: one.id, ...(one.metadata && { metadata: one.metadata }) },
+    attempt: { key },
+    session: { id: sessionId(key) },
+  };
+}
+
+/** A UUID that follows from the key of the attempt, so it is new for every attempt and can be found again. */
+function sessionId(key: string): string {
+  const hex = createHash('sha256').update(key).digest('hex');
+  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** Notes when each frame was complete. */
+class ArrivalTimes implements FrameTimes {
+  readonly #counter: FrameCounter;
+  readonly times: number[] = [];
+
+  constructor(format: StreamFormat) {
+    this.#counter = new FrameCounter(format);
+  }
+
+  take(chunk: Buffer, atMs: number): void {
+    for (let left = this.#counter.take(chunk); left > 0; left--) this.times.push(atMs);
+  }
+
+  end(atMs: number): void {
+    for (let left = this.#counter.end(); left > 0; left--) this.times.push(atMs);
+  }
+}
+
+function isGood({ ended, status = 0 }: HttpAnswer): boolean {
+  return ended === 'complete' && status >= 200 && status < 300;
+}
+
+function documentIn({ body }: HttpAnswer): unknown {
+  const reading = readJson(body, { bytesMax: body.length });
+  return reading.ok ? reading.value : undefined;
+}
+
+function notSent(message: string): FailedAttempt {
+  return { ok: false, class: 'other', message, errorName: 'NOT_SENT', mayRetry: false };
+}
+
+function stepFailed(step: 'reset' | 'session', { ended, status }: HttpAnswer): FailedAttempt {
+  if (ended === 'cancelled') return CANCELLED;
+  const what = ended === 'complete' ? `status ${status ?? 0}` : ended === 'broken' ? 'a broken connection' : ended;
+  const message = `The ${step} request before the attempt ended with ${what}, so the case was not sent.`;
+  return { ok: false, class: 'other', message, errorName: 'NOT_SENT', mayRetry: true };
+}

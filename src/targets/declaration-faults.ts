@@ -1,0 +1,63 @@
+import { placeOf } from '../base/place.ts';
+import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
+import { compileCalls, isDeclarationError } from './calls.ts';
+import { isApi } from './kinds/kinds.ts';
+import { declaredReader } from './reader.ts';
+
+interface DeclarationFault {
+  /** The key, such as `reply.events[0].tool`. */
+  readonly path: string;
+  /** A sentence that starts with the key. */
+  readonly message: string;
+}
+
+/** What is wrong with a declaration that keeps its contract: placeholders, paths, URLs and headers. */
+export function* declarationFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
+  yield* urlFaults(declaration);
+  yield* headerFaults(declaration);
+  yield* compiled('', () => isApi(declaration) && compileCalls(declaration, durationMs));
+  yield* compiled('reply', () => declaredReader(declaration, true, 0));
+}
+
+function* compiled(below: string, act: () => unknown): Generator<DeclarationFault> {
+  try {
+    act();
+  } catch (error) {
+    if (!isDeclarationError(error)) throw error;
+    const path = below === '' ? error.place : placeBelow(below, error.place);
+    yield { path, message: `${path}: ${error.message}` };
+  }
+}
+
+function placeBelow(below: string, place: string): string {
+  return place === '' ? below : place.startsWith('[') ? `${below}${place}` : `${below}.${place}`;
+}
+
+function* urlFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
+  const url = 'url' in declaration ? declaration.url : undefined;
+  if (url === undefined) return;
+  const fault = (says: string): DeclarationFault => ({ path: 'url', message: `url ${says}.` });
+  const scheme = declaration.kind === 'websocket' ? /^wss?:\/\// : /^https?:\/\//;
+  // A placeholder stands for a host or a port.
+  const plain = url.replace(/:\$\{port\}/, ':80').replace(/\$\{[^}]*\}/g, 'x');
+  if (!scheme.test(url) && !url.startsWith('${')) {
+    yield fault(
+      declaration.kind === 'websocket' ? 'must start with ws:// or wss://' : 'must start with http:// or https://',
+    );
+  } else if (!url.startsWith('${') && !URL.canParse(plain)) yield fault('is not a valid URL');
+  else if (/[?#]/.test(url)) yield fault('must have no query and no fragment; declare a query in request.query');
+  else if (/^[a-z]+:\/\/[^/]*@/.test(url)) yield fault('must have no credentials; declare them in auth or headers');
+}
+
+function* headerFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
+  const headers = 'headers' in declaration ? (declaration.headers ?? {}) : {};
+  for (const name of Object.keys(headers)) {
+    const path = placeOf('headers', name);
+    if (!/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name))
+      yield { path, message: `${path} is not a valid header name.` };
+    else if (OF_THE_CONNECTION.test(name)) yield { path, message: `${path} is a header that Proctor sets itself.` };
+  }
+}
+
+const OF_THE_CONNECTION =
+  /^(?:connection|content-length|expect|host|idempotency-key|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;

@@ -1,0 +1,74 @@
+import type { ReplyMapping } from '../../contracts/target/mapping.ts';
+import type { ApiKind } from './kind.ts';
+
+/** The Messages API. A tool result without `is_error` is a success, as the protocol says. */
+export const anthropicMessages: ApiKind<'anthropic-messages'> = {
+  request: ({ model, system, stream, parameters }) => ({
+    path: '/messages',
+    headers: { 'anthropic-version': '2023-06-01' },
+    body: {
+      model,
+      max_tokens: MAX_TOKENS,
+      ...(system !== undefined && { system }),
+      messages: [{ role: 'user', content: '${input.user}' }],
+      ...(stream && { stream: true }),
+      ...parameters,
+    },
+  }),
+  reply: ({ stream }) =>
+    stream ? { as: 'sse', mapping: STREAM, firstOutput: '$.data.delta.text' } : { as: 'json', mapping: JSON_REPLY },
+};
+
+/** The API requires a limit. */
+const MAX_TOKENS = 4_096;
+
+const JSON_REPLY: ReplyMapping = {
+  final_output: { first_of: [{ path: "$.content[?@.type=='text'].text", join: '' }, { literal: '' }] },
+  events: [
+    {
+      as: 'tool_call',
+      each: "$.content[?@.type=='tool_use' || @.type=='server_tool_use' || @.type=='mcp_tool_use']",
+      call_id: '@.id',
+      tool: '@.name',
+      args: '@.input',
+    },
+    {
+      as: 'tool_result',
+      each: "$.content[?@.type=='web_search_tool_result' || @.type=='mcp_tool_result']",
+      call_id: '@.tool_use_id',
+      status: { path: '@.is_error', map: { true: 'error', false: 'ok' }, else: 'ok' },
+      payload_summary: '@.content',
+    },
+  ],
+  usage: { input_tokens: '$.usage.input_tokens', output_tokens: '$.usage.output_tokens' },
+  model: '$.model',
+  failed: '$.error.message',
+};
+
+const STREAM: ReplyMapping = {
+  final_output: { path: "$.frames[?@.data.type=='content_block_delta'].data.delta.text", join: '' },
+  events: [
+    {
+      as: 'tool_call',
+      each: "$.frames[?@.data.type=='content_block_start' && (@.data.content_block.type=='tool_use' || @.data.content_block.type=='server_tool_use')]",
+      ts: '@.at_ms',
+      call_id: '@.data.content_block.id',
+      tool: '@.data.content_block.name',
+      args: {
+        collect: {
+          each: "$.frames[?@.data.type=='content_block_delta']",
+          key: '@.data.index',
+          key_of_item: '@.data.index',
+          value: '@.data.delta.partial_json',
+        },
+        parse: 'json',
+      },
+    },
+  ],
+  usage: {
+    input_tokens: "$.frames[?@.data.type=='message_start'].data.message.usage.input_tokens",
+    output_tokens: { path: "$.frames[?@.data.type=='message_delta'].data.usage.output_tokens", last: true },
+  },
+  model: "$.frames[?@.data.type=='message_start'].data.message.model",
+  failed: "$.frames[?@.data.type=='error'].data.error.message",
+};

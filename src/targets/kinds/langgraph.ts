@@ -1,0 +1,44 @@
+import type { ReplyMapping } from '../../contracts/target/mapping.ts';
+import type { ApiKind } from './kind.ts';
+
+/** A LangGraph server. Every attempt has a thread of its own, so the state holds only this conversation. */
+export const langgraph: ApiKind<'langgraph'> = {
+  request: ({ assistant, input }) => ({
+    path: '/threads/${session.id}/runs/wait',
+    body: {
+      assistant_id: assistant,
+      if_not_exists: 'create',
+      input: input ?? { messages: [{ role: 'user', content: '${input.user}' }] },
+    },
+  }),
+  reply: () => ({ as: 'json', mapping: MAPPING }),
+};
+
+const MAPPING: ReplyMapping = {
+  final_output: {
+    first_of: [{ path: "$.messages[-1].content[?@.type=='text'].text", join: '' }, '$.messages[-1].content'],
+  },
+  events: [
+    {
+      as: 'tool_call',
+      each: "$.messages[?@.type=='ai'].tool_calls[*]",
+      call_id: '@.id',
+      tool: '@.name',
+      args: '@.args',
+    },
+    {
+      as: 'tool_result',
+      each: "$.messages[?@.type=='tool']",
+      call_id: '@.tool_call_id',
+      status: { path: '@.status', map: { success: 'ok', error: 'error' }, else: 'ok' },
+      payload_summary: '@.content',
+    },
+  ],
+  usage: {
+    input_tokens: { path: '$.messages[*].usage_metadata.input_tokens', sum: true },
+    output_tokens: { path: '$.messages[*].usage_metadata.output_tokens', sum: true },
+    total_tokens: { path: '$.messages[*].usage_metadata.total_tokens', sum: true },
+  },
+  model: { path: '$.messages[*].response_metadata.model_name', last: true },
+  failed: { first_of: ['$.__error__.message', '$.__error__.error', '$.detail'] },
+};

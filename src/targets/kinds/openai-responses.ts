@@ -1,0 +1,74 @@
+import type { ReplyMapping } from '../../contracts/target/mapping.ts';
+import type { ApiKind } from './kind.ts';
+
+/** The Responses API. Function calls are proposals; calls of the provider's MCP and search tools have results. */
+export const openaiResponses: ApiKind<'openai-responses'> = {
+  request: ({ model, system, stream, parameters }) => ({
+    path: '/responses',
+    body: {
+      model,
+      input: '${input.user}',
+      ...(system !== undefined && { instructions: system }),
+      ...(stream && { stream: true }),
+      ...parameters,
+    },
+  }),
+  reply: ({ stream }) =>
+    stream
+      ? {
+          as: 'sse',
+          mapping: below("$.frames[?@.data.type=='response.completed'].data.response"),
+          firstOutput: '$.data.delta',
+        }
+      : { as: 'json', mapping: below('$') },
+};
+
+/** The mapping of a response, which a stream repeats whole in its last event. */
+function below(response: string): ReplyMapping {
+  return {
+    final_output: {
+      first_of: [
+        { path: `${response}.output[?@.type=='message'].content[?@.type=='output_text'].text`, join: '' },
+        { path: `${response}.output[?@.type=='message'].content[?@.type=='refusal'].refusal`, join: '' },
+        { literal: '' },
+      ],
+    },
+    events: [
+      {
+        as: 'tool_call',
+        each: `${response}.output[?@.type=='function_call']`,
+        call_id: '@.call_id',
+        tool: '@.name',
+        args: { path: '@.arguments', parse: 'json' },
+      },
+      {
+        as: 'tool_call',
+        each: `${response}.output[?@.type=='mcp_call']`,
+        call_id: '@.id',
+        tool: '@.name',
+        args: { path: '@.arguments', parse: 'json' },
+      },
+      {
+        as: 'tool_result',
+        each: `${response}.output[?@.type=='mcp_call' && (@.output || @.error)]`,
+        call_id: '@.id',
+        status: { path: '@.status', map: { completed: 'ok', failed: 'error' } },
+        payload_summary: { first_of: ['@.output', '@.error'] },
+      },
+      {
+        as: 'tool_call',
+        each: `${response}.output[?@.type=='web_search_call' || @.type=='file_search_call']`,
+        call_id: '@.id',
+        tool: '@.type',
+        args: { first_of: ['@.action', { literal: {} }] },
+      },
+    ],
+    usage: {
+      input_tokens: `${response}.usage.input_tokens`,
+      output_tokens: `${response}.usage.output_tokens`,
+      total_tokens: `${response}.usage.total_tokens`,
+    },
+    model: `${response}.model`,
+    failed: { first_of: [`${response}.error.message`, '$.error.message', "$.frames[?@.event=='error'].data.message"] },
+  };
+}

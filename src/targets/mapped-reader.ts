@@ -1,0 +1,141 @@
+import { MIB } from '../contracts/contract.ts';
+import type { ReplyMapping } from '../contracts/target/mapping.ts';
+import type { TargetPrice } from '../contracts/target/index.ts';
+import type { ReplyForm } from './kinds/kind.ts';
+import { firstOutputMs, type StreamFrame, FRAME_BYTES_MAX, FRAMES_MAX, readFrames } from './mapping/frames.ts';
+import { applyMapping, compileMapping, type MappedReply } from './mapping/mapping.ts';
+import { compilePath } from './mapping/path.ts';
+import {
+  checkReply,
+  mismatch,
+  readReplyJson,
+  type ReplyNames,
+  type ReplyReading,
+  type UnreadableReply,
+} from './reply.ts';
+
+/** A reply as it is stored: masked, and with the arrival times of its frames if it is a stream. */
+export interface KeptReply {
+  readonly body: Buffer;
+  readonly frameMs?: readonly number[];
+}
+
+/** Reads stored replies. Pure, because the verifier repeats it. */
+export type ReplyReader = (
+  kept: KeptReply,
+  names: Omit<ReplyNames, 'isLenient'>,
+) => ReplyReading & {
+  /** Time to the first output, for a streamed reply. */
+  readonly ttftMs?: number;
+};
+
+export interface MappedReplies {
+  readonly form: ReplyForm;
+  readonly price?: TargetPrice | undefined;
+  readonly isLenient: boolean;
+  readonly bytesMax: number;
+}
+
+/** Reads replies by a mapping. Throws a MappingError if the mapping is not valid. */
+export function mappedReader({ form, price, isLenient, bytesMax }: MappedReplies): ReplyReader {
+  const mapping = compileMapping(form.mapping);
+  const firstOutput = form.firstOutput === undefined ? undefined : compilePath(form.firstOutput);
+  const gaps = gapsIn(form.mapping);
+  return (kept, names) => {
+    const document = documentOf(kept, form.as, bytesMax);
+    if (!document.ok) return document;
+    const mapped = applyMapping(mapping, document.value);
+    const failure = failureOf(mapped);
+    if (failure || !mapped.ok) return failure ?? TOO_COMPLEX;
+    const { reply, usage, model } = mapped;
+    const { events, unmeasured } = withoutGaps(reply.events, gaps);
+    const cost = withCost(usage, price);
+    const said = {
+      ...reply,
+      events,
+      ...(Object.keys(cost).length > 0 && { usage: cost }),
+      ...(model !== undefined && { model }),
+    };
+    const reading = checkReply(said, { ...names, isLenient });
+    if (!reading.ok) return reading;
+    const ttftMs = firstOutput && document.frames ? firstOutputMs(firstOutput, document.frames) : null;
+    return {
+      ...reading,
+      ...(unmeasured > 0 && { repairs: { ...reading.repairs, R9: (reading.repairs.R9 ?? 0) + unmeasured } }),
+      ...(ttftMs !== null && { ttftMs }),
+    };
+  };
+}
+
+const TOO_COMPLEX = mismatch('The mapping takes too many steps on a reply of this size.');
+
+type ReplyDocument =
+  | UnreadableReply
+  | { readonly ok: true; readonly value: unknown; readonly frames?: readonly StreamFrame[] };
+
+/** A stream becomes a document with a list of frames, and a plain text a document with one key. */
+export function documentOf({ body, frameMs }: KeptReply, as: ReplyForm['as'], bytesMax: number): ReplyDocument {
+  if (as === 'json') return readReplyJson(body, bytesMax);
+  if (as === 'text') return { ok: true, value: { text: body.toString() } };
+  const reading = readFrames(body, as, frameMs);
+  if (!reading.ok) return mismatch(UNREADABLE_STREAM[reading.reason]);
+  return { ok: true, value: reading.document, frames: reading.document.frames };
+}
+
+const UNREADABLE_STREAM = {
+  too_many_frames: `The stream has more than ${FRAMES_MAX.toLocaleString('en-US')} frames.`,
+  frame_too_large: `A frame of the stream is larger than ${FRAME_BYTES_MAX / MIB} MiB.`,
+};
+
+/** The failure that the agent reports, or an output that is missing. */
+function failureOf(mapped: MappedReply): UnreadableReply | undefined {
+  if (!mapped.ok) return undefined;
+  if (mapped.failed !== undefined) {
+    return { ...mismatch(`The agent reported a failure: ${mapped.failed}`), errorName: 'AGENT_FAILED' };
+  }
+  return mapped.reply.final_output === undefined
+    ? mismatch('The mapping found no final output in the reply.')
+    : undefined;
+}
+
+/** The event types for which a mapping does not say when they happened, or how long they took. */
+interface Gaps {
+  readonly ts: ReadonlySet<string>;
+  readonly latency: boolean;
+}
+
+function gapsIn({ events = [] }: ReplyMapping): Gaps {
+  const stated = events.filter(rule => 'ts' in rule).map(({ as }) => as);
+  return {
+    ts: new Set(events.map(({ as }) => as).filter(as => !stated.includes(as))),
+    latency: !events.some(rule => rule.as === 'tool_result' && 'latency_ms' in rule),
+  };
+}
+
+/**
+ * Fills in what the protocol does not state: the position of an event in place of its time, and 0 for a latency. The
+ * latter counts as a repair even in a strict reading, because it is not a measurement.
+ */
+function withoutGaps(events: readonly Readonly<Record<string, unknown>>[], gaps: Gaps) {
+  let unmeasured = 0;
+  const filled = events.map((event, index) => {
+    const type = String(event['type']);
+    const isUnmeasured = type === 'tool_result' && gaps.latency && event['latency_ms'] === undefined;
+    if (isUnmeasured) unmeasured++;
+    return {
+      ...event,
+      ...(gaps.ts.has(type) && { ts: index }),
+      ...(isUnmeasured && { latency_ms: 0 }),
+    };
+  });
+  return { events: filled, unmeasured };
+}
+
+type Usage = Extract<MappedReply, { ok: true }>['usage'];
+
+/** Computes the cost from tokens, if the API does not state it and the declaration has prices. */
+function withCost(usage: Usage, price: TargetPrice | undefined): Usage {
+  const { cost_usd, input_tokens, output_tokens } = usage;
+  if (!price || cost_usd !== undefined || input_tokens === undefined || output_tokens === undefined) return usage;
+  return { ...usage, cost_usd: (input_tokens * price.input + output_tokens * price.output) / 1e6 };
+}

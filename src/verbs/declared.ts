@@ -1,0 +1,91 @@
+import path from 'node:path';
+import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
+import { headerSecrets } from '../base/secret-parts.ts';
+import type { SuiteTarget } from '../contracts/suite/index.ts';
+import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
+import type { SuitePlan } from '../evidence/suite/suite-run.ts';
+import type { SuiteSettings } from '../run/suite/settings.ts';
+import type { Target } from '../run/suite/target.ts';
+import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
+import { compileCalls } from '../targets/calls.ts';
+import { isApi, replyFormOf } from '../targets/kinds/kinds.ts';
+import { replyReader } from '../targets/reader.ts';
+import type { RunSuiteOptions, StartedSuiteRun } from './run-suite.ts';
+
+/** Options with the target file read, and the environment variables that it names among the secrets. */
+export interface WithDeclared extends RunSuiteOptions {
+  readonly declared?: DeclaredTarget;
+  /** Settings of the declaration. A flag overrides each. */
+  readonly ofTarget?: Partial<SuiteSettings>;
+}
+
+export async function withDeclared(options: WithDeclared, cwd: string): Promise<WithDeclared> {
+  if (options.target === undefined || options.declared) return options;
+  const declared = readTargetFile(path.resolve(cwd, options.target));
+  const { declaration } = declared;
+  const values = variablesIn(declaration).map(name => {
+    const value = options.secrets?.[name] ?? options.environment?.[name];
+    if (value === undefined || value === '')
+      throw new Fault('usage', `The target file uses the environment variable ${printable(name)}, which is not set.`);
+    return [name, value] as const;
+  });
+  const { provenance } = declaration;
+  return {
+    ...options,
+    declared,
+    ofTarget: settingsOf(declaration),
+    secrets: { ...options.secrets, ...Object.fromEntries(values) },
+    ...(provenance && { provenance: { ...provenance, ...options.provenance } }),
+  };
+}
+
+/** The secrets of a resumed run whose target file the user named again. */
+export async function withDeclaredSecrets(
+  options: Pick<RunSuiteOptions, 'target' | 'secrets' | 'environment'>,
+  cwd: string,
+): Promise<Pick<RunSuiteOptions, 'secrets'>> {
+  const { secrets = {} } = await withDeclared({ ...options, cases: '', as: 'new' }, cwd);
+  return { secrets };
+}
+
+function settingsOf({ timeout, idle_timeout, retries, concurrency }: TargetDeclaration): Partial<SuiteSettings> {
+  return {
+    ...(timeout !== undefined && { timeoutMs: durationMs(timeout) }),
+    ...(idle_timeout !== undefined && { idleMs: durationMs(idle_timeout) }),
+    ...(retries !== undefined && { retries }),
+    ...(concurrency !== undefined && { concurrency }),
+  };
+}
+
+/** The names in `${env:NAME}`, wherever they stand. */
+function variablesIn(declaration: TargetDeclaration): string[] {
+  const names = JSON.stringify(declaration).matchAll(/(?<!\$)\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g);
+  return [...new Set([...names].map(([, name]) => name as string))];
+}
+
+/** The target of a run with a declaration. */
+export async function declaredFor(
+  target: Extract<SuiteTarget, { kind: 'declared' }>,
+  { request }: SuitePlan,
+  { secrets = {} }: StartedSuiteRun,
+  settings: SuiteSettings,
+): Promise<Target> {
+  const { declaration } = target;
+  const common = {
+    side: request.version,
+    runId: request.run_id,
+    read: replyReader(target, settings.bodyBytesMax),
+    secrets: Object.values(secrets).flatMap(value => [value, ...headerSecrets('authorization', value)]),
+    keepCredentials: request.keep_credentials === true,
+    settings,
+  };
+  const variable = (name: string): string | undefined => (Object.hasOwn(secrets, name) ? secrets[name] : undefined);
+  if (isApi(declaration)) {
+    const { declaredTarget } = await import('../run/suite/declared-target.ts');
+    const form = replyFormOf(declaration);
+    const stream = form?.as === 'sse' || form?.as === 'ndjson' ? form.as : undefined;
+    return declaredTarget({ ...common, calls: compileCalls(declaration, durationMs), stream, variable });
+  }
+  throw new Fault('usage', `Targets of kind ${declaration.kind} are not supported yet.`);
+}
