@@ -5,6 +5,7 @@ import { headerSecrets } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
+import type { HttpApi } from '../run/suite/http-target.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
@@ -67,8 +68,8 @@ function variablesIn(declaration: TargetDeclaration): string[] {
 /** The target of a run with a declaration. */
 export async function declaredFor(
   target: Extract<SuiteTarget, { kind: 'declared' }>,
-  { request }: SuitePlan,
-  { secrets = {} }: StartedSuiteRun,
+  { request }: { readonly request: Pick<SuitePlan['request'], 'version' | 'run_id' | 'keep_credentials'> },
+  { secrets = {}, onExchange }: Pick<StartedSuiteRun, 'secrets'> & Pick<HttpApi, 'onExchange'>,
   settings: SuiteSettings,
 ): Promise<Target> {
   const { declaration } = target;
@@ -79,6 +80,7 @@ export async function declaredFor(
     secrets: Object.values(secrets).flatMap(value => [value, ...headerSecrets('authorization', value)]),
     keepCredentials: request.keep_credentials === true,
     settings,
+    ...(onExchange && { onExchange }),
   };
   const variable = (name: string): string | undefined => (Object.hasOwn(secrets, name) ? secrets[name] : undefined);
   if (isApi(declaration)) {

@@ -81,6 +81,7 @@ export function addCompareCommands(program: Command, ended: (code: number) => vo
   addReportCommand(program, ended);
   addBaselineCommand(program, ended);
   addResendCommand(program, ended);
+  addTryCommand(program, ended);
 }
 
 function addCompareCommand(program: Command, ended: (code: number) => void): void {
@@ -150,6 +151,23 @@ function addBaselineCommand(program: Command, ended: (code: number) => void): vo
     });
 }
 
+function addTryCommand(program: Command, ended: (code: number) => void): void {
+  program
+    .command('try')
+    .description('Ask a target one question, and show the request, the reply and what the mapping finds in it')
+    .argument('<target>', 'target file')
+    .argument('<text>', 'question to ask')
+    .option('--context <json>', 'context of the question, as JSON')
+    .option('--timeout <time>', 'stop after this long', duration)
+    .option('--strict-replies', 'reject a reply that needs a repair')
+    .option('--json', HELP.json)
+    .addHelpText('after', TRY_EXITS)
+    .action(async (target: string, text: string, flags) => {
+      const { tryCommand } = await import('./try.ts');
+      ended(await tryCommand(target, text, flags));
+    });
+}
+
 function addResendCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('resend')
@@ -198,3 +216,11 @@ Examples:
   proctor run suite cases.yaml --base-url http://127.0.0.1:8788 --as new --concurrency 32 --repeat 3
   proctor run suite cases.yaml --script agent.py --as new --max-failing 0
   proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline`;
+
+const TRY_EXITS = `
+Stores nothing. Use it to write the mapping of a target file.
+
+Exit codes:
+  0  the target answered, and the reply could be read
+  1  it did not, or the reply could not be read
+  2  a problem with the target file, the command line or this machine`;

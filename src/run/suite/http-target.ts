@@ -19,6 +19,8 @@ export interface HttpApi {
   /** Stores well-known credentials unmasked. */
   readonly keepCredentials?: boolean;
   readonly redirects: boolean;
+  /** Sees every request and its answer, unmasked. */
+  readonly onExchange?: (call: ApiCall, answer: HttpAnswer) => void;
   readonly settings: SuiteSettings;
 }
 
@@ -65,13 +67,15 @@ export function httpTarget(api: HttpApi): Target {
   return {
     async ask(question: CaseQuestion): Promise<AttemptResult> {
       const startedMs = monotonicMs();
-      const send: SendCall = (call, frames) => {
-        return http.send({
+      const send: SendCall = async (call, frames) => {
+        const answer = await http.send({
           ...call,
           ...limits,
           deadlineMs: settings.timeoutMs - (monotonicMs() - startedMs),
           ...(frames && { onData: (chunk, atMs) => frames.take(chunk, atMs) }),
         });
+        api.onExchange?.(call, answer);
+        return answer;
       };
       const result = await api.ask(question, send);
       if ('failed' in result) return { latencyMs: rounded(monotonicMs() - startedMs), outcome: result.failed };

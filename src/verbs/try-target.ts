@@ -1,0 +1,130 @@
+import { Fault } from '../base/fault.ts';
+import { newCorrelationId } from '../base/ids.ts';
+import { Masker, maskingOf } from '../base/masker.ts';
+import type { CaseArtifact } from '../contracts/artifacts/index.ts';
+import type { SuiteCase, SuiteTarget } from '../contracts/suite/index.ts';
+import type { HttpAnswer } from '../execute/http.ts';
+import * as artifacts from '../run/suite/artifact.ts';
+import type { ApiCall } from '../run/suite/http-target.ts';
+import { DEFAULT_SETTINGS } from '../run/suite/settings.ts';
+import type { AttemptResult } from '../run/suite/target.ts';
+import { type MappedPlace, mappedPlaces } from '../targets/mapped-places.ts';
+import { type RepairCounts, type RepairId, REPLY_REPAIRS } from '../targets/repairs.ts';
+import { declaredFor, withDeclared } from './declared.ts';
+import type { RunSuiteOptions } from './run-suite.ts';
+import { checkedSettings } from './suite-words.ts';
+
+export { REPLY_REPAIRS, type RepairId };
+
+export interface TryOptions {
+  /** The target file. */
+  readonly target: string;
+  /** The text of the question. */
+  readonly text: string;
+  readonly context?: unknown;
+  readonly timeoutMs?: number;
+  readonly strictReplies?: boolean;
+  readonly cwd?: string;
+  readonly environment?: RunSuiteOptions['environment'];
+  readonly signal?: AbortSignal;
+}
+
+/** One question, and everything that became of it. All texts are masked. */
+export interface Tried {
+  readonly target: Extract<SuiteTarget, { kind: 'declared' }>;
+  readonly exchanges: readonly TriedExchange[];
+  readonly result: Pick<AttemptResult, 'latencyMs'> & { readonly ttftMs?: number };
+  /** What each path of the mapping found; empty for Proctor's own protocol. */
+  readonly places: readonly MappedPlace[];
+  /** How often each repair was applied. */
+  readonly repairs: RepairCounts;
+  readonly artifact: CaseArtifact;
+}
+
+export interface TriedExchange {
+  readonly request: {
+    readonly method: string;
+    readonly path: string;
+    readonly headers: readonly string[];
+    readonly body: string;
+  };
+  readonly status: number | null;
+  readonly ended: HttpAnswer['ended'];
+  readonly contentType: string | null;
+  readonly reply: string;
+}
+
+/** Asks a declared target one question. Stores nothing. */
+export async function tryTarget(options: TryOptions): Promise<Tried> {
+  const { cwd = process.cwd(), text, context, strictReplies } = options;
+  const given = { target: options.target, environment: options.environment ?? {}, cases: '', as: 'new' as const };
+  const { declared, ofTarget = {}, secrets = {} } = await withDeclared(given, cwd);
+  if (!declared) throw new Fault('usage', 'Specify a target file.');
+  const { name, declaration } = declared;
+  const replies = strictReplies ? 'strict' : (declaration.replies ?? 'lenient');
+  const target = { kind: 'declared', name, replies, declaration } as const;
+  const asked = {
+    ...ofTarget,
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+    concurrency: 1,
+  };
+  const settings = checkedSettings(asked, DEFAULT_SETTINGS);
+  const runId = `try_${newCorrelationId()}`;
+  const seen: [ApiCall, HttpAnswer][] = [];
+  const onExchange = (call: ApiCall, answer: HttpAnswer): void => void seen.push([call, answer]);
+  const plan = { request: { version: 'new', run_id: runId } } as const;
+  const api = await declaredFor(target, plan, { secrets, onExchange }, settings);
+  const signal = options.signal ?? new AbortController().signal;
+  const cancel = (): void => api.cancel();
+  signal.addEventListener('abort', cancel);
+  try {
+    const one: SuiteCase = {
+      schema_version: 'suite-case.v1',
+      id: 'try',
+      input: { user: text, ...(context !== undefined && { context }) },
+    };
+    const told = await api.ask({ one, attempt: 1, key: `${runId}/try/1`, signal });
+    if (signal.aborted) throw new Fault('cancelled', 'Cancelled before an answer arrived.');
+    return triedOf(told, { target, seen, secrets: Object.values(secrets), settings });
+  } finally {
+    signal.removeEventListener('abort', cancel);
+    await api.close();
+  }
+}
+
+interface Around {
+  readonly target: Tried['target'];
+  readonly seen: readonly (readonly [ApiCall, HttpAnswer])[];
+  readonly secrets: readonly string[];
+  readonly settings: typeof DEFAULT_SETTINGS;
+}
+
+function triedOf(told: AttemptResult, { target, seen, secrets, settings }: Around): Tried {
+  const { outcome, latencyMs } = told;
+  const named = { id: 'try', side: 'new', url: `target:${target.name}`, settings } as const;
+  const artifact = outcome.ok
+    ? artifacts.answeredCase(named, [], outcome).artifact
+    : artifacts.failedCase(named, [], outcome, told);
+  const masked = (value: string): string => new Masker(maskingOf(secrets)).text(value);
+  const body = outcome.ok ? outcome.kept?.body : outcome.body?.bytes;
+  const frameMs = outcome.ok ? outcome.kept?.frameMs : undefined;
+  return {
+    target,
+    exchanges: seen.map(([{ method, path, headers, body: sent = '' }, answer]) => ({
+      request: {
+        method,
+        path: masked(path),
+        headers: Object.entries(headers).map(([name, value]) => masked(`${name}: ${value}`)),
+        body: masked(sent),
+      },
+      status: answer.status ?? null,
+      ended: answer.ended,
+      contentType: answer.headers['content-type'] ?? null,
+      reply: masked(answer.body.toString()),
+    })),
+    result: { latencyMs, ...(outcome.ok && outcome.ttftMs !== undefined && { ttftMs: outcome.ttftMs }) },
+    places: body ? mappedPlaces(target.declaration, { body, ...(frameMs && { frameMs }) }, settings.bodyBytesMax) : [],
+    repairs: outcome.ok ? outcome.repairs : {},
+    artifact,
+  };
+}
