@@ -2,6 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { newCorrelationId } from '../../../src/base/ids.ts';
+import { procText } from '../../../src/execute/host/proc-files.ts';
 import { freePort } from '../../../src/execute/served/ports.ts';
 import { type Served, type ServedLog, type StartDeclaration, startServed } from '../../../src/execute/served/served.ts';
 import { processesWith } from '../../conformance/support.ts';
@@ -35,6 +36,11 @@ function killAll(word: string): void {
   }
 }
 
+/** The processes that an agent started with `asleep`. */
+export function sleepersOf({ word }: TestAgent): number[] {
+  return processesWith(word).filter(pid => procText(`/proc/${pid}/cmdline`)?.startsWith('/bin/sh\0-c\0trap'));
+}
+
 const PRELUDE = `
 import { spawn } from 'node:child_process';
 import http from 'node:http';
@@ -57,13 +63,14 @@ interface TryOptions {
   readonly port?: number;
   readonly secrets?: readonly string[];
   readonly signal?: AbortSignal;
+  readonly log?: (log: ServedLog) => void;
 }
 
 /** Starts an agent, with `PORT` in its environment, and stops it after the test. */
 export async function tryToStart(
   { run, cwd }: TestAgent,
   declaration: Partial<StartDeclaration> = {},
-  { port: fixed, secrets = [], signal }: TryOptions = {},
+  { port: fixed, secrets = [], signal, log }: TryOptions = {},
 ): Promise<Tried> {
   const port = fixed ?? (await freePort());
   const logs: ServedLog[] = [];
@@ -74,14 +81,14 @@ export async function tryToStart(
       url: `http://127.0.0.1:${port}/base`,
       environment: process.env,
       secrets,
-      log: log => void logs.push(log),
+      log: log ?? (kept => void logs.push(kept)),
       ...(signal && { signal }),
     },
   );
   started.catch(() => undefined);
   onTestFinished(() =>
     started.then(
-      served => served.stop(),
+      served => served.stop().catch(() => undefined),
       () => undefined,
     ),
   );

@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { findCgroups } from '../../../src/execute/cgroups/cgroups.ts';
 import { isAlive } from '../../../src/execute/host/processes.ts';
 import { allGone, processesWith } from '../../conformance/support.ts';
-import { agentOf, get, started, textOf, tryToStart } from './served-world.ts';
+import { agentOf, get, sleepersOf, started, textOf, tryToStart } from './served-world.ts';
+
+const { version } = await findCgroups();
 
 const SERVER = `serve({ '/': () => [200, 'hello'], '/die': () => process.exit(7) });`;
 
@@ -187,21 +190,27 @@ describe('stop', () => {
       spawn('/usr/bin/setsid', asleep, { stdio: 'ignore', env: {} });
       ${SERVER}`);
     const { served } = await started(agent, { stop: { within: 0 } });
-    await expect.poll(() => processesWith(agent.word).length).toBe(4);
+    await expect.poll(() => sleepersOf(agent)).toHaveLength(3);
+    await served.stop();
+    expect(processesWith(agent.word)).toEqual([]);
+  });
+
+  test.runIf(version !== 'none')('ends a process that did all of this as its first act', async () => {
+    const agent = agentOf(SERVER);
+    const script = 'env -i setsid /bin/sh -c "trap \\"\\" TERM; sleep 600; :" "$0" >/dev/null 2>&1 & exec "$@"';
+    const { served } = await started({ ...agent, run: ['/bin/sh', '-c', script, agent.word, ...agent.run] });
+    await expect.poll(() => sleepersOf(agent)).toHaveLength(1);
     await served.stop();
     expect(processesWith(agent.word)).toEqual([]);
   });
 
   test('reports an error of the log, and still ends the agent', async () => {
     const agent = agentOf(SERVER);
-    const { served, logs } = await started(agent);
-    Object.defineProperty(logs, 'push', {
-      value: () => {
-        throw new Error('disk full');
-      },
-    });
+    const log = (): never => {
+      throw new Error('disk full');
+    };
+    const { served } = await started(agent, {}, { log });
     await expect(served.stop()).rejects.toThrow('disk full');
-    Reflect.deleteProperty(logs, 'push');
     expect(processesWith(agent.word)).toEqual([]);
   });
 });
@@ -220,7 +229,7 @@ describe('the agent', () => {
   test('may flood its output: the log keeps head and tail, and says how much is missing', async () => {
     const agent = agentOf(`
       import { writeSync } from 'node:fs';
-      const block = 'flood\\n'.repeat(10_000);
+      const block = Buffer.from('flood\\n'.repeat(10_000));
       writeSync(1, 'first\\n');
       for (let n = 0; n < 400; n++) for (let at = 0; at < block.length; ) at += writeSync(1, block, at);
       writeSync(2, 'last\\n');
