@@ -8,7 +8,8 @@
  * - The keeper reads, masks and cuts the output, so a program that floods it does not slow Proctor down.
  * - If Proctor dies, even by SIGKILL, its channel closes. The keeper then stops the program and exits.
  * - If the keeper dies, the program gets SIGKILL (`setpriv --pdeathsig`), and Proctor kills what else it started.
- * - If both die at once, the program dies, and the next run of Proctor empties its control group.
+ * - If both die at once, the program still gets SIGKILL, and a later cleanup empties its control group: see
+ *   launcher/abandoned.ts.
  */
 import { execFile, spawn } from 'node:child_process';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -1,15 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmodSync, copyFileSync, readFileSync } from 'node:fs';
+import { chmodSync, copyFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { build } from 'esbuild';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { findCgroups } from '../../../src/execute/cgroups/cgroups.ts';
 import { isAlive } from '../../../src/execute/host/processes.ts';
+import { removeAbandoned } from '../../../src/execute/launcher/abandoned.ts';
 import { allGone, processesWith } from '../../conformance/support.ts';
 import { ROOT, temporaryFolder } from '../../support/support.ts';
 import type { ServedOrder } from './driver.ts';
-import { agentOf, sleepersOf, type TestAgent } from './served-world.ts';
+import { agentOf, parentOf, sleepersOf, type TestAgent } from './served-world.ts';
 
+const { version } = await findCgroups();
 const isRoot = process.geteuid?.() === 0;
 const USERS: readonly (readonly [string, number | undefined])[] = [
   ['this user', undefined],
@@ -41,11 +44,7 @@ describe.each(USERS)('for %s', (_, uid) => {
 
   test('the agent ends if Proctor and the keeper are killed at once', async () => {
     const agent = agentOf(`serve({ '/': () => [200] });`);
-    const { owner, keeper } = await owned(agent, 'hold', uid);
-    process.kill(keeper, 'SIGSTOP');
-    owner.kill('SIGKILL');
-    await expect.poll(() => owner.signalCode).toBe('SIGKILL');
-    process.kill(keeper, 'SIGKILL');
+    await killBoth(await owned(agent, 'hold', uid));
     await allGone(agent.word);
   });
 
@@ -56,6 +55,27 @@ describe.each(USERS)('for %s', (_, uid) => {
     await allGone(agent.word);
   });
 });
+
+test.runIf(version !== 'none')('a cleanup ends what is left if Proctor and the keeper are killed at once', async () => {
+  vi.stubEnv('TMPDIR', temporaryFolder());
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const agent = agentOf(FAMILY);
+  const running = await owned(agent, 'hold', undefined);
+  await expect.poll(() => sleepersOf(agent)).toHaveLength(3);
+  await killBoth(running);
+  await expect.poll(() => processesWith(agent.word)).toEqual(sleepersOf(agent));
+  await expect.poll(() => isAlive(running.keeper)).toBe(false);
+  await removeAbandoned();
+  expect(processesWith(agent.word)).toEqual([]);
+});
+
+/** The stopped keeper cannot see that Proctor died. */
+async function killBoth({ owner, keeper }: Owned): Promise<void> {
+  process.kill(keeper, 'SIGSTOP');
+  owner.kill('SIGKILL');
+  await expect.poll(() => owner.signalCode).toBe('SIGKILL');
+  process.kill(keeper, 'SIGKILL');
+}
 
 /** Children in sessions of their own: with a parent, without one, and without their environment. */
 const FAMILY = `
@@ -96,6 +116,5 @@ async function owned({ run, cwd }: TestAgent, then: ServedOrder['then'], uid: nu
   const lines = createInterface({ input: owner.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
   const said = async (): Promise<unknown> => JSON.parse(((await lines.next()) as { value: string }).value);
   const { pid } = (await said()) as { pid: number };
-  const keeper = Number(/^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  return { owner, keeper, said };
+  return { owner, keeper: parentOf(pid), said };
 }

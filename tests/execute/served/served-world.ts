@@ -2,7 +2,7 @@ import { chmodSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { newCorrelationId } from '../../../src/base/ids.ts';
-import { procText } from '../../../src/execute/host/proc-files.ts';
+import { procText, timesOf } from '../../../src/execute/host/proc-files.ts';
 import { freePort } from '../../../src/execute/served/ports.ts';
 import { type Served, type ServedLog, type StartDeclaration, startServed } from '../../../src/execute/served/served.ts';
 import { processesWith } from '../../conformance/support.ts';
@@ -106,6 +106,12 @@ export async function started(
 
 export async function get(port: number, place: string): Promise<string> {
   return (await fetch(`http://127.0.0.1:${port}${place}`)).text();
+}
+
+export function parentOf(pid = 0): number {
+  const parent = timesOf('/proc', pid)?.parent;
+  if (parent === undefined) throw new Error('The process has ended');
+  return parent;
 }
 
 export const textOf = (logs: readonly ServedLog[]): string => logs.map(({ bytes }) => bytes.toString()).join('');
