@@ -77,7 +77,7 @@ export async function startServed(declaration: StartDeclaration, options: Served
   return servedBy(program, port, delivered);
 }
 
-const CONNECT_MS = 2_000;
+const CONNECT_MS = 10_000;
 
 const hostOf = (url: string): string => new URL(url).hostname.replace(/^\[|\]$/g, '');
 

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from '../../../src/execute/served/ports.ts';
 import { startServed } from '../../../src/execute/served/served.ts';
-import { versionOf } from '../../../src/execute/served/version.ts';
+import { agentVersion } from '../../../src/execute/served/agent-version.ts';
 
 export interface ServedOrder {
   readonly run: readonly string[];
@@ -16,7 +16,7 @@ const context = { environment: process.env, secrets: ['hunter2-hunter2'] };
 const port = await freePort();
 let log = '';
 const served = await startServed(
-  { run, cwd, env: { PORT: String(port) }, ready: { path: '/' }, stop: { within: 500 } },
+  { run, cwd, env: { PORT: String(port) }, ready: { path: '/' }, stop: { within: 60_000 } },
   { ...context, port, url: `http://127.0.0.1:${port}`, log: ({ bytes }) => void (log = bytes.toString()) },
 );
 say({ pid: served.pid });
@@ -25,7 +25,7 @@ if (then === 'stop') {
   // The test has looked at the agent.
   for await (const _ of process.stdin) break;
   await served.stop();
-  const { version } = await versionOf({ run: ['/bin/sh', '-c', 'echo hunter2-hunter2 1.2.3'], cwd }, context);
+  const { version } = await agentVersion({ run: ['/bin/sh', '-c', 'echo hunter2-hunter2 1.2.3'], cwd }, context);
   say({ exit: await served.exited, log, version });
 }
 

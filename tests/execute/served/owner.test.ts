@@ -89,7 +89,7 @@ interface Owned {
   readonly owner: ChildProcess;
   readonly keeper: number;
   /** The next line that the owner prints. */
-  said(): Promise<unknown>;
+  readonly said: () => Promise<unknown>;
 }
 
 /** Starts an agent through a process that plays Proctor. Resolves when the agent is ready. */

@@ -65,13 +65,15 @@ describe('an agent that does not become ready', () => {
   test('is stopped, and the fault contains the reason and its last lines', async () => {
     const agent = agentOf(`console.log('\\u001b[32mno\\u001b[0m database\\u0007'); serve({ '/': () => [503] });`);
     const { started, logs } = await tryToStart(agent, { ready: { path: '/', within: 1_500 } });
-    await expect(started).rejects.toMatchObject({
-      name: 'Fault',
-      code: 'agent_not_ready',
-      message: 'The agent was not ready within 1.5 s: GET / returned 503. Its last lines:\n  no database\\u{7}',
-    });
+    const fault = await started.catch((error: unknown) => error);
     expect(processesWith(agent.word)).toEqual([]);
-    expect(textOf(logs)).toContain('no\u001b[0m database');
+    // On a busy machine, the agent may not get as far as its first line.
+    const output = textOf(logs) === '' ? 'It printed nothing.' : 'Its last lines:\n  no database\\u{7}';
+    expect(fault).toMatchObject({ name: 'Fault', code: 'agent_not_ready', message: expect.stringContaining(output) });
+    expect(fault).toHaveProperty(
+      'message',
+      expect.stringMatching(/^The agent was not ready within 1\.5 s: GET \/ (?:returned 503|got no answer)\. It/),
+    );
   });
 
   test.each([
@@ -171,17 +173,16 @@ describe('stop', () => {
 
   test('sends the declared signal', async () => {
     const agent = agentOf(`process.on('SIGINT', () => { console.log('interrupted'); process.exit(); }); ${SERVER}`);
-    const { served, logs } = await started(agent, { stop: { signal: 'SIGINT' } });
+    const { served, logs } = await started(agent, { stop: { signal: 'SIGINT', within: 60_000 } });
     await served.stop();
     expect(textOf(logs)).toBe('interrupted\n');
   });
 
   test('kills an agent that ignores the signal', async () => {
     const agent = agentOf(`process.on('SIGTERM', () => console.log('never')); ${SERVER}`);
-    const { served, logs } = await started(agent, { stop: { within: 100 } });
+    const { served } = await started(agent, { stop: { within: 100 } });
     await Promise.all([served.stop(), served.stop()]);
     expect(await served.exited).toEqual({ code: null, signal: 'SIGKILL' });
-    expect(textOf(logs)).toBe('never\n');
     expect(processesWith(agent.word)).toEqual([]);
   });
 
@@ -249,17 +250,22 @@ describe('the agent', () => {
     expect(served.lastLines().slice(-2)).toEqual(['flood', 'last']);
   });
 
-  test('may print a secret in pieces, on either side of the cut: the log never contains it', async () => {
+  test('may print a secret in pieces where the log is cut: the log never contains a part of it', async () => {
     const secret = 'hunter2-hunter2-hunter2';
+    // The first mask crosses the end of the head, and the second crosses the start of the tail.
     const agent = agentOf(`
       import { writeSync } from 'node:fs';
-      const all = Buffer.from('${secret} '.repeat(500_000));
+      const MIB = 1024 * 1024;
+      const all = Buffer.from(['x'.repeat(6 * MIB - 5), 'y'.repeat(MIB), 'z'.repeat(2 * MIB - 3)].join('${secret}'));
       for (let at = 0; at < all.length; ) at += writeSync(1, all, at, Math.min(1_013, all.length - at));
       ${SERVER}`);
     const { served, logs } = await started(agent, {}, { secrets: [secret] });
     await served.stop();
-    expect(textOf(logs)).not.toMatch(/hunter/);
-    expect(logs[0]?.masked).toBe(500_000);
+    const text = textOf(logs);
+    expect(text.slice(6 * 1024 ** 2 - 6, -(2 * 1024 ** 2 - 4))).toBe(
+      `x[mask\n[Proctor cut ${1024 ** 2 + 8} bytes here]\ned]z`,
+    );
+    expect(logs).toMatchObject([{ isCut: true, masked: 2 }]);
   });
 
   test('runs beside another one on another port', async () => {

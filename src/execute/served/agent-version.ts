@@ -8,7 +8,7 @@ import { type KeptProgram, type ProgramEnd, startKept } from './kept-program.ts'
 export type AgentVersion = { readonly version: string } | { readonly version: null; readonly reason: string };
 
 /** Runs the version command and returns the first line of its standard output, masked, with at most 200 characters. */
-export async function versionOf(command: DeclaredCommand, context: CommandContext): Promise<AgentVersion> {
+export async function agentVersion(command: DeclaredCommand, context: CommandContext): Promise<AgentVersion> {
   const { signal } = context;
   if (signal?.aborted) throw cancelled();
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { versionOf } from '../../../src/execute/served/version.ts';
+import { agentVersion } from '../../../src/execute/served/agent-version.ts';
 import { allGone, processesWith } from '../../conformance/support.ts';
 import { agentOf } from './served-world.ts';
 
@@ -15,7 +15,7 @@ describe('the version', () => {
     ['never read by a shell twice', `printf '%s' '$(echo 1)'`, '$(echo 1)'],
     ['from its own environment', 'echo "$TAG"', 'blue'],
   ])('is %s', async (_, script, version) => {
-    expect(await versionOf({ ...shell(script), env: { TAG: 'blue' } }, context)).toEqual({ version });
+    expect(await agentVersion({ ...shell(script), env: { TAG: 'blue' } }, context)).toEqual({ version });
   });
 
   test.each([
@@ -25,11 +25,11 @@ describe('the version', () => {
     ['an empty first line', 'echo; echo 1', 'The version command printed no version in its first line.'],
     ['too much output', 'echo 1; head -c 70000 /dev/zero', 'The version command printed more than 64 KiB.'],
   ])('is unknown after %s', async (_, script, reason) => {
-    expect(await versionOf(shell(script), context)).toEqual({ version: null, reason });
+    expect(await agentVersion(shell(script), context)).toEqual({ version: null, reason });
   });
 
   test('is unknown without the program', async () => {
-    expect(await versionOf({ run: ['no-such-program-anywhere'] }, context)).toEqual({
+    expect(await agentVersion({ run: ['no-such-program-anywhere'] }, context)).toEqual({
       version: null,
       reason: 'The program "no-such-program-anywhere" was not found in PATH.',
     });
@@ -37,7 +37,7 @@ describe('the version', () => {
 
   test('is unknown if the command does not end, and nothing of it is left', async () => {
     const agent = agentOf(`spawn('/usr/bin/setsid', asleep, { stdio: 'ignore' }); console.log('1');`);
-    expect(await versionOf(agent, context)).toEqual({
+    expect(await agentVersion(agent, context)).toEqual({
       version: null,
       reason: 'The version command did not end within 10 s.',
     });
@@ -47,13 +47,13 @@ describe('the version', () => {
   test('is not asked for, or no longer, after the run was cancelled', async () => {
     const agent = agentOf(`spawn('/usr/bin/setsid', asleep, { stdio: 'ignore' });`);
     const cancelling = new AbortController();
-    const asked = versionOf(agent, { ...context, signal: cancelling.signal });
+    const asked = agentVersion(agent, { ...context, signal: cancelling.signal });
     asked.catch(() => undefined);
     await expect.poll(() => processesWith(agent.word).length).toBeGreaterThan(0);
     cancelling.abort();
     await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
     await allGone(agent.word);
-    await expect(versionOf(agent, { ...context, signal: AbortSignal.abort() })).rejects.toMatchObject({
+    await expect(agentVersion(agent, { ...context, signal: AbortSignal.abort() })).rejects.toMatchObject({
       code: 'cancelled',
     });
     expect(processesWith(agent.word)).toEqual([]);
