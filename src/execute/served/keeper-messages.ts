@@ -36,7 +36,7 @@ export type KeeperReply =
       readonly survivors: number;
     };
 
-/** How a program ended. Both values are null if nobody saw it end. */
+/** How a program ended. Both values are null if the keeper died first. */
 export interface ProgramExit {
   readonly code: number | null;
   readonly signal: string | null;

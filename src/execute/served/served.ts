@@ -105,9 +105,11 @@ async function expectReady(
   const over = new AbortController();
   const abort = (): void => over.abort();
   signal?.addEventListener('abort', abort);
+  // It may have been aborted while the agent started.
+  if (signal?.aborted) abort();
   void program?.over.then(abort);
   try {
-    // Nobody has read the output of a reused agent.
+    // Proctor cannot read the output of a reused agent.
     const probes = probesOf(ready, url, address, () => program?.hasSeen() ?? true);
     const withinMs = ready.within ?? READY_MS;
     const readiness = await untilReady(probes, withinMs, over.signal);

@@ -1,5 +1,6 @@
 /** Plays Proctor in a process of its own, which tests can kill or run as another user. */
 import { setTimeout as wait } from 'node:timers/promises';
+import { timesOf } from '../../../src/execute/host/proc-files.ts';
 import { freePort } from '../../../src/execute/served/ports.ts';
 import { startServed } from '../../../src/execute/served/served.ts';
 import { agentVersion } from '../../../src/execute/served/agent-version.ts';
@@ -19,7 +20,7 @@ const served = await startServed(
   { run, cwd, env: { PORT: String(port) }, ready: { path: '/' }, stop: { within: 60_000 } },
   { ...context, port, url: `http://127.0.0.1:${port}`, log: ({ bytes }) => void (log = bytes.toString()) },
 );
-say({ pid: served.pid });
+say({ keeper: timesOf('/proc', served.pid ?? 0)?.parent });
 if (then === 'hold') await wait(600_000);
 if (then === 'stop') {
   // The test has looked at the agent.

@@ -10,7 +10,7 @@ import { removeAbandoned } from '../../../src/execute/launcher/abandoned.ts';
 import { allGone, processesWith } from '../../conformance/support.ts';
 import { ROOT, temporaryFolder } from '../../support/support.ts';
 import type { ServedOrder } from './driver.ts';
-import { agentOf, parentOf, sleepersOf, type TestAgent } from './served-world.ts';
+import { agentOf, sleepersOf, type TestAgent } from './served-world.ts';
 
 const { version } = await findCgroups();
 const isRoot = process.geteuid?.() === 0;
@@ -115,6 +115,6 @@ async function owned({ run, cwd }: TestAgent, then: ServedOrder['then'], uid: nu
   onTestFinished(() => void owner.kill('SIGKILL'));
   const lines = createInterface({ input: owner.stdout as NodeJS.ReadableStream })[Symbol.asyncIterator]();
   const said = async (): Promise<unknown> => JSON.parse(((await lines.next()) as { value: string }).value);
-  const { pid } = (await said()) as { pid: number };
-  return { owner, keeper: parentOf(pid), said };
+  const { keeper } = (await said()) as { keeper: number };
+  return { owner, keeper, said };
 }

@@ -50,7 +50,7 @@ const serve = routes => http.createServer((request, response) => {
   const [status, text = '', headers = {}] = routes[request.url]?.() ?? [404];
   response.writeHead(status, headers).end(text);
 }).listen(Number(process.env.PORT), '127.0.0.1');
-const asleep = ['/bin/sh', '-c', 'trap "" TERM; sleep 600; :', WORD];
+const asleep = ['/bin/sh', '-c', 'trap "" TERM; while :; do sleep 1; done', WORD];
 `;
 
 export interface Tried {

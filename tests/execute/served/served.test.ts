@@ -138,6 +138,18 @@ describe('an agent that does not become ready', () => {
   });
 });
 
+describe('a run that is cancelled while the agent starts', () => {
+  test('stops it without waiting for it to be ready', async () => {
+    const cancelling = new AbortController();
+    const agent = agentOf(`serve({ '/': () => [503] });`);
+    const declaration = { ready: { path: '/', within: 600_000 } };
+    const { started } = await tryToStart(agent, declaration, { signal: cancelling.signal });
+    cancelling.abort();
+    await expect(started).rejects.toMatchObject({ code: 'cancelled' });
+    expect(processesWith(agent.word)).toEqual([]);
+  });
+});
+
 describe('an agent that ends in between', () => {
   test('reports how it ended and its last lines, and leaves no process', async () => {
     const agent = agentOf(`
@@ -200,7 +212,7 @@ describe('stop', () => {
 
   test.runIf(version !== 'none')('ends a process that did all of this as its first act', async () => {
     const agent = agentOf(SERVER);
-    const orphan = 'env -i setsid /bin/sh -c "trap \\"\\" TERM; sleep 600; :" "$0" >/dev/null 2>&1';
+    const orphan = 'env -i setsid /bin/sh -c "trap \\"\\" TERM; while :; do sleep 1; done" "$0" >/dev/null 2>&1';
     const script = `(${orphan} &); exec "$@"`;
     const { served } = await started({ ...agent, run: ['/bin/sh', '-c', script, agent.word, ...agent.run] });
     await expect.poll(() => sleepersOf(agent)).toHaveLength(1);
