@@ -34,6 +34,7 @@ await build({
   entryPoints: {
     'runner-verify': 'src/cli/commands/runner-verify.ts',
     launcher: 'src/execute/launcher/launcher.ts',
+    'served-keeper': 'src/execute/served/keeper.ts',
     'file-writer': 'src/execute/host/file-writer.ts',
     'call-answerer': 'src/execute/host/call-answerer.ts',
     'judge-thread': 'src/judge/suite/judge-thread.ts',

@@ -19,8 +19,9 @@ export class StreamKeeper {
   readonly #hash = createHash('sha256');
   readonly #head: Buffer[] = [];
   #headLength = 0;
-  /** Up to twice the size of the tail, to avoid frequent copies. */
-  #tail: Buffer = Buffer.alloc(0);
+  /** A ring: `#tailAt` is where the next byte goes. Allocated when the head is full, because most streams are short. */
+  #tail: Buffer | undefined;
+  #tailAt = 0;
   #bytesTotal = 0;
   #fd: number | undefined;
   #isFileLost = false;
@@ -38,14 +39,13 @@ export class StreamKeeper {
   end(): { readonly rest: Buffer; readonly kept: KeptStream } {
     const rest = this.#keep(this.#masker.end());
     if (this.#fd !== undefined) closeSync(this.#fd);
-    const tailLength = Math.min(this.#keeping.tailBytes, this.#bytesTotal - this.#headLength);
     return {
       rest,
       kept: {
         bytesTotal: this.#bytesTotal,
         sha256: `sha256:${this.#hash.digest('hex')}`,
         head: Buffer.concat(this.#head),
-        tail: this.#tail.subarray(this.#tail.length - tailLength),
+        tail: this.#unrolled(),
         masked: this.#masker.masked,
         kinds: this.#masker.kinds,
       },
@@ -77,8 +77,18 @@ export class StreamKeeper {
 
   #keepTail(bytes: Buffer): void {
     const { tailBytes } = this.#keeping;
-    if (bytes.length >= tailBytes) this.#tail = Buffer.from(bytes.subarray(bytes.length - tailBytes));
-    else if (this.#tail.length + bytes.length <= 2 * tailBytes) this.#tail = Buffer.concat([this.#tail, bytes]);
-    else this.#tail = Buffer.concat([this.#tail.subarray(this.#tail.length - tailBytes), bytes]);
+    if (tailBytes === 0) return;
+    this.#tail ??= Buffer.allocUnsafe(tailBytes);
+    const last = bytes.subarray(Math.max(0, bytes.length - tailBytes));
+    const copied = last.copy(this.#tail, this.#tailAt);
+    last.copy(this.#tail, 0, copied);
+    this.#tailAt = (this.#tailAt + last.length) % tailBytes;
+  }
+
+  #unrolled(): Buffer {
+    if (this.#tail === undefined) return Buffer.alloc(0);
+    const isFull = this.#bytesTotal - this.#headLength >= this.#tail.length;
+    const newer = this.#tail.subarray(0, this.#tailAt);
+    return isFull ? Buffer.concat([this.#tail.subarray(this.#tailAt), newer]) : Buffer.from(newer);
   }
 }
