@@ -171,8 +171,6 @@ describe('the rooms', () => {
       'src/verbs/index.ts',
       'src/execute/launcher/launcher.ts',
       'src/execute/served/keeper.ts',
-      'src/execute/served/served.ts',
-      'src/execute/served/agent-version.ts',
       'src/execute/host/file-writer.ts',
       'src/execute/host/call-answerer.ts',
       'src/judge/suite/judge-thread.ts',

@@ -123,13 +123,21 @@ function withoutGaps(events: readonly Readonly<Record<string, unknown>>[], gaps:
     const isUnmeasured = type === 'tool_result' && gaps.latency && event['latency_ms'] === undefined;
     if (isUnmeasured) unmeasured++;
     return {
-      ...event,
+      ...withTextIds(event),
       ...(gaps.ts.has(type) && { ts: index }),
       ...(isUnmeasured && { latency_ms: 0 }),
     };
   });
   return { events: filled, unmeasured };
 }
+
+/** APIs count calls with numbers; artifacts name them with texts. */
+function withTextIds(event: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const named = ID_KEYS.filter(key => typeof event[key] === 'number').map(key => [key, String(event[key])]);
+  return named.length === 0 ? { ...event } : { ...event, ...Object.fromEntries(named) };
+}
+
+const ID_KEYS = ['call_id', 'action_id', 'id'];
 
 type Usage = Extract<MappedReply, { ok: true }>['usage'];
 

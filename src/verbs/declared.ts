@@ -31,14 +31,30 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
       throw new Fault('usage', `The target file uses the environment variable ${printable(name)}, which is not set.`);
     return [name, value] as const;
   });
-  const { provenance } = declaration;
+  const version = await versionOf(declared, {
+    ...options,
+    secrets: { ...options.secrets, ...Object.fromEntries(values) },
+  });
+  const provenance = { ...declaration.provenance, ...(version !== undefined && { agent_version: version }) };
   return {
     ...options,
     declared,
     ofTarget: settingsOf(declaration),
     secrets: { ...options.secrets, ...Object.fromEntries(values) },
-    ...(provenance && { provenance: { ...provenance, ...options.provenance } }),
+    ...(Object.keys(provenance).length > 0 && { provenance: { ...provenance, ...options.provenance } }),
   };
+}
+
+/** Which agent this is, as the version command says. */
+async function versionOf({ declaration, dir }: DeclaredTarget, options: WithDeclared): Promise<string | undefined> {
+  const run = declaration.version?.run;
+  if (!run) return undefined;
+  const { agentVersion } = await import('../execute/served/agent-version.ts');
+  const { environment = {}, secrets = {}, signal } = options;
+  const context = { environment, secrets: Object.values(secrets), ...(signal && { signal }) };
+  const found = await agentVersion({ run, cwd: dir }, context);
+  if (found.version === null) options.onWarning?.(`The version of the target is unknown: ${found.reason}`);
+  return found.version ?? undefined;
 }
 
 /** The secrets of a resumed run whose target file the user named again. */
@@ -65,12 +81,36 @@ function variablesIn(declaration: TargetDeclaration): string[] {
   return [...new Set([...names].map(([, name]) => name as string))];
 }
 
-/** The target of a run with a declaration. */
+type Declared = Extract<SuiteTarget, { kind: 'declared' }>;
+
+interface DeclaredRun {
+  readonly request: Pick<SuitePlan['request'], 'version' | 'run_id' | 'keep_credentials'>;
+  readonly declared?: SuitePlan['declared'];
+}
+
+type DeclaredContext = Pick<StartedSuiteRun, 'secrets' | 'environment' | 'signal'> & Pick<HttpApi, 'onExchange'>;
+
+/** The target of a run with a declaration. Starts the agent if the declaration says how. */
 export async function declaredFor(
-  target: Extract<SuiteTarget, { kind: 'declared' }>,
-  { request }: { readonly request: Pick<SuitePlan['request'], 'version' | 'run_id' | 'keep_credentials'> },
-  { secrets = {}, onExchange }: Pick<StartedSuiteRun, 'secrets'> & Pick<HttpApi, 'onExchange'>,
+  target: Declared,
+  run: DeclaredRun,
+  context: DeclaredContext,
   settings: SuiteSettings,
+): Promise<Target> {
+  const { start } = target.declaration;
+  if (!start) return askedTarget(target, run, context, settings, undefined);
+  const { startDeclared } = await import('./declared-start.ts');
+  return startDeclared(target, start, { dir: run.declared?.dir ?? '.', ...context }, port =>
+    askedTarget(target, run, context, settings, port),
+  );
+}
+
+async function askedTarget(
+  target: Declared,
+  { request }: DeclaredRun,
+  { secrets = {}, onExchange }: DeclaredContext,
+  settings: SuiteSettings,
+  port: number | undefined,
 ): Promise<Target> {
   const { declaration } = target;
   const common = {
@@ -80,14 +120,15 @@ export async function declaredFor(
     secrets: Object.values(secrets).flatMap(value => [value, ...headerSecrets('authorization', value)]),
     keepCredentials: request.keep_credentials === true,
     settings,
+    variable: (name: string): string | undefined => (Object.hasOwn(secrets, name) ? secrets[name] : undefined),
+    ...(port !== undefined && { port }),
     ...(onExchange && { onExchange }),
   };
-  const variable = (name: string): string | undefined => (Object.hasOwn(secrets, name) ? secrets[name] : undefined);
   if (isApi(declaration)) {
     const { declaredTarget } = await import('../run/suite/declared-target.ts');
     const form = replyFormOf(declaration);
     const stream = form?.as === 'sse' || form?.as === 'ndjson' ? form.as : undefined;
-    return declaredTarget({ ...common, calls: compileCalls(declaration, durationMs), stream, variable });
+    return declaredTarget({ ...common, calls: compileCalls(declaration, durationMs), stream });
   }
   throw new Fault('usage', `Targets of kind ${declaration.kind} are not supported yet.`);
 }

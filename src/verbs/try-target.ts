@@ -72,9 +72,14 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
   const runId = `try_${newCorrelationId()}`;
   const seen: [ApiCall, HttpAnswer][] = [];
   const onExchange = (call: ApiCall, answer: HttpAnswer): void => void seen.push([call, answer]);
-  const plan = { request: { version: 'new', run_id: runId } } as const;
-  const api = await declaredFor(target, plan, { secrets, onExchange }, settings);
   const signal = options.signal ?? new AbortController().signal;
+  const plan = { request: { version: 'new', run_id: runId }, declared: { dir: declared.dir } } as const;
+  const api = await declaredFor(
+    target,
+    plan,
+    { secrets, onExchange, environment: options.environment ?? {}, signal },
+    settings,
+  );
   const cancel = (): void => api.cancel();
   signal.addEventListener('abort', cancel);
   try {

@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import { catalogue, loadContracts } from '../../src/contracts/catalogue.ts';
 import { check } from '../../src/contracts/check.ts';
+import { definitionOf } from '../../src/contracts/definition.ts';
 import { jsonSchema } from '../../src/contracts/json-schema.ts';
 import { judged } from '../support/support.ts';
 
@@ -29,8 +30,9 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
   );
 
   test('assigns every key to exactly one rule', () => {
-    const shape = (contract.shape as unknown as { _zod: { def: { shape: object } } })._zod.def.shape;
-    for (const key of Object.keys(shape)) {
+    const { shape, options = [] } = definitionOf(contract.shape)._zod.def;
+    const shapes = [shape, ...options.map(option => option._zod.def.shape)];
+    for (const key of new Set(shapes.flatMap(one => Object.keys(one ?? {})))) {
       expect(
         contract.rules.filter(({ fields }) => fields.includes(key)).map(({ id }) => id),
         key,
@@ -62,7 +64,8 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
     const schema = jsonSchema(contract);
     const validate = ajv.compile(schema);
     expect(validate(contract.example), ajv.errorsText(validate.errors)).toBe(true);
-    for (const key of schema.required) {
+    // A union has no required keys of its own.
+    for (const key of schema.required ?? []) {
       const { [key]: _, ...rest } = contract.example as Record<string, unknown>;
       expect(validate(rest), key).toBe(false);
       expect(check(contract, rest, context).violations.length, key).toBeGreaterThan(0);

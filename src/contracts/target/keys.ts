@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { between, count, filledText, matching, record, signalName } from '../shape.ts';
 import { statedProvenance } from '../provenance.ts';
-import { commandWords, duration, mappingPath, namedTexts, stateIn } from './words.ts';
+import { commandWords, durationWord, mappingPath, namedTexts, stateIn } from './words.ts';
 
 const positive = () => z.int().check(z.gte(1));
 
@@ -24,10 +24,10 @@ const startShape = record({
       path: z.optional(matching(/^\//, 'a path that starts with a slash')),
       status: z.optional(z.int().check(z.gte(100), z.lte(599))),
       line: z.optional(filledText()),
-      within: z.optional(duration()),
+      within: z.optional(durationWord()),
     }),
   ),
-  stop: z.optional(record({ signal: z.optional(signalName()), within: z.optional(duration()) })),
+  stop: z.optional(record({ signal: z.optional(signalName()), within: z.optional(durationWord()) })),
   reuse: z.optional(z.enum(['never', 'if-running'])),
 });
 
@@ -39,8 +39,8 @@ export const commonKeys = {
   /** Optional, because users write these files. */
   schema_version: z.optional(z.literal('target.v1')),
   name: z.optional(matching(/^[a-z][a-z0-9_-]{0,62}$/, 'a name of lower-case letters, digits, "-" and "_"')),
-  timeout: z.optional(duration()),
-  idle_timeout: z.optional(duration()),
+  timeout: z.optional(durationWord()),
+  idle_timeout: z.optional(durationWord()),
   retries: z.optional(count()),
   concurrency: z.optional(positive()),
   replies: z.optional(z.enum(['strict', 'lenient'])),
@@ -71,7 +71,7 @@ export const httpKeys = {
 export const pollShape = record({
   id: mappingPath(),
   path: filledText(),
-  every: z.optional(duration()),
+  every: z.optional(durationWord()),
   until: stateIn(),
   failed: z.optional(stateIn()),
 });

@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { filledText, matching, record } from '../shape.ts';
 
-export const duration = () => matching(/^\d{1,9}(?:ms|s|m)$/, 'a duration such as 500ms, 60s or 10m');
+export const durationWord = () => matching(/^\d{1,9}(?:ms|s|m)$/, 'a duration such as 500ms, 60s or 10m');
 
 /** A program and its arguments. Never a shell line. */
 export const commandWords = () => z.array(filledText()).check(z.minLength(1), z.maxLength(WORDS_MAX));

@@ -127,6 +127,11 @@ export class SuiteStore {
     }
   }
 
+  /** Stores files that belong to no case. */
+  add(assets: readonly Asset[]): void {
+    for (const asset of assets) this.#store(asset);
+  }
+
   /** Restores a finished case from the journal. */
   recall(artifact: CaseArtifact): void {
     const text = canonicalize(artifact);

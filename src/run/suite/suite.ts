@@ -108,6 +108,7 @@ export async function executeSuite(place: RunFolder, target: Target, around: Sui
     const gaveUp = breaker.isGivenUp;
     if (isOpen) await store.close();
     else {
+      store.add((await target.evidence?.()) ?? []);
       const run = { plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs };
       await store.finish(run, sealingOf(around), flushFolder);
     }

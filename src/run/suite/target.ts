@@ -3,6 +3,7 @@ import type { RepairCounts } from '../../targets/repairs.ts';
 import type { AgentReply } from '../../targets/reply.ts';
 import type { MaskedKinds } from '../../base/masker.ts';
 import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
+import type { Asset } from '../../evidence/suite/suite-store.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 
 /** What a suite asks: an HTTP API, a script or an agent. */
@@ -11,6 +12,8 @@ export interface Target {
   ask(question: CaseQuestion): Promise<AttemptResult>;
   /** Cancels all attempts in progress. */
   cancel(): void;
+  /** Files to store with the run, once every case has its answer. */
+  evidence?(): Promise<readonly Asset[]>;
   close(): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { ReplyMapping } from '../../contracts/target/mapping.ts';
 import type { ApiKind } from './kind.ts';
 
 /** Agent2Agent over JSON-RPC. The two versions of the protocol differ in method names, roles and parts. */
-export const a2a: ApiKind<'a2a'> = {
+export const a2aKind: ApiKind<'a2a'> = {
   request: ({ protocol = '1.0' }) => ({
     path: '',
     headers: { 'a2a-version': protocol },

@@ -2,7 +2,7 @@ import type { ReplyMapping } from '../../contracts/target/mapping.ts';
 import type { ApiKind } from './kind.ts';
 
 /** AG-UI: one request, and a stream of events. `RUN_ERROR` is a failure. */
-export const agUi: ApiKind<'ag-ui'> = {
+export const agUiKind: ApiKind<'ag-ui'> = {
   request: ({ state }) => ({
     path: '',
     headers: { accept: 'text/event-stream' },

@@ -2,7 +2,7 @@ import type { ReplyMapping } from '../../contracts/target/mapping.ts';
 import type { ApiKind } from './kind.ts';
 
 /** The Messages API. A tool result without `is_error` is a success, as the protocol says. */
-export const anthropicMessages: ApiKind<'anthropic-messages'> = {
+export const anthropicMessagesKind: ApiKind<'anthropic-messages'> = {
   request: ({ model, system, stream, parameters }) => ({
     path: '/messages',
     headers: { 'anthropic-version': '2023-06-01' },

@@ -1,7 +1,7 @@
 import type { ApiKind } from './kind.ts';
 
 /** An API of the user's own. The declaration says everything. */
-export const http: ApiKind<'http'> = {
+export const httpKind: ApiKind<'http'> = {
   request: ({ request }) => request,
   reply: ({ reply, stream }) => ({
     as: stream?.as ?? 'json',

@@ -1,26 +1,26 @@
 import type { DeclarationOf, DeclaredKind, TargetDeclaration } from '../../contracts/target/index.ts';
-import { a2a } from './a2a.ts';
-import { agUi } from './ag-ui.ts';
-import { anthropicMessages } from './anthropic-messages.ts';
+import { a2aKind } from './a2a.ts';
+import { agUiKind } from './ag-ui.ts';
+import { anthropicMessagesKind } from './anthropic-messages.ts';
 import { commandReply } from './command.ts';
 import { functionReply } from './function.ts';
-import { http } from './http.ts';
+import { httpKind } from './http.ts';
 import type { ApiKind, ApiRequest, ReplyForm } from './kind.ts';
-import { langgraph } from './langgraph.ts';
+import { langgraphKind } from './langgraph.ts';
 import { mcpToolReply } from './mcp-tool.ts';
-import { openaiChat } from './openai-chat.ts';
-import { openaiResponses } from './openai-responses.ts';
+import { openaiChatKind } from './openai-chat.ts';
+import { openaiResponsesKind } from './openai-responses.ts';
 import { websocketReply } from './websocket.ts';
 
 /** The kinds whose question is one HTTP request and whose reply is its body. */
 const API_KINDS = {
-  http,
-  'openai-chat': openaiChat,
-  'openai-responses': openaiResponses,
-  'anthropic-messages': anthropicMessages,
-  langgraph,
-  a2a,
-  'ag-ui': agUi,
+  http: httpKind,
+  'openai-chat': openaiChatKind,
+  'openai-responses': openaiResponsesKind,
+  'anthropic-messages': anthropicMessagesKind,
+  langgraph: langgraphKind,
+  a2a: a2aKind,
+  'ag-ui': agUiKind,
 } satisfies { readonly [Kind in DeclaredKind]?: ApiKind<Kind> };
 
 type ApiKindName = keyof typeof API_KINDS;
@@ -28,13 +28,13 @@ type ApiKindName = keyof typeof API_KINDS;
 /** How to read the replies of every kind; undefined for Proctor's own form. */
 const REPLY_FORMS: { readonly [Kind in DeclaredKind]: (declaration: DeclarationOf<Kind>) => ReplyForm | undefined } = {
   proctor: () => undefined,
-  http: http.reply,
-  'openai-chat': openaiChat.reply,
-  'openai-responses': openaiResponses.reply,
-  'anthropic-messages': anthropicMessages.reply,
-  langgraph: langgraph.reply,
-  a2a: a2a.reply,
-  'ag-ui': agUi.reply,
+  http: httpKind.reply,
+  'openai-chat': openaiChatKind.reply,
+  'openai-responses': openaiResponsesKind.reply,
+  'anthropic-messages': anthropicMessagesKind.reply,
+  langgraph: langgraphKind.reply,
+  a2a: a2aKind.reply,
+  'ag-ui': agUiKind.reply,
   'mcp-tool': mcpToolReply,
   websocket: websocketReply,
   command: commandReply,

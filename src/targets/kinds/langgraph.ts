@@ -2,7 +2,7 @@ import type { ReplyMapping } from '../../contracts/target/mapping.ts';
 import type { ApiKind } from './kind.ts';
 
 /** A LangGraph server. Every attempt has a thread of its own, so the state holds only this conversation. */
-export const langgraph: ApiKind<'langgraph'> = {
+export const langgraphKind: ApiKind<'langgraph'> = {
   request: ({ assistant, input }) => ({
     path: '/threads/${session.id}/runs/wait',
     body: {

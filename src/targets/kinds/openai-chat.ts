@@ -2,7 +2,7 @@ import type { ReplyMapping } from '../../contracts/target/mapping.ts';
 import type { ApiKind } from './kind.ts';
 
 /** Chat completions. A bare model only proposes tool calls; nothing runs them. */
-export const openaiChat: ApiKind<'openai-chat'> = {
+export const openaiChatKind: ApiKind<'openai-chat'> = {
   request: ({ model, system, stream, parameters }) => ({
     path: '/chat/completions',
     body: {

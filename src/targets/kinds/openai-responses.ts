@@ -2,7 +2,7 @@ import type { ReplyMapping } from '../../contracts/target/mapping.ts';
 import type { ApiKind } from './kind.ts';
 
 /** The Responses API. Function calls are proposals; calls of the provider's MCP and search tools have results. */
-export const openaiResponses: ApiKind<'openai-responses'> = {
+export const openaiResponsesKind: ApiKind<'openai-responses'> = {
   request: ({ model, system, stream, parameters }) => ({
     path: '/responses',
     body: {
