@@ -7,6 +7,8 @@ export interface Definition {
       readonly type: string;
       readonly format?: string;
       readonly shape?: Readonly<Record<string, Definition>>;
+      /** The form of the members that `shape` does not name. */
+      readonly catchall?: Definition;
       readonly element?: Definition;
       readonly innerType?: Definition;
       readonly valueType?: Definition;

@@ -1,6 +1,7 @@
 import { placeOf } from '../base/place.ts';
 import { type ZodCheck, type Definition, definitionOf } from './definition.ts';
 import { checkFault, checkTest } from './form-checks.ts';
+import { openObject } from './form-open.ts';
 import { isObject, kindOf } from './kind.ts';
 import type { Shape } from './shape.ts';
 
@@ -75,7 +76,7 @@ function compileType({ _zod: { def } }: Definition): CompiledShape {
     case 'array':
       return list(compile(def.element as Definition));
     case 'object':
-      return object(def.shape ?? {});
+      return objectOf(def.shape ?? {}, def.catchall);
     case 'union':
       return union((def.options ?? []).map(compile));
     case 'intersection':
@@ -166,6 +167,10 @@ function map(member: CompiledShape): CompiledShape {
       if (isObject(value)) for (const key of keysOf(value)) yield* member.unknown(value[key], placeOf(path, key));
     },
   };
+}
+
+function objectOf(shape: Readonly<Record<string, Definition>>, rest: Definition | undefined): CompiledShape {
+  return rest ? openObject(object(shape), new Set(Object.keys(shape)), compile(rest)) : object(shape);
 }
 
 function object(shape: Readonly<Record<string, Definition>>): CompiledShape {
