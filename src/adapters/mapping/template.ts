@@ -1,0 +1,165 @@
+import { JSON_DEPTH_MAX } from '../../base/json-refusal.ts';
+import { placeOf } from '../../base/place.ts';
+import { textOfValue } from './json-text.ts';
+import { type Encoding, encodedText, refusedText } from './template-encoding.ts';
+import { nameFault, type TemplateValues, valueOfName } from './template-names.ts';
+
+/** Why a template does not compile. The message is a sentence without the place. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError';
+  /** The key in the template, such as `body.messages[0].text`. */
+  readonly place: string;
+
+  constructor(place: string, message: string) {
+    super(message);
+    this.place = place;
+  }
+}
+
+export interface TemplateOptions {
+  /** Which known names have a value in this template. */
+  readonly allowed: (name: string) => boolean;
+  /** How values are written; `none` for a body, where a string of one placeholder keeps the type of its value. */
+  readonly encoded?: Encoding;
+  /** The key under which the template stands, for messages. */
+  readonly place?: string;
+}
+
+/** Compiles a tree of values with `${name}` placeholders in its strings, or throws a TemplateError. */
+export function compileTemplate(tree: unknown, { allowed, encoded = 'none', place = '' }: TemplateOptions): Template {
+  const names = new Set<string>();
+  const count = { values: 0 };
+  const fillTree = compileTree(tree, { allowed, encoded, names, count }, place, 0);
+  return {
+    names,
+    fill: values => {
+      try {
+        return { ok: true, value: fillTree(values) };
+      } catch (error) {
+        if (error instanceof TemplateError) return { ok: false, place: error.place, message: error.message };
+        throw error;
+      }
+    },
+  };
+}
+
+export interface Template {
+  /** The names that the template uses. */
+  readonly names: ReadonlySet<string>;
+  /**
+   * The tree with values instead of placeholders. Without a value, a key is left out of its object, an element is null, and
+   * a part of a text is empty. The result is undefined if the whole template is one placeholder without a value.
+   */
+  readonly fill: (values: TemplateValues) => FilledTemplate;
+}
+
+/** The message never contains a value, which may be a secret. */
+export type FilledTemplate =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly place: string; readonly message: string };
+
+type Fill = (values: TemplateValues) => unknown;
+
+interface Context {
+  readonly allowed: (name: string) => boolean;
+  readonly encoded: Encoding;
+  readonly names: Set<string>;
+  readonly count: { values: number };
+}
+
+const VALUES_MAX = 10_000;
+const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
+
+function compileTree(tree: unknown, context: Context, place: string, depth: number): Fill {
+  if (++context.count.values > VALUES_MAX) throw new TemplateError(place, 'A template has at most 10,000 values.');
+  if (depth > JSON_DEPTH_MAX) throw new TemplateError(place, `A template has at most ${JSON_DEPTH_MAX} levels.`);
+  if (typeof tree === 'string') return compileText(tree, context, place);
+  if (Array.isArray(tree)) {
+    const elements = tree.map((element, index) => compileTree(element, context, placeOf(place, index), depth + 1));
+    return values => elements.map(fill => fill(values) ?? null);
+  }
+  if (typeof tree !== 'object' || tree === null) {
+    return () => (context.encoded === 'none' || tree === null ? tree : encodedText(String(tree), context.encoded));
+  }
+  const members = Object.entries(tree).map(([key, member]) => {
+    const at = placeOf(place, key);
+    if (key.includes('${')) throw new TemplateError(at, 'A key cannot contain a placeholder.');
+    return [key, compileTree(member, context, at, depth + 1)] as const;
+  });
+  return values =>
+    Object.fromEntries(
+      members.flatMap(([key, fill]) => {
+        const value = fill(values);
+        return value === undefined ? [] : [[key, value]];
+      }),
+    );
+}
+
+function compileText(text: string, context: Context, place: string): Fill {
+  const parts = partsOf(text, context, place);
+  const { encoded } = context;
+  const [only] = parts;
+  if (parts.length === 1 && only && 'name' in only) return fillOne(only.name, encoded, place);
+  return values => filledText(parts, values, encoded, place);
+}
+
+type Part = { readonly text: string } | { readonly name: string };
+
+/** Splits a string at its placeholders. `$${` is a literal `${`. */
+function partsOf(text: string, { allowed, names }: Context, place: string): Part[] {
+  const parts: Part[] = [];
+  let from = 0;
+  for (const { 0: found, 1: name, index } of text.matchAll(PLACEHOLDER)) {
+    if (index > from) parts.push({ text: text.slice(from, index) });
+    from = index + found.length;
+    if (found === '$${') parts.push({ text: '${' });
+    else {
+      if (name === undefined)
+        throw new TemplateError(place, 'A placeholder has no closing brace. Write $${ for a literal ${.');
+      const fault = nameFault(name, allowed);
+      if (fault !== undefined) throw new TemplateError(place, fault);
+      names.add(name);
+      parts.push({ name });
+    }
+  }
+  if (from < text.length) parts.push({ text: text.slice(from) });
+  return parts;
+}
+
+const PLACEHOLDER = /\$\$\{|\$\{(?:([^{}]*)\})?/g;
+
+/** A string that is one placeholder: the value keeps its type, unless it becomes part of a URL or a header. */
+function fillOne(name: string, encoded: Encoding, place: string): Fill {
+  return values => {
+    const value = valueOfName(name, values);
+    if (encoded === 'none') return value;
+    if ((value === undefined || value === null) && encoded !== 'path') return undefined;
+    return filledText([{ name }], values, encoded, place);
+  };
+}
+
+function filledText(parts: readonly Part[], values: TemplateValues, encoded: Encoding, place: string): string {
+  let text = '';
+  for (const part of parts) {
+    text += 'name' in part ? partText(part.name, values, encoded, place) : literalText(part.text, encoded);
+    if (text.length > TEXT_CHARACTERS_MAX) throw new TemplateError(place, 'The filled text is longer than 16 MiB.');
+  }
+  const refused = refusedText(text, encoded);
+  if (refused !== undefined) throw new TemplateError(place, refused);
+  return text;
+}
+
+/** The author writes paths and headers as they are sent. In a query, every character of a value is data. */
+function literalText(text: string, encoded: Encoding): string {
+  return encoded === 'query' ? encodedText(text, encoded) : text;
+}
+
+function partText(name: string, values: TemplateValues, encoded: Encoding, place: string): string {
+  const value = valueOfName(name, values);
+  const text = value === undefined || value === null ? '' : textOfValue(value);
+  if (text === undefined) throw new TemplateError(place, `The value of \${${name}} is nested too deeply.`);
+  // Otherwise /jobs/${poll.id} would ask for /jobs/, which is another resource.
+  if (text === '' && encoded === 'path')
+    throw new TemplateError(place, `\${${name}} has no value, but a path needs one.`);
+  return encodedText(text, encoded);
+}
