@@ -1,8 +1,9 @@
+import { placeOf } from '../../base/place.ts';
 import type { CollectForm } from '../../contracts/target/mapping.ts';
 import { joinedTexts } from './json-text.ts';
-import { pathAt, within } from './mapping-error.ts';
+import { pathAt } from './mapping-error.ts';
 import type { MappingRun, ReadValue } from './mapping-run.ts';
-import { type CompiledPath, select, selectFirst } from './path.ts';
+import { type CompiledPath, selectAll, selectFirst } from './path.ts';
 
 /**
  * Reads the pieces that belong to an item, joined: arguments that a stream sends in deltas. All forms with the same `each`
@@ -15,10 +16,10 @@ export function compileCollect(
   readOwn: (own: CollectForm['key_of_item'], place: string) => ReadValue,
   finish: (text: unknown) => unknown,
 ): ReadValue {
-  const pieces = pathAt(within(place, 'each'), each, '$');
-  const keyOfPiece = pathAt(within(place, 'key'), key, '@');
-  const valueOfPiece = pathAt(within(place, 'value'), value, '@');
-  const keyOfItem = readOwn(own, within(place, 'key_of_item'));
+  const pieces = pathAt(placeOf(place, 'each'), each, '$');
+  const keyOfPiece = pathAt(placeOf(place, 'key'), key, '@');
+  const valueOfPiece = pathAt(placeOf(place, 'value'), value, '@');
+  const keyOfItem = readOwn(own, placeOf(place, 'key_of_item'));
   const name = JSON.stringify([each, key]);
   const index = indexes.get(name) ?? { pieces, keyOfPiece };
   indexes.set(name, index);
@@ -42,7 +43,7 @@ export interface PieceIndex {
 
 function groupsOf({ pieces, keyOfPiece }: PieceIndex, run: MappingRun): Map<unknown, unknown[]> {
   const groups = new Map<unknown, unknown[]>();
-  for (const piece of select(pieces, run.document, run.budget)) {
+  for (const piece of selectAll(pieces, run.document, run.budget)) {
     const key = selectFirst(keyOfPiece, piece, run.budget);
     // Objects never equal another value, so they are no keys.
     if (key === undefined || typeof key === 'object') continue;

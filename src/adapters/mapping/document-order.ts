@@ -1,5 +1,5 @@
-import type { Key } from './path-filter.ts';
-import type { Place } from './path.ts';
+import type { PathKey } from './path-filter.ts';
+import type { NodePlace } from './path.ts';
 
 /**
  * Compares places by where they stand in one document: a container before its members, members in the order of their keys.
@@ -8,7 +8,7 @@ import type { Place } from './path.ts';
 export class DocumentOrder {
   readonly #positions = new Map<object, Map<string, number>>();
 
-  compare(left: Place | undefined, right: Place | undefined): number {
+  compare(left: NodePlace | undefined, right: NodePlace | undefined): number {
     const depth = (left?.depth ?? 0) - (right?.depth ?? 0);
     let a = raised(left, right?.depth ?? 0);
     let b = raised(right, left?.depth ?? 0);
@@ -20,7 +20,7 @@ export class DocumentOrder {
     return this.#positionOf(a.container, a.key) - this.#positionOf(b.container, b.key);
   }
 
-  #positionOf(container: object, key: Key): number {
+  #positionOf(container: object, key: PathKey): number {
     if (typeof key === 'number') return key;
     let positions = this.#positions.get(container);
     if (!positions) {
@@ -32,7 +32,7 @@ export class DocumentOrder {
 }
 
 /** The ancestor at a depth, or the place itself if it is not deeper. */
-function raised(place: Place | undefined, depth: number): Place | undefined {
+function raised(place: NodePlace | undefined, depth: number): NodePlace | undefined {
   let at = place;
   while (at && at.depth > depth) at = at.parent;
   return at;

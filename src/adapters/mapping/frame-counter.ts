@@ -1,4 +1,4 @@
-import { CARRIAGE, FEED, isBlankByte, MARK } from './frame-lines.ts';
+import { CARRIAGE_BYTE, FEED_BYTE, isBlankByte, BYTE_ORDER_MARK } from './frame-lines.ts';
 import { FRAMES_MAX, type StreamFormat } from './frames.ts';
 
 /**
@@ -38,10 +38,10 @@ export class FrameCounter {
   }
 
   #sseByte(byte: number): void {
-    const isSecondHalf = byte === FEED && this.#endedWithCarriage;
-    this.#endedWithCarriage = byte === CARRIAGE;
+    const isSecondHalf = byte === FEED_BYTE && this.#endedWithCarriage;
+    this.#endedWithCarriage = byte === CARRIAGE_BYTE;
     if (isSecondHalf) return;
-    if (byte === FEED || byte === CARRIAGE) this.#endSseLine();
+    if (byte === FEED_BYTE || byte === CARRIAGE_BYTE) this.#endSseLine();
     else if (this.#head.length < HEAD_BYTES) this.#head.push(byte);
   }
 
@@ -56,8 +56,8 @@ export class FrameCounter {
   }
 
   #ndjsonByte(byte: number): void {
-    if (byte === FEED) this.#endNdjsonLine();
-    else if (this.#isFirstLine && this.#head.length <= MARK.length) this.#head.push(byte);
+    if (byte === FEED_BYTE) this.#endNdjsonLine();
+    else if (this.#isFirstLine && this.#head.length <= BYTE_ORDER_MARK.length) this.#head.push(byte);
     else this.#isBlank &&= isBlankByte(byte);
   }
 
@@ -70,7 +70,7 @@ export class FrameCounter {
   /** The first bytes of the line that just ended, without a byte order mark. */
   #lineHead(): number[] {
     const head = this.#head.splice(0);
-    if (this.#isFirstLine && startsWith(head, MARK)) head.splice(0, MARK.length);
+    if (this.#isFirstLine && startsWith(head, BYTE_ORDER_MARK)) head.splice(0, BYTE_ORDER_MARK.length);
     this.#isFirstLine = false;
     return head;
   }
@@ -79,7 +79,7 @@ export class FrameCounter {
 const DATA: readonly number[] = [...Buffer.from('data')];
 const COLON = 0x3a;
 /** A byte order mark, `data` and the colon. */
-const HEAD_BYTES = MARK.length + DATA.length + 1;
+const HEAD_BYTES = BYTE_ORDER_MARK.length + DATA.length + 1;
 
 const startsWith = (bytes: readonly number[], start: readonly number[]): boolean =>
   start.every((byte, index) => bytes[index] === byte);

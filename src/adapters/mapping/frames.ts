@@ -1,11 +1,11 @@
 import { readJson } from '../../base/json.ts';
 import { utf8Text } from '../../base/json-refusal.ts';
 import { ndjsonLines, sseLines } from './frame-lines.ts';
-import { type CompiledPath, select } from './path.ts';
+import { type CompiledPath, selectAll } from './path.ts';
 import { StepBudget, withinSteps } from './step-budget.ts';
 
 /** One frame of a stream. Every frame of NDJSON is a `message`, the default of server-sent events. */
-export interface Frame {
+export interface StreamFrame {
   readonly event: string;
   /** The value, if the data is JSON; otherwise its text. */
   readonly data: unknown;
@@ -19,7 +19,7 @@ export type FramesReading =
   | {
       readonly ok: true;
       /** A stream is a document too: mappings read it with paths such as `$.frames[*].data`. */
-      readonly document: { readonly frames: readonly Frame[] };
+      readonly document: { readonly frames: readonly StreamFrame[] };
       /** The stream ended within a frame, which is dropped, as the specification of server-sent events says. */
       readonly endsInFrame: boolean;
     }
@@ -30,7 +30,7 @@ export const FRAME_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Reads the stored bytes of a stream. `arrivals` has the time of each frame, as FrameCounter counted them. */
 export function readFrames(bytes: Uint8Array, format: StreamFormat, arrivals?: readonly number[]): FramesReading {
-  const frames: Frame[] = [];
+  const frames: StreamFrame[] = [];
   const parts = format === 'sse' ? sseParts(bytes) : ndjsonParts(bytes);
   for (const { event, data, isComplete } of parts) {
     if (!isComplete) return { ok: true, document: { frames }, endsInFrame: true };
@@ -120,9 +120,9 @@ function jsonOrText(bytes: Uint8Array): unknown {
 }
 
 /** When the first output arrived: `at_ms` of the first frame in which the path leads to something that is not empty. */
-export function firstOutputMs(path: CompiledPath, frames: readonly Frame[]): number | null {
+export function firstOutputMs(path: CompiledPath, frames: readonly StreamFrame[]): number | null {
   const budget = new StepBudget();
-  const first = withinSteps(() => frames.find(frame => select(path, frame, budget).some(isFilled)));
+  const first = withinSteps(() => frames.find(frame => selectAll(path, frame, budget).some(isFilled)));
   return first?.at_ms ?? null;
 }
 

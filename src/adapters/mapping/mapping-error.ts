@@ -1,4 +1,3 @@
-import { placeOf } from '../../base/place.ts';
 import { type CompiledPath, compilePath } from './path.ts';
 import { PathError } from './path-text.ts';
 
@@ -35,6 +34,3 @@ const WRONG_ROOT = {
   $: 'This path must start with @, because it is read from each item.',
   '@': 'This path must start with $, because there is no item here.',
 } as const;
-
-/** The place of a member. */
-export const within = (place: string, key: string | number): string => placeOf(place, key);

@@ -1,8 +1,9 @@
 import { clip } from '../../base/clip.ts';
 import { defined } from '../../base/defined.ts';
+import { placeOf } from '../../base/place.ts';
 import type { OutputForm, ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
 import { textOfValue } from './json-text.ts';
-import { MappingError, within } from './mapping-error.ts';
+import { MappingError } from './mapping-error.ts';
 import { MappingRun, type ReadValue } from './mapping-run.ts';
 import { applyRules, type CompiledRule, compileRule } from './rules.ts';
 import { StepBudget, withinSteps } from './step-budget.ts';
@@ -16,10 +17,10 @@ export function compileMapping(mapping: ReplyMapping): CompiledMapping {
   const { events = [], proposed_actions: actions = [], usage = {} } = mapping;
   return {
     output: compileOutput(mapping.final_output, values),
-    events: events.map((rule, index) => compileRule(rule, within('events', index), values)),
-    actions: actions.map((rule, index) => compileRule(rule, within('proposed_actions', index), values)),
+    events: events.map((rule, index) => compileRule(rule, placeOf('events', index), values)),
+    actions: actions.map((rule, index) => compileRule(rule, placeOf('proposed_actions', index), values)),
     usage: USAGE.flatMap(key => {
-      const value = named(usage[key], within('usage', key));
+      const value = named(usage[key], placeOf('usage', key));
       return value ? [{ key, ...value }] : [];
     }),
     workflowId: named(mapping.workflow_id, 'workflow_id'),
@@ -121,7 +122,7 @@ function compileOutput(form: OutputForm, values: ValueCompiler): CompiledMapping
   if (content === undefined || contentType === undefined || Object.keys(value).length > 0) {
     throw new MappingError(place, 'The final output needs a value, or content_type and content and nothing else.');
   }
-  return { place, contentType, read: values.compile(content, within(place, 'content'), false) };
+  return { place, contentType, read: values.compile(content, placeOf(place, 'content'), false) };
 }
 
 /** Objects are JSON and everything else is text, unless the mapping says what it is. */

@@ -1,40 +1,40 @@
 /** A test of one value. `tests` is how many single tests it may need. */
-export interface Filter {
+export interface PathFilter {
   readonly holds: (value: unknown) => boolean;
   readonly tests: number;
 }
 
 /** A member's name or an element's index. */
-export type Key = string | number;
+export type PathKey = string | number;
 
 /** One side of a comparison. */
-export type FilterValue = { readonly keys: readonly Key[] } | { readonly literal: Literal };
+export type FilterValue = { readonly keys: readonly PathKey[] } | { readonly literal: Literal };
 
 type Literal = string | number | boolean | null;
 
-export function exists(keys: readonly Key[]): Filter {
+export function hasValue(keys: readonly PathKey[]): PathFilter {
   return { holds: value => valueBelow(value, keys) !== undefined, tests: 1 };
 }
 
-export function equals(left: FilterValue, right: FilterValue): Filter {
+export function isEqualTo(left: FilterValue, right: FilterValue): PathFilter {
   return { holds: comparison(left, right), tests: 1 };
 }
 
 /** A missing value differs from every literal, as in RFC 9535. */
-export function differs(left: FilterValue, right: FilterValue): Filter {
+export function differsFrom(left: FilterValue, right: FilterValue): PathFilter {
   const isEqual = comparison(left, right);
   return { holds: value => !isEqual(value), tests: 1 };
 }
 
-export function both(left: Filter, right: Filter): Filter {
+export function bothHold(left: PathFilter, right: PathFilter): PathFilter {
   return { holds: value => left.holds(value) && right.holds(value), tests: left.tests + right.tests };
 }
 
-export function either(left: Filter, right: Filter): Filter {
+export function eitherHolds(left: PathFilter, right: PathFilter): PathFilter {
   return { holds: value => left.holds(value) || right.holds(value), tests: left.tests + right.tests };
 }
 
-export function not({ holds, tests }: Filter): Filter {
+export function doesNotHold({ holds, tests }: PathFilter): PathFilter {
   return { holds: value => !holds(value), tests };
 }
 
@@ -46,19 +46,19 @@ function comparison(left: FilterValue, right: FilterValue): (value: unknown) => 
   return () => isEqual;
 }
 
-function below(keys: readonly Key[], literal: Literal): (value: unknown) => boolean {
+function below(keys: readonly PathKey[], literal: Literal): (value: unknown) => boolean {
   return value => valueBelow(value, keys) === literal;
 }
 
 /** The value that names and indexes lead to; undefined if there is none, which no JSON value is. */
-export function valueBelow(value: unknown, keys: readonly Key[]): unknown {
+export function valueBelow(value: unknown, keys: readonly PathKey[]): unknown {
   let at = value;
-  for (let index = 0; index < keys.length && at !== undefined; index++) at = childOf(at, keys[index] as Key);
+  for (let index = 0; index < keys.length && at !== undefined; index++) at = childOf(at, keys[index] as PathKey);
   return at;
 }
 
 /** The own member or element at a key. Inherited keys do not count. */
-export function childOf(value: unknown, key: Key): unknown {
+export function childOf(value: unknown, key: PathKey): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   if (typeof key === 'number') {
     if (!Array.isArray(value)) return undefined;

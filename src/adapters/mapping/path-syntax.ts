@@ -1,16 +1,26 @@
-import { type Filter, type FilterValue, type Key, both, differs, either, equals, exists, not } from './path-filter.ts';
+import {
+  bothHold,
+  differsFrom,
+  doesNotHold,
+  eitherHolds,
+  hasValue,
+  isEqualTo,
+  type FilterValue,
+  type PathFilter,
+  type PathKey,
+} from './path-filter.ts';
 import { PathText } from './path-text.ts';
 
 /** A path as segments. `$` is the document, `@` the item. */
 export interface ParsedPath {
   readonly root: '$' | '@';
-  readonly segments: readonly Segment[];
+  readonly segments: readonly PathSegment[];
 }
 
-export type Segment =
-  | { readonly kind: 'key'; readonly key: Key }
+export type PathSegment =
+  | { readonly kind: 'key'; readonly key: PathKey }
   | { readonly kind: 'all' }
-  | { readonly kind: 'filter'; readonly filter: Filter };
+  | { readonly kind: 'filter'; readonly filter: PathFilter };
 
 /**
  * Parses our subset of RFC 9535: names, indexes, `[*]` and filters that compare single values with literals. Throws a
@@ -37,8 +47,8 @@ class PathParser {
     this.#text = text;
   }
 
-  segments(): Segment[] {
-    const segments: Segment[] = [];
+  segments(): PathSegment[] {
+    const segments: PathSegment[] = [];
     this.#text.at++;
     while (!this.#text.isAtEnd) {
       const end = this.#text.at;
@@ -49,7 +59,7 @@ class PathParser {
     return segments;
   }
 
-  #segment(): Segment {
+  #segment(): PathSegment {
     const text = this.#text;
     if (++this.#segments > SEGMENTS_MAX) text.fail('a path has at most 50 segments');
     if (text.takes('.')) return { kind: 'key', key: this.#dotted() };
@@ -66,14 +76,14 @@ class PathParser {
     return this.#text.shorthandName();
   }
 
-  #selector(): Segment {
+  #selector(): PathSegment {
     if (this.#text.takes('*')) return { kind: 'all' };
     if (!this.#text.takes('?')) return { kind: 'key', key: this.#key() };
     this.#text.skipBlanks();
     return { kind: 'filter', filter: this.#or(0) };
   }
 
-  #key(): Key {
+  #key(): PathKey {
     const { next } = this.#text;
     if (next === '"' || next === "'") return this.#text.quoted();
     if (next === ':') return this.#text.fail(NO_SLICES);
@@ -88,54 +98,54 @@ class PathParser {
     if (!this.#text.takes(']')) this.#text.fail('expected "]"');
   }
 
-  #or(nesting: number): Filter {
+  #or(nesting: number): PathFilter {
     let left = this.#and(nesting);
     for (this.#text.skipBlanks(); this.#text.takes('||'); this.#text.skipBlanks()) {
       this.#text.skipBlanks();
-      left = either(left, this.#and(nesting));
+      left = eitherHolds(left, this.#and(nesting));
     }
     return left;
   }
 
-  #and(nesting: number): Filter {
+  #and(nesting: number): PathFilter {
     let left = this.#basic(nesting);
     for (this.#text.skipBlanks(); this.#text.takes('&&'); this.#text.skipBlanks()) {
       this.#text.skipBlanks();
-      left = both(left, this.#basic(nesting));
+      left = bothHold(left, this.#basic(nesting));
     }
     return left;
   }
 
-  #basic(nesting: number): Filter {
+  #basic(nesting: number): PathFilter {
     const text = this.#text;
     if (nesting > NESTING_MAX) text.fail('a filter has at most 20 levels of parentheses');
     if (text.next === '(') return this.#parenthesized(nesting);
     if (text.takes('!')) {
       text.skipBlanks();
-      if (text.next === '(') return not(this.#parenthesized(nesting));
+      if (text.next === '(') return doesNotHold(this.#parenthesized(nesting));
       const keys = text.next === '@' ? this.#below() : text.fail('expected @ or "(" after "!"');
       if (this.#operator()) text.fail('put a comparison after "!" in parentheses');
-      return not(exists(keys));
+      return doesNotHold(hasValue(keys));
     }
     const start = text.at;
     const left = this.#value();
     const operator = this.#operator();
     if (operator) return this.#comparison(left, operator, start);
-    return 'keys' in left ? exists(left.keys) : text.fail('compare a literal with a value below @', start);
+    return 'keys' in left ? hasValue(left.keys) : text.fail('compare a literal with a value below @', start);
   }
 
-  #parenthesized(nesting: number): Filter {
+  #parenthesized(nesting: number): PathFilter {
     this.#text.at++;
     this.#text.skipBlanks();
     const filter = this.#or(nesting + 1);
     return this.#text.takes(')') ? filter : this.#text.fail('expected ")"');
   }
 
-  #comparison(left: FilterValue, operator: '==' | '!=', start: number): Filter {
+  #comparison(left: FilterValue, operator: '==' | '!=', start: number): PathFilter {
     this.#text.skipBlanks();
     const right = this.#value();
     if ('keys' in left && 'keys' in right) return this.#text.fail('one side of a comparison must be a literal', start);
-    return operator === '==' ? equals(left, right) : differs(left, right);
+    return operator === '==' ? isEqualTo(left, right) : differsFrom(left, right);
   }
 
   /** Moves past `==` or `!=`. Other operators get their own message. */
@@ -165,9 +175,9 @@ class PathParser {
   }
 
   /** The names and indexes after an `@` inside a filter. */
-  #below(): Key[] {
+  #below(): PathKey[] {
     const text = this.#text;
-    const keys: Key[] = [];
+    const keys: PathKey[] = [];
     text.at++;
     for (;;) {
       const end = text.at;
@@ -184,7 +194,7 @@ class PathParser {
   }
 }
 
-/** The start of a segment that can select several values. */
+/** The start of a segment that can selectAll several values. */
 const MANY = /\[[ \t\n\r]*[*?]/y;
 const NO_SLICES = 'slices are not supported; use [0], [-1], [*] or a filter';
 const WORD = /[A-Za-z_]\w*/y;

@@ -1,12 +1,12 @@
-import { childOf, type Key, valueBelow } from './path-filter.ts';
-import { type ParsedPath, parsePath, type Segment } from './path-syntax.ts';
+import { childOf, type PathKey, valueBelow } from './path-filter.ts';
+import { type ParsedPath, parsePath, type PathSegment } from './path-syntax.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** A path, ready to be used on many documents. */
 export interface CompiledPath extends ParsedPath {
   readonly text: string;
   /** The keys of a path that leads to at most one value. */
-  readonly keys?: readonly Key[];
+  readonly keys?: readonly PathKey[];
 }
 
 /** Compiles a path, or throws a PathError that names the offset. */
@@ -17,7 +17,7 @@ export function compilePath(text: string): CompiledPath {
 }
 
 /** All values that a path selects, in the order of the document. Throws TooManySteps. */
-export function select(path: CompiledPath, from: unknown, budget: StepBudget): readonly unknown[] {
+export function selectAll(path: CompiledPath, from: unknown, budget: StepBudget): readonly unknown[] {
   if (path.keys) {
     const value = only(path.keys, from, budget);
     return value === undefined ? [] : [value];
@@ -28,39 +28,39 @@ export function select(path: CompiledPath, from: unknown, budget: StepBudget): r
 /** The first selected value that is not null; undefined if there is none. Throws TooManySteps. */
 export function selectFirst(path: CompiledPath, from: unknown, budget: StepBudget): unknown {
   if (path.keys) return only(path.keys, from, budget) ?? undefined;
-  return select(path, from, budget).find(value => value !== null);
+  return selectAll(path, from, budget).find(value => value !== null);
 }
 
 /** Like `select`, with the place of each value. Throws TooManySteps. */
-export function selectPlaced(path: CompiledPath, from: unknown, budget: StepBudget): Placed {
-  return walk(path.segments, { values: [from], places: [undefined] }, budget) as Placed;
+export function selectPlaced(path: CompiledPath, from: unknown, budget: StepBudget): PlacedNodes {
+  return walk(path.segments, { values: [from], places: [undefined] }, budget) as PlacedNodes;
 }
 
-export interface Placed {
+export interface PlacedNodes {
   readonly values: readonly unknown[];
   /** Parallel to `values`. */
-  readonly places: readonly (Place | undefined)[];
+  readonly places: readonly (NodePlace | undefined)[];
 }
 
 /** Where a value is: in which container, at which key. The document itself has no place. */
-export interface Place {
+export interface NodePlace {
   readonly container: object;
-  readonly key: Key;
+  readonly key: PathKey;
   readonly depth: number;
-  readonly parent: Place | undefined;
+  readonly parent: NodePlace | undefined;
 }
 
-function only(keys: readonly Key[], from: unknown, budget: StepBudget): unknown {
+function only(keys: readonly PathKey[], from: unknown, budget: StepBudget): unknown {
   budget.take(1);
   return valueBelow(from, keys);
 }
 
 interface Nodes {
   readonly values: unknown[];
-  readonly places?: (Place | undefined)[];
+  readonly places?: (NodePlace | undefined)[];
 }
 
-function walk(segments: readonly Segment[], from: Nodes, budget: StepBudget): Nodes {
+function walk(segments: readonly PathSegment[], from: Nodes, budget: StepBudget): Nodes {
   let nodes = from;
   for (const segment of segments) {
     const found: Nodes = from.places ? { values: [], places: [] } : { values: [] };
@@ -73,7 +73,13 @@ function walk(segments: readonly Segment[], from: Nodes, budget: StepBudget): No
   return nodes;
 }
 
-function visit(segment: Segment, value: object, place: Place | undefined, found: Nodes, budget: StepBudget): void {
+function visit(
+  segment: PathSegment,
+  value: object,
+  place: NodePlace | undefined,
+  found: Nodes,
+  budget: StepBudget,
+): void {
   if (segment.kind === 'key') {
     const child = childOf(value, segment.key);
     if (child !== undefined) keep(found, child, value, positionIn(value, segment.key), place);
@@ -98,13 +104,19 @@ function visit(segment: Segment, value: object, place: Place | undefined, found:
 }
 
 /** The same key, with a negative index counted from the front. */
-function positionIn(container: object, key: Key): Key {
+function positionIn(container: object, key: PathKey): PathKey {
   return Array.isArray(container) && typeof key === 'number' && key < 0 ? container.length + key : key;
 }
 
 const isAny = (): boolean => true;
 
-function keep({ values, places }: Nodes, child: unknown, container: object, key: Key, parent: Place | undefined): void {
+function keep(
+  { values, places }: Nodes,
+  child: unknown,
+  container: object,
+  key: PathKey,
+  parent: NodePlace | undefined,
+): void {
   values.push(child);
   places?.push({ container, key, depth: (parent?.depth ?? 0) + 1, parent });
 }

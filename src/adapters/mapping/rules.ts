@@ -1,9 +1,10 @@
 import { didYouMean } from '../../base/nearest.ts';
+import { placeOf } from '../../base/place.ts';
 import { type ActionRule, type EventRule, KNOWN_EVENT_TYPES, type ValueForm } from '../../contracts/target/mapping.ts';
 import { DocumentOrder } from './document-order.ts';
-import { MappingError, pathAt, within } from './mapping-error.ts';
+import { MappingError, pathAt } from './mapping-error.ts';
 import type { MappingRun, ReadValue } from './mapping-run.ts';
-import { type CompiledPath, type Place, selectPlaced } from './path.ts';
+import { type CompiledPath, type NodePlace, selectPlaced } from './path.ts';
 import type { ValueCompiler } from './value.ts';
 
 /** A rule that makes one record of each item. */
@@ -16,16 +17,16 @@ export interface CompiledRule {
 
 export function compileRule(rule: EventRule | ActionRule, place: string, values: ValueCompiler): CompiledRule {
   const { each, as, ...forms } = rule as ActionRule & { readonly as?: string };
-  if (as !== undefined) checkType(as, within(place, 'as'));
+  if (as !== undefined) checkType(as, placeOf(place, 'as'));
   const entries = Object.entries(forms as Record<string, ValueForm | undefined>);
   if (entries.length > KEYS_MAX) throw new MappingError(place, `A rule has at most ${KEYS_MAX} keys.`);
   return {
     place,
-    each: pathAt(within(place, 'each'), each, '$'),
+    each: pathAt(placeOf(place, 'each'), each, '$'),
     type: as,
     keys: entries.flatMap(([name, form]) => {
       if (form === undefined) return [];
-      const at = within(place, name);
+      const at = placeOf(place, name);
       if (RESERVED.has(name)) throw new MappingError(at, `An event cannot have the key "${name}".`);
       return [{ name, place: at, read: values.compile(form, at, true) }];
     }),
@@ -70,7 +71,7 @@ export function applyRules(
 interface Match {
   readonly rule: CompiledRule;
   readonly item: unknown;
-  readonly place: Place | undefined;
+  readonly place: NodePlace | undefined;
 }
 
 function recordOf({ rule, item }: Match, run: MappingRun, found: Set<string>): Record<string, unknown> {

@@ -1,8 +1,8 @@
 /** Where a filled text goes: into the path or the query of a URL, into a header, or into a body. */
-export type Encoding = 'path' | 'query' | 'header' | 'none';
+export type TemplateEncoding = 'path' | 'query' | 'header' | 'none';
 
 /** A value as it is written there. In URLs, everything but letters, digits and `-_.~` is percent-encoded. */
-export function encodedText(text: string, encoding: Encoding): string {
+export function encodedText(text: string, encoding: TemplateEncoding): string {
   if (encoding !== 'path' && encoding !== 'query') return text;
   // encodeURIComponent throws on lone surrogates.
   return encodeURIComponent(text.toWellFormed()).replace(/[!'()*]/g, percent);
@@ -13,7 +13,7 @@ function percent(character: string): string {
 }
 
 /** Why the whole text cannot be sent; undefined if it can. */
-export function refusedText(text: string, encoding: Encoding): string | undefined {
+export function refusedText(text: string, encoding: TemplateEncoding): string | undefined {
   if (encoding === 'header' && !HEADER.test(text)) {
     return 'A header cannot contain line feeds, other control characters or characters outside of Latin-1.';
   }

@@ -1,7 +1,7 @@
 import { JSON_DEPTH_MAX } from '../../base/json-refusal.ts';
 import { placeOf } from '../../base/place.ts';
 import { textOfValue } from './json-text.ts';
-import { type Encoding, encodedText, refusedText } from './template-encoding.ts';
+import { type TemplateEncoding, encodedText, refusedText } from './template-encoding.ts';
 import { nameFault, type TemplateValues, valueOfName } from './template-names.ts';
 
 /** Why a template does not compile. The message is a sentence without the place. */
@@ -20,7 +20,7 @@ export interface TemplateOptions {
   /** Which known names have a value in this template. */
   readonly allowed: (name: string) => boolean;
   /** How values are written; `none` for a body, where a string of one placeholder keeps the type of its value. */
-  readonly encoded?: Encoding;
+  readonly encoded?: TemplateEncoding;
   /** The key under which the template stands, for messages. */
   readonly place?: string;
 }
@@ -62,7 +62,7 @@ type Fill = (values: TemplateValues) => unknown;
 
 interface Context {
   readonly allowed: (name: string) => boolean;
-  readonly encoded: Encoding;
+  readonly encoded: TemplateEncoding;
   readonly names: Set<string>;
   readonly count: { values: number };
 }
@@ -79,7 +79,8 @@ function compileTree(tree: unknown, context: Context, place: string, depth: numb
     return values => elements.map(fill => fill(values) ?? null);
   }
   if (typeof tree !== 'object' || tree === null) {
-    return () => (context.encoded === 'none' || tree === null ? tree : encodedText(String(tree), context.encoded));
+    return () =>
+      context.encoded === 'none' || tree === null ? tree : encodedText(JSON.stringify(tree), context.encoded);
   }
   const members = Object.entries(tree).map(([key, member]) => {
     const at = placeOf(place, key);
@@ -129,7 +130,7 @@ function partsOf(text: string, { allowed, names }: Context, place: string): Part
 const PLACEHOLDER = /\$\$\{|\$\{(?:([^{}]*)\})?/g;
 
 /** A string that is one placeholder: the value keeps its type, unless it becomes part of a URL or a header. */
-function fillOne(name: string, encoded: Encoding, place: string): Fill {
+function fillOne(name: string, encoded: TemplateEncoding, place: string): Fill {
   return values => {
     const value = valueOfName(name, values);
     if (encoded === 'none') return value;
@@ -138,7 +139,7 @@ function fillOne(name: string, encoded: Encoding, place: string): Fill {
   };
 }
 
-function filledText(parts: readonly Part[], values: TemplateValues, encoded: Encoding, place: string): string {
+function filledText(parts: readonly Part[], values: TemplateValues, encoded: TemplateEncoding, place: string): string {
   let text = '';
   for (const part of parts) {
     text += 'name' in part ? partText(part.name, values, encoded, place) : literalText(part.text, encoded);
@@ -150,11 +151,11 @@ function filledText(parts: readonly Part[], values: TemplateValues, encoded: Enc
 }
 
 /** The author writes paths and headers as they are sent. In a query, every character of a value is data. */
-function literalText(text: string, encoded: Encoding): string {
+function literalText(text: string, encoded: TemplateEncoding): string {
   return encoded === 'query' ? encodedText(text, encoded) : text;
 }
 
-function partText(name: string, values: TemplateValues, encoded: Encoding, place: string): string {
+function partText(name: string, values: TemplateValues, encoded: TemplateEncoding, place: string): string {
   const value = valueOfName(name, values);
   const text = value === undefined || value === null ? '' : textOfValue(value);
   if (text === undefined) throw new TemplateError(place, `The value of \${${name}} is nested too deeply.`);

@@ -1,9 +1,10 @@
+import { placeOf } from '../../base/place.ts';
 import type { CollectForm, SingleValue, ValueForm } from '../../contracts/target/mapping.ts';
 import { type PieceIndex, compileCollect } from './collect.ts';
-import { joinedTexts, parsedText } from './json-text.ts';
-import { MappingError, pathAt, within } from './mapping-error.ts';
+import { joinedTexts, parsedText, textOfValue } from './json-text.ts';
+import { MappingError, pathAt } from './mapping-error.ts';
 import type { MappingRun, ReadValue } from './mapping-run.ts';
-import { type CompiledPath, select, selectFirst } from './path.ts';
+import { type CompiledPath, selectAll, selectFirst } from './path.ts';
 
 /** Compiles the values of one mapping. */
 export class ValueCompiler {
@@ -14,14 +15,14 @@ export class ValueCompiler {
     if (typeof form === 'string') return readPath(pathAt(place, form, inRule ? '$@' : '$'), selectFirst, inRule);
     checkKeys(form, place);
     if (form.first_of) {
-      const places = within(place, 'first_of');
-      return firstOf(form.first_of.map((one, index) => this.compile(one, within(places, index), inRule)));
+      const places = placeOf(place, 'first_of');
+      return firstOf(form.first_of.map((one, index) => this.compile(one, placeOf(places, index), inRule)));
     }
     const finish = finisher(form);
-    if (form.collect) return this.#collect(form.collect, within(place, 'collect'), inRule, finish);
+    if (form.collect) return this.#collect(form.collect, placeOf(place, 'collect'), inRule, finish);
     const { path, literal } = form;
     if (path === undefined) return () => literal;
-    const read = readPath(pathAt(within(place, 'path'), path, inRule ? '$@' : '$'), reducer(form), inRule);
+    const read = readPath(pathAt(placeOf(place, 'path'), path, inRule ? '$@' : '$'), reducer(form), inRule);
     return form.parse || form.map ? (run, item) => finish(read(run, item)) : read;
   }
 
@@ -42,15 +43,16 @@ function checkKeys(form: Form, place: string): void {
   }
   for (const key of MODIFIERS) {
     if (form[key] !== undefined && !GO_WITH[kind].includes(key)) {
-      throw new MappingError(within(place, key), `${key} does not go with ${kind}.`);
+      throw new MappingError(placeOf(place, key), `${key} does not go with ${kind}.`);
     }
   }
   const [reduction, other] = REDUCTIONS.filter(key => form[key] !== undefined);
-  if (other) throw new MappingError(within(place, other), `${other} does not go with ${reduction}.`);
+  if (other) throw new MappingError(placeOf(place, other), `${other} does not go with ${reduction}.`);
   const isMany = reduction === 'all' || reduction === 'sum';
   const change = form.parse ? 'parse' : 'map';
-  if (isMany && form[change]) throw new MappingError(within(place, change), `${change} does not go with ${reduction}.`);
-  if (form.else !== undefined && !form.map) throw new MappingError(within(place, 'else'), 'else needs map.');
+  if (isMany && form[change])
+    throw new MappingError(placeOf(place, change), `${change} does not go with ${reduction}.`);
+  if (form.else !== undefined && !form.map) throw new MappingError(placeOf(place, 'else'), 'else needs map.');
 }
 
 const KINDS = ['path', 'first_of', 'literal', 'collect'] as const;
@@ -68,15 +70,15 @@ type Reduce = (path: CompiledPath, from: unknown, budget: MappingRun['budget']) 
 
 /** What becomes of all values that a path selects. */
 function reducer({ join, all, last, sum }: Exclude<SingleValue, string>): Reduce {
-  if (join !== undefined) return (path, from, budget) => joinedTexts(select(path, from, budget), join);
-  if (last) return (path, from, budget) => select(path, from, budget).findLast(value => value !== null);
+  if (join !== undefined) return (path, from, budget) => joinedTexts(selectAll(path, from, budget), join);
+  if (last) return (path, from, budget) => selectAll(path, from, budget).findLast(value => value !== null);
   if (all) {
     return (path, from, budget) => {
-      const values = select(path, from, budget);
+      const values = selectAll(path, from, budget);
       return values.length > 0 ? values : undefined;
     };
   }
-  return sum ? (path, from, budget) => sumOf(select(path, from, budget)) : selectFirst;
+  return sum ? (path, from, budget) => sumOf(selectAll(path, from, budget)) : selectFirst;
 }
 
 function sumOf(values: readonly unknown[]): number | undefined {
@@ -107,7 +109,8 @@ function finisher({ parse, map, else: other }: Form): (found: unknown) => unknow
   return found => {
     const value = parse ? parsedText(found) : found;
     if (!table || value === undefined) return value;
-    if (typeof value !== 'object' && table.has(String(value))) return table.get(String(value));
+    const word = typeof value === 'object' ? undefined : textOfValue(value);
+    if (word !== undefined && table.has(word)) return table.get(word);
     return other === undefined ? value : other;
   };
 }

@@ -5,13 +5,17 @@ import {
   FRAME_BYTES_MAX,
   FRAMES_MAX,
   firstOutputMs,
-  type Frame,
+  type StreamFrame,
   readFrames,
   type StreamFormat,
 } from '../../../src/adapters/mapping/frames.ts';
 import { compilePath } from '../../../src/adapters/mapping/path.ts';
 
-function framesOf(text: string | Uint8Array, format: StreamFormat = 'sse', arrivals?: number[]): readonly Frame[] {
+function framesOf(
+  text: string | Uint8Array,
+  format: StreamFormat = 'sse',
+  arrivals?: number[],
+): readonly StreamFrame[] {
   const reading = readFrames(Buffer.from(text), format, arrivals);
   if (!reading.ok) throw new Error(reading.reason);
   return reading.document.frames;

@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { jsonpath } from 'json-p3';
 import { describe, expect, test } from 'vitest';
-import { compilePath, select, selectFirst } from '../../../src/adapters/mapping/path.ts';
+import { compilePath, selectAll, selectFirst } from '../../../src/adapters/mapping/path.ts';
 import { PathError } from '../../../src/adapters/mapping/path-text.ts';
 import { StepBudget, TooManySteps } from '../../../src/adapters/mapping/step-budget.ts';
 
 const found = (path: string, document: unknown): readonly unknown[] =>
-  select(compilePath(path), document, new StepBudget());
+  selectAll(compilePath(path), document, new StepBudget());
 
 function failure(path: string): PathError {
   try {
@@ -230,14 +230,14 @@ describe('a path', () => {
     const wide = Array.from({ length: 1_000 }, () => ({ a: 1 }));
     const steps = (path: string): number => {
       const budget = new StepBudget();
-      select(compilePath(path), wide, budget);
+      selectAll(compilePath(path), wide, budget);
       return budget.steps;
     };
     expect(steps('$[0].a')).toBe(1);
     expect(steps('$[*]')).toBe(1_001);
     expect(steps('$[?@.a==1]')).toBe(1_001);
     expect(steps('$[?@.a==1 && @.b || !@.c]')).toBe(3_001);
-    expect(() => select(compilePath('$[*]'), wide, new StepBudget(1_000))).toThrow(TooManySteps);
+    expect(() => selectAll(compilePath('$[*]'), wide, new StepBudget(1_000))).toThrow(TooManySteps);
   });
 
   test('works on a document of any depth', () => {

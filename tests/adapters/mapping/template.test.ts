@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileTemplate, type FilledTemplate, TemplateError } from '../../../src/adapters/mapping/template.ts';
-import type { Encoding } from '../../../src/adapters/mapping/template-encoding.ts';
+import type { TemplateEncoding } from '../../../src/adapters/mapping/template-encoding.ts';
 import type { TemplateValues } from '../../../src/adapters/mapping/template-names.ts';
 
 const VALUES: TemplateValues = {
@@ -15,10 +15,10 @@ const VALUES: TemplateValues = {
   env: name => (name === 'TOKEN' ? 's3cret' : undefined),
 };
 
-const fill = (tree: unknown, encoded: Encoding = 'none', values = VALUES): FilledTemplate =>
+const fill = (tree: unknown, encoded: TemplateEncoding = 'none', values = VALUES): FilledTemplate =>
   compileTemplate(tree, { allowed: () => true, encoded }).fill(values);
 
-function filled(tree: unknown, encoded?: Encoding, values?: TemplateValues): unknown {
+function filled(tree: unknown, encoded?: TemplateEncoding, values?: TemplateValues): unknown {
   const result = fill(tree, encoded, values);
   if (!result.ok) throw new Error(`${result.place}: ${result.message}`);
   return result.value;
@@ -118,12 +118,14 @@ describe('a value in a URL', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'binary' }), text => {
         const values = user(text);
-        const { pathname, search, hash, host } = new URL(`http://h/a/${filled('x${input.user}', 'path', values)}/b`);
+        const { pathname, search, hash, host } = new URL(
+          `http://h/a/${String(filled('x${input.user}', 'path', values))}/b`,
+        );
         expect(host + search + hash).toBe('h');
         const [, , segment, ...rest] = pathname.split('/');
         expect(decodeURIComponent(segment ?? '')).toBe(`x${text.toWellFormed()}`);
         expect(rest).toEqual(['b']);
-        const query = new URL(`http://h/?q=${filled('${input.user}', 'query', values)}&r=1`).searchParams;
+        const query = new URL(`http://h/?q=${String(filled('${input.user}', 'query', values))}&r=1`).searchParams;
         expect([...query]).toEqual([
           ['q', text.toWellFormed()],
           ['r', '1'],
