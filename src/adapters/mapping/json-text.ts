@@ -32,7 +32,7 @@ export function joinedTexts(values: readonly unknown[], separator: string): stri
   return texts.length === 0 ? undefined : texts.join(separator);
 }
 
-/** The size of a value in steps: one per nested value, and one per 100 characters. */
+/** The size of a value in steps: one per nested value, and one per 10 characters. */
 export function weightOf(value: unknown): number {
   let weight = 0;
   const open = [value];
@@ -43,4 +43,4 @@ export function weightOf(value: unknown): number {
   return Math.ceil(weight);
 }
 
-const CHARACTERS_PER_STEP = 100;
+const CHARACTERS_PER_STEP = 10;

@@ -3,17 +3,35 @@ import { type ParsedPath, parsePath, type PathSegment } from './path-syntax.ts';
 import type { StepBudget } from './step-budget.ts';
 
 /** A path, ready to be used on many documents. */
-export interface CompiledPath extends ParsedPath {
+export interface CompiledPath {
   readonly text: string;
+  readonly root: ParsedPath['root'];
+  readonly steps: readonly Step[];
   /** The keys of a path that leads to at most one value. */
   readonly keys?: readonly PathKey[];
 }
 
+/** One or more keys in a row, or a segment that may select several values. */
+type Step = { readonly kind: 'keys'; readonly keys: readonly PathKey[] } | Exclude<PathSegment, { kind: 'key' }>;
+
 /** Compiles a path, or throws a PathError that names the offset. */
 export function compilePath(text: string): CompiledPath {
   const { root, segments } = parsePath(text);
-  const keys = segments.flatMap(segment => (segment.kind === 'key' ? [segment.key] : []));
-  return { text, root, segments, ...(keys.length === segments.length && { keys }) };
+  const steps = stepsOf(segments);
+  const [first] = steps;
+  if (first === undefined) return { text, root, steps, keys: [] };
+  return { text, root, steps, ...(steps.length === 1 && first.kind === 'keys' && { keys: first.keys }) };
+}
+
+function stepsOf(segments: readonly PathSegment[]): Step[] {
+  const steps: Step[] = [];
+  for (const segment of segments) {
+    const last = steps.at(-1);
+    if (segment.kind !== 'key') steps.push(segment);
+    else if (last?.kind === 'keys') steps[steps.length - 1] = { kind: 'keys', keys: [...last.keys, segment.key] };
+    else steps.push({ kind: 'keys', keys: [segment.key] });
+  }
+  return steps;
 }
 
 /** All values that a path selects, in the order of the document. Throws TooManySteps. */
@@ -22,7 +40,7 @@ export function selectAll(path: CompiledPath, from: unknown, budget: StepBudget)
     const value = only(path.keys, from, budget);
     return value === undefined ? [] : [value];
   }
-  return walk(path.segments, { values: [from] }, budget).values;
+  return walk(path.steps, { values: [from] }, budget).values;
 }
 
 /** The first selected value that is not null; undefined if there is none. Throws TooManySteps. */
@@ -33,7 +51,7 @@ export function selectFirst(path: CompiledPath, from: unknown, budget: StepBudge
 
 /** Like `select`, with the place of each value. Throws TooManySteps. */
 export function selectPlaced(path: CompiledPath, from: unknown, budget: StepBudget): PlacedNodes {
-  return walk(path.segments, { values: [from], places: [undefined] }, budget) as PlacedNodes;
+  return walk(path.steps, { values: [from], places: [undefined] }, budget) as PlacedNodes;
 }
 
 export interface PlacedNodes {
@@ -60,33 +78,26 @@ interface Nodes {
   readonly places?: (NodePlace | undefined)[];
 }
 
-function walk(segments: readonly PathSegment[], from: Nodes, budget: StepBudget): Nodes {
+function walk(steps: readonly Step[], from: Nodes, budget: StepBudget): Nodes {
   let nodes = from;
-  for (const segment of segments) {
+  for (const step of steps) {
     const found: Nodes = from.places ? { values: [], places: [] } : { values: [] };
     budget.take(nodes.values.length);
     for (const [index, value] of nodes.values.entries()) {
-      if (typeof value === 'object' && value !== null) visit(segment, value, nodes.places?.[index], found, budget);
+      if (typeof value === 'object' && value !== null) visit(step, value, nodes.places?.[index], found, budget);
     }
     nodes = found;
   }
   return nodes;
 }
 
-function visit(
-  segment: PathSegment,
-  value: object,
-  place: NodePlace | undefined,
-  found: Nodes,
-  budget: StepBudget,
-): void {
-  if (segment.kind === 'key') {
-    const child = childOf(value, segment.key);
-    if (child !== undefined) keep(found, child, value, positionIn(value, segment.key), place);
+function visit(step: Step, value: object, place: NodePlace | undefined, found: Nodes, budget: StepBudget): void {
+  if (step.kind === 'keys') {
+    descend(step.keys, value, place, found);
     return;
   }
-  const holds = segment.kind === 'filter' ? segment.filter.holds : isAny;
-  const tests = segment.kind === 'filter' ? segment.filter.tests : 1;
+  const holds = step.kind === 'filter' ? step.filter.holds : isAny;
+  const tests = step.kind === 'filter' ? step.filter.tests : 1;
   if (Array.isArray(value)) {
     budget.take(value.length * tests);
     for (let index = 0; index < value.length; index++) {
@@ -103,9 +114,18 @@ function visit(
   }
 }
 
-/** The same key, with a negative index counted from the front. */
-function positionIn(container: object, key: PathKey): PathKey {
-  return Array.isArray(container) && typeof key === 'number' && key < 0 ? container.length + key : key;
+function descend(keys: readonly PathKey[], from: object, place: NodePlace | undefined, found: Nodes): void {
+  const value = valueBelow(from, keys);
+  if (value === undefined) return;
+  found.values.push(value);
+  if (!found.places) return;
+  let parent = place;
+  let container: unknown = from;
+  for (const key of keys) {
+    parent = placeIn(container as object, key, parent);
+    container = childOf(container, key);
+  }
+  found.places.push(parent);
 }
 
 const isAny = (): boolean => true;
@@ -118,5 +138,11 @@ function keep(
   parent: NodePlace | undefined,
 ): void {
   values.push(child);
-  places?.push({ container, key, depth: (parent?.depth ?? 0) + 1, parent });
+  places?.push(placeIn(container, key, parent));
+}
+
+/** A negative index is counted from the front. */
+function placeIn(container: object, key: PathKey, parent: NodePlace | undefined): NodePlace {
+  const position = Array.isArray(container) && Number(key) < 0 ? container.length + Number(key) : key;
+  return { container, key: position, depth: (parent?.depth ?? 0) + 1, parent };
 }

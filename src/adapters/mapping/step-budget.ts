@@ -1,4 +1,4 @@
-/** Counts the work on one reply. A step is one visited value, or one test of a filter. */
+/** Counts the work on one reply. A step is one visited value, one walk along keys, or one test of a filter. */
 export class StepBudget {
   readonly stepsMax: number;
   #steps = 0;
@@ -18,7 +18,8 @@ export class StepBudget {
   }
 }
 
-export const STEPS_MAX = 1_000_000;
+/** 25 for each of the 200,000 frames that a stream can have, and less than a second of work. */
+const STEPS_MAX = 5_000_000;
 
 /** Never leaves this folder: the functions that others call return a typed result. */
 export class TooManySteps extends Error {

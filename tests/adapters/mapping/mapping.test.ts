@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { FRAMES_MAX } from '../../../src/adapters/mapping/frames.ts';
 import { applyMapping, compileMapping, type MappedReply } from '../../../src/adapters/mapping/mapping.ts';
 import { MappingError } from '../../../src/adapters/mapping/mapping-error.ts';
 import { formOf } from '../../../src/contracts/form.ts';
@@ -249,6 +250,28 @@ describe('the budget', () => {
     const small = steps(50, 9);
     expect(steps(500, 9) / small).toBeLessThan(10.1);
     expect(steps(5_000, 9) / small).toBeLessThan(101);
+  });
+
+  test('suffices for a stream with as many frames as a reader accepts', () => {
+    const delta = (index: number): object => ({
+      model: 'm',
+      choices: [
+        {
+          delta: {
+            content: 'x',
+            tool_calls: [{ index, ...(index % 10 === 0 && { id: `c${index}` }), function: { arguments: '1' } }],
+          },
+        },
+      ],
+    });
+    const frames = Array.from({ length: FRAMES_MAX }, (_, index) => ({
+      event: 'message',
+      data: delta(index),
+      at_ms: index,
+    }));
+    const chat = applyMapping(compileMapping(MAPPINGS.openaiChatStream), { frames });
+    expect(chat.ok && chat.reply.events.length).toBe(FRAMES_MAX / 10);
+    expect(applyMapping(compileMapping(MAPPINGS.agUi), agUiStream(FRAMES_MAX / 10, 9)).ok).toBe(true);
   });
 
   test('ends the work with a typed result', () => {
