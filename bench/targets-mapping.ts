@@ -21,16 +21,16 @@ async function replies(): Promise<Row[]> {
     { assistant_id: 'agent', input: { messages: [{ role: 'user', content: '${input.user}' }] } },
     { allowed: () => true },
   );
+  const values = { input: { user: 'Where is A-1?' } };
   const times = await medians(
     {
       parse: async () => repeat(() => JSON.parse(text)),
       map: async () => repeat(() => applyMapping(mapping, LANGGRAPH)),
-      fill: async () => repeat(() => template.fill({ input: { user: 'Where is A-1?' } })),
+      fill: async () => repeat(() => template.fill(values)),
     },
     ROUNDS,
   );
   const { parse = 0, map = 0, fill = 0 } = times;
-  const each = (milliseconds: number): string => `${((1_000 * milliseconds) / REPLIES).toFixed(1)} µs`;
   return [
     {
       what: `mapping a reply of ${LANGGRAPH.messages.length} messages, compared with its JSON.parse`,
@@ -41,6 +41,10 @@ async function replies(): Promise<Row[]> {
     },
     { what: 'filling a request, compared with it', ratio: fill / parse, bound: '–', holds: true, detail: each(fill) },
   ];
+}
+
+function each(milliseconds: number): string {
+  return `${((1_000 * milliseconds) / REPLIES).toFixed(1)} µs`;
 }
 
 function repeat(act: () => unknown): void {

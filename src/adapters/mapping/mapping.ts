@@ -73,7 +73,7 @@ interface MappingNotes {
 }
 
 /** Fields of a case artifact, not yet repaired or checked. */
-export interface MappedFields {
+interface MappedFields {
   readonly final_output?: { readonly content_type: 'text' | 'json'; readonly content: unknown };
   readonly events: readonly Record<string, unknown>[];
   readonly proposed_actions: readonly Record<string, unknown>[];

@@ -34,7 +34,7 @@ export function parsePath(path: string): ParsedPath {
   return { root, segments: new PathParser(text).segments() };
 }
 
-export const PATH_CHARACTERS_MAX = 1_000;
+const PATH_CHARACTERS_MAX = 1_000;
 const SEGMENTS_MAX = 50;
 const NESTING_MAX = 20;
 

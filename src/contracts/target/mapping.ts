@@ -7,7 +7,7 @@ const path = () => filledText().check(z.maxLength(1_000));
 const flag = () => z.optional(z.literal(true));
 
 /** The pieces that belong to an item: those whose `key` equals the item's `key_of_item`. Their values are joined. */
-const collectShape = record({
+const collect = record({
   each: path(),
   key: path(),
   key_of_item: z.union([path(), record({ path: path(), last: flag() })]),
@@ -32,27 +32,32 @@ const valueKeys = {
   /** Replaces a value that `map` does not name. */
   else: z.optional(z.unknown()),
   literal: z.optional(z.unknown()),
-  collect: z.optional(collectShape),
+  collect: z.optional(collect),
 };
 
-const single = () => z.union([path(), record(valueKeys)]);
+const single = z.union([path(), record(valueKeys)]);
 
 const allKeys = {
   ...valueKeys,
   /** The first of these that finds something. */
-  first_of: z.optional(z.array(single()).check(z.minLength(1), z.maxLength(20))),
+  first_of: z.optional(z.array(single).check(z.minLength(1), z.maxLength(20))),
 };
 
 /** A value: the path to it, or one of the forms above. */
-const value = () => z.union([path(), record(allKeys)]);
+const value = z.union([path(), record(allKeys)]);
 
-const someValue = () => z.optional(value());
+/** With an id, the JSON Schema contains each of these once. Inlined, they would fill a megabyte for all kinds of targets. */
+z.globalRegistry.add(collect, { id: 'mapping_collect' });
+z.globalRegistry.add(single, { id: 'mapping_single_value' });
+z.globalRegistry.add(value, { id: 'mapping_value' });
+
+const someValue = () => z.optional(value);
 
 /** The final output: a value, or a `content_type` and its content. */
 const output = () =>
   z.union([
     path(),
-    record({ ...allKeys, content_type: z.optional(z.enum(['text', 'json'])), content: z.optional(value()) }),
+    record({ ...allKeys, content_type: z.optional(z.enum(['text', 'json'])), content: z.optional(value) }),
   ]);
 
 const ruleKeys = { each: path(), ts: someValue(), id: someValue() };
@@ -97,7 +102,7 @@ const otherRule = z.catchall(
     ),
     each: path(),
   }),
-  value(),
+  value,
 );
 
 const actionRule = record({
@@ -135,13 +140,13 @@ export const mappingShape = record({
 
 export type ReplyMapping = z.infer<typeof mappingShape>;
 
-export type ValueForm = z.infer<ReturnType<typeof value>>;
+export type ValueForm = z.infer<typeof value>;
 
-export type SingleValue = z.infer<ReturnType<typeof single>>;
+export type SingleValue = z.infer<typeof single>;
 
 export type OutputForm = z.infer<ReturnType<typeof output>>;
 
-export type CollectForm = z.infer<typeof collectShape>;
+export type CollectForm = z.infer<typeof collect>;
 
 export type EventRule = NonNullable<ReplyMapping['events']>[number];
 

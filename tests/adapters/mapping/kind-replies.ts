@@ -1,7 +1,7 @@
 /** Replies in the form of each protocol, written from their public documentation. */
 
 /** A stream as a document; each frame arrives 10 ms after the one before. */
-export function streamOf(...data: unknown[]): { frames: { event: string; data: unknown; at_ms: number }[] } {
+function streamOf(...data: unknown[]): { frames: { event: string; data: unknown; at_ms: number }[] } {
   return {
     frames: data.map((value, index) => {
       const { type = 'message' } = (typeof value === 'object' && value !== null ? value : {}) as { type?: string };

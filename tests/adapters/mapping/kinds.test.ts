@@ -1,4 +1,6 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
+import * as z from 'zod/mini';
 import { applyMapping, compileMapping, type MappedReply } from '../../../src/adapters/mapping/mapping.ts';
 import { formOf } from '../../../src/contracts/form.ts';
 import { mappingShape, type ReplyMapping } from '../../../src/contracts/target/mapping.ts';
@@ -13,7 +15,19 @@ function mapped(mapping: ReplyMapping, document: unknown): Extract<MappedReply, 
 
 const textOf = (content: string): object => ({ content_type: 'text', content });
 
+const schema = z.toJSONSchema(mappingShape, { io: 'input' });
+const fitsSchema = new Ajv2020().compile(schema);
+
+test('the JSON Schema has the forms of a value once', () => {
+  expect(Object.keys(schema.$defs ?? {}).sort()).toEqual(['mapping_collect', 'mapping_single_value', 'mapping_value']);
+  expect(fitsSchema({ final_output: { first_of: [] } })).toBe(false);
+  expect(fitsSchema({ final_output: '$.a', events: [{ each: '$.a', as: 'note', any: 1 }] })).toBe(false);
+  expect(fitsSchema({ final_output: '$.a', events: [{ each: '$.a', as: 'note', any: { path: '@' } }] })).toBe(true);
+});
+
 test.each(Object.entries(MAPPINGS))('the mapping %s fits its shape', (_, mapping) => {
+  expect(fitsSchema(mapping)).toBe(true);
+  expect(formOf(mappingShape).fits(mapping)).toBe(true);
   expect([...formOf(mappingShape).faults(mapping, '')]).toEqual([]);
   expect([...formOf(mappingShape).unknown(mapping, '')]).toEqual([]);
 });
