@@ -30,13 +30,13 @@ function failure(mapping: Partial<ReplyMapping>): MappingError {
 
 describe('a value', () => {
   const document = {
-    item: { list: [null, 'a', 1, true, { b: 2 }], text: '{"n":1}', none: null, blank: ' ' },
+    item: { list: [null, 'a', 1, true, { b: 2 }], trail: ['a', 'b', null], text: '{"n":1}', none: null, blank: ' ' },
     top: 'x',
   };
 
   test.each<[string, ValueForm, unknown]>([
     ['the first that is not null', '@.list[*]', 'a'],
-    ['the last that is not null', { path: '@.list[*]', last: true }, { b: 2 }],
+    ['the last that is not null', { path: '@.trail[*]', last: true }, 'b'],
     ['all of them', { path: '@.list[*]', all: true }, [null, 'a', 1, true, { b: 2 }]],
     ['their texts, joined', { path: '@.list[*]', join: '-' }, 'a-1-true-{"b":2}'],
     ['their sum', { path: '@.list[*]', sum: true }, 1],
