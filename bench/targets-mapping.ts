@@ -26,7 +26,7 @@ async function replies(): Promise<Row[]> {
     {
       parse: async () => repeat(() => JSON.parse(text)),
       map: async () => repeat(() => applyMapping(mapping, LANGGRAPH)),
-      fill: async () => repeat(() => template.fill(values)),
+      fill: async () => repeat(() => template.fillIn(values)),
     },
     ROUNDS,
   );

@@ -22,6 +22,8 @@ export type FramesReading =
       readonly document: { readonly frames: readonly StreamFrame[] };
       /** The stream ended within a frame, which is dropped, as the specification of server-sent events says. */
       readonly endsInFrame: boolean;
+      /** The first frame whose data is JSON that the strict reader refuses, such as a repeated key. It stays a text. */
+      readonly refused?: { readonly frame: number; readonly message: string };
     }
   | { readonly ok: false; readonly reason: 'too_many_frames' | 'frame_too_large' };
 
@@ -32,17 +34,20 @@ export const FRAME_BYTES_MAX = 4 * 1024 * 1024;
 export function readFrames(bytes: Uint8Array, format: StreamFormat, arrivals?: readonly number[]): FramesReading {
   const frames: StreamFrame[] = [];
   const parts = format === 'sse' ? sseParts(bytes) : ndjsonParts(bytes);
-  for (const { event, data, isComplete } of parts) {
-    if (!isComplete) return { ok: true, document: { frames }, endsInFrame: true };
+  let endsInFrame = false;
+  let refused: { readonly frame: number; readonly message: string } | undefined;
+  for (const { event, data: raw, isComplete } of parts) {
+    if (!isComplete) {
+      endsInFrame = true;
+      break;
+    }
     if (frames.length === FRAMES_MAX) return { ok: false, reason: 'too_many_frames' };
-    if (data === null) return { ok: false, reason: 'frame_too_large' };
-    frames.push({
-      event,
-      data: format === 'sse' ? sseData(data) : jsonOrText(data),
-      at_ms: arrivals?.[frames.length] ?? null,
-    });
+    if (raw === null) return { ok: false, reason: 'frame_too_large' };
+    const { data, refusal } = dataOf(raw, format);
+    if (refusal !== undefined) refused ??= { frame: frames.length, message: refusal };
+    frames.push({ event, data, at_ms: arrivals?.[frames.length] ?? null });
   }
-  return { ok: true, document: { frames }, endsInFrame: false };
+  return { ok: true, document: { frames }, endsInFrame, ...(refused && { refused }) };
 }
 
 /** A frame before its data is read. `data` is null if it is too large. */
@@ -107,17 +112,22 @@ function* ndjsonParts(bytes: Uint8Array): Generator<Part> {
   }
 }
 
-/** A stream of plain text may contain the token `null` or `1.0`, so only objects, lists and strings are read as JSON. */
-function sseData(bytes: Uint8Array): unknown {
-  return STRUCTURED.has(bytes[0] ?? 0) ? jsonOrText(bytes) : utf8Text(bytes);
+/**
+ * Reads JSON, or keeps the text. Server-sent events may be plain text with a token such as `null` or `1.0`, so only their
+ * objects, lists and strings are read.
+ */
+function dataOf(bytes: Uint8Array, format: StreamFormat): { readonly data: unknown; readonly refusal?: string } {
+  if (format === 'sse' && !STRUCTURED.has(bytes[0] ?? 0)) return { data: utf8Text(bytes) };
+  const reading = readJson(bytes, { bytesMax: FRAME_BYTES_MAX });
+  if (reading.ok) return { data: reading.value };
+  const { code, message } = reading.refusal;
+  return { data: utf8Text(bytes), ...(!NOT_JSON.has(code) && { refusal: message }) };
 }
 
 const STRUCTURED: ReadonlySet<number> = new Set(Buffer.from('{["'));
 
-function jsonOrText(bytes: Uint8Array): unknown {
-  const reading = readJson(bytes, { bytesMax: FRAME_BYTES_MAX });
-  return reading.ok ? reading.value : utf8Text(bytes);
-}
+/** The text is no JSON at all, such as `[DONE]`. */
+const NOT_JSON: ReadonlySet<string> = new Set(['syntax', 'trailing_bytes', 'not_utf8']);
 
 /** When the first output arrived: `at_ms` of the first frame in which the path leads to something that is not empty. */
 export function firstOutputMs(path: CompiledPath, frames: readonly StreamFrame[]): number | null {

@@ -49,7 +49,7 @@ export function selectFirst(path: CompiledPath, from: unknown, budget: StepBudge
   return selectAll(path, from, budget).find(value => value !== null);
 }
 
-/** Like `select`, with the place of each value. Throws TooManySteps. */
+/** Like `selectAll`, with the place of each value. Throws TooManySteps. */
 export function selectPlaced(path: CompiledPath, from: unknown, budget: StepBudget): PlacedNodes {
   return walk(path.steps, { values: [from], places: [undefined] }, budget) as PlacedNodes;
 }

@@ -32,7 +32,7 @@ export function compileTemplate(tree: unknown, { allowed, encoded = 'none', plac
   const fillTree = compileTree(tree, { allowed, encoded, names, count }, place, 0);
   return {
     names,
-    fill: values => {
+    fillIn: values => {
       try {
         return { ok: true, value: fillTree(values) };
       } catch (error) {
@@ -50,7 +50,7 @@ export interface Template {
    * The tree with values instead of placeholders. Without a value, a key is left out of its object, an element is null, and
    * a part of a text is empty. The result is undefined if the whole template is one placeholder without a value.
    */
-  readonly fill: (values: TemplateValues) => FilledTemplate;
+  readonly fillIn: (values: TemplateValues) => FilledTemplate;
 }
 
 /** The message never contains a value, which may be a secret. */

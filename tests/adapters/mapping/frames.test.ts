@@ -76,6 +76,18 @@ describe('server-sent events', () => {
     expect(endsInFrame('data: a\n\n')).toBe(false);
   });
 
+  test('tell which frame has JSON that the strict reader refuses', () => {
+    const refusedIn = (text: string): unknown => {
+      const reading = readFrames(Buffer.from(text), 'sse');
+      return reading.ok && reading.refused;
+    };
+    expect(refusedIn('data: [DONE]\n\ndata: {"a":\n\ndata: {}\n\n')).toBeUndefined();
+    expect(refusedIn('data: {}\n\ndata: {"id":12345678901234567890}\n\ndata: {"a":1,"a":1}\n\n')).toMatchObject({
+      frame: 1,
+      message: expect.stringContaining('An integer exceeds'),
+    });
+  });
+
   test('keep __proto__ as an own key', () => {
     const [data] = dataOf('data: {"__proto__":{"a":1}}\n\n') as [object];
     expect(Object.keys(data)).toEqual(['__proto__']);

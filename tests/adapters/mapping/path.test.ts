@@ -91,7 +91,10 @@ const segment = fc.oneof(
   { weight: 3, arbitrary: inBrackets(fc.constant('*')) },
   { weight: 3, arbitrary: inBrackets(filters.map(filter => `?${filter}`)) },
 );
-const paths = fc.array(segment, { maxLength: 4 }).map(segments => `$${segments.join('')}`);
+const paths = fc
+  .array(segment, { maxLength: 4 })
+  .map(segments => `$${segments.join('')}`)
+  .filter(path => path.length <= 1_000 && [...path.matchAll(/[.[]/g)].length <= 50);
 
 describe('a path', () => {
   test('selects what RFC 9535 says, in the same order', () => {

@@ -16,7 +16,7 @@ const VALUES: TemplateValues = {
 };
 
 const fill = (tree: unknown, encoded: TemplateEncoding = 'none', values = VALUES): FilledTemplate =>
-  compileTemplate(tree, { allowed: () => true, encoded }).fill(values);
+  compileTemplate(tree, { allowed: () => true, encoded }).fillIn(values);
 
 function filled(tree: unknown, encoded?: TemplateEncoding, values?: TemplateValues): unknown {
   const result = fill(tree, encoded, values);
