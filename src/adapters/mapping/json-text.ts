@@ -43,4 +43,4 @@ export function weightOf(value: unknown): number {
   return Math.ceil(weight);
 }
 
-const CHARACTERS_PER_STEP = 10;
+export const CHARACTERS_PER_STEP = 10;

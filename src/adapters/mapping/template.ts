@@ -1,6 +1,6 @@
 import { JSON_DEPTH_MAX } from '../../base/json-refusal.ts';
 import { placeOf } from '../../base/place.ts';
-import { textOfValue } from './json-text.ts';
+import { CHARACTERS_PER_STEP, textOfValue, weightOf } from './json-text.ts';
 import { type TemplateEncoding, encodedText, refusedText } from './template-encoding.ts';
 import { nameFault, type TemplateValues, valueOfName } from './template-names.ts';
 
@@ -28,13 +28,12 @@ export interface TemplateOptions {
 /** Compiles a tree of values with `${name}` placeholders in its strings, or throws a TemplateError. */
 export function compileTemplate(tree: unknown, { allowed, encoded = 'none', place = '' }: TemplateOptions): Template {
   const names = new Set<string>();
-  const count = { values: 0 };
-  const fillTree = compileTree(tree, { allowed, encoded, names, count }, place, 0);
+  const fillTree = compileTree(tree, { allowed, encoded, names, size: { values: 0 } }, place, 0);
   return {
     names,
     fillIn: values => {
       try {
-        return { ok: true, value: fillTree(values) };
+        return { ok: true, value: fillTree({ values, characters: 0 }) };
       } catch (error) {
         if (error instanceof TemplateError) return { ok: false, place: error.place, message: error.message };
         throw error;
@@ -58,25 +57,31 @@ export type FilledTemplate =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly place: string; readonly message: string };
 
-type Fill = (values: TemplateValues) => unknown;
+type Fill = (filling: Filling) => unknown;
+
+interface Filling {
+  readonly values: TemplateValues;
+  /** How much text was filled in so far. */
+  characters: number;
+}
 
 interface Context {
   readonly allowed: (name: string) => boolean;
   readonly encoded: TemplateEncoding;
   readonly names: Set<string>;
-  readonly count: { values: number };
+  readonly size: { values: number };
 }
 
 const VALUES_MAX = 10_000;
-const TEXT_CHARACTERS_MAX = 16 * 1024 * 1024;
+const FILLED_CHARACTERS_MAX = 16 * 1024 * 1024;
 
 function compileTree(tree: unknown, context: Context, place: string, depth: number): Fill {
-  if (++context.count.values > VALUES_MAX) throw new TemplateError(place, 'A template has at most 10,000 values.');
+  if (++context.size.values > VALUES_MAX) throw new TemplateError(place, 'A template has at most 10,000 values.');
   if (depth > JSON_DEPTH_MAX) throw new TemplateError(place, `A template has at most ${JSON_DEPTH_MAX} levels.`);
   if (typeof tree === 'string') return compileText(tree, context, place);
   if (Array.isArray(tree)) {
     const elements = tree.map((element, index) => compileTree(element, context, placeOf(place, index), depth + 1));
-    return values => elements.map(fill => fill(values) ?? null);
+    return filling => elements.map(fill => fill(filling) ?? null);
   }
   if (typeof tree !== 'object' || tree === null) {
     return () =>
@@ -87,10 +92,10 @@ function compileTree(tree: unknown, context: Context, place: string, depth: numb
     if (key.includes('${')) throw new TemplateError(at, 'A key cannot contain a placeholder.');
     return [key, compileTree(member, context, at, depth + 1)] as const;
   });
-  return values =>
+  return filling =>
     Object.fromEntries(
       members.flatMap(([key, fill]) => {
-        const value = fill(values);
+        const value = fill(filling);
         return value === undefined ? [] : [[key, value]];
       }),
     );
@@ -101,7 +106,7 @@ function compileText(text: string, context: Context, place: string): Fill {
   const { encoded } = context;
   const [only] = parts;
   if (parts.length === 1 && only && 'name' in only) return fillOne(only.name, encoded, place);
-  return values => filledText(parts, values, encoded, place);
+  return filling => filledText(parts, filling, encoded, place);
 }
 
 type Part = { readonly text: string } | { readonly name: string };
@@ -131,23 +136,34 @@ const PLACEHOLDER = /\$\$\{|\$\{(?:([^{}]*)\})?/g;
 
 /** A string that is one placeholder: the value keeps its type, unless it becomes part of a URL or a header. */
 function fillOne(name: string, encoded: TemplateEncoding, place: string): Fill {
-  return values => {
-    const value = valueOfName(name, values);
-    if (encoded === 'none') return value;
+  return filling => {
+    const value = valueOfName(name, filling.values);
+    if (encoded === 'none') {
+      count(filling, weightOf(value) * CHARACTERS_PER_STEP, place);
+      return value;
+    }
     if ((value === undefined || value === null) && encoded !== 'path') return undefined;
-    return filledText([{ name }], values, encoded, place);
+    return filledText([{ name }], filling, encoded, place);
   };
 }
 
-function filledText(parts: readonly Part[], values: TemplateValues, encoded: TemplateEncoding, place: string): string {
+function filledText(parts: readonly Part[], filling: Filling, encoded: TemplateEncoding, place: string): string {
   let text = '';
   for (const part of parts) {
-    text += 'name' in part ? partText(part.name, values, encoded, place) : literalText(part.text, encoded);
-    if (text.length > TEXT_CHARACTERS_MAX) throw new TemplateError(place, 'The filled text is longer than 16 MiB.');
+    const more = 'name' in part ? partText(part.name, filling.values, encoded, place) : literalText(part.text, encoded);
+    count(filling, more.length, place);
+    text += more;
   }
   const refused = refusedText(text, encoded);
   if (refused !== undefined) throw new TemplateError(place, refused);
   return text;
+}
+
+function count(filling: Filling, characters: number, place: string): void {
+  filling.characters += characters;
+  if (filling.characters > FILLED_CHARACTERS_MAX) {
+    throw new TemplateError(place, 'The filled template is larger than 16 MiB.');
+  }
 }
 
 /** The author writes paths and headers as they are sent. In a query, every character of a value is data. */

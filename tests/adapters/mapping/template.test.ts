@@ -108,8 +108,11 @@ describe('a template', () => {
     expect(failure(deep).message).toContain('64 levels');
     expect(failure(Array.from({ length: 10_000 }, () => 0)).message).toContain('10,000 values');
     const large = user('x'.repeat(1024 * 1024));
-    expect(fill('${input.user}'.repeat(16), 'none', large).ok).toBe(true);
-    expect(fill('${input.user}'.repeat(17), 'none', large)).toMatchObject({ ok: false });
+    const times = (count: number): string[] => Array.from({ length: count }, () => '${input.user}');
+    expect(fill(times(16).join(''), 'none', large).ok).toBe(true);
+    expect(fill(times(17).join(''), 'none', large)).toMatchObject({ ok: false });
+    expect(fill(times(15), 'none', large).ok).toBe(true);
+    expect(fill(times(17), 'none', large)).toMatchObject({ ok: false, place: '[15]' });
   });
 });
 
