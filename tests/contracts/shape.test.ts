@@ -69,3 +69,31 @@ describe('the faults of a malformed value', () => {
     expect(said(shape, { type: 'b', y: 'no' })).toEqual(['y must be a number, but is a string']);
   });
 });
+
+describe('an object whose other members have one form', () => {
+  const shape = z.catchall(record({ a: z.string() }), record({ b: z.optional(z.number()) }));
+  const unknownIn = (value: unknown): string[] =>
+    [...formOf(shape).unknown(value, '')].map(({ parent, key }) => `${parent}.${key}`);
+
+  test('has faults in named and other members', () => {
+    expect(said(shape, { a: 1, x: { b: 'no' }, y: 2 })).toEqual([
+      'a must be a string, but is a number',
+      'x.b must be a number, but is a string',
+      'y must be an object, but is a number',
+    ]);
+    expect(said(shape, { x: {} })).toEqual(['a is missing']);
+    expect(said(shape, [])).toEqual(['must be an object, but is a list']);
+  });
+
+  test('has unknown keys only inside of other members, and __proto__', () => {
+    const value: unknown = JSON.parse('{"a":"","x":{"b":1,"c":2},"__proto__":{}}');
+    expect(unknownIn(value)).toEqual(['.__proto__', 'x.c']);
+  });
+
+  test('is accepted by the fast path only if nothing is wrong', () => {
+    expect(formOf(shape).fits({ a: '', x: { b: 1 } })).toBe(true);
+    expect(formOf(shape).fits({ a: '', x: { c: 1 } })).toBe(false);
+    expect(formOf(shape).fits({ a: 1 })).toBe(false);
+    expect(formOf(shape).fits(null)).toBe(false);
+  });
+});
