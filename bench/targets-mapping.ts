@@ -1,10 +1,10 @@
 /** `node scripts/run.mjs bench/targets-mapping.ts`: mapping compared with JSON.parse, and its growth with a stream. */
-import { FrameCounter } from '../src/adapters/mapping/frame-counter.ts';
-import { readFrames } from '../src/adapters/mapping/frames.ts';
-import { applyMapping, compileMapping } from '../src/adapters/mapping/mapping.ts';
-import { compileTemplate } from '../src/adapters/mapping/template.ts';
-import { MAPPINGS } from '../tests/adapters/mapping/kind-mappings.ts';
-import { LANGGRAPH } from '../tests/adapters/mapping/kind-replies.ts';
+import { FrameCounter } from '../src/targets/mapping/frame-counter.ts';
+import { readFrames } from '../src/targets/mapping/frames.ts';
+import { applyMapping, compileMapping } from '../src/targets/mapping/mapping.ts';
+import { compileTemplate } from '../src/targets/mapping/template.ts';
+import { MAPPINGS } from '../tests/targets/mapping/kind-mappings.ts';
+import { LANGGRAPH } from '../tests/targets/mapping/kind-replies.ts';
 import { medians } from './interleaved.ts';
 import { printRows, type Row } from './rows.ts';
 

@@ -114,7 +114,7 @@ class CallCompiler {
 }
 
 function filled(template: Template, values: TemplateValues): unknown {
-  const result = template.fill(values);
+  const result = template.fillIn(values);
   if (result.ok) return result.value;
   throw new CallError(`${result.place}: ${result.message}`);
 }

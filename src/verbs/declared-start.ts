@@ -70,7 +70,7 @@ interface Filled {
 
 function fill(tree: object, port: number, env: (name: string) => string | undefined): Filled {
   const allowed = (name: string): boolean => name === 'port' || name.startsWith('env:');
-  const result = compileTemplate(texts(tree), { allowed }).fill({ port, env });
+  const result = compileTemplate(texts(tree), { allowed }).fillIn({ port, env });
   if (!result.ok) throw new Fault('usage', `start: ${result.message}`);
   return texts(result.value) as Filled;
 }

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { jsonpath } from 'json-p3';
 import { describe, expect, test } from 'vitest';
-import { compilePath, selectAll, selectFirst } from '../../../src/adapters/mapping/path.ts';
-import { PathError } from '../../../src/adapters/mapping/path-text.ts';
-import { StepBudget, TooManySteps } from '../../../src/adapters/mapping/step-budget.ts';
+import { compilePath, selectAll, selectFirst } from '../../../src/targets/mapping/path.ts';
+import { PathError } from '../../../src/targets/mapping/path-text.ts';
+import { StepBudget, TooManySteps } from '../../../src/targets/mapping/step-budget.ts';
 
 const found = (path: string, document: unknown): readonly unknown[] =>
   selectAll(compilePath(path), document, new StepBudget());

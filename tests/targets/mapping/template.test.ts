@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { compileTemplate, type FilledTemplate, TemplateError } from '../../../src/adapters/mapping/template.ts';
-import type { TemplateEncoding } from '../../../src/adapters/mapping/template-encoding.ts';
-import type { TemplateValues } from '../../../src/adapters/mapping/template-names.ts';
+import { compileTemplate, type FilledTemplate, TemplateError } from '../../../src/targets/mapping/template.ts';
+import type { TemplateEncoding } from '../../../src/targets/mapping/template-encoding.ts';
+import type { TemplateValues } from '../../../src/targets/mapping/template-names.ts';
 
 const VALUES: TemplateValues = {
   input: { user: 'Where is A-1?', context: { locale: 'en', tags: ['a', 'b'], 'a.b': 1, none: null, big: { n: 1 } } },

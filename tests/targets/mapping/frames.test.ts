@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FrameCounter } from '../../../src/adapters/mapping/frame-counter.ts';
+import { FrameCounter } from '../../../src/targets/mapping/frame-counter.ts';
 import {
   FRAME_BYTES_MAX,
   FRAMES_MAX,
@@ -8,8 +8,8 @@ import {
   type StreamFrame,
   readFrames,
   type StreamFormat,
-} from '../../../src/adapters/mapping/frames.ts';
-import { compilePath } from '../../../src/adapters/mapping/path.ts';
+} from '../../../src/targets/mapping/frames.ts';
+import { compilePath } from '../../../src/targets/mapping/path.ts';
 
 function framesOf(
   text: string | Uint8Array,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { FRAMES_MAX } from '../../../src/adapters/mapping/frames.ts';
-import { applyMapping, compileMapping, type MappedReply } from '../../../src/adapters/mapping/mapping.ts';
-import { MappingError } from '../../../src/adapters/mapping/mapping-error.ts';
+import { FRAMES_MAX } from '../../../src/targets/mapping/frames.ts';
+import { applyMapping, compileMapping, type MappedReply } from '../../../src/targets/mapping/mapping.ts';
+import { MappingError } from '../../../src/targets/mapping/mapping-error.ts';
 import { formOf } from '../../../src/contracts/form.ts';
 import { mappingShape, type ReplyMapping, type ValueForm } from '../../../src/contracts/target/mapping.ts';
 import { MAPPINGS } from './kind-mappings.ts';

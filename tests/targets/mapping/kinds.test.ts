@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
-import { applyMapping, compileMapping, type MappedReply } from '../../../src/adapters/mapping/mapping.ts';
+import { applyMapping, compileMapping, type MappedReply } from '../../../src/targets/mapping/mapping.ts';
 import { formOf } from '../../../src/contracts/form.ts';
 import { mappingShape, type ReplyMapping } from '../../../src/contracts/target/mapping.ts';
 import { MAPPINGS } from './kind-mappings.ts';
