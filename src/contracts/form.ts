@@ -29,7 +29,6 @@ interface UnknownKey {
   /** The path of the object that has the key. */
   readonly parent: string;
   readonly key: string;
-  /** The keys that the object may have. */
   readonly known: ReadonlyMap<string, unknown>;
 }
 
