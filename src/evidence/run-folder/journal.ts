@@ -33,6 +33,7 @@ export class Journal<Line> {
   #held = '';
   #flushing: NodeJS.Immediate | undefined;
   #failure: Fault | undefined;
+  #waiting: Waiting[] = [];
   /** Writes what the held lines refer to, before they are written. */
   beforeFlush: (() => void) | undefined;
 
@@ -97,11 +98,27 @@ export class Journal<Line> {
     else this.#flushing ??= setImmediate(() => this.#flushSoon());
   }
 
+  /** Queues a line. Resolves when it is written, together with all others of this turn of the event loop. */
+  appendSoon(line: Line): Promise<void> {
+    this.hold(JSON.stringify(line));
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
   #flushSoon(): void {
     try {
       this.flush();
     } catch {
       // The next append throws this failure.
+    }
+  }
+
+  /** Tells those who wait for their lines. */
+  #settle(failure?: Fault): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { resolve, reject } of waiting) {
+      if (failure) reject(failure);
+      else resolve();
     }
   }
 
@@ -120,8 +137,10 @@ export class Journal<Line> {
       });
     } catch (error) {
       this.#failure = error as Fault;
+      this.#settle(this.#failure);
       throw error;
     }
+    this.#settle();
     this.#timer ??= setTimeout(() => this.#sync(), this.#pauseMs).unref();
   }
 
@@ -153,6 +172,11 @@ export class Journal<Line> {
     clearTimeout(this.#timer);
     closeSync(this.#fd);
   }
+}
+
+interface Waiting {
+  readonly resolve: () => void;
+  readonly reject: (failure: Fault) => void;
 }
 
 const HELD_UNITS_MAX = 256 * 1024;

@@ -75,8 +75,9 @@ export class SuiteStore {
     }
   }
 
-  sent(id: string, attempt: number, atMs: number, key: string): void {
-    this.#journal.append({ is: 'sent', id, attempt, atMs, key });
+  /** Records an attempt. Send the request only when this resolves, or a crash could make Proctor send it twice. */
+  sent(id: string, attempt: number, atMs: number, key: string): Promise<void> {
+    return this.#journal.appendSoon({ is: 'sent', id, attempt, atMs, key });
   }
 
   /** Records a failed attempt that will be retried. */
