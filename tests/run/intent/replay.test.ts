@@ -100,18 +100,18 @@ describe('a bare goal with a recording', () => {
     [
       'limits that are none',
       { ...PLAN, limits: { timeout_ms: 'long' } },
-      'RUN_E003: The proposal of the model is invalid: limits.timeout_ms must be a number, but is a string.',
+      "RUN_E003: The model's proposal is invalid: limits.timeout_ms must be a number, but is a string.",
     ],
-    ['no commands', { outputs: ['out/a'] }, 'RUN_E007: The answer of the model has no commands.'],
-    ['a list', [], 'RUN_E007: The answer of the model is not one JSON object.'],
-    ['prose', 'Sure! Here is the plan: {}', 'RUN_E007: The answer of the model is not one JSON object.'],
+    ['no commands', { outputs: ['out/a'] }, "RUN_E007: The model's answer contains no commands."],
+    ['a list', [], "RUN_E007: The model's answer is not a single JSON object."],
+    ['prose', 'Sure! Here is the plan: {}', "RUN_E007: The model's answer is not a single JSON object."],
     [
       'a fence with words before it',
       'Here:\n```json\n{}\n```',
-      'RUN_E007: The answer of the model is not one JSON object.',
+      "RUN_E007: The model's answer is not a single JSON object.",
     ],
-    ['two fences', '```\n{}\n```\n```\n{}\n```', 'RUN_E007: The answer of the model is not one JSON object.'],
-    ['one key twice', '{"commands":[],"commands":[]}', 'RUN_E007: The answer of the model is not one JSON object.'],
+    ['two fences', '```\n{}\n```\n```\n{}\n```', "RUN_E007: The model's answer is not a single JSON object."],
+    ['one key twice', '{"commands":[],"commands":[]}', "RUN_E007: The model's answer is not a single JSON object."],
   ])('that proposes %s is refused', async (_, answer, told) => {
     expect(await replayed([[GOAL, answer]])).toBe(told);
   });
