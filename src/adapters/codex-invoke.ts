@@ -101,7 +101,7 @@ function* notesOf({ policy, nestedSandbox, maxTurns }: AgentCall): Generator<str
     ? "network_posture: codex may use the network if Proctor's sandbox allows it"
     : `network_posture: codex's web search is disabled; ${network} its commands off the network`;
   yield `approval_posture: codex exec never asks; blocked operations fail${APPROVAL[policy.approval_posture]}`;
-  if (maxTurns !== undefined) yield 'turns: codex has no limit; proctor counts them in its stream and stops it';
+  if (maxTurns !== undefined) yield 'turns: codex has no limit; Proctor counts them in its stream and stops it';
 }
 
 const APPROVAL = {

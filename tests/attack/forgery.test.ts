@@ -171,7 +171,9 @@ describe('the journal of an interrupted run of this user', () => {
     const { cwd, folder } = interrupted(SCRIPT_LINES);
     const other = plantScript(cwd, 'script_20260404_000000_bbbbbbbbbbbb');
     cpSync(path.join(folder, JOURNAL), path.join(other, JOURNAL));
-    expect(recovered(cwd, other).said).toContain('script_20260404_000000_bbbbbbbbbbbb  was interrupted, not started');
+    expect(recovered(cwd, other).said).toContain(
+      'script_20260404_000000_bbbbbbbbbbbb  was interrupted; you did not start it',
+    );
     expect(existsSync(path.join(other, 'evidence', 'seal.json'))).toBe(false);
   });
 

@@ -115,7 +115,7 @@ describe('a cause is', () => {
     expect(cause(events(retrieval('q', ['a'])), events())).toMatchObject({ kind: 'retrieval', new_at: null });
   });
 
-  test('the output if the same steps ended in a different text', () => {
+  test('the output if the same steps led to a different text', () => {
     const steps = [call('t'), result('x')];
     expect(
       cause(
