@@ -171,7 +171,7 @@ function resultOf(ended) {
     shown = cut(shown, Math.floor((Buffer.byteLength(shown) * RESULT_BYTES_MAX) / bytes));
     text = textWith(shown);
   }
-  if (shown !== html) note(`the HTML was cut to ${Buffer.byteLength(shown)} bytes`);
+  if (shown !== html) note(`the HTML was truncated to ${Buffer.byteLength(shown)} bytes`);
   return text;
 }
 

@@ -152,7 +152,7 @@ def _result(html, summary):
         # Escaped quotes and control characters can make 500,000 bytes of HTML exceed the limit.
         shown = _cut(shown, len(shown.encode()) * _RESULT_BYTES_MAX // len(data))
     if shown != html:
-        _note('the HTML was cut to %d bytes' % len(shown.encode()))
+        _note('the HTML was truncated to %d bytes' % len(shown.encode()))
     return data
 
 

@@ -159,7 +159,7 @@ test('docs/intents.md lists the profiles with their values, every error and ever
   for (const option of options.split(', ')) expect(page).toMatch(new RegExp(`[\\s\`]${option}[\`:]`));
 });
 
-test('docs/agents.md lists every file that runs by itself', () => {
+test('docs/agents.md lists every file that runs automatically', () => {
   const rows = ACTIVE_FILES.map(({ paths, runs }) => `| ${paths.map(name => `\`${name}\``).join(' ')} | ${runs} |`);
   const [, table] = /\| files \| why \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(read('docs/agents.md')) ?? [];
   expect(table?.trimEnd().split('\n')).toEqual(rows);

@@ -93,15 +93,15 @@ function setting(key: string, value: string | number | boolean): readonly string
 
 function* notesOf({ policy, nestedSandbox, maxTurns }: AgentCall): Generator<string> {
   const sandbox = nestedSandbox
-    ? `the commands of codex run in its sandbox (-s ${policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write'}), inside the sandbox of proctor`
-    : 'the sandbox of codex is off, because it cannot start inside the sandbox of proctor; only the latter limits writing';
+    ? `codex runs commands in its own sandbox (-s ${policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write'}), inside Proctor's sandbox`
+    : "codex's own sandbox is off, because it cannot start inside Proctor's sandbox; only Proctor's sandbox limits writes";
   yield `execution_posture: ${sandbox}`;
-  const network = nestedSandbox ? 'both sandboxes keep' : 'only the sandbox of proctor keeps';
+  const network = nestedSandbox ? 'both sandboxes keep' : "only Proctor's sandbox keeps";
   yield policy.network_posture === 'allow'
-    ? 'network_posture: codex may use the network as far as the sandbox of proctor allows'
-    : `network_posture: the web search of codex is disabled; ${network} its commands off the network`;
+    ? "network_posture: codex may use the network if Proctor's sandbox allows it"
+    : `network_posture: codex's web search is disabled; ${network} its commands off the network`;
   yield `approval_posture: codex exec never asks; blocked operations fail${APPROVAL[policy.approval_posture]}`;
-  if (maxTurns !== undefined) yield 'turns: codex has no limit; proctor counts them in its stream and stops it';
+  if (maxTurns !== undefined) yield 'turns: codex has no limit; Proctor counts them in its stream and stops it';
 }
 
 const APPROVAL = {

@@ -165,7 +165,8 @@ function cost({ maxCostUsd }: Counted, { agent, capabilities, prices }: Enforcer
   if (prices === 'given') return { by: ['the model proxy counts tokens and applies your prices', ...itself] };
   if (prices === 'lacking')
     return { refusal: 'Cannot enforce max_cost_usd: the price file has no price for the model of this run.' };
-  if (itself.length > 0) return { by: [...itself, 'the model proxy counts no cost, because there is no price file'] };
+  if (itself.length > 0)
+    return { by: [...itself, 'the model proxy does not count cost, because there is no price file'] };
   return {
     refusal: `Cannot enforce max_cost_usd: ${agent} neither limits nor reports its cost. Pass a price file with --prices.`,
   };

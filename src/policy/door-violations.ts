@@ -24,7 +24,7 @@ export function doorViolations(
 /** By refusal code. Other refusals, such as a malformed body, do not concern the network. */
 const REACHES: Readonly<Record<string, string>> = {
   endpoint: 'A request used an endpoint of the model API that agents do not need',
-  reach: 'A request would have reached beyond the model',
+  reach: 'A request would have accessed more than the model',
   reference: 'A request contained a reference that the provider would have fetched',
   tool: 'A request would have made the provider run a tool',
   model: 'A request used a model that searches the network',

@@ -57,7 +57,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'target.kind': 'kind of target',
 };
 
-const COVERS = 'a hash that covers limits and sandbox, too';
+const COVERS = 'a hash that also covers the limits and the sandbox';
 
 function changeOf({ field, baseline, new: now }: Field, prefix: string): Change {
   return { name: field.slice(prefix.length), baseline: short(baseline), new: short(now) };

@@ -66,13 +66,13 @@ function ruledOut({ gate, verdict }: Comparison, { cause, high, cases }: Decisio
   const drop = high <= 0 ? 'any drop' : `a drop of more than ${points(high)}`;
   const of = cases === 1 ? 'the case' : `the ${cases} cases`;
   const where = cause === 'missing' || cause === 'removed' ? ` in ${of} with trials on both sides` : '';
-  return `${drop} of the pass rate${where} (${percent(gate.confidence ?? 0.95)} confidence).`;
+  return `${drop} in the pass rate${where} (${percent(gate.confidence ?? 0.95)} confidence).`;
 }
 
 function power({ cause, detectable }: Decision): string | undefined {
   if (detectable === null || SILENT.has(cause)) return undefined;
-  if (detectable >= 1) return 'too few trials to show any drop of the pass rate reliably.';
-  return `comparisons of this size show a drop of ${points(detectable)} in four of five times; a smaller one may go unseen.`;
+  if (detectable >= 1) return 'too few trials to detect any drop in the pass rate reliably.';
+  return `comparisons of this size detect a drop of ${points(detectable)} four times out of five; they may miss a smaller one.`;
 }
 
 function askedAgain(again: Comparison['again']): string | undefined {
@@ -83,10 +83,10 @@ function askedAgain(again: Comparison['again']): string | undefined {
 }
 
 const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], string>> = {
-  settled: 'no case is left that more trials would settle',
-  trials: 'the next round would exceed the budget of trials (“--again-trials”)',
+  settled: 'more trials would not settle any remaining case',
+  trials: 'the next round would exceed the trial budget (“--again-trials”)',
   time: 'the time is up (“--again-time”)',
-  cost: 'the budget is used up (“--again-cost”)',
+  cost: 'the cost budget is used up (“--again-cost”)',
   cost_unknown: 'a trial did not report its cost, so Proctor cannot keep a budget in dollars (“--again-cost”)',
   cancelled: 'it was cancelled',
 };
@@ -99,8 +99,8 @@ const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Compariso
   all_failing: () => 'compare with a baseline whose cases pass.',
   missing: () => 'run the missing cases on both sides.',
   suspect: ({ again }) => {
-    if (!again) return '“proctor compare BASELINE NEW --again” asks the suspects again.';
-    return again.stopped === 'settled' ? undefined : 'compare with “--again” once more, and allow more for it.';
+    if (!again) return 'run the suspect cases again with “proctor compare BASELINE NEW --again”.';
+    return again.stopped === 'settled' ? undefined : 'compare with “--again” once more, with a larger budget.';
   },
   unsettled: ({ statistics, cases }) => {
     if (statistics.more_trials === null) return 'add cases, or allow a larger drop (“margin” in the gate file).';

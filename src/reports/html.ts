@@ -17,7 +17,7 @@ export function htmlReport(input: ReportInput): Iterable<string> {
   return joined(piecesOf(comparisonPage(input), input.bytesMax));
 }
 
-/** One run of a suite and its evaluation, on the same page. */
+/** One suite run and its evaluation, on the same page. */
 export function htmlRunReport(input: RunReportInput): Iterable<string> {
   return joined(piecesOf(runPage(input), input.bytesMax));
 }

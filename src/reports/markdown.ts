@@ -39,7 +39,7 @@ export const markdown: Report = {
         { lines: [`## ${mark} ${passed} of ${counted(total, 'case')} passed`, ''] },
         {
           lines: [
-            `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing that could be judged. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
+            `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing to judge. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
             '',
             ...unmet.map(message => `- gate: ${prose(message)}`),
             ...(unmet.length > 0 ? [''] : []),
@@ -94,7 +94,7 @@ function* sections(comparison: Comparison): Generator<Section> {
   for (const [title, concerned] of [
     ['Failed before and still fail', cases.filter(one => concernOf(one) === 'failing')],
     ['Flaky', others('flaky')],
-    ['Missing on a side', others('missing')],
+    ['Missing on one or both sides', others('missing')],
     ['Improved', cases.filter(({ change }) => change === 'improved')],
   ] as const) {
     yield folded(
@@ -211,7 +211,7 @@ function sums(comparison: Comparison): string[] {
             const { name, pairs, baseline, new: now, difference, resampled } = metric;
             const step = (key: 'mean' | 'p50' | 'p95'): string =>
               `${measure(name, baseline[key])} → ${measure(name, now[key])}`;
-            const drawn = resampled === undefined ? `${pairs}` : `${pairs}, drawn ${resampled} at a time`;
+            const drawn = resampled === undefined ? `${pairs}` : `${pairs}, resampled ${resampled} at a time`;
             return `| ${METRICS[name].label} | ${drawn} | ${step('mean')} | ${step('p50')} | ${step('p95')} | ${change(name, difference.mean)} (${intervalOf(metric) ?? NO_INTERVAL}) |`;
           }),
           '',
@@ -254,7 +254,7 @@ function bounded(sections: Iterable<Section>): string {
     if (rows && shown < rows.each.length) cut.push(`${rows.each.length - shown} of ${rows.each.length} ${rows.what}`);
     kept.push(...after);
   }
-  if (cut.length > 0) kept.push('', `Not shown here, because a comment has room for 60 kB: ${cut.join(', ')}.`);
+  if (cut.length > 0) kept.push('', `Not shown, because a comment is limited to 60 kB: ${cut.join(', ')}.`);
   return `${kept.join('\n')}\n`;
 }
 

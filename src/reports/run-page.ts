@@ -18,7 +18,7 @@ import type { PageHead, PageTrial, Tone } from './page-data.ts';
 import { repetitionNote, problemsOf } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
-/** One judged run of a suite, failures first. */
+/** One judged suite run, failures first. */
 export function runPage(input: RunReportInput): Page {
   const { run, evaluation, pairs, assetText } = input;
   // The page shows the only side as the candidate, even if it is a baseline.

@@ -25,7 +25,7 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
   if (baseUrl === undefined && script === undefined && agent === undefined) {
     throw new Fault(
       'not_started_here',
-      `The run was interrupted and not started here. Specify the target and every variable again: ${foreignResume(word, request.target.kind)}`,
+      `The run was interrupted, and you did not start it on this machine. Specify the target and every variable again: ${foreignResume(word, request.target.kind)}`,
     );
   }
   const headerNames = new Set(headers.map(({ name }) => name));
@@ -39,7 +39,7 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
   if (lacking.length === 0) return;
   throw new Fault(
     'not_started_here',
-    `The run was not started here. Specify its variables again: ${lacking.join(' ')}`,
+    `You did not start the run on this machine. Specify its variables again: ${lacking.join(' ')}`,
   );
 }
 

@@ -50,7 +50,7 @@ export function canAskBaseline(
     if (baselineUrl !== undefined || baselineScript !== undefined)
       throw new Fault(
         'usage',
-        'An accepted baseline cannot run again. Compare with its run, or omit the target of the baseline.',
+        'An accepted baseline cannot be run again. Compare with its run, or omit --baseline-url and --baseline-script.',
       );
     return false;
   }

@@ -67,8 +67,9 @@ function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
 function acceptedIn(file: string, key: Checker | undefined): Side {
   const name = printable(path.basename(file));
   const bytes = readRegular(followLink(file), baseline.bytesMax);
-  const reading = bytes && readJson(bytes, { bytesMax: baseline.bytesMax });
-  if (!reading?.ok) throw new Fault('bad_baseline', `${name} is not an acceptable JSON document.`);
+  if (!bytes) throw new Fault('bad_baseline', `Cannot read ${name}: it is missing, too large or not a file.`);
+  const reading = readJson(bytes, { bytesMax: baseline.bytesMax });
+  if (!reading.ok) throw new Fault('bad_baseline', `${name} is not a valid JSON document: ${reading.refusal.message}`);
   const [first] = check(baseline, reading.value, { strict: false, internal: false }).violations;
   if (first) throw new Fault('bad_baseline', `${name} is not a valid baseline: ${first.message}`);
   const accepted = reading.value as Baseline;
@@ -170,13 +171,13 @@ function rerunsOf(of: string, version: string, beside: string): { folders: strin
 /** A later round does not make an old run the newest. */
 const RERUN = /\.a\d+$/;
 
-/** The run of a suite; undefined if the side has no run yet. */
+/** The suite run; undefined if the side has no run yet. */
 function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunFolder | undefined {
   const suites = runsIn(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new'], side), byAge);
   const latest = suites.at(-1);
-  if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. Start one with proctor run suite CASES.');
+  if (!latest) throw new Fault('no_run', 'No suite has been run yet. Run proctor run suite CASES.');
   return latest;
 }
 
@@ -190,6 +191,6 @@ function asGiven(place: RunFolder, byAge: (places: readonly RunFolder[]) => RunF
     .map(id => ({ id, lane, folder: path.join(place.folder, id) }))
     .filter(({ folder }) => existsSync(path.join(folder, 'run.json')));
   const newest = byAge(inner).at(-1);
-  if (!newest) throw new Fault('not_a_suite', 'The folder contains no run of a suite.');
+  if (!newest) throw new Fault('not_a_suite', 'The folder contains no suite run.');
   return newest;
 }

@@ -161,7 +161,7 @@ interface Reported {
 }
 
 /**
- * Finds the comparison or suite run to report on, by path, id, start of an id, or `latest`, and the folder for its reports.
+ * Finds the comparison or suite run to report on, by path, id, id prefix, or `latest`, and the folder for its reports.
  * That is never the folder of the run or comparison, which is sealed.
  */
 export async function reportSubject(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {

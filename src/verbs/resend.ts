@@ -53,8 +53,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
   const { caseId, cwd = process.cwd() } = options;
   const home = homeFrom(cwd);
   const folder = suiteFolder(options.run, home);
-  if (folder === undefined)
-    throw new Fault('no_run', 'There is no such run of a suite. Run proctor list to see the runs.');
+  if (folder === undefined) throw new Fault('no_run', 'There is no such suite run. Run proctor list to see the runs.');
   const { request, run } = readSuiteFolder(folder);
   const one = casesById(folder)(caseId);
   const recorded = readCaseArtifact(folder, caseId);

@@ -80,7 +80,7 @@ async function openAround(
     if (isSealed(sibling.folder)) {
       if (isOurs) await removeJournal(sibling.folder, ledgerOf(home, onWarning, 'all of it'));
     } else if (plan) open.push({ place: sibling, plan });
-    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder contains no started suite.');
+    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder contains no suite run that has started.');
   }
   return { open, isOurs };
 }

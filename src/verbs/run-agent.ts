@@ -55,7 +55,7 @@ export interface AgentRunResult {
   readonly denials: number;
   readonly reported: AgentJudgement['reported'];
   readonly changes: AgentAnswer['changes'];
-  /** Changed files that run by themselves, so `applyRun` applies them only by name. */
+  /** Changed files that run automatically, so `applyRun` applies them only by name. */
   readonly needsReview: AgentAnswer['needsReview'];
   /** Processes still running when the agent ended; null if not checked. */
   readonly leftRunning: LeftRunning | null;

@@ -160,7 +160,7 @@ export async function showRun(place: RunFolder, withLog: boolean): Promise<Shown
   return shown;
 }
 
-/** Finds a run by path, id, start of an id, or `latest`. Changes nothing. */
+/** Finds a run by path, id, id prefix, or `latest`. Changes nothing. */
 export function runFolderOf(cwd: string, word: string): RunFolder {
   return findRun(homeFrom(cwd), word);
 }

@@ -12,7 +12,7 @@ export function settingsIn(home: string): Partial<Caps> {
   if (!bytes) return {};
   const reading = readJson(bytes, { bytesMax: MIB });
   if (!reading.ok)
-    throw new Fault('bad_settings', `settings.json is not an acceptable JSON document: ${reading.refusal.message}`);
+    throw new Fault('bad_settings', `settings.json is not a valid JSON document: ${reading.refusal.message}`);
   const { value } = reading;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Fault('bad_settings', 'settings.json must contain an object.');

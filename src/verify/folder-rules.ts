@@ -39,7 +39,7 @@ export const FOLDER_RULES = {
   FD5: {
     id: 'FD5',
     title: 'No Path Of The Host',
-    why: 'Evidence is shared with strangers. It must not reveal on which machine, where or by whom it was made.',
+    why: 'Evidence is shared with strangers. It must not reveal the machine, the path or the user that created it.',
     asks: [
       'no string contains a path below a home, temporary or system folder',
       'exempt: text of the program that ran, addresses of targets, and commands.shell',
@@ -106,7 +106,7 @@ export const FOLDER_RULES = {
       'bundle.json has the bundle_id, intent_sha256 and questions of the result, and limits within the policy',
       'files, commands, outputs, accept, limits, network and write_roots of the bundle follow from intent.json under the policy',
       'a complete bundle has no command, output or network access that the policy forbids',
-      'there is an execution if and only if a bundle was to be run, together with a readable outcome and runner record',
+      'execution is present if and only if Proctor was asked to run the bundle; the outcome and runner record are then present and readable',
       'a run whose outcome says recovered is not accepted; it may have an outcome without an execution',
       'runner.json has the limits, write roots and network access of the bundle, and the allowed commands of the policy',
       'sandbox_id is sandbox_ and 16 digits of the content hash of bundle_id, policy and backend',
@@ -263,7 +263,7 @@ export const LD = {
     why: 'If someone changes a run and seals it again, its ledger line still names the old seal.',
     asks: [
       'if the folder of a run is in runs/ next to ledger.ndjson, its line has the hash of its seal',
-      'that folder has the name of the run in its seal',
+      'the folder is named after the run in its seal',
       'kind and sealed_at match the seal, and intent matches run.json',
       'a run folder that is verified alone is compared with its line, if it has one',
     ],
@@ -271,7 +271,7 @@ export const LD = {
   LD9: {
     id: 'LD9',
     title: 'No Run Missing',
-    why: 'No later line protects the last line of a ledger. The sealed run folders do, as long as they exist.',
+    why: 'The last line of a ledger has no later line to protect it. The sealed run folders protect it while they exist.',
     asks: [
       'every sealed run in runs/ next to ledger.ndjson has a line; a run older than the first line should have one',
       'a run that still has its journal needs no line yet; a line whose run no longer exists is allowed',

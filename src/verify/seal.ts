@@ -138,7 +138,7 @@ const UNSEALED = 'is missing: files may have been changed, added or removed';
 
 const UNFINISHED = 'belongs to an unfinished run: run proctor recover to finish it';
 
-const FOREIGN = 'belongs to an unfinished run: interrupted, not started here';
+const FOREIGN = 'belongs to an interrupted run that you did not start on this machine';
 
 const UNLISTED = 'is not listed in the seal of this folder';
 

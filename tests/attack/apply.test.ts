@@ -93,7 +93,7 @@ function nameFor(pattern: string): string {
 const added = (file: string, text: string): string =>
   `diff --git a/${file} b/${file}\nnew file mode 100644\n--- /dev/null\n+++ b/${file}\n@@ -0,0 +1 @@\n+${text}\n`;
 
-describe('apply on files that run by themselves', () => {
+describe('apply on files that run automatically', () => {
   const entries = ACTIVE_FILES.filter(({ partsOf }) => !partsOf).map(({ paths }) => [paths.join(' '), paths] as const);
   test.each(entries)('refuses %s', async (_, paths) => {
     const home = project();

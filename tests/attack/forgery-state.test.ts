@@ -75,7 +75,7 @@ describe('a state folder', () => {
     loosen(state);
     cpSync(path.join(states, 'theirs', 'journal.key'), path.join(state, 'journal.key'));
     chmodSync(path.join(state, 'journal.key'), 0o600);
-    expect(run('recover').stdout).toContain('not started here');
+    expect(run('recover').stdout).toContain('you did not start it on this machine');
     expect(existsSync(path.join(runFolder(cwd, 'script', SCRIPT_RUN), 'evidence', 'seal.json'))).toBe(false);
   });
 
@@ -88,7 +88,7 @@ describe('a state folder', () => {
     useStateFolder(state);
     proveJournal(plantScript(cwd));
     spoil(path.join(state, 'journal.key'));
-    expect(run('recover').stdout).toContain('not started here');
+    expect(run('recover').stdout).toContain('you did not start it on this machine');
   });
 
   test.runIf(isRoot)('that belongs to another user gets no key', () => {
@@ -103,7 +103,7 @@ describe('a state folder', () => {
     useStateFolder(state);
     proveJournal(plantScript(cwd));
     renameSync(state, path.join(states, 'lost'));
-    expect(run('recover').stdout).toContain('not started here');
+    expect(run('recover').stdout).toContain('you did not start it on this machine');
     renameSync(path.join(states, 'lost'), state);
     renameSync(cwd, `${cwd}-renamed`);
     const { stdout } = proctor(['recover'], { cwd: `${cwd}-renamed`, env: { XDG_STATE_HOME: states } });

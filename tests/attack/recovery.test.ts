@@ -127,7 +127,7 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
 
   test('is left unchanged if it was not started here', () => {
     const { cwd, folder } = interrupted(kind, 'elsewhere');
-    expectRefused(kind, cwd, folder, /not started here|begun elsewhere|--script/);
+    expectRefused(kind, cwd, folder, /you did not start it on this machine|--script/);
   });
 });
 

@@ -192,7 +192,7 @@ test.each([
   ],
   [
     ['before.csv', 'after.csv', '--critical', 'case-11'],
-    'The critical case "case-11" is in the results of neither side. Did you mean "case-1"?',
+    'The critical case "case-11" is missing from the results of both sides. Did you mean "case-1"?',
   ],
   [['before.csv', 'after.csv', '--looks', '6'], 'looks must be an integer from 1 to 5.'],
 ])('rejects %j with exit code 2', (words, says) => {

@@ -66,7 +66,7 @@ describe('a command that reads', () => {
 
   test('says how to complete an interrupted run', () => {
     expect(proctor(['show', DEAD], { cwd }).stdout).toContain('was interrupted; run proctor recover to complete it');
-    expect(proctor(['show', PLANTED], { cwd }).stdout).toContain('interrupted, not started here');
+    expect(proctor(['show', PLANTED], { cwd }).stdout).toContain('interrupted; you did not start it on this machine');
     const { runs } = JSON.parse(proctor(['list', '--json'], { cwd }).stdout) as { runs: Record<string, unknown>[] };
     const of = (id: string) => runs.find(run => run['run_id'] === id);
     expect(of(DEAD)).toMatchObject({ status: 'unfinished', resume: 'proctor recover' });

@@ -50,7 +50,7 @@ const HERE = { pid: process.pid, startTicks: startTicksOf(process.pid) as number
 const GONE = { pid: 1, startTicks: 1, bootId: 'boot' };
 
 describe('proctor show', () => {
-  test('lists changes that run by themselves, even for runs that recorded no such list', async () => {
+  test('lists changes that run automatically, even for runs that recorded no such list', async () => {
     const listed = [{ path: 'src/x', reason: 'git runs it as a hook' }];
     const { cwd } = await placeWith({ workspace: { needs_review: { total: 1, listed } } });
     expect(proctor(['show', 'latest'], { cwd }).stdout).toMatch(
@@ -242,6 +242,6 @@ describe('the run of an agent', () => {
     const folder = await sealedFolder('agent', AGENT_RUN, { ...agentFiles(), 'notes.txt': 'x' });
     const { code, stderr } = proctor(['pack', folder], { cwd: temporaryFolder() });
     expect(code).not.toBe(0);
-    expect(stderr).toContain('notes.txt does not belong in the run of an agent');
+    expect(stderr).toContain('notes.txt does not belong in an agent run');
   });
 });

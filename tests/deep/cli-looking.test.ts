@@ -58,7 +58,7 @@ describe('a read-only command', () => {
       proctor(args, { cwd });
       expect(namesIn(elsewhere), args.join(' ')).toEqual(before);
     }
-    expect(proctor(['show', elsewhere], { cwd }).stdout).toMatch(/interrupted, not started here/);
+    expect(proctor(['show', elsewhere], { cwd }).stdout).toMatch(/interrupted; you did not start it on this machine/);
     expect(proctor(['show', run], { cwd }).stdout).toMatch(/was interrupted; run proctor recover to complete it/);
     expect(namesIn(run)).toEqual([JOURNAL]);
   });
@@ -73,7 +73,7 @@ describe('a read-only command', () => {
     writeFileSync(path.join(run, JOURNAL), readFileSync(path.join(mine, JOURNAL)));
     const { stdout, code } = proctor(['recover'], { cwd });
     expect(code).toBe(0);
-    expect(stdout).toContain(`${other}  was interrupted, not started here`);
+    expect(stdout).toContain(`${other}  was interrupted; you did not start it on this machine`);
     expect(stdout).toContain(`${ID}  was interrupted; its run folder is complete now, and records the interruption\n`);
     expect(namesIn(run)).toEqual([JOURNAL, 'output', 'output/a.txt']);
   });
@@ -107,7 +107,7 @@ describe('a read-only command', () => {
       expect([0, 1, 2, 3], look.join(' ')).toContain(proctor(look, { cwd }).code);
     }
     const { stdout } = proctor(['recover'], { cwd });
-    expect(stdout).toMatch(/script_\w+ {2}was interrupted, not started here/);
+    expect(stdout).toMatch(/script_\w+ {2}was interrupted; you did not start it on this machine/);
     expect(existsSync(run)).toBe(false);
     expect(existsSync(piped)).toBe(true);
   });

@@ -376,7 +376,7 @@ describe('limits', () => {
     here.file('false.json', JSON.stringify({ ...mine, name: 'strict' }));
     const run = (profile: string): Ran => here.proctor(['run', 'script', 'ok.py', '--profile', profile]);
     expectRefusal(run('missing.json'), /There is no such profile/);
-    expectRefusal(run('broken.json'), /not an acceptable JSON document/);
+    expectRefusal(run('broken.json'), /not a valid JSON document/);
     expectRefusal(run('wrong.json'), /breaks a rule: \w+:/);
     expectRefusal(run('false.json'), /breaks a rule|built-in/);
     expectRefusal(run('.'), /not a regular file/);
@@ -531,7 +531,7 @@ describe('a request that cannot run', () => {
     const nobody = { uid: 65_534 };
     expectRefusal(
       here.proctor(['run', 'script', 'ok.py', '--isolation', 'strict'], nobody),
-      /Cannot enforce strict isolation here: there are no limits on the memory of a whole run, for which control groups are needed\. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict\./,
+      /Cannot enforce strict isolation here: there are no memory limits for a whole run, which require control groups\. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict\./,
     );
     expectRefusal(
       here.proctor(['run', 'script', 'ok.py', '--profile', 'strict'], nobody),
@@ -540,9 +540,7 @@ describe('a request that cannot run', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
     const ran = here.proctor(['run', 'script', 'ok.py'], nobody);
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stderr).toContain(
-      'warning   standard, not strict: there are no limits on the memory of a whole run, for which',
-    );
+    expect(ran.stderr).toContain('warning   standard, not strict: there are no memory limits for a whole run, which');
     chmodSync(here.file('unreadable.py', OK), 0o000);
     expectRefusal(here.proctor(['run', 'script', 'unreadable.py'], nobody), /cannot be read/);
     expectRefusal(here.proctor(['run', 'script', 'ok.py', '--input', 'unreadable.py'], nobody), /unreadable\.py/);

@@ -341,7 +341,7 @@ describe('doctor', () => {
     const { code, stdout } = here.proctor(['doctor'], { uid: 65_534 });
     expect(code).toBe(0);
     expect(stdout).toMatch(/sandbox process {2}isolation standard\n/);
-    expect(stdout).toMatch(/lacks {5}limits on the memory of a whole run, for which control groups are needed\n/);
+    expect(stdout).toMatch(/lacks {5}memory limits for a whole run, which require control groups\n/);
     expect(stdout).toMatch(/limits {4}watched: CPU time; memory, .*\n/);
     expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in its own scope/);
     const told = JSON.parse(here.proctor(['doctor', '--json'], { uid: 65_534 }).stdout);

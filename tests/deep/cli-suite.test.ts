@@ -42,7 +42,7 @@ describe('the report of a suite run', () => {
     const { code, stdout, stderr } = await proctor('baseline', 'accept');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^! accepted {2}1 case, 0 passing/);
-    expect(stderr).toMatch(/^warning: No case of this run passes/);
+    expect(stderr).toMatch(/^warning: No case in this run passes/);
   });
 });
 
@@ -113,14 +113,14 @@ describe('a repeated suite', () => {
     const { place, proctor, suite } = await world([asking('a', 'a')]);
     await suite('new', '--repeat', '3', '--run-id', 'r1');
     const first = await proctor('report', 'new', '--format', 'terminal,md,html');
-    const note = 'This is repetition 1 of 3 alone. The others are r1.2, r1.3; compare takes all of them.';
+    const note = 'This is only repetition 1 of 3. The others are r1.2, r1.3; compare uses all of them.';
     expect(first.stdout).toContain(note);
     for (const name of ['report.md', 'report.html']) {
       expect(readFileSync(path.join(place.cwd, '.proctor', 'reports', 'r1', name), 'utf8')).toContain(note);
     }
     const second = await proctor('report', 'r1.2', '--format', 'terminal');
     expect(second.stdout).toContain('  new r1.2, target');
-    expect(second.stdout).toContain('repetition 2 of 3 alone. The others are r1, r1.3;');
+    expect(second.stdout).toContain('only repetition 2 of 3. The others are r1, r1.3;');
   });
 });
 

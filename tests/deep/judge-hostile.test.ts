@@ -92,7 +92,7 @@ describe('an answer', () => {
     let deep: Record<string, unknown> = { type: 'num' };
     for (let depth = 0; depth < 50; depth++) deep = { left: deep, type: 'add' };
     expect(found({ json_schema }, deep)).toEqual([
-      'not_judged The schema takes too many steps to judge this answer.',
+      'not_judged Checking this answer against the schema takes too many steps.',
       'broken',
     ]);
     expect(found({ json_schema }, { left: { type: 'num' }, type: 'mul' })).toEqual([`pass ${OUT}`]);

@@ -125,7 +125,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
   test('says when a case has only a row and no details', async () => {
     const last = world.comparison.cases.findLast(({ change }) => change === 'same')?.case_id;
     const { page } = await opened(browser, large, `#case=${last}`);
-    expect(await page.locator('.detail').innerText()).toContain('no more than a row');
+    expect(await page.locator('.detail').innerText()).toContain('only a row');
     await page.goto(`${page.url().split('#')[0]}#case=nobody`);
     await expect.poll(() => page.locator('.detail').innerText()).toContain('No such case');
   });

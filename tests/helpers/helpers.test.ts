@@ -165,7 +165,7 @@ const rows: Row[] = [
     python: "return 'x' + '€' * 200000",
     node: "return 'x' + '€'.repeat(200000);",
     html: `x${'€'.repeat(166_666)}`,
-    stderr: /the HTML was cut to 499999 bytes/,
+    stderr: /the HTML was truncated to 499999 bytes/,
   },
   {
     about: 'a change of the working folder',

@@ -35,7 +35,7 @@ describe('the enforcement of a policy', () => {
       'allowed_paths: Proctor checks the diff afterwards: a change to any other path is a violation',
       'forbidden_operations: the sandbox cannot reach a remote (push); Proctor checks the repository afterwards (force)',
       'max_turns: claude enforces it, at most 3',
-      'max_cost_usd: claude enforces it by its own estimate; the model proxy counts no cost, because there is no price file',
+      'max_cost_usd: claude enforces it by its own estimate; the model proxy does not count cost, because there is no price file',
     ]);
   });
 

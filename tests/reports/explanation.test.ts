@@ -18,8 +18,8 @@ describe('the evidence behind a verdict shows', () => {
     const found = withSuspect();
     expect(found.decision?.cause).toBe('suspect');
     const notes = notesOf(found);
-    expect(notes['Ruled out']).toMatch(/^a drop of more than [\d.]+ points of the pass rate \(95 % confidence\)\.$/);
-    expect(notes.Power).toMatch(/^comparisons of this size show a drop of [\d.]+ points in four of five times;/);
+    expect(notes['Ruled out']).toMatch(/^a drop of more than [\d.]+ points in the pass rate \(95 % confidence\)\.$/);
+    expect(notes.Power).toMatch(/^comparisons of this size detect a drop of [\d.]+ points four times out of five;/);
     expect(notes['To settle it']).toContain('“proctor compare BASELINE NEW --again”');
   });
 
@@ -28,7 +28,7 @@ describe('the evidence behind a verdict shows', () => {
     expect(found.decision?.cause).toBe('broken');
     const notes = notesOf(found);
     expect(notes['Asked again']).toBe(
-      '10 trials in 5 rounds on both sides; no case is left that more trials would settle.',
+      '10 trials in 5 rounds on both sides; more trials would not settle any remaining case.',
     );
     expect(notes).not.toHaveProperty('To settle it');
   });
@@ -95,7 +95,9 @@ describe('the terminal and Markdown', () => {
 
   test('leave the command for suspects to compare, which knows its arguments', () => {
     expect(told(withSuspect())).not.toContain('BASELINE NEW');
-    expect(markdown(withSuspect())).toContain('**To settle it:** `proctor compare BASELINE NEW --again`');
+    expect(markdown(withSuspect())).toContain(
+      '**To settle it:** run the suspect cases again with `proctor compare BASELINE NEW --again`',
+    );
   });
 });
 

@@ -190,7 +190,7 @@ describe('a report', () => {
     const data = dataIn(page, 'case-0') as PageCase | undefined;
     expect(data?.new?.events).toHaveLength(300);
     expect(data?.cuts.join(' ')).toMatch(
-      /The last 700 of 1000 events of the candidate are not shown\..*Long texts of the candidate were cut/,
+      /The last 700 of 1000 events of the candidate are not shown\..*Long texts in the candidate are truncated/,
     );
     expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
   });

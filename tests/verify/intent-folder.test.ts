@@ -229,13 +229,9 @@ describe('the verifier detects a forged intent folder', () => {
     [
       'a bundle that exceeds its policy',
       rebundled(named({ ...planned, limits: { ...planned.limits, timeout_ms: 40_000 } })),
-      ['bundle', 'policy.timeout_ms', 'policy.timeout_ms'],
+      ['bundle', 'bundle', 'policy.timeout_ms'],
     ],
-    [
-      'a bundle with other write roots',
-      rebundled(named({ ...planned, write_roots: ['.'] })),
-      ['bundle', 'policy.allowed_write_roots'],
-    ],
+    ['a bundle with other write roots', rebundled(named({ ...planned, write_roots: ['.'] })), ['bundle', 'bundle']],
     [
       'a bundle with other commands than the intent',
       rebundled(named({ ...planned, commands: [{ argv: ['node', 'else.mjs'] }] }), { cmd: ['node', 'else.mjs'] }),
@@ -267,7 +263,7 @@ describe('the verifier detects a forged intent folder', () => {
     [
       'network access that the policy denies and the runner did not have',
       reintended({ network: true }),
-      ['policy.allow_network', 'policy.allow_network'],
+      ['bundle', 'policy.allow_network'],
     ],
     [
       'network access that was not requested',
@@ -277,7 +273,7 @@ describe('the verifier detects a forged intent folder', () => {
           sandbox: { ...record.sandbox, network_blocked: false },
         }),
       },
-      ['policy.allow_network'],
+      ['bundle'],
     ],
     [
       'another sandbox id',

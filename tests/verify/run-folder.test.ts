@@ -346,7 +346,9 @@ test('a link in place of a sealed file does not count as that file', async () =>
 test('a folder that contains only a journal is an unfinished run, not an unknown format', async () => {
   const verdicts = await verdictsOf(folderWith({ 'journal.ndjson': '{"torn' }));
   expect(verdicts).toMatchObject([{ outcome: 'invalid', violations: [{ rule_id: 'SL7', path: 'journal.ndjson' }] }]);
-  expect(verdicts[0]?.violations[0]?.message).toContain('belongs to an unfinished run: interrupted, not started here');
+  expect(verdicts[0]?.violations[0]?.message).toContain(
+    'belongs to an interrupted run that you did not start on this machine',
+  );
   expect(verdicts[0]?.not_checked).toEqual([]);
 });
 

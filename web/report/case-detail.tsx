@@ -127,8 +127,7 @@ function OnlyRow({ row }: { readonly row: PageRow }) {
           <Text value={row[11]} />{' '}
         </>
       )}
-      This page has no more than a row for this case. Its documents are <code>{row[0]}.json</code> in the folders of the
-      runs.
+      This page has only a row for this case. Its documents are <code>{row[0]}.json</code> in the run folders.
     </>
   );
 }

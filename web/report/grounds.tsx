@@ -69,7 +69,7 @@ function Findings({ of: { findings, found }, address }: Props) {
         </table>
       </div>
       {found > findings.length && (
-        <p class="note">And {count(found - findings.length)} more, which the list of cases marks.</p>
+        <p class="note">And {count(found - findings.length)} more, marked in the list of cases.</p>
       )}
       <p class="note">A broken case fails more often than chance explains. A suspect may still be due to chance.</p>
     </>

@@ -49,4 +49,4 @@ function packText({ bytes, artifacts, left_out }: Accepted['pack']): string {
 }
 
 const NOTHING_PASSES =
-  'warning: No case of this run passes, so no candidate can regress against this baseline. Accept a run of a version that works.\n';
+  'warning: No case in this run passes, so no candidate can regress against this baseline. Accept a run of a version that works.\n';

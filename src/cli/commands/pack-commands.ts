@@ -36,7 +36,7 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
     .option('--dir <folder>', 'work tree, or a folder in it (default: .)')
     .option('--check', 'check whether the changes apply, without applying them')
     .option('--anyway', 'apply even if the agent did not complete its task')
-    .option('--allow-active <path>', 'apply this file although it runs by itself; exact path, repeatable', collect)
+    .option('--allow-active <path>', 'apply this file although it runs automatically; exact path, repeatable', collect)
     .option('--json', HELP.json)
     .addHelpText('after', APPLY_EXITS)
     .action(async (run: string, flags) => {
@@ -63,5 +63,5 @@ const APPLY_EXITS = `
 Exit codes:
   0  applied, or nothing to apply
   1  nothing was changed: the run does not verify, violated its policy or is incomplete, its changes do not apply, or a
-     file that runs by itself was not named with --allow-active
+     file that runs automatically was not named with --allow-active
   2  no such run or folder, or a fault of the machine`;

@@ -88,7 +88,7 @@ function showText(shown: Shown, paint: Paint): string {
     ...(result.error_summary === null ? [] : [`  ${printable(result.error_summary)}`]),
     ...recoveredLines(outcome.recovered, paint),
     `  run       ${request.run_id}`,
-    `  script    ${printable(request.script.name)}, run by ${request.interpreter.name}, ${request.script.sha256.slice(0, 23)}…`,
+    `  script    ${printable(request.script.name)}, run with ${request.interpreter.name}, ${request.script.sha256.slice(0, 23)}…`,
     `  inputs    ${request.inputs.map(({ name, bytes }) => `${printable(name)} (${sizeText(bytes)})`).join(', ') || 'none'}`,
     `  env       ${[...request.env_names, ...request.secret_names.map(name => `${name} (secret)`)].map(printable).join(', ') || 'no variables'}`,
     `  when      ${whenText(shown)}`,

@@ -63,7 +63,7 @@ function suiteFlags(suite: Command): Command {
       collect,
     )
     .option('--follow-redirects', 'follow redirects within the same origin')
-    .option('--max-body <size>', 'maximum number of bytes to read of an answer (default: 2000000)', size)
+    .option('--max-body <size>', 'maximum number of bytes to read from a response (default: 2000000)', size)
     .option('--profile <name>', `with --script: ${HELP.profile}`)
     .addOption(new Option('--sandbox <name>', `with --script: ${HELP.sandbox}`).choices(['process', 'none']))
     .addOption(
@@ -94,7 +94,7 @@ function addCompareCommand(program: Command, ended: (code: number) => void): voi
     .option('--format <formats>', 'reports to write: html (default), junit, md, json; separated by commas', formats)
     .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/comparisons/<id>)`)
     .option('--rejudge', 'judge the runs again, even if they have evaluations')
-    .option('--key <file>', 'public key that must have signed an accepted baseline (default: key of this project)')
+    .option('--key <file>', "public key that must have signed an accepted baseline (default: this project's key)")
     .option('--json', HELP.json)
     .addHelpText('after', COMPARE_EXITS)
     .action(async (baseline: string, candidate: string, flags) => {
@@ -109,8 +109,8 @@ function againFlags(compare: Command): Command {
     .option('--again-trials <count>', 'with --again: maximum number of trials, both sides (default: 200)', atLeastOne)
     .option('--again-time <time>', 'with --again: start no round after this long (default: 10m)', duration)
     .option('--again-cost <usd>', 'with --again: start no round after this many US dollars', dollars)
-    .option('--base-url <url>', 'with --again: API of the candidate, if it moved')
-    .option('--baseline-url <url>', 'with --again: API of the baseline')
+    .option('--base-url <url>', 'with --again: URL of the candidate, if it changed')
+    .option('--baseline-url <url>', 'with --again: URL of the baseline')
     .option('--script <file>', 'with --again: script of the candidate')
     .option('--baseline-script <file>', 'with --again: script of the baseline')
     .option('--policy <file>', 'with --again: policy file of the agent')
@@ -122,10 +122,10 @@ function addReportCommand(program: Command, ended: (code: number) => void): void
   program
     .command('report')
     .description('Write reports for a comparison or a suite run')
-    .argument('[subject]', 'comparison or run: path, id, start of an id, or latest', 'latest')
+    .argument('[subject]', 'comparison or run: path, id, id prefix, or latest', 'latest')
     .option('--format <formats>', 'html (default), junit, md, json, terminal; separated by commas', formats)
     .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/reports/<id>)`)
-    .option('--key <file>', 'public key that must have signed the comparison (default: key of this project)')
+    .option('--key <file>', "public key that must have signed the comparison (default: this project's key)")
     .option('--json', HELP.json)
     .action(async (word: string, flags) => {
       const { reportCommand } = await import('./compare.ts');

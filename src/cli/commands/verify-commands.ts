@@ -53,7 +53,7 @@ export function addVerifyCommands(program: Command, ended: (code: number) => voi
 
   program
     .command('example')
-    .description('Print a valid document of a format; without a name, list the formats')
+    .description('Print a valid example of a format; without a name, list the formats')
     .argument('[name]', 'format, such as runner')
     .action(async (name?: string) => {
       const { exampleCommand } = await import('./schema.ts');
@@ -86,7 +86,7 @@ const EXITS = `
 Exit codes, the highest of all inputs:
   0  valid
   1  not readable
-  2  not an acceptable JSON document, unknown format, or bad usage
+  2  not a valid JSON document, unknown format, or bad usage
   3  rules broken`;
 
 function maxBytes(): Option {

@@ -35,7 +35,7 @@ export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint)
     ...(workspace.git_folder === 'kept' ? [] : [`.git is ${workspace.git_folder}`]),
     ...(workspace.git_config_changed ? ['.git/config was changed'] : []),
     ...(hooks.total > 0 ? [countText(hooks.total, 'hook')] : []),
-    ...(links_out.total > 0 ? [`${countText(links_out.total, 'link')} that point outside the tree`] : []),
+    ...(links_out.total > 0 ? [`${countText(links_out.total, 'link')} pointing outside the tree`] : []),
     ...(nested_repositories.total > 0
       ? [countText(nested_repositories.total, 'nested repository', 'nested repositories')]
       : []),
@@ -57,7 +57,7 @@ export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint)
   ];
 }
 
-/** Changed files that run by themselves once applied. */
+/** Changed files that run automatically once applied. */
 export function reviewLines(needsReview: ShownAgent['needsReview'], paint: Paint): string[] {
   if (!needsReview || needsReview.total === 0) return [];
   const shown = needsReview.listed.slice(0, REVIEW_MAX);

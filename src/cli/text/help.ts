@@ -1,7 +1,7 @@
 /** Help texts of arguments and flags that several commands share. */
 export const HELP = {
-  run: 'path, id, start of an id, or latest',
-  suiteRun: 'run of a suite: path, id, start of an id, or latest',
+  run: 'path, id, id prefix, or latest',
+  suiteRun: 'suite run: path, id, id prefix, or latest',
   json: 'print one JSON document',
   secret: 'environment variable to pass and to mask in everything stored or shown; repeatable',
   keepCredentials: 'store well-known credentials unmasked; values of --secret stay masked',

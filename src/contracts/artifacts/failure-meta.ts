@@ -85,7 +85,7 @@ const rules = [
       'should: bytes_written, bytes_total and truncated are present',
       'should: authorization, proxy-authorization, cookie and set-cookie are masked in headers',
       'should: x-api-key, api-key and x-auth-token are masked in headers',
-      'should: a masked value is empty, asterisks, or redacted, masked or removed, with or without brackets',
+      'should: a masked value is empty, only asterisks, or the word redacted, masked or removed, with or without brackets',
     ],
     fields: ['content_type', 'encoding', 'headers', 'note'],
     *check(meta) {

@@ -51,7 +51,7 @@ const rules = [
     asks: [
       'schema_version, if present, is "intent.v1"',
       'context, if present, is an object with any content',
-      'should (must, when it runs): no other key is unknown',
+      'should (must, when it runs): there are no unknown keys',
     ],
     fields: ['schema_version', 'context'],
     breach: intent => ({ ...intent, context: 'none' }),
@@ -86,11 +86,11 @@ const rules = [
   rule({
     id: 'IN4',
     title: 'Commands Are Arguments',
-    why: 'An argument list runs exactly as written. A shell interprets its command line, so it must be requested.',
+    why: 'An argument list runs exactly as written. A shell interprets its command line, so an intent must request a shell explicitly.',
     asks: [
       'commands, if present, is a list of at most 1,000; each has either argv, a list of 1 to 4,000 arguments, or shell, a command line for sh',
       'makes, if present, is a list of outputs',
-      'no argument contains a NUL, and all arguments of a command together have at most 1 MiB',
+      'no argument contains a NUL, and the arguments of a command total at most 1 MiB',
       'should (must, when it runs): every argument and every command line for sh is shorter than 128 KiB',
     ],
     fields: ['commands'],

@@ -38,7 +38,7 @@ export function openSuite(
   try {
     const chain = JournalChain.begin(folder);
     const { plan, isOurs, bytes } = stateIn(chainedLines(fd, chain, SUITE_LINE_BYTES_MAX));
-    if (!plan) throw new Fault('not_a_suite', 'The journal does not belong to a suite that had started.');
+    if (!plan) throw new Fault('not_a_suite', 'The journal does not belong to a suite run that started.');
     if (!isOurs)
       throw new Fault('not_started_here', 'The run was interrupted, and you did not start it on this machine.');
     refuseOdd(folder);

@@ -137,6 +137,7 @@ const probeName = (): string => `probe-${ownName()}-${++probes}`;
 
 function reasonOf(error: unknown): string {
   const code = codeOf((error as { cause?: unknown }).cause);
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'This user may not create control groups.';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return 'This user is not permitted to create control groups.';
   return error instanceof Fault ? error.message : 'Control groups could not be tested.';
 }

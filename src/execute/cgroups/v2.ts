@@ -124,4 +124,4 @@ function ignoreExisting(error: unknown): void {
   if (codeOf(error) !== 'EEXIST') throw error;
 }
 
-const NOT_OURS = 'This user may not create control groups.';
+const NOT_OURS = 'This user is not permitted to create control groups.';

@@ -68,7 +68,7 @@ export class RequestFilter {
   pass(request: GateRequest): Passed {
     const { method, url } = request;
     const endpoint = endpointOf(this.#options.gateway, method, url);
-    if (!endpoint) throw new Refused('endpoint', whereOf(request), 'A request had an endpoint that is not allowed');
+    if (!endpoint) throw new Refused('endpoint', whereOf(request), 'A request used an endpoint that is not allowed');
     return this.#passTo(endpoint, request);
   }
 
@@ -85,7 +85,7 @@ export class RequestFilter {
     const { headers, body } = request;
     const { 'content-encoding': encoding = 'identity' } = headers;
     if (this.#reads() && encoding.toLowerCase() !== 'identity')
-      throw new Refused('encoding', whereOf(request), 'A request had a body in an unsupported encoding');
+      throw new Refused('encoding', whereOf(request), 'A request used an unsupported encoding for its body');
     if (endpoint.use === 'list') return this.#passList(headers, body);
     const { gateway, network, requestBytesMax, mask } = this.#options;
     const isClosed = network === 'deny';
@@ -99,7 +99,7 @@ export class RequestFilter {
   }
 
   #passList(headers: IncomingHttpHeaders, body: Buffer): Passed {
-    if (body.length > 0) throw new Refused('body', 'body', 'A request had an unexpected body');
+    if (body.length > 0) throw new Refused('body', 'body', 'A request contained an unexpected body');
     return { headers, body, ask: undefined };
   }
 

@@ -25,8 +25,8 @@ export function judgeBody(bytes: Buffer, rules: BodyRules, endpoint: Endpoint, b
     const isEmpty = body[key] === null || body[key] === false;
     if (rules.reach.has(key) ? !isEmpty : !rules.keys.has(key))
       throw rules.reach.has(key)
-        ? new Refused('reach', keyText(key), 'A request had a key that reaches beyond the model')
-        : new Refused('key', keyText(key), 'A request had an unknown key');
+        ? new Refused('reach', keyText(key), 'A request contained a key that gives access to more than the model')
+        : new Refused('key', keyText(key), 'A request contained an unknown key');
   }
   const model = typeof body['model'] === 'string' ? body['model'] : undefined;
   if (model !== undefined && rules.refusedModels?.test(model))
@@ -82,7 +82,7 @@ class Walk {
   settle(body: Members): void {
     const [first] = this.dropped.keys();
     if (first !== undefined && this.#kept === 0)
-      throw new Refused('tool', first, 'A request had only tools that the provider would run');
+      throw new Refused('tool', first, 'A request offered only tools that the provider would run');
     const { choice } = this.#rules;
     const chosen = choice && body[choice.key];
     if (choice && isObject(chosen)) this.#choice(chosen, choice.types, choice.key);

@@ -126,15 +126,15 @@ export class Doorkeeper {
       return new Refused('token', 'request', 'A request did not carry the token of this run', 401);
     if (this.#underWay.size >= this.#limits.requestsAtOnce)
       return new Refused('load', 'request', 'Too many requests at once', 503);
-    if (!isPlainPath(url)) return new Refused('endpoint', 'request', 'A request had a path that is not allowed');
+    if (!isPlainPath(url)) return new Refused('endpoint', 'request', 'A request used a path that is not allowed');
     if (!METHODS.has(method))
-      return new Refused('endpoint', whereOf({ method, url }), 'A request had a method that is not allowed', 405);
+      return new Refused('endpoint', whereOf({ method, url }), 'A request used a method that is not allowed', 405);
     if (Number(headers['content-length'] ?? 0) > this.#limits.requestBytesMax) return this.#tooLarge();
     return undefined;
   }
 
   #tooLarge(): Refused {
-    return new Refused('size', 'request', `A request had more than ${this.#limits.requestBytesMax} bytes`, 413);
+    return new Refused('size', 'request', `A request exceeded ${this.#limits.requestBytesMax} bytes`, 413);
   }
 
   #isKnown(headers: IncomingHttpHeaders): boolean {
@@ -185,7 +185,7 @@ export class Doorkeeper {
         if (isAnswer) this.onSpeech?.({ isFirst: bytes === 0, answersBefore });
         bytes += chunk.length;
         if (bytes > this.#limits.answerBytesMax)
-          throw new UpstreamError(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
+          throw new UpstreamError(`An answer exceeded ${this.#limits.answerBytesMax} bytes.`);
         answer.keep?.(chunk);
         ear?.take(chunk);
         ask?.take(chunk);

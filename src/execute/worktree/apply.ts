@@ -15,13 +15,13 @@ export interface Application {
   readonly isTrial: boolean;
   /** The base commit of the diff, which the repository must contain. */
   readonly base?: string;
-  /** Exact paths of files that may change although they run by themselves. */
+  /** Exact paths of files that may change although they run automatically. */
   readonly allowActive?: readonly string[];
 }
 
 /**
  * Applies a diff to a work tree, completely or not at all. Commits and the index stay unchanged, and nothing configured
- * by the user or the diff runs. Returns the allowed files that run by themselves.
+ * by the user or the diff runs. Returns the allowed files that run automatically.
  */
 export async function applyDiff(
   diff: Buffer,
@@ -74,7 +74,7 @@ function refuseTop(top: string, repository: string | undefined): void {
   }
 }
 
-/** The user must allow each file that runs by itself. Proctor's own files never change. */
+/** The user must allow each file that runs automatically. Proctor's own files never change. */
 function refuseActive(reviewed: readonly Reviewed[], allowed: ReadonlySet<string>): void {
   const proctors = reviewed.find(({ isForbidden }) => isForbidden);
   if (proctors) throw forbidden(proctors.path);
@@ -83,7 +83,7 @@ function refuseActive(reviewed: readonly Reviewed[], allowed: ReadonlySet<string
   const listed = refused.slice(0, LISTED_MAX).map(({ path: at, reason }) => `\n  ${printable(at)}: ${reason}`);
   const more = refused.length > LISTED_MAX ? `\n  and ${refused.length - LISTED_MAX} more` : '';
   throw notApplied(
-    `Files that run by themselves need review, so nothing was changed.${listed.join('')}${more}\nReview each file, then allow it with --allow-active PATH.`,
+    `Files that run automatically need review, so nothing was changed.${listed.join('')}${more}\nReview each file, then allow it with --allow-active PATH.`,
   );
 }
 

@@ -30,8 +30,8 @@ export interface Uncommitted {
 /** The repository that contains a folder; undefined if there is none. Throws if an agent cannot work on it. */
 export async function sourceAt(folder: string): Promise<SourceRepository | undefined> {
   const stat = statSync(folder, { throwIfNoEntry: false });
-  if (!stat) throw new Fault('usage', 'The folder to work in does not exist.');
-  if (!stat.isDirectory()) throw new Fault('usage', 'The folder to work in is a file.');
+  if (!stat) throw new Fault('usage', "The agent's folder does not exist.");
+  if (!stat.isDirectory()) throw new Fault('usage', "The agent's folder is a file. Specify a folder.");
   const asking: Asking = { cwd: folder, asUser: true };
   const [found, configured, refs] = (await askGits([FACTS, SETTINGS, BRANCHES], asking)) as [
     GitResult,
@@ -39,12 +39,13 @@ export async function sourceAt(folder: string): Promise<SourceRepository | undef
     GitResult,
   ];
   if (found.stdout.length === 0) {
-    if (hasGitAbove(folder)) throw new Fault('usage', 'The folder to work in has a .git that git cannot read.');
+    if (hasGitAbove(folder)) throw new Fault('usage', "The agent's folder has a .git that git cannot read.");
     return undefined;
   }
   const [isBare, isInside, isShallow, format, up = '', ...rest] = lineOf(found.stdout).split('\n');
-  if (isBare === 'true') throw new Fault('usage', 'The folder to work in is a bare repository, without files.');
-  if (isInside !== 'true') throw new Fault('usage', 'The folder to work in is inside .git, not in the work tree.');
+  if (isBare === 'true') throw new Fault('usage', "The agent's folder is a bare repository, which has no files.");
+  if (isInside !== 'true')
+    throw new Fault('usage', "The agent's folder is inside .git. Specify a folder in the work tree.");
   const head = rest.at(-1);
   if (found.code !== 0 || head === undefined) {
     const isBorn = (await askGit(['rev-parse', '--verify', '--quiet', 'HEAD'], asking)).code === 0;

@@ -255,6 +255,6 @@ function startFolder(tree: string, below: string): void {
   try {
     mkdirSync(path.join(tree, below), { recursive: true });
   } catch (cause) {
-    throw new Fault('usage', 'The folder to work in is not a folder in the last commit.', { cause });
+    throw new Fault('usage', "The agent's folder is not a folder in the last commit.", { cause });
   }
 }

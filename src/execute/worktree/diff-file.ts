@@ -28,7 +28,7 @@ export async function writeDiff(
     if (why === undefined) return { ...hashed(fd, bytes), cut: null };
     const kept = bytes > bytesMax || isSlow ? boundary : bytes;
     const bytesTotal = bytes + (missed?.bytes ?? 0);
-    const mark = Buffer.from(`# This diff is incomplete: it was cut after ${kept} bytes.\n`);
+    const mark = Buffer.from(`# This diff is truncated after ${kept} bytes.\n`);
     ftruncateSync(fd, kept);
     writeSync(fd, mark, 0, mark.length, kept);
     return { ...hashed(fd, kept + mark.length), cut: { bytesTotal, why } };

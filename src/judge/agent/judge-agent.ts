@@ -45,7 +45,7 @@ function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
   const run = readAgentFolder(folder);
   const sealSha256 = fileHash(path.join(folder, SEAL));
   if (sealSha256 === undefined)
-    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing shows that it is complete.');
+    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing proves that it is complete.');
   if (!run.outcome) throw new Fault('unreadable_run', 'Cannot judge the folder: it does not contain an agent run.');
   return {
     schema_version: 'agent-evaluation.v1',

@@ -37,10 +37,10 @@ export function explained({ difference, isFirst }: Lead, failed: FailedAssertion
   if (beside < 0) return told({ kind, confidence, cites: places }, why);
   // The environment may have made the tool fail.
   const isDoubted = kind === 'tool_result' && confidence === 'high';
-  const field = `${drift[beside]?.field} differs, too.`;
+  const field = `${drift[beside]?.field} also differs.`;
   return told(
     { kind, confidence: isDoubted ? 'medium' : confidence, cites: [...places, citeOf(beside)] },
-    `${isDoubted ? 'Likely the cause, because a tool failed that worked in the baseline.' : why} ${field}`,
+    `${isDoubted ? 'Likely the cause, because a tool that worked in the baseline failed.' : why} ${field}`,
   );
 }
 

@@ -80,7 +80,7 @@ function byHashes(judged: Scene['judged'], candidate: CaseArtifact | undefined):
       kind: 'runner',
       baseline_at: null,
       new_at: 'runner_failure',
-      says: `The candidate ended in ${is.error_class}. Certain, because a case without an answer cannot pass.`,
+      says: `The candidate failed with ${is.error_class}. Certain, because a case without an answer cannot pass.`,
       confidence: 'high',
       cites: ['new:runner_failure'],
     };

@@ -34,12 +34,12 @@ function obstacle(baseline: Side, candidate: Side, { common, askedOtherwise }: C
   ] as const) {
     if (side.incomplete !== undefined) return side.incomplete;
     if (side.trials.some(({ sealSha256 }) => sealSha256 === undefined)) {
-      return `A run of the ${name} has no seal, so nothing shows that it is what was run.`;
+      return `A run of the ${name} has no seal, so nothing proves that it is unchanged.`;
     }
   }
   if (common === 0) return 'The two sides have no case in common.';
   if (askedOtherwise > common / 2) {
-    return `${askedOtherwise} of ${common} common cases are not the same case any more, so the two sides were asked different things.`;
+    return `${askedOtherwise} of ${common} common cases changed, so the two sides ran different cases.`;
   }
   return null;
 }

@@ -25,7 +25,7 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
   if (candidate.trials.length === 0) {
     throw new Fault(
       'nothing_to_compare',
-      'There is no candidate run. To make one, run: proctor run suite CASES --base-url URL --as new.',
+      'There is no candidate run. Create one: proctor run suite CASES --base-url URL --as new',
     );
   }
   const fields = driftOf(baseline, candidate);

@@ -76,7 +76,7 @@ function checkGate(gate: Gate, baseline: ResultSide, candidate: ResultSide): voi
   if (lost !== undefined) {
     throw new Fault(
       'no_case',
-      `The critical case "${printable(lost)}" is in the results of neither side.${didYouMean(lost, names)}`,
+      `The critical case "${printable(lost)}" is missing from the results of both sides.${didYouMean(lost, names)}`,
     );
   }
 }

@@ -21,7 +21,7 @@ import type {
   TrialOfSide,
 } from '../compare-input.ts';
 
-/** A run of a suite and its evaluation, as one trial of a side. */
+/** A suite run and its evaluation, as one trial of a side. */
 export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: string): TrialOfSide {
   const suite = readSuiteFolder(folder);
   return {

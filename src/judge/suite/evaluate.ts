@@ -56,7 +56,7 @@ export async function evaluateSuite(
   const suite = readSuiteFolder(folder);
   const { run, sealSha256 } = suite;
   if (sealSha256 === undefined) {
-    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing shows that it is complete.');
+    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing proves that it is complete.');
   }
   const cases_sha256 = casesHash(suite);
   const said = new Provenance();

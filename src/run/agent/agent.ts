@@ -49,7 +49,7 @@ export interface AgentAnswer {
   readonly effective: EffectivePolicy;
   readonly violations: readonly PolicyViolation[];
   readonly changes: { readonly files: number; readonly commits: number } | null;
-  /** Changed files that run by themselves once they are applied, such as hooks. */
+  /** Changed files that run automatically once they are applied, such as hooks. */
   readonly needsReview: readonly ReviewedPath[];
 }
 

@@ -140,8 +140,8 @@ function notesOf({ isStarted, tree }: AgentLeft): string[] {
   if (!tree) return ['Proctor was interrupted, and the work tree is gone. Its changes are unknown.'];
   return [
     tree.breaches.length === 0
-      ? 'Proctor was interrupted. The launcher examined the work tree once every process was dead. It found no violation.'
-      : 'Proctor was interrupted. The launcher examined the work tree once every process was dead. Its violations are listed.',
+      ? 'Proctor was interrupted. The launcher examined the work tree after every process had ended and found no violations.'
+      : 'Proctor was interrupted. The launcher examined the work tree after every process had ended. The violations are listed.',
     ...(tree.holdsSecret ? ['workspace.diff contains a secret.'] : []),
     ...tree.changes.notes,
   ];

@@ -70,8 +70,8 @@ export function judged({ run, seen, after, access, files }: Known): {
     modelAccess: access,
     policy: policyAfter(run, violations, [
       breaches.length === 0
-        ? 'The work tree was examined once every process was dead. It has no violation.'
-        : 'The work tree was examined once every process was dead. Its violations are listed.',
+        ? 'Proctor examined the work tree after every process had ended and found no violations.'
+        : 'Proctor examined the work tree after every process had ended. The violations are listed.',
       ...after.changes.notes.map(mask),
     ]),
     workspaceStatus,

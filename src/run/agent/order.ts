@@ -62,7 +62,7 @@ export function checkAgentOrder(order: AgentOrder): AgentAdapter {
     const names = AGENTS.map(({ agent }) => agent);
     throw new Fault(
       'usage',
-      `There is no agent "${printable(order.agent)}".${didYouMean(order.agent, names)} There are: ${names.join(', ')}.`,
+      `Unknown agent "${printable(order.agent)}".${didYouMean(order.agent, names)} Use ${names.join(' or ')}.`,
     );
   }
   checkTask(order.task);

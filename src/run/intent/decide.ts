@@ -66,7 +66,7 @@ function answered(
   const open = new Map(Object.entries(answers));
   let { intent, questions } = settled(written, open, mode);
   if (propose && needsPlan(intent)) {
-    const proposed = judgedIntent(mergeProposal(intent, propose(intent)), 'The proposal of the model');
+    const proposed = judgedIntent(mergeProposal(intent, propose(intent)), "The model's proposal");
     ({ intent, questions } = settled(proposed, open, mode));
   }
   refuseStray(open, questions);
@@ -121,7 +121,7 @@ function refuseStray(open: ReadonlyMap<string, unknown>, questions: readonly Que
   const many = open.size === 1 ? '' : `${open.size} such as `;
   throw new IntentFault(
     'intent_invalid',
-    `The answers contain ${many}${quotedText(stray)}, to which there is no question.${didYouMean(stray, keys)}`,
+    `The answers contain ${many}${quotedText(stray)}, which matches no question.${didYouMean(stray, keys)}`,
     { details: { open_questions: keys } },
   );
 }

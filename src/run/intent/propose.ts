@@ -41,12 +41,12 @@ export function replayed({ interactions }: ModelIo, intent: Intent): Readonly<Re
     });
   const reading = readJson(Buffer.from(unfenced(answer.response_content)), { bytesMax: MIB });
   if (!reading.ok || typeof reading.value !== 'object' || reading.value === null || Array.isArray(reading.value))
-    throw new IntentFault('recording_unusable', 'The answer of the model is not one JSON object.', {
+    throw new IntentFault('recording_unusable', "The model's answer is not a single JSON object.", {
       details: { interaction: answer.i },
     });
   const { commands } = reading.value as { commands?: unknown };
   if (!Array.isArray(commands) || commands.length === 0)
-    throw new IntentFault('recording_unusable', 'The answer of the model has no commands.', {
+    throw new IntentFault('recording_unusable', "The model's answer contains no commands.", {
       details: { interaction: answer.i },
     });
   return reading.value as Record<string, unknown>;

@@ -51,8 +51,8 @@ function flagsOf({ run }: AgentAnswer, claims: readonly RunFlag[], status: Works
     ...counted(
       'needs_review',
       status?.needs_review?.total ?? 0,
-      'changed file runs by itself once applied',
-      'changed files run by themselves once applied',
+      'changed file runs automatically once applied',
+      'changed files run automatically once applied',
     ),
     ...counted(
       'ignored_files',

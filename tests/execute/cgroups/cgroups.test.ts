@@ -312,7 +312,10 @@ describe('a machine without usable groups', () => {
     const stdout = execFileSync(process.execPath, ['--input-type=module', '-e', script, bundle], {
       ...{ uid: 65_534, gid: 65_534, cwd: '/', env: {}, encoding: 'utf8' },
     });
-    expect(JSON.parse(stdout)).toEqual({ version: 'none', reason: 'This user may not create control groups.' });
+    expect(JSON.parse(stdout)).toEqual({
+      version: 'none',
+      reason: 'This user is not permitted to create control groups.',
+    });
   });
 });
 

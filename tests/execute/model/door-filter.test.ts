@@ -206,7 +206,7 @@ test('reports requests that are refused unread, and does not attribute a request
   expect((await ask({ path: '/v1/../files' })).status).toBe(400);
   expect((await ask({ body: 'x'.repeat(101) })).status).toBe(413);
   expect(made.stats()).toMatchObject({
-    lastAsk: { status: null, isWhole: false, says: 'A request had more than 100 bytes.' },
+    lastAsk: { status: null, isWhole: false, says: 'A request exceeded 100 bytes.' },
     refused: {
       total: 4,
       listed: [

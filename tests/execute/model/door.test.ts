@@ -254,7 +254,7 @@ describe('a model that fails', () => {
     [
       'does not end',
       (r: Parameters<typeof events>[0]) => setTimeout(() => r.write('x'.repeat(2_000)), 20),
-      'more than 1000 bytes',
+      'exceeded 1000 bytes',
       { answerBytesMax: 1_000 },
     ],
   ] as const)('that %s in the middle of an answer interrupts it', async (_, next, says, limits?: object) => {

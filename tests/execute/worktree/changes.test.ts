@@ -72,7 +72,7 @@ describe('the changes of an agent', () => {
     expect(statSync(changes.out).size).toBe(changes.diff.bytes);
   });
 
-  test('are flagged if they run by themselves, by name, symlink or parts of package.json', async () => {
+  test('are flagged if they run automatically, by name, symlink or parts of package.json', async () => {
     const { tree, took } = await given(
       repository({ 'package.json': '{"scripts":{"test":"x"}}', 'b/package.json': '{}' }),
     );

@@ -234,7 +234,7 @@ describe('the provenance of the agent', () => {
       kind: 'tool_choice',
       cites: ['baseline:events[0]', 'new:events[0]', 'comparability.fields[0]'],
     });
-    expect(found?.says).toContain('provenance.commit differs, too');
+    expect(found?.says).toContain('provenance.commit also differs');
   });
 
   test.each([

@@ -89,7 +89,7 @@ describe('a cause is', () => {
       kind: 'tool_result',
       new_at: 'events[1]',
       confidence: 'medium',
-      says: expect.stringContaining('“t” got the same request and gave a different result') as string,
+      says: expect.stringContaining('“t” received the same request but returned a different result') as string,
     });
   });
 
@@ -115,7 +115,7 @@ describe('a cause is', () => {
     expect(cause(events(retrieval('q', ['a'])), events())).toMatchObject({ kind: 'retrieval', new_at: null });
   });
 
-  test('the output if the same steps ended in a different text', () => {
+  test('the output if the same steps led to a different text', () => {
     const steps = [call('t'), result('x')];
     expect(
       cause(
@@ -173,7 +173,7 @@ describe('a cause is', () => {
       change: 'regressed',
     });
     expect(found).toMatchObject({ kind: 'runner', new_at: 'runner_failure', confidence: 'high' });
-    expect(found?.says).toContain('ended in http_error 503 where the baseline answered');
+    expect(found?.says).toContain('failed with http_error 503, but the baseline answered');
   });
 
   test('the input, with high confidence if the agent behaved the same, otherwise medium confidence', () => {

@@ -122,7 +122,7 @@ describe('the gate on results of any tool', () => {
   test('rejects a critical case that neither side has, and settings that it does not support', () => {
     const side = () => sideOf(cases(3, '1'));
     expect(faultOf(() => gateResults(side(), side(), gateOf({ critical: ['refund-7'] })))).toBe(
-      'The critical case "refund-7" is in the results of neither side.',
+      'The critical case "refund-7" is missing from the results of both sides.',
     );
     const later = { ...gateOf({}), min_something: 1 };
     expect(faultOf(() => gateResults(side(), side(), later))).toBe(

@@ -72,11 +72,7 @@ describe('the limits of an agent', () => {
 
 describe('an order for an agent', () => {
   test.each<[string, Partial<AgentOrder>, string]>([
-    [
-      'without an agent',
-      { agent: 'claud' },
-      'There is no agent "claud". Did you mean "claude"? There are: claude, codex.',
-    ],
+    ['with an unknown agent', { agent: 'claud' }, 'Unknown agent "claud". Did you mean "claude"? Use claude or codex.'],
     ['without a task', { task: ' \n' }, 'The task is empty. Describe what the agent should do.'],
     ['with a task of a megabyte', { task: 'x'.repeat(1_000_000) }, 'The task is too long: 1000000 bytes'],
     ['with half a character', { task: 'a\ud800' }, 'The task contains a NUL or half a surrogate pair.'],

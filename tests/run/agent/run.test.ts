@@ -218,7 +218,7 @@ test('refuses an invalid order with one sentence, and leaves no files', () => {
     ],
     [['--task-file', 'long.md'], 'The task is too long: 1000000 bytes'],
     [['--task', 'x', '--dir', dirty], 'The work tree has uncommitted changes in 1 file.'],
-    [['--task', 'x', '--dir', 'broken'], 'The folder to work in has a .git that git cannot read.'],
+    [['--task', 'x', '--dir', 'broken'], "The agent's folder has a .git that git cannot read."],
     [
       ['--task', 'x', '--policy', 'contrary.yaml'],
       'The agent policy is not valid:\n  line 3: allowed_paths must be empty or absent because execution_posture is "read_only".',

@@ -61,7 +61,7 @@ test('the evidence says that codex enforces nothing without its own sandbox', ()
   const { folder } = world.run('codex', 'x', ['--policy', 'read-only'], env);
   const { capability_notes } = read(folder, 'steps/agent/policy_summary.json') as { capability_notes: string[] };
   expect(capability_notes.join('\n')).toContain(
-    'the sandbox of codex is off, because it cannot start inside the sandbox of proctor',
+    "codex's own sandbox is off, because it cannot start inside Proctor's sandbox",
   );
   expect(capability_notes.join('\n')).not.toContain('codex enforces');
 });

@@ -109,7 +109,7 @@ test.each([
 });
 
 test.each<[string, object, string]>([
-  ['is prose', goalFor('Sure! Here it is: {}'), 'RUN_E007: The answer of the model is not one JSON object.'],
+  ['is prose', goalFor('Sure! Here it is: {}'), "RUN_E007: The model's answer is not a single JSON object."],
   [
     'asks for more than a plan may',
     goalFor({ ...PLAN, network: true }),

@@ -284,18 +284,18 @@ describe('an answer', () => {
   });
 
   test.each<[string, object, Record<string, unknown>, string]>([
-    ['to a question that was not asked', {}, { x: 1 }, 'The answers contain "x", to which there is no question.'],
+    ['to a question that was not asked', {}, { x: 1 }, 'The answers contain "x", which matches no question.'],
     [
       'called __proto__',
       {},
       JSON.parse('{"__proto__":1}') as never,
-      'The answers contain "__proto__", to which there is no question.',
+      'The answers contain "__proto__", which matches no question.',
     ],
     [
       'by key and by id',
       { goal: '<a>' },
       { a: '1', q_0: '2' },
-      'The answers contain "q_0", to which there is no question.',
+      'The answers contain "q_0", which matches no question.',
     ],
     ['that is not a text', { goal: '<a>' }, { a: ['x'] }, 'The answer to a must be a text or a number.'],
     [

@@ -139,7 +139,7 @@ describe('compare --again', () => {
     const found = await compare({}, { baseline: 'accepted.json' });
     expect(found).toMatchObject({ exit_code: 1, again: { sides: 'new' } });
     await expect(compare({ baselineUrl: 'http://127.0.0.1:1' }, { baseline: 'accepted.json' })).rejects.toThrow(
-      'cannot run again',
+      'cannot be run again',
     );
   });
 

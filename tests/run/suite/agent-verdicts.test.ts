@@ -67,7 +67,7 @@ describe.each(['claude', 'codex'] as const)('the verdict on a case of %s', agent
       'changed-other': `fail | changed_only: The agent changed ${other}`,
       'changed-none': `fail | changed_only: The agent changed ${other}`,
       'not-changed': 'fail | not_changed: The agent changed "hello.txt".',
-      'too-long': 'fail | max_diff_lines: The agent changed 1 line, and at most 0 are allowed.',
+      'too-long': 'fail | max_diff_lines: The agent changed 1 line, but at most 0 are allowed.',
     });
     expect(ran.artifact('changed').agent_run).toEqual({
       run_id: ran.artifact('changed').attempts?.[0]?.run_id,
@@ -116,7 +116,7 @@ test('the artifact reports a denied write that the agent claims as done, and mas
     added: 1,
   });
   expect(ran.artifact('active').agent_run?.flags).toEqual([
-    { flag: 'needs_review', message: 'A changed file runs by itself once applied.' },
+    { flag: 'needs_review', message: 'A changed file runs automatically once applied.' },
   ]);
   expect(ran.bytes('named.json').toString()).not.toContain(secret);
   await expectValid(ran.folder);

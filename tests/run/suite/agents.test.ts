@@ -131,7 +131,7 @@ describe('an agent as the target of a suite', () => {
 
 describe('an agent that cannot run', () => {
   test.each<[string, object, RegExp]>([
-    ['that is unknown', { agent: 'claud' }, /There is no agent "claud"\. Did you mean/],
+    ['that is unknown', { agent: 'claud' }, /Unknown agent "claud"\. Did you mean/],
     [
       'that is not installed',
       { agent: 'claude', environment: { ...environment, PATH: '/nowhere' } },

@@ -24,7 +24,7 @@ test('a resend shows the new answer next to the recorded one', async () => {
   expect(difference?.says).toBe('The agent now called “orders.list” where the recorded one called “orders.get”');
   const status = await resendCase({ ...options, caseId: 'broken' });
   expect(status.difference?.says).toMatch(
-    /^The agent now ended in http_error 403 where the recorded one ended in http_error 404/,
+    /^The agent now failed with http_error 403, but the recorded one failed with http_error 404/,
   );
 });
 
@@ -58,5 +58,5 @@ test('a timeout of zero or above the limit is refused before sending', async () 
 test('a missing run cannot be resent', async () => {
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'note.txt'), '');
-  await expect(resendCase({ run: 'latest', caseId: 'a', cwd })).rejects.toThrow('There is no run of a suite yet');
+  await expect(resendCase({ run: 'latest', caseId: 'a', cwd })).rejects.toThrow('No suite has been run yet');
 });
