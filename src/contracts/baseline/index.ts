@@ -64,7 +64,7 @@ const rules = [
     *check({ run_ids, seals }) {
       const repeated = firstRepeated(run_ids);
       if (repeated !== undefined) yield must(`run_ids[${repeated}]`, 'is a duplicate');
-      if (seals.length !== run_ids.length) yield must('seals', `must have ${run_ids.length} entries, one per run`);
+      if (seals.length !== run_ids.length) yield must('seals', 'must have one entry per run');
     },
     breach: baseline => ({ ...baseline, seal: undefined, seals: [] }),
   }),
@@ -161,7 +161,7 @@ function* caseFindings(id: string, one: Baseline['cases'][string], runs: number)
   }
   if (!isName) return;
   const { trials } = one;
-  if (trials.length !== runs) yield must(`${at}.trials`, `must have ${runs} entries, one per run`);
+  if (trials.length !== runs) yield must(`${at}.trials`, 'must have one entry per run');
   for (const [index, { verdict, error_class }] of trials.entries()) {
     if (verdict !== 'error' && error_class !== null) {
       yield must(`${at}.trials[${index}].error_class`, 'must be null unless verdict is "error"');

@@ -73,7 +73,8 @@ const CM4 = rule({
   *check({ gate: { tolerances, breaches }, decision }) {
     yield* boundless(tolerances, 'gate.tolerances');
     const found = decision?.metrics.filter(({ verdict }) => verdict === 'regression');
-    if (found && found.length !== breaches.length) yield must('gate.breaches', `must have ${found.length} entries`);
+    if (found && found.length !== breaches.length)
+      yield must('gate.breaches', 'must list exactly the regressions in decision.metrics');
     for (const [index, { metric, limit, measured }] of breaches.entries()) {
       const at = `gate.breaches[${index}]`;
       if (!tolerances[metric]) yield must(`${at}.metric`, 'has no tolerance');

@@ -45,14 +45,13 @@ function* earlierFindings(
   const known = new Set(cases.map(({ case_id }) => case_id));
   if (known.size !== judged.length || !judged.every(({ case_id }) => known.has(case_id)))
     yield must('gate.earlier.cases', 'must be the cases of this run');
-  if (seals.length !== run_ids.length)
-    yield must('gate.earlier.seals', `must have ${run_ids.length} entries, one per run`);
+  if (seals.length !== run_ids.length) yield must('gate.earlier.seals', 'must have one entry per run');
   const repeated = firstRepeated(cases.map(({ case_id }) => case_id));
   if (repeated !== undefined) yield must(`gate.earlier.cases[${repeated}].case_id`, 'is a duplicate');
   for (const [index, { tally }] of cases.entries()) {
     const { passed, failed, unjudged, missing } = tally;
     if (passed + failed + unjudged + missing !== run_ids.length)
-      yield must(`gate.earlier.cases[${index}].tally`, `must count ${run_ids.length} trials, one per run`);
+      yield must(`gate.earlier.cases[${index}].tally`, 'must count one trial per run');
   }
 }
 
@@ -62,7 +61,7 @@ export function* checkFindings(
   found: readonly LimitCheck[],
   at: string,
 ): Generator<Finding> {
-  if (recorded.length !== found.length) yield must(at, `must have ${found.length} entries, one per limit`);
+  if (recorded.length !== found.length) yield must(at, 'must have one entry per limit');
   else {
     for (const [index, check] of found.entries()) {
       if (canonicalize(recorded[index]) !== canonicalize(check))
