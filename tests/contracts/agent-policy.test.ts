@@ -87,9 +87,7 @@ describe('an agent policy', () => {
     expect(said({ extends: undefined })).toEqual([
       'allowed_paths must be empty or absent because execution_posture is "read_only" (the default).',
     ]);
-    expect(said({ forbidden_paths: ['docs'] })).toEqual([
-      'allowed_paths[0] is entirely inside one of forbidden_paths.',
-    ]);
+    expect(said({ forbidden_paths: ['docs'] })).toEqual(['allowed_paths[0] is inside a forbidden path.']);
     expect(said({ extends: 'open', forbidden_operations: ['push'] })).toEqual([
       'forbidden_operations cannot include "push" because network_posture is "allow": a push cannot be told apart from other connections.',
     ]);

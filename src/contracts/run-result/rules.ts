@@ -58,7 +58,7 @@ const RS4 = rule({
   id: 'RS4',
   title: 'Reference Integrity',
   why: 'A reference can be verified only if it is a content hash.',
-  asks: ['every hash is sha256: and 64 lower-case hexadecimal digits', 'bundle_id is not empty'],
+  asks: ['every hash is sha256: followed by 64 lower-case hexadecimal digits', 'bundle_id is not empty'],
   fields: [
     'bundle.bundle_id',
     'bundle.sha256',
