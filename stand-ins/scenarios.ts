@@ -111,6 +111,6 @@ function spelt(word: string): (() => Scenario) | undefined {
 
 export function scenarioIn(word: string, results: number, place: Place): Scenario {
   const first = FIRST[word] ?? spelt(word);
-  if (first === undefined) return refuse(400, 'invalid_request_error', `There is no scenario ${word}`);
+  if (first === undefined) return refuse(400, 'invalid_request_error', `Unknown scenario: ${word}`);
   return results === 0 || ENDLESS.has(word) ? first(place) : say(FINAL_TEXT);
 }

@@ -38,5 +38,5 @@ export function fullDisk(cause: unknown): string {
   return FULL.has(codeOf(cause)) ? ': the disk is full' : '';
 }
 
-/** The disk is full, or the user's quota is. */
+/** The disk is full, or the user's quota is used up. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);

@@ -83,7 +83,7 @@ export const LIMITS: readonly LimitRow[] = [
   row('output_bytes', 'bytes collected from `output/`', ['enforced', 'counted on collection'], 'same', 'same', 'same'),
 ];
 
-/** `same` means as with cgroup v1. */
+/** `same` means the same as for cgroup v1. */
 function row(
   limit: LimitName,
   title: string,

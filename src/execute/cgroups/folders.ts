@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, Fault } from '../../base/fault.ts';
 import { signal } from '../host/processes.ts';
 
-/** The processes in some groups. A process may be in groups of several hierarchies. */
+/** The processes in the given groups. A process may be in groups of several hierarchies. */
 export async function processesInGroups(folders: readonly string[]): Promise<number[]> {
   const lists = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.procs')));
   const pids = lists.flatMap(list => (list ?? '').split('\n').filter(Boolean).map(Number));
@@ -60,7 +60,7 @@ async function isPopulated(folders: readonly string[]): Promise<boolean> {
   return events.some(text => text !== undefined && fieldOf(text, 'populated') === 1);
 }
 
-/** The text of a group file, if the kernel has it. Synchronous, because the kernel answers in microseconds. */
+/** The contents of a group file, if the kernel provides it. Synchronous, because the kernel answers in microseconds. */
 export async function readFileOf(folder: string, name: string): Promise<string | undefined> {
   try {
     return readFileSync(path.join(folder, name), 'utf8');

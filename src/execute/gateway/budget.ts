@@ -12,7 +12,7 @@ export interface BudgetLimits {
   readonly prices?: ModelPrices;
 }
 
-/** What was counted. Null if unknown. */
+/** The counts so far. Null if unknown. */
 export interface Spent {
   readonly requests: number;
   readonly inputTokens: number;
@@ -24,20 +24,20 @@ export interface Spent {
 }
 
 export interface Admitted {
-  /** Called once with the facts of the answer. */
+  /** Called once with the facts about the answer. */
   readonly settle: (answer: AnswerFacts) => void;
 }
 
 export interface AnswerFacts {
-  /** The provider bills it: it answered, or had received the request when the agent hung up. */
+  /** Whether the provider bills it: it answered, or had received the request when the agent disconnected. */
   readonly isBilled: boolean;
   readonly bytes: number;
   readonly heard: AnswerPart;
 }
 
 /**
- * Counts model requests, tokens and cost, and refuses further requests once a limit is reached. It never cuts an
- * answer, so the last one may exceed a limit on tokens or cost.
+ * Counts model requests, tokens and cost, and refuses further requests once a limit is reached. It never truncates an
+ * answer, so the last answer may exceed a token or cost limit.
  */
 export class Budget {
   readonly #limits: BudgetLimits;

@@ -8,7 +8,7 @@ export class CpuTally {
   #last: readonly ProcessTimes[] = [];
   #lostTicks = 0;
 
-  /** All ticks so far. A process that starts and ends between two samples, and that no parent waits for, is missing. */
+  /** All ticks so far. Misses a process that starts and ends between two samples and that no parent waits for. */
   add(now: readonly ProcessTimes[]): number {
     this.#lostTicks += lostBetween(this.#last, now);
     this.#last = now;

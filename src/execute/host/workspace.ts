@@ -80,7 +80,7 @@ export function giveStage(stage: string, uid: number): void {
 
 const SLASH = Buffer.from('/');
 
-/** Removes a stage. Ignores every path that does not have the name of one. */
+/** Removes a stage. Ignores every path that is not named like a stage. */
 export function removeStage(stage: string): void {
   if (!path.basename(stage).startsWith(STAGE_PREFIX)) return;
   if (lstatSync(stage, { throwIfNoEntry: false }) === undefined) return;

@@ -23,7 +23,7 @@ export interface Job {
   readonly staged: readonly string[];
   /**
    * The only paths in the work folder that the program may write to; `.` means all of it. If undefined, the work folder
-   * is writable and has a folder `output`. The roots are in `output/` of the cell's work folder and start with the
+   * is writable and has a folder `output`. The roots are in `output/` of the sandbox's work folder and start with the
    * contents of `roots/` in the stage. A root may be inside a staged folder, but must neither be a staged entry nor
    * contain one.
    */
@@ -36,16 +36,18 @@ export interface Job {
   readonly startIn?: string;
   /** The name of a file in the stage that the first program reads as standard input. */
   readonly stdin?: string;
-  /** Gives the program a writable folder `/agent/home`, which counts as work folder. The caller sets `HOME`. */
+  /**
+   * Gives the program a writable folder `/agent/home`, which counts as part of the work folder. The caller sets `HOME`.
+   */
   readonly home?: true;
-  /** Shown read-only below /agent. `reachable` makes sure that the sandbox can read them. */
+  /** Mounted read-only below /agent. `reachable` makes sure that the sandbox can read them. */
   readonly mounts?: readonly Mount[];
   /**
    * Child processes cannot impersonate the program. Its streams are sockets, which cannot be reopened through
    * /proc/PID/fd, and /proc is read-only, so they cannot write to its memory.
    */
   readonly guarded?: true;
-  /** Shows the folder `door` of the stage, with the socket `model.sock`, as `/agent/door`. It is the only way out. */
+  /** Mounts the stage's `door` folder, with the socket `model.sock`, as `/agent/door`. It is the only way out. */
   readonly door?: true;
   readonly network: 'blocked' | 'open';
   readonly limits: JobLimits;

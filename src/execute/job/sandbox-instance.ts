@@ -33,7 +33,7 @@ export interface Started {
   readonly ended: Promise<RawEnd>;
 }
 
-/** The end as reported by the kernel or by bubblewrap. `command` is the index of the program. */
+/** How the program ended, as reported by the kernel or by bubblewrap. `command` is the index of the program. */
 export type RawEnd = ({ readonly code: number } | { readonly signal: string } | { readonly notStarted: 126 | 127 }) & {
   readonly command?: number;
   /** The number of processes that could not be killed. Undefined if a process may have escaped. */

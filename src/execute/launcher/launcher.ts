@@ -1,7 +1,7 @@
 /**
  * The launcher: a small process that starts all programs. Fork time grows with the memory of the parent, so Proctor
- * does not fork itself. When Proctor dies, the launcher kills everything it started and saves the work tree of an
- * agent, then exits.
+ * does not fork itself. When Proctor dies, the launcher kills everything it started, saves the agent's work tree and
+ * exits.
  */
 import { renameSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -36,13 +36,13 @@ closeInherited();
 const runs = new Map<number, Promise<Run>>();
 /** After a second run a third is likely, so the launcher prepares its sandbox in advance. */
 let hasSeries = false;
-/** A run has a work tree to save. */
+/** Whether a run has a work tree to save. */
 let hasTree = false;
 const cgroups = findCgroups();
 const bound = cgroups.then(processSandbox);
 
 const say = (answer: LauncherReply): void => {
-  // Proctor may be gone. Then the piece is not needed.
+  // Proctor may be gone. Then the message is not needed.
   process.send?.(answer, undefined, undefined, () => undefined);
 };
 
@@ -129,7 +129,7 @@ function renamed({ id, stage }: Job): string {
   }
 }
 
-/** Saves the work tree of an agent after Proctor has died. If this fails, recovery reports the changes as unknown. */
+/** Saves the agent's work tree after Proctor has died. If this fails, recovery reports the changes as unknown. */
 async function saveTree({ job, cell }: Run, stage: string): Promise<void> {
   if (!job.keepTree) return;
   try {

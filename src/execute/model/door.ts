@@ -17,7 +17,7 @@ import type { Recorded, RecordingHeader } from './recorder.ts';
 import type { UpstreamLimits, UpstreamOptions } from './upstream.ts';
 
 export interface DoorOptions {
-  /** `socket`: in the folder `door` of this stage. `tcp`: at 127.0.0.1, for a run without a sandbox network. */
+  /** `socket`: in the folder `door` of this stage. `tcp`: at 127.0.0.1, for a run with an open network. */
   readonly at: { readonly kind: 'socket'; readonly stage: string } | { readonly kind: 'tcp' };
   readonly api: Api;
   readonly mode: DoorMode;
@@ -54,7 +54,7 @@ export interface DoorLimits extends UpstreamLimits {
 
 export interface DoorStats extends GateStats {
   readonly requests: number;
-  /** Requests without a complete, successful answer of the model. */
+  /** Requests without a complete, successful answer from the model. */
   readonly failures: number;
   /** Body bytes from the agent and to it. */
   readonly bytesAsked: number;
@@ -173,7 +173,7 @@ function serverFor(keeper: Doorkeeper, limits: DoorLimits): { server: Server; co
   server.maxConnections = limits.connectionsMax;
   server.on('request', (request, response) => keeper.receive(request, response));
   for (const event of ['upgrade', 'connect'] as const) server.on(event, refuseTunnel);
-  // The server does not track connections that asked for a tunnel, but they would keep it from closing.
+  // The server does not track connections that requested a tunnel, but they would keep it from closing.
   const connections = new Set<Duplex>();
   server.on('connection', connection => {
     connections.add(connection);
@@ -197,10 +197,10 @@ function listening(server: Server, socket: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     // Later errors are failed connections, which the kernel reports to the client.
     server.on('error', cause =>
-      reject(new Fault('door_failed', 'The door to the model API could not be opened.', { cause })),
+      reject(new Fault('door_failed', 'The model proxy could not be started.', { cause })),
     );
     if (socket === undefined) server.listen(0, '127.0.0.1', resolve);
-    // The program may run as another user. The stage controls access to the folder.
+    // The program may run as another user. The permissions of the stage control access to the folder.
     else server.listen({ path: socket, readableAll: true, writableAll: true }, resolve);
   });
 }

@@ -201,7 +201,7 @@ export class Doorkeeper {
       answer.over?.(isWhole);
       ask?.over({ isWhole, isHungUp: hungUp.aborted, says: answer.problem ?? broke ?? null });
     }
-    // An answer counts even if the agent hung up: agents do that right after the last event.
+    // An answer counts even if the agent disconnected: agents often do so right after the last event.
     if (isAnswer && bytes > 0 && (isWhole || hungUp.aborted)) this.#answers++;
     if (isWhole) response.end();
     // Flushes what was written before the failure.

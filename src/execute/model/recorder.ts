@@ -39,8 +39,8 @@ export interface Recorded {
 }
 
 /**
- * Writes a recording: a line per request and response to `<file>.part`, so that a crash loses no answer, and at the end
- * the whole document. All input is already masked.
+ * Writes a recording: one line per request and response to `<file>.part`, so that a crash loses no answer, and the
+ * whole document at the end. All input is already masked.
  */
 export class Recorder {
   readonly #file: string;

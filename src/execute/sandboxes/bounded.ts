@@ -4,7 +4,7 @@ import { GroupWatch, type RunWatch, SampleWatch, socketShare } from './run-watch
 import { DISK, type Holder } from './holder.ts';
 import type { Uncounted } from './seccomp.ts';
 
-/** How a run is held to limits that the kernel does not enforce by itself. */
+/** How Proctor enforces limits that the kernel does not enforce by itself. */
 export interface Bounded {
   readonly watch: RunWatch;
   readonly uncounted: Uncounted;
@@ -41,7 +41,10 @@ function ofGroup({ memoryBytes, pids, cpus }: JobLimits) {
   };
 }
 
-/** Limits System V memory if the kernel can, and otherwise refuses it. Always refuses memfd, which no process shows. */
+/**
+ * Limits System V memory if the kernel can, and otherwise refuses it. Always refuses memfd, which is not counted for
+ * any process.
+ */
 async function uncountedIn({ memoryBytes }: JobLimits, holder: Holder): Promise<Uncounted> {
   if (memoryBytes === undefined) return {};
   const isBounded = await holder.limitSystemV(memoryBytes / SYSTEM_V_PART);

@@ -11,7 +11,7 @@
  * the work folder, copies the files of the run into it and starts bubblewrap. Keeper and shell die with their parents,
  * and the death of the shell kills its whole pid namespace.
  *
- * The launcher and the shell communicate over the descriptors below. The arguments of bubblewrap and the system call
+ * The launcher and the shell communicate over the descriptors below. Bubblewrap's arguments and the system call
  * filter also pass through descriptors, because every user of the machine can read a command line.
  */
 export const FD = {

@@ -7,7 +7,7 @@ export interface EtcFile {
   readonly text: string;
 }
 
-/** Files that programs expect in /etc. They describe the user of the sandbox, who does not exist on this machine. */
+/** Files that programs expect in /etc. They describe the sandbox's user, who does not exist on this machine. */
 const FILES: readonly EtcFile[] = [
   { name: 'passwd', text: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n' },
   { name: 'group', text: 'sandbox:x:1000:\n' },

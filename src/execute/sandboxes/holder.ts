@@ -64,7 +64,7 @@ export class Holder {
     });
     handOver(pipes);
     for (const stream of child.stdio) stream?.on('error', () => undefined);
-    // Node discards unread output of an ended process, and with it the reason. A listener prevents that.
+    // Node discards the unread output of an exited process, which contains the error. A listener prevents that.
     child.stderr?.on('readable', () => undefined);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);

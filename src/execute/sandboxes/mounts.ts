@@ -74,16 +74,16 @@ async function copied(source: string, stage: string, index: number): Promise<str
 const COPY_ENTRIES_MAX = 1_000_000;
 const COPY_BYTES_MAX = 8 * 1024 ** 3;
 
-/** Checks what a job needs besides its work folder. `isAnother`: the program runs as another user. */
+/** Checks everything that a job needs except its work folder. `isAnother`: the program runs as another user. */
 export function checkExtras(job: Job, isAnother: boolean): void {
   const { mounts = [], door, home, stdin, stage, network, writeRoots } = job;
   if (stdin !== undefined) checkStdin(stage, stdin);
   if (home && !writeRoots) throw new Fault('stage_failed', 'In the process sandbox, a home requires write roots.');
   // Abstract Unix sockets belong to the network namespace, which would then be that of the machine.
   if (door && network === 'open')
-    throw new Fault('not_enforceable', 'In the process sandbox, a door requires a blocked network.');
+    throw new Fault('not_enforceable', 'In the process sandbox, the model proxy requires a blocked network.');
   if (door && !statSync(path.join(stage, 'door', 'model.sock'), { throwIfNoEntry: false })?.isSocket())
-    throw new Fault('stage_failed', 'The door of the sandbox has no server.');
+    throw new Fault('stage_failed', 'The model proxy of the sandbox is not running.');
   for (const mount of mounts) checkTarget(mount.target, mounts);
   for (const mount of mounts) {
     const source = realOf(mount);
@@ -122,7 +122,7 @@ function realOf({ source, target }: Mount): string {
   } catch (cause) {
     throw new Fault(
       'mount_failed',
-      `${path.basename(target)} does not exist or is not readable, so the sandbox cannot show it.`,
+      `${path.basename(target)} does not exist or is not readable, so it cannot be mounted in the sandbox.`,
       { cause },
     );
   }

@@ -13,7 +13,7 @@ export function whyNotStartable(job: Job, argv: readonly string[]): 126 | 127 | 
 /** The kernel's limit for one argument or variable, including the zero byte. */
 const WORD_BYTES_MAX = 128 * 1024;
 
-/** As deep as the kernel follows interpreters that are scripts. */
+/** How many levels of interpreters that are scripts the kernel follows. */
 const INTERPRETERS_MAX = 5;
 
 function whyNot(program: string, job: Job, depth: number): 126 | 127 | undefined {

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { RUN_UIDS } from '../host/workspace.ts';
 
 /**
- * As root, every run gets a different uid that belongs to no user of the machine. The real uid 0 owns files and kernel
- * settings that no namespace protects.
+ * When Proctor runs as root, every run gets a different uid that belongs to no user of the machine. The real uid 0 owns
+ * files and kernel settings that no namespace protects.
  */
 export function uidFor(count: number): number | undefined {
   return isRoot() ? RUN_UIDS.first + ((process.pid * 61 + count) % RUN_UIDS.count) : undefined;

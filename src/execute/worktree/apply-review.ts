@@ -20,7 +20,7 @@ import { pathText, placeIn } from './tree.ts';
 import { isThere, linkIn, REVIEWED_TEXT_BYTES_MAX } from './tree-review.ts';
 
 export interface Reviewed extends ReviewedPath {
-  /** Cannot be allowed. */
+  /** The user cannot allow it. */
   readonly isForbidden: boolean;
 }
 

@@ -32,7 +32,7 @@ export async function applyDiff(
     throw new Fault('usage', 'The target of the diff does not exist or is not a folder.');
   }
   if (MOVES.some(line => diff.includes(line))) {
-    throw notApplied('The diff copies or renames a file, which the diff of a run never does.');
+    throw notApplied("The diff copies or renames a file, which a run's diff never does.");
   }
   const folder = realpathSync(dir);
   const repository = await topOf(folder);
@@ -42,7 +42,7 @@ export async function applyDiff(
     cwd: top,
     asUser: true,
     input: diff,
-    // If the folder is not a repository, one above it must not make git skip files.
+    // If the folder is not a repository, git must not find one above it, because it would skip files.
     env: { GIT_CEILING_DIRECTORIES: path.dirname(top) },
     settings: [...(await filtersOff(top)), ['apply.whitespace', 'nowarn'], ['apply.ignoreWhitespace', 'no']],
   };
@@ -66,7 +66,7 @@ export async function applyDiff(
   return allowed;
 }
 
-/** A folder of git or Proctor is not a work tree. */
+/** A folder inside .git or .proctor is not a work tree. */
 function refuseTop(top: string, repository: string | undefined): void {
   const isGits = repository !== top && top.split('/').some(isGitName);
   if (isGits || isProctors(Buffer.from(top).toString('latin1'))) {

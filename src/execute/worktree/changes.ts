@@ -37,7 +37,7 @@ export const CHANGE_LIMITS: ChangeLimits = {
 };
 
 /**
- * Finds out what an agent did to its tree, and writes the diff to `out`. All processes of the agent must have ended.
+ * Finds an agent's changes to its tree, and writes the diff to `out`. All processes of the agent must have ended.
  *
  * The tree and its `.git` may be hostile, so git never reads them. Proctor reads the tree itself and imports the bytes
  * into its own git folder.

@@ -4,7 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { type GitResult, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
 export interface SourceRepository {
-  /** The folder with objects and branches. For a linked work tree, that of its main repository. */
+  /** The folder with objects and branches. For a linked work tree, it belongs to the main repository. */
   readonly gitDir: string;
   readonly objects: string;
   readonly head: string;

@@ -31,7 +31,7 @@ export interface Clone {
   readonly baseFiles: Buffer;
   /** The hash of the original index. */
   readonly indexSha256: ContentHash | undefined;
-  /** What the sandbox must show read-only. */
+  /** The paths that the sandbox must mount read-only. */
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
   readonly staged: readonly string[];
   readonly notes: readonly string[];
@@ -41,7 +41,7 @@ export interface CloneOptions {
   readonly runId: string;
   /** Ignores uncommitted changes, which the agent does not see. */
   readonly allowDirty: boolean;
-  /** The agent may change nothing, so the sandbox mounts the tree directly from the stage. */
+  /** The agent cannot change anything, so the sandbox mounts the tree directly from the stage. */
   readonly readOnly: boolean;
   /** Copies the history instead of mounting objects of the user's repository. */
   readonly selfContained?: boolean;
@@ -80,7 +80,7 @@ function removeEmpty(folder: string): void {
   if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
 }
 
-/** Where the sandbox shows the user's git objects. */
+/** Where the sandbox mounts the user's git objects. */
 const OBJECTS_INSIDE = '/agent/objects';
 
 type Made = Omit<Clone, 'tree' | 'trusted' | 'staged' | 'indexSha256'>;

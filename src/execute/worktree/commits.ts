@@ -12,7 +12,7 @@ export interface Commits {
   readonly listed: readonly Commit[];
   /** Null if some are unreadable. */
   readonly total: number | null;
-  /** The branch of the run does not contain base any more, or this is unknown. */
+  /** The run's branch no longer contains base, or this is unknown. */
   readonly rewritten: boolean;
   /** The number of commits that no ref reaches; null if some objects are unreadable. */
   readonly abandoned: number | null;

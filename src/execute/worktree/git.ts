@@ -43,7 +43,7 @@ export async function askGit(args: readonly string[], asking: Asking = {}): Prom
   return { code, stdout: output(), stderr };
 }
 
-/** Gathers the output of git, and kills it if there is too much. The result throws in that case. */
+/** Collects git's output, and kills git if there is too much. The result then throws. */
 function collected(child: ChildProcess, bytesMax: number, kill: () => void): () => Buffer {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -160,7 +160,7 @@ describe('a recording', () => {
     const stage = temporaryFolder();
     mkdirSync(path.join(stage, 'door', 'model.sock'), { recursive: true });
     const nowhere = door({ ...mode, file: path.join(folder, 'none.json') }, { at: { kind: 'socket', stage } });
-    await expect(nowhere).rejects.toThrow('could not be opened');
+    await expect(nowhere).rejects.toThrow('could not be started');
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -196,7 +196,7 @@ describe('refuses an invalid recording before anything starts', () => {
     ['an empty file', '', 'r.json is not a recording: The document is empty.'],
     ['a truncated file', example({}).slice(0, -9), 'r.json is not a recording: '],
     ['another document', '{"schema_version":"intent.v1"}', 'r.json is not a recording of an agent.'],
-    ['another version', example({ schema_version: 'recording.v2' }), 'is a recording of an unsupported version.'],
+    ['another version', example({ schema_version: 'recording.v2' }), 'r.json has an unsupported recording format version.'],
     [
       'another agent',
       example({ agent_family: 'codex_cli' }),
@@ -206,7 +206,7 @@ describe('refuses an invalid recording before anything starts', () => {
     [
       'a gap in the sequence',
       example({ 'exchanges.0.seq': 2 }),
-      'r.json breaks a rule of recordings: RC6: exchanges[0].seq',
+      'r.json is not a valid recording: RC6: exchanges[0].seq',
     ],
   ])('%s', (_, text, says) => {
     expect(refusal(text)).toContain(says);
