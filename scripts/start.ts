@@ -40,7 +40,7 @@ step('Show the evidence of that run and its limits:', 0, ['show', 'latest']);
 step('Verify the evidence, offline and on any machine:', 0, ['verify', 'latest']);
 
 placeRepository();
-agent('An agent works on a private clone of a repository. Here, a stand-in for Claude does what DO= says.', 0, [
+agent('An agent works on a private clone of a repository. Here, a stand-in for Claude performs the actions that DO= lists.', 0, [
   'write',
   'edit',
 ]);

@@ -85,11 +85,11 @@ export interface ActResult {
   readonly reason: string;
   /** Class, detector, and the operation that a policy names. */
   readonly violations: readonly string[];
-  /** Only flags about the act; others depend on what the agent says. */
+  /** Only flags about the act; others depend on the agent's messages. */
   readonly flags: readonly string[];
 }
 
-/** In the form of the table: without agent-specific tool names and without counts. */
+/** As shown in the table: without agent-specific tool names and without counts. */
 export function actResult(answer: {
   readonly termination: string;
   readonly reason: string;
@@ -113,7 +113,7 @@ export function actResult(answer: {
   };
 }
 
-/** The act as a word of a task: stand-ins read `DO`, the model API of the tests reads `SCENARIO`. */
+/** The act as a word in a task: stand-ins read `DO`, and the model API that the tests use reads `SCENARIO`. */
 export function actTask({ does: deed }: Act, word: 'DO' | 'SCENARIO'): string {
   const hex = (text: string): string => Buffer.from(text).toString('hex');
   const is = word === 'DO' ? ':' : '_';

@@ -20,7 +20,7 @@ export type Scenario =
 export interface Place {
   readonly wire: 'anthropic' | 'openai';
   readonly port: number;
-  /** The working folder of the agent. */
+  /** The agent's working folder. */
   readonly cwd: string;
 }
 
@@ -48,7 +48,7 @@ const write = (path: string): Scenario => ({
 });
 const refuse = (status: number, type: string, message: string): Scenario => ({ how: 'refuse', status, type, message });
 
-/** The first action of the model. After its result the model reports success, unless the scenario repeats. */
+/** The model's first action. After its result the model reports success, unless the scenario repeats. */
 const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   say: () => say(FINAL_TEXT),
   write: ({ cwd }) => write(`${cwd}/hello.txt`),

@@ -51,7 +51,7 @@ export interface ReaderOptions {
   readonly isGuarded?: (path: string) => boolean;
 }
 
-/** An environment variable of the caller that contains a credential for the model API. */
+/** One of the caller's environment variables, which contains a credential for the model API. */
 interface CredentialVariable {
   readonly name: string;
   readonly as: CredentialKind;
@@ -66,7 +66,7 @@ interface ModelApi {
   readonly defaultUrl: string;
   /** The header for an API key. All other credentials are bearer tokens. */
   readonly keyHeader: 'x-api-key' | 'authorization';
-  /** The login of the agent's CLI. Proctor uses it only if the caller requests it. */
+  /** The login that the agent's CLI stores. Proctor uses it only if the caller requests it. */
   readonly login: LoginFile;
 }
 

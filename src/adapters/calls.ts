@@ -48,7 +48,7 @@ export class Calls {
 
 const CALLS_MAX = 1_000;
 
-/** The denials of a run, one per call even if the stream reports a call several times. */
+/** A run's denials: one per call, even if the stream reports the call several times. */
 export class Denials {
   readonly list: Denial[] = [];
   count = 0;

@@ -1,5 +1,5 @@
 /**
- * A failure of Proctor or of the machine. The message is for users, so it contains no path, no secret and no stack.
+ * A failure in Proctor or on the machine. The message is for users, so it contains no path, no secret and no stack.
  * Details for developers are in `cause`.
  */
 export class Fault extends Error {

@@ -1,6 +1,6 @@
 import { again, againIf, type Code, i32, local, loop, moduleOf, v128, when } from './assembler.ts';
 
-/** Offsets in the memory of the program, in bytes. */
+/** Offsets in the program's memory, in bytes. */
 export const LAYOUT = {
   /** Two tables of 16 entries for each byte of a window, indexed by the low and the high half of the byte. */
   halves: 0,

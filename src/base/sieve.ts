@@ -77,7 +77,7 @@ function placesOf(words: Int32Array, end: number, from: number, to: number): rea
   return isSorted ? places : places.sort((a, b) => a - b);
 }
 
-/** The sieves whose tables are in the memory of the program. */
+/** The sieves whose tables are in the program's memory. */
 const loaded: { fitting?: Sieve; sampled?: Sieve } = {};
 
 /** Finds the candidate positions of a sieve in a buffer, block by block. */

@@ -27,7 +27,7 @@ export interface HttpAnswer {
   readonly body: Buffer;
   /** The full length of the body, if known. */
   readonly bodyTotal: number | null;
-  /** The error code of the system or of undici. */
+  /** The error code from the system or from undici. */
   readonly errorName?: string;
 }
 

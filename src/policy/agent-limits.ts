@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { type AgentPolicy, LIMIT_RANGES, type AgentLimitName } from '../contracts/agent-policy/index.ts';
 
-/** The effective limits of an agent. Absent means unlimited. */
+/** An agent's effective limits. Absent means unlimited. */
 export interface AgentLimits {
   readonly timeoutMs: number;
   /** The maximum time without progress. */

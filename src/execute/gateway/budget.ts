@@ -3,7 +3,7 @@ import { costOf, type Price, priceOf } from '../../contracts/model-prices/price.
 import type { AnswerPart } from './gateway.ts';
 import { Refused } from './refused.ts';
 
-/** The total budget of an agent. Undefined means no limit. */
+/** An agent's total budget. Undefined means no limit. */
 export interface BudgetLimits {
   readonly maxRequests?: number;
   readonly maxTokens?: number;

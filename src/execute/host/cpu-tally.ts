@@ -1,8 +1,9 @@
 import type { ProcessTimes } from './proc-files.ts';
 
 /**
- * The CPU time of a group of processes, from samples of live processes. A parent inherits the time of children that it
- * waits for. The time of other children is lost when they end, so their last sample is added here.
+ * The CPU time of a group of processes, from samples of live processes. The kernel adds the time of children that a
+ * parent waits for to the parent. It drops the time of other children when they end, so their last sample is added
+ * here.
  */
 export class CpuTally {
   #last: readonly ProcessTimes[] = [];

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { findProgram, isProgram } from './programs.ts';
 
-/** The sandboxing features of this machine. Only running a sandbox shows whether they really work. */
+/** This machine's sandboxing features. Only running a sandbox shows whether they really work. */
 export interface Machine {
   readonly cgroups: 'v1' | 'v2' | 'none';
   /** Why control groups are unavailable or limited to v1. */

@@ -23,8 +23,8 @@ import { findInPackage } from '../../base/package-file.ts';
 import { isDead, NAME, ownName } from './processes.ts';
 
 /**
- * Creates the private folder of a job: `work/` for its files, `roots/` for files that it may change, `opt/` for
- * Proctor's helpers. It is not in the run folder, which a sandbox cannot always reach.
+ * Creates a job's private folder: `work/` for its files, `roots/` for files that it may change, `opt/` for Proctor's
+ * helpers. It is not in the run folder, which a sandbox cannot always reach.
  */
 export function makeStage(id: string): string {
   const stage = stagePath(id);
@@ -55,7 +55,7 @@ export function isAbandoned(name: string): boolean {
 
 const STAGE = new RegExp(`^${STAGE_PREFIX}(${NAME.source})-`);
 
-/** The range that systemd reserves for dynamic users. As root, every run gets a uid from it. */
+/** The range that systemd reserves for dynamic users. If Proctor runs as root, every run gets a uid from it. */
 export const RUN_UIDS = { first: 61_184, count: 4_336 } as const;
 
 /** Whether this is a real folder that belongs to the current user or, for root, to a run. */

@@ -2,7 +2,7 @@ import type { KeepTree } from '../worktree/keep-tree.ts';
 
 /** One program to run, with all its limits. It is sent to the launcher as a message, so it is plain data. */
 export interface Job {
-  /** The run ID. It names the files, groups and processes of the job on this machine. */
+  /** The run ID. The job's files, groups and processes on this machine are named after it. */
   readonly id: string;
   readonly backend: 'none' | 'process';
   /** The program by its path inside the sandbox, and its arguments. */
@@ -30,7 +30,7 @@ export interface Job {
   readonly writeRoots?: readonly string[];
   /** Files and folders of a writable work folder that stay read-only. None is a symlink. */
   readonly readOnly?: readonly string[];
-  /** The only programs that exist inside, by bare name. If undefined, all programs of the machine exist. */
+  /** The only programs that exist inside, by bare name. If undefined, all of the machine's programs exist. */
   readonly programs?: readonly string[];
   /** The folder in which the program starts, relative to the work folder. Defaults to the work folder. */
   readonly startIn?: string;

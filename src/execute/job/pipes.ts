@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { Fault } from '../../base/fault.ts';
 import { stagePath } from '../host/workspace.ts';
 
-/** A stream of a program: Proctor reads from one end, the program writes to the other. */
+/** A program's stream: Proctor reads from one end, the program writes to the other. */
 export interface Pipe {
   readonly reader: Readable;
   readonly writeFd: number;

@@ -24,7 +24,7 @@ export interface Observation {
   readonly note: string;
 }
 
-/** Tries to break out of a sandbox like that of the job. The result is cached until the machine reboots. */
+/** Tries to break out of a sandbox like the job's. The result is cached until the machine reboots. */
 export async function observe(launcher: Launcher, job: Job, rememberIn?: string): Promise<readonly Observation[]> {
   const file = rememberIn && path.join(rememberIn, `canary-${digestOf(job).slice('sha256:'.length, 23)}.json`);
   const remembered = file === undefined ? undefined : rememberedIn(file, job);
@@ -178,7 +178,9 @@ async function listening(place: ListenOptions): Promise<Server> {
   return server;
 }
 
-/** A bash script of builtins. Arguments: a port, a folder of this machine, and further read-only folders. */
+/**
+ * A bash script that uses only builtins. Arguments: a port, a folder on this machine, and further read-only folders.
+ */
 const TRIALS = `
 (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null || echo network held
 files=held

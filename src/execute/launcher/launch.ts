@@ -11,7 +11,7 @@ import type { LauncherReply, LauncherRequest } from './messages.ts';
 /** Starts programs through a separate launcher process. One launcher serves any number of runs. */
 export interface Launcher {
   machine(): Promise<Machine>;
-  /** Creates the sandbox of a job without starting its program. */
+  /** Creates a job's sandbox without starting its program. */
   open(job: Job): Promise<SandboxHandle>;
   /** Ends the launcher. Returns true if it exited by itself and left nothing behind. */
   close(): Promise<boolean>;

@@ -80,7 +80,7 @@ async function answer(message: LauncherRequest): Promise<void> {
   } else {
     await close(no);
     say({ say: 'closed', no });
-    // Later, because Proctor is still writing the evidence of the run and needs the CPU.
+    // Delayed, because Proctor is still writing the run's evidence and needs the CPU.
     if (hasSeries) setTimeout(() => void warm(), REST_MS).unref();
   }
 }
@@ -166,7 +166,7 @@ process.on('message', (message: LauncherRequest) => {
   });
 });
 
-// Proctor has exited or died, so nothing needs to run any more.
+// Proctor has exited or died, so nothing needs to run any longer.
 function end(): void {
   const closing = [...runs.keys()].map(async no => {
     runs.get(no)?.then(

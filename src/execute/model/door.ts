@@ -24,7 +24,7 @@ export interface DoorOptions {
   /** If denied, Proctor refuses requests that would make the provider use the network. */
   readonly network: 'deny' | 'allow';
   readonly budget?: BudgetLimits;
-  /** Secrets of the run. Proctor masks them, the key and the token in everything it records or reports. */
+  /** The run's secrets. Proctor masks them, the key and the token in everything it records or reports. */
   readonly secrets: readonly string[];
   /** Leaves well-known credential formats unmasked. */
   readonly keepCredentials?: boolean;
@@ -46,7 +46,7 @@ export interface DoorLimits extends UpstreamLimits {
   readonly answerBytesMax: number;
   readonly requestsAtOnce: number;
   readonly connectionsMax: number;
-  /** The time limits for the header of a request and for all of it. */
+  /** The time limits for a request's header and for the whole request. */
   readonly requestHeadMs: number;
   readonly requestMs: number;
   readonly recordingBytesMax: number;

@@ -64,7 +64,7 @@ export class Replay {
   }
 }
 
-/** The maximum number of concurrent requests of an agent. */
+/** The maximum number of an agent's concurrent requests. */
 const PARALLEL_MAX = 64;
 
 const ENDS: Readonly<Record<Recording['ended'], string>> = {

@@ -145,7 +145,7 @@ function refusalOf({ statusCode, headers }: Dispatcher.ResponseData): string | u
   return encoding === 'identity' ? undefined : 'The model API answered in an encoding that Proctor did not request.';
 }
 
-/** The error code of the system or of undici, as a sentence. */
+/** An error code from the system or from undici, as a sentence. */
 export function connectionFailure(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = codeOf(cause) || codeOf(error);

@@ -10,7 +10,7 @@ export interface Bounded {
   readonly uncounted: Uncounted;
 }
 
-/** Applies the limits of a job to a holder, by control groups or by sampling /proc, and mounts its work folder. */
+/** Applies a job's limits to a holder, by control groups or by sampling /proc, and mounts its work folder. */
 export async function bounded(job: Job, holder: Holder): Promise<Bounded> {
   const { limits } = job;
   const { cgroup } = holder;

@@ -127,7 +127,7 @@ export class Holder {
 
   /**
    * Limits System V shared memory, messages and semaphores, which belong to no process. Returns false if the kernel
-   * refuses: older kernels allow it only to the root user of the machine.
+   * refuses: older kernels allow it only to the machine's root user.
    */
   async limitSystemV(bytes: number): Promise<boolean> {
     const settings = [

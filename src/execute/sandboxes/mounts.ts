@@ -45,7 +45,7 @@ function isOpenItself(stat: Stats): boolean {
 const OTHERS = { read: 0o004, enter: 0o001 } as const;
 const OWNER_RUNS = 0o100;
 
-/** Never a hard link, because changing the owner of the stage would change the owner of the original. */
+/** Never a hard link, because a change of the copy's owner would also change the original's owner. */
 async function copied(source: string, stage: string, index: number): Promise<string> {
   const target = path.join(stage, 'mounts', String(index));
   let entries = 0;
@@ -79,11 +79,11 @@ export function checkExtras(job: Job, isAnother: boolean): void {
   const { mounts = [], door, home, stdin, stage, network, writeRoots } = job;
   if (stdin !== undefined) checkStdin(stage, stdin);
   if (home && !writeRoots) throw new Fault('stage_failed', 'In the process sandbox, a home requires write roots.');
-  // Abstract Unix sockets belong to the network namespace, which would then be that of the machine.
+  // Abstract Unix sockets belong to the network namespace, which would then be the machine's.
   if (door && network === 'open')
     throw new Fault('not_enforceable', 'In the process sandbox, the model proxy requires a blocked network.');
   if (door && !statSync(path.join(stage, 'door', 'model.sock'), { throwIfNoEntry: false })?.isSocket())
-    throw new Fault('stage_failed', 'The model proxy of the sandbox is not running.');
+    throw new Fault('stage_failed', 'The model proxy is not running.');
   for (const mount of mounts) checkTarget(mount.target, mounts);
   for (const mount of mounts) {
     const source = realOf(mount);

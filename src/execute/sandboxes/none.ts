@@ -10,7 +10,7 @@ import { handOver, makePipes, type Pipe } from '../job/pipes.ts';
 import { isAlive, processesInGroup, processesMarked, signal } from '../host/processes.ts';
 
 /**
- * No sandbox: a plain process of the user, with limits on time and output only. Proctor finds its descendants by
+ * No sandbox: an ordinary process of the user's, with limits on time and output only. Proctor finds its descendants by
  * process group and by a variable in their environment. A process that leaves the group and clears its environment
  * escapes.
  */
@@ -39,7 +39,7 @@ class BareCell implements SandboxInstance {
   readonly #job: Job;
   readonly #marker: string;
   readonly #pipes: readonly Pipe[];
-  /** The process group of the program, until all its processes have ended. Then the kernel may reuse the number. */
+  /** The program's process group, until all its processes have ended. Then the kernel may reuse the number. */
   #group: number | undefined;
 
   constructor(job: Job, pipes: readonly Pipe[]) {

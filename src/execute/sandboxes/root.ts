@@ -60,7 +60,7 @@ function workFolder(job: Job, disk: string): string[] {
       '/work/output',
       ...laidOut,
     ];
-  // Later programs of a job see what earlier ones left in /tmp.
+  // A job's later programs see what earlier ones left in /tmp.
   const tmp = ['--bind', `${disk}/tmp`, '/tmp'];
   // One mount for everything: each costs bubblewrap time, and a repository may have thousands of entries.
   if (writeRoots.length === 0) return [...tmp, '--ro-bind', path.join(stage, 'work'), '/work'];
@@ -74,7 +74,7 @@ function workFolder(job: Job, disk: string): string[] {
   ];
 }
 
-/** What only agents have: a home, mounts and the socket of the model proxy. */
+/** The parts that only agents need: a home, mounts and the model proxy's socket. */
 function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[] {
   return [
     ...(home ? ['--bind', `${disk}/home`, HOME] : []),
@@ -105,7 +105,7 @@ export function writableIn(
 
 const SHM_BYTES = String(16 * 1024 * 1024);
 /**
- * The size of /tmp, which counts as memory. Tools of agents keep their output there, so agents get half of their memory
+ * The size of /tmp, which counts as memory. Agents' tools store output there, so for agents it is half of their memory
  * limit. A full /tmp then fails a write instead of ending the run.
  */
 export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guarded' | 'limits'>): number {
@@ -114,7 +114,7 @@ export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guar
 
 const TMP_BYTES = 64 * 1024 * 1024;
 
-/** All programs of the machine, but not its settings, users and homes. */
+/** All of the machine's programs, but not its settings, users and homes. */
 function everything(): string[] {
   const optional = ['/etc/ld.so.cache', '/etc/alternatives', '/nix/store'];
   return [

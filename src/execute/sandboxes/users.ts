@@ -9,7 +9,7 @@ export function uidFor(count: number): number | undefined {
   return isRoot() ? RUN_UIDS.first + ((process.pid * 61 + count) % RUN_UIDS.count) : undefined;
 }
 
-/** Root of the machine. Root of a user namespace has no other uids to use, and needs none. */
+/** Whether this is the machine's root user. Root in a user namespace has no other uids to use, and needs none. */
 function isRoot(): boolean {
   if (process.getuid?.() !== 0) return false;
   const maps = readFileSync('/proc/self/uid_map', 'utf8').split('\n');

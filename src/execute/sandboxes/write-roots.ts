@@ -64,8 +64,8 @@ export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
 }
 
 /**
- * Copies the standard input of the program to an unlinked file on the disk of the run. The program may reopen it and
- * write to it; then it fills only its own disk.
+ * Copies the program's standard input to an unlinked file on the run's disk. The program may reopen the file and write
+ * to it, but then fills only its own disk.
  */
 export async function layOutInput({ stage, stdin }: Job, holder: Holder): Promise<void> {
   if (stdin === undefined) return;

@@ -129,7 +129,8 @@ async function linksIn(top: string, repository: string | undefined, paths: reado
 }
 
 /**
- * Files and folders of the tree that the user's git runs or reads, by configuration or by symlinks in its hooks folder.
+ * Files and folders in the tree that the user's git runs or reads because of its configuration or of symlinks in its
+ * hooks folder.
  */
 async function namedByGit(top: string, repository: string): Promise<string[]> {
   const asking: Asking = { cwd: repository, asUser: true };

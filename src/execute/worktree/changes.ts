@@ -37,7 +37,7 @@ export const CHANGE_LIMITS: ChangeLimits = {
 };
 
 /**
- * Finds an agent's changes to its tree, and writes the diff to `out`. All processes of the agent must have ended.
+ * Finds an agent's changes to its tree, and writes the diff to `out`. All of the agent's processes must have ended.
  *
  * The tree and its `.git` may be hostile, so git never reads them. Proctor reads the tree itself and imports the bytes
  * into its own git folder.
@@ -204,6 +204,6 @@ function notesOf(gitFolder: Changes['gitFolder'], commits: number | null, abando
     ...(abandoned
       ? [`The agent made ${abandoned === 1 ? 'a commit' : `${abandoned} commits`} that no ref reaches.`]
       : []),
-    ...(commits === null ? ['Some commits of the agent are unreadable.'] : []),
+    ...(commits === null ? ["Some of the agent's commits are unreadable."] : []),
   ];
 }

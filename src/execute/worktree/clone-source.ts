@@ -156,7 +156,7 @@ export async function filtersOff(folder: string): Promise<Setting[]> {
   return withoutFilters(namesIn(await askGit(SETTINGS, { cwd: folder, asUser: true })));
 }
 
-/** Settings of filters, and settings that tell whether objects are elsewhere. */
+/** Filter settings, and settings that show whether objects are elsewhere. */
 const SETTINGS = ['config', '-z', '--name-only', '--get-regexp', String.raw`^(filter|extensions|remote)\.`];
 
 function namesIn({ stdout }: GitResult): string[] {

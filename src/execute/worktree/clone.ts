@@ -11,7 +11,7 @@ import { commitOf } from './tree-import.ts';
 import { listingOf } from './tree-state.ts';
 import { isWorldReadable } from '../host/readable.ts';
 
-/** The private work tree of an agent, with facts that the agent cannot change. */
+/** An agent's private work tree, with facts that the agent cannot change. */
 export interface Clone {
   readonly kind: 'clone' | 'copy';
   /** Where the tree was created. For a writable tree, the agent sees a copy of it on the disk of its sandbox. */
@@ -43,7 +43,7 @@ export interface CloneOptions {
   readonly allowDirty: boolean;
   /** The agent cannot change anything, so the sandbox mounts the tree directly from the stage. */
   readonly readOnly: boolean;
-  /** Copies the history instead of mounting objects of the user's repository. */
+  /** Copies the history instead of mounting objects from the user's repository. */
   readonly selfContained?: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function cloneFor(folder: string, stage: string, options: CloneOpti
   const trusted = path.join(stage, 'trusted.git');
   const source = await sourceAt(folder);
   try {
-    // Standard folders of a stage, which do not belong to the tree.
+    // The stage's standard folders, which do not belong to the tree.
     if (options.readOnly) for (const name of ['input', 'output']) removeEmpty(path.join(tree, name));
     makeTrusted(trusted, source);
     const made = source

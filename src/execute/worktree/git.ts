@@ -104,7 +104,7 @@ export async function askGits(
   }
 }
 
-/** Splits the output at the markers. Commands that did not run get the exit code of the shell. */
+/** Splits the output at the markers. Commands that did not run get the shell's exit code. */
 function answersIn(
   said: Buffer,
   mark: string,
@@ -192,7 +192,7 @@ const KILLED = 137;
 const MEMORY_BOUND = `ulimit -v ${4 * 1024 * 1024} 2>/dev/null`;
 
 const SAFE: readonly Setting[] = [
-  // As root, the user's repository and the stage of a run belong to other users.
+  // If Proctor runs as root, the user's repository and the run's stage belong to other users.
   ['safe.directory', '*'],
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],

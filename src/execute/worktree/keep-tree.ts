@@ -64,7 +64,7 @@ async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnl
   };
 }
 
-/** The agent chooses names of files and branches, so they may contain a secret. */
+/** The agent chooses file and branch names, so they may contain a secret. */
 function maskedChanges(changes: Changes, mask: (text: string) => string): Changes {
   const named = <Item extends { readonly path: string }>(item: Item): Item => ({ ...item, path: mask(item.path) });
   const { ignored, commits } = changes;

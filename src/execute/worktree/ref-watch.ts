@@ -23,7 +23,7 @@ export class RefWatch {
     return this.#written;
   }
 
-  /** Reads all pending events, then stops. All processes of the agent must have ended. */
+  /** Reads all pending events, then stops. All of the agent's processes must have ended. */
   async close(): Promise<void> {
     for (let turns = 0; turns < TURNS; turns++) await setImmediate();
     for (const watcher of this.#watchers.values()) watcher.close();

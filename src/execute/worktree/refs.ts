@@ -18,7 +18,7 @@ export interface Refs {
   readonly isCut: boolean;
 }
 
-/** Reads all refs of an untrusted git folder itself. Includes `HEAD` only if it is not on the branch of the run. */
+/** Reads all refs of an untrusted git folder itself. Includes `HEAD` only if it is not on the run's branch. */
 export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
   const raw = new Map<string, string>();
   const known = new Set([...refsBefore(clone), ...clone.protectedRefs]);

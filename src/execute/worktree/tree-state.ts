@@ -116,7 +116,7 @@ async function changesIn(
   for (const entry of files) {
     const before = base.get(entry.path);
     const isLarge = entry.bytes > limits.fileBytesMax || read + entry.bytes > limits.readBytesMax;
-    // Lets other work of this process run.
+    // Lets other work in this process run.
     if (Math.floor(read / TURN_BYTES) !== Math.floor((read + entry.bytes) / TURN_BYTES)) await others();
     if (!isLarge) read += entry.bytes;
     const sha = isLarge ? undefined : blobName(top, entry, format);

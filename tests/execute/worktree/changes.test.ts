@@ -360,7 +360,7 @@ describe('the changes of an agent', () => {
       { name: 'refs/heads/main', change: 'moved', sha: head, isProtected: true },
     ]);
     expect({ branchMoved, total: commits.total }).toEqual({ branchMoved: true, total: null });
-    expect(notes).toEqual(['Some commits of the agent are unreadable.']);
+    expect(notes).toEqual(["Some of the agent's commits are unreadable."]);
   });
 
   test('include the HEAD of a linked work tree', async () => {
