@@ -26,7 +26,7 @@ export interface Probed {
 }
 
 /**
- * Runs a program in a sandbox without network. The result is cached until the machine reboots or the program changes.
+ * Runs a program in a sandbox without a network. The result is cached until the machine reboots or the program changes.
  */
 export async function probe(
   launcher: Launcher,

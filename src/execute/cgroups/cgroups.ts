@@ -21,7 +21,7 @@ export interface Cgroups {
   open(name: string): Promise<Cgroup>;
 }
 
-/** Finds out what this machine allows by trying it in a probe group. */
+/** Determines what this machine supports by trying it in a probe group. */
 export async function findCgroups(options: { readonly mounts?: CgroupMounts } = {}): Promise<Cgroups> {
   const mounts = options.mounts ?? (await cgroupMounts());
   const second = await tryV2(mounts);

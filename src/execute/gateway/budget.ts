@@ -29,7 +29,7 @@ export interface Admitted {
 }
 
 export interface AnswerFacts {
-  /** Whether the provider bills it: it answered, or had received the request when the agent disconnected. */
+  /** Whether the provider bills the request: it answered, or had the request when the agent disconnected. */
   readonly isBilled: boolean;
   readonly bytes: number;
   readonly heard: AnswerPart;

@@ -1,9 +1,9 @@
 import type { ProcessTimes } from './proc-files.ts';
 
 /**
- * The CPU time of a group of processes, from samples of live processes. The kernel adds the time of children that a
- * parent waits for to the parent. It drops the time of other children when they end, so their last sample is added
- * here.
+ * The CPU time of a group of processes, from samples of live processes. When a parent waits for a child, the kernel
+ * adds the child's time to the parent's. The time of other children is lost when they end, so their last sample is
+ * added here.
  */
 export class CpuTally {
   #last: readonly ProcessTimes[] = [];
@@ -17,7 +17,7 @@ export class CpuTally {
   }
 }
 
-/** A lower bound of the time lost: a parent may also have inherited from other children. */
+/** A lower bound on the time lost: a parent may also have inherited from other children. */
 function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes[]): number {
   const known = new Map(before.map(each => [each.pid, each]));
   const alive = new Map(now.map(each => [each.pid, each]));

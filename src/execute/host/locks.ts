@@ -92,7 +92,10 @@ function foreign(lock: string): Fault {
 const HEIRS_MAX = 1_000;
 const heirLink = (lock: string, holder: string): string => `${lock}.${holder}`;
 
-/** Takes over from the last process of the line, which is dead. Returns false if another process was faster. */
+/**
+ * Takes over from the last process in the line of successors, which is dead. Returns false if another process was
+ * faster.
+ */
 function succeed(lock: string, line: readonly Holder[], me: string): boolean {
   const right = heirLink(lock, line.at(-1)?.name ?? '');
   if (!link(me, right)) return false;

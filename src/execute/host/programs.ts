@@ -42,7 +42,7 @@ export function isExecutable(file: string): boolean {
 }
 
 export interface Closure {
-  /** Files and folders that have the same path inside. */
+  /** Files and folders that have the same path inside the sandbox. */
   readonly files: readonly string[];
   readonly links: readonly { readonly target: string; readonly link: string }[];
 }

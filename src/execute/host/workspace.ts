@@ -88,7 +88,7 @@ export function removeStage(stage: string): void {
   try {
     rmSync(stage, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // An unsandboxed program may remove permissions, or nest folders deeper than a path can be long.
+    // An unsandboxed program may remove permissions, or nest folders beyond the maximum path length.
     const options = { timeout: REMOVE_MS, stdio: 'ignore' } as const;
     spawnSync('/bin/chmod', ['-R', 'u+rwX', '--', stage], options);
     spawnSync('/bin/rm', ['-rf', '--', stage], options);

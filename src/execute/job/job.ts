@@ -30,7 +30,7 @@ export interface Job {
   readonly writeRoots?: readonly string[];
   /** Files and folders of a writable work folder that stay read-only. None is a symlink. */
   readonly readOnly?: readonly string[];
-  /** The only programs that exist inside, by bare name. If undefined, all of the machine's programs exist. */
+  /** The only programs that exist in the sandbox, by bare name. If undefined, all of the machine's programs exist. */
   readonly programs?: readonly string[];
   /** The folder in which the program starts, relative to the work folder. Defaults to the work folder. */
   readonly startIn?: string;

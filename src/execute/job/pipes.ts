@@ -13,7 +13,9 @@ export interface Pipe {
   readonly writeFd: number;
 }
 
-/** Makes kernel pipes. Node's pipes are sockets, which programs cannot reopen as /dev/stdout, as many scripts do. */
+/**
+ * Creates kernel pipes. Node's pipes are sockets, which cannot be reopened as /dev/stdout, but many scripts do that.
+ */
 export async function makePipes(count: number): Promise<Pipe[]> {
   const folder = mkdtempSync(stagePath('pipes-'));
   try {

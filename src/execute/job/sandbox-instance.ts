@@ -31,7 +31,7 @@ export interface SandboxInstance {
 export interface Started {
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when the program and everything it started has ended. */
+  /** Resolves when the program and everything it started have ended. */
   readonly ended: Promise<RawEnd>;
 }
 

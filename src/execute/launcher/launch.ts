@@ -84,7 +84,7 @@ class Line {
     this.#child = child;
     child.on('message', (answer: LauncherReply) => this.#take(answer));
     child.once('exit', () => this.#lose());
-    // An unreferenced child may not emit `exit`. The closed channel still tells pending requests that it is gone.
+    // An unreferenced child may not emit `exit`, but pending requests still fail when the channel closes.
     child.once('disconnect', () => this.#lose());
     child.once('error', cause => this.#lose(cause));
     // Only a pending request keeps this process alive.

@@ -8,7 +8,7 @@ import type { SandboxInstance, Counters, RawEnd, Started } from '../job/sandbox-
 import type { Job, StreamName } from '../job/job.ts';
 import { StreamKeeper } from '../job/kept-stream.ts';
 
-/** Sends a piece of output on. The stream pauses until the promise resolves. */
+/** Forwards a piece of output. The stream pauses until the promise resolves. */
 export type Show = (stream: StreamName, bytes: Buffer) => Promise<void>;
 
 export interface Watched {

@@ -230,7 +230,7 @@ function digestOf(word: string): Buffer {
   return createHash('sha256').update(word).digest();
 }
 
-/** Whether a URL stays below the address of the API for every parser: no `..`, no empty segment, no other host. */
+/** Whether every parser resolves a URL to a path below the API's address: no `..`, no empty segment, no other host. */
 function isPlainPath(url: string): boolean {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   return PATH.test(path) && !CLIMBS.test(path) && QUERY.test(query) && url.length <= URL_UNITS_MAX;

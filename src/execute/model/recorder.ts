@@ -184,7 +184,7 @@ function* linesIn(bytes: Buffer): Generator<PartLine> {
   }
 }
 
-/** On an almost full disk, a write may take only part of the bytes. */
+/** On an almost full disk, a write may store only part of the bytes. */
 function writeWhole(fd: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);

@@ -76,7 +76,7 @@ const ENDS: Readonly<Record<Recording['ended'], string>> = {
 /** A request with its volatile parts replaced. */
 class Asked {
   readonly index: number;
-  /** Method and path. Requests of one lane are ordered. */
+  /** Method and path. Requests in one lane are ordered. */
   readonly lane: string;
   readonly #request: RecordedRequest;
   #digest: ContentHash | undefined;

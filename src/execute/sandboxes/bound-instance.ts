@@ -171,7 +171,7 @@ export class ProcessInstance implements SandboxInstance {
 
   kill(): void {
     if (this.#hasEnded) return;
-    // Killing the first process of the namespace kills all. Until its pid is known, the signal stays pending.
+    // Killing the first process in the namespace kills all others. Until its pid is known, the signal stays pending.
     this.#wish = 'SIGKILL';
     if (this.#init !== undefined) signal(this.#init, 'SIGKILL');
   }

@@ -55,7 +55,7 @@ async function uncountedIn({ memoryBytes }: JobLimits, holder: Holder): Promise<
 /** An eighth of the memory limit. */
 const SYSTEM_V_PART = 8;
 
-/** The keeper, the shell, bubblewrap and its first process inside. */
+/** The keeper, the shell, bubblewrap and its first process inside the sandbox. */
 const OURS_WITHIN = 4;
 
 /** Limits per process, as a backstop for sampling. The kernel counts `nproc` over all processes. */

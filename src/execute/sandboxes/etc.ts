@@ -1,7 +1,7 @@
 import type { Job } from '../job/job.ts';
 import { ETC_FD } from './descriptors.ts';
 
-/** A file of /etc that bubblewrap copies from a descriptor, which needs neither a mount nor a file in the stage. */
+/** A file in /etc that bubblewrap copies from a descriptor, which needs neither a mount nor a file in the stage. */
 export interface EtcFile {
   readonly name: keyof typeof ETC_FD;
   readonly text: string;

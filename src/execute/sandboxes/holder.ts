@@ -191,8 +191,8 @@ async function joinWhole(cgroup: Cgroup, pid: number): Promise<void> {
 }
 
 /**
- * `user`: to be root inside. `mount`: to mount a work folder. `pid`: so that nothing outlives the shell, not even what
- * bubblewrap is just starting. `ipc`: to limit System V memory.
+ * `user`: to be root inside. `mount`: to mount a work folder. `pid`: so that nothing outlives the shell, not even a
+ * process that bubblewrap is just starting. `ipc`: to limit System V memory.
  */
 const NAMESPACES = ['--user', '--map-root-user', '--mount', '--pid', '--ipc'];
 

@@ -8,8 +8,8 @@ import { DOOR, HOME } from './root.ts';
 import { uidFor } from './users.ts';
 
 /**
- * Makes every mount source readable for the sandbox. As root, the run is another user, who cannot read a private home.
- * Sources that it cannot read are copied into the stage.
+ * Makes every mount source readable for the sandbox. If Proctor runs as root, the run has another user, who cannot read
+ * a private home folder. Sources that it cannot read are copied into the stage.
  */
 export async function reachable(mounts: readonly Mount[], stage: string): Promise<Mount[]> {
   const isAnother = uidFor(0) !== undefined;

@@ -10,9 +10,9 @@ import { handOver, makePipes, type Pipe } from '../job/pipes.ts';
 import { isAlive, processesInGroup, processesMarked, signal } from '../host/processes.ts';
 
 /**
- * No sandbox: an ordinary process of the user's, with limits on time and output only. Proctor finds its descendants by
- * process group and by a variable in their environment. A process that leaves the group and clears its environment
- * escapes.
+ * No sandbox: an ordinary process of the current user, with limits on time and output only. Proctor finds its
+ * descendants by process group and by a variable in their environment. A process that leaves the group and clears its
+ * environment escapes.
  */
 export const none: Sandbox = {
   async open(job) {

@@ -20,8 +20,8 @@ export function rootFor(job: Job, disk: string): string[] {
     ['--unshare-user', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
     network === 'open' ? [] : ['--unshare-net'],
     ['--disable-userns', '--new-session'],
-    // Proctor examines what a guarded program leaves running before it kills it. In any case, everything dies with the
-    // holder.
+    // Proctor examines the processes that a guarded program leaves running before it kills them. They always die with
+    // the holder.
     job.guarded ? [] : ['--die-with-parent'],
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
@@ -62,7 +62,7 @@ function workFolder(job: Job, disk: string): string[] {
     ];
   // A job's later programs see what earlier ones left in /tmp.
   const tmp = ['--bind', `${disk}/tmp`, '/tmp'];
-  // One mount for everything: each costs bubblewrap time, and a repository may have thousands of entries.
+  // One mount for everything: each mount takes bubblewrap time, and a repository may have thousands of entries.
   if (writeRoots.length === 0) return [...tmp, '--ro-bind', path.join(stage, 'work'), '/work'];
   const { everywhere, roots } = writableIn(writeRoots, staged);
   return [
@@ -106,7 +106,7 @@ export function writableIn(
 const SHM_BYTES = String(16 * 1024 * 1024);
 /**
  * The size of /tmp, which counts as memory. Agents' tools store output there, so for agents it is half of their memory
- * limit. A full /tmp then fails a write instead of ending the run.
+ * limit. A full /tmp then makes a write fail instead of ending the run.
  */
 export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guarded' | 'limits'>): number {
   return guarded && memoryBytes !== undefined ? Math.floor(memoryBytes / 2) : TMP_BYTES;

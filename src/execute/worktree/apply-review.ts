@@ -25,7 +25,7 @@ export interface Reviewed extends ReviewedPath {
 }
 
 /**
- * Finds files of a diff that would run automatically in the tree. Applies the diff to copies of the files, so that
+ * Finds files in a diff that would run automatically in the tree. Applies the diff to copies of the files, so that
  * symlinks, modes and texts are judged exactly as git leaves them.
  */
 export async function reviewDiff(

@@ -10,7 +10,7 @@ import { askGit, type Asking } from './git.ts';
 import { isGitName, pathText, placeIn } from './tree.ts';
 
 export interface Application {
-  /** Paths of the diff are relative to the top of the repository, not to the folder. */
+  /** Paths in the diff are relative to the top of the repository, not to the folder. */
   readonly fromTop: boolean;
   readonly isTrial: boolean;
   /** The base commit of the diff, which the repository must contain. */

@@ -123,7 +123,7 @@ async function touchedIndex(clone: Clone, gitDir: string): Promise<Map<string, B
 const INDEX_BYTES_MAX = 64 * 1024 * 1024;
 const INDEX_MS = 30_000;
 
-/** Whether the agent changed the configuration, or added a file that acts as one. */
+/** Whether the agent changed the git configuration, or added a file that acts as one. */
 function isOtherConfig(gitDir: string, config: Buffer | undefined, { format }: Clone): boolean {
   if (config?.toString() !== configFor(format)) return true;
   return ['config.worktree', 'info/attributes', 'objects/info/http-alternates'].some(name =>

@@ -27,7 +27,7 @@ export interface Clone {
   readonly protectedRefs: readonly string[];
   /** The folder to start in, relative to the top; `.` for the top. */
   readonly startIn: string;
-  /** All files of base, as printed by `git ls-tree`. */
+  /** All files in base, as printed by `git ls-tree`. */
   readonly baseFiles: Buffer;
   /** The hash of the original index. */
   readonly indexSha256: ContentHash | undefined;

@@ -6,13 +6,13 @@ import { shellQuoted } from '../../base/shell.ts';
 import { signal } from '../host/processes.ts';
 import { PATH_FOLDERS } from '../host/programs.ts';
 
-/** How to run git. It gets no environment except what is set here. */
+/** How to run git. Its environment contains only the variables that are set here. */
 export interface Asking {
   readonly gitDir?: string;
   readonly workTree?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Further settings, which override those of any file. */
+  /** Further settings, which override those in any file. */
   readonly settings?: readonly Setting[];
   /**
    * Applies the user's settings too, unless they run something. Otherwise only the settings of the git folder apply.

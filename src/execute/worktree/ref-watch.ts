@@ -52,7 +52,7 @@ export class RefWatch {
   }
 }
 
-/** Events are read between two turns of the event loop. One more turn, in case `close` was called during one. */
+/** Node reads events between two turns of the event loop. Wait one more turn, in case `close` was called during one. */
 const TURNS = 3;
 const FOLDERS_MAX = 200;
 const REFS_MAX = 1_000;
