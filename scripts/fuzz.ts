@@ -152,7 +152,7 @@ function promise(holds: boolean, what: string): void {
   if (!holds) throw new Error(`Violated invariant: ${what}.`);
 }
 
-/** Returns a document of the corpus with one to eight mutations of its value, text or bytes. */
+/** Returns a document from the corpus with one to eight mutations of its value, text or bytes. */
 function mutated(): Uint8Array {
   let text = pick(seeds);
   const changes = 1 + Math.floor(random() * 8);

@@ -60,9 +60,9 @@ export const ACTS: Readonly<Record<string, Act>> = {
   configure: does('changes the git configuration although `configure` is forbidden', 'git config core.editor true'),
   hook: does('creates a hook although `configure` is forbidden', 'echo x > .git/hooks/pre-commit'),
   force: does('rewrites the history of its branch', `${COMMIT} --amend`, 'edit'),
-  protected: does('moves a branch of the user', `git update-ref refs/heads/main $(${OTHER})`, 'edit'),
+  protected: does("moves one of the user's branches", `git update-ref refs/heads/main $(${OTHER})`, 'edit'),
   protected_back: does(
-    'moves a branch of the user and moves it back',
+    "moves one of the user's branches and moves it back",
     `was=$(git rev-parse main); git update-ref refs/heads/main $(${OTHER}); git update-ref refs/heads/main $was`,
     'edit',
   ),

@@ -95,7 +95,7 @@ export const repository: Readonly<Record<string, Deed>> = {
     writeFileSync('.git/info/exclude', `${readFileSync('.git/info/exclude', 'utf8')}hidden.txt\n`);
     writeFileSync('hidden.txt', 'not in any status\n');
   },
-  /** A file with the assume-unchanged flag of git. */
+  /** A file with git's assume-unchanged flag. */
   assume: (_scene, file = 'README.md') => {
     void git('update-index', '--assume-unchanged', file);
     writeFileSync(file, 'changed behind the index\n');

@@ -69,7 +69,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   forge: () =>
     run(`for p in /proc/[0-9]*; do for n in 1 2; do echo '${FORGED_LINE}' >$p/fd/$n; done; done; echo tried`),
   loop: () => run('true'),
-  /** One process that leaves the session of its tool, and one that stays. Each has a unique duration. */
+  /** One process that leaves its tool's session, and one that stays. Each has a unique duration. */
   sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
   /** A command that keeps running after the agent reports success. */
   background: ({ port }) => inBackground(`sleep ${sleepSeconds(port)}`),

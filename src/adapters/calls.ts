@@ -23,7 +23,7 @@ export class Calls {
     this.#background.delete(id);
   }
 
-  /** Moves the open calls of a tool to the background: the agent continued without their results. */
+  /** Moves a tool's open calls to the background: the agent continued without their results. */
   leave(tool: string): void {
     for (const [id, call] of this.#open) if (call.tool === tool) this.#background.add(id);
   }

@@ -11,7 +11,7 @@ export const LOW_LINE = 2;
 export const DASH = 4;
 /** `.` and `~`. */
 export const DOT = 8;
-/** `+` and `/`, of plain base64. */
+/** `+` and `/`, as in standard base64. */
 export const PLUS = 16;
 const EQUALS = 32;
 /** Other characters that occur in passwords. */

@@ -17,7 +17,7 @@ export class SpeltOut {
     this.#reach = ESCAPE_BYTES_MAX * around;
   }
 
-  /** The first position at `from` or later that is near such an escape. Callers must not go back. */
+  /** The first position at `from` or later that is near such an escape. `from` must never decrease. */
   from(from: number): number {
     for (const next of this.#next) {
       while (next.at < from) {

@@ -137,7 +137,7 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
   ),
 ];
 
-/** `paths` is separated by white space. */
+/** `paths` lists paths separated by white space. */
 function active(paths: string, runs: string, partsOf?: ActiveFiles['partsOf']): ActiveFiles {
   return { paths: paths.split(/\s+/), runs, ...(partsOf && { partsOf }) };
 }

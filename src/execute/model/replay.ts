@@ -1,4 +1,5 @@
 import { canonicalize } from '../../base/canonical.ts';
+import { counted } from '../../base/counted.ts';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
 import type { Exchange, RecordedRequest, Recording } from '../../contracts/recording/index.ts';
 import { firstRequestDifference } from './difference.ts';
@@ -59,8 +60,8 @@ export class Replay {
       return `${which} differs from the recording at ${at}: recorded ${found.recorded}, received ${found.asked}`;
     }
     const { exchanges, ended } = this.#recording;
-    if (this.#waiting.length > 0) return `${which} is not in the recording, which has no more ${asked.lane}`;
-    return `${which} is not in the recording, which has ${exchanges.length}${ENDS[ended]}`;
+    if (this.#waiting.length > 0) return `${which} is not in the recording, which has no more ${asked.lane} requests`;
+    return `${which} is not in the recording, which has ${counted(exchanges.length, 'request')}${ENDS[ended]}`;
   }
 }
 

@@ -116,7 +116,7 @@ describe('a recording', () => {
     expect((await send(again, { body: '2' })).status).toBe(200);
     const got = await send(again, { body: '3' });
     expect(got.status).toBe(400);
-    expect(errorIn(got.body)).toBe('request 3 is not in the recording, which has 2 and reached its size limit.');
+    expect(errorIn(got.body)).toBe('request 3 is not in the recording, which has 2 requests and reached its size limit.');
   });
 
   test('survives the death of its recorder', async () => {
@@ -139,7 +139,7 @@ describe('a recording', () => {
     expect((await send(again, { body: ask('a') })).status).toBe(200);
     expect((await send(again, { body: ask('b') })).status).toBe(200);
     expect((await send(again, { body: ask('hang') })).status).toBe(400);
-    expect(again.difference).toBe('request 3 is not in the recording, which has 2 and was interrupted');
+    expect(again.difference).toBe('request 3 is not in the recording, which has 2 requests and was interrupted');
     await expect(door({ ...mode, file: left })).rejects.toThrow('died while writing it');
     // A recorder that finishes knows that there was no answer.
     expect(read(file).exchanges.map(({ response }) => response === null)).toEqual([false, true, false]);
