@@ -134,7 +134,7 @@ export class CodexProtocol implements Protocol {
     return this.#turns.count > this.#turnsMax ? { ...TOO_MANY_TURNS, events } : progress(events);
   }
 
-  /** An `error` item never ends a run. One kind of it reports a fallback to another transport. */
+  /** An `error` item never ends a run. One kind reports a fallback to another transport. */
   #warning(message: string): LineReading {
     if (message.startsWith('Falling back')) return this.#retry(message);
     return alive({ kind: 'note', level: 'warning', text: brief(message) });

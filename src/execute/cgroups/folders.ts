@@ -27,7 +27,7 @@ export async function killIn(folders: readonly string[]): Promise<void> {
     }
     await sleep(Math.min(2 ** round, WAIT_MS_MAX));
   }
-  throw new Fault('processes_left', 'Some processes of the run could not be killed.');
+  throw new Fault('processes_left', "Some of the run's processes could not be killed.");
 }
 
 /** Removes empty groups. A group stays busy for some milliseconds after its last process has ended. */
@@ -42,7 +42,7 @@ async function removeFolder(folder: string): Promise<void> {
     } catch (cause) {
       if (codeOf(cause) === 'ENOENT') return;
       if (codeOf(cause) !== 'EBUSY' || attempt >= REMOVE_ATTEMPTS) {
-        throw new Fault('cgroup_left', 'A control group of the run could not be removed.', { cause });
+        throw new Fault('cgroup_left', "One of the run's control groups could not be removed.", { cause });
       }
     }
     await sleep(Math.min(2 ** attempt, WAIT_MS_MAX));

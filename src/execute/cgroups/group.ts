@@ -109,7 +109,7 @@ export class ControlGroup implements Cgroup {
       if (cpus !== undefined) await this.#limitCpus(cpus);
       if (pids !== undefined) await take(this.#at.pids, 'pids.max', pids, 0);
     } catch (cause) {
-      throw new Fault('limits_not_enforced', 'The kernel did not accept the limits of a control group.', { cause });
+      throw new Fault('limits_not_enforced', "The kernel did not accept a control group's limits.", { cause });
     }
   }
 
@@ -184,7 +184,7 @@ export class ControlGroup implements Cgroup {
     const oomKills = fieldOf(oom ?? '', 'oom_kill');
     // A counter that cannot be read must not be reported as 0.
     if (oomKills === undefined) {
-      throw new Fault('counters_unreadable', 'The counters of a control group could not be read.');
+      throw new Fault('counters_unreadable', "A control group's counters could not be read.");
     }
     const forksDenied = fieldOf(forks ?? '', 'max');
     return {

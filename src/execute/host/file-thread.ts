@@ -57,7 +57,7 @@ export class FileThread {
   }
 
   #fail(cause: Error): void {
-    this.#failure ??= new Fault('write_failed', 'The evidence of a case could not be written.', { cause });
+    this.#failure ??= new Fault('write_failed', "A case's evidence could not be written.", { cause });
   }
 }
 

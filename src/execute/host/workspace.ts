@@ -84,7 +84,7 @@ const SLASH = Buffer.from('/');
 export function removeStage(stage: string): void {
   if (!path.basename(stage).startsWith(STAGE_PREFIX)) return;
   if (lstatSync(stage, { throwIfNoEntry: false }) === undefined) return;
-  if (!isStageOfOurs(stage)) throw new Fault('stage_left', 'The temporary files of the run belong to another user.');
+  if (!isStageOfOurs(stage)) throw new Fault('stage_left', "The run's temporary files belong to another user.");
   try {
     rmSync(stage, { recursive: true, force: true, maxRetries: 3 });
   } catch {
@@ -92,7 +92,7 @@ export function removeStage(stage: string): void {
     const options = { timeout: REMOVE_MS, stdio: 'ignore' } as const;
     spawnSync('/bin/chmod', ['-R', 'u+rwX', '--', stage], options);
     spawnSync('/bin/rm', ['-rf', '--', stage], options);
-    if (existsSync(stage)) throw new Fault('stage_left', 'The temporary files of the run could not be removed.');
+    if (existsSync(stage)) throw new Fault('stage_left', "The run's temporary files could not be removed.");
   }
 }
 

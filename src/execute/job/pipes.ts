@@ -24,7 +24,7 @@ export async function makePipes(count: number): Promise<Pipe[]> {
     await promisify(execFile)('/usr/bin/mkfifo', ['-m', '666', ...names], { env: {}, timeout: 10_000 });
     return names.map(open);
   } catch (cause) {
-    throw new Fault('pipes_failed', 'The streams of the program could not be created.', { cause });
+    throw new Fault('pipes_failed', "The program's streams could not be created.", { cause });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

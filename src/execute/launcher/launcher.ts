@@ -1,7 +1,6 @@
 /**
- * The launcher: a small process that starts all programs. Fork time grows with the memory of the parent, so Proctor
- * does not fork itself. When Proctor dies, the launcher kills everything it started, saves the agent's work tree and
- * exits.
+ * The launcher: a small process that starts all programs. Fork time grows with the parent's memory, so Proctor itself
+ * does not fork. When Proctor dies, the launcher kills everything it started, saves the agent's work tree and exits.
  */
 import { renameSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';

@@ -95,7 +95,7 @@ export function checkExtras(job: Job, isAnother: boolean): void {
 export function checkStdin(stage: string, name: string): void {
   const isName = name !== '' && path.basename(name) === name && !['.', '..'].includes(name) && !name.includes('\0');
   if (!isName || !lstatSync(path.join(stage, name), { throwIfNoEntry: false })?.isFile())
-    throw new Fault('stage_failed', 'The input of the program is not a file in its stage.');
+    throw new Fault('stage_failed', "The program's input is not a file in its stage.");
 }
 
 function checkTarget(target: string, mounts: readonly Mount[]): void {
@@ -105,7 +105,7 @@ function checkTarget(target: string, mounts: readonly Mount[]): void {
   const others = [HOME, DOOR, ...mounts.map(other => other.target)];
   const isAlone = others.filter(other => isIn(target, other) || isIn(other, target)).length === 1;
   if (!isBelow || !isAlone)
-    throw new Fault('mount_failed', 'Mounts of the sandbox must be below /agent and must not overlap.');
+    throw new Fault('mount_failed', "The sandbox's mounts must be below /agent and must not overlap.");
 }
 
 function isIn(file: string, folder: string): boolean {

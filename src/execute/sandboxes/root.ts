@@ -11,7 +11,7 @@ import { TERMINALS } from './shares.ts';
  * The bubblewrap arguments for a job. The root contains only what the program needs and is read-only, except for the
  * work folder, /tmp and /dev/shm.
  *
- * `disk` is where the holder has mounted the file system of the work folder.
+ * `disk` is where the holder has mounted the work folder's file system.
  */
 export function rootFor(job: Job, disk: string): string[] {
   const { stage, network, programs } = job;

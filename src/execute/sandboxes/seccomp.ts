@@ -42,7 +42,7 @@ export function hasSystemCallFilter(): boolean {
 }
 
 /**
- * The system call filter of a sandboxed program, as bytes for `bwrap --seccomp`. Undefined for an unknown processor.
+ * The system call filter for a sandboxed program, as bytes for `bwrap --seccomp`. Undefined for an unknown processor.
  *
  * It is an allow list. Denied calls fail with EPERM. All other calls, including x32 and future ones, fail with ENOSYS,
  * for which libraries have fallbacks.

@@ -77,7 +77,7 @@ export async function layOutInput({ stage, stdin }: Job, holder: Holder): Promis
 async function done(script: string, holder: Holder): Promise<void> {
   holder.say(`${script} && echo ready || echo failed\n`);
   if ((await firstLine(holder.output(FD.answers))) === 'ready') return;
-  throw new Fault('stage_failed', 'The files of the run could not be copied into its work folder.', {
+  throw new Fault('stage_failed', "The run's files could not be copied into its work folder.", {
     cause: textSoFar(holder.output(FD.errors)),
   });
 }
