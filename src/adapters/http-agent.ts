@@ -44,7 +44,7 @@ export function readReply(bytes: Uint8Array, caseId: string, side: SideName, byt
   if (Object.hasOwn(said, 'case_id') && said['case_id'] !== caseId)
     return mismatch('The answer has the case_id of another case.');
   if (Object.hasOwn(said, 'version') && said['version'] !== side)
-    return mismatch('The answer has the version of the other side.');
+    return mismatch("The answer has the other side's version.");
   const reply: Partial<Record<(typeof REPLY_KEYS)[number], unknown>> = { proposed_actions: [], events: [] };
   for (const key of REPLY_KEYS) if (Object.hasOwn(said, key)) reply[key] = said[key];
   const artifact = { schema_version: 'case.v1', case_id: caseId, version: side, status: 'ok', ...reply };

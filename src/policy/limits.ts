@@ -29,7 +29,7 @@ export const LIMITS: readonly LimitRow[] = [
   row(
     'cpu_seconds',
     'CPU time',
-    ['enforced', 'the cgroup counts; Proctor ends the run within 0.1 s'],
+    ['enforced', 'counted by the cgroup; Proctor ends the run within 0.1 s'],
     'same',
     ['watched', 'sum over `/proc`'],
     nothing,

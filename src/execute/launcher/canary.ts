@@ -70,8 +70,8 @@ function triedIn({ network }: Job): readonly Tried[] {
 
 const NOTES: Readonly<Record<Observation['what'], string>> = {
   network: 'A connection to a server on this machine was refused.',
-  file_system: 'Writes outside the work folder failed, and folders of this machine are not visible.',
-  environment: 'No process inside shows an environment variable from outside.',
+  file_system: "Writes outside the work folder failed, and this machine's folders are not visible.",
+  environment: 'No process in the sandbox has an environment variable from outside.',
   privileges: 'No capabilities, no new privileges, a system call filter, not root.',
 };
 
@@ -79,7 +79,7 @@ function noteOf(what: Tried, { writeRoots }: Job): string {
   return what === 'file_system' && writeRoots && !writeRoots.includes('.') ? NOTE_OF_ROOTS : NOTES[what];
 }
 
-const NOTE_OF_ROOTS = 'Writes outside the writable paths failed, and folders of this machine are not visible.';
+const NOTE_OF_ROOTS = "Writes outside the writable paths failed, and this machine's folders are not visible.";
 
 /** Where the canary may write. Only the kind of restriction matters, not the actual paths. */
 function rootsLike({ writeRoots }: Job): Pick<Job, 'writeRoots'> {

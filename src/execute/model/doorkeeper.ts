@@ -123,7 +123,7 @@ export class Doorkeeper {
 
   #refusalOf({ method = '', url = '', headers }: IncomingMessage): Refused | undefined {
     if (!this.#isKnown(headers))
-      return new Refused('token', 'request', 'A request did not carry the token of this run', 401);
+      return new Refused('token', 'request', "A request did not carry this run's token", 401);
     if (this.#underWay.size >= this.#limits.requestsAtOnce)
       return new Refused('load', 'request', 'Too many requests at once', 503);
     if (!isPlainPath(url)) return new Refused('endpoint', 'request', 'A request used a path that is not allowed');
@@ -157,7 +157,7 @@ export class Doorkeeper {
         this.#bytesAsked += chunk.length;
         if (length > this.#limits.requestBytesMax) refusal = this.#tooLarge();
         else if (this.#heldBytes > HELD_BYTES_MAX)
-          refusal = new Refused('load', 'request', 'The open requests are too large together', 503);
+          refusal = new Refused('load', 'request', 'The open requests together are too large', 503);
         if (refusal) break;
       }
     } catch {

@@ -53,7 +53,7 @@ function collected(child: ChildProcess, bytesMax: number, kill: () => void): () 
     else chunks.push(chunk);
   });
   return () => {
-    if (bytes > bytesMax) throw new Fault('git_failed', 'The output of git is too large to read.');
+    if (bytes > bytesMax) throw new Fault('git_failed', "Git's output is too large to read.");
     return Buffer.concat(chunks);
   };
 }
