@@ -15,7 +15,7 @@ import { type Deed, uses } from './scene.ts';
 
 const AUTHOR = ['-c', 'user.name=agent', '-c', 'user.email=agent@example.org'];
 
-/** Actions in the repository. The agent really performs and reports them. */
+/** Actions in the repository, which the agent performs and reports. */
 export const repository: Readonly<Record<string, Deed>> = {
   write: ({ tongue }, file = 'hello.txt') =>
     uses(tongue, 'write', path.resolve(file), () => {

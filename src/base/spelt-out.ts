@@ -1,6 +1,6 @@
 /**
- * Finds characters escaped as `\u0041` or `\x41`. Other escapes such as `\n` are common in text. They matter only near such
- * a character, because the usual escapes of a secret are among its forms.
+ * Finds characters escaped as `\u0041` or `\x41`. Other escapes such as `\n` are common in text. They matter only near
+ * such a character, because a secret's forms include its usual escapes.
  */
 export class SpeltOut {
   readonly #written: Buffer;

@@ -13,7 +13,7 @@ export interface Capabilities {
   readonly tool_allow_deny: boolean;
   readonly path_constraints: boolean;
   readonly network_controls: boolean;
-  /** What counts its turns: the agent, or Proctor in the agent's event stream. */
+  /** What limits the turns: the agent, Proctor (which counts them in the agent's event stream), or nothing. */
   readonly turn_limit: 'agent' | 'proctor' | false;
   readonly budget_limit: boolean;
 }

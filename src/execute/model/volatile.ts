@@ -51,12 +51,12 @@ export const VOLATILE: readonly Volatile[] = [
   },
   {
     what: 'hash',
-    why: "The hash of a commit depends on its time. Claude's device ID has the same format.",
+    why: "A commit's hash depends on its time. Claude's device ID has the same format.",
     pattern: /(?<![0-9A-Za-z])(?=[a-f]{0,64}\d)(?=\d{0,64}[a-f])[0-9a-f]{7,64}(?![0-9A-Za-z])/g,
   },
   {
     what: 'hash',
-    why: 'One in thirty short hashes consists of digits only. Its position in the output of git log and git commit tells it apart from a number.',
+    why: 'One in thirty short hashes consists of digits only. Its position in the output of git log and git commit distinguishes it from a number.',
     pattern: /(?:^|(?<=\[[^\]\n]{1,200} ))[0-9a-f]{7,40}(?= \S|\])/gm,
   },
   {

@@ -47,7 +47,8 @@ export const PIPED: readonly number[] = [
 ];
 
 /**
- * Files in /etc that bubblewrap copies from a descriptor. The shell closes `stdout`, `stderr` and `stdin` for it first.
+ * Files in /etc that bubblewrap copies from a descriptor. The shell first closes `stdout`, `stderr` and `stdin` for
+ * bubblewrap.
  */
 export const ETC_FD = { passwd: FD.stdout, group: FD.stderr, hosts: FD.stdin, 'resolv.conf': 9 } as const;
 

@@ -45,7 +45,7 @@ function isOpenItself(stat: Stats): boolean {
 const OTHERS = { read: 0o004, enter: 0o001 } as const;
 const OWNER_RUNS = 0o100;
 
-/** Never a hard link, because a change of the copy's owner would also change the original's owner. */
+/** Never a hard link, because changing the copy's owner would also change the original's. */
 async function copied(source: string, stage: string, index: number): Promise<string> {
   const target = path.join(stage, 'mounts', String(index));
   let entries = 0;

@@ -129,8 +129,8 @@ async function linksIn(top: string, repository: string | undefined, paths: reado
 }
 
 /**
- * Files and folders in the tree that the user's git runs or reads because of its configuration or of symlinks in its
- * hooks folder.
+ * Files and folders in the tree that the user's git runs or reads: its configuration names them, or its hooks folder
+ * links to them.
  */
 async function namedByGit(top: string, repository: string): Promise<string[]> {
   const asking: Asking = { cwd: repository, asUser: true };

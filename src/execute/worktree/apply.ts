@@ -20,8 +20,8 @@ export interface Application {
 }
 
 /**
- * Applies a diff to a work tree, completely or not at all. Commits and the index stay unchanged, and nothing configured
- * by the user or the diff runs. Returns the allowed files that run automatically.
+ * Applies a diff to a work tree, completely or not at all. Commits and the index stay unchanged. Programs that the user
+ * or the diff configures do not run. Returns the allowed files that run automatically.
  */
 export async function applyDiff(
   diff: Buffer,
