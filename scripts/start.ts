@@ -40,10 +40,11 @@ step('Show the evidence and limits of that run:', 0, ['show', 'latest']);
 step('Verify the evidence, offline and on any machine:', 0, ['verify', 'latest']);
 
 placeRepository();
-agent('An agent works on a private clone of a repository. Here, a stand-in for Claude performs the actions that DO= lists.', 0, [
-  'write',
-  'edit',
-]);
+agent(
+  'An agent works on a private clone of a repository. Here, a stand-in for Claude performs the actions that DO= lists.',
+  0,
+  ['write', 'edit'],
+);
 step('Apply its changes to the repository, all or none:', 0, ['apply', 'latest', '--dir', 'project']);
 agent('Its policy allows changes to docs only. The agent deletes another file, and reports success.', 1, [
   'delete',

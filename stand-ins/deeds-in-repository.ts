@@ -50,7 +50,7 @@ export const repository: Readonly<Record<string, Deed>> = {
   odd_name: () => writeFileSync('a "name"\nof two lines.txt', 'odd\n'),
   nested: () => {
     git('init', '-q', 'nested');
-    writeFileSync('nested/inner.txt', 'inside of a repository of its own\n');
+    writeFileSync('nested/inner.txt', 'in a nested repository\n');
   },
   commit: ({ tongue }, file = 'committed.txt') =>
     uses(tongue, 'command', 'git commit', () => {

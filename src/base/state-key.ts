@@ -112,7 +112,8 @@ function readKey(file: string): Buffer {
   const fd = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
     const stat = fstatSync(fd);
-    if (!stat.isFile() || !isMine(stat)) throw new Loose('the key in the state folder is not a regular file that you own');
+    if (!stat.isFile() || !isMine(stat))
+      throw new Loose('the key in the state folder is not a regular file that you own');
     if (isOpen(stat)) throw new Loose('the key in the state folder is open to other users (chmod 600 closes it)');
     const bytes = Buffer.alloc(KEY_BYTES + 1);
     if (readSync(fd, bytes) !== KEY_BYTES) throw new Loose('the key in the state folder is damaged');

@@ -107,7 +107,9 @@ function approval({ approval_posture }: EffectivePolicy, enforcers: Enforcers): 
     return { refusal: `${agent} has no event stream that shows denials, which fail_on_prompt requires.` };
   }
   return {
-    by: [`${denied}; Proctor ends the run at the first ${isUnconfined ? 'blocked operation in its event stream' : 'denial'}`],
+    by: [
+      `${denied}; Proctor ends the run at the first ${isUnconfined ? 'blocked operation in its event stream' : 'denial'}`,
+    ],
   };
 }
 

@@ -196,9 +196,7 @@ const CHECKING_MS = 1_000;
 function listening(server: Server, socket: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     // Later errors are failed connections, which the kernel reports to the client.
-    server.on('error', cause =>
-      reject(new Fault('door_failed', 'The model proxy could not be started.', { cause })),
-    );
+    server.on('error', cause => reject(new Fault('door_failed', 'The model proxy could not be started.', { cause })));
     if (socket === undefined) server.listen(0, '127.0.0.1', resolve);
     // The program may run as another user. The permissions of the stage control access to the folder.
     else server.listen({ path: socket, readableAll: true, writableAll: true }, resolve);

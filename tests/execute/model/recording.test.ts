@@ -116,7 +116,9 @@ describe('a recording', () => {
     expect((await send(again, { body: '2' })).status).toBe(200);
     const got = await send(again, { body: '3' });
     expect(got.status).toBe(400);
-    expect(errorIn(got.body)).toBe('request 3 is not in the recording, which has 2 requests and reached its size limit.');
+    expect(errorIn(got.body)).toBe(
+      'request 3 is not in the recording, which has 2 requests and reached its size limit.',
+    );
   });
 
   test('survives the death of its recorder', async () => {
@@ -196,7 +198,11 @@ describe('refuses an invalid recording before anything starts', () => {
     ['an empty file', '', 'r.json is not a recording: The document is empty.'],
     ['a truncated file', example({}).slice(0, -9), 'r.json is not a recording: '],
     ['another document', '{"schema_version":"intent.v1"}', 'r.json is not a recording of an agent.'],
-    ['another version', example({ schema_version: 'recording.v2' }), 'r.json has an unsupported recording format version.'],
+    [
+      'another version',
+      example({ schema_version: 'recording.v2' }),
+      'r.json has an unsupported recording format version.',
+    ],
     [
       'another agent',
       example({ agent_family: 'codex_cli' }),
