@@ -316,7 +316,7 @@ describe('the changes of an agent', () => {
     expect(changes.diff.cut).toEqual({ bytesTotal: whole.diff.bytes, why: 'bytes' });
     const text = readFileSync(changes.out, 'utf8');
     expect([...text.matchAll(/^diff --git a\/(\w)/gm)].map(([, name]) => name)).toEqual(['a']);
-    expect(text.split('\n').at(-2)).toMatch(/^# This diff is incomplete/);
+    expect(text.split('\n').at(-2)).toMatch(/^# This diff is truncated after \d+ bytes\.$/);
     expect(changes.changed).toHaveLength(3);
   });
 
