@@ -106,7 +106,7 @@ def _failure(error):
 
 
 def _name_of(kind):
-    """Returns the name of a class, or "Error" if it contains other characters: a class can be given any text as its name."""
+    """Returns the name of a class, or "Error" if the name is unusual: a class name can be any text."""
     try:
         name = kind.__name__
         return name if re.fullmatch('[A-Za-z0-9_.]{1,80}', name) else 'Error'

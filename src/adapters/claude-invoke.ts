@@ -111,8 +111,9 @@ function permissionsOf(call: AgentCall): Permissions {
 }
 
 /**
- * Passes the address and the token of the model proxy as settings, because the environment must not contain variables with
- * this prefix. The token takes the role of the caller's credential, because Claude sends other requests with a login.
+ * Passes the address and the token of the model proxy as settings, because the environment must not contain variables
+ * with this prefix. The token has the same kind as the caller's credential, because Claude sends different requests
+ * when it uses a login.
  */
 function settingsOf({ door, context }: AgentCall): object {
   return {
@@ -152,7 +153,7 @@ function* notesOf({ policy, maxTurns, maxCostUsd }: AgentCall, row: ClaudeRow): 
 }
 
 const APPROVAL = {
-  fail_on_prompt: ', and proctor stops it at the first denial',
-  deny_interactive: ', and proctor records every denial as a violation',
+  fail_on_prompt: ', and Proctor stops it at the first denial',
+  deny_interactive: ', and Proctor records every denial as a violation',
   bounded_auto_approve: '; its commands and edits are approved in advance',
 } as const;

@@ -50,7 +50,7 @@ const LAST_MESSAGE = 'last-message.txt';
 /** Not an OPENAI_ variable: Proctor removes those from every environment. */
 const KEY_VARIABLE = 'PROCTOR_MODEL_KEY';
 
-/** If the sandbox of Codex cannot start, every command would fail. Then only Proctor's sandbox is used. */
+/** Every command would fail if Codex's own sandbox could not start. In that case, only Proctor's sandbox is used. */
 function sandboxOf({ policy, nestedSandbox }: AgentCall): string {
   if (!nestedSandbox) return 'danger-full-access';
   return policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write';
@@ -105,7 +105,7 @@ function* notesOf({ policy, nestedSandbox, maxTurns }: AgentCall): Generator<str
 }
 
 const APPROVAL = {
-  fail_on_prompt: ', and proctor stops it at the first failure of this kind in its stream',
-  deny_interactive: ', and proctor records each failure of this kind in its stream as a violation',
+  fail_on_prompt: ', and Proctor stops it at the first such failure in its stream',
+  deny_interactive: ', and Proctor records every such failure in its stream as a violation',
   bounded_auto_approve: ', and allowed operations need no approval',
 } as const;

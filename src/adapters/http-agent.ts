@@ -20,7 +20,7 @@ export function questionOf(one: SuiteCase, side: SideName, runId: string): strin
   });
 }
 
-/** The answer of an agent, as fields of a case artifact. */
+/** An agent's answer, as fields of a case artifact. */
 export type AgentReply = Pick<CaseArtifact, 'workflow_id' | 'agent_fields'> & {
   [Key in 'proposed_actions' | 'events' | 'final_output']: NonNullable<CaseArtifact[Key]>;
 };
@@ -29,7 +29,7 @@ export type ReplyReading =
   | { readonly ok: true; readonly reply: AgentReply }
   | { readonly ok: false; readonly class: 'invalid_json' | 'schema_mismatch'; readonly message: string };
 
-/** Reads the body of an answer as part of a valid case artifact, or says why it is not. Never throws. */
+/** Converts the body of an answer to fields of a case artifact, or returns why it is invalid. Never throws. */
 export function readReply(bytes: Uint8Array, caseId: string, side: SideName, bytesMax: number): ReplyReading {
   const reading = readJson(bytes, { bytesMax });
   if (!reading.ok) {
@@ -44,7 +44,7 @@ export function readReply(bytes: Uint8Array, caseId: string, side: SideName, byt
   if (Object.hasOwn(said, 'case_id') && said['case_id'] !== caseId)
     return mismatch('The answer has the case_id of another case.');
   if (Object.hasOwn(said, 'version') && said['version'] !== side)
-    return mismatch('The answer has the version of the other side.');
+    return mismatch("The answer has the other side's version.");
   const reply: Partial<Record<(typeof REPLY_KEYS)[number], unknown>> = { proposed_actions: [], events: [] };
   for (const key of REPLY_KEYS) if (Object.hasOwn(said, key)) reply[key] = said[key];
   const artifact = { schema_version: 'case.v1', case_id: caseId, version: side, status: 'ok', ...reply };
@@ -59,13 +59,13 @@ export function readReply(bytes: Uint8Array, caseId: string, side: SideName, byt
   if (sound.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
     return mismatch('An action cites a file in the run folder, which an agent cannot know.');
   }
-  // Unknown keys are advice, so an answer without advice has none.
+  // Every unknown key causes advice, so an answer without advice has no unknown keys.
   if (advice.length > 0) fields.push(...takeUnknown(artifact));
   // Object.fromEntries creates an own key even for __proto__.
   return { ok: true, reply: fields.length === 0 ? sound : { ...sound, agent_fields: Object.fromEntries(fields) } };
 }
 
-/** The reasons to refuse valid JSON. */
+/** The refusals that also apply to valid JSON. */
 const BEYOND_JSON: ReadonlySet<string> = new Set(['too_deep', 'too_many_values', 'too_large']);
 
 const MESSAGES_SHOWN = 5;
@@ -96,7 +96,7 @@ function takeOurs({ events, final_output }: { events?: unknown; final_output?: u
 /** Removes unknown keys, and returns them with their paths. */
 function takeUnknown(artifact: object): [string, unknown][] {
   const taken: [string, unknown][] = [];
-  // Find all of them before removing the first.
+  // Find all unknown keys before removing the first.
   const unknown = Array.from(formOf(caseShape).unknown(artifact, ''));
   for (const { parent, key } of unknown) take(taken, parent, valueAt(artifact, parent), key);
   return taken;

@@ -3,8 +3,8 @@ import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import type { PolicyViolation } from '../contracts/agent-step/policy-summary.ts';
 
 /**
- * Network requests that the model proxy refused, if the policy denies the network. They had no effect. They are hard if
- * the first denial ends a run.
+ * Network requests that the model proxy refused, if the policy denies the network. They had no effect. They are hard
+ * violations if the first denial ends a run.
  */
 export function doorViolations(
   refused: AgentOutcome['model_access']['refused'],

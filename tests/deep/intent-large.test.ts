@@ -84,5 +84,5 @@ test('files that do not fit into the sandbox are an error at once', async () => 
     { policy: own({ max_output_files: 10_000 }) },
   ).catch(toldOf);
   // Not a timeout: cp must not block on its error output.
-  expect(told).toBe('RUN_E005: The files of the run could not be copied into its work folder.');
+  expect(told).toBe("RUN_E005: The run's files could not be copied into its work folder.");
 });

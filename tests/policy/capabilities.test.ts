@@ -45,7 +45,7 @@ describe('the enforcement of a policy', () => {
       const off = { ...CODEX, isUnconfined: true };
       for (const policy of [readOnly, edit, open]) {
         const notes = answer({ ...policy, approval_posture }, off, { maxTurns: 3 });
-        expect(notes).toContain('max_turns: Proctor counts turns in the stream of codex, at most 3');
+        expect(notes).toContain("max_turns: Proctor counts turns in codex's event stream, at most 3");
         expect(notes).toEqual(expect.not.arrayContaining([expect.stringContaining('codex enforces')]));
       }
     },

@@ -123,7 +123,7 @@ export class Doorkeeper {
 
   #refusalOf({ method = '', url = '', headers }: IncomingMessage): Refused | undefined {
     if (!this.#isKnown(headers))
-      return new Refused('token', 'request', 'A request did not carry the token of this run', 401);
+      return new Refused('token', 'request', "A request did not carry this run's token", 401);
     if (this.#underWay.size >= this.#limits.requestsAtOnce)
       return new Refused('load', 'request', 'Too many requests at once', 503);
     if (!isPlainPath(url)) return new Refused('endpoint', 'request', 'A request used a path that is not allowed');
@@ -157,7 +157,7 @@ export class Doorkeeper {
         this.#bytesAsked += chunk.length;
         if (length > this.#limits.requestBytesMax) refusal = this.#tooLarge();
         else if (this.#heldBytes > HELD_BYTES_MAX)
-          refusal = new Refused('load', 'request', 'The open requests are too large together', 503);
+          refusal = new Refused('load', 'request', 'The open requests together are too large', 503);
         if (refusal) break;
       }
     } catch {
@@ -201,7 +201,7 @@ export class Doorkeeper {
       answer.over?.(isWhole);
       ask?.over({ isWhole, isHungUp: hungUp.aborted, says: answer.problem ?? broke ?? null });
     }
-    // An answer counts even if the agent hung up: agents do that right after the last event.
+    // An answer counts even if the agent disconnected: agents often do so right after the last event.
     if (isAnswer && bytes > 0 && (isWhole || hungUp.aborted)) this.#answers++;
     if (isWhole) response.end();
     // Flushes what was written before the failure.
@@ -230,7 +230,7 @@ function digestOf(word: string): Buffer {
   return createHash('sha256').update(word).digest();
 }
 
-/** Whether a URL stays below the address of the API for every parser: no `..`, no empty segment, no other host. */
+/** Whether every parser resolves a URL to a path below the API's address: no `..`, no empty segment, no other host. */
 function isPlainPath(url: string): boolean {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   return PATH.test(path) && !CLIMBS.test(path) && QUERY.test(query) && url.length <= URL_UNITS_MAX;

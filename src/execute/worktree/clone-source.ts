@@ -4,7 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { type GitResult, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
 export interface SourceRepository {
-  /** The folder with objects and branches. For a linked work tree, that of its main repository. */
+  /** The folder with objects and branches. For a linked work tree, it belongs to the main repository. */
   readonly gitDir: string;
   readonly objects: string;
   readonly head: string;
@@ -156,7 +156,7 @@ export async function filtersOff(folder: string): Promise<Setting[]> {
   return withoutFilters(namesIn(await askGit(SETTINGS, { cwd: folder, asUser: true })));
 }
 
-/** Settings of filters, and settings that tell whether objects are elsewhere. */
+/** Filter settings, and settings that show whether objects are elsewhere. */
 const SETTINGS = ['config', '-z', '--name-only', '--get-regexp', String.raw`^(filter|extensions|remote)\.`];
 
 function namesIn({ stdout }: GitResult): string[] {

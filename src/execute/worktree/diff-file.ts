@@ -13,7 +13,7 @@ const DIFF = [
 
 /**
  * Writes the diff between two commits to a file. A diff of more than `bytesMax` bytes is cut at a file boundary.
- * `missed` is what exceeded another limit and is not in the commits.
+ * `missed` is set if the tree exceeded another limit, so that the commits are incomplete.
  */
 export async function writeDiff(
   gitDir: string,

@@ -81,9 +81,9 @@ describe('a replay', () => {
     const one = recordingOf(request('a'));
     const over = new Replay(one);
     seqOf(over, request('a'));
-    expect(seqOf(over, request('b'))).toBe('request 2 is not in the recording, which has 1');
+    expect(seqOf(over, request('b'))).toBe('request 2 is not in the recording, which has 1 request');
     expect(seqOf(new Replay(one), request('a', '/v1/count'))).toBe(
-      'request 1 is not in the recording, which has no more POST /v1/count',
+      'request 1 is not in the recording, which has no more POST /v1/count requests',
     );
   });
 

@@ -205,9 +205,7 @@ describe('a forged diff', () => {
     put(outside, { secret: 'of this machine\n' });
     for (const from of [path.relative(folder, path.join(outside, 'secret')), '.git/config', 'readme.md']) {
       const diff = `diff --git a/${from} b/got\nsimilarity index 100%\n${does} from ${from}\n${does} to got\n`;
-      expect(await applied(diff, folder)).toBe(
-        'The diff copies or renames a file, which the diff of a run never does.',
-      );
+      expect(await applied(diff, folder)).toBe("The diff copies or renames a file, which a run's diff never does.");
     }
     expect(await applied(adding('new').replace('+x', '+x\n+copy from a').replace('+1 ', '+1,2 '), folder)).toBe(
       'applied',

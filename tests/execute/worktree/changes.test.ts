@@ -316,7 +316,7 @@ describe('the changes of an agent', () => {
     expect(changes.diff.cut).toEqual({ bytesTotal: whole.diff.bytes, why: 'bytes' });
     const text = readFileSync(changes.out, 'utf8');
     expect([...text.matchAll(/^diff --git a\/(\w)/gm)].map(([, name]) => name)).toEqual(['a']);
-    expect(text.split('\n').at(-2)).toMatch(/^# This diff is incomplete/);
+    expect(text.split('\n').at(-2)).toMatch(/^# This diff is truncated after \d+ bytes\.$/);
     expect(changes.changed).toHaveLength(3);
   });
 
@@ -360,7 +360,7 @@ describe('the changes of an agent', () => {
       { name: 'refs/heads/main', change: 'moved', sha: head, isProtected: true },
     ]);
     expect({ branchMoved, total: commits.total }).toEqual({ branchMoved: true, total: null });
-    expect(notes).toEqual(['Some commits of the agent are unreadable.']);
+    expect(notes).toEqual(["Some of the agent's commits are unreadable."]);
   });
 
   test('include the HEAD of a linked work tree', async () => {

@@ -214,7 +214,7 @@ describe('a model behind TLS', () => {
     expect(said(untrusted)).toContain('is signed by an untrusted authority');
     const elsewhere = { ...env, NODE_EXTRA_CA_CERTS: ours.file, ANTHROPIC_BASE_URL: `https://127.0.0.1:${port}` };
     const misnamed = await ran(world, 'claude', elsewhere);
-    expect(said(misnamed)).toContain('The certificate of the model API is for another host name.');
+    expect(said(misnamed)).toContain("The model API's certificate is for another host name.");
     expect(said(untrusted) + said(misnamed)).not.toContain(String(port));
     expect(seen).toHaveLength(1);
     for (const run of [trusted, untrusted, misnamed]) expectKept(run);

@@ -100,7 +100,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(made.api.asked).toHaveLength(2);
     expect(accessIn(ran).counted?.cost_usd).toBeCloseTo(0.06, 10);
     const refusal = made.world.tried(made.world.args(agent, 'DO=say', [...flags, '--model', 'unpriced']));
-    expect(refusal.stderr).toContain('no price for the model of this run');
+    expect(refusal.stderr).toContain("no price for this run's model");
     expect(refusal.code).not.toBe(0);
   });
 });

@@ -29,7 +29,7 @@ test('the agent starts with its process, and the run starts earlier', () => {
 
 test.each([
   ['claude', 'agent', 'claude enforces it, at most 7'],
-  ['codex', 'proctor', 'Proctor counts turns in the stream of codex, at most 7'],
+  ['codex', 'proctor', "Proctor counts turns in codex's event stream, at most 7"],
 ] as const)('the evidence states the turn limit of %s, and what enforces it', (agent, enforced_by, note) => {
   const world = new AgentWorld();
   const { folder, answer } = world.run(agent, 'DO=write', ['--max-turns', '7']);
