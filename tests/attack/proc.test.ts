@@ -98,7 +98,7 @@ describe.runIf(missing.length === 0)('a program in the sandbox', () => {
     expect(answers[folder]).toBe('nothing');
   });
 
-  test.each(FIRST)('does not reach %s of its first process', name => {
+  test.each(FIRST)('cannot reach %s of its first process', name => {
     expect([answers[`/proc/1/${name}`], answers[`/proc/self/../1/${name}`]]).toEqual(['ENOENT', 'ENOENT']);
   });
 
@@ -112,11 +112,11 @@ describe.runIf(missing.length === 0)('a program in the sandbox', () => {
     expect([answers['take a cover off'], answers['another /proc']]).toEqual(['EPERM', 'EPERM']);
   });
 
-  test.each(NEEDED)('still reads %s', file => {
+  test.each(NEEDED)('can still read %s', file => {
     expect(answers[file]).toBe('through');
   });
 
-  test('does not learn its outside user from the id maps', async () => {
+  test('cannot learn its user outside the sandbox from the id maps', async () => {
     const { out } = await inside({ argv: shell('cat /proc/self/uid_map /proc/self/gid_map | tr -s " "') });
     expect(out).toBe(' 1000 0 1\n 1000 0 1\n');
   });

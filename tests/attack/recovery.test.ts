@@ -37,7 +37,7 @@ const SEAL = path.join('evidence', 'seal.json');
 const STDOUT = 'evidence/internal/stdout.part';
 
 type Kind = 'script' | 'agent' | 'intent' | 'new';
-/** One growing file of each kind of run. */
+/** A file that grows during each kind of run. */
 const PARTS: Readonly<Record<Kind, string>> = {
   script: STDOUT,
   agent: AGENT_FILES.transcript,

@@ -72,7 +72,7 @@ describe('a folder from elsewhere', () => {
     expect(existsSync(path.join(run, 'journal.ndjson'))).toBe(true);
   });
 
-  test('is unchanged if others can write its journal', () => {
+  test('is unchanged if others can write to its journal', () => {
     const { cwd, run } = placeWith('');
     writeFileSync(path.join(run, 'journal.ndjson'), '', { mode: 0o666 });
     const open = path.join(temporaryFolder(), '.proctor');

@@ -59,7 +59,7 @@ test.each<[string, object, string]>([
     'The answers contain "versoin", which matches no question. Did you mean "version"?',
   ],
   [
-    'whose key is a path on a machine',
+    'whose key is a host path',
     { '/home/me/a': 1 },
     'The answers contain a text that is not shown here, to which',
   ],

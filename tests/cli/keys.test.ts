@@ -176,7 +176,7 @@ function writeCases(here: Place): void {
 }
 
 describe('PROCTOR_KEY', () => {
-  test('takes precedence over the key of the project', () => {
+  test("takes precedence over the project's key", () => {
     const { here } = withKey();
     makeKey(path.join(here.cwd, 'other.key'));
     expect(ran(here, [], { PROCTOR_KEY: 'other.key' }).stderr).toContain('sealed and signed');
@@ -202,7 +202,7 @@ describe('PROCTOR_KEY', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test('and the key of the project stop a run if they are dangling links', () => {
+  test("and the project's key stop a run if they are dangling links", () => {
     const { here } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     unlinkSync(keyFile);

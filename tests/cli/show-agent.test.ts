@@ -207,7 +207,7 @@ describe('proctor list', () => {
   });
 });
 
-describe('the run of an agent', () => {
+describe('an agent run', () => {
   test('is recovered after a crash, verifies, and is shown and pruned like any other', async () => {
     const { cwd, folder } = openPlace(GONE);
     expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; its run folder is complete now');
