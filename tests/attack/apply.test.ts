@@ -287,7 +287,7 @@ describe('apply on disguised changes', () => {
     await refuses(home, moved('copy'), 'copies or renames a file');
   });
 
-  test('refuses a mode change alone, and a deletion', async () => {
+  test('refuses a bare mode change, and a deletion', async () => {
     const home = project({ '.envrc': 'x\n', '.npmrc': 'ignore-scripts=true\n' });
     await refuses(home, 'diff --git a/.envrc b/.envrc\nold mode 100644\nnew mode 100755\n', '.envrc:');
     await refuses(
@@ -313,7 +313,7 @@ describe('apply on disguised changes', () => {
     ['hooks', '.git/hooks'],
     ['hooks', 'src/../.GIT/hooks'],
   ];
-  test.each(LINKS)('refuses a symlink %s to %s', async (name, target) => {
+  test.each(LINKS)('refuses a symlink named %s to %s', async (name, target) => {
     const home = project({ 'src/a': 'x\n' });
     await refuses(
       home,

@@ -118,7 +118,7 @@ export async function plantSuite(cwd: string, options: Partial<RunSuiteOptions>)
   return folder;
 }
 
-/** An attacker can write a journal in the old format, without codes. */
+/** An attacker can write a journal in the old format, without authentication codes. */
 function withoutCodes(folder: string): void {
   const journal = path.join(folder, JOURNAL);
   writeFileSync(journal, readFileSync(journal, 'utf8').replaceAll(/\t.*$/gm, ''));

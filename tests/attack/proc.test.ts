@@ -108,7 +108,7 @@ describe.runIf(missing.length === 0)('a program in the sandbox', () => {
     expect(answers['a file in place of the first process']).toBe('EROFS');
   });
 
-  test('cannot unmount a cover or mount another /proc', () => {
+  test('can neither uncover a hidden file nor mount another /proc', () => {
     expect([answers['take a cover off'], answers['another /proc']]).toEqual(['EPERM', 'EPERM']);
   });
 

@@ -11,7 +11,7 @@ function trouble(text: string): string {
     if (error instanceof XmlFault) return error.message;
     throw error;
   }
-  throw new Error('It was read.');
+  throw new Error('A fault was expected.');
 }
 
 interface Element {

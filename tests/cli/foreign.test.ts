@@ -96,7 +96,7 @@ describe('a folder from elsewhere', () => {
     }
   });
 
-  test('with an unproven journal stays until it is pruned', () => {
+  test('with an unauthenticated journal stays until it is pruned', () => {
     const { cwd, run } = placeWith('{"is":"pla');
     expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; you did not start it on this machine');
     expect(existsSync(run)).toBe(true);

@@ -90,7 +90,7 @@ describe('proctor keys new', () => {
 });
 
 describe('with a key', () => {
-  test('signs the run of a script, reports it, and keeps the key out of the run', () => {
+  test('signs a script run, reports it, and keeps the key out of the run', () => {
     const { here, keyId } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     here.file(
@@ -122,7 +122,7 @@ proctor_tool.succeed()`,
     expect(kept).not.toContain(secret);
   });
 
-  test('signs the run of a suite and each attempt of its script', () => {
+  test('signs a suite run and each attempt of its script', () => {
     const { here, keyId } = withKey();
     here.file('cases.json', JSON.stringify([{ id: 'one', input: { user: 'hello' } }]));
     here.file('agent.sh', `printf '{"case_id":"one","final_output":{"content_type":"text","content":"hi"}}'\n`);
@@ -156,7 +156,7 @@ proctor_tool.succeed()`,
 });
 
 describe('a suite that is resumed', () => {
-  test('is signed with the key of the resuming user', async () => {
+  test("is signed with the resuming user's key", async () => {
     const { here, keyId } = withKey();
     const agent = new Agent();
     const baseUrl = await agent.start();

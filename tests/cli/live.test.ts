@@ -66,7 +66,7 @@ describe('lines', () => {
     expect(shown).toEqual([flood]);
   });
 
-  test('that end with a carriage return become lines', () => {
+  test('can end with a carriage return', () => {
     expect(shownOf('10%\r20%\rdone\r\nnext\n').join('')).toBe('10%\n20%\ndone\nnext\n');
   });
 });

@@ -1,4 +1,4 @@
-/** Commands that read write nothing to the project, and work on a read-only file system. */
+/** Read-only commands write nothing to the project, and work on a read-only file system. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -56,7 +56,7 @@ const READERS: readonly (readonly string[])[] = [
 
 const titled = READERS.map(args => [args.join(' '), args] as const);
 
-describe('a command that reads', () => {
+describe('a read-only command', () => {
   test.each(titled)('changes no byte of the project: %s', (_, args) => {
     const before = digestOf(cwd);
     const { stderr } = proctor(args, { cwd });

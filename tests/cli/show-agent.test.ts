@@ -20,7 +20,7 @@ import { sealedFolder } from '../evidence/pack/pack-world.ts';
 import { expectValid } from '../evidence/script/script-world.ts';
 import { proctor, proveJournal, temporaryFolder } from '../support/support.ts';
 
-/** A project with one run of an agent. */
+/** A project with one agent run. */
 async function placeWith(told: Told = {}): Promise<{ readonly cwd: string; readonly folder: string }> {
   const cwd = temporaryFolder();
   mkdirSync(path.join(cwd, '.proctor'), { mode: 0o755 });

@@ -103,7 +103,7 @@ describe('an agent policy', () => {
 });
 
 describe('the built-in policies', () => {
-  test.each(Object.entries(builtInPolicies))('%s is valid and has its key as its name', (name, policy) => {
+  test.each(Object.entries(builtInPolicies))('include %s, which is valid and has its key as its name', (name, policy) => {
     expect(findings(policy)).toEqual([]);
     expect(policy.name).toBe(name);
   });

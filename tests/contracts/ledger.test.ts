@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { ledgerLine } from '../../src/contracts/ledger/index.ts';
 import { exampleWith, judged, rulesOf } from '../support/support.ts';
+import { judgedTitles } from './artifacts-words.ts';
 
 const HASH = `sha256:${'0'.repeat(64)}`;
 
 describe('a ledger line', () => {
-  test.each<[string, Record<string, unknown>, string[]]>([
+  test.each(
+    judgedTitles<Record<string, unknown>>([
     ['of the first run', { sequence: 1, previous_sha256: null }, []],
     ['of a script', { kind: 'script', intent: null }, []],
     ['of a suite with a custom name', { kind: 'suite', run_id: 'nightly.2', intent: null }, []],
@@ -37,7 +39,8 @@ describe('a ledger line', () => {
     ['without a previous hash', { previous_sha256: undefined }, ['LD6']],
     ['with an invalid date', { sealed_at: '2026-02-30T00:00:00.000Z' }, ['LD2']],
     ['of a run without a name', { run_id: '' }, ['LD3']],
-  ])('%s', async (_, changes, broken) => {
+  ]),
+  )('%s', async (_, changes, broken) => {
     expect(rulesOf(await judged(ledgerLine, exampleWith(ledgerLine, changes)))).toEqual(broken);
   });
 

@@ -218,7 +218,7 @@ describe('a run folder', () => {
 });
 
 describe('a gate', () => {
-  test('stays closed if the evidence was changed, whatever its evaluation says', async () => {
+  test('does not pass if the evidence was changed, whatever its evaluation says', async () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline', '--run-id', 'old');
     await suite('new', '--run-id', 'fresh');
@@ -267,7 +267,7 @@ describe('a masked value', () => {
   });
 });
 
-describe('a request that cannot run', () => {
+describe('a suite command', () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['missing cases', ['missing.yaml', '--base-url', 'http://127.0.0.1:9', '--as', 'new'], /missing\.yaml/],
     ['no side', ['cases.yaml', '--base-url', 'http://127.0.0.1:9'], /--as/],
@@ -279,7 +279,7 @@ describe('a request that cannot run', () => {
     ['a name with ..', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--run-id', '../x'], /name/],
     ['a timeout without end', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
   ];
-  test.each(refused)('%s is refused in one sentence and leaves nothing', async (_what, args, words) => {
+  test.each(refused)('with %s is refused in one sentence and leaves nothing', async (_what, args, words) => {
     const { place, proctor } = await world();
     const { code, stderr } = await proctor('run', 'suite', ...args);
     expect(code).toBe(2);

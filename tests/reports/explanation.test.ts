@@ -93,7 +93,7 @@ describe('the terminal and Markdown', () => {
     expect(markdown(withSuspect())).toContain(`**Pass rate:** ${rates}`);
   });
 
-  test('leave the command for suspects to compare, which knows its arguments', () => {
+  test('do not print the command for suspects, which only compare knows', () => {
     expect(told(withSuspect())).not.toContain('BASELINE NEW');
     expect(markdown(withSuspect())).toContain(
       '**To settle it:** run the suspect cases again with `proctor compare BASELINE NEW --again`',

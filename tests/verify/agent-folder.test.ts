@@ -152,7 +152,7 @@ describe('FD12', () => {
     ],
     ['another version', { [METADATA]: { agent_version: '9' } }, [`${METADATA}#agent_version`]],
     ['another program', { [METADATA]: { program_sha256: bytesHash('x') } }, [`${METADATA}#program_sha256`]],
-    ['a tested version', { [METADATA]: { untested_version: true } }, [`${METADATA}#untested_version`]],
+    ['a tested version marked as untested', { [METADATA]: { untested_version: true } }, [`${METADATA}#untested_version`]],
     ['another session', { [METADATA]: { session_id: 'x' } }, [`${METADATA}#session_id`]],
     ['another model', { [METADATA]: { model: 'x' } }, [`${METADATA}#model`]],
     ['another exit code', { [METADATA]: { exit_code: 3 } }, [`${METADATA}#exit_code`], FORBIDDEN],

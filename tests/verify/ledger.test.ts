@@ -123,7 +123,7 @@ describe('the verifier names the line of', () => {
   });
 
   test.each([
-    ['no JSON', 'hello'],
+    ['not JSON', 'hello'],
     ['empty', ''],
     ['of another format', '{"schema_version":"event.v1"}'],
     ['of an unknown version', '{"schema_version":"ledger-line.v9"}'],

@@ -184,12 +184,12 @@ describe('a pack with', async () => {
 
 describe('the ledger line in a pack', () => {
   const wrong: [string, object, Broken][] = [
-    ['of this run', {}, []],
-    ['of another run', { run_id: 'script_other' }, ['PK9 ledger-line.json#run_id']],
-    ['of another kind', { kind: 'suite' }, ['PK9 ledger-line.json#kind']],
-    ['of another time', { sealed_at: '2026-01-01T00:00:00.000Z' }, ['PK9 ledger-line.json#sealed_at']],
-    ['of another seal', { seal_sha256: bytesHash('x') }, ['PK9 ledger-line.json#seal_sha256']],
-    ['of numbers', { sequence: 'x', run_id: 7 }, ['LD3', 'LD5', 'PK9 ledger-line.json', 'PK9 ledger-line.json#run_id']],
+    ['of this run is valid', {}, []],
+    ['of another run is rejected', { run_id: 'script_other' }, ['PK9 ledger-line.json#run_id']],
+    ['of another kind is rejected', { kind: 'suite' }, ['PK9 ledger-line.json#kind']],
+    ['of another time is rejected', { sealed_at: '2026-01-01T00:00:00.000Z' }, ['PK9 ledger-line.json#sealed_at']],
+    ['of another seal is rejected', { seal_sha256: bytesHash('x') }, ['PK9 ledger-line.json#seal_sha256']],
+    ['with values of the wrong type is rejected', { sequence: 'x', run_id: 7 }, ['LD3', 'LD5', 'PK9 ledger-line.json', 'PK9 ledger-line.json#run_id']],
   ];
   test.each(wrong)('%s', async (_, changes, broken) => {
     const folder = await scriptFolder();
@@ -205,7 +205,7 @@ describe('the ledger line in a pack', () => {
   });
 });
 
-describe('an archive that cannot be read to its end', () => {
+describe('an archive', () => {
   const cuts: [string, (bytes: Buffer) => Buffer, RegExp][] = [
     ['is truncated in a header', bytes => bytes.subarray(0, 700), /beyond the end of the archive/],
     ['is truncated in its end marker', bytes => bytes.subarray(0, -512), /beyond the end of the archive/],
@@ -242,7 +242,7 @@ describe('an archive that cannot be read to its end', () => {
       /too long/,
     ],
   ];
-  test.each(cuts)('%s', async (_, change, message) => {
+  test.each(cuts)('is invalid if it %s', async (_, change, message) => {
     const file = fileOf(change(bytesIn(await packOf(await scriptFolder()))));
     const verdicts = await verdictsOf(file);
     expect(verdicts).toHaveLength(1);
@@ -252,7 +252,7 @@ describe('an archive that cannot be read to its end', () => {
     expect(verdict?.violations.map(({ message: text }) => text).join()).toMatch(message);
   });
 
-  test('is refused if it is not an archive', async () => {
+  test('is refused if it is not a tar archive', async () => {
     for (const bytes of [Buffer.from('\x1f\x8b\x08'), Buffer.alloc(0), Buffer.from('PK\x03\x04')]) {
       const [verdict] = await verdictsOf(fileOf(bytes));
       expect(verdict).toMatchObject({ outcome: 'refused', reason: { code: 'not_a_pack' } });
@@ -264,7 +264,7 @@ describe('an archive that cannot be read to its end', () => {
     expect(broken).toContain('PK7 ../a');
   });
 
-  test('rejects an extended header for a path that needs none', async () => {
+  test('is invalid if it has an extended header for a path that needs none', async () => {
     const pax = Buffer.concat([head('pax/path', 28, 156, 'x'), block(`28 path=${A}\n`), entry(A, 'aaa')]);
     const file = await packOf(await scriptFolder());
     expect(await brokenIn(withHead(file, A, () => pax))).toEqual([`PK15 ${A}`]);
@@ -387,7 +387,7 @@ describe('the pack of an intent with', () => {
   });
   afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
-  test.each(tamperings)('%s, sealed again, is invalid', async (_, changes, broken) => {
+  test.each(tamperings)('%s, sealed again, has the expected violations', async (_, changes, broken) => {
     const found = await brokenIn(await packOf(await resealed(folder, changes(folder))));
     if (broken.length === 0) expect(found).toEqual([]);
     else expect(found).toEqual(expect.arrayContaining(broken));

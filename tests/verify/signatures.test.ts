@@ -114,7 +114,7 @@ const forgeries: Forgery[] = [
     [`SL8 ${SEAL}`],
   ],
   [
-    "was changed and signed with the attacker's key under our key id",
+    "was changed and signed with the attacker's key under the signer's key id",
     () => {
       const { files, statement } = forged(signed);
       return withSeal(files, sealEnvelope(statement, { ...signerWith(theirs.privateKey), keyId: signer.keyId }));
@@ -132,19 +132,19 @@ const forgeries: Forgery[] = [
   ],
 ];
 
-describe('a folder that', () => {
+describe('the verifier gives the right verdict on a folder that', () => {
   test.each(forgeries)('%s', async (_, files, options, broken) => {
     expect(await brokenIn(laidOut(files()), options)).toEqual(broken);
   });
 
-  test('violates any rule that needs a key is covered above', () => {
+  test('violates any of the rules that need a key', () => {
     const tested = new Set(forgeries.flatMap(([, , , broken]) => broken.map(line => line.split(' ')[0])));
     const needed = folderRules.map(({ id }) => id).filter(id => /^SL(?:[89]|\d\d)$/.test(id));
     expect(needed).toEqual(['SL8', 'SL9', 'SL10']);
     expect(needed.filter(id => !tested.has(id))).toEqual([]);
   });
 
-  test('lost its signatures is invalid even without a key', async () => {
+  test('lost its signatures, even without a key', async () => {
     const verdicts = await verdictsOf(laidOut(withSeal(signed, { ...sealIn(signed), signatures: [] })));
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['SL4']);
   });

@@ -253,7 +253,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     expect(out).not.toContain('proctor-stage');
     expect(out.match(/Seccomp:\t2/g)).toHaveLength(2);
     expect(out.match(/CapEff:\t0{16}/g)).toHaveLength(2);
-    // Its three streams and the folder itself, and no file of Proctor.
+    // Its three streams and the folder itself, but none of Proctor's files.
     expect(out.match(/^open [0-9]+/gm)).toEqual(['open 4', 'open 4']);
   }),
 ];

@@ -92,7 +92,7 @@ describe('the suite', () => {
     expect(decision.p).toBeCloseTo((1 + 7 / 2) / 2 ** 7, 10);
   });
 
-  test('gives similar p values exactly and by normal approximation', () => {
+  test('gets similar p values from the exact test and the normal approximation', () => {
     const mix = (count: number): CaseTrials[] =>
       casesOf(...many(count, '3/3 2/3'), ...many(count, '2/3 3/3'), ...many(count / 5, '3/3 1/3'));
     const exact = decideCases(mix(135));

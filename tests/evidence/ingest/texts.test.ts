@@ -218,7 +218,7 @@ test('H13 rejections use a few fixed public sentences that reveal nothing', () =
   for (const sentence of sentences) expect(sentence).toMatch(/^The run [a-z ]+\.$/);
 });
 
-describe('a text of a hostile script', () => {
+describe("a hostile script's text", () => {
   test.each(['\u009d', '\u0090', '\u009d\u0098x', '\u001b]', '\u009b0'])(
     // Backtracking from every start would take hours.
     'that repeats %j is read in linear time',
@@ -232,7 +232,7 @@ describe('a text of a hostile script', () => {
     expect(safeSummary('All is well.', ['          ']).text).toBe('All is well.');
   });
 
-  test('is not shown with a secret that lost its final line feed', () => {
+  test('does not show a secret that lost its final line feed', () => {
     expect(safeSummary('The key hunter2 was refused.', ['hunter2\n']).text).toBe(UNSHOWABLE);
     expect(safeHtml('<p>hunter2</p>', ['hunter2\n']).text).toBe('<p>[masked]</p>');
   });

@@ -146,7 +146,7 @@ describe('a run whose journal ends', () => {
     expect(readFileSync(path.join(folder, 'evidence/internal/log.ndjson'), 'utf8')).toContain('ENOSPC');
   });
 
-  test('in garbage is recovered as if it ended before', async () => {
+  test('in garbage is recovered as if it ended before the garbage', async () => {
     for (const garbage of [Buffer.alloc(4_096), Buffer.from('null\n7\n'), Buffer.from([0xff, 0xfe])]) {
       const folder = interrupted(Buffer.concat([Buffer.from(journalOf(LINES.slice(0, 2))), garbage]));
       expect(await recoverRun(folder, KINDS, { nowMs: NOW })).toBe('recovered');
@@ -209,7 +209,7 @@ test('a failure that was judged before the interruption keeps its reason', async
   expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'script_failed', recovered: { unknown: [] } });
 });
 
-describe('the rest of a stream', () => {
+describe('a recovered stream', () => {
   const long = `head${'x'.repeat(3_000)}tail`;
   // Streams are masked as they arrive.
   const capture = captureOf(EXITED, said(long), { ...said('key [masked]'), masked: 1 });
@@ -222,7 +222,7 @@ describe('the rest of a stream', () => {
     'evidence/internal/stderr.part': Buffer.from(capture.stderr.head),
   };
 
-  test('is its head with a mark for the missing bytes, and a count', async () => {
+  test('has its head, a mark for the missing bytes, and their count', async () => {
     const folder = interrupted(journalOf(lines), parts);
     await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);

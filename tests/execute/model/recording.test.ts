@@ -119,7 +119,7 @@ describe('a recording', () => {
     expect(errorIn(got.body)).toBe('request 3 is not in the recording, which has 2 and reached its size limit.');
   });
 
-  test('survives the death of its recorder', async () => {
+  test('survives if its recorder dies', async () => {
     const api = await fakeApi((seen, response) => {
       if (!seen.body.includes('hang')) events(response, 'one');
     });

@@ -135,7 +135,7 @@ describe('volatile parts', () => {
     for (const { why } of VOLATILE) expect(why).toMatch(/^[A-Z].*\.$/s);
   });
 
-  test.each(Object.entries(VALUES))('%s: two values are equal', (_, values) => {
+  test.each(Object.entries(VALUES))('of kind %s count as equal', (_, values) => {
     fc.assert(
       fc.property(values, values, (a, b) => {
         for (const around of [
@@ -148,7 +148,7 @@ describe('volatile parts', () => {
     );
   });
 
-  test('leave words and numbers unchanged', () => {
+  test('do not include ordinary words and numbers', () => {
     const word = fc.stringMatching(/^[g-z]{1,8}$/);
     const same = (text: string): void => {
       expect(settledText(text)).toBe(text);

@@ -235,7 +235,7 @@ describe('is not a difference:', () => {
     expect(cause(before, now)).toBeNull();
   });
 
-  test('an event before it in the other stream: locations refer to each stream', () => {
+  test('an extra event before it in one stream: locations refer to each stream', () => {
     const found = cause(
       events(call('a', {}, '1'), result('x', '1'), call('b', {}, '2')),
       events({ type: 'thought', ts: 1 }, call('a', {}, '1'), result('x', '1'), call('c', {}, '2')),

@@ -18,7 +18,7 @@ const told = (was: Expected | undefined, is: Expected | undefined): string[] =>
     ({ what, at, baseline, new: now }) => `${what} ${at.slice('expected.'.length)}: ${baseline} → ${now}`,
   );
 
-describe('an expectation that requires less', () => {
+describe('an expectation counts as weaker if it', () => {
   const rows: [string, Expected | undefined, Expected | undefined, string[]][] = [
     ['is gone', { contains: 'EUR' }, undefined, ['lost contains: EUR → null']],
     ['has lost an entry', { contains: ['EUR', '19.99'] }, { contains: 'EUR' }, ['lost contains: 19.99 → null']],
@@ -99,7 +99,7 @@ describe('an expectation that requires less', () => {
   });
 });
 
-describe('an expectation that requires as much or more', () => {
+describe('an expectation does not count as weaker if it', () => {
   const rows: [string, Expected | undefined, Expected | undefined, string[]][] = [
     ['is new', undefined, { contains: 'EUR' }, ['added contains: null → EUR']],
     ['has a lower limit', { max_steps: 9 }, { max_steps: 3 }, ['tighter max_steps: 9 → 3']],
@@ -160,7 +160,7 @@ describe('a case that leaves a group that a gate can limit is weakened', () => {
     expect(isWeakened(change)).toBe(true);
   });
 
-  test('a case that joins a group is not weakened', () => {
+  test('but not if it joins a group', () => {
     const was = { metadata: { tags: ['slow'] } };
     const is = { suite: 'refunds', metadata: { tags: ['billing', 'slow'], severity: 'high' } };
     expect(differences(was, is).map(({ what, at }) => `${what} ${at}`)).toEqual([

@@ -391,7 +391,7 @@ describe('tolerances', () => {
     expect(compared(before, side('new', now(0)), gate).verdict).toBe('no_regression');
   });
 
-  test('on an unmeasured metric are not enough evidence', () => {
+  test('on an unmeasured metric lack evidence', () => {
     const gate = gateOf({ tolerances: { cost_usd: { max_increase: 1 } } });
     const { verdict, reason } = compared(before, side('new', measuring(100, null, 1)), gate);
     expect(verdict).toBe('not_enough_evidence');

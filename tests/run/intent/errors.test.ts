@@ -24,20 +24,20 @@ async function told(
   return document;
 }
 
-describe('RUN_E002: an intent that is not a document', () => {
+describe('RUN_E002 reports an intent that is not a document:', () => {
   test.each<[string, string, string | Uint8Array, RegExp]>([
     ['nothing', 'a.json', '', /empty/],
-    ['no JSON', 'a.json', '{"goal":', /JSON document/],
+    ['invalid JSON', 'a.json', '{"goal":', /JSON document/],
     ['two documents', 'a.json', '{"goal":"a"}{"goal":"b"}', /JSON document/],
     ['a duplicate key', 'a.json', '{"goal":"a","goal":"b"}', /twice|duplicate|already/i],
     ['a byte order mark', 'a.json', '\ufeff{"goal":"a"}', /mark/],
     ['bytes that are not UTF-8', 'a.json', Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
-    ['half a character', 'a.json', '{"goal":"\\ud800"}', /surrogate/],
-    ['too deep', 'a.json', `{"goal":"a","context":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`, /deep/],
+    ['half a surrogate pair', 'a.json', '{"goal":"\\ud800"}', /surrogate/],
+    ['JSON that is nested too deeply', 'a.json', `{"goal":"a","context":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`, /deep/],
     ['invalid YAML', 'a.yaml', 'goal: a\nconstraints: [\n', /line [23]/],
     ['YAML with a duplicate key', 'a.yml', 'goal: a\ngoal: b\n', /line 2/],
     [
-      'YAML with half a character in a key',
+      'YAML with half a surrogate pair in a key',
       'a.yml',
       'goal: a\ncontext:\n  "\\uD800": 1\n',
       /line 3: A string holds half of a surrogate pair/,
@@ -66,7 +66,7 @@ const ENDLESS: readonly object[] = [
   { if: { type: 'object' }, then: { $dynamicRef: '#' } },
 ];
 
-describe('RUN_E003: an intent that breaks a rule', () => {
+describe('RUN_E003 reports an intent that breaks a rule:', () => {
   test.each<[string, unknown, string]>([
     ['no goal', {}, 'IN2'],
     ['an empty goal', { goal: '' }, 'IN2'],
@@ -191,9 +191,9 @@ describe('RUN_E003: an intent that breaks a rule', () => {
   });
 });
 
-describe('RUN_E004: an invalid profile', () => {
+describe('RUN_E004 reports an invalid profile:', () => {
   test.each<[string, string | Profile]>([
-    ['nowhere', 'nowhere.json'],
+    ['a file that does not exist', 'nowhere.json'],
     ['a folder', '.'],
     ['a device', '/dev/zero'],
     ['a limit out of range', own({ timeout_ms: 600_001 })],
@@ -214,7 +214,7 @@ describe('RUN_E004: an invalid profile', () => {
   });
 });
 
-describe('RUN_E007: an invalid call', () => {
+describe('RUN_E007 reports an invalid call:', () => {
   test.each<[string, object]>([
     ['a misspelled option', { modus: 'x' }],
     ['an unknown mode', { mode: 'plan' }],
@@ -224,7 +224,7 @@ describe('RUN_E007: an invalid call', () => {
     expect(await told({ goal: 'g' }, options)).toMatchObject({ code: 'RUN_E007', details: { reason: 'usage' } });
   });
 
-  test('an internal error reveals no details', () => {
+  test('an internal error, without details', () => {
     expect(runErrorOf(new TypeError('at /home/someone/secret.js'))).toEqual({
       code: 'RUN_E007',
       message: 'Proctor hit an internal error.',

@@ -195,7 +195,7 @@ describe('an agent that', () => {
     await expectValid(folder);
   });
 
-  test('uses the names of prototypes does no harm', async () => {
+  test('uses names of prototype properties does no harm', async () => {
     const agent = new Agent({
       proto: (seen, response) => {
         const text = JSON.stringify(answerTo(seen)).replace(
