@@ -186,7 +186,7 @@ describe('the rooms', () => {
 const LONG_FUNCTIONS: Record<string, number> = {
   // One loop over every byte of every document: a call per byte would cost more than the work.
   'src/base/json-scan.ts scan': 86,
-  // Lists of lines and fields, without branches worth a name.
+  // Lists of lines and fields, without branches that deserve a name.
   'src/cli/commands/show.ts showText': 63,
   'src/run/agent/judged.ts judged': 62,
 };

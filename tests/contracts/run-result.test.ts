@@ -122,13 +122,13 @@ const rows: Row[] = [
   ['an unknown key', { mode: 'plan-only' }, [], ['RS7']],
 ];
 
-describe('a run result with', () => {
-  test.each(judgedTitles(rows))('%s', async (_, changes, broken, advice = []) => {
+describe('a run result', () => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(runResult, exampleWith(runResult, changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });
 
-  test('internal fields is valid as an internal document', async () => {
+  test('with internal fields is valid as an internal document', async () => {
     const internal = exampleWith(runResult, {
       policy: builtInProfiles.dev,
       model_mode: 'record',
@@ -141,7 +141,7 @@ describe('a run result with', () => {
     expect(rulesOf(await judged(runResult, lost, { internal: true }))).toEqual(['PL5']);
   });
 
-  test('a replayed recording must not name its path', async () => {
+  test('with a replayed recording must not name its path', async () => {
     const replay = { policy: builtInProfiles.dev, model_mode: 'replay' };
     expect(rulesOf(await judged(runResult, exampleWith(runResult, replay), { internal: true }))).toEqual([]);
     const named = exampleWith(runResult, { ...replay, model_io_path: '/tmp/y' });
@@ -149,13 +149,13 @@ describe('a run result with', () => {
     expect(rulesOf(await judged(runResult, named, { internal: true, strict: true }))).toEqual(['PL5']);
   });
 
-  test('non-canonical bytes gets advice, and a violation in strict mode', async () => {
+  test('with non-canonical bytes gets advice, and a violation in strict mode', async () => {
     const pretty = JSON.stringify(example, null, 2);
     expect(adviceOf(await judgedText(runResult, pretty))).toEqual(['RS7']);
     expect(rulesOf(await judgedText(runResult, pretty, { strict: true }))).toEqual(['RS7']);
   });
 
-  test('a custom policy is compared with the neighbouring policy.json', () => {
+  test('with a custom policy is compared with the policy.json next to it', () => {
     const mine = { ...builtInProfiles.default, name: 'mine' };
     const result = exampleWith(runResult, { policy: mine });
     const context = { strict: false, internal: false };
@@ -175,7 +175,7 @@ describe('a run result with', () => {
   });
 });
 
-describe('a profile with', () => {
+describe('a profile', () => {
   const rows: Row[] = [
     ['a custom name', {}, []],
     ['an empty name', { name: '' }, ['PL1']],
@@ -203,13 +203,13 @@ describe('a profile with', () => {
     ['the name of dev and other content', { name: 'dev' }, ['PL7']],
     ['an unknown key', { max_memory_bytes: 1 }, [], ['PL2']],
   ];
-  test.each(judgedTitles(rows))('%s', async (_, changes, broken, advice = []) => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(profile, exampleWith(profile, changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });
 });
 
-describe('a run error with', () => {
+describe('a run error', () => {
   const rows: Row[] = [
     ['only code and message', { rule_id: undefined, details: undefined }, []],
     ...[1, 2, 3, 4, 5, 6, 7].map((number): Row => [`code ${number}`, { code: `RUN_E00${number}` }, []]),
@@ -221,7 +221,7 @@ describe('a run error with', () => {
     ['a malformed rule id', { rule_id: 'rule three' }, ['RE3']],
     ['details that are a list', { details: [] }, ['RE3']],
   ];
-  test.each(judgedTitles(rows))('%s', async (_, changes, broken, advice = []) => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(runError, exampleWith(runError, changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });

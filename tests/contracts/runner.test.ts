@@ -218,8 +218,8 @@ const rows: Row[] = [
   ],
 ];
 
-describe('a runner record with', () => {
-  test.each(judgedTitles(rows))('%s', async (_, changes, broken, advice = []) => {
+describe('a runner record', () => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(runner, record(changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
     expect(verdict.hash === undefined).toBe(broken.length > 0);
@@ -232,11 +232,11 @@ describe('a runner record with', () => {
     ['an unknown key in ephemeral', { ephemeral: { x: 'y' } }, ['RN11']],
     ['no unknown key', {}, []],
   ];
-  test.each(judgedTitles(strict))('%s in strict mode', async (_, changes, broken) => {
+  test.each(judgedTitles(strict))('with %s in strict mode', async (_, changes, broken) => {
     expect(rulesOf(await judged(runner, record(changes), { strict: true }))).toEqual(broken);
   });
 
-  test('non-canonical bytes gets advice, and a violation in strict mode', async () => {
+  test('with non-canonical bytes gets advice, and a violation in strict mode', async () => {
     const pretty = JSON.stringify(runner.example, null, 2);
     expect(await judgedText(runner, pretty)).toMatchObject({
       outcome: 'valid',
@@ -246,25 +246,25 @@ describe('a runner record with', () => {
     expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN12']);
   });
 
-  test('non-canonical bytes is reported with other violations in strict mode', async () => {
+  test('with non-canonical bytes is reported along with other violations in strict mode', async () => {
     const pretty = JSON.stringify(record({ write_roots: ['/etc'] }), null, 2);
     expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN7', 'RN12']);
   });
 
-  test('numeric and non-ASCII keys is canonical if they are sorted', async () => {
+  test('with numeric and non-ASCII keys is canonical if they are sorted', async () => {
     const odd = { '': 1, 0: 2, 10: 3, 9: 4, ä: '€', '😀': 5 };
     expect(adviceOf(await judged(runner, record({ odd })))).toEqual(['RN11']);
     expect((await judged(runner, record({ odd }))).hash).toBe(KNOWN_HASH);
   });
 
-  test('one final line feed is canonical, and with two is not', async () => {
+  test('with one final line feed is canonical, and with two is not', async () => {
     const { canonicalize } = await import('../../src/base/canonical.ts');
     const text = canonicalize(runner.example);
     expect(adviceOf(await judgedText(runner, `${text}\n`))).toEqual([]);
     expect(adviceOf(await judgedText(runner, `${text}\n\n`))).toEqual(['RN12']);
   });
 
-  test.each(['null', '[]', '3', '"x"', 'true'])('the root %s breaks RN1, without a path', async text => {
+  test.each(['null', '[]', '3', '"x"', 'true'])('with the root %s breaks RN1, without a path', async text => {
     const { violations } = await judgedText(runner, text);
     expect(violations).toHaveLength(1);
     expect(violations[0]).toMatchObject({ rule_id: 'RN1' });
@@ -272,7 +272,7 @@ describe('a runner record with', () => {
     expect(rulesOf(await judgedText(runner, text, { strict: true }))).toEqual(['RN1']);
   });
 
-  test('a __proto__ key reports it and does not change the core hash', async () => {
+  test('with a __proto__ key gets advice and keeps its core hash', async () => {
     const text = JSON.stringify(runner.example).replace('{', '{"__proto__":{"runner_id":"x"},');
     expect(await judgedText(runner, text)).toMatchObject({ outcome: 'valid', hash: KNOWN_HASH });
     expect(adviceOf(await judgedText(runner, text))).toEqual(['RN11', 'RN12']);

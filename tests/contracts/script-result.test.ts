@@ -95,17 +95,17 @@ const rows: Row[] = [
   ['an unknown key', { extra: 1 }, [], ['SR1']],
 ];
 
-describe('a script result with', () => {
-  test.each(judgedTitles(rows))('%s', async (_, changes, broken, advice = []) => {
+describe('a script result', () => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(scriptResult, exampleWith(scriptResult, changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });
 
-  test.each(['[]', 'null', '"x"', 'true', '3'])('the root %s breaks SR1', async text => {
+  test.each(['[]', 'null', '"x"', 'true', '3'])('with the root %s breaks SR1', async text => {
     expect(rulesOf(await judgedText(scriptResult, text))).toEqual(['SR1']);
   });
 
-  test('version 1.0 is valid: JSON does not distinguish it from 1', async () => {
+  test('with version 1.0 is valid: JSON does not distinguish it from 1', async () => {
     const text = JSON.stringify(scriptResult.example).replace('"contract_version":1', '"contract_version":1.0');
     expect((await judgedText(scriptResult, text)).outcome).toBe('valid');
   });

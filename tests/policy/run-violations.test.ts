@@ -32,7 +32,7 @@ function found(facts: Partial<RunFacts>, policy: Partial<EffectivePolicy> = {}):
 const ofPath = (path: string): Partial<RunFacts> => ({ denials: [denial({ path, fromOutput: true })] });
 const words: Partial<RunFacts> = { denials: [denial({ isNetwork: true, fromOutput: true })] };
 
-describe('an agent run has the expected violations after', () => {
+describe('an agent run', () => {
   test.each<[string, Partial<RunFacts>, Partial<EffectivePolicy>, string[]]>([
     ['a denial', { denials: [denial({})] }, {}, ['native_policy_block agent Bash']],
     ['a denial at a path outside', ofPath('/etc/motd'), {}, ['native_policy_block agent Bash']],
@@ -88,7 +88,7 @@ describe('an agent run has the expected violations after', () => {
       {},
       ['interactive_prompt_violation agent AskUserQuestion hard'],
     ],
-  ])('%s', (_, facts, policy, violations) => expect(found(facts, policy)).toEqual(violations));
+  ])('has the expected violations after %s', (_, facts, policy, violations) => expect(found(facts, policy)).toEqual(violations));
 });
 
 test('an agent must not write outside its folders, to a forbidden path, or anywhere under read_only', () => {

@@ -175,7 +175,7 @@ describe('a suite folder', () => {
     expect(await brokenIn(folderWith(present))).toEqual(broken);
   });
 
-  test('every folder rule is violated by a test here, except those for run folders', async () => {
+  test('the tests here violate every folder rule, except those for run folders', async () => {
     const tested = new Set([
       ...breaches.flatMap(([, , broken]) => broken.map(line => line.split(' ')[0] ?? '')),
       'FD1',

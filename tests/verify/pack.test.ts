@@ -169,14 +169,14 @@ test('the rows above violate every pack rule, except those for intents and the o
   expect(packRules.map(({ id }) => id).filter(id => !tested.has(id) && !elsewhere.has(id))).toEqual([]);
 });
 
-describe('a pack with', async () => {
+describe('a pack', async () => {
   const file = async (): Promise<string> => packOf(await scriptFolder());
 
-  test.each(breaches)('%s is invalid', async (_, tamper, broken) => {
+  test.each(breaches)('with %s is invalid', async (_, tamper, broken) => {
     expect(await brokenIn(tamper(await file()))).toEqual(broken);
   });
 
-  test('several violations lists them by number and path (PK10)', async () => {
+  test('with several violations lists them by number and path (PK10)', async () => {
     const found = await brokenIn(tampered(await file(), { 'z.txt': 'x', 'folder/b.txt': 'x', 'pack.json': null }));
     expect(found).toEqual(['PK1 pack.json', 'PK2 folder/b.txt', 'PK2 z.txt']);
   });
@@ -379,7 +379,7 @@ function inRun(changes: Record<string, unknown>): (folder: string) => Changes {
   return folder => ({ 'run.json': changedIn(folder, 'run.json', changes) });
 }
 
-describe('the pack of an intent with', () => {
+describe('the pack of an intent', () => {
   const cwd = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
   let folder = '';
   beforeAll(async () => {
@@ -387,13 +387,13 @@ describe('the pack of an intent with', () => {
   });
   afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
-  test.each(tamperings)('%s, sealed again, has the expected violations', async (_, changes, broken) => {
+  test.each(tamperings)('with %s, sealed again, has the expected violations', async (_, changes, broken) => {
     const found = await brokenIn(await packOf(await resealed(folder, changes(folder))));
     if (broken.length === 0) expect(found).toEqual([]);
     else expect(found).toEqual(expect.arrayContaining(broken));
   });
 
-  test.each(tamperings.slice(1))('%s and its old seal is also invalid', async (_, changes) => {
+  test.each(tamperings.slice(1))('with %s and its old seal is also invalid', async (_, changes) => {
     const entries = Object.entries(changes(folder)).map(([name, content]): [string, string | null] => [
       `folder/${name}`,
       typeof content === 'object' && content !== null ? canonicalize(content) : content,
@@ -402,7 +402,7 @@ describe('the pack of an intent with', () => {
     expect(found.filter(line => /^(?:SL5|FD2|FD3|PK2|PK4)/.test(line))).not.toEqual([]);
   });
 
-  test('a ledger line that contradicts it is invalid', async () => {
+  test('with a ledger line that contradicts it is invalid', async () => {
     const entry = JSON.parse(lineOf(folder)) as { intent: object };
     const denied = lineOf(folder, { intent: { ...entry.intent, accepted: false } });
     expect(await brokenIn(await packOf(folder, lineOf(folder)))).toEqual([]);
@@ -411,7 +411,7 @@ describe('the pack of an intent with', () => {
     expect(await brokenIn(await packOf(folder, planned))).toEqual(['PK9 ledger-line.json#intent.mode']);
   });
 
-  test('a violation has the same violation in its folder', async () => {
+  test('with a violation has the same violation in its folder', async () => {
     const rules = async (input: string): Promise<string[]> =>
       (await verdictsOf(input)).flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id));
     const flipped = await resealed(folder, inRun({ 'decision.accepted': false })(folder));

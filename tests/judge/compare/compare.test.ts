@@ -421,19 +421,19 @@ describe('tolerances', () => {
   });
 });
 
-describe('two sides are', () => {
+describe('two sides', () => {
   const before = side('baseline', passing(10));
   const withTrial = (cases: readonly JudgedCase[], over: Parameters<typeof trial>[2]): Side => ({
     source: 'runs',
     trials: [trial('new_1', cases, over)],
   });
 
-  test('comparable if only the target differs', () => {
+  test('are comparable if only the target differs', () => {
     const { comparability } = compared(before, withTrial(passing(10), { targetSha256: hashOf('another') }));
     expect(comparability).toEqual({ state: 'comparable', fields: [] });
   });
 
-  test('comparable with drift if anything else differs, and the fields are named', () => {
+  test('are comparable with drift if anything else differs, and the fields are named', () => {
     const { comparability, verdict } = compared(
       before,
       withTrial(passing(10), {
@@ -453,20 +453,20 @@ describe('two sides are', () => {
     expect(verdict).toBe('no_regression');
   });
 
-  test('not comparable without a seal, whatever else they show', () => {
+  test('are not comparable without a seal, whatever else they show', () => {
     const { comparability, verdict, reason } = compared(before, withTrial(broken(10, 3), { sealSha256: undefined }));
     expect(comparability.state).toBe('not_comparable');
     expect(verdict).toBe('not_enough_evidence');
     expect(reason).toContain('has no seal');
   });
 
-  test('not comparable without a case in common', () => {
+  test('are not comparable without a case in common', () => {
     const { comparability, reason } = compared(before, withTrial([judgedCase('other')], {}));
     expect(comparability.state).toBe('not_comparable');
     expect(reason).toBe('The two sides have no case in common.');
   });
 
-  test('not comparable if more than half of the cases changed', () => {
+  test('are not comparable if more than half of the cases changed', () => {
     const changed = (count: number): JudgedCase[] =>
       many(10, (id, index) => judgedCase(id, index < count ? { case_sha256: hashOf(`${id} again`) } : {}));
     const caseOf: CaseReader = ({ runId: user }, id) => ({ schema_version: 'suite-case.v1', id, input: { user } });

@@ -282,8 +282,8 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
   ],
 ];
 
-describe('a command that', () => {
-  test.each(TROUBLES)('%s is reported, and never accepted', async (_, rest, code, reasons, policy = 'strict') => {
+describe('a command', () => {
+  test.each(TROUBLES)('that %s is reported, and never accepted', async (_, rest, code, reasons, policy = 'strict') => {
     const { result } = await ran(intent(rest), { policy });
     expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', decision: { accepted: false, reasons } });
     expect(result.execution?.exit_code).toBe(code);
@@ -291,7 +291,7 @@ describe('a command that', () => {
       expect(reasons).toEqual(['The run left more output than its limits allow.']);
   });
 
-  test('tries to break out is blocked everywhere, under the profile strict', async () => {
+  test('that tries to break out is blocked everywhere, under the profile strict', async () => {
     const code = `const { spawnSync } = require('node:child_process');
 const tried = (what, work) => { try { work(); console.log(what, 'done'); } catch (error) { console.log(what, error.code); } };
 for (const place of ['x', '/x', '/work/x', '/usr/x', 'src/x', 'out/../x', '../x']) tried(place, () => fs.writeFileSync(place, ''));
@@ -310,7 +310,7 @@ require('node:net').connect(1, '127.0.0.1').on('error', error => console.log('lo
     expect(result.execution?.outputs).toEqual([]);
   });
 
-  test('leaves a process running ends with its own exit code', async () => {
+  test('that leaves a process running ends with its own exit code', async () => {
     const code = `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => require("node:fs").writeFileSync("out/late", ""), 300)'], { detached: true, stdio: 'ignore' }).unref()`;
     const { result } = await ran(
       intent({ commands: [node(code), node('setTimeout(() => {}, 800)')], outputs: ['out/'] }),
@@ -318,7 +318,7 @@ require('node:net').connect(1, '127.0.0.1').on('error', error => console.log('lo
     expect(result.decision).toMatchObject({ accepted: false, reasons: ['The output "out/" is not there.'] });
   });
 
-  test('writes outside the write roots changes nothing for the next command', async () => {
+  test('that writes outside the write roots changes nothing for the next command', async () => {
     const files = [{ path: 'src/a', content: 'true' }];
     const { folder } = await ran(
       intent({
