@@ -125,7 +125,7 @@ describe('an interrupted run', () => {
     },
   );
 
-  test('that a time limit had ended has timed out', async () => {
+  test('that was ended by a time limit counts as timed out', async () => {
     const folder = interrupted(journalOf(linesOf(LATE, succeeded()).slice(0, 3)), PARTS);
     await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);

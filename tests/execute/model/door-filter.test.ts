@@ -168,7 +168,7 @@ describe.each(APIS)('a proxy to %s', name => {
   });
 });
 
-test('drops Anthropic features that reach the network from the header, and keeps the order of the others', async () => {
+test('drops Anthropic features that reach the network, and keeps the order of the others in the header', async () => {
   const { door: made, api, ask } = await opened('anthropic');
   const words = 'claude-code-20250219, mcp-client-2025-11-20,files-api-2025-04-14,effort-2025-11-24,skills-2025-10-02';
   await ask({ headers: { 'anthropic-beta': words } });

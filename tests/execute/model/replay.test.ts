@@ -130,7 +130,7 @@ const VALUES: Record<string, fc.Arbitrary<string>> = {
 };
 
 describe('volatile parts', () => {
-  test('are all tested here, with a reason', () => {
+  test('are all tested here, and each has a reason', () => {
     expect([...new Set(VOLATILE.map(({ what }) => what))].sort()).toEqual(Object.keys(VALUES).sort());
     for (const { why } of VOLATILE) expect(why).toMatch(/^[A-Z].*\.$/s);
   });

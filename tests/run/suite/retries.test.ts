@@ -76,7 +76,7 @@ describe('retries', () => {
 });
 
 describe('a target that stopped answering', () => {
-  test('is given up after a few tries, and unsent cases say so', async () => {
+  test('is abandoned after a few tries, and unsent cases say so', async () => {
     const cases = Array.from({ length: 200 }, (_, index) => `case-${index}`);
     const { artifact, run, result, folder } = await ranSuite(cases, {
       baseUrl: 'http://127.0.0.1:9',
