@@ -343,7 +343,7 @@ describe('verifyRunner never throws', () => {
       ['RN7', 'RN12'],
     ],
     [
-      'an object of a class',
+      'an instance of a class',
       new Map(),
       ['RN1', 'RN2', 'RN3', 'RN4', 'RN5', 'RN6', 'RN7', 'RN8', 'RN9', 'RN10', 'RN12'],
     ],

@@ -11,7 +11,7 @@ describe('judges a hostile answer in linear time', () => {
   const attacks: [string, Expected, (size: number) => string | Record<string, unknown>, number][] = [
     ['a nested repetition', { regex: '(a+)+$' }, size => `${'a'.repeat(size)}!`, 25_000],
     ['overlapping alternatives', { not_regex: '^(a|aa|a*)*c$' }, size => 'a'.repeat(size), 25_000],
-    ['a mail address', { regex: '[a-z0-9]+([._-][a-z0-9]+)*@[a-z]+\\.[a-z]+' }, size => 'a'.repeat(size), 25_000],
+    ['an email address', { regex: '[a-z0-9]+([._-][a-z0-9]+)*@[a-z]+\\.[a-z]+' }, size => 'a'.repeat(size), 25_000],
     ['many wildcards', { regex: '.*.*.*.*=.*' }, size => 'x'.repeat(size), 5_000],
     [
       'a pattern in a schema',

@@ -274,10 +274,10 @@ describe('a suite command', () => {
     ['no target', ['cases.yaml', '--as', 'new'], /--base-url/],
     ['a password in the address', ['cases.yaml', '--base-url', 'http://a:b@x', '--as', 'new'], /credentials/],
     ['another protocol', ['cases.yaml', '--base-url', 'file:///etc', '--as', 'new'], /http/],
-    ['a header with its value', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--header', 'A: b'], /env:/],
+    ['a header that includes its value', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--header', 'A: b'], /env:/],
     ['a missing case', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--only', 'z'], /no case/],
     ['a name with ..', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--run-id', '../x'], /name/],
-    ['a timeout without end', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
+    ['an endless timeout', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
   ];
   test.each(refused)('with %s is refused in one sentence and leaves nothing', async (_what, args, words) => {
     const { place, proctor } = await world();

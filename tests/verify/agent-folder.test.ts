@@ -167,8 +167,8 @@ describe('FD12', () => {
       { 'result.json': { final_response_path: POLICY } },
       ['result.json#final_response_path'],
     ],
-    ['another file as transcript', { 'result.json': { transcript_path: METADATA } }, ['result.json#transcript_path']],
-    ['another approval', { [METADATA]: { approval_posture: 'deny_interactive' } }, [`${METADATA}#approval_posture`]],
+    ['another file as the transcript', { 'result.json': { transcript_path: METADATA } }, ['result.json#transcript_path']],
+    ['another approval posture', { [METADATA]: { approval_posture: 'deny_interactive' } }, [`${METADATA}#approval_posture`]],
     ['killed_policy without a violation', { [POLICY]: { violations: [] } }, [`${POLICY}#violations`], FORBIDDEN],
     [
       'killed_policy for another violation',

@@ -145,12 +145,12 @@ describe('a suite folder', () => {
       ['FD2 answered.json#proposed_actions[0].evidence_refs[2].id'],
     ],
     [
-      'a path of the host',
+      'a host path',
       suite({ 'run.json': { ...at('run.json'), runner_version: '1.0.0 from /home/someone/proctor' } }),
       ['FD5 run.json#runner_version'],
     ],
     [
-      'a case in the file of another',
+      'a case in the file of another case',
       { ...suite(), 'failed.json': undefined as never, 'renamed.json': at('failed.json') },
       ['FD6 renamed.json#case_id'],
     ],

@@ -370,8 +370,8 @@ const tamperings: [string, (folder: string) => Changes, Broken][] = [
     ['PK4 bundle.json'],
   ],
   ['an extra patch file', () => ({ 'patch.json': { operations: [null] } }), ['PK2 patch.json']],
-  ['evidence of numbers', () => ({ 'evidence/metadata.json': '[1,2,3]' }), ['AG1', 'PK8 evidence/metadata.json']],
-  ['a runner record of numbers', () => ({ 'evidence/runner.json': '7' }), ['RN1', 'PK8 evidence/runner.json']],
+  ['evidence that consists of numbers', () => ({ 'evidence/metadata.json': '[1,2,3]' }), ['AG1', 'PK8 evidence/metadata.json']],
+  ['a runner record that consists of numbers', () => ({ 'evidence/runner.json': '7' }), ['RN1', 'PK8 evidence/runner.json']],
   ['another run', inRun({ run_id: 'intent_other' }), ['PK3 run.json#run_id']],
 ];
 

@@ -132,7 +132,7 @@ describe('the expected ending is recorded for a step', () => {
       'error api_error 429',
     ],
     [
-      'whose model is unreachable, and that reports the proxy error as the error of the model',
+      'whose model is unreachable, and that reports the proxy error as a model error',
       { ...reading(failure('api_error', 502)), lastAsk: { status: null, isWhole: false, says: 'Refused.' } },
       'error api_error',
     ],

@@ -76,7 +76,7 @@ describe('RUN_E003 reports an intent that breaks a rule:', () => {
     ['a key that is a host path', { goal: 'g', '/home/someone/x': 1 }, 'IN1'],
     ['__proto__', '{"goal":"g","__proto__":{}}', 'IN1'],
     ['another version', { goal: 'g', schema_version: 'intent.v2' }, 'IN1'],
-    ['constraints of numbers', { goal: 'g', constraints: [1] }, 'IN2'],
+    ['constraints that are numbers', { goal: 'g', constraints: [1] }, 'IN2'],
     [
       'a duplicate file',
       {
@@ -150,18 +150,18 @@ describe('RUN_E003 reports an intent that breaks a rule:', () => {
       'IN6',
     ],
     ['a limit of zero', { goal: 'g', limits: { timeout_ms: 0 } }, 'IN7'],
-    ['half a millisecond', { goal: 'g', limits: { timeout_ms: 1_500.5 } }, 'IN7'],
-    ['half a file', { goal: 'g', limits: { max_output_files: 2.5 } }, 'IN7'],
-    ['half a byte', { goal: 'g', limits: { max_total_output_bytes: 4_096.5 } }, 'IN7'],
+    ['a fractional number of milliseconds', { goal: 'g', limits: { timeout_ms: 1_500.5 } }, 'IN7'],
+    ['a fractional number of files', { goal: 'g', limits: { max_output_files: 2.5 } }, 'IN7'],
+    ['a fractional number of bytes', { goal: 'g', limits: { max_total_output_bytes: 4_096.5 } }, 'IN7'],
     [
       'an argument that is too long for the kernel',
       { goal: 'g', commands: [{ argv: ['node', 'x'.repeat(200_000)] }] },
       'IN4',
     ],
-    ['a line for sh that is too long', { goal: 'g', commands: [{ shell: `: ${'ü'.repeat(70_000)}` }] }, 'IN4'],
-    ['outputs that differ by case', { goal: 'g', outputs: ['out/Report.md', 'out/report.md'] }, 'IN5'],
-    ['outputs in folders that differ by case', { goal: 'g', outputs: ['out/Docs/a.md', 'out/docs/b.md'] }, 'IN5'],
-    ['outputs that differ by how a letter is composed', { goal: 'g', outputs: ['out/\u00e9', 'out/e\u0301'] }, 'IN5'],
+    ['a shell line that is too long', { goal: 'g', commands: [{ shell: `: ${'ü'.repeat(70_000)}` }] }, 'IN4'],
+    ['outputs that differ only in case', { goal: 'g', outputs: ['out/Report.md', 'out/report.md'] }, 'IN5'],
+    ['outputs in folders that differ only in case', { goal: 'g', outputs: ['out/Docs/a.md', 'out/docs/b.md'] }, 'IN5'],
+    ['outputs that differ only in Unicode composition', { goal: 'g', outputs: ['out/\u00e9', 'out/e\u0301'] }, 'IN5'],
     ...ENDLESS.map(
       (schema, at) =>
         [
@@ -197,7 +197,7 @@ describe('RUN_E004 reports an invalid profile:', () => {
     ['a folder', '.'],
     ['a device', '/dev/zero'],
     ['a limit out of range', own({ timeout_ms: 600_001 })],
-    ['half a millisecond', own({ timeout_ms: 1_500.5 })],
+    ['a fractional number of milliseconds', own({ timeout_ms: 1_500.5 })],
     ['a built-in name with other content', { ...builtInProfiles.strict, timeout_ms: 31_000 }],
     ['a root with ..', own({ allowed_write_roots: ['../x'] })],
     ['a command that is a path', own({ allowed_commands: ['/bin/sh'] })],

@@ -169,13 +169,13 @@ describe('an answer', () => {
     ['a number for a name', { goal: 'Deploy <count> of it' }, ['count'], { count: 3 }],
     ['a word', { goal: 'Deploy TBD' }, ['goal'], { goal: 'it with $1 and $&' }],
     [
-      'constraint or limit, the constraint',
+      'a constraint against a limit, choosing the constraint',
       { constraints: ['within 5 seconds'], limits },
       ['constraints[0] or limits.timeout_ms'],
       { 'constraints[0] or limits.timeout_ms': 'constraints[0]' },
     ],
     [
-      'constraint or limit, the limit',
+      'a constraint against a limit, choosing the limit',
       { constraints: ['within 5 seconds'], limits },
       ['constraints[0] or limits.timeout_ms'],
       { 'constraints[0] or limits.timeout_ms': 'limits.timeout_ms' },
@@ -190,13 +190,13 @@ describe('an answer', () => {
       },
     ],
     [
-      'constraint or constraint',
+      'a constraint against a constraint',
       { constraints: ['must sing', 'must not sing'] },
       ['constraints[1] or constraints[0]'],
       { 'constraints[1] or constraints[0]': 'constraints[1]' },
     ],
     [
-      'constraint or outputs',
+      'a constraint against outputs',
       { constraints: ['at most 1 file'], outputs: ['out/a', 'out/b'], commands: [node('0')] },
       ['constraints[0] or outputs'],
       { 'constraints[0] or outputs': 'outputs' },
@@ -219,7 +219,7 @@ describe('an answer', () => {
       ['outputs[0]'],
       { 'outputs[0]': 'out/a', 'outputs[0].command': ['node', 'make.mjs'] },
     ],
-    ['a check of another code', { accept: [{ check: 'exit_code', equals: 3 }] }, ['accept[0]'], { 'accept[0]': 0 }],
+    ['a check for another exit code', { accept: [{ check: 'exit_code', equals: 3 }] }, ['accept[0]'], { 'accept[0]': 0 }],
     [
       'a check of a file that is not an output, added',
       { accept: [{ check: 'file_exists', path: 'out/a' }], commands: [node('0')] },
@@ -311,7 +311,7 @@ describe('an answer', () => {
       'The answer to outputs[0].command must be a list of words, or false.',
     ],
     [
-      'that is not a code',
+      'that is not an exit code',
       { accept: [{ check: 'exit_code', equals: 3 }] },
       { 'accept[0]': 4 },
       'The answer to accept[0] must be 0 or false.',
