@@ -58,11 +58,36 @@ describe('a Python file that defines run_tool', () => {
   const TOOL = 'def run_tool(input_dir, output_dir):\n    return None\n';
   const rows: [string, string, string, string][] = [
     ['is run by the helper if its extension is .py', 'a.py', TOOL, 'python3 -m proctor_tool'],
-    ['is run by the helper if its shebang line names Python', 'a', `#!/usr/bin/env python3\n${TOOL}`, 'python3 -m proctor_tool'],
-    ['is run by the helper with the interpreter in its shebang line', 'a', `#!/usr/bin/python3\n${TOOL}`, '/usr/bin/python3 -m proctor_tool'],
-    ['is run by the helper with the arguments in its shebang line', 'a', `#!/usr/bin/python3 -B\n${TOOL}`, '/usr/bin/python3 -B -m proctor_tool'],
-    ['is run by the helper even if the function is below other lines', 'a.py', `import os\n\n${TOOL}`, 'python3 -m proctor_tool'],
-    ['is run by the helper even with Windows line ends', 'a.py', TOOL.replaceAll('\n', '\r\n'), 'python3 -m proctor_tool'],
+    [
+      'is run by the helper if its shebang line names Python',
+      'a',
+      `#!/usr/bin/env python3\n${TOOL}`,
+      'python3 -m proctor_tool',
+    ],
+    [
+      'is run by the helper with the interpreter in its shebang line',
+      'a',
+      `#!/usr/bin/python3\n${TOOL}`,
+      '/usr/bin/python3 -m proctor_tool',
+    ],
+    [
+      'is run by the helper with the arguments in its shebang line',
+      'a',
+      `#!/usr/bin/python3 -B\n${TOOL}`,
+      '/usr/bin/python3 -B -m proctor_tool',
+    ],
+    [
+      'is run by the helper even if the function is below other lines',
+      'a.py',
+      `import os\n\n${TOOL}`,
+      'python3 -m proctor_tool',
+    ],
+    [
+      'is run by the helper even with Windows line ends',
+      'a.py',
+      TOOL.replaceAll('\n', '\r\n'),
+      'python3 -m proctor_tool',
+    ],
     ['is run directly if the function is indented', 'a.py', `class A:\n    ${TOOL}`, 'python3'],
     ['is run directly if the function has a longer name', 'a.py', 'def run_tools(a, b): pass\n', 'python3'],
     ['is run directly if the function is only in a comment', 'a.py', '# def run_tool(a, b): ...\n', 'python3'],

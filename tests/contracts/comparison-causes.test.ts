@@ -10,7 +10,11 @@ describe('a comparison', () => {
     ...['tool_order', 'tool_concurrency', 'tool_duplicate', 'tool_retry'].flatMap(
       (kind): [string, Record<string, unknown>, string[]][] => [
         [`accepts the cause ${kind}`, { [`${at}.kind`]: kind }, []],
-        [`rejects high confidence for the cause ${kind}`, { [`${at}.kind`]: kind, [`${at}.confidence`]: 'high' }, ['CM10']],
+        [
+          `rejects high confidence for the cause ${kind}`,
+          { [`${at}.kind`]: kind, [`${at}.confidence`]: 'high' },
+          ['CM10'],
+        ],
       ],
     ),
     ['rejects the cause model without the field that differs', { [`${at}.kind`]: 'model' }, ['CM10']],

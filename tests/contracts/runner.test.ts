@@ -141,7 +141,11 @@ const rows: Row[] = [
   ['a start with an offset', timing({ started_at: '2026-01-06T12:00:00.000+00:00' }), ['RN9']],
   ['a start with microseconds', timing({ started_at: '2026-01-06T12:00:00.000000Z' }), ['RN9']],
   ['a leap second', timing({ started_at: '2026-01-06T11:59:60Z' }), ['RN9']],
-  ['times without milliseconds', timing({ started_at: '2026-01-06T12:00:00Z', completed_at: '2026-01-06T12:00:05Z' }), []],
+  [
+    'times without milliseconds',
+    timing({ started_at: '2026-01-06T12:00:00Z', completed_at: '2026-01-06T12:00:05Z' }),
+    [],
+  ],
   ['a start that is a number', timing({ started_at: 1767700800000 }), ['RN9']],
   [
     'ordered phases whose times are written differently',

@@ -243,7 +243,12 @@ test.each(['read-only', 'edit', 'open'])(
 
 test.each([
   ['is slow lets the agent complete', 36, ['--idle-timeout', '4s'], completed],
-  ['never finishes is ended by the timeout', Infinity, ['--idle-timeout', '4s', '--timeout', '12s'], ended('killed_timeout', 'wall_clock')],
+  [
+    'never finishes is ended by the timeout',
+    Infinity,
+    ['--idle-timeout', '4s', '--timeout', '12s'],
+    ended('killed_timeout', 'wall_clock'),
+  ],
   ['stops sending is ended by the idle timeout', 1, ['--idle-timeout', '4s'], ended('killed_idle', 'stalled')],
 ] as const)('a model that %s', async (_, pieces, flags, expected) => {
   const api = createServer((request, response) => {

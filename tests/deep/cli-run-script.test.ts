@@ -572,7 +572,11 @@ describe('unusual folders and scripts', () => {
   });
 
   test.each([
-    ['a link to a folder is used', (at: string) => (mkdirSync(`${at}-elsewhere`), symlinkSync(`${at}-elsewhere`, at)), 0],
+    [
+      'a link to a folder is used',
+      (at: string) => (mkdirSync(`${at}-elsewhere`), symlinkSync(`${at}-elsewhere`, at)),
+      0,
+    ],
     ['a link to nowhere is refused', (at: string) => symlinkSync('/nonexistent/folder', at), 2],
   ] as const)('a .proctor that is %s', (_, make, code) => {
     const here = place();

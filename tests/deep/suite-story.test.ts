@@ -274,7 +274,11 @@ describe('a suite command', () => {
     ['no target', ['cases.yaml', '--as', 'new'], /--base-url/],
     ['a password in the address', ['cases.yaml', '--base-url', 'http://a:b@x', '--as', 'new'], /credentials/],
     ['another protocol', ['cases.yaml', '--base-url', 'file:///etc', '--as', 'new'], /http/],
-    ['a header that includes its value', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--header', 'A: b'], /env:/],
+    [
+      'a header that includes its value',
+      ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--header', 'A: b'],
+      /env:/,
+    ],
     ['a missing case', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--only', 'z'], /no case/],
     ['a name with ..', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--run-id', '../x'], /name/],
     ['an endless timeout', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],

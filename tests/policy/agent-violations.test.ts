@@ -127,7 +127,12 @@ describe('an agent breaks its policy', () => {
       { forbidden_operations: ['commit'] },
       ['forbidden_operation commit'],
     ],
-    ['but not with a tag at the base commit', ref('refs/tags/x', SHA), { forbidden_operations: ['commit', 'push'] }, []],
+    [
+      'but not with a tag at the base commit',
+      ref('refs/tags/x', SHA),
+      { forbidden_operations: ['commit', 'push'] },
+      [],
+    ],
     [
       'with a remote-tracking ref',
       ref('refs/remotes/origin/x', SHA),

@@ -88,7 +88,9 @@ describe('an agent run', () => {
       {},
       ['interactive_prompt_violation agent AskUserQuestion hard'],
     ],
-  ])('has the expected violations after %s', (_, facts, policy, violations) => expect(found(facts, policy)).toEqual(violations));
+  ])('has the expected violations after %s', (_, facts, policy, violations) =>
+    expect(found(facts, policy)).toEqual(violations),
+  );
 });
 
 test('an agent must not write outside its folders, to a forbidden path, or anywhere under read_only', () => {

@@ -269,7 +269,11 @@ describe('failure metadata', () => {
     ['of another case is rejected', { case_id: 'answered' }, ['FD6 assets/body.meta.json#case_id']],
     ['of the other side is rejected', { version: 'baseline' }, ['FD6 assets/body.meta.json#version']],
     ['of another class is rejected', { class: 'other' }, ['FD6 assets/body.meta.json#class']],
-    ['with another size is rejected', { bytes_written: 3, bytes_total: 3 }, ['FD3 assets/body.meta.json#bytes_written']],
+    [
+      'with another size is rejected',
+      { bytes_written: 3, bytes_total: 3 },
+      ['FD3 assets/body.meta.json#bytes_written'],
+    ],
     ['with another hash is rejected', { sha256: bytesHash('other') }, ['FD3 assets/body.meta.json#sha256']],
   ])('%s', async (_, change, broken) => {
     expect(await brokenIn(folderWith(withMeta(change)))).toEqual(broken);

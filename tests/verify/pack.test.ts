@@ -189,7 +189,11 @@ describe('the ledger line in a pack', () => {
     ['of another kind is rejected', { kind: 'suite' }, ['PK9 ledger-line.json#kind']],
     ['of another time is rejected', { sealed_at: '2026-01-01T00:00:00.000Z' }, ['PK9 ledger-line.json#sealed_at']],
     ['of another seal is rejected', { seal_sha256: bytesHash('x') }, ['PK9 ledger-line.json#seal_sha256']],
-    ['with values of the wrong type is rejected', { sequence: 'x', run_id: 7 }, ['LD3', 'LD5', 'PK9 ledger-line.json', 'PK9 ledger-line.json#run_id']],
+    [
+      'with values of the wrong type is rejected',
+      { sequence: 'x', run_id: 7 },
+      ['LD3', 'LD5', 'PK9 ledger-line.json', 'PK9 ledger-line.json#run_id'],
+    ],
   ];
   test.each(wrong)('%s', async (_, changes, broken) => {
     const folder = await scriptFolder();
@@ -370,8 +374,16 @@ const tamperings: [string, (folder: string) => Changes, Broken][] = [
     ['PK4 bundle.json'],
   ],
   ['an extra patch file', () => ({ 'patch.json': { operations: [null] } }), ['PK2 patch.json']],
-  ['evidence that consists of numbers', () => ({ 'evidence/metadata.json': '[1,2,3]' }), ['AG1', 'PK8 evidence/metadata.json']],
-  ['a runner record that consists of numbers', () => ({ 'evidence/runner.json': '7' }), ['RN1', 'PK8 evidence/runner.json']],
+  [
+    'evidence that consists of numbers',
+    () => ({ 'evidence/metadata.json': '[1,2,3]' }),
+    ['AG1', 'PK8 evidence/metadata.json'],
+  ],
+  [
+    'a runner record that consists of numbers',
+    () => ({ 'evidence/runner.json': '7' }),
+    ['RN1', 'PK8 evidence/runner.json'],
+  ],
   ['another run', inRun({ run_id: 'intent_other' }), ['PK3 run.json#run_id']],
 ];
 

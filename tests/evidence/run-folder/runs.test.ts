@@ -164,7 +164,11 @@ describe('a run', () => {
       `${A.slice(0, -1)}b`,
       `no_run: There is no run "${A.slice(0, -1)}b". Did you mean "${A}"? \`proctor list\` shows all runs.`,
     ],
-    ['a word with a terminal escape', '\u001b[31m', 'no_run: There is no run "\\u{1b}[31m". `proctor list` shows all runs.'],
+    [
+      'a word with a terminal escape',
+      '\u001b[31m',
+      'no_run: There is no run "\\u{1b}[31m". `proctor list` shows all runs.',
+    ],
   ])('is looked up by %s', (_, word, expected) => {
     expect(refusal(home(), word)).toBe(expected);
   });

@@ -136,8 +136,16 @@ describe('the expected ending is recorded for a step', () => {
       { ...reading(failure('api_error', 502)), lastAsk: { status: null, isWhole: false, says: 'Refused.' } },
       'error api_error',
     ],
-    ['whose last answer was cut off, with exit code 0', { lastAsk: { ...asked(200), isWhole: false } }, 'error api_error'],
-    ['whose last request the proxy refused, with exit code 0', { lastAsk: { ...asked(200), status: null } }, 'error api_error'],
+    [
+      'whose last answer was cut off, with exit code 0',
+      { lastAsk: { ...asked(200), isWhole: false } },
+      'error api_error',
+    ],
+    [
+      'whose last request the proxy refused, with exit code 0',
+      { lastAsk: { ...asked(200), status: null } },
+      'error api_error',
+    ],
     ['whose last answer was good', { lastAsk: asked(200) }, 'completed ok'],
     [
       'that failed after a good answer',

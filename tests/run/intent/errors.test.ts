@@ -33,7 +33,12 @@ describe('RUN_E002 reports an intent that is not a document:', () => {
     ['a byte order mark', 'a.json', '\ufeff{"goal":"a"}', /mark/],
     ['bytes that are not UTF-8', 'a.json', Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
     ['half a surrogate pair', 'a.json', '{"goal":"\\ud800"}', /surrogate/],
-    ['JSON that is nested too deeply', 'a.json', `{"goal":"a","context":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`, /deep/],
+    [
+      'JSON that is nested too deeply',
+      'a.json',
+      `{"goal":"a","context":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`,
+      /deep/,
+    ],
     ['invalid YAML', 'a.yaml', 'goal: a\nconstraints: [\n', /line [23]/],
     ['YAML with a duplicate key', 'a.yml', 'goal: a\ngoal: b\n', /line 2/],
     [

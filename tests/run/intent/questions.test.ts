@@ -219,7 +219,12 @@ describe('an answer', () => {
       ['outputs[0]'],
       { 'outputs[0]': 'out/a', 'outputs[0].command': ['node', 'make.mjs'] },
     ],
-    ['a check for another exit code', { accept: [{ check: 'exit_code', equals: 3 }] }, ['accept[0]'], { 'accept[0]': 0 }],
+    [
+      'a check for another exit code',
+      { accept: [{ check: 'exit_code', equals: 3 }] },
+      ['accept[0]'],
+      { 'accept[0]': 0 },
+    ],
     [
       'a check of a file that is not an output, added',
       { accept: [{ check: 'file_exists', path: 'out/a' }], commands: [node('0')] },

@@ -112,14 +112,32 @@ describe('a script', () => {
       0o755,
       ABSENT('run', 'cobol'),
     ],
-    ['a path to a program that is not installed is refused', 'run', '#!/usr/bin/cobol\n', 0o755, ABSENT('run', 'cobol')],
-    ['a path that is not visible in a sandbox is refused', 'run', '#!/opt/own/python3\n', 0o755, ABSENT('run', 'python3')],
+    [
+      'a path to a program that is not installed is refused',
+      'run',
+      '#!/usr/bin/cobol\n',
+      0o755,
+      ABSENT('run', 'cobol'),
+    ],
+    [
+      'a path that is not visible in a sandbox is refused',
+      'run',
+      '#!/opt/own/python3\n',
+      0o755,
+      ABSENT('run', 'python3'),
+    ],
     ['a path to a folder is refused', 'run', '#!/usr/bin\n', 0o755, ABSENT('run', 'bin')],
     ['a relative path is refused', 'run', '#!bin/sh\n', 0o755, ABSENT('run', 'sh')],
     ['an invalid program name is refused', 'run', '#!/usr/bin/env $(id)\n', 0o755, ABSENT('run', '$(id)')],
     ['a program whose name cannot be recorded is refused', 'run', '#!/usr/bin/[\n', 0o755, ABSENT('run', '[')],
     ['an option of env is refused', 'run', '#!/usr/bin/env -i sh\n', 0o755, ABSENT('run', '-i')],
-    ['a terminal escape in its shebang line is refused', 'run', '#!/usr/bin/env \u001b[31mred\n', 0o755, ABSENT('run', '\\u{1b}[31mred')],
+    [
+      'a terminal escape in its shebang line is refused',
+      'run',
+      '#!/usr/bin/env \u001b[31mred\n',
+      0o755,
+      ABSENT('run', '\\u{1b}[31mred'),
+    ],
   ])('with %s', (_, name, text, mode, sentence) => {
     expect(withScript(name, text, mode)).toBe(sentence);
   });
@@ -276,7 +294,10 @@ describe('a variable', () => {
     ['a NUL in its value', { A: 'a\0b' }],
     ['half a surrogate pair in its value', { A: '\ud800' }],
     ['a value that is too long', { A: 'x'.repeat(64 * 1024) }],
-    ['values that are too long together', Object.fromEntries(Array.from({ length: 20 }, (_, no) => [`A${no}`, 'x'.repeat(60_000)]))],
+    [
+      'values that are too long together',
+      Object.fromEntries(Array.from({ length: 20 }, (_, no) => [`A${no}`, 'x'.repeat(60_000)])),
+    ],
     ['too many others', Object.fromEntries(Array.from({ length: 1_001 }, (_, no) => [`A${no}`, '']))],
   ])('with %s is refused', (_, variables) => {
     for (const said of entering(variables)) {

@@ -113,29 +113,26 @@ const DECIDED: [Ending, string, string, string | null, string][] = [
 ];
 
 describe('after the ending', () => {
-  test.each(DECIDED)(
-    "%j, the script's claim is ignored",
-    async (ending, status, reason, timeoutSource, message) => {
-      for (const [name, result] of Object.entries(RESULTS)) {
-        for (const output of Object.values(OUTPUTS)) {
-          const reading = read({ ending, result, output });
-          expect(reading, name).toMatchObject({
-            status,
-            reason,
-            timeoutSource,
-            publicMessage: message,
-            errorSummary: `${message} Reference: ${CORRELATION}.`,
-            claimedStatus: result.ok ? result.value.status : null,
-            salvaged: output === OUTPUTS.files,
-          });
-          expect(reading.files).toEqual(output.ok ? output.files : []);
-        }
+  test.each(DECIDED)("%j, the script's claim is ignored", async (ending, status, reason, timeoutSource, message) => {
+    for (const [name, result] of Object.entries(RESULTS)) {
+      for (const output of Object.values(OUTPUTS)) {
+        const reading = read({ ending, result, output });
+        expect(reading, name).toMatchObject({
+          status,
+          reason,
+          timeoutSource,
+          publicMessage: message,
+          errorSummary: `${message} Reference: ${CORRELATION}.`,
+          claimedStatus: result.ok ? result.value.status : null,
+          salvaged: output === OUTPUTS.files,
+        });
+        expect(reading.files).toEqual(output.ok ? output.files : []);
       }
-      for (const result of [RESULTS.timed_out, RESULTS.missing]) {
-        await expectValid(await folderOf(read({ ending, result, output: OUTPUTS.files }), ending));
-      }
-    },
-  );
+    }
+    for (const result of [RESULTS.timed_out, RESULTS.missing]) {
+      await expectValid(await folderOf(read({ ending, result, output: OUTPUTS.files }), ending));
+    }
+  });
 });
 
 const NO_RESULT = 'The run did not produce a valid result.';
@@ -176,15 +173,18 @@ const TABLE: Row[] = [
 ];
 
 describe('a script that exited by itself', () => {
-  test.each(TABLE)('with code %d, claimed %s and left %s output gets the expected verdict', async (code, result, output, ...expected) => {
-    const [status, reason, publicMessage, timeoutSource, salvaged] = expected;
-    const ending: Ending = { how: 'exited', code };
-    const reading = read({ ending, result: RESULTS[result], output: OUTPUTS[output] });
-    expect(reading).toMatchObject({ status, reason, publicMessage, timeoutSource, salvaged });
-    const isOwn = reason === 'script_failed' || reason === 'script_timed_out' || reason === null;
-    expect(reading.errorSummary).toBe(isOwn ? publicMessage : `${publicMessage} Reference: ${CORRELATION}.`);
-    await expectValid(await folderOf(reading, ending));
-  });
+  test.each(TABLE)(
+    'with code %d, claimed %s and left %s output gets the expected verdict',
+    async (code, result, output, ...expected) => {
+      const [status, reason, publicMessage, timeoutSource, salvaged] = expected;
+      const ending: Ending = { how: 'exited', code };
+      const reading = read({ ending, result: RESULTS[result], output: OUTPUTS[output] });
+      expect(reading).toMatchObject({ status, reason, publicMessage, timeoutSource, salvaged });
+      const isOwn = reason === 'script_failed' || reason === 'script_timed_out' || reason === null;
+      expect(reading.errorSummary).toBe(isOwn ? publicMessage : `${publicMessage} Reference: ${CORRELATION}.`);
+      await expectValid(await folderOf(reading, ending));
+    },
+  );
 
   test('and reports success with an error summary has succeeded; the summary is not shown', async () => {
     const reading = read({ result: claims({ error_summary: 'but not quite' }) });

@@ -183,9 +183,19 @@ function worseAgent(): string {
 describe('an expectation about an agent run', () => {
   test.each<[string, object, object, RegExp]>([
     ['a script as the target', {}, { script: 'agent.py' }, /expected\.changed_only requires an agent as the target/],
-    ['an address as the target', {}, { baseUrl: 'http://127.0.0.1:9' }, /cases\[0\]\.expected\.changed_only requires an agent/],
+    [
+      'an address as the target',
+      {},
+      { baseUrl: 'http://127.0.0.1:9' },
+      /cases\[0\]\.expected\.changed_only requires an agent/,
+    ],
     ['a path outside the folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
-    ['violations both forbidden and allowed', { no_violations: true, allow_violations: [] }, {}, /allow_violations must not be combined with/],
+    [
+      'violations both forbidden and allowed',
+      { no_violations: true, allow_violations: [] },
+      {},
+      /allow_violations must not be combined with/,
+    ],
     [
       'killed_policy without a violation',
       { termination: 'killed_policy' },
