@@ -60,7 +60,7 @@ describe('an intact ledger', () => {
     expect(await brokenIn(path.join(home, 'runs', 'script', runId(1)))).toEqual([]);
   });
 
-  test('is valid if runs were pruned, are not finished, or are older', async () => {
+  test('is valid if runs were pruned, are not finished, or predate it', async () => {
     const home = await homeWithRuns(3);
     rmSync(path.join(home, 'runs', 'script', runId(1)), { recursive: true });
     const open = await addRun(home, 3, 'no line');

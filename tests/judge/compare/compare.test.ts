@@ -519,7 +519,7 @@ describe('an accepted baseline', () => {
     expect(acceptedSides).toEqual({ ...sides, baseline: { ...sides.baseline, source: 'accepted' } });
   });
 
-  test('leaves only hashes for causes, with low confidence', () => {
+  test('leaves only hashes to explain causes, with low confidence', () => {
     const before = side('baseline', [judgedCase('c', { output_hash: 'one' })]);
     const accepted = sideFromAccepted(acceptedFrom(before, '2026-01-06T12:30:00.000Z'));
     const now = side('new', [failedCase('c', 'contains', { output_hash: 'two' })]);
