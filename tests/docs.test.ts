@@ -91,7 +91,7 @@ test('the README has at most 900 words', () => {
   expect(read('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(900);
 });
 
-test('the README shows docs/report.png, a PNG of the promised size (npm run picture writes it)', () => {
+test('the README shows docs/report.png, a PNG of the required size (npm run picture writes it)', () => {
   const { file, width, height, scale, bytesMax } = PICTURE;
   expect(read('README.md')).toContain(`](${file})`);
   const bytes = readFileSync(path.join(ROOT, file));

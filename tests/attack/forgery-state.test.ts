@@ -20,7 +20,7 @@ import { plantScript, runFolder, SCRIPT_RUN } from './forgery-world.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** A project of a user with this state folder. */
+/** A user's project with this state folder. */
 function world(): { cwd: string; states: string; state: string; proctor: (...args: string[]) => Ran } {
   const root = temporaryFolder();
   const cwd = path.join(root, 'project');
@@ -67,7 +67,7 @@ describe('a state folder', () => {
     expect(existsSync(path.join(state, 'journal.key'))).toBe(false);
   });
 
-  test.each(loose.slice(0, 3))('that %s proves no journal', (_, _why, loosen) => {
+  test.each(loose.slice(0, 3))('that %s cannot authenticate a journal', (_, _why, loosen) => {
     const { cwd, states, state, proctor: run } = world();
     // An attacker has read the key and writes a journal with it.
     useStateFolder(path.join(states, 'theirs'));
@@ -83,7 +83,7 @@ describe('a state folder', () => {
     ['others can read', (file: string) => chmodSync(file, 0o644)],
     ['is a link', (file: string) => (renameSync(file, `${file}.real`), symlinkSync(`${file}.real`, file))],
     ['was cut off', (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 16))],
-  ])('with a key that %s proves no journal', (_, spoil) => {
+  ])('with a key that %s cannot authenticate a journal', (_, spoil) => {
     const { cwd, state, proctor: run } = world();
     useStateFolder(state);
     proveJournal(plantScript(cwd));

@@ -138,7 +138,7 @@ test('a sealed folder that came with a clone gets no line in the ledger', () => 
   expect(digestOf(there)).toBe(before);
 });
 
-describe('the journal of an interrupted run of this user', () => {
+describe("the journal of this user's interrupted run", () => {
   const interrupted = (lines: readonly object[]): { cwd: string; folder: string; journal: string } => {
     const cwd = temporaryFolder();
     const folder = plantScript(cwd);

@@ -58,11 +58,7 @@ test.each<[string, object, string]>([
     { versoin: '1' },
     'The answers contain "versoin", which matches no question. Did you mean "version"?',
   ],
-  [
-    'whose key is a path on a machine',
-    { '/home/me/a': 1 },
-    'The answers contain a text that is not shown here, to which',
-  ],
+  ['whose key is a host path', { '/home/me/a': 1 }, 'The answers contain a text that is not shown here, to which'],
   [
     'with several unknown keys',
     { version: '1', b: 1, a: 2 },

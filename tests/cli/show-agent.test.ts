@@ -20,7 +20,7 @@ import { sealedFolder } from '../evidence/pack/pack-world.ts';
 import { expectValid } from '../evidence/script/script-world.ts';
 import { proctor, proveJournal, temporaryFolder } from '../support/support.ts';
 
-/** A project with one run of an agent. */
+/** A project with one agent run. */
 async function placeWith(told: Told = {}): Promise<{ readonly cwd: string; readonly folder: string }> {
   const cwd = temporaryFolder();
   mkdirSync(path.join(cwd, '.proctor'), { mode: 0o755 });
@@ -207,7 +207,7 @@ describe('proctor list', () => {
   });
 });
 
-describe('the run of an agent', () => {
+describe('an agent run', () => {
   test('is recovered after a crash, verifies, and is shown and pruned like any other', async () => {
     const { cwd, folder } = openPlace(GONE);
     expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; its run folder is complete now');

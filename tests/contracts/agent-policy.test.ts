@@ -101,10 +101,13 @@ describe('an agent policy', () => {
 });
 
 describe('the built-in policies', () => {
-  test.each(Object.entries(builtInPolicies))('%s is valid and has its key as its name', (name, policy) => {
-    expect(findings(policy)).toEqual([]);
-    expect(policy.name).toBe(name);
-  });
+  test.each(Object.entries(builtInPolicies))(
+    'include %s, which is valid and has its key as its name',
+    (name, policy) => {
+      expect(findings(policy)).toEqual([]);
+      expect(policy.name).toBe(name);
+    },
+  );
 
   test('reserve their names for their content', () => {
     expect(places({ ...builtInPolicies['read-only'], network_posture: 'allow', forbidden_operations: [] })).toEqual([

@@ -51,7 +51,7 @@ describe('the faults of a malformed value', () => {
       ['a must be a string or a list, but is a number'],
     ],
   ];
-  test.each(rows)('%#', (shape, value, sentences) => {
+  test.each(rows)('are described in plain sentences: %#', (shape, value, sentences) => {
     expect(said(shape, value)).toEqual(sentences);
   });
 

@@ -171,7 +171,7 @@ describe('another user', () => {
     expect(namesIn(path.join(top, '.proctor'))).toContain(path.join('runs', 'script', ID, JOURNAL));
   });
 
-  test('who left a stage does not prevent the removal of ours', () => {
+  test("who left a stage does not prevent the removal of this user's stages", () => {
     const cwd = temporaryFolder();
     const temp = temporaryFolder();
     for (const folder of [cwd, temp]) chmodSync(folder, 0o777);
@@ -186,7 +186,7 @@ describe('another user', () => {
     expect(readdirSync(temp)).toEqual([path.basename(theirs)]);
   });
 
-  test('whose symlink replaces a lane gets no run, and no run is read through it', () => {
+  test('who replaces a folder of runs with a symlink gets no run', () => {
     const cwd = temporaryFolder();
     const elsewhere = temporaryFolder();
     mkdirSync(path.join(cwd, '.proctor', 'runs'), { recursive: true });

@@ -106,7 +106,7 @@ proctor_tool.succeed()`;
     expect(evidence(here, 'evidence/runner.json').sandbox).toMatchObject({ backend: 'none', isolation_level: 'none' });
   });
 
-  test('a file that only defines run_tool is called by the helper', () => {
+  test('that only defines run_tool is called by the helper', () => {
     const here = place();
     here.file('data.csv', 'a\nb\n');
     here.file(
@@ -131,7 +131,7 @@ proctor_tool.succeed()`;
     });
   });
 
-  test('the output folder may exist if it is empty', () => {
+  test('can have its output copied to an existing folder only if that is empty', () => {
     const here = place();
     here.file('ok.py', `open('output/x', 'w').write('x')\n${OK}`);
     mkdirSync(path.join(here.cwd, 'empty'));
@@ -164,7 +164,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     );
     const started = here.start(['run', 'script', 'talk.py']);
     await until('the first line is shown', () => started.stdout.includes('first\n'));
-    await until('the second is, too', () => started.stderr.includes('trouble\n'));
+    await until('the second line is shown', () => started.stderr.includes('trouble\n'));
     expect(started.isOver).toBe(false);
     const { code, stdout, stderr } = await started.ended;
     expect(code).toBe(1);
@@ -181,7 +181,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     }
   });
 
-  test('with --json, only the answer is on standard output', () => {
+  test('goes to standard error with --json, and only the answer to standard output', () => {
     const here = place();
     here.file('say.py', `print('said')\nopen('output/a', 'w').write('abc')\n${OK}`);
     const { code, stdout, stderr } = here.proctor(['run', 'script', 'say.py', '--json']);
@@ -214,7 +214,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     });
   });
 
-  test('determines the exit code only if it is true', async () => {
+  test('leads to exit code 0 only if its claim of success is true', async () => {
     const here = place();
     const claim = `{'contract_version': 1, 'status': 'succeeded', 'html_output': '', 'error_summary': None, 'artifacts': []}`;
     const ends: [string, string | null, RegExp][] = [
@@ -572,9 +572,13 @@ describe('unusual folders and scripts', () => {
   });
 
   test.each([
-    ['a link to a folder', (at: string) => (mkdirSync(`${at}-elsewhere`), symlinkSync(`${at}-elsewhere`, at)), 0],
-    ['a link to nowhere', (at: string) => symlinkSync('/nonexistent/folder', at), 2],
-  ] as const)('.proctor is %s', (_, make, code) => {
+    [
+      'a link to a folder is used',
+      (at: string) => (mkdirSync(`${at}-elsewhere`), symlinkSync(`${at}-elsewhere`, at)),
+      0,
+    ],
+    ['a link to nowhere is refused', (at: string) => symlinkSync('/nonexistent/folder', at), 2],
+  ] as const)('a .proctor that is %s', (_, make, code) => {
     const here = place();
     here.file('ok.py', OK);
     make(path.join(here.cwd, '.proctor'));
@@ -584,7 +588,7 @@ describe('unusual folders and scripts', () => {
     expect(here.runFolders()).toHaveLength(code === 0 ? 1 : 0);
   });
 
-  test('.proctor is a file', () => {
+  test('a .proctor that is a file is refused', () => {
     const here = place();
     here.file('ok.py', OK);
     here.file('.proctor', 'mine');

@@ -135,7 +135,7 @@ describe('finished runs', () => {
     expect(here.runFolders()).toEqual([]);
   });
 
-  test('operator details are shown on request', () => {
+  test('show operator details on request', () => {
     const here = place();
     here.file('link.py', `import os\nos.symlink('/etc/passwd', 'output/stolen')\n${OK}`);
     expect(here.proctor(['run', 'script', 'link.py']).code).toBe(1);
@@ -157,7 +157,7 @@ describe('finished runs', () => {
     expect(asJson()).not.toHaveProperty('log');
   });
 
-  test('later changes to a run are detected', () => {
+  test('are reported as changed if they were changed later', () => {
     const here = place();
     here.file('ok.py', OK);
     expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
@@ -335,7 +335,7 @@ describe('doctor', () => {
     ]);
   });
 
-  test('tells a user without control groups what is missing', () => {
+  test('shows a user without control groups what is missing', () => {
     const here = place();
     chmodSync(here.cwd, 0o777);
     const { code, stdout } = here.proctor(['doctor'], { uid: 65_534 });

@@ -21,7 +21,7 @@ async function world(cases: readonly object[], behaviours: Readonly<Record<strin
 
 const asking = (id: string, contains: string) => ({ id, input: { user: id }, expected: { contains } });
 
-describe('the report of a suite run', () => {
+describe('a suite run', () => {
   test('names failed answers up to a limit and does not call them a success', async () => {
     const bad = Array.from({ length: 12 }, (_, index) => asking(`bad-${index + 10}`, 'no such words'));
     const { suite } = await world([asking('good', 'good'), ...bad]);
@@ -36,7 +36,7 @@ describe('the report of a suite run', () => {
     expect(JSON.parse(stdout)).toMatchObject({ runs: [{ not_passed: bad.slice(0, 10).map(({ id }) => id) }] });
   });
 
-  test('a baseline in which nothing passes is accepted with a warning', async () => {
+  test('in which nothing passes is accepted as a baseline, with a warning', async () => {
     const { proctor, suite } = await world([asking('bad', 'no such words')]);
     await suite('baseline');
     const { code, stdout, stderr } = await proctor('baseline', 'accept');
@@ -53,7 +53,7 @@ describe('a killed suite', () => {
     });
     const words = ['run', 'suite', 'cases.json', '--base-url', url, '--as', 'new', '--run-id', 'r1', '--repeat', '2'];
     const run = place.start([...words, '--concurrency', '1']);
-    await until('the last case was asked', () => agent.times('c') === 1);
+    await until('the last case was sent', () => agent.times('c') === 1);
     const running = await proctor('list');
     expect(running.stdout).toMatch(/^running .* r1 {2}new, 2 of 3 cases so far/m);
     run.kill('SIGKILL');
@@ -75,7 +75,7 @@ describe('a killed suite', () => {
 test('an interrupted suite also says so in JSON', async () => {
   const { place, agent, url } = await world([asking('a', 'a')], { a: hangs });
   const run = place.start(['run', 'suite', 'cases.json', '--base-url', url, '--as', 'new', '--json']);
-  await until('it was asked', () => agent.times('a') === 1);
+  await until('the case was sent', () => agent.times('a') === 1);
   run.kill('SIGINT');
   const { code, stdout } = await run.ended;
   expect(code).toBe(130);
@@ -92,13 +92,13 @@ test('a resend can be interrupted while it waits', async () => {
   });
   await suite('new');
   const run = place.start(['resend', 'latest', 'a']);
-  await until('it was asked again', () => agent.times('a') === 2);
+  await until('the case was sent again', () => agent.times('a') === 2);
   run.kill('SIGINT');
   const { code, stderr } = await run.ended;
   expect([code, stderr]).toEqual([130, 'error: Cancelled before an answer arrived.\n']);
 });
 
-test('the page of a comparison names runs that are missing', async () => {
+test('the report of a comparison warns about missing runs', async () => {
   const { proctor, suite } = await world([asking('a', 'a')]);
   await suite('baseline', '--out', 'art', '--run-id', 'old');
   await suite('new', '--out', 'art', '--run-id', 'fresh');

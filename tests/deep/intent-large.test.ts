@@ -77,7 +77,7 @@ test('plans, runs and verifies an intent of almost 16 MiB', async () => {
   expect(result.decision.accepted).toBe(true);
 });
 
-test('files that do not fit into the sandbox are an error at once', async () => {
+test('files that do not fit into the sandbox cause an error at once', async () => {
   const files = Array.from({ length: 9_000 }, (_, at) => ({ path: `out/d/${at}`, content: 'x' }));
   const told = await ran(
     { goal: 'g', files, commands: [node('0')] },

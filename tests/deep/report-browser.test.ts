@@ -203,7 +203,7 @@ describe('a hostile agent', () => {
     await page.getByRole('button', { name: 'Show as a page' }).click();
     const frame = page.frameLocator('iframe');
     await frame.locator('p').waitFor();
-    // Its own styles work, although the policy of the report does not know them.
+    // Its own styles work, although the report's policy does not list them.
     expect(await page.locator('iframe').getAttribute('sandbox')).toBe('');
     const { height } = (await frame.locator('p').boundingBox()) ?? { height: 0 };
     expect(height).toBeGreaterThan(60 + 33);
@@ -259,7 +259,7 @@ describe('a hostile agent', () => {
     expect(await frame.locator('link, base, img[src], [href]').count()).toBe(0);
   });
 
-  test('hides nothing with control characters or text direction', async () => {
+  test('cannot hide text with control characters or text direction', async () => {
     const { page } = await opened(
       browser,
       reportOf('safe \u202egnp.exe\u202c \u0007 \ud800 end'),

@@ -122,7 +122,7 @@ describe('the enforcement of a policy', () => {
       'Proctor cannot enforce a ban on commit, force without a sandbox, but the policy requires it.',
     ],
   ];
-  test.each(refused)('refuses %s', (_, said, sentence) => {
+  test.each(refused)('is refused for %s', (_, said, sentence) => {
     expect(said).toBe(`not_enforceable: ${sentence}`);
   });
 });

@@ -220,7 +220,7 @@ describe('a report', () => {
     expect(page).toContain('<h1>40 passed, 8 failed, 2 errors.</h1>');
   });
 
-  test('of a run of the baseline shows that side', () => {
+  test('of a baseline run shows that side', () => {
     const world = runWorld({ cases: 3, regressed: 1 });
     const page = [
       ...htmlRunReport({

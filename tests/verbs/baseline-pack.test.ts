@@ -74,7 +74,7 @@ test('reports a missing pack and guesses the causes', async () => {
   expect(terminalText({ comparison }, (_, text) => text)).toContain("The baseline's pack is missing");
 });
 
-test('rejects a changed pack by name', async () => {
+test('rejects a changed pack and names it', async () => {
   const cwd = await accepted();
   const file = path.join(cwd, 'proctor-baseline.pack');
   const bytes = readFileSync(file);

@@ -154,12 +154,12 @@ test('the folder of an accepted intent violates no rule', async () => {
 describe('the verifier detects a forged intent folder', () => {
   const breaches: [string, Readonly<Record<string, Change>>, string[]][] = [
     [
-      'another profile than requested',
+      'a different profile than requested',
       { 'evidence/request.json': (request: object) => ({ ...request, policy: 'default' }) },
       ['policy.name'],
     ],
     [
-      'another file than requested',
+      'a different file than requested',
       { 'run.json': (run: object) => ({ ...run, intent: { path: 'other.json', sha256: bytesHash(INTENT) } }) },
       ['intent.path'],
     ],
@@ -256,7 +256,7 @@ describe('the verifier detects a forged intent folder', () => {
       ['execution.cmd', 'policy.allowed_commands'],
     ],
     [
-      'an output outside the write roots of the policy',
+      "an output outside the policy's write roots",
       reintended({ outputs: ['etc/c.json', 'out/c.json'] }),
       ['execution.outputs', 'policy.allowed_write_roots'],
     ],

@@ -322,12 +322,12 @@ const breaches: [string, Files, string[]][] = [
   ],
 ];
 
-describe('a run folder with', () => {
-  test.each(breaches)('%s is invalid', async (_, files, broken) => {
+describe('a run folder', () => {
+  test.each(breaches)('with %s is invalid', async (_, files, broken) => {
     expect(await brokenIn(folderWith(files))).toEqual(broken);
   });
 
-  test('every rule that only a run folder can violate is violated here', () => {
+  test('is tested here against every rule that only a run folder can violate', () => {
     const tested = new Set(breaches.flatMap(([, , broken]) => broken.map(place => place.slice(0, 3))));
     // Rules that need a key are violated in signatures.test.ts.
     const needed = folderRules.map(({ id }) => id).filter(id => /^(?:FD[89]|SL[1-7])$/.test(id));

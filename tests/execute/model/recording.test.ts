@@ -42,7 +42,7 @@ describe('a recording', () => {
       if (++count === 1) events(response, 'ä', 'b');
       else if (count === 2) response.writeHead(529, { 'content-type': 'application/json' }).end('{"type":"error"}');
       else if (count === 3) response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00]));
-      // An end that could be the start of a secret would not be recorded. No secret here starts with this character.
+      // The end of a text is not recorded if a secret could start there. No secret here starts with this character.
       else response.writeHead(200).write('half!', () => setTimeout(() => response.destroy(), 20));
     });
     const file = path.join(temporaryFolder(), 'recording.json');
@@ -121,7 +121,7 @@ describe('a recording', () => {
     );
   });
 
-  test('survives the death of its recorder', async () => {
+  test('survives if its recorder dies', async () => {
     const api = await fakeApi((seen, response) => {
       if (!seen.body.includes('hang')) events(response, 'one');
     });

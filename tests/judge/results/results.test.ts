@@ -14,7 +14,7 @@ function troubleIn(text: string): string {
     if (error instanceof ResultFault) return `${error.line ?? '-'}: ${error.message}`;
     throw error;
   }
-  throw new Error('It was read.');
+  throw new Error('A fault was expected.');
 }
 
 describe('a CSV file', () => {

@@ -270,11 +270,11 @@ const rows: Row[] = [
 ];
 
 describe('an answer is judged', () => {
-  test.each(rows)('%j by %j: %j', (expected, content, lines, over) => {
+  test.each(rows)('by %j: %j gives %j', (expected, content, lines, over) => {
     expect(found(expected, content, over)).toEqual(lines);
   });
 
-  test('by every known expectation: each can hold and fail, unless it is only stored', () => {
+  test('by every known expectation: each can pass and fail, unless it is only stored', () => {
     const statuses = (name: string): Set<string | undefined> =>
       new Set(
         rows

@@ -186,7 +186,7 @@ describe('a login', () => {
     expect(world.place.runFolders()).toEqual([]);
   });
 
-  test('and the variables are the ones that doctor checks', async () => {
+  test('and the credential variables are the ones that doctor checks', async () => {
     const world = new AgentWorld();
     const env = { ...world.environment, ...loggedIn(world, 'codex'), ANTHROPIC_AUTH_TOKEN: SECRETS.bearer };
     const { stdout } = await world.place.start(['doctor', '--json'], env).ended;
@@ -289,7 +289,7 @@ describe('a proxy', () => {
     expect(asked).toEqual([]);
   });
 
-  test('that refuses is distinguished from a model that refuses; an unsupported kind is rejected', async () => {
+  test('that refuses is distinguished from a model that refuses; an unsupported kind of proxy is rejected', async () => {
     const world = new AgentWorld();
     const { env } = await behind(407);
     const refused = await ran(world, 'claude', env);

@@ -21,7 +21,7 @@ limits:
 `;
 
 describe('an agent policy', () => {
-  test.each(Object.entries(builtInPolicies))('%s can be named', (name, policy) => {
+  test.each(Object.entries(builtInPolicies))('%s can be selected by name', (name, policy) => {
     expect(readAgentPolicy(name, temporaryFolder())).toEqual({ policy, name, sha256: contentHash(policy) });
   });
 

@@ -148,7 +148,7 @@ test('a failing callback does not stop the run, and its error is thrown at the e
   expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(completed);
 });
 
-test('a recording that cannot be written keeps the run, and is reported at the end', async () => {
+test('a recording that cannot be written does not lose the run, and is reported at the end', async () => {
   const world = new AgentWorld();
   const api = await startModelApi();
   onTestFinished(() => api.close());
@@ -178,7 +178,7 @@ test('a recording that cannot be written keeps the run, and is reported at the e
   expect(readdirSync(tmpdir()).filter(name => name.startsWith(`proctor-stage-${ownName()}-`))).toEqual([]);
 });
 
-test('refuses an invalid order with one sentence, and leaves no files', () => {
+test('refuses an invalid request in one sentence, and leaves no files', () => {
   const world = new AgentWorld();
   const { place } = world;
   const dirty = repositoryFolder();

@@ -149,8 +149,8 @@ test('does not start a planner that is missing, or whose answer cannot be stored
 test.each<[string, Partial<RunIntentOptions>, string]>([
   ['without a model mode', { modelMode: 'none', recording: undefined as never }, 'RUN_E007: A planner requires'],
   ['that is unknown', { planner: 'gpt' as never }, 'RUN_E007: planner must be claude or codex.'],
-  ['left out', { planner: undefined as never }, 'RUN_E007: The model mode record requires a planner'],
-  ['under strict', { policy: 'strict' }, 'RUN_E004: The profile strict allows no model'],
+  ['that is left out', { planner: undefined as never }, 'RUN_E007: The model mode record requires a planner'],
+  ['under the profile strict', { policy: 'strict' }, 'RUN_E004: The profile strict allows no model'],
   ['without a recording', { recording: undefined as never }, 'RUN_E004: The model mode record requires a recording'],
 ])('a planner %s is an error', async (_, options, told) => {
   expect((await refused({ goal: 'g' }, options)).told).toContain(told);

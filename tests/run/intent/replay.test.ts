@@ -46,7 +46,7 @@ describe('a bare goal with a recording', () => {
     );
     expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', model_mode: 'replay', decision: { accepted: true } });
     expect(result.model_io_path).toBeUndefined();
-    // Only a recording run has one: seed 002, 3.6.
+    // Only a run that records has one.
     expect(internal.model_io_path).toBeUndefined();
     expect(saidIn(folder)).toBe('hello\n');
   });

@@ -93,7 +93,7 @@ describe('compare --again', () => {
     expect(found.again?.rounds).toBe(1);
   });
 
-  test('confirms an input that the agent drops each time', async () => {
+  test('confirms an input on which the agent always drops the connection', async () => {
     const { compare } = await twoSides((_seen, response) => response.destroy(), { repeat: 3 });
     expect(await compare(undefined)).toMatchObject({ exit_code: 3, decision: { cause: 'suspect' } });
     expect(await compare({})).toMatchObject({ exit_code: 1, decision: { broken: [{ case_id: 'case-3' }] } });
@@ -119,7 +119,7 @@ describe('compare --again', () => {
     }
   });
 
-  test('refuses the address of the candidate as that of the baseline', async () => {
+  test("refuses the candidate's address for the baseline", async () => {
     const { compare, url } = await twoSides(answering('all is lost'));
     const refused = '--baseline-url is the URL of the candidate';
     await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
@@ -133,7 +133,7 @@ describe('compare --again', () => {
     expect(now.times('case-3')).toBe(1);
   });
 
-  test('repeats only the candidate against an accepted baseline, and refuses a target for it', async () => {
+  test('repeats only the candidate against an accepted baseline, and refuses a target for the baseline', async () => {
     const { cwd, compare } = await twoSides(answering('all is lost'), { repeat: 3 });
     await acceptBaseline('before', 'accepted.json', cwd);
     const found = await compare({}, { baseline: 'accepted.json' });
@@ -166,7 +166,7 @@ describe('compare --again', () => {
     expect(later).toMatchObject({ exit_code: 1, decision: { cause: 'broken' } });
   });
 
-  test('repeats a case whose round got no answer, and ends', async () => {
+  test('repeats an unanswered round, and ends', async () => {
     const worse: Behaviour = (seen, response, times) =>
       times === 1 ? answering('all is lost')(seen, response, times) : response.destroy();
     const { now, compare } = await twoSides(worse);
@@ -177,7 +177,7 @@ describe('compare --again', () => {
     expect(now.times('case-3')).toBe(1 + (found.again?.rounds ?? 0));
   });
 
-  test('ends at its budget, and says which', async () => {
+  test('stops at its budget, and names it', async () => {
     const { compare } = await twoSides(answering('all is lost'));
     expect(await compare({ maxTrials: 1 })).toMatchObject({ exit_code: 3, again: { trials: 0, stopped: 'trials' } });
     expect(await compare({ maxMs: 0 })).toMatchObject({ exit_code: 3, again: { trials: 0, stopped: 'time' } });

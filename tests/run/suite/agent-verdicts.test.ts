@@ -182,19 +182,29 @@ function worseAgent(): string {
 
 describe('an expectation about an agent run', () => {
   test.each<[string, object, object, RegExp]>([
-    ['of a script', {}, { script: 'agent.py' }, /expected\.changed_only requires an agent as the target/],
-    ['of an address', {}, { baseUrl: 'http://127.0.0.1:9' }, /cases\[0\]\.expected\.changed_only requires an agent/],
-    ['outside its folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
-    ['both ways', { no_violations: true, allow_violations: [] }, {}, /allow_violations must not be combined with/],
+    ['a script as the target', {}, { script: 'agent.py' }, /expected\.changed_only requires an agent as the target/],
     [
-      'as killed without a violation',
+      'an address as the target',
+      {},
+      { baseUrl: 'http://127.0.0.1:9' },
+      /cases\[0\]\.expected\.changed_only requires an agent/,
+    ],
+    ['a path outside the folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
+    [
+      'violations both forbidden and allowed',
+      { no_violations: true, allow_violations: [] },
+      {},
+      /allow_violations must not be combined with/,
+    ],
+    [
+      'killed_policy without a violation',
       { termination: 'killed_policy' },
       {},
       /termination is killed_policy, which implies a violation/,
     ],
-    ['with an unknown termination', { termination: 'killed' }, {}, /expected\.termination/],
-    ['of an unknown class', { allow_violations: ['mischief'] }, {}, /expected\.allow_violations/],
-  ])('is refused with its line: one %s', async (_, expected, target, message) => {
+    ['an unknown termination', { termination: 'killed' }, {}, /expected\.termination/],
+    ['an unknown violation class', { allow_violations: ['mischief'] }, {}, /expected\.allow_violations/],
+  ])('is refused with its line: %s', async (_, expected, target, message) => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'agent.py'), 'print("{}")\n');
     const cases = [asked('a', 'DO=say', { changed_only: ['docs'], ...expected })];

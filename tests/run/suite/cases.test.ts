@@ -329,7 +329,7 @@ describe('reports errors outside the cases:', () => {
     expect(faultsIn(name, text)[0]).toBe(fault);
   });
 
-  test.each(['json', 'jsonl', 'ndjson', 'yaml', 'yml', 'csv'])('an empty .%s contains no cases', ending => {
+  test.each(['json', 'jsonl', 'ndjson', 'yaml', 'yml', 'csv'])('an empty .%s, which contains no cases', ending => {
     expect(faultsIn(`cases.${ending}`, '')).toEqual([`cases.${ending} contains no cases.`]);
     expect(faultsIn(`cases.${ending}`, ' \n')).toHaveLength(1);
   });
@@ -341,7 +341,7 @@ describe('reports errors outside the cases:', () => {
     ['yaml', '# nothing\n'],
     ['yaml', 'cases: []'],
     ['csv', 'id,title\n'],
-  ])('.%s with %j contains no cases', (ending, text) => {
+  ])('.%s with %j, which contains no cases', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([`cases.${ending} contains no cases.`]);
   });
 });

@@ -28,7 +28,7 @@ test('a resend shows the new answer next to the recorded one', async () => {
   );
 });
 
-test('the same answer or the same failure is no difference', async () => {
+test('the same answer or the same failure is not a difference', async () => {
   const { options } = await recorded({ plain: called('orders.get'), broken: sending('y', {}, 404) });
   for (const caseId of ['plain', 'broken']) {
     expect((await resendCase({ ...options, caseId })).difference).toBeUndefined();
