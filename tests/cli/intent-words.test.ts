@@ -58,7 +58,11 @@ test.each<[string, object, string]>([
     { versoin: '1' },
     'The answers contain "versoin", which matches no question. Did you mean "version"?',
   ],
-  ['whose key is a host path', { '/home/me/a': 1 }, 'The answers contain a text that is not shown here, to which'],
+  [
+    'whose key is a host path',
+    { '/home/me/a': 1 },
+    'The answers contain a text that is not shown here, which matches no question',
+  ],
   [
     'with several unknown keys',
     { version: '1', b: 1, a: 2 },
