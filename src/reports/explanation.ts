@@ -13,8 +13,8 @@ export interface Explanation {
 }
 
 interface Note {
-  readonly label: 'Ruled out' | 'Power' | 'Asked again' | 'To settle it';
-  /** Continues after the label and a colon. */
+  readonly label: 'Ruled out' | 'Power' | 'Run again' | 'To settle it';
+  /** The text after the label and a colon. */
   readonly says: string;
 }
 
@@ -25,7 +25,7 @@ export function explanationOf(comparison: Comparison): Explanation | undefined {
   const notes = [
     { label: 'Ruled out', says: ruledOut(comparison, decision) },
     { label: 'Power', says: power(decision) },
-    { label: 'Asked again', says: askedAgain(comparison.again) },
+    { label: 'Run again', says: askedAgain(comparison.again) },
     { label: 'To settle it', says: SETTLES[decision.cause]?.(comparison) },
   ] as const;
   // A case without expectations passes with any answer.
@@ -87,7 +87,7 @@ const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], stri
   trials: 'the next round would exceed the trial budget (“--again-trials”)',
   time: 'the time is up (“--again-time”)',
   cost: 'the cost budget is used up (“--again-cost”)',
-  cost_unknown: 'a trial did not report its cost, so Proctor cannot keep a budget in dollars (“--again-cost”)',
+  cost_unknown: 'a trial did not report its cost, so Proctor cannot enforce the cost budget (“--again-cost”)',
   cancelled: 'it was cancelled',
 };
 

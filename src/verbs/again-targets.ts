@@ -9,7 +9,7 @@ import { settingsFrom } from '../run/suite/settings.ts';
 import type { Header, RunSuiteOptions } from './run-suite.ts';
 import { addressOf } from './suite-targets.ts';
 
-/** The targets to run cases on again. Each defaults to the target of the recorded runs. */
+/** The targets for running cases again. Each defaults to the target of the recorded runs. */
 export interface AgainTargets {
   /** The URL of the candidate, if it changed. */
   readonly baseUrl?: string;
@@ -21,7 +21,7 @@ export interface AgainTargets {
   readonly baselineScript?: string;
   /** The policy file of an agent. */
   readonly policy?: string;
-  /** The folder that an agent gets clones of. */
+  /** The folder to clone for an agent. */
   readonly dir?: string;
   readonly headers?: readonly Header[];
   /** Reads an environment variable, to mask the values that the runs masked. */

@@ -21,7 +21,7 @@ export interface ApplyOptions {
   readonly check?: boolean;
   /** Apply even if the agent did not complete its task. */
   readonly anyway?: boolean;
-  /** Exact paths of files to apply although they run automatically. */
+  /** Exact paths of files to apply even though they run automatically. */
   readonly allowActive?: readonly string[];
   readonly cwd?: string;
   readonly signal?: AbortSignal;
@@ -102,7 +102,7 @@ function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus
   return { status, diff };
 }
 
-/** More than any complete diff. */
+/** Larger than any complete diff. */
 const DIFF_BYTES_MAX = 128 * 1024 * 1024;
 
 function refused(message: string): Fault {

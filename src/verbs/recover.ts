@@ -146,7 +146,7 @@ function ownedBy({ plan, layer }: SuiteState): boolean {
   return isOwnerAlive({ plan: plan ?? (layer && { owner: layer }) });
 }
 
-/** Removes a suite of ours that died before its cases were written, so that a new run can have its name. */
+/** Removes a suite that was started here and died before its cases were written, so that a new run can use its name. */
 export function removeUnbegunSuite(folder: string): void {
   if (!hasJournal(folder) || isSealed(folder)) return;
   const suite = openSuiteIn(folder);

@@ -86,7 +86,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
   }
 }
 
-const NAMES = { was: 'the recorded one', is: 'The agent now' };
+const NAMES = { was: 'the recorded one', is: 'The new attempt' };
 
 interface Recorded {
   readonly request: SuiteRequest;

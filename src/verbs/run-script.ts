@@ -28,7 +28,7 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   readonly secrets?: Readonly<Record<string, string>>;
   /** Stores well-known credentials unmasked. Declared secrets stay masked. */
   readonly keepCredentials?: boolean;
-  /** A built-in profile, a profile file, or a profile. */
+  /** The name of a built-in profile, a profile file, or a profile object. */
   readonly profile?: string | Profile;
   /** Copies the output files to this folder, which must be empty or new. */
   readonly copyOutputTo?: string;

@@ -44,7 +44,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly agent?: string;
   /** The agent policy: `read-only` (default), `edit`, `open` or a file. */
   readonly policy?: string;
-  /** The folder that each attempt of the agent gets a private clone of; the working folder by default. */
+  /** The folder to work on, of which each attempt gets a private clone; the working folder by default. */
   readonly dir?: string;
   /** The environment in which to find the agent's program and model credential. The agent does not see it. */
   readonly environment?: AgentOrder['environment'];
@@ -161,7 +161,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
   const evaluations: Evaluation[] = [];
   const signal = going.signal ?? new AbortController().signal;
   for (const place of places) {
-    // The ledger may contain a name that a user chose anywhere, not only at its end.
+    // A name that the user chose may be anywhere in the ledger, not only at its end.
     const ledger = ledgerOf(going.home, going.onWarning, RUN_ID.test(place.id) ? 'its end' : 'all of it');
     const plan = suitePlanIn(place.folder);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder does not belong to a started suite.');
@@ -177,7 +177,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
       }),
     );
     const judge = { home: going.home, signal };
-    // A suite from elsewhere may bring check scripts. They run only when the user asks for a report.
+    // A suite from elsewhere may contain check scripts. They run only when the user asks for a report.
     const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
     const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);

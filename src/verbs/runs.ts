@@ -56,7 +56,7 @@ export async function listRuns(
   return { runs, total: places.length };
 }
 
-/** A run of any kind as a list shows it. */
+/** A run of any kind, as `proctor list` shows it. */
 export async function listedRun(place: RunFolder, life: Life, kinds: Kinds = KINDS): Promise<Listed> {
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, life);

@@ -50,7 +50,7 @@ export function checkedUrl(text: string, secrets: readonly string[] = []): strin
   return url.href.replace(/\/$/, '');
 }
 
-/** Shorter values occur in any URL. */
+/** Shorter values may occur in a URL by chance. */
 const TELLING_UNITS = 4;
 
 /** Rejects headers that Proctor sets for the connection, and invalid names and values. */
@@ -93,7 +93,7 @@ export function foreignResume(word: string, kind: 'http' | 'script' | 'agent'): 
   return `proctor run suite --resume ${word} ${flags[kind]}`;
 }
 
-/** A path relative to a folder. Outside the folder only its name, to hide paths of this machine. */
+/** A path relative to a folder; for a file outside it, only the file name, to hide paths on this machine. */
 export function inFolder(folder: string, file: string): string {
   const relative = path.relative(folder, path.resolve(folder, file));
   return unsafePath(relative) === undefined ? relative : path.basename(file);

@@ -23,7 +23,7 @@ const HTML = 'http://www.w3.org/1999/xhtml';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
-/** Removed with their content, which is not text for readers or parses differently the second time. */
+/** Removed with their content, which is not readable text or would parse differently the second time. */
 const REMOVED = words(
   'script noscript template link meta base title iframe frame frameset noframes object embed applet param portal fencedframe svg math audio video source track canvas textarea select option xmp plaintext noembed listing',
 );

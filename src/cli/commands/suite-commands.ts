@@ -170,7 +170,7 @@ const COMPARE_EXITS = `
 Exit codes:
   0  no regression
   1  a regression, or the candidate exceeds a limit
-  2  cannot compare as requested, or a fault of Proctor or the machine
+  2  cannot compare as requested, or a fault in Proctor or the machine
   3  not enough evidence: no baseline, not comparable, too much missing, or too few trials
 
 Examples:
@@ -188,7 +188,7 @@ const EXITS = `
 Exit codes:
   0  every case has an answer, and every limit is met
   1  a case has no answer, a limit is not met, or every judged case fails
-  2  cannot run as requested, or a fault of Proctor or the machine
+  2  cannot run as requested, or a fault in Proctor or the machine
   130, 143  interrupted; use --resume to continue
 
 Examples:

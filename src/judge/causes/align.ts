@@ -36,7 +36,7 @@ export function align(baseline: readonly string[], candidate: readonly string[])
   return { stretches: stretches.list, isWhole };
 }
 
-/** Replaces texts by numbers, so that long texts are compared only once. */
+/** Replaces texts with numbers, so that long texts are compared only once. */
 function numbered(baseline: readonly string[], candidate: readonly string[]): [Int32Array, Int32Array] {
   const numbers = new Map<string, number>();
   const numberOf = (text: string): number => {

@@ -1,7 +1,7 @@
 import { align } from './align.ts';
 import { lasting, type Step } from './steps.ts';
 
-/** A baseline step and its counterpart on the candidate, by index. */
+/** A baseline step and its counterpart in the candidate, by index. */
 export type PairOfSteps = readonly [before: number, now: number];
 
 /** Matches the steps of both sides. Each step is in exactly one of these lists. */

@@ -30,7 +30,7 @@ export function comparabilityOf(
 function obstacle(baseline: Side, candidate: Side, { common, askedOtherwise }: CommonCases): string | null {
   for (const [name, side] of [
     ['baseline', baseline],
-    ['new side', candidate],
+    ['candidate', candidate],
   ] as const) {
     if (side.incomplete !== undefined) return side.incomplete;
     if (side.trials.some(({ sealSha256 }) => sealSha256 === undefined)) {

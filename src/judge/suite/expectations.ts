@@ -33,7 +33,7 @@ export interface JudgedExpectations {
 }
 
 /**
- * Judges an answer by everything its case expects, except check scripts, which need a sandbox. Throws `TooMuchHere` if
+ * Judges an answer by its case's expectations, except check scripts, which need a sandbox. Throws `TooMuchHere` if
  * that takes too long for this thread.
  */
 export function judgeAnswer(expected: Expected, answer: Answer): JudgedExpectations {
