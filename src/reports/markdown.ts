@@ -164,9 +164,7 @@ function changedText(one: ComparedCase): string {
 const LINES_MAX = 5;
 
 function causeOf({ divergence }: ComparedCase): string {
-  return divergence
-    ? `**${divergence.kind.replace('_', ' ')}**: ${prose(firstSentence(divergence.says))}`
-    : 'unknown';
+  return divergence ? `**${divergence.kind.replace('_', ' ')}**: ${prose(firstSentence(divergence.says))}` : 'unknown';
 }
 
 function firstSentence(text: string): string {

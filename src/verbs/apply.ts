@@ -34,7 +34,7 @@ export interface AppliedRun {
   /** True if the agent worked on a clone of a repository, false if on a copy of a folder. */
   readonly fromClone: boolean;
   readonly changed: WorkspaceStatus['changed'];
-  /** Allowed changes that run automatically, each with what runs it. */
+  /** Allowed changes that run automatically, each with the reason. */
   readonly needsReview: readonly ReviewedPath[];
   /** What was not applied or needs attention. */
   readonly notes: readonly string[];
@@ -95,10 +95,10 @@ function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus
   if (result.termination !== 'completed' && !anyway) {
     throw refused(`The agent did not complete its task: ${result.termination}. Use --anyway to apply its changes.`);
   }
-  if (status.diff.cut) throw refused('The diff of the run is truncated, because the changes were too large to keep.');
+  if (status.diff.cut) throw refused("The run's diff is truncated, because the changes were too large to keep.");
   const diff = readRegular(path.join(folder, status.diff.path), DIFF_BYTES_MAX);
   // Check again, because the folder may have changed since it was verified.
-  if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused('The diff of the run cannot be read.');
+  if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused("The run's diff cannot be read.");
   return { status, diff };
 }
 

@@ -15,7 +15,7 @@ export function newKey(cwd: string, out?: string): NewKey {
   return makeKeyIn(home);
 }
 
-/** The id of the key that signs runs here; undefined without a key. */
+/** The id of the key that signs runs in this project; undefined without a key. */
 export function signingKeyId(cwd: string, signingKey?: string): string | undefined {
   return signerAt(cwd, signingKey)?.keyId;
 }

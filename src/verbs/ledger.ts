@@ -25,7 +25,9 @@ export function ledgerOf(
         forgetPending(pending);
         if (added.includes(name)) return;
         if (lineIn(home, entry)?.includes(entry.seal_sha256)) return;
-        onWarning?.(`${MISSING}: ${entry.run_id} is sealed, but has no ledger line, because another run had the same name.`);
+        onWarning?.(
+          `${MISSING}: ${entry.run_id} is sealed, but has no ledger line, because another run had the same name.`,
+        );
       } catch (error) {
         const why = error instanceof Fault ? error.message : 'Cannot write the ledger.';
         const later = keepForLater(home, entry);

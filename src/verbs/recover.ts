@@ -179,7 +179,7 @@ export function lifeOf({ id, folder }: RunFolder): Life {
   }
 }
 
-/** Whether the process of a run is alive. */
+/** Whether a run's process is alive. */
 export function isOwnerAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): boolean {
   if (!plan) return false;
   return plan.owner.bootId === bootId() && startTicksOf(plan.owner.pid) === plan.owner.startTicks;

@@ -62,7 +62,7 @@ async function recordIn(folder: string) {
     throw new IntentFault('evidence_invalid', 'The run folder does not verify. Run proctor verify for details.');
   const { result: before, request, intent, policy: profile, outcome } = readIntentFolder(folder);
   if (!before || !request || !intent || !profile)
-    throw new IntentFault('evidence_invalid', 'The folder is not an intent's run folder.');
+    throw new IntentFault('evidence_invalid', "The folder is not an intent's run folder.");
   return { before, request, intent, profile, keptCredentials: outcome?.masking?.credentials === 'kept' };
 }
 

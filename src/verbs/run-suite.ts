@@ -33,7 +33,7 @@ import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
 /** A suite to run, its target and its limits. */
 export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
-  /** The file of the cases: .yaml, .json, .jsonl or .csv. */
+  /** The cases file: .yaml, .json, .jsonl or .csv. */
   readonly cases: string;
   readonly as: 'baseline' | 'new';
   /** The URL of an API; cases go to `run-case` below it. */
@@ -203,7 +203,7 @@ function ifStopped(error: unknown): undefined {
   if (!(error instanceof Fault && error.code === 'cancelled')) throw error;
 }
 
-/** Takes the lock of a run. Two processes on one run would send every case twice and overwrite each other. */
+/** Locks a run. Two processes on one run would send every case twice and overwrite each other. */
 async function alone<Answer>({ id, folder }: RunFolder, act: () => Promise<Answer>): Promise<Answer> {
   const lock = takeOwnLock(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
   if (!lock) throw new Fault('alive', `${id} is still running.`);

@@ -154,7 +154,7 @@ export async function showRun(place: RunFolder, withLog: boolean): Promise<Shown
   if (!shown.outcome && life === 'finished') {
     throw new Fault(
       'unreadable_run',
-      'This is not the run folder of a script, or it does not verify. Run proctor verify for details.',
+      "This is not a script's run folder, or it does not verify. Run proctor verify for details.",
     );
   }
   return shown;

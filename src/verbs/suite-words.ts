@@ -59,7 +59,7 @@ export function checkHeader({ name, env, value }: { name: string; env: string; v
     throw new Fault('usage', `Proctor sets the header ${printable(name)} itself. Omit it.`);
   }
   if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) {
-    throw new Fault('usage', 'The name of a header must be in lower case, without spaces.');
+    throw new Fault('usage', 'A header name must be in lower case, without spaces.');
   }
   if (!/^[\t\x20-\x7e]+$/.test(value) || value.trim() === '') {
     throw new Fault(

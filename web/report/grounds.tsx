@@ -71,7 +71,9 @@ function Findings({ of: { findings, found }, address }: Props) {
       {found > findings.length && (
         <p class="note">And {count(found - findings.length)} more, marked in the list of cases.</p>
       )}
-      <p class="note">A broken case fails more often than chance explains. The failures of a suspect case may be due to chance.</p>
+      <p class="note">
+        A broken case fails more often than chance explains. The failures of a suspect case may be due to chance.
+      </p>
     </>
   );
 }

@@ -36,7 +36,11 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
     .option('--dir <folder>', 'work tree, or a folder in it (default: .)')
     .option('--check', 'check whether the changes apply, without applying them')
     .option('--anyway', 'apply even if the agent did not complete its task')
-    .option('--allow-active <path>', 'apply this file even though it runs automatically; exact path, repeatable', collect)
+    .option(
+      '--allow-active <path>',
+      'apply this file even though it runs automatically; exact path, repeatable',
+      collect,
+    )
     .option('--json', HELP.json)
     .addHelpText('after', APPLY_EXITS)
     .action(async (run: string, flags) => {

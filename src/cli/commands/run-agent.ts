@@ -130,7 +130,8 @@ function taskOf({ task, taskFile }: RunAgentFlags): string {
   if (task !== undefined) return task;
   const shown = `The task file ${printable(path.basename(taskFile as string))}`;
   const bytes = bytesIn(taskFile as string, shown);
-  if (bytes.length > TASK_BYTES_MAX) throw new Fault('usage', `${shown} is too large: the limit for a task is 512 KiB.`);
+  if (bytes.length > TASK_BYTES_MAX)
+    throw new Fault('usage', `${shown} is too large: the limit for a task is 512 KiB.`);
   if (!isUtf8(bytes)) throw new Fault('usage', `${shown} is not UTF-8 text.`);
   return new TextDecoder().decode(bytes);
 }

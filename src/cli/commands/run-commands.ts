@@ -94,7 +94,7 @@ function addRunsCommands(program: Command, ended: (code: number) => void): void 
 
   program
     .command('doctor')
-    .description('Check which sandboxes and agents work on this machine, and how to enable the others')
+    .description('Check which sandboxes and agents work on this machine, and show how to enable the others')
     .option('--json', HELP.json)
     .action(async flags => {
       const { doctorCommand } = await import('./doctor.ts');

@@ -113,7 +113,7 @@ function againFlags(compare: Command): Command {
     .option('--baseline-url <url>', 'with --again: URL of the baseline')
     .option('--script <file>', 'with --again: script of the candidate')
     .option('--baseline-script <file>', 'with --again: script of the baseline')
-    .option('--policy <file>', 'with --again: policy file of the agent')
+    .option('--policy <file>', 'with --again: policy file for the agent')
     .option('--dir <folder>', 'with --again: folder to work on; each attempt gets a private clone (default: .)')
     .option('--header <header>', `with --again: ${HELP.header}`, collect);
 }
@@ -151,7 +151,7 @@ function addBaselineCommand(program: Command, ended: (code: number) => void): vo
 function addResendCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('resend')
-    .description('Send the recorded request of a case again and compare the answers')
+    .description("Send a case's recorded request again and compare the answers")
     .argument('<run>', HELP.suiteRun)
     .argument('<case>', 'case id')
     .option('--base-url <url>', 'API to send the request to, instead of the recorded one')

@@ -74,7 +74,7 @@ export function addKeysCommands(program: Command, ended: (code: number) => void)
     });
   keys
     .command('show')
-    .description('Print the id of the key that signs runs here')
+    .description('Print the id of the key that signs runs in this project')
     .option('--json', HELP.json)
     .action(async options => {
       const { showKeyCommand } = await import('./keys.ts');

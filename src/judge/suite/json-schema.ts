@@ -62,7 +62,7 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
     };
     return { validate: judge, steps: patterns.compiling };
   } catch (error) {
-    // The message of a pattern is more specific.
+    // A pattern's own message is more specific.
     if (error instanceof Unjudgeable || error instanceof TooMuchHere) throw error;
     throw new Unjudgeable('The schema refers to something that does not exist.');
   }

@@ -10,7 +10,7 @@ import {
   type SeenProvenance,
 } from '../../contracts/provenance.ts';
 
-/** Collects what the answers of a run report about the agent: each distinct value once, up to a limit. */
+/** Collects what a run's answers report about the agent: each distinct value once, up to a limit. */
 export class Provenance {
   readonly #seen = new Map<ProvenanceName, Set<string>>();
 
