@@ -13,7 +13,7 @@ import {
 
 /** A report format. It yields pieces in order; the same documents give the same bytes on every machine. */
 export interface Report {
-  /** The name of its file. */
+  /** Its file name. */
   readonly file: string;
   readonly ofComparison: (comparison: Comparison) => Iterable<string>;
   readonly ofRun: (run: JudgedRun) => Iterable<string>;

@@ -11,15 +11,15 @@ import { addressOf } from './suite-targets.ts';
 
 /** The targets for running cases again. Each defaults to the target of the recorded runs. */
 export interface AgainTargets {
-  /** The URL of the candidate, if it changed. */
+  /** The candidate's URL, if it changed. */
   readonly baseUrl?: string;
-  /** The URL of the baseline version. */
+  /** The baseline's URL. */
   readonly baselineUrl?: string;
-  /** The script of the candidate. */
+  /** The candidate's script. */
   readonly script?: string;
-  /** The script of the baseline. */
+  /** The baseline's script. */
   readonly baselineScript?: string;
-  /** The policy file of an agent. */
+  /** The agent's policy file. */
   readonly policy?: string;
   /** The folder to clone for an agent. */
   readonly dir?: string;

@@ -164,7 +164,7 @@ async function askRound(
   if (request.target.kind !== 'http' && contentHash(order.target) !== request.target_sha256)
     throw new Fault(
       'target_changed',
-      `The ${request.target.kind} changed since the runs of this side. Use the version that they used.`,
+      `The ${request.target.kind} changed since this side's runs. Use the version that they used.`,
     );
   layOutSuite({
     place,

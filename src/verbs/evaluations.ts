@@ -181,7 +181,7 @@ function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunF
   return latest;
 }
 
-/** `--out` of a suite contains `baseline/` and `new/` with runs. Naming one of them means its newest run. */
+/** A suite's `--out` folder contains `baseline/` and `new/`. Naming either one selects its newest run. */
 function asGiven(place: RunFolder, byAge: (places: readonly RunFolder[]) => RunFolder[]): RunFolder {
   if (existsSync(path.join(place.folder, 'run.json')) || existsSync(path.join(place.folder, 'journal.ndjson'))) {
     return place;

@@ -61,7 +61,7 @@ export const acceptBaseline: typeof baseline.acceptBaseline = async (word, out, 
 /** Packs a run into one file. Only a run that verifies is packed. */
 export const packRun: typeof pack.packRun = async (run, options) => (await import('./pack.ts')).packRun(run, options);
 
-/** Writes the run folder in a pack if the pack verifies. */
+/** Extracts the run folder from a pack if the pack verifies. */
 export const unpack: typeof unpacking.unpack = async (file, options) =>
   (await import('./unpack.ts')).unpack(file, options);
 

@@ -111,7 +111,7 @@ async function isLauncherGone(plan: JournaledPlan | undefined): Promise<boolean>
   return false;
 }
 
-/** Slightly longer than a launcher outlives its owner. */
+/** A launcher outlives its owner by slightly less than this. */
 const LAUNCHER_MS = 70_000;
 const LOOK_MS = 20;
 

@@ -38,7 +38,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly as: 'baseline' | 'new';
   /** The URL of an API; cases go to `run-case` below it. */
   readonly baseUrl?: string;
-  /** A script that answers, in a sandbox. */
+  /** A script that answers the cases in a sandbox. */
   readonly script?: string;
   /** An agent, `claude` or `codex`. The text of a case is its task. */
   readonly agent?: string;
@@ -59,7 +59,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly gate?: string;
   /** Limits on all cases. Each overrides the same limit in the file. */
   readonly limits?: GateLimits;
-  /** Headers of every request. Their values are masked in everything stored. */
+  /** Headers for every request. Their values are masked in everything stored. */
   readonly headers?: readonly Header[];
   /** More values to mask, by variable name. Scripts and agents also see them. */
   readonly secrets?: Readonly<Record<string, string>>;

@@ -33,7 +33,7 @@ export interface Listed {
   readonly startedHere?: false;
   /** The command that resumes or completes it. */
   readonly resume?: string;
-  /** True if the name of the folder is not the id of the run. */
+  /** True if the folder's name differs from the run id. */
   readonly renamed?: true;
 }
 

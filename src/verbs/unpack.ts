@@ -27,7 +27,7 @@ export interface UnpackedRun {
   readonly leftOut: number;
 }
 
-/** Writes the run folder in a pack if the pack verifies. */
+/** Extracts the run folder from a pack if the pack verifies. */
 export async function unpack(file: string, options: UnpackOptions = {}): Promise<UnpackedRun> {
   if (typeof file !== 'string') throw new Fault('usage', 'unpack requires a pack: the path of a file.');
   refuseUnknown('unpack', options, OPTIONS);

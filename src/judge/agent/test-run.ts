@@ -97,7 +97,7 @@ const READERS: ReadonlySet<string> = new Set([
 
 const TESTING = /test|spec|check/i;
 
-/** Test runners without such a word in their names. */
+/** Test runners whose names do not match `TESTING`. */
 const RUNNERS: ReadonlySet<string> = new Set([
   'ava',
   'bats',

@@ -11,7 +11,7 @@ import type { JudgeTask } from './judge-thread.ts';
 /** Runs slow judgements in a worker thread. Fails with a `cancelled` fault if the user stops it. */
 export type JudgeApart = (question: JudgeTask) => Promise<unknown>;
 
-/** Judges an answer in this thread, or in a worker thread if that takes long. */
+/** Judges an answer in this thread, or in a worker thread if that takes too long. */
 export function judgeAnswerSomewhere(
   expected: Expected,
   artifact: CaseArtifact,

@@ -36,7 +36,7 @@ import { type Earlier, judgeLimits } from './run-limits.ts';
 export interface Judging {
   /** Runs check scripts. */
   readonly runCheck: RunCheck;
-  /** Judges cases whose patterns take long. Without it, such expectations are not judged. */
+  /** Judges cases whose patterns take a long time. Without it, such expectations are not judged. */
   readonly judgeApart?: JudgeApart;
   /** The results of the earlier repetitions. Called only for the last one, and only if there are limits. */
   readonly earlier?: () => Earlier | undefined;

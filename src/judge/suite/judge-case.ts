@@ -15,7 +15,7 @@ import { fails, holds, notJudged } from './judgement.ts';
 import { saying } from './sentence.ts';
 import { reportedUsage } from './usage.ts';
 
-/** Judges one case. Returns a promise only if a check script must run or a pattern takes long. */
+/** Judges one case. Returns a promise only if a check script must run or a pattern takes a long time. */
 export function judgeCase(
   asked: SuiteCase,
   artifact: CaseArtifact | undefined,

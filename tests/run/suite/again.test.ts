@@ -197,7 +197,7 @@ describe('compare --again', () => {
     const compare = (again: CompareOptions['again']) =>
       compareRuns({ baseline: 'before', candidate: 'now', cwd, again: again ?? {} });
     await expect(compare({})).rejects.toThrow('The runs used the script bad.sh. Specify its file: --script FILE.');
-    await expect(compare({ script: 'good.sh' })).rejects.toThrow('The script changed since the runs');
+    await expect(compare({ script: 'good.sh' })).rejects.toThrow("The script changed since this side's runs");
     const { comparison } = await compare({ script: 'bad.sh', baselineScript: 'good.sh', maxTrials: 4 });
     expect(comparison.again).toMatchObject({ sides: 'both', rounds: 1, trials: 4, stopped: 'trials' });
   });
