@@ -109,7 +109,7 @@ export function verdictWord({ verdict, gate, decision }: Comparison): string {
   return isUnmet && !isRegression ? 'Limit not met' : VERDICTS[verdict];
 }
 
-/** What the gate found beyond its limits, one sentence each. Limits on the candidate come first. */
+/** One sentence for each limit that is not met. Limits on the candidate come first. */
 export function breachMessages({ gate }: Pick<Comparison, 'gate'>): string[] {
   return [...unmetMessages(gate.checks), ...gate.breaches.map(({ message }) => message)];
 }

@@ -65,6 +65,6 @@ export const packRun: typeof pack.packRun = async (run, options) => (await impor
 export const unpack: typeof unpacking.unpack = async (file, options) =>
   (await import('./unpack.ts')).unpack(file, options);
 
-/** Completes interrupted runs that this machine started, and removes what they left behind. */
+/** Completes interrupted runs that you started on this machine, and removes what they left behind. */
 export const recover: typeof recovery.recover = async (cwd, options) =>
   (await import('./recover.ts')).recover(cwd, options);

@@ -72,7 +72,7 @@ function canonicalSubset(result: RunResult): object {
   return rest;
 }
 
-/** The first difference of two values, in canonical order. */
+/** The first difference between two values, in canonical order. */
 function firstDifference(before: unknown, now: unknown, at: string): Reproduction['first'] {
   if (canonicalize(before ?? null) === canonicalize(now ?? null)) return undefined;
   if (isTree(before) && isTree(now) && Array.isArray(before) === Array.isArray(now)) {

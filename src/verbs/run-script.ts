@@ -22,7 +22,7 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   /** Files to copy to `input/`. */
   readonly inputs?: readonly string[];
   readonly args?: readonly string[];
-  /** Environment variables to pass. The script sees no others. */
+  /** Environment variables to pass. The script inherits none. */
   readonly env?: Readonly<Record<string, string>>;
   /** Environment variables to pass and to mask in everything stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;

@@ -17,7 +17,7 @@ const BOUNDS: Readonly<Record<keyof SuiteSettings, readonly [number, number, str
   breakerFailures: [0, 1_000_000, 'The number of failures before Proctor pauses must be from 0 to 1000000.'],
 };
 
-/** The requested settings over the defaults. */
+/** The defaults, overridden by the requested settings. */
 export function checkedSettings(asked: Partial<SuiteSettings>, defaults: SuiteSettings): SuiteSettings {
   const timeoutMs = asked.timeoutMs ?? defaults.timeoutMs;
   const settings = { ...defaults, idleMs: timeoutMs };

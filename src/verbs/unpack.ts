@@ -40,7 +40,7 @@ export async function unpack(file: string, options: UnpackOptions = {}): Promise
     if (trouble !== undefined)
       throw new Fault('not_valid', `Cannot unpack, because the pack does not verify: ${trouble}`);
     const { runId, kind, digests, leftOut } = digestsIn(pack);
-    // The digests are verified only if the pack has not changed since.
+    // The digests are valid only if the pack has not changed since it was verified.
     if (fileChange(opened)) throw packChanged();
     const folder = path.resolve(cwd, options.to ?? runId);
     const files = await writeFolder(pack, folder, digests, signal);

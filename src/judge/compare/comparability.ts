@@ -8,7 +8,7 @@ export interface Comparability {
   readonly why: string | null;
 }
 
-/** What the cases of both sides have in common. */
+/** How many cases the two sides have in common. */
 export interface CommonCases {
   readonly common: number;
   /** How many common cases have different hashes. */

@@ -43,7 +43,7 @@ export async function judgeAccept(
   }
 }
 
-/** If the thread runs out of memory, only the request that exhausted it fails. */
+/** Falls back to `ifItDied` if the thread died, for example because it ran out of memory. */
 async function judgedApart<Judged>(
   judging: Promise<unknown>,
   ifItDied: () => Judged,
@@ -59,5 +59,5 @@ async function judgedApart<Judged>(
   }
 }
 
-/** Patterns that need more steps than this are not judged. */
+/** Without a worker thread, patterns that need more steps than this are not judged. */
 const BRIEF_STEPS_MAX = 1_000_000;

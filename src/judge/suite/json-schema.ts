@@ -111,7 +111,7 @@ class Patterns {
   }
 }
 
-/** Takes time linear in the answer, and handles keys such as `valueOf`. */
+/** An ajv whose validators take time linear in the answer and handle keys such as `valueOf`. */
 function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnType<Dialect['ajv']> {
   const regExp = Object.assign((pattern: string) => patterns.of(pattern), { code: 'patternOf' });
   const ajv = dialect.ajv({
