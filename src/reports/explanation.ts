@@ -109,7 +109,7 @@ const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Compariso
   },
 };
 
-/** The most planned trials that a case has on both sides. */
+/** The largest number of planned trials that a case has on both sides. */
 function plannedTrials(cases: Comparison['cases']): number {
   const planned = ({ trials }: (typeof cases)[number]['new']): number => trials.filter(({ rerun }) => !rerun).length;
   return cases.reduce((most, one) => Math.max(most, Math.min(planned(one.baseline), planned(one.new))), 0);

@@ -24,7 +24,7 @@ export interface JudgeContext {
   readonly signal?: AbortSignal;
   /** Judges again, even if the folder has an evaluation. */
   readonly again?: boolean;
-  /** The key that checks the signatures of evaluations. */
+  /** The key that verifies evaluation signatures. */
   readonly key?: Checker | undefined;
 }
 

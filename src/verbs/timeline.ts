@@ -95,7 +95,7 @@ class Fold {
     this.#calls.total++;
     this.#inFlight++;
     this.#open.set(call, moment);
-    // An agent may never answer some calls.
+    // Some calls may never get a result.
     if (this.#open.size > OPEN_MAX) this.#open.delete(this.#open.keys().next().value as string);
   }
 

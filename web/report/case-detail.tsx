@@ -198,7 +198,7 @@ function Asked({ data: { input } }: { readonly data: PageCase }) {
   );
 }
 
-/** The case changed since the baseline, so the two sides ran different cases. */
+/** How the case changed since the baseline. The two sides then ran different versions of it. */
 function Changes({ data: { changes } }: { readonly data: PageCase }) {
   if (changes.length === 0) return null;
   return (

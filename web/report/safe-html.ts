@@ -38,7 +38,7 @@ const ATTRIBUTES = words(
   'id class style title lang dir alt width height align valign colspan rowspan span scope start reversed value datetime open color face size border',
 );
 
-/** Links lose their targets, so nothing looks them up or opens them. Only embedded images stay. */
+/** Links lose their targets, so the browser neither looks them up nor opens them. Only embedded images stay. */
 function isKept(element: Element, name: string): boolean {
   if (element.localName === 'img' && name === 'src') {
     return /^data:image\/(?:png|jpeg|gif|webp);/i.test(element.getAttribute(name) ?? '');

@@ -17,7 +17,7 @@ export function addIntentCommands(run: Command, program: Command, ended: (code: 
     .addOption(
       new Option(
         '--model-mode <mode>',
-        'how to plan a bare goal: do not plan it, record a model, or replay a recording',
+        'how to plan a bare goal: not at all, with a model whose answer is recorded, or from a recording',
       )
         .choices(['none', 'record', 'replay'])
         .default('none'),

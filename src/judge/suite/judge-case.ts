@@ -125,7 +125,7 @@ async function judgeByScript(
   { folder, file, timeout_ms: timeoutMs, input }: ScriptOrder,
   runCheck: RunCheck,
 ): Promise<{ readonly assertion: Assertion; readonly isBroken: boolean }> {
-  // The runner stores checks only there, so any other path was not written by it.
+  // The runner stores checks only there, so it did not write any other path.
   const isOurs = pathFault(file) === undefined && /^assets\/[^/\\]+$/.test(file);
   const answer = isOurs
     ? await runCheck({ script: path.join(folder, file), input, ...(timeoutMs !== undefined && { timeoutMs }) })

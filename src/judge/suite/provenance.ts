@@ -66,7 +66,7 @@ function shortText(text: string): string {
 
 const ELLIPSIS_BYTES = 3;
 
-/** An own key of an untrusted object; inherited keys do not count. */
+/** Reads an own key of an untrusted object. Inherited keys do not count. */
 export function own(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
   return (value as Record<string, unknown>)[key];
