@@ -56,7 +56,7 @@ const OPTIONS: Record<keyof ReproduceOptions, true> = {
   onWarning: true,
 };
 
-/** The documents to run an intent again. The folder must verify, or they could be anything. */
+/** The documents needed to run an intent again. The folder must verify, or they could be anything. */
 async function recordIn(folder: string) {
   if (!(await wholeness(folder)).isWhole)
     throw new IntentFault('evidence_invalid', 'The run folder does not verify. Run proctor verify for details.');

@@ -1,4 +1,4 @@
-/** Help texts of arguments and flags that several commands share. */
+/** Help texts for arguments and flags that several commands share. */
 export const HELP = {
   run: 'path, id, id prefix, or latest',
   suiteRun: 'suite run: path, id, id prefix, or latest',

@@ -7,7 +7,7 @@ export function looksLikeTestRun(command: string): boolean {
   });
 }
 
-/** `git commit` or `git push` among the commands of a line. */
+/** `git commit` or `git push` in a shell line. */
 export function gitDeeds(command: string): ReadonlySet<'commit' | 'push'> {
   const deeds = new Set<'commit' | 'push'>();
   for (const words of partsOf(command)) {

@@ -31,7 +31,7 @@ export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: 
       const lastWords = new LastLine();
       const answer = await executeScript(orderOf(check, folder), {
         ...around,
-        // The run folder is removed after the check, so a signature has no use.
+        // The run folder is removed after the check, so it needs no signature.
         signer: undefined,
         launcher: await launcher(),
         onOutput: (stream, bytes) => (stream === 'stderr' ? lastWords.take(bytes) : undefined),

@@ -83,7 +83,7 @@ function failureIn({ status, latency_ms }: NonNullable<CaseArtifact['runner_fail
   return { status: status ?? null, latency_ms: latency_ms ?? null };
 }
 
-/** Covers only what can affect an answer, so a new title or suite name does not change the case. */
+/** Covers only what can affect the verdict, so a new title or suite name does not change the case. */
 function askedHash({ id, input, expected, metadata }: SuiteCase): string {
   return contentHash({ id, input, ...(expected && { expected }), ...(metadata && { metadata }) });
 }
