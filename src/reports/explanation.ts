@@ -42,7 +42,7 @@ function ratesNote({ rates, drop, p, cause }: Decision): string | null {
   const told = ({ rate, low, high }: typeof rates.new): string =>
     `${percent(rate)} (${percent(low)} to ${percent(high)})`;
   const isOpen = drop !== null && drop > 0 && p !== null && cause !== 'worse';
-  const chance = isOpen ? `; p = ${probability(p)} if nothing changed` : '';
+  const chance = isOpen ? `; ${probability(p)} if nothing changed` : '';
   return `baseline ${told(rates.baseline)}, candidate ${told(rates.new)}, each with its 95 % interval${chance}.`;
 }
 
@@ -116,5 +116,5 @@ function plannedTrials(cases: Comparison['cases']): number {
 }
 
 function probability(p: number): string {
-  return p < 0.0001 ? 'less than 0.0001' : String(Number(p.toPrecision(2)));
+  return p < 0.0001 ? 'p < 0.0001' : `p = ${Number(p.toPrecision(2))}`;
 }

@@ -61,7 +61,7 @@ test.each<[string, object, string]>([
   [
     'whose key is a path on a machine',
     { '/home/me/a': 1 },
-    'The answers contain a text that is not shown here, to which',
+    'The answers contain a text that is not shown here, which matches no question.',
   ],
   [
     'with several unknown keys',

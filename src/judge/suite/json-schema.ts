@@ -43,7 +43,7 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
   // `$async` makes the validator return a promise, which is always truthy.
   if (schema['$async']) throw new Unjudgeable('The schema is asynchronous ($async), which Proctor does not support.');
   if (grammarFault(schema, dialect) !== undefined) {
-    throw new Unjudgeable(`The schema is not valid JSON Schema (${dialect.name}).`);
+    throw new Unjudgeable(`The schema is not a valid JSON Schema (${dialect.name}).`);
   }
   if (isEndless(schema)) throw new Unjudgeable('The schema refers to itself endlessly.');
   try {
