@@ -1,4 +1,4 @@
-/** A stretch of two lists that both have in common, or that only one has at that point. */
+/** Entries that both lists have in common, or that only one of them has at that point. */
 interface Stretch {
   readonly same: boolean;
   /** The range in each list; `to` is exclusive. */
