@@ -3,7 +3,7 @@ import { SIDE_NAMES } from './report.ts';
 import type { PageCase } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
 
-/** A document up to this size is embedded unchanged, without a walk through it. */
+/** A document up to this size is embedded unchanged, without traversing it. */
 const SMALL_CHARS = 64_000;
 const EVENTS_MAX = 300;
 const ASSETS_MAX = 8;

@@ -76,5 +76,5 @@ function isNews({ name, baseline, new: now }: Change, said: Set<string>): boolea
 
 /** The first characters identify a hash. */
 function short(value: string | null): string {
-  return value === null ? 'not known' : value.replace(/sha256:([a-f0-9]{12})[a-f0-9]{52}/g, '$1…');
+  return value === null ? 'unknown' : value.replace(/sha256:([a-f0-9]{12})[a-f0-9]{52}/g, '$1…');
 }

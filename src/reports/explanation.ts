@@ -13,8 +13,8 @@ export interface Explanation {
 }
 
 interface Note {
-  readonly label: 'Ruled out' | 'Power' | 'Asked again' | 'To settle it';
-  /** Continues after the label and a colon. */
+  readonly label: 'Ruled out' | 'Power' | 'Run again' | 'To settle it';
+  /** The text after the label and a colon. */
   readonly says: string;
 }
 
@@ -25,7 +25,7 @@ export function explanationOf(comparison: Comparison): Explanation | undefined {
   const notes = [
     { label: 'Ruled out', says: ruledOut(comparison, decision) },
     { label: 'Power', says: power(decision) },
-    { label: 'Asked again', says: askedAgain(comparison.again) },
+    { label: 'Run again', says: askedAgain(comparison.again) },
     { label: 'To settle it', says: SETTLES[decision.cause]?.(comparison) },
   ] as const;
   // A case without expectations passes with any answer.
@@ -42,7 +42,7 @@ function ratesNote({ rates, drop, p, cause }: Decision): string | null {
   const told = ({ rate, low, high }: typeof rates.new): string =>
     `${percent(rate)} (${percent(low)} to ${percent(high)})`;
   const isOpen = drop !== null && drop > 0 && p !== null && cause !== 'worse';
-  const chance = isOpen ? `; p = ${probability(p)} if nothing changed` : '';
+  const chance = isOpen ? `; ${probability(p)} if nothing changed` : '';
   return `baseline ${told(rates.baseline)}, candidate ${told(rates.new)}, each with its 95 % interval${chance}.`;
 }
 
@@ -87,7 +87,7 @@ const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], stri
   trials: 'the next round would exceed the trial budget (“--again-trials”)',
   time: 'the time is up (“--again-time”)',
   cost: 'the cost budget is used up (“--again-cost”)',
-  cost_unknown: 'a trial did not report its cost, so Proctor cannot keep a budget in dollars (“--again-cost”)',
+  cost_unknown: 'a trial did not report its cost, so Proctor cannot enforce the cost budget (“--again-cost”)',
   cancelled: 'it was cancelled',
 };
 
@@ -109,12 +109,12 @@ const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Compariso
   },
 };
 
-/** The most planned trials that a case has on both sides. */
+/** The largest number of planned trials that a case has on both sides. */
 function plannedTrials(cases: Comparison['cases']): number {
   const planned = ({ trials }: (typeof cases)[number]['new']): number => trials.filter(({ rerun }) => !rerun).length;
   return cases.reduce((most, one) => Math.max(most, Math.min(planned(one.baseline), planned(one.new))), 0);
 }
 
 function probability(p: number): string {
-  return p < 0.0001 ? 'less than 0.0001' : String(Number(p.toPrecision(2)));
+  return p < 0.0001 ? 'p < 0.0001' : `p = ${Number(p.toPrecision(2))}`;
 }

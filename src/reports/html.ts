@@ -91,7 +91,7 @@ function opening({ tone, word, sentence, style_mark }: PageHead, style: string, 
 </head>
 <body>
 <div id="app"><header class="first" data-tone="${tone}"><p>${htmlText(word)}</p><h1>${htmlText(sentence)}</h1></header></div>
-<noscript>This page shows its cases with a script of its own. Nothing is loaded from elsewhere.</noscript>
+<noscript>This page needs JavaScript to show its cases. The script is in this file; nothing is loaded from elsewhere.</noscript>
 `;
 }
 

@@ -47,7 +47,7 @@ export const markdown: Report = {
           ],
         },
         table(
-          'troubled cases',
+          'cases that did not pass',
           ['Case', 'Verdict', 'What is wrong'],
           troubled.map(one => () => [code(one.case_id), one.verdict, reasons(problemsOf(one))]),
         ),
@@ -58,7 +58,7 @@ export const markdown: Report = {
 
 const BYTES_MAX = 60_000;
 
-/** A section. Its rows are cut when the page is full, and the page says how many are missing. */
+/** A section. Rows that do not fit into the comment are left out, and the comment says how many. */
 interface Section {
   readonly lines: readonly string[];
   readonly rows?: { readonly what: string; readonly each: readonly (() => string)[] };
@@ -85,7 +85,7 @@ function* sections(comparison: Comparison): Generator<Section> {
     changedCases(comparison).map(one => () => [named(one), changedText(one)]),
   );
   yield folded(
-    'How sure, and by which events',
+    'Confidence and evidence',
     'causes',
     regressed.flatMap(one => (one.divergence ? [() => `- ${evidence(one)}`] : [])),
   );
@@ -164,9 +164,7 @@ function changedText(one: ComparedCase): string {
 const LINES_MAX = 5;
 
 function causeOf({ divergence }: ComparedCase): string {
-  return divergence
-    ? `**${divergence.kind.replace('_', ' ')}**: ${prose(firstSentence(divergence.says))}`
-    : 'not known';
+  return divergence ? `**${divergence.kind.replace('_', ' ')}**: ${prose(firstSentence(divergence.says))}` : 'unknown';
 }
 
 function firstSentence(text: string): string {
@@ -176,7 +174,7 @@ function firstSentence(text: string): string {
 
 function evidence({ case_id, divergence }: ComparedCase): string {
   const cites = divergence?.cites.map(cite => code(cite)).join(', ') ?? '';
-  return `${code(case_id)}: confidence ${divergence?.confidence}${cites === '' ? '' : `, by ${cites}`}. ${prose(divergence?.says ?? '')}`;
+  return `${code(case_id)}: confidence ${divergence?.confidence}${cites === '' ? '' : `, based on ${cites}`}. ${prose(divergence?.says ?? '')}`;
 }
 
 function reasons(failures: readonly { readonly name: string; readonly message: string }[]): string {
@@ -186,7 +184,7 @@ function reasons(failures: readonly { readonly name: string; readonly message: s
 }
 
 function detail(one: ComparedCase): string {
-  if (one.side_missing) return ` on ${SIDE_NAMES[one.side_missing]}`;
+  if (one.side_missing) return `: missing from ${SIDE_NAMES[one.side_missing]}`;
   if (one.change === 'flaky') return `: ${tallyText(one)}`;
   const failures = reasons(failuresOf(one));
   return failures === '' ? '' : `: ${failures}`;

@@ -13,7 +13,7 @@ import {
 
 /** A report format. It yields pieces in order; the same documents give the same bytes on every machine. */
 export interface Report {
-  /** The name of its file. */
+  /** Its file name. */
   readonly file: string;
   readonly ofComparison: (comparison: Comparison) => Iterable<string>;
   readonly ofRun: (run: JudgedRun) => Iterable<string>;
@@ -57,7 +57,7 @@ export function failuresOf({
   new: candidate,
 }: ComparedCase): readonly { readonly name: string; readonly message: string }[] {
   if (failing.length > 0)
-    return failing.map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
+    return failing.map(({ name, message }) => ({ name, message: message ?? 'The expectation is not met.' }));
   const trial = candidate.trials.find(({ verdict }) => verdict === 'error');
   const error = trial?.error_class;
   return error ? [{ name: error, message: troubleWith(error, trial?.failure) ?? 'There is no answer.' }] : [];
@@ -76,7 +76,7 @@ export function problemsOf({
   }
   return assertions
     .filter(({ status }) => status === 'fail')
-    .map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
+    .map(({ name, message }) => ({ name, message: message ?? 'The expectation is not met.' }));
 }
 
 /** Why there is no answer, with the HTTP status if there was one. */
@@ -109,7 +109,7 @@ export function verdictWord({ verdict, gate, decision }: Comparison): string {
   return isUnmet && !isRegression ? 'Limit not met' : VERDICTS[verdict];
 }
 
-/** What the gate found beyond its limits, one sentence each. Limits on the candidate come first. */
+/** One sentence for each limit that is not met. Limits on the candidate come first. */
 export function breachMessages({ gate }: Pick<Comparison, 'gate'>): string[] {
   return [...unmetMessages(gate.checks), ...gate.breaches.map(({ message }) => message)];
 }
@@ -174,7 +174,7 @@ export function trialsNote({ sides, cases }: Comparison): string {
   }
   const planned = (side: 'baseline' | 'new'): number => sides[side].trials - rounds[side].size;
   const asked = again.baseline + again.new;
-  const more = asked === 0 ? '' : `, and ${counted(asked, 'trial')} of single cases that were asked again`;
+  const more = asked === 0 ? '' : `, and ${counted(asked, 'trial')} of single cases that were run again`;
   return `${counted(planned('baseline'), 'trial')} of the baseline, ${planned('new')} of the candidate${more}`;
 }
 

@@ -92,7 +92,7 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
         : { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
     sentence: [
       unmet,
-      total === 0 ? 'The run has no case.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
+      total === 0 ? 'The run has no cases.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
     ]
       .filter(Boolean)
       .join(' '),

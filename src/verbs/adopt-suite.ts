@@ -43,7 +43,7 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
   );
 }
 
-/** Makes the run this user's own, with the target and variables that the user named. */
+/** Takes over the run, with the target and variables that the user specified. */
 export async function adopt(
   { place, plan: before }: { readonly place: RunFolder; readonly plan: SuitePlan },
   named: AdoptOptions,

@@ -52,7 +52,7 @@ export async function sideOf(
   return { side: { source: 'runs', trials, ...(missing !== undefined && { incomplete: missing }) }, told };
 }
 
-/** Detects a copy of another run in the folder of a repetition. A copy is not a trial. */
+/** Detects a copy of another run in a repetition's folder. A copy is not a trial. */
 function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
   if (trials.length < 2) return undefined;
   const other = trials.find(({ folder, runId }) => folder !== undefined && path.basename(folder) !== runId);
@@ -74,7 +74,7 @@ function acceptedIn(file: string, key: Checker | undefined): Side {
   if (first) throw new Fault('bad_baseline', `${name} is not a valid baseline: ${first.message}`);
   const accepted = reading.value as Baseline;
   if (!accepted.seal) {
-    throw new Fault('bad_baseline', `${name} has no seal, so nothing proves that it was accepted unchanged. ${ACCEPT}`);
+    throw new Fault('bad_baseline', `${name} has no seal, so nothing proves that it is unchanged. ${ACCEPT}`);
   }
   const trouble = key && notSignedBy(key, accepted.seal);
   if (trouble) throw new Fault('bad_baseline', `${name} is not trusted: it ${trouble}. ${SAY_KEY}`);
@@ -122,7 +122,7 @@ function repetitionsOf(place: RunFolder | undefined): Repetitions {
   const first = path.join(beside, rerun?.of ?? repetition.of);
   if (rerun && !existsSync(first)) {
     const [round, run] = [path.basename(place.folder), rerun.of].map(printable);
-    return { folders: [place.folder], incomplete: `${round} is a later round of ${run}, and ${run} is not here.` };
+    return { folders: [place.folder], incomplete: `${round} is a later round of ${run}, but ${run} is missing.` };
   }
   const { of, total } = rerun ? readSuiteFolder(first).request.repetition : repetition;
   const planned = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
@@ -138,7 +138,7 @@ function repetitionsOf(place: RunFolder | undefined): Repetitions {
 
 function notHere(of: string, missing: number, total: number): string | undefined {
   if (missing === 0) return undefined;
-  return `${missing} of ${total} repetitions of ${printable(of)} ${missing === 1 ? 'is' : 'are'} not here, ${CHOSEN}`;
+  return `${missing} of ${total} repetitions of ${printable(of)} ${missing === 1 ? 'is' : 'are'} missing, ${CHOSEN}`;
 }
 
 const CHOSEN = 'so the trials may be hand-picked.';
@@ -164,7 +164,7 @@ function rerunsOf(of: string, version: string, beside: string): { folders: strin
   const isGap = gap >= 0 && known.lastIndexOf(true) > gap;
   return {
     folders: all.filter((_, index) => known[index]),
-    ...(isGap && { missing: `Round ${gap + 1} of ${printable(of)} is missing, but a later one is here, ${CHOSEN}` }),
+    ...(isGap && { missing: `Round ${gap + 1} of ${printable(of)} is missing, but a later one exists, ${CHOSEN}` }),
   };
 }
 
@@ -181,7 +181,7 @@ function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunF
   return latest;
 }
 
-/** `--out` of a suite contains `baseline/` and `new/` with runs. Naming one of them means its newest run. */
+/** A suite's `--out` folder contains `baseline/` and `new/`. Naming either one selects its newest run. */
 function asGiven(place: RunFolder, byAge: (places: readonly RunFolder[]) => RunFolder[]): RunFolder {
   if (existsSync(path.join(place.folder, 'run.json')) || existsSync(path.join(place.folder, 'journal.ndjson'))) {
     return place;

@@ -63,7 +63,7 @@ interface Open {
   readonly plan: SuitePlan;
 }
 
-/** The unfinished repetitions that were started where the run was. Removes journals of sealed runs. */
+/** The unfinished repetitions of the run, all started here or all elsewhere. Removes journals of sealed runs. */
 async function openAround(
   place: RunFolder,
   home: string,

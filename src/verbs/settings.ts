@@ -6,7 +6,7 @@ import { readRegular } from '../base/regular.ts';
 import { MIB } from '../contracts/contract.ts';
 import type { Caps } from '../policy/caps.ts';
 
-/** The settings in `.proctor/settings.json`, if it exists. Their values are checked later, with the others. */
+/** The settings in `.proctor/settings.json`, if it exists. Their values are checked later, like other options. */
 export function settingsIn(home: string): Partial<Caps> {
   const bytes = readRegular(path.join(home, 'settings.json'), MIB);
   if (!bytes) return {};

@@ -39,7 +39,7 @@ export interface ShownAgent extends AgentFolder {
   readonly log?: readonly LogLine[];
 }
 
-/** Reads the run folder of an agent; undefined for another kind of run. */
+/** Reads an agent's run folder; undefined for another kind of run. */
 export async function showAgent(
   place: RunFolder,
   withLog: boolean,

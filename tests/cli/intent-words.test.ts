@@ -61,7 +61,7 @@ test.each<[string, object, string]>([
   [
     'whose key is a host path',
     { '/home/me/a': 1 },
-    'The answers contain a text that is not shown here, which matches no question',
+    'The answers contain a text that is not shown here, which matches no question.',
   ],
   [
     'with several unknown keys',

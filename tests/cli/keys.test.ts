@@ -53,7 +53,7 @@ function expectRefusal({ code, stderr }: Ran, here: Place, said: RegExp): void {
 describe('proctor keys new', () => {
   test('creates a key that only its owner can read, prints its id, and overwrites no key', () => {
     const here = place();
-    expect(here.proctor(['keys', 'show']).stdout).toMatch(/^Runs here are not signed\./);
+    expect(here.proctor(['keys', 'show']).stdout).toMatch(/^Runs in this project are not signed\./);
     const { code, stdout } = here.proctor(['keys', 'new']);
     expect(code).toBe(0);
     const [, keyId = ''] = /^key id {7}(sha256:[0-9a-f]{64})\n/.exec(stdout) ?? [];

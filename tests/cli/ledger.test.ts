@@ -67,7 +67,7 @@ describe('the ledger of a project', () => {
     const before = linesIn(home);
     expect(named('new', '--out', 'artifacts')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('another run had its name'),
+      stderr: expect.stringContaining('another run had the same name'),
     });
     expect(linesIn(home)).toEqual(before);
     rmSync(path.join(home, 'runs', 'new', 'nightly'), { recursive: true });

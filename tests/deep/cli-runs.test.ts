@@ -77,7 +77,7 @@ describe('finished runs', () => {
     });
     expect(here.proctor(['show', here.cwd])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/This is not the run folder of a script/),
+      stderr: expect.stringMatching(/This is not a script's run folder/),
     });
 
     const shown = JSON.parse(here.proctor(['show', idOf(first), '--json']).stdout);

@@ -105,7 +105,7 @@ test('the report of a comparison warns about missing runs', async () => {
   expect((await proctor('compare', 'art/baseline', 'art/new')).code).toBe(0);
   const { code, stderr } = await proctor('report', 'latest');
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^warning: The runs old, fresh are not here/);
+  expect(stderr).toMatch(/^warning: The runs old, fresh are not available/);
 });
 
 describe('a repeated suite', () => {

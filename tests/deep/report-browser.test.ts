@@ -275,7 +275,7 @@ describe('a hostile agent', () => {
 describe('other reports', () => {
   test('a comparison without cases says so', async () => {
     const { page, complaints } = await opened(browser, written(folder, 'empty', htmlReport(reportWorld({ cases: 0 }))));
-    expect(await page.locator('main').innerText()).toContain('There is no case.');
+    expect(await page.locator('main').innerText()).toContain('There are no cases.');
     expect(await page.locator('.empty').innerText()).toContain('No cases');
     await pictured(page, 'empty');
     expect(await seriousFindings(page)).toEqual([]);
@@ -333,7 +333,7 @@ test('an agent case shows the denials and changes of both sides', async () => {
     const { page, complaints, asked } = await opened(browser, file, `#case=${case_id}`, options);
     const table = page.getByRole('region', { name: 'What the agent did' });
     const text = await table.innerText();
-    for (const words of ['native_policy_block Write', 'denied_then_success: ', `add ${path} +12 −3`, 'not known'])
+    for (const words of ['native_policy_block Write', 'denied_then_success: ', `add ${path} +12 −3`, 'unknown'])
       expect(text, name).toContain(words);
     expect(await overflow(page), name).toBeLessThanOrEqual(0);
     expect(await seriousFindings(page), name).toEqual([]);

@@ -27,7 +27,7 @@ describe('the differences between the sides', () => {
     const told = text(reports.terminal.ofComparison(shorter));
     expect(told.split('\n').filter(line => line.startsWith('  drift'))).toEqual([
       '  drift  settings: retries 2 → 0, timeout_ms 60000 → 20000',
-      '  drift  limits: max_memory_bytes not known → 1024',
+      '  drift  limits: max_memory_bytes unknown → 1024',
       '  drift  environment: aaaaaaaaaaaa… → bbbbbbbbbbbb… (a hash that also covers the limits and the sandbox)',
       '  drift  kind of target: http → script',
     ]);

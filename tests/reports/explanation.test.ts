@@ -27,7 +27,7 @@ describe('the evidence behind a verdict', () => {
     const found = withReruns();
     expect(found.decision?.cause).toBe('broken');
     const notes = notesOf(found);
-    expect(notes['Asked again']).toBe(
+    expect(notes['Run again']).toBe(
       '10 trials in 5 rounds on both sides; more trials would not settle any remaining case.',
     );
     expect(notes).not.toHaveProperty('To settle it');
@@ -82,7 +82,7 @@ describe('the terminal and Markdown', () => {
   });
 
   test('distinguish planned trials from reruns', () => {
-    const sums = '1 trial of the baseline, 1 of the candidate, and 10 trials of single cases that were asked again';
+    const sums = '1 trial of the baseline, 1 of the candidate, and 10 trials of single cases that were run again';
     expect(told(withReruns())).toContain(sums);
     expect(markdown(withReruns())).toContain(sums);
   });

@@ -34,7 +34,7 @@ function sentencesOf({ cases, rows, full, wanted, bytes_max }: Coverage): string
   const megabytes = count(bytes_max / 1_000_000);
   return [
     cases === 0
-      ? 'There is no case.'
+      ? 'There are no cases.'
       : full === cases
         ? `Full data for all ${count(cases)} cases.`
         : `Full data for ${count(full)} of ${count(cases)} cases; the others have only a row in the list.`,

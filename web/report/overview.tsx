@@ -123,7 +123,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         <dt>Target</dt>
         <dd>
           {side.target === null && side.target_sha256 === null ? (
-            'not known'
+            'unknown'
           ) : side.target === null ? (
             <Hash value={side.target_sha256 ?? ''} />
           ) : (
@@ -140,7 +140,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         <dt>Seal</dt>
         <dd>{side.seals[0] ? <Hash value={side.seals[0]} /> : '–'}</dd>
         <dt>Environment</dt>
-        <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'not known'}</dd>
+        <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'unknown'}</dd>
       </dl>
     </div>
   );

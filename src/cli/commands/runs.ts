@@ -109,5 +109,5 @@ const BECAME = {
   foreign: 'was interrupted; you did not start it on this machine',
   odd: 'is unchanged',
   entered: 'had no ledger line; added it',
-  repaired: 'is repaired',
+  repaired: 'was repaired',
 } as const;

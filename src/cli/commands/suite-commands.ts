@@ -113,7 +113,7 @@ function againFlags(compare: Command): Command {
     .option('--baseline-url <url>', 'with --again: URL of the baseline')
     .option('--script <file>', 'with --again: script of the candidate')
     .option('--baseline-script <file>', 'with --again: script of the baseline')
-    .option('--policy <file>', 'with --again: policy file of the agent')
+    .option('--policy <file>', 'with --again: policy file for the agent')
     .option('--dir <folder>', 'with --again: folder to work on; each attempt gets a private clone (default: .)')
     .option('--header <header>', `with --again: ${HELP.header}`, collect);
 }
@@ -151,7 +151,7 @@ function addBaselineCommand(program: Command, ended: (code: number) => void): vo
 function addResendCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('resend')
-    .description('Send the recorded request of a case again and compare the answers')
+    .description("Send a case's recorded request again and compare the answers")
     .argument('<run>', HELP.suiteRun)
     .argument('<case>', 'case id')
     .option('--base-url <url>', 'API to send the request to, instead of the recorded one')
@@ -170,7 +170,7 @@ const COMPARE_EXITS = `
 Exit codes:
   0  no regression
   1  a regression, or the candidate exceeds a limit
-  2  cannot compare as requested, or a fault of Proctor or the machine
+  2  cannot compare as requested, or a fault in Proctor or the machine
   3  not enough evidence: no baseline, not comparable, too much missing, or too few trials
 
 Examples:
@@ -188,7 +188,7 @@ const EXITS = `
 Exit codes:
   0  every case has an answer, and every limit is met
   1  a case has no answer, a limit is not met, or every judged case fails
-  2  cannot run as requested, or a fault of Proctor or the machine
+  2  cannot run as requested, or a fault in Proctor or the machine
   130, 143  interrupted; use --resume to continue
 
 Examples:

@@ -64,7 +64,7 @@ export function reviewLines(needsReview: ShownAgent['needsReview'], paint: Paint
   const rest = needsReview.total - shown.length;
   return [
     '',
-    `  ${paint('note', 'needs review')}  ${countText(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} by ${needsReview.total === 1 ? 'itself' : 'themselves'}; name each with --allow-active to apply it`,
+    `  ${paint('note', 'needs review')}  ${countText(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} automatically; name each with --allow-active to apply it`,
     ...shown.map(({ path, reason }) => `    ${printable(shortText(path, PATH_UNITS_MAX))}: ${printable(reason)}`),
     ...(rest > 0 ? [paint('faint', `    ${countText(rest, 'more file')}`)] : []),
   ];
@@ -94,7 +94,7 @@ function minus(count: number): string {
   return count === 0 ? '' : `−${count.toLocaleString('en-US')}`;
 }
 
-/** Claims of the agent that do not match what it did. */
+/** The agent's claims that do not match what it did. */
 export function claimLines(flags: AgentEvaluation['flags'] | undefined, paint: Paint): string[] {
   if (!flags || flags.length === 0) return [];
   return [

@@ -107,7 +107,7 @@ export function sandboxText(
   return `${sandbox.backend}, ${sandbox.isolation_level}: ${parts.join(', ')}${proof}`;
 }
 
-/** Whether no other line shows what a warning of a record says. */
+/** Whether a warning says something that no other line shows. */
 export function isNews(warning: string): boolean {
   return !hasCode(warning, 'network') && !hasCode(warning, 'version');
 }

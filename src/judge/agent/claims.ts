@@ -9,7 +9,7 @@ import { asksAtEnd } from './closing-question.ts';
 import { type MessageClaims, claimsIn } from './said.ts';
 import { gitDeeds, looksLikeTestRun } from './test-run.ts';
 
-/** The observed results of an agent, independent of what it claims. */
+/** An agent's observed results, independent of its claims. */
 export interface Effects {
   /** Its last message; null if there is none. */
   readonly finalText: string | null;

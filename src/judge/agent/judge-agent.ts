@@ -12,7 +12,7 @@ import { SEAL } from '../../evidence/run-folder/finish.ts';
 import type { Untrusted } from '../../evidence/judgement/judgement.ts';
 import { claimsAgainstEffects, type Effects } from './claims.ts';
 
-/** Judges the sealed run of an agent from its folder. Writes the evaluation and its seal, and replaces an older one. */
+/** Judges an agent's sealed run from its folder. Writes the evaluation and its seal, and replaces an older one. */
 export async function judgeAgentRun(
   folder: string,
   signer: Signer | undefined,

@@ -113,7 +113,7 @@ function isSurrounding(field: string): boolean {
 }
 
 /**
- * Agents that did the same, apart from ids and times, but got different verdicts. Only the environment and timing
+ * Explains different verdicts on agents that did the same, apart from ids and times. Only the environment and timing
  * remain as causes. Null if no difference in them is known.
  */
 export function byDrift(drift: Drift, failing: readonly string[], known: Difference | undefined): Divergence | null {

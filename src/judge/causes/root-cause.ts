@@ -53,7 +53,7 @@ function firstCause({ judged, artifacts, drift }: Scene): Divergence | null {
 }
 
 function leadOf(baseline: CaseArtifact, candidate: CaseArtifact, failed: FailedAssertions): ReturnType<typeof leading> {
-  // A violation or change is named before the steps that led to it, if it is what fails.
+  // A violation or change that fails the case takes precedence over the steps that led to it.
   const ofRun = runDifference(baseline, candidate, failingNames(failed));
   return leading(ofRun ? [ofRun] : differencesOf(baseline, candidate), isNamedBy(failed));
 }

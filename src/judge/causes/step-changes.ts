@@ -92,7 +92,7 @@ function hasChanged(was: ToolReply | null, is: ToolReply | null): boolean {
   return was.payload !== is.payload && lasting(was.payload) !== lasting(is.payload);
 }
 
-/** Two steps of one kind, or calls of one tool, with different requests. */
+/** Two steps of one kind, or calls to one tool, with different requests. */
 export function changedStep(was: Step, is: Step, names: Names): UnorderedDifference {
   const places = { baselineAt: place(was.at), newAt: place(is.at) };
   if (was.kind === 'call' && is.kind === 'call') {

@@ -12,7 +12,7 @@ import { rootCause } from '../causes/root-cause.ts';
 export interface ComparisonOptions {
   readonly comparisonId: string;
   readonly generatedAt: string;
-  /** Called only for cases that fail on the candidate, one at a time. */
+  /** Called only for cases that fail in the candidate, one at a time. */
   readonly artifactOf: ArtifactReader;
   /** Called only for cases that differ between the sides. Without it, the differences stay unknown. */
   readonly caseOf?: CaseReader;

@@ -17,7 +17,7 @@ export interface GatedResults extends Pick<Comparison, 'verdict' | 'exit_code' |
   readonly skipped: readonly string[];
 }
 
-/** Decides on results of any tool as `compare` decides on runs. */
+/** Decides on results from any tool as `compare` decides on runs. */
 export function gateResults(baseline: ResultSide, candidate: ResultSide, gate: Gate): GatedResults {
   checkGate(gate, baseline, candidate);
   const { moreTrials, decision, ...ruling } = decideGate(gate, {
@@ -91,6 +91,6 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Gate>([
   'critical',
   'allow_removed',
   'looks',
-  // A budget for reruns, which this command does not make.
+  // A budget for reruns, which this command does not perform.
   'again',
 ]);

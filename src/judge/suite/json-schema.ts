@@ -43,7 +43,7 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
   // `$async` makes the validator return a promise, which is always truthy.
   if (schema['$async']) throw new Unjudgeable('The schema is asynchronous ($async), which Proctor does not support.');
   if (grammarFault(schema, dialect) !== undefined) {
-    throw new Unjudgeable(`The schema is not valid JSON Schema (${dialect.name}).`);
+    throw new Unjudgeable(`The schema is not a valid JSON Schema (${dialect.name}).`);
   }
   if (isEndless(schema)) throw new Unjudgeable('The schema refers to itself endlessly.');
   try {
@@ -62,7 +62,7 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
     };
     return { validate: judge, steps: patterns.compiling };
   } catch (error) {
-    // The message of a pattern is more specific.
+    // A pattern's own message is more specific.
     if (error instanceof Unjudgeable || error instanceof TooMuchHere) throw error;
     throw new Unjudgeable('The schema refers to something that does not exist.');
   }
@@ -111,7 +111,7 @@ class Patterns {
   }
 }
 
-/** Takes time linear in the answer, and handles keys such as `valueOf`. */
+/** An ajv whose validators take time linear in the answer and handle keys such as `valueOf`. */
 function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnType<Dialect['ajv']> {
   const regExp = Object.assign((pattern: string) => patterns.of(pattern), { code: 'patternOf' });
   const ajv = dialect.ajv({

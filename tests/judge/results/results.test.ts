@@ -177,7 +177,7 @@ describe('a CTRF report', () => {
     [report([{ status: 'passed' }]), '-: results.tests[0].name must be a string'],
     [
       report([{ name: 'a', status: 'ok' }]),
-      '-: results.tests[0].status must be passed, failed, skipped, pending, other',
+      '-: results.tests[0].status must be one of passed, failed, skipped, pending, other',
     ],
     [
       report([{ name: 'a', status: 'passed', suite: 3 }]),

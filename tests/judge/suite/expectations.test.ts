@@ -306,7 +306,7 @@ describe('an invalid expectation', () => {
     ['a pattern with a backreference', { regex: '(a)\\1' }, /pattern is invalid/],
     ['a pattern at a path', { json_path: [{ path: '$', regex: '[' }] }, /pattern is invalid/],
     ['a path with an invalid name', { json_path: [{ path: '$["\\q"]', exists: true }] }, /not a valid JSON string/],
-    ['a schema with an unknown type', { json_schema: { type: 'strin' } }, /not valid JSON Schema/],
+    ['a schema with an unknown type', { json_schema: { type: 'strin' } }, /not a valid JSON Schema/],
     [
       'a schema of another draft',
       { json_schema: { $schema: 'http://json-schema.org/draft-04/schema#' } },

@@ -197,7 +197,7 @@ describe('compare --again', () => {
     const compare = (again: CompareOptions['again']) =>
       compareRuns({ baseline: 'before', candidate: 'now', cwd, again: again ?? {} });
     await expect(compare({})).rejects.toThrow('The runs used the script bad.sh. Specify its file: --script FILE.');
-    await expect(compare({ script: 'good.sh' })).rejects.toThrow('The script changed since the runs');
+    await expect(compare({ script: 'good.sh' })).rejects.toThrow("The script changed since this side's runs");
     const { comparison } = await compare({ script: 'bad.sh', baselineScript: 'good.sh', maxTrials: 4 });
     expect(comparison.again).toMatchObject({ sides: 'both', rounds: 1, trials: 4, stopped: 'trials' });
   });
@@ -219,7 +219,7 @@ describe('the trials of a side', () => {
     const { cwd, compare } = await twoSides(worse, { repeat: 3 });
     cpSync(runs(cwd, 'now'), path.join(cwd, 'best'), { recursive: true });
     for (const id of ['now.2', 'now.3']) rmSync(runs(cwd, id), { recursive: true });
-    const gone = notComparable('2 of 3 repetitions of now are not here, so the trials may be hand-picked.');
+    const gone = notComparable('2 of 3 repetitions of now are missing, so the trials may be hand-picked.');
     expect(await compare(undefined)).toMatchObject(gone);
     expect(await compare(undefined, { candidate: path.join(cwd, 'best') })).toMatchObject(gone);
     await expect(acceptBaseline('now', 'accepted.json', cwd)).rejects.toThrow('2 of 3 repetitions of now');
@@ -243,7 +243,7 @@ describe('the trials of a side', () => {
     );
     rmSync(runs(cwd, 'now.a1'), { recursive: true });
     expect(await compare(undefined, { candidate: 'now' })).toMatchObject(
-      notComparable('Round 1 of now is missing, but a later one is here, so the trials may be hand-picked.'),
+      notComparable('Round 1 of now is missing, but a later one exists, so the trials may be hand-picked.'),
     );
   });
 

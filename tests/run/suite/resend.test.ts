@@ -21,10 +21,10 @@ async function recorded(now: ConstructorParameters<typeof Agent>[0]) {
 test('a resend shows the new answer next to the recorded one', async () => {
   const { options } = await recorded({ plain: called('orders.list'), broken: sending('x', {}, 403) });
   const { difference } = await resendCase({ ...options, caseId: 'plain' });
-  expect(difference?.says).toBe('The agent now called “orders.list” where the recorded one called “orders.get”');
+  expect(difference?.says).toBe('The new attempt called “orders.list” where the recorded one called “orders.get”');
   const status = await resendCase({ ...options, caseId: 'broken' });
   expect(status.difference?.says).toMatch(
-    /^The agent now failed with http_error 403, but the recorded one failed with http_error 404/,
+    /^The new attempt failed with http_error 403, but the recorded one failed with http_error 404/,
   );
 });
 
