@@ -165,7 +165,7 @@ describe('another user', () => {
     expect(proctor(['list'], { cwd: top })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^error: The folder \.proctor here must belong to you, and other users must not be able to write to it\./,
+        /^error: The \.proctor folder in the current directory must belong to you, and other users must not be able to write to it\./,
       ),
     });
     expect(namesIn(path.join(top, '.proctor'))).toContain(path.join('runs', 'script', ID, JOURNAL));

@@ -270,7 +270,7 @@ function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['
 
 /** Either process may notice first. */
 const FAULT =
-  /error: (?:The launcher process died|The sandbox died|The run's files could not|The result of the run could not|The output could not)/;
+  /error: (?:The launcher process died|The sandbox died|The run's files could not|The run's result could not|The output could not)/;
 
 const REASONS = [
   'interrupted',

@@ -282,7 +282,7 @@ describe('the pack of a run', () => {
     const folder = await scriptFolder();
     const [whole, packed] = await Promise.all([verdictsOf(folder), verdictsOf(await packOf(folder))]);
     expect(packed.at(-1)).toMatchObject({ outcome: 'valid', violations: [], advice: whole.at(-1)?.advice });
-    expect(packed.at(-1)?.not_checked).toContain('the internal files, which are not here');
+    expect(packed.at(-1)?.not_checked).toContain('the internal files, which are not included');
     expect(packed.at(-1)?.documents?.contracts).toEqual({ ...whole.at(-1)?.documents?.contracts, pack: 1 });
     const withInternal = await verdictsOf(await packOf(folder, undefined, true));
     expect(withInternal.at(-1)?.outcome).toBe('valid');

@@ -190,7 +190,7 @@ describe('the folder of a finished run', () => {
     const files = Object.entries(sealed()).filter(([file]) => !file.startsWith('evidence/internal/'));
     const verdict = await lastOf(Object.fromEntries(files));
     expect(verdict).toMatchObject({ outcome: 'valid', violations: [] });
-    expect(verdict.not_checked).toContain('the internal files, which are not here');
+    expect(verdict.not_checked).toContain('the internal files, which are not included');
   });
 
   test('reduced to evidence/ counts the files outside', async () => {

@@ -75,7 +75,7 @@ export function openSuite(
 export interface SuiteState {
   /** The plan, with the latest owner; undefined while the suite is being set up, or if this is not a suite. */
   readonly plan: SuitePlan | undefined;
-  /** The process that set up the suite, or still does. */
+  /** The process that set up the suite, or is still setting it up. */
   readonly layer: SuitePlan['owner'] | undefined;
   /** The number of finished cases. */
   readonly done: number;
@@ -123,7 +123,7 @@ function stateIn(lines: Iterable<ChainedLine>): SuiteState & { readonly bytes: n
   return { plan, layer, done, startedAtMs, isOurs, bytes };
 }
 
-/** Few lines concern the run as a whole. The others need not be parsed to find them. */
+/** Matches the few lines that concern the whole run, so that the others need not be parsed. */
 const PLAN_LINE = /^\{"is":"(?:laying|planned|begun|left)"/;
 const CASE_LINE = /^\{"is":"case"/;
 const CLOSING_BRACE = 0x7d;
@@ -138,7 +138,7 @@ export function* suiteLines(lines: Iterable<ChainedLine>): Generator<SuiteLine> 
   }
 }
 
-/** A case artifact and the fields around it. */
+/** Enough for a case artifact and the fields around it. */
 export const SUITE_LINE_BYTES_MAX = 32 * 1024 * 1024;
 
 const owner = record({ pid: count(), startTicks: count(), bootId: z.string() });
@@ -211,7 +211,7 @@ function interrupted({ attempt, atMs, key }: Extract<SuiteLine, { is: 'sent' }>)
   };
 }
 
-/** Removes files that were stored just before the journal would have listed them. */
+/** Removes files that were stored, but not yet listed in the journal. */
 function removeUnknown(folder: string, assets: readonly AssetNote[]): void {
   const known = new Set(assets.map(({ href }) => href));
   for (const entry of readdirSync(path.join(folder, 'assets'))) {

@@ -68,7 +68,7 @@ export function furtherLimits(effective: Effective): ScriptPlan['limits'] {
   };
 }
 
-/** Identifies this process. Its runs are dead once it is gone. */
+/** Identifies this process. Its runs are dead once it has exited. */
 export function ownerHere(): ScriptPlan['owner'] {
   return { pid: process.pid, startTicks: startTicksOf(process.pid) ?? 0, bootId: bootId() };
 }

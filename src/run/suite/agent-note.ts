@@ -12,7 +12,7 @@ import type { Mask } from '../agent/masked.ts';
 
 export type RunFlag = AgentRunNote['flags'][number];
 
-/** Summarizes the agent's run for the case artifact. `claims` are flags on what the agent says. */
+/** Summarizes the agent's run for the case artifact. `claims` are flags about what the agent claims. */
 export function agentRunNote(answer: AgentAnswer, claims: readonly RunFlag[], mask: Mask): AgentRunNote {
   const { place, run, violations } = answer;
   const { termination, reason, workspaceStatus } = run.judgement;

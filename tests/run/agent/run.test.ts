@@ -107,7 +107,7 @@ test.each([
   const { answer, folder, stderr } = world.run('claude', 'x', flags, env);
   const agent = { version, untested: true, newest_tried: '2.1.325' };
   expect(answer).toMatchObject({ ...completed, agent });
-  const warning = `version: ${version} is untested, the newest tested version is 2.1.325`;
+  const warning = `version: ${version} is untested; the newest tested version is 2.1.325`;
   expect(stderr).toContain(`warning: ${warning}`);
   expect(world.tried(['show', 'latest']).stdout).toContain('untested version (newest tested: 2.1.325)');
   const read = (file: string): object =>

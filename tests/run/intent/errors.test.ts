@@ -45,7 +45,7 @@ describe('RUN_E002 reports an intent that is not a document:', () => {
       'YAML with half a surrogate pair in a key',
       'a.yml',
       'goal: a\ncontext:\n  "\\uD800": 1\n',
-      /line 3: A string holds half of a surrogate pair/,
+      /line 3: A string contains half a surrogate pair/,
     ],
     ['empty YAML', 'a.yml', '# nothing\n', /empty/],
     [

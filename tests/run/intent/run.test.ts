@@ -422,7 +422,7 @@ test('a sandbox that dies is a fault, and leaves evidence of a run that was not 
   )
     .catch(toldOf)
     .finally(closeLauncher);
-  expect(told).toBe('RUN_E005: The sandbox died before its files could be taken.');
+  expect(told).toBe('RUN_E005: The sandbox died before its files could be read.');
   const result = read(folder, 'run.json') as RunResult;
   await expectSound({ folder, result });
   expect(result.decision.accepted).toBe(false);

@@ -62,7 +62,7 @@ describe('a script', () => {
     truncateSync(at('ok.py'), 16 * 1024 * 1024);
     expect(refusal({ script: at('ok.py') })).toBe('accepted');
     truncateSync(at('ok.py'), 16 * 1024 * 1024 + 1);
-    expect(refusal({ script: at('ok.py') })).toBe('usage: ok.py is too large. A script may have at most 16 MiB.');
+    expect(refusal({ script: at('ok.py') })).toBe('usage: ok.py is too large. The limit for a script is 16 MiB.');
   });
 
   test('that cannot be read is refused', () => {
@@ -79,16 +79,17 @@ describe('a script', () => {
     );
   });
 
-  const named = (name: string): string =>
+  const reserved = (name: string): string =>
     `usage: A script cannot be named ${name}: the work folder reserves that name.`;
+  const named = (rest: string): string => `usage: The name of the script ${rest}.`;
   test.each([
-    ['input', '#!/bin/sh\n', named('input')],
-    ['OUTPUT', '#!/bin/sh\n', named('OUTPUT')],
-    ['Result.json', '#!/bin/sh\n', named('Result.json')],
-    ['~me.py', '', named('~me.py')],
-    ['a\\b.py', '', named('a\\b.py')],
-    ['a\u202eb.py', '', named('a\\u{202e}b.py')],
-    ['a\nb.py', '', named('a\\u{a}b.py')],
+    ['input', '#!/bin/sh\n', reserved('input')],
+    ['OUTPUT', '#!/bin/sh\n', reserved('OUTPUT')],
+    ['Result.json', '#!/bin/sh\n', reserved('Result.json')],
+    ['~me.py', '', named('~me.py starts with a home folder')],
+    ['a\\b.py', '', named('a\\b.py is a path, not a bare name')],
+    ['a\u202eb.py', '', named('a\\u{202e}b.py contains an invisible or bidirectional control character')],
+    ['a\nb.py', '', named('a\\u{a}b.py contains a control character')],
   ])('named %j is refused', (name, text, sentence) => {
     expect(withScript(name, text)).toBe(sentence);
   });
@@ -236,13 +237,13 @@ describe('an input', () => {
       'that is too large',
       at => truncateSync(at('a.csv'), 1024 ** 3 + 1),
       ['a.csv'],
-      'The inputs are too large. Together they may have at most 1 GiB.',
+      'The inputs are too large. The limit for all inputs together is 1 GiB.',
     ],
     [
       'that is too large together with the others',
       at => truncateSync(at('a.csv'), 1024 ** 3),
       ['a.csv', 'sub/b.csv'],
-      'The inputs are too large. Together they may have at most 1 GiB.',
+      'The inputs are too large. The limit for all inputs together is 1 GiB.',
     ],
   ];
   test.each(rows)('gets the expected answer: one %s', (_, prepare, names, sentence) => {

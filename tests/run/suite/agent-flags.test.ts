@@ -75,7 +75,12 @@ describe('agent flags in a suite', () => {
     [
       'recordings in a file',
       { agent: 'claude', modelMode: 'record', recordings: 'cases.json' },
-      /recordings path is a file/,
+      /recordings path is not a folder/,
+    ],
+    [
+      'of recordings to replay from a file',
+      { agent: 'claude', modelMode: 'replay', recordings: 'cases.json' },
+      /recordings path is not a folder/,
     ],
     ['an unknown mode', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
   ])('are refused before anything is created: %s', async (_, options, message) => {
