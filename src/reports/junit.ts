@@ -96,7 +96,7 @@ function limitTests(checks: readonly LimitCheck[] = []): OwnTests {
   return { name: 'proctor limits', rows: checks.map(rowOfCheck) };
 }
 
-/** Each limit on the candidate is a test, because it may fail when every case is unchanged. */
+/** Each limit on the candidate is a test, because it may fail even if every case is unchanged. */
 function rowOfCheck({ of, name, limit, is_met, message }: LimitCheck): Row {
   const row = { name: name === null ? limit : `${of} ${name}: ${limit}`, latencyMs: null, type: limit };
   return { ...row, outcome: is_met ? 'passed' : 'failure', lines: is_met ? [] : [message] };

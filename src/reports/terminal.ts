@@ -57,7 +57,7 @@ export function terminalReport(paint: PaintText): Report {
       const unmet = unmetMessages(gate?.checks);
       const style = unmet.length > 0 || passed < total ? 'bad' : unjudged === total ? 'note' : 'good';
       const mark = paint(style, RUN_MARKS[style]);
-      const judged = unjudged > 0 ? `, ${unjudged} with nothing that could be judged` : '';
+      const judged = unjudged > 0 ? `, ${unjudged} with nothing to judge` : '';
       yield `${mark} ${paint('strong', `${passed} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
       for (const message of unmet) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
@@ -134,7 +134,7 @@ function* caseLines(one: ComparedCase, findings: FlaggedCases, paint: PaintText)
 }
 
 function* more(count: number, paint: PaintText): Generator<string> {
-  if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need a look`)}\n`;
+  if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need attention`)}\n`;
 }
 
 /** Changed cases that need attention for no other reason. */
@@ -175,7 +175,7 @@ function* sums(comparison: Comparison): Generator<string> {
     const { name, baseline, new: now, difference, pairs, resampled } = metric;
     const interval = intervalOf(metric);
     const range = interval === undefined ? ` (${NO_INTERVAL})` : `, 95 % from ${interval}`;
-    const drawn = resampled === undefined ? '' : `, drawn from ${resampled} at a time`;
+    const drawn = resampled === undefined ? '' : `, resampled ${resampled} at a time`;
     const step = (key: 'mean' | 'p95'): string => `${key} ${measure(name, baseline[key])} → ${measure(name, now[key])}`;
     yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}` +
       `${range} (${counted(pairs, 'case')} measured on both sides${drawn})\n`;

@@ -32,7 +32,7 @@ export interface ResendOptions {
   /** Reads an environment variable, to mask the values that the run masked. */
   readonly variable?: (name: string) => string | undefined;
   readonly cwd?: string;
-  /** Key that signs the run of a script; the key in `.proctor` by default. */
+  /** Key that signs a script's run; the key in `.proctor` by default. */
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -49,13 +49,12 @@ export interface Resent {
   readonly difference: Difference | undefined;
 }
 
-/** Sends the recorded request of a case again. It does not change the run. */
+/** Sends a case's recorded request again. It does not change the run. */
 export async function resendCase(options: ResendOptions): Promise<Resent> {
   const { caseId, cwd = process.cwd() } = options;
   const home = homeFrom(cwd);
   const folder = suiteFolder(options.run, home);
-  if (folder === undefined)
-    throw new Fault('no_run', 'There is no such run of a suite. Run proctor list to see the runs.');
+  if (folder === undefined) throw new Fault('no_run', 'There is no such suite run. Run proctor list to see the runs.');
   const { request, run } = readSuiteFolder(folder);
   const one = casesById(folder)(caseId);
   const recorded = readCaseArtifact(folder, caseId);
@@ -88,7 +87,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
   }
 }
 
-const NAMES = { was: 'the recorded one', is: 'The agent now' };
+const NAMES = { was: 'the recorded one', is: 'The new attempt' };
 
 interface Recorded {
   readonly request: SuiteRequest;

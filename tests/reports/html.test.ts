@@ -190,7 +190,7 @@ describe('a report', () => {
     const data = dataIn(page, 'case-0') as PageCase | undefined;
     expect(data?.new?.events).toHaveLength(300);
     expect(data?.cuts.join(' ')).toMatch(
-      /The last 700 of 1000 events of the candidate are not shown\..*Long texts of the candidate were cut/,
+      /The last 700 of 1000 events of the candidate are not shown\..*Long texts in the candidate are truncated/,
     );
     expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
   });
@@ -220,7 +220,7 @@ describe('a report', () => {
     expect(page).toContain('<h1>40 passed, 8 failed, 2 errors.</h1>');
   });
 
-  test('of a run of the baseline shows that side', () => {
+  test('of a baseline run shows that side', () => {
     const world = runWorld({ cases: 3, regressed: 1 });
     const page = [
       ...htmlRunReport({

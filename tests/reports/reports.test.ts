@@ -55,7 +55,7 @@ test.each(['terminal', 'md'] as const)('%s shows no interval for a difference me
       about,
     );
   };
-  expect(text(reports[format].ofComparison(sides('one')))).toMatch(/\+50 ms[^,;|]*one case has no interval/);
+  expect(text(reports[format].ofComparison(sides('one')))).toMatch(/\+50 ms[^,;|]*no interval for a single case/);
   expect(text(reports[format].ofComparison(sides('one', 'two')))).toMatch(/\+50 ms to \+50 ms/);
 });
 
@@ -64,7 +64,7 @@ test('the terminal lists fifty cases and counts the rest', () => {
   const cases = Array.from({ length: 80 }, (_, index) => ({ ...comparison.cases[0], case_id: `case-${index}` }));
   const told = text(reports.terminal.ofComparison({ ...comparison, cases: cases as typeof comparison.cases }));
   expect(told.match(/case-\d+/g)).toHaveLength(50);
-  expect(told).toContain('and 30 more that need a look');
+  expect(told).toContain('and 30 more that need attention');
 });
 
 test('JSON is the document itself, in canonical form', () => {

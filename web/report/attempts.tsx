@@ -35,7 +35,7 @@ export function TrialTable({ data: { trials, shown }, isRun }: Props) {
                 {!isRun && <th scope="row">{format.sideName(side)}</th>}
                 <td data-label="Run">
                   <RunId value={trial.run_id} />
-                  {trial.rerun && <span class="tag">asked again</span>}
+                  {trial.rerun && <span class="tag">run again</span>}
                   {trials[side].length > 1 && shown[side] === trial.run_id && <span class="tag">shown above</span>}
                 </td>
                 <td data-label="Verdict">

@@ -123,7 +123,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         <dt>Target</dt>
         <dd>
           {side.target === null && side.target_sha256 === null ? (
-            'not known'
+            'unknown'
           ) : side.target === null ? (
             <Hash value={side.target_sha256 ?? ''} />
           ) : (
@@ -140,7 +140,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         <dt>Seal</dt>
         <dd>{side.seals[0] ? <Hash value={side.seals[0]} /> : '–'}</dd>
         <dt>Environment</dt>
-        <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'not known'}</dd>
+        <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'unknown'}</dd>
       </dl>
     </div>
   );
@@ -177,7 +177,7 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
             <Hash value={seal_sha256} />
           </dd>
           <dt>Not judged</dt>
-          <dd>{format.plural(unjudged, 'case')} without an expectation that could be judged</dd>
+          <dd>{format.plural(unjudged, 'case')} without an expectation to judge</dd>
         </dl>
       </div>
       {note !== null && <p class="note">{note}</p>}
@@ -194,7 +194,7 @@ const METRICS = {
 function Metrics({ of: { metrics } }: { readonly of: Compared }) {
   return (
     <section class="card">
-      <h3>Measured, case by case</h3>
+      <h3>Metrics (cases measured on both sides)</h3>
       <div class="table-box" role="region" aria-label="Metrics of both sides" tabIndex={0}>
         <table class="numbers">
           <thead>
@@ -222,7 +222,7 @@ function Metrics({ of: { metrics } }: { readonly of: Compared }) {
                     <strong>{format.signed(difference.mean, show)}</strong>{' '}
                     <span class="muted">
                       {pairs < 2
-                        ? 'one case has no interval'
+                        ? 'no interval for a single case'
                         : `${format.signed(difference.low, show)} to ${format.signed(difference.high, show)}`}
                     </span>
                   </td>

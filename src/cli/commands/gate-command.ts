@@ -6,7 +6,7 @@ import { atLeastOne, collect } from '../text/units.ts';
 export function addGateCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('gate')
-    .description('Decide whether the results of any tool got worse: CSV, JSON lines, JUnit XML or CTRF')
+    .description('Decide whether results from any tool got worse: CSV, JSON lines, JUnit XML or CTRF')
     .argument('<baseline>', 'results of the old version: a file, a folder, or several separated by commas')
     .argument('<new>', 'results of the new version')
     .option('--gate <gate>', HELP.gate)

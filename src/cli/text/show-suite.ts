@@ -42,7 +42,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
           `${markOf(failed, evaluation, paint)} ${paint('strong', answeredText(ok, cases.count, evaluation))}  ${version}`,
         ]),
     ...limitLines(evaluation, paint),
-    `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
+    `  run       ${place.id}${repetition.total > 1 ? `, repetition ${repetition.number} of ${repetition.total}` : ''}`,
     `  target    ${printable(whomText(target))}`,
     ...elsewhereLines(request, paint),
     ...(done === undefined ? [] : [`  progress  ${done} of ${countText(cases.count, 'case')} so far`]),
@@ -129,7 +129,7 @@ export function wordFor({ id, folder }: { readonly id: string; readonly folder: 
 
 function stateOf(life: ShownSuite['life']): string {
   if (life === 'alive') return 'is running';
-  return life === 'foreign' ? 'was interrupted, not started here' : 'was interrupted';
+  return life === 'foreign' ? 'was interrupted; you did not start it on this machine' : 'was interrupted';
 }
 
 function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {

@@ -30,8 +30,8 @@ type Outcome = Pick<Trial, 'verdict' | 'error_class'>;
 export type Standing = 'passed' | 'failed' | 'missing';
 
 /**
- * A late, erroneous or malformed answer is a failure of the agent. A broken connection, or a check that could not run, does
- * not count.
+ * A late, erroneous or malformed answer counts as an agent failure. A broken connection, or a check that
+ * could not run, does not count.
  */
 export function standingOf({ verdict, error_class }: Outcome): Standing {
   if (verdict === 'pass') return 'passed';

@@ -76,7 +76,7 @@ export const evaluation: Contract = {
   name: 'evaluation',
   title: 'Evaluation of a run',
   tells: 'Which cases of a sealed suite run passed, failed or could not be judged, and why.',
-  source: 'Run folder of Proctor',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'evaluation.v1' },
   fileNames: ['evaluation.json'],
   shape: evaluationShape,

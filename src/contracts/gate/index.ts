@@ -52,7 +52,7 @@ const rules = [
     why: 'A tolerance without a limit looks like protection but lets everything pass.',
     asks: [
       'tolerances, if present, may have latency_ms, cost_usd and score',
-      'statistic of latency_ms and cost_usd, if present, is mean, p50 or p95',
+      'latency_ms and cost_usd may have statistic: mean, p50 or p95',
       'latency_ms and cost_usd have max_increase_ratio (0.2 is 20 % more), max_increase (in their unit), or both',
       'max_increase_ratio and max_increase are non-negative numbers',
       'score has max_decrease, a number from 0 to 1',

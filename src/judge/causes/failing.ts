@@ -49,7 +49,7 @@ const ABOUT: Readonly<Partial<Record<Divergence['kind'], RegExp>>> = {
   output: /^(?:not_)?(?:contains|equals|regex|json_)|^must_|^evidence_/,
 };
 
-/** The messages of expectations about tools and actions, which name one. */
+/** Matches messages of expectations that name a tool or an action. */
 const OF_TOOL = /^The (?:tool|action) "/;
 
 function names(message: string, tools: readonly string[]): boolean {

@@ -39,7 +39,7 @@ export interface Retrieval extends Placed {
   readonly snippets: string;
 }
 
-/** One step of an agent with its result, without ids and times. */
+/** An agent's step with its result, without ids and times. */
 export type Step =
   | Call
   | Retrieval
@@ -48,7 +48,7 @@ export type Step =
   | (Placed & { readonly kind: 'reply'; readonly reply: ToolReply });
 
 /**
- * The steps of an agent in a stable order. Calls that were open at the same time are sorted, because their order is a
+ * An agent's steps in a stable order. Calls that were open at the same time are sorted, because their order is a
  * matter of timing. Events of other types are ignored.
  */
 export function stepsOf({ events = [] }: Pick<CaseArtifact, 'events'>): Step[] {
@@ -77,7 +77,7 @@ export function stepsOf({ events = [] }: Pick<CaseArtifact, 'events'>): Step[] {
   return withRetries(steps);
 }
 
-/** The event of the result for each call, by the event of the call. A reused id refers to its latest call. */
+/** Maps the index of each call's event to that of its result. A reused id refers to its latest call. */
 function repliesOf(events: readonly Event[]): ReadonlyMap<number, number> {
   const open = new Map<string, number>();
   const replies = new Map<number, number>();

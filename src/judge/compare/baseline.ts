@@ -13,7 +13,7 @@ export function plannedOnly(side: Side): Side {
   return { ...side, trials: side.trials.filter(({ isRerun }) => !isRerun) };
 }
 
-/** Makes a small sealed document of a side. Accepts only planned trials, and only sealed runs. */
+/** Makes a small sealed document from a side. Accepts only planned trials, and only sealed runs. */
 export function acceptedFrom(
   whole: Side,
   acceptedAt: string,

@@ -21,7 +21,7 @@ import type {
   TrialOfSide,
 } from '../compare-input.ts';
 
-/** A run of a suite and its evaluation, as one trial of a side. */
+/** A suite run and its evaluation, as one trial of a side. */
 export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: string): TrialOfSide {
   const suite = readSuiteFolder(folder);
   return {
@@ -77,7 +77,7 @@ const HELD: JudgedCase['assertions'] = [{ name: 'contains', status: 'pass', mess
 /** A value that does not look like a hash counts as unknown. */
 const CONTENT_HASH = /^sha256:[a-f0-9]{64}$/;
 
-/** The names of the cases of a run. */
+/** The names of a run's cases. */
 export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
   const names = new Map<string, CaseName>();
   for (const one of suiteCases(folder)) names.set(one.id, caseName(one));

@@ -4,7 +4,7 @@ import { type Metric, type ResultRow, ResultFault } from './row.ts';
 interface ResultTrial extends Readonly<Record<Metric, number | null>> {
   readonly verdict: 'pass' | 'fail';
   readonly error_class: null;
-  /** The tool that wrote it judged it, with or without a score. */
+  /** Judged by the tool that wrote it, with or without a score. */
   readonly isResult: true;
   readonly rerun?: true;
 }

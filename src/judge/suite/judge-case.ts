@@ -15,7 +15,7 @@ import { fails, holds, notJudged } from './judgement.ts';
 import { saying } from './sentence.ts';
 import { reportedUsage } from './usage.ts';
 
-/** Judges one case. Returns a promise only if a check script must run or a pattern takes long. */
+/** Judges one case. Returns a promise only if a check script must run or a pattern takes a long time. */
 export function judgeCase(
   asked: SuiteCase,
   artifact: CaseArtifact | undefined,
@@ -83,7 +83,7 @@ function failureIn({ status, latency_ms }: NonNullable<CaseArtifact['runner_fail
   return { status: status ?? null, latency_ms: latency_ms ?? null };
 }
 
-/** Covers only what can affect an answer, so a new title or suite name does not change the case. */
+/** Covers only what can affect the verdict, so a new title or suite name does not change the case. */
 function askedHash({ id, input, expected, metadata }: SuiteCase): string {
   return contentHash({ id, input, ...(expected && { expected }), ...(metadata && { metadata }) });
 }
@@ -125,7 +125,7 @@ async function judgeByScript(
   { folder, file, timeout_ms: timeoutMs, input }: ScriptOrder,
   runCheck: RunCheck,
 ): Promise<{ readonly assertion: Assertion; readonly isBroken: boolean }> {
-  // The runner stored it there; any other path was written by something else.
+  // The runner stores checks only there, so it did not write any other path.
   const isOurs = pathFault(file) === undefined && /^assets\/[^/\\]+$/.test(file);
   const answer = isOurs
     ? await runCheck({ script: path.join(folder, file), input, ...(timeoutMs !== undefined && { timeoutMs }) })

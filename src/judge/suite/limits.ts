@@ -14,5 +14,5 @@ export const maxSteps: Judge<'max_steps'> = (max, { calls }) => [
 
 function atMost(measured: number | null, max: number, unknown: string, what: string, unit: string): Judgement {
   if (measured === null) return notJudged(unknown);
-  return measured <= max ? holds(null) : fails(`${what} ${measured} ${unit}, and at most ${max} are allowed.`, null);
+  return measured <= max ? holds(null) : fails(`${what} ${measured} ${unit}, but at most ${max} are allowed.`, null);
 }

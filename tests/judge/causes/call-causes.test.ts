@@ -206,11 +206,11 @@ describe('a difference has less weight', () => {
   });
 });
 
-describe('the provenance of the agent', () => {
+describe("the agent's provenance", () => {
   const field = (name: string) => ({ field: `provenance.${name}`, baseline: 'one', new: 'other' });
 
   test.each(['model', 'parameters.temperature'])(
-    '%s is the likely cause of a different decision, with its location',
+    '(%s) is the likely cause of a different decision, with its location',
     name => {
       expect(cause([...a], [...b], { drift: [field('commit'), field(name)], failing: 'tool_required' })).toMatchObject({
         kind: 'model',
@@ -234,13 +234,13 @@ describe('the provenance of the agent', () => {
       kind: 'tool_choice',
       cites: ['baseline:events[0]', 'new:events[0]', 'comparability.fields[0]'],
     });
-    expect(found?.says).toContain('provenance.commit differs, too');
+    expect(found?.says).toContain('provenance.commit also differs');
   });
 
   test.each([
     ['model', 'model'],
     ['commit', 'environment'],
-  ])('%s may be the cause if both sides behaved the same: %s', (name, kind) => {
+  ])('(%s) may be the cause if both sides behaved the same: %s', (name, kind) => {
     expect(cause(a, a, { drift: [field(name)] })).toMatchObject({
       kind,
       confidence: 'low',

@@ -186,7 +186,7 @@ describe('the check script of a case', () => {
     [{ ok: false, message: ' ' }, 'fail', null, 'fail', 'The check failed.'],
     [{ ok: false, message: 'no /home/ann/x' }, 'fail', null, 'fail', 'The check failed.'],
     [{ trouble: 'The sandbox is missing.' }, 'error', 'other', 'not_judged', 'The sandbox is missing.'],
-  ] as const)('that answers %j: %s', async (answer, verdict, error_class, status, message) => {
+  ] as const)('that answers %j gives the verdict %s', async (answer, verdict, error_class, status, message) => {
     const { cases } = await evaluated(one({ contains: 'answer' }), answer);
     expect(cases[0]).toMatchObject({
       verdict,
@@ -224,7 +224,7 @@ describe('the check script of a case', () => {
     },
   );
 
-  test('runs in parallel with a few others, and the order of the cases stays', async () => {
+  test('runs in parallel with a few others, and the cases keep their order', async () => {
     let running = 0;
     let most = 0;
     const runCheck = async ({ input }: Check): Promise<CheckAnswer> => {
@@ -246,7 +246,7 @@ describe('the check script of a case', () => {
 describe('an evaluation in a folder', () => {
   const found = (folder: string) => findEvaluation(folder, contract, undefined);
 
-  test('is found with its seal, and judging again gives the same apart from the time', async () => {
+  test('is found with its seal, and judging again gives the same result apart from the time', async () => {
     const folder = await folderOf([{ id: 'one' }]);
     expect(found(folder)).toEqual({ state: 'none' });
     const first = await evaluateSuite(folder, judging);
