@@ -5,7 +5,7 @@ import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import { storedUrl } from '../base/secret-parts.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
-import { caseUrl, type SuiteRequest } from '../contracts/suite/index.ts';
+import { caseUrl, type SuiteRequest, type SuiteTarget, targetName } from '../contracts/suite/index.ts';
 import { attemptsIn, homeFrom } from '../evidence/run-folder/runs.ts';
 import { casesById, readCaseArtifact, readSuiteFolder } from '../evidence/suite/suite-folder.ts';
 import type { Difference } from '../judge/causes/difference.ts';
@@ -16,7 +16,8 @@ import type { Target } from '../run/suite/target.ts';
 import { replyReader } from '../targets/reader.ts';
 import { signerAt } from './keys.ts';
 import { sharedLauncher } from './launcher.ts';
-import type { Header } from './run-suite.ts';
+import { declaredFor, withDeclared } from './declared.ts';
+import type { Header, RunSuiteOptions } from './run-suite.ts';
 import { suiteFolder } from './evaluations.ts';
 import { addressOf, secretsFor } from './suite-targets.ts';
 import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
@@ -27,6 +28,9 @@ export interface ResendOptions {
   /** The API to send the request to; the recorded one by default. */
   readonly baseUrl?: string;
   readonly script?: string;
+  /** The target file, if the run used one. */
+  readonly target?: string;
+  readonly environment?: RunSuiteOptions['environment'];
   readonly headers?: readonly Header[];
   readonly timeoutMs?: number;
   /** Reads an environment variable, to mask the values that the run masked. */
@@ -142,6 +146,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     };
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
   }
+  if (baseUrl === undefined && recorded.kind === 'declared') return declaredAgain(options, recordedRun, recorded);
   if (baseUrl === undefined && recorded.kind === 'script') {
     throw new Fault('usage', `The run used the script ${printable(recorded.name)}. Specify its file: --script FILE.`);
   }
@@ -175,4 +180,20 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     settings,
   };
   return { target: protocolTarget(agent), url: storedUrl(url), askedAt: caseUrl(storedUrl(url)) };
+}
+
+/** A run folder never names what to start or where to send secrets, so the user names the target file. */
+async function declaredAgain(
+  { target: file, environment = {} }: ResendOptions,
+  { request, settings, cwd }: Recorded,
+  recorded: Extract<SuiteTarget, { kind: 'declared' }>,
+): Promise<Asked> {
+  if (file === undefined)
+    throw new Fault('usage', `The run used the target ${printable(recorded.name)}. Specify its file: --target FILE.`);
+  const { declared, secrets = {} } = await withDeclared({ target: file, environment, cases: '', as: 'new' }, cwd);
+  if (!declared) throw new Fault('usage', 'Specify a target file.');
+  const { name, declaration, dir } = declared;
+  const named = { kind: 'declared', name, replies: recorded.replies, declaration } as const;
+  const target = await declaredFor(named, { request, declared: { dir } }, { secrets, environment }, settings);
+  return { target, url: targetName(named) };
 }

@@ -34,6 +34,8 @@ export interface CompareFlags extends LimitFlags {
   readonly baselineUrl?: string;
   readonly script?: string;
   readonly baselineScript?: string;
+  readonly target?: string;
+  readonly baselineTarget?: string;
   readonly policy?: string;
   readonly dir?: string;
   readonly header?: readonly string[];
@@ -88,9 +90,10 @@ const MAKE_ONE = `
 `;
 
 function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
-  const { again, againTrials, againTime, againCost, baseUrl, baselineUrl, script, baselineScript, policy, dir } = flags;
+  const { again, againTrials, againTime, againCost } = flags;
+  const { baseUrl, baselineUrl, script, baselineScript, target, baselineTarget, policy, dir } = flags;
   const given = { maxTrials: againTrials, maxMs: againTime, maxCostUsd: againCost };
-  const targets = { baseUrl, baselineUrl, script, baselineScript, policy, dir };
+  const targets = { baseUrl, baselineUrl, script, baselineScript, target, baselineTarget, policy, dir };
   const said = Object.entries({ ...given, ...targets }).filter(([, value]) => value !== undefined);
   if (!again) {
     if (said.length === 0 && flags.header === undefined) return {};

@@ -10,7 +10,7 @@ import {
 import { runner } from '../../contracts/runner/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { PROVENANCE, type SeenProvenance } from '../../contracts/provenance.ts';
-import { groupOf, kindName, type SuiteCase, type SuiteTarget, targetName } from '../../contracts/suite/index.ts';
+import { groupOf, kindName, type SuiteCase, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type {
   ArtifactReader,
   CaseName,
@@ -33,7 +33,7 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
     evaluationSeal,
     environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
-    ...(/^https?:/.test(targetName(suite.request.target)) && { address: targetName(suite.request.target) }),
+    ...(suite.request.target.kind === 'http' && { address: suite.request.target.url }),
     casesSha256: suite.request.cases.sha256,
     conditions: {
       ...conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
