@@ -1,4 +1,4 @@
-import type { TargetPoll, TargetRequest } from '../contracts/target/index.ts';
+import type { TargetDeclaration, TargetPoll, TargetRequest } from '../contracts/target/index.ts';
 import { type ApiDeclaration, apiRequestOf } from './kinds/kinds.ts';
 import { MappingError, pathAt } from './mapping/mapping-error.ts';
 import { type CompiledPath, selectFirst } from './mapping/path.ts';
@@ -70,6 +70,31 @@ export function compileCalls(declaration: ApiDeclaration, everyMs: (text: string
     ...(poll && { poll: compilePoll(poll, compiler, everyMs) }),
     variables,
   };
+}
+
+/** The URL of a declaration, with its placeholders filled in. */
+export function declaredUrl(declaration: TargetDeclaration, values: TemplateValues): string {
+  const url = 'url' in declaration ? (declaration.url ?? '') : '';
+  return new CallCompiler(new Set()).text(url, 'url', 'none')(values);
+}
+
+/** The declared headers, with their placeholders filled in. */
+export function declaredHeaders(
+  declaration: TargetDeclaration,
+  values: TemplateValues,
+): Readonly<Record<string, string>> {
+  const compiler = new CallCompiler(new Set());
+  const headers = 'headers' in declaration ? (declaration.headers ?? {}) : {};
+  const bearer = 'auth' in declaration ? declaration.auth?.bearer : undefined;
+  return {
+    ...compiler.fields(lowerCased(headers), 'headers', 'header')(values),
+    ...(bearer !== undefined && { authorization: `Bearer ${compiler.text(bearer, 'auth.bearer', 'header')(values)}` }),
+  };
+}
+
+/** Reads the first value at a path of a declaration. */
+export function readDeclaredPath(path: string): ReadPath {
+  return readPath(path, 'version.read');
 }
 
 class CallCompiler {

@@ -2,6 +2,7 @@ import { placeOf } from '../base/place.ts';
 import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
 import { compileCalls, isDeclarationError } from './calls.ts';
 import { isApi } from './kinds/kinds.ts';
+import { compileTemplate } from './mapping/template.ts';
 import { declaredReader } from './reader.ts';
 
 interface DeclarationFault {
@@ -15,6 +16,7 @@ interface DeclarationFault {
 export function* declarationFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
   yield* urlFaults(declaration);
   yield* headerFaults(declaration);
+  yield* startFaults(declaration);
   yield* compiled('', () => isApi(declaration) && compileCalls(declaration, durationMs));
   yield* compiled('reply', () => declaredReader(declaration, true, 0));
 }
@@ -47,6 +49,18 @@ function* urlFaults(declaration: TargetDeclaration): Generator<DeclarationFault>
   } else if (!url.startsWith('${') && !URL.canParse(plain)) yield fault('is not a valid URL');
   else if (/[?#]/.test(url)) yield fault('must have no query and no fragment; declare a query in request.query');
   else if (/^[a-z]+:\/\/[^/]*@/.test(url)) yield fault('must have no credentials; declare them in auth or headers');
+}
+
+function* startFaults({ start, version, ...declaration }: TargetDeclaration): Generator<DeclarationFault> {
+  const allowed = (name: string): boolean => name === 'port' || name.startsWith('env:');
+  const tree = { run: start?.run ?? [], env: start?.env ?? {} };
+  yield* compiled('', () => compileTemplate(tree, { allowed, place: 'start' }));
+  if (version && (version.run === undefined) === (version.path === undefined))
+    yield { path: 'version', message: 'version must have either run or path.' };
+  if (version?.path !== undefined && start)
+    yield { path: 'version.path', message: 'version.path needs a target that is already running. Use version.run.' };
+  const usesPort = 'url' in declaration && declaration.url?.includes('${port}');
+  if (usesPort && !start) yield { path: 'url', message: 'url has ${port}, but nothing is started. Declare start.' };
 }
 
 function* headerFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
