@@ -143,7 +143,7 @@ function addBaselineCommand(program: Command, ended: (code: number) => void): vo
     .command('baseline')
     .description('Manage the baselines that candidates are compared with')
     .command('accept')
-    .description('Write a small baseline document and its pack, to commit; compare accepts it in place of the run')
+    .description('Write a small baseline document and its pack to commit; compare accepts it in place of the run')
     .argument('[run]', HELP.suiteRun, 'latest')
     .option('--out <file>', 'file to write', 'proctor-baseline.json')
     .option('--json', HELP.json)

@@ -124,7 +124,7 @@ const rules = [
     asks: [
       'outputs, if present, is a list of at most 10,000 paths; a final slash means a folder and its contents',
       'no path appears twice',
-      'should (must, when it runs): no two paths are equal on any file system, as A.md and a.md are on some',
+      'should (must, when it runs): no two paths name the same file on any file system; on some, A.md and a.md do',
     ],
     fields: ['outputs'],
     *check({ outputs = [] }, context) {
