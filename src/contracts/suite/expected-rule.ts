@@ -12,7 +12,7 @@ export const EXPECTED_ASKS = [
   'json_path: a list; each entry has path and exactly one of exists (true or false), equals (any value) and regex',
   'path of a json_path is $ followed by any number of .name, ["name"], [0] and [*]',
   'evidence_required_for_actions: true or false; retrieval_required: an object with doc_ids, a list of strings',
-  'max_latency_ms and max_cost_usd: a number, at least 0; max_steps: an integer, at least 0',
+  'max_latency_ms, max_ttft_ms and max_cost_usd: a number, at least 0; max_steps: an integer, at least 0',
   'script: an object with file, a string, and optionally timeout_ms, a number, at least 0',
   'semantic, tool_telemetry, planning_gate, repl_policy and assumption_state: objects that are stored but not evaluated',
   `termination: ${TERMINATIONS.slice(0, -1).join(', ')} or ${TERMINATIONS.at(-1)}`,
