@@ -46,7 +46,7 @@ export const markdown: Report = {
             '',
             ...unmet.map(message => `- gate: ${prose(message)}`),
             ...(unmet.length > 0 ? [''] : []),
-            ...(repaired === undefined ? [] : [`**Repaired:** ${prose(repaired)}.`, '']),
+            ...(repaired === undefined ? [] : [`**Repaired:** ${repaired}.`, '']),
             ...(note === undefined ? [] : [prose(note), '']),
           ],
         },
@@ -221,7 +221,7 @@ function sums(comparison: Comparison): string[] {
           }),
           '',
         ]),
-    ...(repaired === undefined ? [] : [`**Repaired:** ${prose(repaired)}.`, '']),
+    ...(repaired === undefined ? [] : [`**Repaired:** ${repaired}.`, '']),
   ];
 }
 
