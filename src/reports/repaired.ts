@@ -5,8 +5,11 @@ import type { Comparison } from '../contracts/comparison/index.ts';
 export function repairedSidesText(comparison: Comparison): string | undefined {
   const { baseline, new: candidate } = repairedSides(comparison);
   if (!baseline && !candidate) return undefined;
-  const told = (repairs: RepairSums | undefined): string => (repairs ? repairsText(repairs) : 'none');
-  return `baseline ${told(baseline)}; candidate ${told(candidate)}: ${REPAIRED_WHY}`;
+  return `baseline ${listed(baseline)}; candidate ${listed(candidate)}: ${REPAIRED_WHY}`;
+}
+
+function listed(repairs: RepairSums | undefined): string {
+  return repairs ? repairsText(repairs) : 'none';
 }
 
 /** The repairs of each side, summed over all trials. */

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { AgentOutcome } from '../contracts/agent-step/index.ts';
-import type { CaseArtifact, RunArtifact } from '../contracts/artifacts/index.ts';
+import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import { type RepairSums, repairsOf, sumOfRepairs } from '../contracts/artifacts/repairs.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import { limitsIn } from '../contracts/gate/limits/index.ts';
@@ -28,7 +28,7 @@ export function evaluationInspector(surroundings: Surroundings): Inspector {
       }
       if (contract.name === 'case') {
         const folder = path.posix.dirname(file);
-        const sums = sumOfRepairs([known.repairs.get(folder), repairsOf(value as CaseArtifact)]);
+        const sums = sumOfRepairs([known.repairs.get(folder), repairsOf(value)]);
         if (sums) known.repairs.set(folder, sums);
       }
       if (contract.name === 'suite-request') {

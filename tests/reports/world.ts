@@ -93,10 +93,7 @@ const silence: CaseArtifact = {
 /** A comparison of streamed replies, some of them repaired. */
 export function streamedComparison(): Comparison {
   const answers = (ttft_ms: number, over: Partial<JudgedCase>): JudgedCase[] =>
-    ['first', 'second'].map(id => {
-      const one = judgedCase(id, over);
-      return { ...one, metrics: { ...one.metrics, ttft_ms } };
-    });
+    ['first', 'second'].map(id => judgedCase(id, { ...over, metrics: { ...judgedCase(id).metrics, ttft_ms } }));
   return compareSides(
     side('baseline', answers(200, {})),
     side('new', answers(260, { repairs: { R10: 1, R6: 2 } })),
