@@ -1,4 +1,5 @@
 import { counted } from '../base/counted.ts';
+import { repairedText } from '../contracts/artifacts/repairs.ts';
 import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
 import { code, prose } from './markdown-text.ts';
 import { changedCases, changeLines } from './changes.ts';
@@ -22,13 +23,15 @@ import {
   SIDE_NAMES,
   verdictWord,
 } from './report.ts';
+import { repairedSidesText } from './repaired.ts';
 import { byFinding, flaggedCases, markedTally, tallyText } from './tally.ts';
 
 /** A comment for a pull request, at most 60 kB: the verdict, a table of regressions, and the rest folded. */
 export const markdown: Report = {
   file: 'report.md',
   ofComparison: comparison => [bounded(sections(comparison))],
-  ofRun: ({ run, evaluation: { summary, cases, gate }, repetition }) => {
+  ofRun: ({ run, evaluation: { summary, cases, gate, repairs }, repetition }) => {
+    const repaired = repairedText(repairs);
     const note = repetitionNote(repetition);
     const { total, passed, failed, errors, unjudged } = summary;
     const unmet = unmetMessages(gate?.checks);
@@ -43,6 +46,7 @@ export const markdown: Report = {
             '',
             ...unmet.map(message => `- gate: ${prose(message)}`),
             ...(unmet.length > 0 ? [''] : []),
+            ...(repaired === undefined ? [] : [`**Repaired:** ${repaired}.`, '']),
             ...(note === undefined ? [] : [prose(note), '']),
           ],
         },
@@ -195,6 +199,7 @@ function sums(comparison: Comparison): string[] {
   const { cases, regressed, improved, same, flaky, missing } = summary;
   const { metrics } = statistics;
   const rates = explanationOf(comparison)?.ratesNote ?? null;
+  const repaired = repairedSidesText(comparison);
   return [
     `**${counted(cases, 'case')}:** ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing` +
       ` (${trialsNote(comparison)}).`,
@@ -214,6 +219,7 @@ function sums(comparison: Comparison): string[] {
           }),
           '',
         ]),
+    ...(repaired === undefined ? [] : [`**Repaired:** ${repaired}.`, '']),
   ];
 }
 

@@ -22,7 +22,7 @@ export interface Report {
 /** A suite run and its evaluation: run.json and evaluation.json. */
 export interface JudgedRun {
   readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
-  readonly evaluation: Pick<Evaluation, 'summary' | 'cases' | 'gate'>;
+  readonly evaluation: Pick<Evaluation, 'summary' | 'cases' | 'gate' | 'repairs'>;
   readonly repetition?: Repetition | undefined;
 }
 
@@ -143,6 +143,7 @@ export const NO_INTERVAL = 'no interval for a single case';
 
 export const METRICS = {
   latency_ms: { label: 'latency', unit: ' ms' },
+  ttft_ms: { label: 'ttft', unit: ' ms' },
   cost_usd: { label: 'cost', unit: ' USD' },
   score: { label: 'score', unit: '' },
 } as const;

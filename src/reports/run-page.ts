@@ -107,6 +107,7 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
       target: run.base_url,
       seal_sha256: evaluation.seal_sha256,
       unjudged,
+      repairs: evaluation.repairs ?? null,
       note: repetitionNote(repetition) ?? null,
     },
   };

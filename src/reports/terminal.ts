@@ -1,4 +1,5 @@
 import { counted } from '../base/counted.ts';
+import { repairedText } from '../contracts/artifacts/repairs.ts';
 import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
@@ -23,6 +24,7 @@ import {
   SIDE_NAMES,
   verdictWord,
 } from './report.ts';
+import { repairedSidesText } from './repaired.ts';
 import { byFinding, type FlaggedCases, flaggedCases, isRepeated, markedTally } from './tally.ts';
 
 export type PaintText = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
@@ -52,7 +54,7 @@ export function terminalReport(paint: PaintText): Report {
       yield '\n';
       yield* sums(comparison);
     },
-    *ofRun({ run, evaluation: { summary, cases, gate }, repetition }) {
+    *ofRun({ run, evaluation: { summary, cases, gate, repairs }, repetition }) {
       const { total, passed, failed, errors, unjudged } = summary;
       const unmet = unmetMessages(gate?.checks);
       const style = unmet.length > 0 || passed < total ? 'bad' : unjudged === total ? 'note' : 'good';
@@ -61,6 +63,7 @@ export function terminalReport(paint: PaintText): Report {
       yield `${mark} ${paint('strong', `${passed} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
       for (const message of unmet) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
+      yield* repaired(repairedText(repairs));
       const note = repetitionNote(repetition);
       if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
       const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
@@ -180,6 +183,11 @@ function* sums(comparison: Comparison): Generator<string> {
     yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}` +
       `${range} (${counted(pairs, 'case')} measured on both sides${drawn})\n`;
   }
+  yield* repaired(repairedSidesText(comparison));
+}
+
+function* repaired(text: string | undefined): Generator<string> {
+  if (text !== undefined) yield `  repaired  ${text}\n`;
 }
 
 function said(text: string): string {

@@ -109,6 +109,8 @@ export interface SuiteRunResult {
 /** A run and its verdicts. An open run, or one stopped before judging, has none yet. */
 interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;
+  /** How often each repair was applied to the replies; undefined if none was. */
+  readonly repairs: Evaluation['repairs'];
   /** The ids of the first ten cases that did not pass. */
   readonly notPassed: readonly string[];
 }
@@ -188,7 +190,12 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     if (evaluation) evaluations.push(evaluation);
-    runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
+    runs.push({
+      ...answer,
+      judged: evaluation?.summary,
+      repairs: evaluation?.repairs,
+      notPassed: notPassed.map(({ case_id }) => case_id),
+    });
     // A stop between two repetitions is reported for the next one, which then sends nothing.
     if (answer.isOpen) break;
   }

@@ -95,6 +95,7 @@ export const FOLDER_RULES = {
       'seal_sha256 is the hash of evidence/seal.json, and cases_sha256 is the hash of assets/cases.ndjson',
       'run_id and version match run.json',
       'gate has the limits of evidence/request.json and covers all repetitions; it is required for a single repetition with limits',
+      'repairs is the sum over the cases in the folder',
       'for agents: run_id matches evidence/outcome.json, and the seq of every flag exists in the transcript',
     ],
   },

@@ -13,6 +13,7 @@ import type { Coverage, PageCase, PageHead, PageRow } from '../../src/reports/pa
 import type { ReportInput } from '../../src/reports/report-input.ts';
 import { ROOT } from '../support/support.ts';
 import { reportWorld, runWorld, type World } from './report-world.ts';
+import { streamedComparison } from './world.ts';
 
 const pageOf = (input: ReportInput): string => [...htmlReport(input)].join('');
 
@@ -211,6 +212,18 @@ describe('a report', () => {
       baseline: {},
       new: { [href]: '{"total":1}' },
     });
+  });
+
+  test('counts the repairs of each side, or of the run', () => {
+    const page = pageOf({ comparison: streamedComparison(), pairs: () => ({}) });
+    const { comparison } = dataIn(page, 'head') as PageHead;
+    expect(comparison?.sides).toMatchObject({ baseline: { repairs: null }, new: { repairs: { R6: 4, R10: 2 } } });
+    expect(comparison?.metrics.map(({ name }) => name)).toContain('ttft_ms');
+    const { trials } = dataIn(page, 'case-0') as PageCase;
+    expect(trials.new[0]).toMatchObject({ ttft_ms: 260, repairs: { R6: 2, R10: 1 } });
+    const world = runWorld({ cases: 3, regressed: 1 });
+    const run = [...htmlRunReport({ ...world, evaluation: { ...world.evaluation, repairs: { R9: 7 } } })].join('');
+    expect((dataIn(run, 'head') as PageHead).run?.repairs).toEqual({ R9: 7 });
   });
 
   test('of a run counts passed, failed and error cases', () => {

@@ -6,7 +6,7 @@ import { compareSides } from '../../src/judge/compare/compare.ts';
 import { gateOf } from '../../src/judge/compare/gate.ts';
 import { judgedCase, side } from '../judge/compare/sides.ts';
 import { reports, terminalReport } from '../../src/reports/index.ts';
-import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
+import { ATTACKS, attacked, judgedRun, mixedComparison, streamedComparison, streamedRun, text } from './world.ts';
 
 const GOLDEN = path.join(import.meta.dirname, 'golden');
 
@@ -20,6 +20,12 @@ describe.each(['terminal', 'md', 'junit'] as const)('the report %s', format => {
 
   test('shows a run as in the golden file', async () => {
     await expect(text(report.ofRun(judgedRun))).toMatchFileSnapshot(path.join(GOLDEN, `run.${format}.txt`));
+  });
+
+  test('shows times to first token and repairs as in the golden files', async () => {
+    const comparison = text(report.ofComparison(streamedComparison()));
+    await expect(comparison).toMatchFileSnapshot(path.join(GOLDEN, `streamed-comparison.${format}.txt`));
+    await expect(text(report.ofRun(streamedRun))).toMatchFileSnapshot(path.join(GOLDEN, `streamed-run.${format}.txt`));
   });
 
   test.each(ATTACKS)('stays intact with %j', attack => {

@@ -7,6 +7,7 @@ import type { Values } from './histogram.ts';
 import { Icon } from './marks.tsx';
 import { useJump } from './places.tsx';
 import { Plot } from './plots.tsx';
+import { Repaired } from './repairs.tsx';
 import { RunId } from './run-id.tsx';
 import { Text } from './visible.tsx';
 
@@ -141,6 +142,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         <dd>{side.seals[0] ? <Hash value={side.seals[0]} /> : '–'}</dd>
         <dt>Environment</dt>
         <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'unknown'}</dd>
+        <Repaired of={side.repairs} />
       </dl>
     </div>
   );
@@ -160,7 +162,7 @@ function Short({ value }: { readonly value: string | null }) {
 }
 
 function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
-  const { version, target, seal_sha256, unjudged, note } = run;
+  const { version, target, seal_sha256, unjudged, repairs, note } = run;
   return (
     <section class="card">
       <h3>What was run</h3>
@@ -178,6 +180,7 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
           </dd>
           <dt>Not judged</dt>
           <dd>{format.plural(unjudged, 'case')} without an expectation to judge</dd>
+          <Repaired of={repairs} />
         </dl>
       </div>
       {note !== null && <p class="note">{note}</p>}
@@ -187,6 +190,7 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
 
 const METRICS = {
   latency_ms: { label: 'Latency', format: format.milliseconds },
+  ttft_ms: { label: 'Time to first token', format: format.milliseconds },
   cost_usd: { label: 'Cost', format: format.dollars },
   score: { label: 'Score', format: format.score },
 } as const;

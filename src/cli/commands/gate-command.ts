@@ -33,7 +33,7 @@ function share(text: string): number {
 
 const EXITS = `
 Results:
-  CSV, JSON lines  columns case and pass; optional: trial, rerun, score, latency_ms, cost_usd
+  CSV, JSON lines  columns case and pass; optional: trial, rerun, score, latency_ms, ttft_ms, cost_usd
   JUnit, CTRF      one file per trial, such as before/1.xml, before/2.xml, before/3.xml
   *.rerun.*        trials of cases that you ran again, such as before/4.rerun.xml
 

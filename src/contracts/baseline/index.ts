@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { placeOf } from '../../base/place.ts';
 import { STEP_ASKS as NAME_ASKS } from '../agent-step/words.ts';
+import { REPAIRS_ASK } from '../artifacts/repairs.ts';
 import { ARTIFACT_ASKS, caseId, folderName } from '../artifacts/words.ts';
 import { trialKeys } from '../comparison/trial.ts';
 import { type Contract, MIB } from '../contract.ts';
@@ -89,6 +90,7 @@ const rules = [
       'each case has case_sha256 (a content hash) and trials (one per run, in the order of the runs)',
       'a trial has verdict (pass, fail or error), and error_class, output_hash, latency_ms, cost_usd and score (each may be null)',
       'latency_ms and cost_usd are at least 0; score is from 0 to 1',
+      `ttft_ms, if present, is the time to the first token, a non-negative number; ${REPAIRS_ASK}`,
       'a trial without an answer may have failure, with the HTTP status and latency_ms of its last attempt (each may be null)',
       'error_class is null unless verdict is error',
     ],

@@ -1,3 +1,4 @@
+import { REPAIRS_ASK } from '../artifacts/repairs.ts';
 import { must, rulesFor } from '../rule.ts';
 import type { Comparison, Divergence } from './shape.ts';
 import { changeOf, standingOf } from './trial.ts';
@@ -11,6 +12,7 @@ export const CM9 = rule({
   asks: [
     "baseline and new each have a list of trials; each trial's run_id is among the run_ids of its side",
     'a trial has verdict (pass, fail or error), and output_hash, latency_ms, cost_usd and score (each may be null)',
+    `ttft_ms, if present, is the time to the first token, a non-negative number; ${REPAIRS_ASK}`,
     'a trial without an answer may have failure, with the HTTP status and latency_ms of its last attempt (each may be null)',
     'rerun, if present, is true and marks a rerun; answer_hash, if present, is a content hash',
     'the run_id of a rerun ends in .a and the number of its round',

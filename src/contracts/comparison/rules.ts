@@ -153,7 +153,7 @@ const CM7 = rule({
   asks: [
     'mcnemar (older comparisons only) has broke and mended: pairs of trials that went from pass to fail, and from fail to pass',
     'p_value is the p-value of the exact two-sided test, which is 1 if broke equals mended',
-    'metrics has latency_ms, cost_usd and score at most once each; pairs is at most the number of cases',
+    'metrics has latency_ms, ttft_ms, cost_usd and score at most once each; pairs is at most the number of cases',
     'mean, p50 and p95 of baseline and new are numbers, and p50 is at most p95',
     'difference has mean, low and high, with low ≤ mean ≤ high; with one pair, all three are equal',
     'resampled, if present, is less than pairs; more_trials is null or a non-negative integer',

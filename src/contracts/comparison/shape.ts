@@ -10,7 +10,7 @@ import { trialKeys } from './trial.ts';
 
 const verdict = () => z.enum(['no_regression', 'regression', 'not_enough_evidence']);
 
-const metricName = () => z.enum(['latency_ms', 'cost_usd', 'score']);
+const metricName = () => z.enum(['latency_ms', 'cost_usd', 'score', 'ttft_ms']);
 
 const side = record({
   source: z.enum(['runs', 'accepted']),

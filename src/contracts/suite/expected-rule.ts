@@ -12,7 +12,7 @@ export const EXPECTED_ASKS = [
   'json_path: a list; each entry has path and exactly one of exists (true or false), equals (any value) and regex',
   'the path of a json_path entry is $ followed by any number of .name, ["name"], [0] and [*]',
   'evidence_required_for_actions: true or false; retrieval_required: an object with doc_ids (a list of strings)',
-  'max_latency_ms and max_cost_usd: a non-negative number; max_steps: a non-negative integer',
+  'max_latency_ms, max_ttft_ms and max_cost_usd: a non-negative number; max_steps: a non-negative integer',
   'script: an object with file (a string) and optionally timeout_ms (a non-negative number)',
   'semantic, tool_telemetry, planning_gate, repl_policy and assumption_state: objects that are stored but not evaluated',
   `termination: ${TERMINATIONS.slice(0, -1).join(', ')} or ${TERMINATIONS.at(-1)}`,

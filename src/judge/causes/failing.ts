@@ -39,7 +39,7 @@ export function aboutOf(
 
 /** Time and cost, which an answer does not explain. */
 export function isEffort(name: string): boolean {
-  return /^max_(?:latency|cost)/.test(name);
+  return /^max_(?:latency|ttft|cost)/.test(name);
 }
 
 /** The expectations about each kind of difference. */

@@ -52,7 +52,7 @@ export function isUnanswered({ isRerun, evaluation }: TrialOfSide): boolean {
  * expectations. Texts are copied, because a concatenated string keeps its parts alive.
  */
 function leanCase(one: JudgedCase): JudgedCase {
-  const { case_id, verdict, error_class, assertions, metrics, output_hash, answer_hash, failure } = one;
+  const { case_id, verdict, error_class, assertions, metrics, output_hash, answer_hash, failure, repairs } = one;
   const isGood = assertions.length > 0 && assertions.every(({ status }) => status === 'pass');
   const lean: JudgedCase = {
     case_id,
@@ -65,6 +65,7 @@ function leanCase(one: JudgedCase): JudgedCase {
     answer_hash: answer_hash === undefined ? undefined : flat(answer_hash),
   };
   if (failure) lean.failure = failure;
+  if (repairs) lean.repairs = repairs;
   return lean;
 }
 

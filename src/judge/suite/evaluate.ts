@@ -7,6 +7,7 @@ import { Fault } from '../../base/fault.ts';
 import { fileHash } from '../../base/file-hash.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { VERSION } from '../../base/version.ts';
+import { sumOfRepairs } from '../../contracts/artifacts/repairs.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import {
   evaluation as contract,
@@ -62,6 +63,7 @@ export async function evaluateSuite(
   const said = new Provenance();
   const cases = await judgeAll(suite, judging, said);
   const provenance = said.seen();
+  const repairs = sumOfRepairs(cases.map(one => one.repairs));
   const gate = judgeLimits(suite, cases, earlier);
   return {
     schema_version: 'evaluation.v1',
@@ -75,6 +77,7 @@ export async function evaluateSuite(
     ...(gate && { gate }),
     cases,
     ...(provenance && { provenance }),
+    ...(repairs && { repairs }),
   };
 }
 

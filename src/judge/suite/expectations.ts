@@ -21,7 +21,7 @@ import {
 import { TooMuchHere } from './effort.ts';
 import { jsonPath, judgeJsonSchema } from './json.ts';
 import { type Judge, type Judgement, notJudged } from './judgement.ts';
-import { maxCost, maxLatency, maxSteps } from './limits.ts';
+import { maxCost, maxLatency, maxSteps, maxTtft } from './limits.ts';
 import { contains, equals, mustInclude, mustNotInclude, notContains, notRegex, regex } from './texts.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
@@ -94,6 +94,7 @@ const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Jud
   evidence_required_for_actions: evidenceRequired,
   retrieval_required: retrievalRequired,
   max_latency_ms: maxLatency,
+  max_ttft_ms: maxTtft,
   max_cost_usd: maxCost,
   max_steps: maxSteps,
   semantic: unknown,

@@ -2,10 +2,11 @@ import path from 'node:path';
 import { bytesHash, contentHash } from '../../base/hash.ts';
 import { NOT_OF_THE_AGENT } from '../../contracts/agent-step/reading.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import { repairsOf } from '../../contracts/artifacts/repairs.ts';
 import { pathFault } from '../../contracts/artifacts/words.ts';
 import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
-import { latencyOf } from './answer.ts';
+import { latencyOf, ttftOf } from './answer.ts';
 import { hashOfAnswer } from './answer-hash.ts';
 import { judgeAnswerSomewhere, type JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
@@ -65,7 +66,7 @@ function judged(
   assertions: Assertion[],
 ): JudgedCase {
   const verdict = verdictOf({ error_class, assertions });
-  const { latency_ms, attempts, cost_usd, tokens, steps } = measured(artifact);
+  const repairs = artifact && repairsOf(artifact);
   return {
     case_id: asked.id,
     case_sha256: askedHash(asked),
@@ -73,9 +74,10 @@ function judged(
     error_class,
     ...(artifact?.runner_failure && { failure: failureIn(artifact.runner_failure) }),
     assertions,
-    metrics: { latency_ms, attempts, cost_usd, tokens, steps, score: scoreOf({ verdict, assertions }) },
+    metrics: { ...measured(artifact), score: scoreOf({ verdict, assertions }) },
     output_hash: hashOf(artifact?.final_output?.output_hash),
     ...answerHash(artifact),
+    ...(repairs && { repairs }),
   };
 }
 
@@ -91,9 +93,11 @@ function askedHash({ id, input, expected, metadata }: SuiteCase): string {
 function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'], 'score'> {
   if (!artifact) return { latency_ms: null, attempts: 0, cost_usd: null, tokens: null, steps: 0 };
   const { costUsd, tokens } = reportedUsage(artifact);
+  const ttft_ms = ttftOf(artifact);
   return {
     // The time without an answer says nothing about the agent's speed.
     latency_ms: artifact.runner_failure ? null : latencyOf(artifact),
+    ...(ttft_ms !== undefined && { ttft_ms }),
     attempts: artifact.attempts?.length ?? artifact.runner_failure?.attempt ?? 1,
     cost_usd: costUsd,
     tokens,

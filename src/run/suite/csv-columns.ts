@@ -58,6 +58,7 @@ const asText = (text: string): string => text;
 const PLAIN_VALUES: ReadonlySet<string> = new Set([
   'evidence_required_for_actions',
   'max_latency_ms',
+  'max_ttft_ms',
   'max_cost_usd',
   'max_steps',
   'no_violations',

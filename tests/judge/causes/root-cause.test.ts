@@ -204,13 +204,12 @@ describe('a cause', () => {
     });
   });
 
-  test('is load or prices if only time or cost exceeds its limit', () => {
-    expect(cause({}, {}, { failing: 'max_latency_ms' })).toMatchObject({
-      kind: 'environment',
-      confidence: 'low',
-      cites: [],
-    });
-  });
+  test.each(['max_latency_ms', 'max_ttft_ms', 'max_cost_usd'] as const)(
+    'is load or prices if only %s is exceeded',
+    failing => {
+      expect(cause({}, {}, { failing })).toMatchObject({ kind: 'environment', confidence: 'low', cites: [] });
+    },
+  );
 
   test('is unknown if nothing differs', () => {
     expect(cause({}, {})).toBeNull();

@@ -146,6 +146,14 @@ describe('tolerances', () => {
     });
   });
 
+  test('apply to the time to first token as to latency', () => {
+    const gate = limits({ ttft_ms: { statistic: 'mean', max_increase_ratio: 0.2 } });
+    const found = gateResults(measured({ ttft_ms: 100 }), measured({ ttft_ms: 130 }), gate);
+    expect(found).toMatchObject({ verdict: 'regression', exit_code: 1 });
+    expect(found.reason).toBe('Time to first token is 30 % higher than before; at most 20 % is allowed.');
+    expect(gateResults(measured({ ttft_ms: 100 }), measured({ latency_ms: 1 }), gate)).toMatchObject({ exit_code: 3 });
+  });
+
   test('are undecided if cases disagree', () => {
     const candidate = sideOf(steady, name => ({ latency_ms: name === 'c1' ? 900 : 100 }));
     const found = gateResults(measured({ latency_ms: 100 }), candidate, slower);

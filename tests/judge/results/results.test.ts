@@ -50,6 +50,7 @@ describe('a CSV file', () => {
     ['case,pass\na,maybe\n', '2: pass must be 0, 1, true, false, pass, fail, passed, failed, error, skipped or empty'],
     ['case,pass\n,1\n', '2: case is missing'],
     ['case,pass,latency_ms\na,1,-3\n', '2: latency_ms must be a number of at least 0'],
+    ['case,pass,ttft_ms\na,1,soon\n', '2: ttft_ms must be a number of at least 0'],
     ['case,pass,score\na,1,Infinity\n', '2: score must be a number'],
     ['case,pass\n"a,1\n', '2: The quote that opens here is never closed'],
   ])('with the text %j is rejected', (text, says) => {
@@ -253,13 +254,16 @@ describe('a side', () => {
     );
   });
 
-  test.each(['latency_ms', 'cost_usd', 'score'] as const)('rejects a %s beyond 1e12 from any tool', metric => {
-    const side = new ResultSide();
-    side.add([row('a', { metrics: { [metric]: 1e12 } })], false);
-    expect(() => side.add([row('a', { metrics: { [metric]: 1e308 } })], false)).toThrow(
-      `${metric} must be at most 1,000,000,000,000`,
-    );
-  });
+  test.each(['latency_ms', 'ttft_ms', 'cost_usd', 'score'] as const)(
+    'rejects a %s beyond 1e12 from any tool',
+    metric => {
+      const side = new ResultSide();
+      side.add([row('a', { metrics: { [metric]: 1e12 } })], false);
+      expect(() => side.add([row('a', { metrics: { [metric]: 1e308 } })], false)).toThrow(
+        `${metric} must be at most 1,000,000,000,000`,
+      );
+    },
+  );
 
   test('has at most 100,000 cases, a million trials, and names of 1,024 bytes', () => {
     const many = function* (count: number, name: (at: number) => string): Generator<ResultRow> {

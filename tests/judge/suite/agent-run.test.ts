@@ -100,7 +100,7 @@ test('no name that an agent chooses breaks the evaluation', async () => {
       const artifact = { ...answered('x'), ...run };
       const one = judgedCase(artifact, { changed_only: ['no-such'], not_changed: ['**'] });
       const summary = { total: 1, passed: 0, failed: 1, errors: 0, unjudged: 0 };
-      const { gate: _gate, ...example } = contract.example as Evaluation;
+      const { gate: _gate, repairs: _repairs, ...example } = contract.example as Evaluation;
       const { outcome, violations: found } = await documentJudged(contract, {
         ...example,
         summary,

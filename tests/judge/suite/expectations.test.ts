@@ -39,6 +39,10 @@ const citing = (...call_ids: string[]): Partial<CaseArtifact> => {
 const retrieval = (...lists: string[][]): Partial<CaseArtifact> => ({
   events: lists.map((doc_ids, ts) => ({ type: 'retrieval', ts, query: 'q', doc_ids })),
 });
+const streamed = (ttft_ms: number): Partial<CaseArtifact> => ({
+  attempts: [{ attempt: 1, started_at: '2026-01-06T12:00:00Z', latency_ms: 900, ttft_ms, outcome: 'ok' }],
+});
+
 const attempt = (latency_ms?: number): Partial<CaseArtifact> => ({
   attempts: [
     {
@@ -206,6 +210,21 @@ const rows: Row[] = [
   [{ max_latency_ms: 50 }, '', ['pass'], attempt(50)],
   [{ max_latency_ms: 50 }, '', ['fail The answer took 51 milliseconds, but at most 50 are allowed.'], attempt(51)],
   [{ max_latency_ms: 50 }, '', ['not_judged The run does not record how long the answer took.'], attempt()],
+  [{ max_ttft_ms: 50 }, '', ['pass'], streamed(50)],
+  [
+    { max_ttft_ms: 50 },
+    '',
+    ['fail The first token came after 50.5 milliseconds, and at most 50 are allowed.'],
+    streamed(50.5),
+  ],
+  [
+    { max_ttft_ms: 50 },
+    '',
+    [
+      'not_judged The time to first token is unknown: the reply was not a stream, or the target does not declare stream.first_output.',
+    ],
+    attempt(10),
+  ],
   [{ max_cost_usd: 0.5 }, '', ['pass'], { agent_fields: { token_usage: { cost_usd: 0.5 } } }],
   [
     { max_cost_usd: 0.5 },
