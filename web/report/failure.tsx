@@ -12,7 +12,7 @@ export function Failure({ data, isRun }: { readonly data: PageCase; readonly isR
   });
   if (sides.length === 0) return null;
   return (
-    <Section title="No answer that could be judged">
+    <Section title="No answer to judge">
       {sides.map(({ side, failure }) => {
         const {
           class: name,

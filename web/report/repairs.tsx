@@ -16,7 +16,7 @@ export function Repaired({ of: repairs }: { readonly of: Readonly<Record<string,
   return (
     <>
       <dt>Repaired</dt>
-      <dd title="The replies break the contract in known ways">{repairsText(repairs)}</dd>
+      <dd title="Values that replies lack or name differently">{repairsText(repairs)}</dd>
     </>
   );
 }

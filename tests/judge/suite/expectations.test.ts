@@ -214,7 +214,7 @@ const rows: Row[] = [
   [
     { max_ttft_ms: 50 },
     '',
-    ['fail The first token came after 50.5 milliseconds, and at most 50 are allowed.'],
+    ['fail The first token came after 50.5 milliseconds, but at most 50 are allowed.'],
     streamed(50.5),
   ],
   [

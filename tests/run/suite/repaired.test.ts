@@ -38,7 +38,7 @@ test('a run with repaired replies says so, in its output, in show and in a compa
   const { result, folder, bytes, artifact } = await ranSuite(['one', 'two'], { cwd, baseUrl, as: 'new' });
   expect(artifact('one').attempts?.at(-1)?.repairs).toEqual({ R6: 1, R9: 1 });
   expect((JSON.parse(bytes('evaluation.json').toString()) as Evaluation).repairs).toEqual({ R6: 2, R9: 2 });
-  const line = '  repaired  R6 × 2, R9 × 2: replies break the contract in known ways; see docs/targets.md\n';
+  const line = '  repaired  R6 × 2, R9 × 2: values that replies lack or name differently; see docs/targets.md\n';
   expect(suiteRunText(result, plain)).toContain(line);
   expect(suiteRunJson(result, undefined)).toMatchObject({ runs: [{ repairs: { R6: 2, R9: 2 } }] });
   await expectValid(folder);
