@@ -123,7 +123,10 @@ class CallCompiler {
 
   text(text: string, place: string, encoded: Encoding, allowed = isOfTarget): CallText {
     const template = this.#template(text, place, encoded, allowed);
-    return values => String(filled(template, values) ?? '');
+    return values => {
+      const value = filled(template, values);
+      return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+    };
   }
 
   fields(texts: Readonly<Record<string, string>>, place: string, encoded: Encoding, allowed = isOfCase): CallFields {
@@ -145,7 +148,7 @@ function filled(template: Template, values: TemplateValues): unknown {
 }
 
 /** Names with a value before any case is asked. */
-const isOfTarget = (name: string): boolean => name === 'port' || name.startsWith('env:');
+export const isOfTarget = (name: string): boolean => name === 'port' || name.startsWith('env:');
 const isOfCase = (name: string): boolean => name !== 'poll.id' && name !== 'messages';
 const isBeforeSession = (name: string): boolean => isOfCase(name) && name !== 'session.id';
 const isOfPoll = (name: string): boolean => name !== 'messages';
@@ -167,7 +170,7 @@ const POLL_MS_MIN = 10;
 type State = TargetPoll['until'];
 
 /** Whether the value at a path is one of a list. */
-export function stateTest({ path, in: values }: State, place: string): (document: unknown) => boolean {
+function stateTest({ path, in: values }: State, place: string): (document: unknown) => boolean {
   const read = readPath(path, place);
   return document => (values as readonly unknown[]).includes(read(document));
 }

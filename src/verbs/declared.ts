@@ -106,7 +106,10 @@ async function askedTarget(
     side: request.version,
     runId: request.run_id,
     read: replyReader(target, settings.bodyBytesMax),
-    secrets: Object.values(secrets).flatMap(value => [value, ...headerSecrets('authorization', value)]),
+    secrets: [
+      ...Object.values(secrets),
+      ...Object.values(secrets).flatMap(value => headerSecrets('authorization', value)),
+    ],
     keepCredentials: request.keep_credentials === true,
     settings,
     variable: (name: string): string | undefined => (Object.hasOwn(secrets, name) ? secrets[name] : undefined),

@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
 import { contentHash } from '../../base/hash.ts';
-import { ARTIFACT_ASKS, caseId, folderName, side, targetUrl } from '../artifacts/words.ts';
+import { ARTIFACT_ASKS, caseId, folderName, side } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { STATED_PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
 import { askedLimits } from '../gate/limits/shape.ts';
 import { LIMIT_ASKS, limitFindings } from '../gate/limits/findings.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
 import { type SuiteTarget, suiteTargetShape } from './target.ts';
-import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
+import { between, contentHashText, count, filledText, record } from '../shape.ts';
 
 const positive = () => z.int().check(z.gte(1));
 
