@@ -44,7 +44,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly agent?: string;
   /** The agent policy: `read-only` (default), `edit`, `open` or a file. */
   readonly policy?: string;
-  /** The folder to work on, of which each attempt gets a private clone; the working folder by default. */
+  /** The folder to work on; the working folder by default. Each attempt gets a private clone of it. */
   readonly dir?: string;
   /** The environment in which to find the agent's program and model credential. The agent does not see it. */
   readonly environment?: AgentOrder['environment'];
