@@ -164,7 +164,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     // A name that the user chose may be anywhere in the ledger, not only at its end.
     const ledger = ledgerOf(going.home, going.onWarning, RUN_ID.test(place.id) ? 'its end' : 'all of it');
     const plan = suitePlanIn(place.folder);
-    if (!plan) throw new Fault('not_a_suite', 'The journal in the folder does not belong to a started suite.');
+    if (!plan) throw new Fault('not_a_suite', 'The folder contains no suite run that has started.');
     going.onFolder?.(place);
     const answer = await alone(place, async () =>
       run(place, await targetFor(plan, going), {
