@@ -56,6 +56,7 @@ const rules: readonly Rule[] = [
       'module',
       'export',
       'sandbox',
+      'network',
     ],
     *check({ headers, auth }: Credentials): Generator<Finding> {
       for (const [name, value] of Object.entries(headers ?? {})) {

@@ -36,7 +36,7 @@ export function rootFor(job: Job, disk: string): string[] {
     ofAgent(job, disk),
     ['--cap-drop', 'ALL', '--clearenv'],
     Object.entries(job.env).flatMap(([name, value]) => ['--setenv', name, value]),
-    ['--remount-ro', '/', '--chdir', path.posix.join('/work', job.startIn ?? '.')],
+    ['--remount-ro', '/', '--chdir', path.posix.resolve('/work', job.startIn ?? '.')],
   ];
   return options.flat();
 }
