@@ -13,10 +13,9 @@ const [module = '', name = '', folder = ''] = process.argv.slice(2);
 
 let isOver = false;
 
-// Without pending work, Node ends a process that still waits for a promise, with code 13.
-process.once('exit', code => {
-  fail(code === 13 ? 'it waits for a promise that nothing resolves.' : `it ended its process with code ${code}.`);
-});
+// Without pending work, Node ends a process that still waits for a promise.
+process.once('beforeExit', () => fail('it waits for a promise that nothing resolves.'));
+process.once('exit', code => fail(`it ended its process with code ${code}.`));
 process.once('uncaughtException', error => fail(messageOf(error)));
 process.once('unhandledRejection', error => fail(messageOf(error)));
 
