@@ -33,7 +33,10 @@ function outputFault(output: string | undefined): DeclarationFault | undefined {
 const FOLDERS: ReadonlySet<string> = new Set(['input', 'output']);
 
 function moduleFault(module: string): DeclarationFault | undefined {
-  const fault = (says: string): DeclarationFault => ({ path: 'module', message: `module ${says}.` });
-  if (module.startsWith('/')) return fault('must be relative to the folder of the target file');
-  return /\.[cm]?js$/.test(module) ? undefined : fault('must be a .js, .mjs or .cjs file');
+  const says = module.startsWith('/')
+    ? 'must be relative to the folder of the target file'
+    : /\.[cm]?js$/.test(module)
+      ? undefined
+      : 'must be a .js, .mjs or .cjs file';
+  return says === undefined ? undefined : { path: 'module', message: `module ${says}.` };
 }

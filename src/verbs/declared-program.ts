@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { stateFolder } from '../base/state-folder.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { type Effective, effectiveLimits, type Requested } from '../policy/bounds.ts';
 import { offersOf } from '../run/pipeline/runner-plan.ts';
@@ -67,7 +68,7 @@ interface ProgramPlace {
 }
 
 /** The target for a program. Refuses to continue a run whose program would be isolated differently. */
-export async function programFor(
+export async function programTargetFor(
   { sandbox, isolation }: Extract<SuiteTarget, { kind: 'declared' }>,
   declaration: ProgramDeclaration,
   { dir, bounds, home }: ProgramPlace,
@@ -87,9 +88,19 @@ export async function programFor(
     declaration,
     dir,
     effective,
+    hidden: [path.join(dir, '.proctor'), ...stateFolders(), ...(home === undefined ? [] : [home])],
     call: compileProgram(declaration),
     launcher: sharedLauncher,
     bodyBytesMax: agent.settings.bodyBytesMax,
     ...(home !== undefined && { rememberIn: path.join(home, 'cache') }),
   });
+}
+
+/** Empty for a user without a home folder. */
+function stateFolders(): string[] {
+  try {
+    return [stateFolder()];
+  } catch {
+    return [];
+  }
 }

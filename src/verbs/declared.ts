@@ -130,9 +130,9 @@ async function askedTarget(
     return declaredTarget({ ...common, calls: compileCalls(declaration, durationMs), stream });
   }
   if (runsProgram(declaration)) {
-    const { programFor } = await import('./declared-program.ts');
+    const { programTargetFor } = await import('./declared-program.ts');
     const place = { dir: declared?.dir ?? '.', bounds, home };
-    return programFor(target, declaration, place, { ...common, environment, ...(onProgram && { onProgram }) });
+    return programTargetFor(target, declaration, place, { ...common, environment, ...(onProgram && { onProgram }) });
   }
   throw new Fault('usage', `Targets of kind ${declaration.kind} are not supported yet.`);
 }

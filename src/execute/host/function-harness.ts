@@ -65,5 +65,5 @@ function messageOf(error: unknown): string {
   if (typeof error === 'string') return error;
   if (!(error instanceof Error)) return 'it threw a value that is not an Error.';
   // Node adds the files that led to a module that it did not find.
-  return String(error.message).split('\nRequire stack:')[0] ?? '';
+  return error.message.split('\nRequire stack:')[0] ?? '';
 }

@@ -67,6 +67,8 @@ export interface Mount {
   readonly source: string;
   /** A path below /agent. It neither contains another target nor is inside one. */
   readonly target: string;
+  /** Folders of the source, relative to it, that are empty inside. */
+  readonly hides?: readonly string[];
 }
 
 /** `undefined` means no limit. */

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
-import type { Job } from '../job/job.ts';
+import type { Job, Mount } from '../job/job.ts';
 import { closureOf } from '../host/programs.ts';
 import { ETC_FD } from './descriptors.ts';
 import { etcFor, NAMES_OF_HOSTS } from './etc.ts';
@@ -78,10 +78,20 @@ function workFolder(job: Job, disk: string): string[] {
 function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[] {
   return [
     ...(home ? ['--bind', `${disk}/home`, HOME] : []),
-    ...mounts.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    ...mounts.flatMap(shown),
     ...(door ? ['--ro-bind', path.join(stage, 'door'), DOOR] : []),
   ];
 }
+
+function shown({ source, target, hides = [] }: Mount): string[] {
+  const hidden = hides.map(name => path.posix.join(target, name));
+  return [
+    ...['--ro-bind', source, target],
+    ...hidden.flatMap(folder => ['--size', PAGE_BYTES, '--tmpfs', folder, '--remount-ro', folder]),
+  ];
+}
+
+const PAGE_BYTES = '4096';
 
 /** Paths inside the sandbox. */
 export const HOME = '/agent/home';

@@ -6,7 +6,6 @@ import { Fault } from '../../base/fault.ts';
 import { isObject } from '../../contracts/kind.ts';
 import type { Ending } from '../../contracts/ending.ts';
 import type { Effective } from '../../policy/bounds.ts';
-import type { SuiteSettings } from './settings.ts';
 import type { FailedAttempt } from './target.ts';
 
 export type ProgramFailure = Omit<FailedAttempt, 'ok' | 'body' | 'masked'>;
@@ -14,8 +13,7 @@ export type ProgramFailure = Omit<FailedAttempt, 'ok' | 'body' | 'masked'>;
 /** The failure that follows from how a program ended; undefined if it exited with 0. */
 export function endingFailure(
   ending: Ending,
-  { timeoutMs, idleMs }: SuiteSettings,
-  { memoryBytes = 0, cpuSeconds = 0 }: Effective,
+  { timeoutMs, idleMs = 0, memoryBytes = 0, cpuSeconds = 0 }: Effective,
 ): ProgramFailure | undefined {
   switch (ending.how) {
     case 'killed':
@@ -47,7 +45,10 @@ export function agentFailed(message: string, errorName: string): ProgramFailure 
 export function functionFailure(failed: Buffer, masker: Masker, folders: readonly string[]): ProgramFailure {
   const reading = readJson(failed, { bytesMax: failed.length });
   const message = reading.ok && isObject(reading.value) ? reading.value['message'] : undefined;
-  const text = folders.reduce((left, folder) => left.replaceAll(`${folder}/`, ''), String(message ?? ''));
+  const text = folders.reduce(
+    (left, folder) => left.replaceAll(`${folder}/`, ''),
+    typeof message === 'string' ? message : '',
+  );
   return agentFailed(
     `The function failed: ${printable(clip(masker.text(text), MESSAGE_BYTES_MAX).text)}`,
     'AGENT_FAILED',

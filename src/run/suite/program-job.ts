@@ -19,6 +19,8 @@ export interface DeclaredProgram {
   /** The folder of the target file. The sandbox shows it read-only. */
   readonly dir: string;
   readonly effective: Effective;
+  /** Folders of Proctor, with keys and evidence. The sandbox shows them empty. */
+  readonly hidden: readonly string[];
   /** The environment of the user, for a program without a sandbox. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly secrets: readonly string[];
@@ -64,7 +66,7 @@ export async function programJob(
   const isBare = effective.sandbox === 'none';
   if (input !== undefined) writeFileSync(path.join(stage, STDIN), input);
   if (declaration.kind === 'function') copyFileSync(builtProgram(HARNESS), path.join(stage, 'opt', HARNESS));
-  const mounts = isBare ? undefined : await reachable([{ source: dir, target: inside.dir }, ...nodeMounts()], stage);
+  const mounts = isBare ? undefined : await reachable([targetMount(program), ...nodeMounts()], stage);
   return {
     id,
     backend: effective.sandbox,
@@ -84,6 +86,15 @@ export async function programJob(
     ...(keepCredentials && { keepCredentials: true as const }),
     live: false,
   };
+}
+
+function targetMount({ dir, hidden }: DeclaredProgram): Mount {
+  const real = realpathSync(dir);
+  const hides = hidden
+    .filter(folder => statSync(folder, { throwIfNoEntry: false })?.isDirectory())
+    .map(folder => path.relative(real, realpathSync(folder)))
+    .filter(below => below !== '' && !below.startsWith('..'));
+  return { source: dir, target: SANDBOXED.dir, hides: [...new Set(hides)] };
 }
 
 const STDIN = 'stdin';

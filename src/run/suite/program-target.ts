@@ -84,7 +84,7 @@ function outcomeOf(answer: ProgramAnswer, id: string, agent: ProgramAgent): Atte
     const folders = [agent.dir, '/agent/target'];
     return withLog(functionFailure(failed, masker, folders), answer);
   }
-  const failure = endingFailure(ending, agent.settings, agent.effective);
+  const failure = endingFailure(ending, agent.effective);
   if (failure) return withLog(failure, answer);
   if (file === 'missing') return withLog(agentFailed(missingText(agent), 'AGENT_FAILED'), answer);
   if (file === 'too large') return withLog(tooLarge(agent.settings), answer);

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { newCorrelationId } from '../../../src/base/ids.ts';
@@ -45,6 +45,11 @@ console.error('started');
 setInterval(() => {}, 1_000);
 `;
 
+const LIST = `
+import { readdirSync } from 'node:fs';
+console.log(JSON.stringify({ '.proctor': readdirSync('.proctor'), lib: readdirSync('lib') }));
+`;
+
 const CURIOUS = `
 import { readdirSync, writeFileSync } from 'node:fs';
 const tried = act => { try { act(); return 'worked'; } catch (error) { return error.code; } };
@@ -53,6 +58,8 @@ const said = {
   home: tried(() => readdirSync(process.argv[3])),
   temporary: tried(() => writeFileSync(process.env.TMPDIR + '/x', 'x')),
   secret: process.env.DESK_TOKEN ?? 'none',
+  proctor: readdirSync('.proctor'),
+  beside: readdirSync('.').includes('curious.mjs'),
   network: await fetch(process.argv[2]).then(answer => answer.text(), error => error.cause?.code ?? 'failed'),
 };
 console.log(JSON.stringify({ said }));
@@ -154,11 +161,21 @@ describe('in the sandbox', () => {
     return (await world.ran(declaration, ['a'], { environment })).artifact('a').final_output?.content;
   }
 
-  test('a command sees the folder of its target file, and neither writes there nor reaches the network', async () => {
-    const said = { write: 'EROFS', home: 'ENOENT', temporary: 'worked', secret: 'none' };
+  test('a command sees the folder of its target file without .proctor, and neither writes there nor reaches the network', async () => {
+    const said = { write: 'EROFS', home: 'ENOENT', temporary: 'worked', secret: 'none', proctor: [], beside: true };
     expect(await curious({})).toMatchObject(said);
     expect(await curious({})).not.toMatchObject({ network: 'reached' });
     expect(await curious({ network: 'allow' })).toEqual({ ...said, network: 'reached' });
+  });
+
+  test('a folder that only its owner can read is copied, without .proctor', async () => {
+    const world = new ProgramWorld({ 'list.mjs': LIST, '.proctor/secret.txt': 'x', 'lib/one.txt': 'x' });
+    chmodSync(path.join(world.cwd, '.proctor'), 0o700);
+    chmodSync(world.cwd, 0o700);
+    const declaration = { kind: 'command', run: ['node', 'list.mjs'], reply: { final_output: '$' } };
+    const { artifact } = await world.ran(declaration, ['a', 'b', 'c'], { concurrency: 3 });
+    for (const id of ['a', 'b', 'c'])
+      expect(artifact(id).final_output?.content).toEqual({ '.proctor': [], lib: ['one.txt'] });
   });
 
   test('a limit that a command exceeds is named', async () => {
