@@ -85,10 +85,8 @@ function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[
 
 function shown({ source, target, hides = [] }: Mount): string[] {
   const hidden = hides.map(name => path.posix.join(target, name));
-  return [
-    ...['--ro-bind', source, target],
-    ...hidden.flatMap(folder => ['--size', PAGE_BYTES, '--tmpfs', folder, '--remount-ro', folder]),
-  ];
+  const emptied = hidden.flatMap(folder => ['--size', PAGE_BYTES, '--tmpfs', folder, '--remount-ro', folder]);
+  return ['--ro-bind', source, target, ...emptied];
 }
 
 const PAGE_BYTES = '4096';

@@ -61,7 +61,7 @@ export async function programJob(
   { words, env, input }: FilledProgram,
   stage: string,
 ): Promise<Job> {
-  const { declaration, dir, effective, keepCredentials, secrets } = program;
+  const { declaration, effective, keepCredentials, secrets } = program;
   const inside = insideOf(program, stage);
   const isBare = effective.sandbox === 'none';
   if (input !== undefined) writeFileSync(path.join(stage, STDIN), input);

@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { newCorrelationId } from '../../../src/base/ids.ts';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { verify } from '../../../src/verify/index.ts';
-import { allGone } from '../../conformance/support.ts';
+import { allGone, PATIENT, processesWith } from '../../conformance/support.ts';
 import { ProgramWorld, repliesOf } from './program-world.ts';
 import { everythingIn, expectValid } from './support.ts';
 
@@ -184,6 +184,20 @@ describe('in the sandbox', () => {
     const { artifact } = await world.ran(declaration, ['a'], { bounds: { memoryBytes: 200 * 1024 ** 2 } });
     expect(artifact('a').runner_failure).toMatchObject({ class: 'schema_mismatch', error_name: 'MEMORY_LIMIT' });
   });
+});
+
+test('a cancelled run kills the program and stays open', async () => {
+  const word = `cancelled-${newCorrelationId()}`;
+  const world = new ProgramWorld({ 'hangs.mjs': HANGS });
+  const stopped = new AbortController();
+  const running = world.ran({ kind: 'command', run: ['node', 'hangs.mjs', word] }, ['a'], { signal: stopped.signal });
+  const failed = running.catch((error: unknown) => error);
+  await vi.waitFor(() => expect(processesWith(word).length).toBeGreaterThan(1), PATIENT);
+  stopped.abort();
+  await failed;
+  await allGone(word);
+  const [folder = ''] = readdirSync(path.join(world.cwd, '.proctor/runs/baseline'));
+  expect(existsSync(path.join(world.cwd, '.proctor/runs/baseline', folder, 'a.json'))).toBe(false);
 });
 
 test('a value that a program cannot receive fails its case before the program starts', async () => {
