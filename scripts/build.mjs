@@ -48,6 +48,12 @@ await build({
   entryPoints: ['src/execute/model/forward.ts'],
   outExtension: { '.js': '.cjs' },
 });
+// The sandbox shows it at a path without a package.json.
+await build({
+  ...common,
+  entryPoints: ['src/execute/host/function-harness.ts'],
+  outExtension: { '.js': '.mjs' },
+});
 await build({
   ...common,
   entryPoints: {

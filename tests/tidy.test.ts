@@ -173,6 +173,7 @@ describe('the rooms', () => {
       'src/execute/served/keeper.ts',
       'src/execute/host/file-writer.ts',
       'src/execute/host/call-answerer.ts',
+      'src/execute/host/function-harness.ts',
       'src/judge/suite/judge-thread.ts',
       'src/execute/worktree/keep-tree.ts',
       'src/execute/model/forward.ts',

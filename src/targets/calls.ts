@@ -149,9 +149,9 @@ function filled(template: Template, values: TemplateValues): unknown {
 
 /** Names with a value before any case is asked. */
 export const isOfTarget = (name: string): boolean => name === 'port' || name.startsWith('env:');
-const isOfCase = (name: string): boolean => name !== 'poll.id' && name !== 'messages';
+const isOfCase = (name: string): boolean => isOfPoll(name) && name !== 'poll.id';
 const isBeforeSession = (name: string): boolean => isOfCase(name) && name !== 'session.id';
-const isOfPoll = (name: string): boolean => name !== 'messages';
+const isOfPoll = (name: string): boolean => name !== 'messages' && name !== 'output';
 
 function compilePoll(poll: TargetPoll, compiler: CallCompiler, everyMs: (text: string) => number): Poll {
   const { id, path, every = '500ms', until, failed } = poll;

@@ -3,9 +3,11 @@ import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts
 import { compileCalls, isDeclarationError, isOfTarget } from './calls.ts';
 import { isApi } from './kinds/kinds.ts';
 import { compileTemplate } from './mapping/template.ts';
+import { compileProgram, runsProgram } from './program-call.ts';
+import { programFaults } from './program-faults.ts';
 import { declaredReader } from './reader.ts';
 
-interface DeclarationFault {
+export interface DeclarationFault {
   /** The key, such as `reply.events[0].tool`. */
   readonly path: string;
   /** A sentence that starts with the key. */
@@ -18,6 +20,10 @@ export function* declarationFaults(declaration: TargetDeclaration): Generator<De
   yield* headerFaults(declaration);
   yield* startFaults(declaration);
   yield* compiled('', () => isApi(declaration) && compileCalls(declaration, durationMs));
+  if (runsProgram(declaration)) {
+    yield* programFaults(declaration);
+    yield* compiled('', () => compileProgram(declaration));
+  }
   yield* compiled('reply', () => declaredReader(declaration, true, 0));
 }
 

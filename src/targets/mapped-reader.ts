@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { MIB } from '../contracts/contract.ts';
 import type { ReplyMapping } from '../contracts/target/mapping.ts';
 import type { TargetPrice } from '../contracts/target/index.ts';
@@ -76,10 +77,16 @@ type ReplyDocument =
 /** A stream becomes a document with a list of frames, and a plain text a document with one key. */
 export function documentOf({ body, frameMs }: KeptReply, as: ReplyForm['as'], bytesMax: number): ReplyDocument {
   if (as === 'json') return readReplyJson(body, bytesMax);
-  if (as === 'text') return { ok: true, value: { text: body.toString() } };
+  if (as === 'text') return textDocument(body);
   const reading = readFrames(body, as, frameMs);
   if (!reading.ok) return mismatch(UNREADABLE_STREAM[reading.reason]);
   return { ok: true, value: reading.document, frames: reading.document.frames };
+}
+
+/** The text without its last line break. */
+function textDocument(body: Buffer): ReplyDocument {
+  if (!isUtf8(body)) return mismatch('The answer is not valid UTF-8.');
+  return { ok: true, value: { text: body.toString().replace(/\r?\n$/, '') } };
 }
 
 const UNREADABLE_STREAM = {

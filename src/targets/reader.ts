@@ -1,5 +1,6 @@
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import type { TargetDeclaration } from '../contracts/target/index.ts';
+import { functionReader } from './function-reader.ts';
 import { replyFormOf } from './kinds/kinds.ts';
 import { type KeptReply, mappedReader, type ReplyReader } from './mapped-reader.ts';
 import { readReply } from './reply.ts';
@@ -16,6 +17,7 @@ export function replyReader(target: SuiteTarget, bytesMax: number): ReplyReader 
 /** The same for a declaration. */
 export function declaredReader(declaration: TargetDeclaration, isLenient: boolean, bytesMax: number): ReplyReader {
   const form = replyFormOf(declaration);
+  if (!form && declaration.kind === 'function') return functionReader(isLenient, bytesMax);
   if (!form) return ({ body }, names) => readReply(body, bytesMax, { ...names, isLenient });
   const price = 'price' in declaration ? declaration.price : undefined;
   return mappedReader({ form, price, isLenient, bytesMax });

@@ -114,7 +114,9 @@ function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: Agai
     // A run folder never names what to start or where to send secrets.
     if (file === undefined)
       throw new Fault('usage', `The runs used the target ${printable(target.name)}. Specify its file: ${flag} FILE.`);
-    return { target: file, strictReplies: target.replies === 'strict' };
+    const { sandbox, isolation } = target;
+    const bounds = sandbox && isolation && { sandbox, isolation };
+    return { target: file, strictReplies: target.replies === 'strict', ...(bounds && { bounds }) };
   }
   if (target.kind === 'script') {
     const flag = version === 'baseline' ? '--baseline-script' : '--script';

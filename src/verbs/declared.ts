@@ -6,11 +6,13 @@ import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import type { HttpApi } from '../run/suite/http-target.ts';
+import type { ProgramAgent } from '../run/suite/program-target.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
 import { compileCalls } from '../targets/calls.ts';
 import { isApi, replyFormOf } from '../targets/kinds/kinds.ts';
+import { runsProgram } from '../targets/program-call.ts';
 import { replyReader } from '../targets/reader.ts';
 import type { RunSuiteOptions, StartedSuiteRun } from './run-suite.ts';
 
@@ -75,9 +77,14 @@ type Declared = Extract<SuiteTarget, { kind: 'declared' }>;
 interface DeclaredRun {
   readonly request: Pick<SuitePlan['request'], 'version' | 'run_id' | 'keep_credentials'>;
   readonly declared?: SuitePlan['declared'];
+  /** The limits of a program. */
+  readonly bounds?: SuitePlan['bounds'];
 }
 
-type DeclaredContext = Pick<StartedSuiteRun, 'secrets' | 'environment' | 'signal'> & Pick<HttpApi, 'onExchange'>;
+type DeclaredContext = Pick<StartedSuiteRun, 'secrets' | 'environment' | 'signal'> &
+  Partial<Pick<StartedSuiteRun, 'home'>> &
+  Pick<HttpApi, 'onExchange'> &
+  Pick<ProgramAgent, 'onProgram'>;
 
 /** The target of a run with a declaration. Starts the agent if the declaration says how. */
 export async function declaredFor(
@@ -96,8 +103,8 @@ export async function declaredFor(
 
 async function askedTarget(
   target: Declared,
-  { request }: DeclaredRun,
-  { secrets = {}, onExchange }: DeclaredContext,
+  { request, declared, bounds = {} }: DeclaredRun,
+  { secrets = {}, environment = {}, home, onExchange, onProgram }: DeclaredContext,
   settings: SuiteSettings,
   port: number | undefined,
 ): Promise<Target> {
@@ -121,6 +128,11 @@ async function askedTarget(
     const form = replyFormOf(declaration);
     const stream = form?.as === 'sse' || form?.as === 'ndjson' ? form.as : undefined;
     return declaredTarget({ ...common, calls: compileCalls(declaration, durationMs), stream });
+  }
+  if (runsProgram(declaration)) {
+    const { programTargetFor } = await import('./declared-program.ts');
+    const place = { dir: declared?.dir ?? '.', bounds, home };
+    return programTargetFor(target, declaration, place, { ...common, environment, ...(onProgram && { onProgram }) });
   }
   throw new Fault('usage', `Targets of kind ${declaration.kind} are not supported yet.`);
 }

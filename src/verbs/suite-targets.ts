@@ -17,6 +17,7 @@ import type { DeclaredTarget } from '../run/suite/target-file.ts';
 import { checkRecordings, makeRecordings, recordingsOf } from '../run/suite/recordings.ts';
 import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
+import { runsProgram } from '../targets/program-call.ts';
 import { replyReader } from '../targets/reader.ts';
 import { sharedLauncher } from './launcher.ts';
 import { profileOf } from './profile.ts';
@@ -172,9 +173,10 @@ export async function describeTarget(
     throw new Fault('usage', `${AGENT_ASKED[ofAgents]} requires an agent. Add --agent claude or --agent codex.`);
   if (script !== undefined) return scriptNamed(options, settings, cwd);
   const { cpus, ...ofScripts } = bounds ?? {};
-  if (agent === undefined && cpus !== undefined)
+  const isProgram = options.declared !== undefined && runsProgram(options.declared.declaration);
+  if (agent === undefined && !isProgram && cpus !== undefined)
     throw new Fault('not_enforceable', 'Proctor cannot enforce --cpus on an API. Omit it.');
-  if (options.declared) return declaredNamed(options, options.declared);
+  if (options.declared) return declaredNamed(options, options.declared, settings);
   if (agent === undefined) return httpNamed(options);
   if (Object.keys(ofScripts).length > 0)
     throw new Fault('usage', 'Limits for scripts do not apply to an agent. Set them in its policy.');
@@ -198,18 +200,21 @@ function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false, str
   return { target, script: null, bounds: {}, effective: undefined };
 }
 
-function declaredNamed({ headers = [], redirects, strictReplies }: RunSuiteOptions, declared: DeclaredTarget): Whom {
+async function declaredNamed(
+  options: RunSuiteOptions,
+  declared: DeclaredTarget,
+  settings: SuiteSettings,
+): Promise<Whom> {
+  const { headers = [], redirects, strictReplies } = options;
   if (headers.length > 0 || redirects)
     throw new Fault('usage', 'A target file declares its own headers and follows no redirects. Omit these flags.');
   const { name, declaration, dir } = declared;
   const replies = strictReplies ? 'strict' : (declaration.replies ?? 'lenient');
-  return {
-    target: { kind: 'declared', name, replies, declaration },
-    declared: { dir },
-    script: null,
-    bounds: {},
-    effective: undefined,
-  };
+  const target = { kind: 'declared', name, replies, declaration } as const;
+  if (!runsProgram(declaration)) return { target, declared: { dir }, script: null, bounds: {}, effective: undefined };
+  const { programBounds } = await import('./declared-program.ts');
+  const { bounds, effective, isolated } = await programBounds(declaration, declared, options, settings);
+  return { target: { ...target, ...isolated }, declared: { dir }, script: null, bounds, effective };
 }
 
 async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {

@@ -1,14 +1,18 @@
 import { Fault } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
 import { Masker, maskingOf } from '../base/masker.ts';
+import { shellQuoted } from '../base/shell.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { SuiteCase, SuiteTarget } from '../contracts/suite/index.ts';
 import type { HttpAnswer } from '../execute/http.ts';
 import * as artifacts from '../run/suite/artifact.ts';
 import type { ApiCall } from '../run/suite/http-target.ts';
+import type { SeenProgram } from '../run/suite/program-target.ts';
 import { DEFAULT_SETTINGS } from '../run/suite/settings.ts';
 import type { AttemptResult } from '../run/suite/target.ts';
+import type { DeclaredTarget } from '../run/suite/target-file.ts';
 import { type MappedPlace, mappedPlaces } from '../targets/mapped-places.ts';
+import { runsProgram } from '../targets/program-call.ts';
 import { type RepairCounts, type RepairId, REPLY_REPAIRS } from '../targets/repairs.ts';
 import { declaredFor, withDeclared } from './declared.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
@@ -49,7 +53,7 @@ export interface TriedExchange {
     readonly body: string;
   };
   readonly status: number | null;
-  readonly ended: HttpAnswer['ended'];
+  readonly ended: string;
   readonly contentType: string | null;
   readonly reply: string;
 }
@@ -71,13 +75,16 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
   const settings = checkedSettings(asked, DEFAULT_SETTINGS);
   const runId = `try_${newCorrelationId()}`;
   const seen: [ApiCall, HttpAnswer][] = [];
+  const programs: SeenProgram[] = [];
   const onExchange = (call: ApiCall, answer: HttpAnswer): void => void seen.push([call, answer]);
   const signal = options.signal ?? new AbortController().signal;
-  const plan = { request: { version: 'new', run_id: runId }, declared: { dir: declared.dir } } as const;
+  const environment = options.environment ?? {};
+  const bounds = await boundsOf(declared, environment, settings);
+  const plan = { request: { version: 'new', run_id: runId }, declared: { dir: declared.dir }, bounds } as const;
   const api = await declaredFor(
     target,
     plan,
-    { secrets, onExchange, environment: options.environment ?? {}, signal },
+    { secrets, onExchange, onProgram: run => void programs.push(run), environment, signal },
     settings,
   );
   const cancel = (): void => api.cancel();
@@ -90,21 +97,34 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
     };
     const told = await api.ask({ one, attempt: 1, key: `${runId}/try/1`, signal });
     if (signal.aborted) throw new Fault('cancelled', 'Cancelled before an answer arrived.');
-    return triedOf(told, { target, seen, secrets: Object.values(secrets), settings });
+    return triedOf(told, { target, seen, programs, secrets: Object.values(secrets), settings });
   } finally {
     signal.removeEventListener('abort', cancel);
     await api.close();
   }
 }
 
+/** The limits of a program; none for other kinds. */
+async function boundsOf(
+  declared: DeclaredTarget,
+  environment: NonNullable<TryOptions['environment']>,
+  settings: typeof DEFAULT_SETTINGS,
+): Promise<object> {
+  const { declaration } = declared;
+  if (!runsProgram(declaration)) return {};
+  const { programBounds } = await import('./declared-program.ts');
+  return (await programBounds(declaration, declared, { environment }, settings)).bounds;
+}
+
 interface Around {
   readonly target: Tried['target'];
   readonly seen: readonly (readonly [ApiCall, HttpAnswer])[];
+  readonly programs: readonly SeenProgram[];
   readonly secrets: readonly string[];
   readonly settings: typeof DEFAULT_SETTINGS;
 }
 
-function triedOf(told: AttemptResult, { target, seen, secrets, settings }: Around): Tried {
+function triedOf(told: AttemptResult, { target, seen, programs, secrets, settings }: Around): Tried {
   const { outcome, latencyMs } = told;
   const named = { id: 'try', side: 'new', url: `target:${target.name}`, settings } as const;
   const artifact = outcome.ok
@@ -115,21 +135,44 @@ function triedOf(told: AttemptResult, { target, seen, secrets, settings }: Aroun
   const frameMs = outcome.ok ? outcome.kept?.frameMs : undefined;
   return {
     target,
-    exchanges: seen.map(([{ method, path, headers, body: sent = '' }, answer]) => ({
-      request: {
-        method,
-        path: masked(path),
-        headers: Object.entries(headers).map(([name, value]) => masked(`${name}: ${value}`)),
-        body: masked(sent),
-      },
-      status: answer.status ?? null,
-      ended: answer.ended,
-      contentType: answer.headers['content-type'] ?? null,
-      reply: masked(answer.body.toString()),
-    })),
+    exchanges: [...seen.map(one => exchangeOf(one, masked)), ...programs.map(one => programExchange(one, masked))],
     result: { latencyMs, ...(outcome.ok && outcome.ttftMs !== undefined && { ttftMs: outcome.ttftMs }) },
     places: body ? mappedPlaces(target.declaration, { body, ...(frameMs && { frameMs }) }, settings.bodyBytesMax) : [],
     repairs: outcome.ok ? outcome.repairs : {},
     artifact,
+  };
+}
+
+type Mask = (text: string) => string;
+
+function exchangeOf([call, answer]: readonly [ApiCall, HttpAnswer], masked: Mask): TriedExchange {
+  const { method, path, headers, body = '' } = call;
+  return {
+    request: {
+      method,
+      path: masked(path),
+      headers: Object.entries(headers).map(([name, value]) => masked(`${name}: ${value}`)),
+      body: masked(body),
+    },
+    status: answer.status ?? null,
+    ended: answer.ended,
+    contentType: answer.headers['content-type'] ?? null,
+    reply: masked(answer.body.toString()),
+  };
+}
+
+/** Words, variables and standard input are the request of a program. */
+function programExchange({ words, env, input = '', ended, output }: SeenProgram, masked: Mask): TriedExchange {
+  return {
+    request: {
+      method: 'run',
+      path: masked(words.map(shellQuoted).join(' ')),
+      headers: Object.entries(env).map(([name, value]) => masked(`${name}=${value}`)),
+      body: masked(input),
+    },
+    status: null,
+    ended,
+    contentType: null,
+    reply: output,
   };
 }

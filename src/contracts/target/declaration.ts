@@ -14,6 +14,16 @@ const modelKeys = {
   parameters: z.optional(anyObject()),
 };
 
+/** The keys of programs that run once per attempt. Paths are relative to the folder of the target file. */
+const programKeys = {
+  ...commonKeys,
+  env: z.optional(namedTexts()),
+  sandbox: z.optional(z.enum(['process', 'none'])),
+  /** Blocked by default in a sandbox. Without a sandbox, it cannot be blocked. */
+  network: z.optional(z.enum(['allow', 'block'])),
+  reply: z.optional(mappingShape),
+};
+
 /** One variant per kind. An editor offers only the keys of that kind. */
 export const declarationShape = z.union([
   record({ kind: z.literal('proctor'), ...httpKeys }),
@@ -53,23 +63,18 @@ export const declarationShape = z.union([
   }),
   record({
     kind: z.literal('command'),
-    ...commonKeys,
+    ...programKeys,
     run: commandWords(),
-    env: z.optional(namedTexts()),
     /** What the program reads from standard input: a text, or a tree that becomes JSON. */
     input: z.optional(z.unknown()),
-    /** A file that the program writes; standard output by default. */
+    /** The name of a file that the program writes to ${output}; standard output by default. */
     output: z.optional(filledText()),
-    sandbox: z.optional(z.enum(['process', 'none'])),
-    reply: z.optional(mappingShape),
   }),
   record({
     kind: z.literal('function'),
-    ...commonKeys,
+    ...programKeys,
     module: filledText(),
     export: z.optional(filledText()),
-    sandbox: z.optional(z.enum(['process', 'none'])),
-    reply: z.optional(mappingShape),
   }),
 ]);
 

@@ -31,6 +31,7 @@ const rules: readonly Rule[] = [
     asks: [
       'url, model, assistant, tool, module and run are present if the kind requires them, and not empty',
       'request has method, path, query and body, each optional; run is a list of words, never a shell line',
+      'module is a .js, .mjs or .cjs file; sandbox is process or none; network is allow or block',
       'headers, query and env map names to texts; auth has bearer',
       'a header that carries a credential takes its value from the environment: ${env:NAME}',
     ],
@@ -56,6 +57,7 @@ const rules: readonly Rule[] = [
       'module',
       'export',
       'sandbox',
+      'network',
     ],
     *check({ headers, auth }: Credentials): Generator<Finding> {
       for (const [name, value] of Object.entries(headers ?? {})) {

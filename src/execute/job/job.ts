@@ -32,7 +32,7 @@ export interface Job {
   readonly readOnly?: readonly string[];
   /** The only programs that exist in the sandbox, by bare name. If undefined, all of the machine's programs exist. */
   readonly programs?: readonly string[];
-  /** The folder in which the program starts, relative to the work folder. Defaults to the work folder. */
+  /** The folder in which the program starts: relative to the work folder, or absolute. Defaults to the work folder. */
   readonly startIn?: string;
   /** The name of a file in the stage that the first program reads as standard input. */
   readonly stdin?: string;
@@ -67,6 +67,8 @@ export interface Mount {
   readonly source: string;
   /** A path below /agent. It neither contains another target nor is inside one. */
   readonly target: string;
+  /** Folders of the source, relative to it, that are empty inside. */
+  readonly hides?: readonly string[];
 }
 
 /** `undefined` means no limit. */

@@ -16,7 +16,10 @@ export async function reachable(mounts: readonly Mount[], stage: string): Promis
   const reached: Mount[] = [];
   for (const [index, mount] of mounts.entries()) {
     const source = realOf(mount);
-    reached.push({ ...mount, source: isAnother && !isOpen(source) ? await copied(source, stage, index) : source });
+    reached.push({
+      ...mount,
+      source: isAnother && !isOpen(source) ? await copied(source, mount, stage, index) : source,
+    });
   }
   return reached;
 }
@@ -46,8 +49,9 @@ const OTHERS = { read: 0o004, enter: 0o001 } as const;
 const OWNER_RUNS = 0o100;
 
 /** Never a hard link, because changing the copy's owner would also change the original's. */
-async function copied(source: string, stage: string, index: number): Promise<string> {
+async function copied(source: string, { hides = [] }: Mount, stage: string, index: number): Promise<string> {
   const target = path.join(stage, 'mounts', String(index));
+  const hidden = new Set(hides.map(name => path.join(source, name)));
   let entries = 0;
   let bytes = 0;
   try {
@@ -58,6 +62,7 @@ async function copied(source: string, stage: string, index: number): Promise<str
       // Shares blocks with the original if the file system supports it.
       mode: constants.COPYFILE_FICLONE,
       filter: file => {
+        if (hidden.has(file)) return false;
         const stat = lstatSync(file);
         entries++;
         bytes += stat.isFile() ? stat.size : 0;
@@ -65,6 +70,7 @@ async function copied(source: string, stage: string, index: number): Promise<str
         return stat.isFile() || stat.isDirectory() || stat.isSymbolicLink();
       },
     });
+    for (const name of hides) mkdirSync(path.join(target, name), { recursive: true });
     return target;
   } catch (cause) {
     throw new Fault('mount_failed', `${path.basename(source)} could not be copied for the sandbox.`, { cause });

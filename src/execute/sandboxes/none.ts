@@ -60,7 +60,7 @@ class BareCell implements SandboxInstance {
       try {
         if (stdin !== undefined) input = openSync(path.join(stage, stdin), 'r');
         const child = spawn(program, args, {
-          cwd: path.join(this.workFolder, this.#job.startIn ?? '.'),
+          cwd: path.resolve(this.workFolder, this.#job.startIn ?? '.'),
           env: { ...env, PROCTOR_RUN: id },
           stdio: [input ?? 'ignore', stdout.writeFd, stderr.writeFd],
           detached: true,

@@ -1,6 +1,6 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
-import type { Job } from '../job/job.ts';
+import type { Job, Mount } from '../job/job.ts';
 import { closureOf } from '../host/programs.ts';
 import { ETC_FD } from './descriptors.ts';
 import { etcFor, NAMES_OF_HOSTS } from './etc.ts';
@@ -36,7 +36,7 @@ export function rootFor(job: Job, disk: string): string[] {
     ofAgent(job, disk),
     ['--cap-drop', 'ALL', '--clearenv'],
     Object.entries(job.env).flatMap(([name, value]) => ['--setenv', name, value]),
-    ['--remount-ro', '/', '--chdir', path.posix.join('/work', job.startIn ?? '.')],
+    ['--remount-ro', '/', '--chdir', path.posix.resolve('/work', job.startIn ?? '.')],
   ];
   return options.flat();
 }
@@ -78,10 +78,18 @@ function workFolder(job: Job, disk: string): string[] {
 function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[] {
   return [
     ...(home ? ['--bind', `${disk}/home`, HOME] : []),
-    ...mounts.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    ...mounts.flatMap(shown),
     ...(door ? ['--ro-bind', path.join(stage, 'door'), DOOR] : []),
   ];
 }
+
+function shown({ source, target, hides = [] }: Mount): string[] {
+  const hidden = hides.map(name => path.posix.join(target, name));
+  const emptied = hidden.flatMap(folder => ['--size', PAGE_BYTES, '--tmpfs', folder, '--remount-ro', folder]);
+  return ['--ro-bind', source, target, ...emptied];
+}
+
+const PAGE_BYTES = '4096';
 
 /** Paths inside the sandbox. */
 export const HOME = '/agent/home';

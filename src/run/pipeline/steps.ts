@@ -7,8 +7,8 @@ import type { RunContext, StartedRun } from './journaled-run.ts';
 
 /** Runs the program to completion, or until the caller aborts it. */
 export async function runToEnd(
-  { prepared, context: { signal } }: StartedRun,
-  show: RunContext['onOutput'],
+  { prepared, context: { signal } }: Pick<StartedRun, 'prepared'> & { readonly context: Pick<RunContext, 'signal'> },
+  show?: RunContext['onOutput'],
 ): Promise<Capture> {
   const cancel = (): void => prepared.stop('cancel');
   const capturing = prepared.start(show);

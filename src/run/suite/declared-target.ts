@@ -1,8 +1,6 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicMs } from '../../base/clock.ts';
 import { readJson } from '../../base/json.ts';
-import type { SuiteCase } from '../../contracts/suite/index.ts';
 import type { HttpAnswer } from '../../execute/http.ts';
 import { type ApiCalls, CallError, type FilledCall } from '../../targets/calls.ts';
 import { FrameCounter } from '../../targets/mapping/frame-counter.ts';
@@ -10,6 +8,7 @@ import type { StreamFormat } from '../../targets/mapping/frames.ts';
 import type { TemplateValues } from '../../targets/mapping/template-names.ts';
 import { type ApiCall, type AskApi, type FrameTimes, type HttpApi, httpTarget, type SendCall } from './http-target.ts';
 import { JSON_HEADERS } from './protocol-target.ts';
+import { questionValues } from './question-values.ts';
 import { CANCELLED, type CaseQuestion, type FailedAttempt, type Target } from './target.ts';
 
 export interface DeclaredApi extends Omit<HttpApi, 'origin' | 'ask' | 'redirects'> {
@@ -69,7 +68,7 @@ class ApiAsker {
   /** Resets the target and opens a session. A failure here is not the agent's. */
   async #prepared(question: CaseQuestion, send: SendCall): Promise<TemplateValues | FailedAttempt> {
     const { reset, session } = this.#api.calls;
-    const values = { ...this.#fixed, ...valuesOf(question.one, question.key) };
+    const values = { ...this.#fixed, ...questionValues(question.one, question.key) };
     if (reset) {
       const answer = await send(this.#call(reset, values));
       if (!isGood(answer)) return stepFailed('reset', answer);
@@ -120,23 +119,6 @@ class ApiAsker {
       },
     };
   }
-}
-
-function valuesOf(one: SuiteCase, key: string): TemplateValues {
-  const { user, context } = one.input;
-  return {
-    input: { user, ...(context !== undefined && { context }) },
-    case: { id: one.id, ...(one.metadata && { metadata: one.metadata }) },
-    attempt: { key },
-    session: { id: sessionId(key) },
-  };
-}
-
-/** A UUID that follows from the key of the attempt, so it is new for every attempt and can be found again. */
-function sessionId(key: string): string {
-  const hex = createHash('sha256').update(key).digest('hex');
-  const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
 }
 
 /** Notes when each frame was complete. */

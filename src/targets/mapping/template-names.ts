@@ -11,6 +11,7 @@ const NAMES = [
   'messages',
   'port',
   'poll.id',
+  'output',
 ] as const;
 
 /** Names that continue with a key of the case, or with the name of an environment variable. */
@@ -50,6 +51,8 @@ export interface TemplateValues {
   readonly messages?: readonly unknown[];
   readonly port?: number;
   readonly poll?: { readonly id: string };
+  /** The path of the file that a program writes. */
+  readonly output?: string;
   readonly env?: (name: string) => string | undefined;
 }
 
