@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { MIB } from '../contracts/contract.ts';
 import type { ReplyMapping } from '../contracts/target/mapping.ts';
 import type { TargetPrice } from '../contracts/target/index.ts';
@@ -9,6 +10,7 @@ import {
   checkReply,
   mismatch,
   readReplyJson,
+  refusedReply,
   type ReplyNames,
   type ReplyReading,
   type UnreadableReply,
@@ -77,10 +79,19 @@ type ReplyDocument =
 export function documentOf({ body, frameMs }: KeptReply, as: ReplyForm['as'], bytesMax: number): ReplyDocument {
   if (as === 'json') return readReplyJson(body, bytesMax);
   if (as === 'text') return { ok: true, value: { text: body.toString() } };
+  if (!isUtf8(body)) return { ok: false, class: 'invalid_json', message: 'The stream is not UTF-8.' };
   const reading = readFrames(body, as, frameMs);
   if (!reading.ok) return mismatch(UNREADABLE_STREAM[reading.reason]);
-  return { ok: true, value: reading.document, frames: reading.document.frames };
+  const { document, refused } = reading;
+  if (refused) return refusedReply(refused.code, `Frame ${refused.frame + 1} of the stream: ${refused.message}`);
+  if (document.frames.length === 0) return { ok: false, class: 'invalid_json', message: NO_FRAMES[as] };
+  return { ok: true, value: document, frames: document.frames };
 }
+
+const NO_FRAMES = {
+  sse: 'The reply has no server-sent events.',
+  ndjson: 'The reply has no lines of JSON.',
+};
 
 const UNREADABLE_STREAM = {
   too_many_frames: `The stream has more than ${FRAMES_MAX.toLocaleString('en-US')} frames.`,
