@@ -33,6 +33,10 @@ function okUnlessError(block: string): ValueForm {
   };
 }
 
+function summaryOf(block: string): ValueForm {
+  return { first_of: [{ path: `${block}.content[?@.type=='text'].text`, join: '\n' }, `${block}.content`] };
+}
+
 const JSON_REPLY: ReplyMapping = {
   final_output: { first_of: [{ path: "$.content[?@.type=='text'].text", join: '' }, emptyWith('$.role')] },
   events: [
@@ -48,7 +52,7 @@ const JSON_REPLY: ReplyMapping = {
       each: '$.content[?@.tool_use_id]',
       call_id: '@.tool_use_id',
       status: okUnlessError('@'),
-      payload_summary: '@.content',
+      payload_summary: summaryOf('@'),
     },
   ],
   usage: { input_tokens: '$.usage.input_tokens', output_tokens: '$.usage.output_tokens' },
@@ -91,7 +95,7 @@ const STREAM: ReplyMapping = {
       ts: '@.at_ms',
       call_id: '@.data.content_block.tool_use_id',
       status: okUnlessError('@.data.content_block'),
-      payload_summary: '@.data.content_block.content',
+      payload_summary: summaryOf('@.data.content_block'),
     },
   ],
   usage: {
