@@ -30,8 +30,8 @@ const messages = (isStream: boolean): Protocol => ({
   speak: () => ({
     hear({ method, path, headers, body }) {
       requires(method === 'POST' && path === '/v1/messages', 'path');
-      requires(headers['x-api-key'], 'x-api-key');
-      requires(headers['anthropic-version'] === '2023-06-01', 'anthropic-version');
+      requires(headers['x-api-key'] ?? headers.authorization, 'x-api-key');
+      requires(VERSIONS.has(headers['anthropic-version']), 'anthropic-version');
       requires(body['model'] === 'support-large' && Number.isInteger(body['max_tokens']), 'model or max_tokens');
       requires((body['stream'] === true) === isStream, 'stream');
       return textAt(body, 'messages', 0, 'content');
@@ -43,6 +43,9 @@ const messages = (isStream: boolean): Protocol => ({
 
 export const anthropicMessages = messages(false);
 export const anthropicMessagesStream = messages(true);
+
+/** The kind sends the first, and the published client the second. What the mapping reads is the same in both. */
+const VERSIONS: ReadonlySet<unknown> = new Set(['2023-06-01', '2026-10-21']);
 
 const MESSAGE = { id: 'msg_1', type: 'message', role: 'assistant', model: MODEL, stop_sequence: null };
 
