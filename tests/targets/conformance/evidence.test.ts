@@ -61,12 +61,12 @@ function editReply(folder: string, change: (body: string) => string): void {
 /** Writes the manifest and the seal again, as a forger without a key can. */
 async function reseal(folder: string): Promise<void> {
   const manifest = path.join(folder, 'assets', 'manifest.json');
-  const { items, ...rest } = JSON.parse(readFileSync(manifest, 'utf8')) as { items: { href: string }[] };
-  const hashed = items.map(item => {
+  const stated = JSON.parse(readFileSync(manifest, 'utf8')) as { items: { href: string }[] };
+  for (const item of stated.items) {
     const bytes = readFileSync(path.join(folder, item.href));
-    return { ...item, size_bytes: bytes.length, sha256: bytesHash(bytes) };
-  });
-  writeFileSync(manifest, canonicalize({ ...rest, items: hashed }));
+    Object.assign(item, { size_bytes: bytes.length, sha256: bytesHash(bytes) });
+  }
+  writeFileSync(manifest, canonicalize(stated));
   for (const judgement of JUDGEMENT) rmSync(path.join(folder, judgement), { force: true });
   rmSync(path.join(folder, 'evidence', 'seal.json'));
   await finish(folder, {
