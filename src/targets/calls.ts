@@ -1,4 +1,4 @@
-import type { TargetPoll, TargetRequest } from '../contracts/target/index.ts';
+import type { TargetDeclaration, TargetPoll, TargetRequest } from '../contracts/target/index.ts';
 import type { ApiRequest } from './kinds/kind.ts';
 import { type ApiDeclaration, apiRequestOf } from './kinds/kinds.ts';
 import { MappingError, pathAt } from './mapping/mapping-error.ts';
@@ -75,6 +75,31 @@ export function compileCalls(declaration: ApiDeclaration, everyMs: (text: string
   };
 }
 
+/** The URL of a declaration, with its placeholders filled in. */
+export function declaredUrl(declaration: TargetDeclaration, values: TemplateValues): string {
+  const url = 'url' in declaration ? (declaration.url ?? '') : '';
+  return new CallCompiler(new Set()).text(url, 'url', 'none')(values);
+}
+
+/** The declared headers, with their placeholders filled in. */
+export function declaredHeaders(
+  declaration: TargetDeclaration,
+  values: TemplateValues,
+): Readonly<Record<string, string>> {
+  const compiler = new CallCompiler(new Set());
+  const headers = 'headers' in declaration ? (declaration.headers ?? {}) : {};
+  const bearer = 'auth' in declaration ? declaration.auth?.bearer : undefined;
+  return {
+    ...compiler.fields(lowerCased(headers), 'headers', 'header')(values),
+    ...(bearer !== undefined && { authorization: `Bearer ${compiler.text(bearer, 'auth.bearer', 'header')(values)}` }),
+  };
+}
+
+/** Reads the first value at a path of a declaration. */
+export function readDeclaredPath(path: string): ReadPath {
+  return readPath(path, 'version.read');
+}
+
 class CallCompiler {
   readonly #variables: Set<string>;
 
@@ -103,7 +128,10 @@ class CallCompiler {
 
   text(text: string, place: string, encoded: Encoding, allowed = isOfTarget): CallText {
     const template = this.#template(text, place, encoded, allowed);
-    return values => String(filled(template, values) ?? '');
+    return values => {
+      const value = filled(template, values);
+      return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+    };
   }
 
   fields(texts: Readonly<Record<string, string>>, place: string, encoded: Encoding, allowed = isOfCase): CallFields {
@@ -125,7 +153,7 @@ function filled(template: Template, values: TemplateValues): unknown {
 }
 
 /** Names with a value before any case is asked. */
-const isOfTarget = (name: string): boolean => name === 'port' || name.startsWith('env:');
+export const isOfTarget = (name: string): boolean => name === 'port' || name.startsWith('env:');
 const isOfCase = (name: string): boolean => name !== 'poll.id' && name !== 'messages';
 const isBeforeSession = (name: string): boolean => isOfCase(name) && name !== 'session.id';
 const isOfPoll = (name: string): boolean => name !== 'messages';
@@ -148,7 +176,7 @@ const POLL_MS_MIN = 10;
 type State = TargetPoll['until'];
 
 /** Whether the value at a path is one of a list. */
-export function stateTest({ path, in: values }: State, place: string): (document: unknown) => boolean {
+function stateTest({ path, in: values }: State, place: string): (document: unknown) => boolean {
   const read = readPath(path, place);
   return document => (values as readonly unknown[]).includes(read(document));
 }

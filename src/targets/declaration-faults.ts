@@ -1,7 +1,8 @@
 import { placeOf } from '../base/place.ts';
 import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
-import { compileCalls, isDeclarationError } from './calls.ts';
+import { compileCalls, isDeclarationError, isOfTarget } from './calls.ts';
 import { isApi } from './kinds/kinds.ts';
+import { compileTemplate } from './mapping/template.ts';
 import { declaredReader } from './reader.ts';
 
 interface DeclarationFault {
@@ -15,6 +16,7 @@ interface DeclarationFault {
 export function* declarationFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
   yield* urlFaults(declaration);
   yield* headerFaults(declaration);
+  yield* startFaults(declaration);
   yield* compiled('', () => isApi(declaration) && compileCalls(declaration, durationMs));
   yield* compiled('reply', () => declaredReader(declaration, true, 0));
 }
@@ -33,20 +35,34 @@ function placeBelow(below: string, place: string): string {
   return place === '' ? below : place.startsWith('[') ? `${below}${place}` : `${below}.${place}`;
 }
 
+function urlFault(says: string): DeclarationFault {
+  return { path: 'url', message: `url ${says}.` };
+}
+
 function* urlFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
   const url = 'url' in declaration ? declaration.url : undefined;
   if (url === undefined) return;
-  const fault = (says: string): DeclarationFault => ({ path: 'url', message: `url ${says}.` });
   const scheme = declaration.kind === 'websocket' ? /^wss?:\/\// : /^https?:\/\//;
   // A placeholder stands for a host or a port.
   const plain = url.replace(/:\$\{port\}/, ':80').replace(/\$\{[^}]*\}/g, 'x');
   if (!scheme.test(url) && !url.startsWith('${')) {
-    yield fault(
+    yield urlFault(
       declaration.kind === 'websocket' ? 'must start with ws:// or wss://' : 'must start with http:// or https://',
     );
-  } else if (!url.startsWith('${') && !URL.canParse(plain)) yield fault('is not a valid URL');
-  else if (/[?#]/.test(url)) yield fault('must have no query and no fragment; declare a query in request.query');
-  else if (/^[a-z]+:\/\/[^/]*@/.test(url)) yield fault('must have no credentials; declare them in auth or headers');
+  } else if (!url.startsWith('${') && !URL.canParse(plain)) yield urlFault('is not a valid URL');
+  else if (/[?#]/.test(url)) yield urlFault('must have no query and no fragment; declare a query in request.query');
+  else if (/^[a-z]+:\/\/[^/]*@/.test(url)) yield urlFault('must have no credentials; declare them in auth or headers');
+}
+
+function* startFaults({ start, version, ...declaration }: TargetDeclaration): Generator<DeclarationFault> {
+  const tree = { run: start?.run ?? [], env: start?.env ?? {} };
+  yield* compiled('', () => compileTemplate(tree, { allowed: isOfTarget, place: 'start' }));
+  if (version && (version.run === undefined) === (version.path === undefined))
+    yield { path: 'version', message: 'version must have either run or path.' };
+  if (version?.path !== undefined && start)
+    yield { path: 'version.path', message: 'version.path needs a target that is already running. Use version.run.' };
+  const usesPort = 'url' in declaration && declaration.url?.includes('${port}');
+  if (usesPort && !start) yield { path: 'url', message: 'url has ${port}, but nothing is started. Declare start.' };
 }
 
 function* headerFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {

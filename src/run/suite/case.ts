@@ -15,7 +15,7 @@ export interface CaseContext {
   readonly runId: string;
   readonly signal: AbortSignal;
   readonly backoffMs: number;
-  readonly onSent: (id: string, attempt: number, atMs: number, key: string) => void;
+  readonly onSent: (id: string, attempt: number, atMs: number, key: string) => Promise<void>;
   /** Called when an attempt failed and another one follows. */
   readonly onFailed: (id: string, attempt: Attempt, assets: readonly Asset[]) => void;
 }
@@ -41,7 +41,7 @@ export async function runCase(
     const startedAtMs = systemClock.now();
     let told: AttemptResult | undefined;
     try {
-      around.onSent(one.id, number, startedAtMs, key);
+      await around.onSent(one.id, number, startedAtMs, key);
       told = await around.target.ask({ one, key, attempt: number, signal: around.signal });
     } finally {
       // Other cases may wait for this probe, so report its end even if the disk or the sandbox fails.
