@@ -66,7 +66,7 @@ function broken(rates: Rates, share: number): Rates {
   return after;
 }
 
-/** Makes the worst of the other cases always pass, as many as were broken. */
+/** Makes as many of the other cases always pass as were broken, the worst first. */
 function mended(after: Rates, before: Rates): Rates {
   const isBroken = (index: number): boolean => after[index] !== before[index];
   const all = [...after.keys()];

@@ -36,7 +36,7 @@ export class Calls {
     return this.#open.get(id);
   }
 
-  /** The number of calls that the agent waits for. */
+  /** The number of calls that the agent is waiting for. */
   get inFlight(): number {
     return this.#open.size - this.#background.size;
   }

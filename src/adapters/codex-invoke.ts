@@ -100,8 +100,9 @@ function* notesOf({ policy, nestedSandbox, maxTurns }: AgentCall): Generator<str
   yield policy.network_posture === 'allow'
     ? "network_posture: codex may use the network if Proctor's sandbox allows it"
     : `network_posture: codex's web search is disabled; ${network} its commands off the network`;
-  yield `approval_posture: codex exec never asks; blocked operations fail${APPROVAL[policy.approval_posture]}`;
-  if (maxTurns !== undefined) yield 'turns: codex has no limit; Proctor counts them in its stream and stops it';
+  yield `approval_posture: codex exec never asks for approval; blocked operations fail${APPROVAL[policy.approval_posture]}`;
+  if (maxTurns !== undefined)
+    yield 'turns: codex has no turn limit; Proctor counts turns in its stream and stops it at the limit';
 }
 
 const APPROVAL = {

@@ -62,7 +62,7 @@ export class CodexProtocol implements Protocol {
   }
 
   heard({ isFirst, answersBefore }: ModelOutput): LineReading | undefined {
-    // A new request means that Codex no longer waits for a command.
+    // A new request means that Codex is no longer waiting for a command.
     if (isFirst) this.calls.leave(COMMAND);
     return answersBefore >= this.#turnsMax ? TOO_MANY_TURNS : undefined;
   }

@@ -94,7 +94,7 @@ export function progress(events: readonly AgentEvent[]): LineReading {
   return { events, sign: 'progress' };
 }
 
-/** The agent waits for an answer, so it must be stopped. */
+/** The agent is waiting for an answer, so it must be stopped. */
 export const PROMPT: LineReading = { events: [], sign: 'kill', reason: 'prompt_detected' };
 
 /** One line of agent output yields at most this many transcript lines. */

@@ -167,7 +167,7 @@ function search(
   depth: number,
   budget: { left: number },
 ): { path: string; message: string } | undefined {
-  if (--budget.left < 0) return { path, message: `is one of more than ${VALUES_MAX.toLocaleString('en-US')} values` };
+  if (--budget.left < 0) return { path, message: `exceeds the limit of ${VALUES_MAX.toLocaleString('en-US')} values` };
   if (value === null || typeof value === 'boolean') return undefined;
   if (typeof value === 'string') {
     return value.isWellFormed() ? undefined : { path, message: 'contains a lone surrogate' };

@@ -108,7 +108,7 @@ class Meant {
     return new Marked(this.#bytes.subarray(0, this.#length), this.#marks, openAt);
   }
 
-  /** Writes one byte for everything up to `to`. */
+  /** Writes one byte in place of everything up to `to`. */
   #mark(byte: number, to: number): void {
     this.#makeRoom(1);
     this.#bytes[this.#length] = byte;

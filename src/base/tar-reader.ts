@@ -118,7 +118,7 @@ const KINDS: Readonly<Record<string, string>> = {
   '4': 'a device',
   '5': 'a folder, which is not stored',
   '6': 'a FIFO',
-  '7': 'a file of a special kind',
+  '7': 'a contiguous file',
   S: 'a sparse file',
   g: 'a global header',
   L: 'a long name in another format',

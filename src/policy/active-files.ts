@@ -44,7 +44,7 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
   active('.vs/ .zed/ .helix/', 'the editor loads tasks and programs from it when you open the folder'),
   active(
     '.devcontainer/ .devcontainer.json',
-    'editors build and start a container from it, with commands on your machine',
+    'editors build and start a container from it, and run its commands on your machine',
   ),
   active(
     '.vimrc .nvimrc .nvim.lua .exrc .lvimrc .dir-locals*.el',

@@ -96,11 +96,11 @@ function approval({ approval_posture }: EffectivePolicy, enforcers: Enforcers): 
   }
   if (approval_posture === 'bounded_auto_approve') {
     if (sandbox === 'none') return withoutSandbox('the limits of bounded_auto_approve');
-    if (isUnconfined) return { by: [`the sandbox limits what ${agent} can do; ${agent} never asks`] };
+    if (isUnconfined) return { by: [`the sandbox limits what ${agent} can do; ${agent} never asks for approval`] };
     return { by: [`${agent} enforces it: it does not ask for what the sandbox allows`] };
   }
   const denied = isUnconfined
-    ? `the sandbox blocks what ${agent} may not do; ${agent} never asks`
+    ? `the sandbox blocks what ${agent} may not do; ${agent} never asks for approval`
     : `${agent} enforces it: its prompts are denied`;
   if (approval_posture === 'deny_interactive') return { by: [denied] };
   if (!capabilities.structured_event_stream) {

@@ -1,3 +1,4 @@
+import { counted } from '../base/counted.ts';
 import { type CaseDifference, type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
 
 /** The differences between a case and the baseline's case with the same id, one per line. */
@@ -5,7 +6,7 @@ export function changeLines({ changed }: Pick<ComparedCase, 'changed'>): string[
   if (!changed) return [];
   const { differences, more } = changed;
   if (!differences) return ['the case changed, but the baseline does not record the old version'];
-  return [...differences.map(lineOf), ...(more === undefined ? [] : [`and ${more} more changes`])];
+  return [...differences.map(lineOf), ...(more === undefined ? [] : [`and ${counted(more, 'more change')}`])];
 }
 
 function lineOf({ what, at, baseline, new: now }: CaseDifference): string {

@@ -137,7 +137,7 @@ function* caseLines(one: ComparedCase, findings: FlaggedCases, paint: PaintText)
 }
 
 function* more(count: number, paint: PaintText): Generator<string> {
-  if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need attention`)}\n`;
+  if (count > CASES_MAX) yield `  ${paint('faint', `and ${counted(count - CASES_MAX, 'more case')} to review`)}\n`;
 }
 
 /** Changed cases that need attention for no other reason. */
@@ -148,13 +148,13 @@ function* changes(cases: readonly ComparedCase[], paint: PaintText): Generator<s
     yield* changedLines(one);
   }
   if (cases.length > CASES_MAX)
-    yield `  ${paint('faint', `and ${cases.length - CASES_MAX} more cases that changed`)}\n`;
+    yield `  ${paint('faint', `and ${counted(cases.length - CASES_MAX, 'more case')} that changed`)}\n`;
 }
 
 function* changedLines(one: ComparedCase): Generator<string> {
   const lines = changeLines(one);
   for (const line of lines.slice(0, LINES_MAX)) yield `${INDENT}${said(line)}\n`;
-  if (lines.length > LINES_MAX) yield `${INDENT}and ${lines.length - LINES_MAX} more lines in the report\n`;
+  if (lines.length > LINES_MAX) yield `${INDENT}and ${counted(lines.length - LINES_MAX, 'more line')} in the report\n`;
 }
 
 /** Improved cases, in one line. */

@@ -71,7 +71,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
 
 function checkPaths(paths: unknown): void {
   if (Array.isArray(paths) && paths.every(each => typeof each === 'string')) return;
-  throw new Fault('usage', 'allowActive of applyRun must be a list of paths.');
+  throw new Fault('usage', 'applyRun requires allowActive to be a list of paths.');
 }
 
 const OPTIONS: Record<keyof ApplyOptions, true> = {

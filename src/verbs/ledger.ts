@@ -42,7 +42,7 @@ export function refuseTaken(home: string, ids: readonly string[], version: 'base
   const isOfOtherSide = (lane: string): boolean => lane !== version && (lane === 'baseline' || lane === 'new');
   const here = new Set(runsIn(home).flatMap(({ id, lane }) => (isOfOtherSide(lane) ? [] : [id])));
   for (const id of ids) {
-    if (here.has(id)) throw new Fault('run_exists', `A run named ${id} exists. Use another name.`);
+    if (here.has(id)) throw new Fault('run_exists', `A run named ${id} already exists. Use another name.`);
     if (lineIn(home, { run_id: id, version }) === undefined) continue;
     throw new Fault('run_exists', `The ledger already has a run named ${id}. Use another name.`);
   }

@@ -14,7 +14,7 @@ import { refuseUnknown } from './options.ts';
 
 /** A task for an agent, and its limits. */
 export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd'> {
-  /** The folder to work on, of which the agent gets a private clone; the working folder by default. */
+  /** The folder to work on; the working folder by default. The agent gets a private clone of it. */
   readonly dir?: string;
   /** `read-only` (default), `edit`, `open` or a policy file. */
   readonly policy?: string;

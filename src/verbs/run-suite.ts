@@ -47,7 +47,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly agent?: string;
   /** The agent policy: `read-only` (default), `edit`, `open` or a file. */
   readonly policy?: string;
-  /** The folder to work on, of which each attempt gets a private clone; the working folder by default. */
+  /** The folder to work on; the working folder by default. Each attempt gets a private clone of it. */
   readonly dir?: string;
   /** The environment in which to find the agent's program and model credential. The agent does not see it. */
   readonly environment?: AgentOrder['environment'];
@@ -172,7 +172,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     // A name that the user chose may be anywhere in the ledger, not only at its end.
     const ledger = ledgerOf(going.home, going.onWarning, RUN_ID.test(place.id) ? 'its end' : 'all of it');
     const plan = suitePlanIn(place.folder);
-    if (!plan) throw new Fault('not_a_suite', 'The journal in the folder does not belong to a started suite.');
+    if (!plan) throw new Fault('not_a_suite', 'The folder contains no suite run that has started.');
     going.onFolder?.(place);
     const answer = await alone(place, async () =>
       run(place, await targetFor(plan, going), {

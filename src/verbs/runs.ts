@@ -1,4 +1,5 @@
 import { instantText } from '../base/clock.ts';
+import { counted } from '../base/counted.ts';
 import { Fault } from '../base/fault.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
@@ -98,7 +99,7 @@ async function listedSuite(place: RunFolder, life: Life): Promise<Listed> {
     folder,
     startedAt: run && instantText(Date.parse(run.generated_at) - (durationMs ?? 0)),
     status: !run ? 'unreadable' : ok < total ? 'in part' : judgedStatus(sums),
-    subject: run && `${lane}, ${ok} of ${total} cases${counts ?? ''}, ${run.base_url}`,
+    subject: run && `${lane}, ${ok} of ${counted(total, 'case')}${counts ?? ''}, ${run.base_url}`,
     ...(sums && { judged: sums.summary }),
     durationMs,
     ...(run && run.run_id !== id && { renamed: true }),

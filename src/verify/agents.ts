@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { canonicalize } from '../base/canonical.ts';
+import { counted } from '../base/counted.ts';
 import type {
   AgentOutcome,
   AgentRequest,
@@ -81,7 +82,7 @@ export function agentInspector(surroundings: Surroundings): Inspector {
     const { lines, nativeLine, violation } = transcripts.get(file) ?? { lines: 0, nativeLine: 0 };
     if (violation) breaks(violation.place, violation.at, violation.message);
     else if (lines !== outcome.value.events)
-      breaks(outcome.file, 'events', `does not match the transcript, which has ${lines} lines`);
+      breaks(outcome.file, 'events', `does not match the transcript, which has ${counted(lines, 'line')}`);
     if (nativeLine > outcome.value.lines.total)
       breaks(outcome.file, 'lines.total', 'is less than the highest native_line of the transcript');
   }

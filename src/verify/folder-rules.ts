@@ -16,7 +16,7 @@ export const FOLDER_RULES = {
       'every file that a document refers to exists, relative to the folder of the document',
       'paths in step manifests, asset manifests and events are relative to the run folder',
       'an asset id that a document refers to is listed in assets/manifest.json',
-      'should: files that a script result lists exist; the list is only a hint',
+      'should: every file listed in a script result exists; the list is only a hint',
     ],
   },
   FD3: {
@@ -78,7 +78,7 @@ export const FOLDER_RULES = {
   FD9: {
     id: 'FD9',
     title: 'Run Agrees',
-    why: 'Documents that describe different runs, or different endings, do not come from one run.',
+    why: 'Documents that describe different runs, or different endings, cannot come from the same run.',
     asks: [
       'all documents in evidence/ that name a run name the same one, including the seal and every event',
       'the outcome of a script has the status of result.json and the ending of runner.json',

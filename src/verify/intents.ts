@@ -156,9 +156,9 @@ function* fromIntent({ policy }: RunResult, bundle: Bundle, intent: Intent): Gen
 function* fromPolicy({ policy }: RunResult, { commands, outputs, network }: Bundle): Generator<Disagreement> {
   const { allowed_commands: allowed, allowed_write_roots: roots } = policy;
   if (allowed.length > 0 && !commands.every(({ argv: [program = ''] }) => allowed.includes(program)))
-    yield ['policy.allowed_commands', 'do not contain a command of the bundle'];
+    yield ['policy.allowed_commands', 'do not include every command of the bundle'];
   if (!outputs.every(output => isBelowRoots(output, roots)))
-    yield ['policy.allowed_write_roots', 'do not contain an output of the bundle'];
+    yield ['policy.allowed_write_roots', 'do not include every output of the bundle'];
   if (network && !policy.allow_network)
     yield ['policy.allow_network', 'forbids the network access that the bundle requests'];
 }

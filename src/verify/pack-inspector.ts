@@ -46,7 +46,7 @@ export function packInspector({ kind, runId, ledger }: PackableRun, surroundings
 
     end() {
       for (const file of tree.paths) if (!holds.test(file)) breaks('PK2', file, `does not belong in ${A[kind]} run`);
-      if (!tree.files.has(main)) breaks('PK1', main, `is missing, although it states the result of ${A[kind]}`);
+      if (!tree.files.has(main)) breaks('PK1', main, `is missing from ${A[kind]} run`);
       else if (troubled.has(main) || run?.contract !== wanted) breaks('PK3', main, `is not a valid ${wanted}`);
       else if (run.value.run_id !== undefined && run.value.run_id !== runId) {
         breaks('PK3', main, 'differs from the run that was sealed', 'run_id');

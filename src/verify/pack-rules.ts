@@ -40,7 +40,7 @@ export const PK = {
     title: 'Bundle',
     why: 'The decision of an intent run applies to the bundle that it names. Without the bundle, it cannot be checked.',
     asks: [
-      'if run.json of an intent names a bundle, bundle.json exists and satisfies its contract',
+      "if an intent's run.json names a bundle, bundle.json exists and satisfies its contract",
       'if it names none, there is no bundle.json',
     ],
   },

@@ -283,6 +283,6 @@ test('counts turns while a command runs in the background', () => {
   const turns = (...lines: readonly string[]): number | null => readLines(codexCli, lines).reading.usage.turns;
   const background = item('started', 'a');
   expect(turns(background, item('started', 'b'), item('completed', 'b'), item('started', 'c'))).toBe(2);
-  // Parallel calls, of which the first ends first.
+  // Parallel calls; the first one ends first.
   expect(turns(background, item('started', 'b'), item('completed', 'a'), item('started', 'c'))).toBe(1);
 });

@@ -50,7 +50,7 @@ describe('a suite that came with a clone', () => {
     expect(digestOf(cwd)).toBe(before);
   });
 
-  test('is listed and shown with the flags that specify its target and variables again', async () => {
+  test('is listed and shown with a resume command that has placeholders for its target and variables', async () => {
     const { cwd, resume } = await planted();
     const command = `proctor run suite --resume ${SUITE_RUN} --base-url URL --header 'NAME: env:VARIABLE'`;
     expect(proctor(['list'], { cwd }).stdout).toContain(`continue with: ${command}\n`);

@@ -83,7 +83,7 @@ test('exits with 0, 1 and 3 for no regression, a regression and not enough evide
   const proven = gate(cwd, 'once.csv', 'again.csv', '--gate', 'proven');
   expect(proven).toMatchObject({
     code: 3,
-    stdout: expect.stringMatching(/\n {2}to settle {2}about \d+ more trials of all 10 cases on both sides\n/),
+    stdout: expect.stringMatching(/\n {2}to settle {2}about \d+ more trials per case on both sides\n/),
   });
 });
 

@@ -30,7 +30,7 @@ describe('the progress line', () => {
     if (columns >= 20) expect(shown).toMatch(/^7\/1000, 2 without/);
   });
 
-  test('is a new line every 10 s without a terminal', () => {
+  test('is printed at most every 10 s without a terminal', () => {
     const written: string[] = [];
     const line = new ProgressLine(text => written.push(text), undefined);
     line.begin('r1');

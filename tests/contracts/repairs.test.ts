@@ -36,7 +36,9 @@ describe('the repairs of an answer', () => {
   test('add up, and are listed by number', () => {
     const sums = sumOfRepairs([{ R10: 3 }, undefined, { R6: 5 }, { R6: 7 }]);
     expect(sums).toEqual({ R6: 12, R10: 3 });
-    expect(repairedText(sums)).toBe('R6 × 12, R10 × 3: values that replies lack or name differently; see docs/targets.md');
+    expect(repairedText(sums)).toBe(
+      'R6 × 12, R10 × 3: values that replies lack or name differently; see docs/targets.md',
+    );
     expect(sumOfRepairs([undefined, {}])).toBeUndefined();
     expect(repairedText(undefined)).toBeUndefined();
   });

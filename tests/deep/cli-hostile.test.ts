@@ -61,7 +61,7 @@ describe('input', () => {
     ['case ids of a run', `{"schema_version":"run.v1","selected_case_ids":[${'0,'.repeat(900_000)}0]}`],
     ['events of a case', `{"schema_version":"case.v1","events":[${'{},'.repeat(900_000)}{}]}`],
     ['tool calls of a case', `{"schema_version":"case.v1","events":[${'{"type":"tool_call"},'.repeat(200_000)}{}]}`],
-  ])('with a flood of wrong %s is answered, and so is the next input', (_, text) => {
+  ])('with a flood of wrong %s gets a verdict, and so does the next input', (_, text) => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'flood.json'), text);
     const { code, stdout } = proctor(['verify', '--json', 'flood.json', '-'], { cwd, input: good });

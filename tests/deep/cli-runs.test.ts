@@ -240,7 +240,7 @@ describe('an interrupted run', () => {
     expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'interrupted', ending: { how: 'lost' } });
     expect(readFileSync(path.join(folder, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
     expect(here.proctor(['show']).stdout).toMatch(
-      /unknown {3}how it ended, what it used, .*\n[^]*ended {5}unknown: Proctor was interrupted \(interrupted\)/,
+      /unknown {3}how it ended, its resource usage, .*\n[^]*ended {5}unknown: Proctor was interrupted \(interrupted\)/,
     );
     expect(here.proctor(['list']).stdout).toMatch(/^failed .*interrupted; unknown: how it ended/);
     expect(here.proctor(['recover']).stdout).toBe('All runs are finished.\n');

@@ -69,7 +69,7 @@ describe('a check in the sandbox', () => {
     [
       'that writes an invalid result has not answered',
       "open('result.json', 'w').write('{')\n",
-      { trouble: 'The check left an invalid result or output.' },
+      { trouble: 'The check produced an invalid result or output.' },
     ],
     [
       'that claims success and exits with an error fails',
@@ -97,7 +97,7 @@ describe('a check in the sandbox', () => {
   });
 
   test('that is missing, a symlink, or of an unknown kind cannot run', async () => {
-    expect(await checked('')).toEqual({ trouble: 'The check is not among the files of the run.' });
+    expect(await checked('')).toEqual({ trouble: "The check is not among the run's files." });
     expect(await checked('x', { name: 'check.unknown' })).toEqual({
       trouble: expect.stringMatching(/^Proctor does not know which program runs/) as string,
     });
@@ -106,7 +106,7 @@ describe('a check in the sandbox', () => {
     const runCheck = checkByScript({ launcher: () => Promise.reject(new Error('not needed')), home: folder });
     const input = { case: CASE, artifact: answered('') };
     expect(await runCheck({ script: path.join(folder, 'check.py'), input })).toEqual({
-      trouble: 'The check is not among the files of the run.',
+      trouble: "The check is not among the run's files.",
     });
   });
 
@@ -161,7 +161,7 @@ test('a check script judges a suite the same way every time', async () => {
   ).toEqual([
     ['pass', null, null],
     ['fail', null, 'The total is 5.'],
-    ['error', 'other', 'The check is not among the files of the run.'],
+    ['error', 'other', "The check is not among the run's files."],
   ]);
   expect(canonicalize(await evaluated())).toBe(canonicalize(evaluation));
   rmSync(home, { recursive: true, force: true });

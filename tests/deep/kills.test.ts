@@ -208,7 +208,7 @@ function furnish(place: Place): void {
 function begin(place: Place, target: Target): Run {
   const marker = `marker-${process.pid}-${++markers}`;
   const script = oneOf(Object.keys(SCRIPTS));
-  // Counts from the start of the process. A script is much shorter-lived than its Proctor process.
+  // Counted from the start of the target, and a script runs for a much shorter time than its Proctor process.
   const delayMs = chance() * (target.endsWith('script') && script === 'daemon.py' ? 450 : within[target]);
   const flags = chance() < 0.2 ? ['--sandbox', 'none'] : [];
   const started = place.start(['run', 'script', script, '--json', ...flags, '--', marker]);

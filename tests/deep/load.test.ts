@@ -98,7 +98,7 @@ function furnished(): Place {
   return here;
 }
 
-/** The run folders, in the order of their start. */
+/** Checks that each run saw only its own files. `folders` is in start order. */
 function expectEach(here: Place, folders: readonly string[]): void {
   expect(here.runFolders().sort()).toEqual([...folders].sort());
   expect(new Set(folders).size).toBe(AT_ONCE);

@@ -49,7 +49,7 @@ describe('the case file reader', () => {
     ]);
   });
 
-  test('rejects an alias of its own parent, of nothing, and of a later anchor', () => {
+  test('rejects an alias to its own parent, to nothing, and to a later anchor', () => {
     expect(faultsIn('cases.yaml', '- id: a\n  metadata: &m\n    self: *m\n')).toEqual([
       'line 3: The alias refers to a value that contains it',
     ]);

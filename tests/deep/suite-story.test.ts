@@ -125,7 +125,7 @@ describe('the story of a suite', () => {
 });
 
 describe('a run folder', () => {
-  test('follows the contract in the folder that --out names', async () => {
+  test('follows the contract if --out names it', async () => {
     const { place, suite } = await world();
     for (const args of ['init --quiet', 'add cases.yaml', `${AS_SOMEBODY} commit --quiet --message cases`]) {
       execFileSync('git', args.split(' '), { cwd: place.cwd });

@@ -29,7 +29,7 @@ interface Sides {
   readonly repeat?: number;
 }
 
-/** A baseline and a candidate, and a command line next to them. */
+/** Runs a baseline and a candidate. Returns a function that compares them. */
 async function sides({ before = many(10), now = before, old = answering('all is well'), ...more }: Sides) {
   const { fresh = () => old, repeat = 1 } = more;
   const place = new Place();

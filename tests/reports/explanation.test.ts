@@ -23,7 +23,7 @@ describe('the evidence behind a verdict', () => {
     expect(notes['To settle it']).toContain('“proctor compare BASELINE NEW --again”');
   });
 
-  test('shows, for a broken case, the reruns, and nothing left to settle', () => {
+  test('shows the reruns of a broken case, and nothing left to settle', () => {
     const found = withReruns();
     expect(found.decision?.cause).toBe('broken');
     const notes = notesOf(found);

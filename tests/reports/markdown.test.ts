@@ -4,7 +4,7 @@ import { code, prose } from '../../src/reports/markdown-text.ts';
 import { reports } from '../../src/reports/index.ts';
 import { ATTACKS, attacked, mixedComparison, text } from './world.ts';
 
-/** Markdown without its code spans. As in CommonMark, a run of as many backticks ends a span. */
+/** Markdown without its code spans. As in CommonMark, a span starts and ends with the same number of backticks. */
 function withoutCode(markdown: string): string {
   return markdown
     .split('\n')

@@ -70,7 +70,7 @@ test('the terminal lists fifty cases and counts the rest', () => {
   const cases = Array.from({ length: 80 }, (_, index) => ({ ...comparison.cases[0], case_id: `case-${index}` }));
   const told = text(reports.terminal.ofComparison({ ...comparison, cases: cases as typeof comparison.cases }));
   expect(told.match(/case-\d+/g)).toHaveLength(50);
-  expect(told).toContain('and 30 more that need attention');
+  expect(told).toContain('and 30 more cases to review');
 });
 
 test('JSON is the document itself, in canonical form', () => {

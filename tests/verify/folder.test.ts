@@ -175,7 +175,7 @@ describe('a suite folder', () => {
     expect(await brokenIn(folderWith(present))).toEqual(broken);
   });
 
-  test('the tests here violate every folder rule, except those for run folders', async () => {
+  test('is tested against every folder rule, except those for run folders', async () => {
     const tested = new Set([
       ...breaches.flatMap(([, , broken]) => broken.map(line => line.split(' ')[0] ?? '')),
       'FD1',
@@ -403,7 +403,7 @@ describe('an agent step', () => {
 });
 
 describe('other folders', () => {
-  test('of a script treat its listed artifacts as a hint', async () => {
+  test('of a script are valid without the artifacts that the result lists', async () => {
     const verdicts = await verdictsOf(
       folderWith({ 'result.json': scriptResult.example as object, 'output/other.json': '{"not":"ours' }),
     );
@@ -461,7 +461,7 @@ describe('other folders', () => {
     expect(verdicts.map(({ outcome }) => outcome)).toEqual(['valid', 'refused', 'refused']);
   });
 
-  test('list the files that were not judged, and are invalid in strict mode', async () => {
+  test('with unjudged files have them listed, and are invalid in strict mode', async () => {
     const folder = folderWith({
       'runner.json': runner.example as object,
       'package.json': { name: 'x' },

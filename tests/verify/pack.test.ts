@@ -278,7 +278,7 @@ describe('an archive', () => {
 const block = (text: string): Buffer => Buffer.concat([Buffer.from(text), Buffer.alloc(512 - text.length)]);
 
 describe('the pack of a run', () => {
-  test('gets the verdict of its folder, and says what it omits', async () => {
+  test('gets the same verdict as its folder, and the verdict names what was not checked', async () => {
     const folder = await scriptFolder();
     const [whole, packed] = await Promise.all([verdictsOf(folder), verdictsOf(await packOf(folder))]);
     expect(packed.at(-1)).toMatchObject({ outcome: 'valid', violations: [], advice: whole.at(-1)?.advice });

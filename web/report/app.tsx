@@ -94,7 +94,7 @@ export function App() {
           document.querySelector('main')?.focus();
         }}
       >
-        Skip to the content
+        Skip to content
       </a>
       <Header head={head} address={address} onKeys={() => setHasKeys(true)} />
       <Tabs address={address} />

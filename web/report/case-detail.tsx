@@ -113,7 +113,7 @@ function Body({
       {data ? (
         <Full data={data} address={address} isRun={isRun} />
       ) : (
-        <p class="empty">{data === null ? <OnlyRow row={row} /> : 'Reading the case …'}</p>
+        <p class="empty">{data === null ? <OnlyRow row={row} /> : 'Loading the case …'}</p>
       )}
     </>
   );

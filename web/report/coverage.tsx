@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Coverage } from '../../src/reports/page-data.ts';
-import { count } from './format.ts';
+import { count, plural } from './format.ts';
 import { coverage, head, isRead, whenRead } from './page.ts';
 
 /** How much of the data this page holds. A page without a coverage record was truncated. */
@@ -20,7 +20,7 @@ export function CoverageNote() {
           ? sentencesOf(held).join(' ')
           : isWhole
             ? 'This file is incomplete: its end is missing.'
-            : 'Reading the cases …'}
+            : 'Loading the cases …'}
       </p>
       <p>
         Written by Proctor {head.proctor_version}. This page loads nothing from elsewhere; the run folders hold the
@@ -39,8 +39,10 @@ function sentencesOf({ cases, rows, full, wanted, bytes_max }: Coverage): string
         ? `Full data for all ${count(cases)} cases.`
         : `Full data for ${count(full)} of ${count(cases)} cases; the others have only a row in the list.`,
     ...(full < wanted
-      ? [`${count(wanted - full)} more do not fit in full, because the page reached its limit of ${megabytes} MB.`]
+      ? [
+          `${plural(wanted - full, 'more does', 'more do')} not fit in full, because the page reached its limit of ${megabytes} MB.`,
+        ]
       : []),
-    ...(rows < cases ? [`${count(cases - rows)} cases have no row, for the same reason.`] : []),
+    ...(rows < cases ? [`${plural(cases - rows, 'case has', 'cases have')} no row, for the same reason.`] : []),
   ];
 }

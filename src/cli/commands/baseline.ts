@@ -45,7 +45,7 @@ export async function acceptCommand(word: string, { out, json }: { out: string; 
 
 function packText({ bytes, artifacts, left_out }: Accepted['pack']): string {
   const rest = left_out === 0 ? '' : `; ${countText(left_out, 'document')} left out because of size`;
-  return `${countText(artifacts, 'answer')} for explaining changes, ${Math.ceil(bytes / 1024)} KiB${rest}`;
+  return `${countText(artifacts, 'stored answer')} to explain changes, ${Math.ceil(bytes / 1024)} KiB${rest}`;
 }
 
 const NOTHING_PASSES =

@@ -228,7 +228,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
         ({ class: kind, message, hard }) =>
           `  ${paint(hard ? 'bad' : 'note', kind.replaceAll('_', ' '))}  ${printable(message)}`,
       ),
-    ...(violations.length > SHOWN_MAX ? [`  ${violations.length - SHOWN_MAX} more violations`] : []),
+    ...(violations.length > SHOWN_MAX ? [`  ${countText(violations.length - SHOWN_MAX, 'more violation')}`] : []),
     ...result.flags.slice(0, SHOWN_MAX).map(({ message }) => `  ${paint('note', '⚠ claims')}  ${printable(message)}`),
     `  policy    ${policy.policy_reference ?? 'custom'}: ${policy.execution_posture.replace('_', ' ')}, network ${policy.network_posture}, ${policy.approval_posture.replaceAll('_', ' ')}`,
     ...(typeof runner === 'string'

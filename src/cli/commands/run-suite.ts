@@ -172,7 +172,7 @@ function targetOf(flags: RunSuiteFlags): AdoptOptions {
 }
 
 function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {
-  if (cases === undefined) throw new Fault('usage', 'Specify the file of cases: proctor run suite cases.yaml …');
+  if (cases === undefined) throw new Fault('usage', 'Specify a case file: proctor run suite cases.yaml …');
   if (flags.as === undefined)
     throw new Fault('usage', 'Specify the side of the comparison: --as baseline or --as new.');
   const given = {

@@ -1,6 +1,7 @@
 import { printable, printableJson } from '../../base/printable.ts';
 import { type RunnerAnswer, runnerVerify } from '../../verbs/runner-verify.ts';
 import { stderr, stdout } from '../text/out.ts';
+import { countText } from '../text/units.ts';
 
 /** Writes one line of JSON per file to stdout, as the specification requires, and text for people to stderr. */
 export function runnerVerifyCommand(files: readonly string[], options: { strict?: true; maxBytes?: number }): number {
@@ -30,5 +31,6 @@ function explain(file: string, { trouble, judgement }: RunnerAnswer): void {
   if (trouble) stderr.write(`${name}: ${trouble}\n`);
   for (const { rule_id, message } of judgement?.advice ?? [])
     stderr.write(`${name}: advice ${rule_id}: ${printable(message)}\n`);
-  if (judgement?.omitted) stderr.write(`${name}: ${judgement.omitted} more findings are not listed.\n`);
+  if (judgement?.omitted)
+    stderr.write(`${name}: ${countText(judgement.omitted, 'more finding is', 'more findings are')} not listed.\n`);
 }

@@ -115,7 +115,7 @@ function showText(shown: Shown, paint: Paint): string {
     ...result.artifacts
       .slice(0, FILES_SHOWN)
       .map(({ path: file, bytes }) => `    ${printable(file)}  ${paint('faint', sizeText(bytes))}`),
-    ...(result.artifacts.length > FILES_SHOWN ? [`    ${result.artifacts.length - FILES_SHOWN} more files`] : []),
+    ...(result.artifacts.length > FILES_SHOWN ? [`    and ${result.artifacts.length - FILES_SHOWN} more`] : []),
     ...(outcome.salvaged ? [paint('note', '    salvaged: the run failed, but its files are kept')] : []),
     ...outcome.cuts
       .filter(({ what }) => what !== 'stdout' && what !== 'stderr')

@@ -88,8 +88,8 @@ function addCompareCommand(program: Command, ended: (code: number) => void): voi
   const compare = program
     .command('compare')
     .description('Decide whether the candidate is worse than the baseline, which cases broke, and why')
-    .argument('[baseline]', 'run, baseline for the newest baseline run, or an accepted baseline file', 'baseline')
-    .argument('[new]', 'run, or new for the newest candidate run', 'new')
+    .argument('[baseline]', 'run, accepted baseline file, or "baseline" for the newest baseline run', 'baseline')
+    .argument('[new]', 'run, or "new" for the newest candidate run', 'new')
     .option('--gate <gate>', HELP.gate)
     .option('--allow-removed', HELP.allowRemoved)
     .option('--allow-weakened', 'accept cases that expect less than in the baseline');

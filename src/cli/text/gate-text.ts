@@ -99,7 +99,7 @@ function* settling({ verdict, ask_again: ids, more_trials: more, decision }: Gat
     const rest = ids.length > LINES_MAX ? ` and ${ids.length - LINES_MAX} more` : '';
     yield `one more trial of ${named}${rest} on both sides, marked as rerun`;
   } else if (more !== null) {
-    yield `about ${countText(more, 'more trial')} of all ${countText(decision.cases, 'case')} on both sides`;
+    yield `about ${countText(more, 'more trial')} per case on both sides`;
   }
 }
 

@@ -85,7 +85,7 @@ export function unknownPartsText(unknown: RecoveredNote['unknown']): string {
 
 const UNKNOWN = {
   ending: 'how it ended',
-  usage: 'what it used',
+  usage: 'its resource usage',
   streams: 'whether it printed more',
   output: 'which files it wrote',
   checks: 'which checks pass',
@@ -191,7 +191,7 @@ export function maskingLines(masking: ScriptOutcome['masking'], paint: Paint): s
       const what = held.length > 0 ? held.join(', ') : code.replaceAll('_', ' ');
       return paint('note', `    needs review: ${printable(path)} (${code}: ${printable(what)})`);
     }),
-    ...(more > 0 ? [paint('note', `    needs review: ${more} more files`)] : []),
+    ...(more > 0 ? [paint('note', `    needs review: ${countText(more, 'more file')}`)] : []),
   ];
 }
 

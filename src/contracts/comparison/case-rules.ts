@@ -89,7 +89,7 @@ export const CM10 = rule({
     'confidence is high, medium or low; says is not blank and is at most 1,000 bytes',
     'baseline_at and new_at are null, or events[0], proposed_actions[0], proposed_actions, final_output, runner_failure or case',
     'cites is a list of such locations, prefixed with baseline: or new:, or of fields such as comparability.fields[0]',
-    'baseline_at and new_at are cited unless null; a cited field exists; the kind model cites a field',
+    'baseline_at and new_at are cited unless null; a cited field exists; if kind is model, a field is cited',
   ],
   fields: ['cases[].failing', 'cases[].divergence'],
   reads: ['cases[].new', 'comparability'],

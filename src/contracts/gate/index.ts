@@ -24,7 +24,7 @@ const rules = [
       'mode, if present, is balanced, proven or strict; default balanced',
       'margin, if present, is the allowed drop in the pass rate, between 0 and 1 (exclusive); default 0.05',
       'alpha, if present, is the false alarm rate for unchanged suites, between 0 and 1 (exclusive); default 0.05',
-      'confidence, if present, is the confidence required for "at most the margin", between 0 and 1 (exclusive); default 0.95',
+      'confidence, if present, is the required confidence that the drop is at most the margin, between 0 and 1 (exclusive); default 0.95',
       'critical, if present, is a list of ids of cases that must not be missing and are tested separately',
       'again, if present, limits reruns: max_trials (1 to 100,000), max_minutes (above 0, up to 1,440) and max_cost_usd (0 or more)',
       'allow_removed, if present, is a boolean: whether cases may be removed from the suite; default false',

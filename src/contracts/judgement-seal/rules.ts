@@ -85,7 +85,7 @@ const JS5 = rule({
     'rests_on is not empty; id is null if and only if kind is baseline',
     'an evaluation rests only on the run that its id names',
     'in a comparison, and only there, each entry has side: baseline or new',
-    'if what is baseline, the entry has no id and is on the baseline side of a comparison',
+    'if what is "baseline", the entry has no id and is on the baseline side of a comparison',
   ],
   fields: [],
   reads: ['payload'],

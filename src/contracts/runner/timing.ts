@@ -36,7 +36,7 @@ export const RN9 = rule({
           const path = `timing.phases[${index}].started_at`;
           if (start < previous) yield must(path, 'is before that of the previous phase');
           if (start < instantMs(started_at) || start + phase.duration_ms > instantMs(completed_at) + 1) {
-            yield should(path, 'and its duration are outside the run');
+            yield should(path, 'puts part of the phase outside the run');
           }
           previous = start;
         }

@@ -74,7 +74,7 @@ const rules = [
       'run_id is a valid folder name, kind is "suite", and version is baseline or new',
       'repetition has of (the run_id of the first repetition), number and total (positive integers)',
       'number is at most total, and total is at most 1,000',
-      'run_id equals of, followed by a dot and the number from the second repetition on',
+      'run_id equals of; from the second repetition on, a dot and the number follow',
       'rerun, if present, has of (a run of the same side), round (1 to 100) and cases (the same as in only)',
       'each case of rerun has case_id, baseline and new (passes and trials so far), and p (0 to 1)',
       'the run_id of a rerun is of, a dot, the letter a and the round',

@@ -146,7 +146,7 @@ const rules = [
         const { total, listed } = status[list] ?? NONE;
         const most = list === 'changed' ? CHANGED_LISTED_MAX : LISTED_MAX;
         if (listed.length !== Math.min(total, most))
-          yield must(`${list}.listed`, 'does not have the number of entries that its total requires');
+          yield must(`${list}.listed`, `must have ${Math.min(total, most)} entries, because total is ${total}`);
       }
       const seen = new Set<string>();
       for (const [index, { path, encoded }] of status.changed.listed.entries()) {
@@ -162,7 +162,7 @@ const rules = [
     title: 'History Told',
     why: 'A diff does not show commits, branches, settings or hooks, which can hide changes or run code.',
     asks: [
-      'commits has total (null if not all can be read), and lists sha and subject',
+      'commits has total (null if not all can be read) and listed; each entry has sha and subject',
       'refs lists name, change (new, moved or deleted), sha and protected',
       'branch_moved, rewritten and git_config_changed are true or false',
       'git_folder is kept, gone or replaced',

@@ -55,7 +55,7 @@ export function packFile(fd: number): PackFile {
     if (unsafe) blame({ path, ...unsafe });
     else entries.set(path, piece);
     if (!names.isFull) continue;
-    blame({ fault: 'form', path, what: `is one of more than ${NAMES_MAX.toLocaleString('en-US')} files and folders` });
+    blame({ fault: 'form', path, what: `exceeds the limit of ${NAMES_MAX.toLocaleString('en-US')} files and folders` });
     isCut = true;
     break;
   }

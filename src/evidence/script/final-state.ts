@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.ts';
 import { printable } from '../../base/printable.ts';
 import { endingText } from '../step/endings.ts';
 import type { ScriptRun } from './script-run.ts';
@@ -12,7 +13,7 @@ export function finalState({ plan, capture, reading, completedAtMs }: ScriptRun)
     `status     ${reading.status}${reading.reason === null ? '' : ` (${reading.reason})`}`,
     `ending     ${endingText(capture.ending)}`,
     `sandbox    ${sandbox.backend}, isolation ${sandbox.isolation_level}`,
-    `output     ${reading.files.length} files${reading.salvaged ? ', salvaged' : ''}`,
+    `output     ${counted(reading.files.length, 'file')}${reading.salvaged ? ', salvaged' : ''}`,
     `took       ${completedAtMs - plan.startedAtMs} ms`,
     ...(reading.publicMessage === null ? [] : [`message    ${reading.publicMessage}`, `reference  ${correlationId}`]),
   ];

@@ -34,7 +34,7 @@ export async function findCgroups(options: { readonly mounts?: CgroupMounts } = 
     const { parents, ...can } = first;
     return { version: 'v1', reason: second.reason, ...can, open: name => makeGroup('v1', parents, name) };
   }
-  // The reason for the version that the machine actually uses.
+  // Explains why the version that this machine uses does not work.
   const { reason } = mounts.v1.memory ? first : second;
   return {
     version: 'none',

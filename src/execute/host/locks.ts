@@ -62,7 +62,7 @@ const ME = ownName();
 const BOOT = bootId().slice(0, 8);
 const HOLDER = new RegExp(String.raw`^(${NAME.source})\.(\w{1,8})\.[0-9a-f]{16}$`);
 
-/** The holder of a lock and its successors. Each of them died before it could take over, except possibly the last. */
+/** The holder of a lock, followed by its successors. All of them are dead, except possibly the last. */
 function lineOf(lock: string): Holder[] {
   const line: Holder[] = [];
   for (let at = lock; line.length < HEIRS_MAX; ) {

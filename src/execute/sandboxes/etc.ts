@@ -12,9 +12,9 @@ const FILES: readonly EtcFile[] = [
   { name: 'passwd', text: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n' },
   { name: 'group', text: 'sandbox:x:1000:\n' },
   { name: 'hosts', text: '127.0.0.1 localhost sandbox\n::1 localhost\n' },
-  // Without a network there is no answer, and some libraries wait five seconds for one (Codex does, at the end of every
-  // run). The address is reserved and unused: without one, libraries query their own loopback, which the kernel does
-  // not count as an attempt.
+  // Without a network, DNS queries get no answer, and some libraries wait five seconds for one (Codex does, at the end
+  // of every run). The address is reserved and unused: without one, libraries query their own loopback, which the
+  // kernel does not count as a network attempt.
   { name: 'resolv.conf', text: 'nameserver 192.0.2.1\noptions timeout:0 attempts:1\n' },
 ];
 

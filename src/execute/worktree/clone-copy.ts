@@ -1,4 +1,5 @@
 import { copyFileSync, constants, lstatSync, mkdirSync, readlinkSync, symlinkSync, chmodSync } from 'node:fs';
+import { counted } from '../../base/counted.ts';
 import { Fault } from '../../base/fault.ts';
 import { nameOf, placeIn, type TreeEntry, walkTree } from './tree.ts';
 
@@ -63,8 +64,14 @@ function asCopied(tree: string, entry: TreeEntry): TreeEntry {
 
 function notesOf({ special, unreadable, repositories }: Record<'special' | 'unreadable' | 'repositories', number>) {
   return [
-    ...(special > 0 ? [`The copy leaves out ${special} sockets, devices and other special files.`] : []),
-    ...(unreadable > 0 ? [`The copy leaves out ${unreadable} unreadable entries.`] : []),
-    ...(repositories > 0 ? [`The copy leaves out the .git of ${repositories} nested repositories.`] : []),
+    ...(special > 0 ? [`The copy leaves out ${counted(special, 'special file')}, such as sockets and devices.`] : []),
+    ...(unreadable > 0
+      ? [`The copy leaves out ${unreadable} unreadable ${unreadable === 1 ? 'entry' : 'entries'}.`]
+      : []),
+    ...(repositories > 0
+      ? [
+          `The copy leaves out the .git of ${repositories} nested ${repositories === 1 ? 'repository' : 'repositories'}.`,
+        ]
+      : []),
   ];
 }

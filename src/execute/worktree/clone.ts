@@ -16,7 +16,7 @@ export interface Clone {
   readonly kind: 'clone' | 'copy';
   /** Where the tree was created. For a writable tree, the agent sees a copy of it on the disk of its sandbox. */
   readonly tree: string;
-  /** Proctor's own git folder, which contains base. Nothing from the sandbox gets into it except through Proctor. */
+  /** Proctor's own git folder, with the base commit. Nothing from the sandbox gets into it except through Proctor. */
   readonly trusted: string;
   readonly format: 'sha1' | 'sha256';
   readonly baseSha: string;

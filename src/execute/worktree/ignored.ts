@@ -38,7 +38,7 @@ export async function ignoredAmong(
   }
 }
 
-/** Copies an ignore file. One whose path is too long hides nothing. */
+/** Copies an ignore file. If that fails, for example because its path is too long, it hides nothing. */
 function layOut(folder: string, top: string, file: TreeEntry): void {
   try {
     const bytes = Buffer.concat(Array.from(treeContent(top, file), chunk => Buffer.from(chunk)));

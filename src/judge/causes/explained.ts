@@ -64,7 +64,7 @@ function sureness(
   }
   const names = failingNames(failed);
   if (kind === 'tool_choice' && weight === WEIGHT.somewhat && !about && !names.includes('max_steps')) {
-    return { confidence: 'low', why: 'Perhaps the cause: an extra or missing call often does not matter.' };
+    return { confidence: 'low', why: 'Perhaps the cause, but an extra or missing call often does not matter.' };
   }
   if (names.length > 0) {
     return {
@@ -139,7 +139,7 @@ export function byDrift(drift: Drift, failing: readonly string[], known: Differe
     kind: 'environment',
     baseline_at: null,
     new_at: null,
-    says: `${same}, and only time or cost differs (${failing.join(', ')}). Only a possible cause: load or prices, because nothing in the events explains it.`,
+    says: `${same}, and only time or cost differs (${failing.join(', ')}). Load or prices may be the cause, because nothing in the events explains it.`,
     confidence: 'low',
     cites: [],
   };

@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.ts';
 import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { OF_AGENT_RUNS } from '../../contracts/suite/index.ts';
 import { terminationText, violationText } from '../suite/agent-run.ts';
@@ -60,7 +61,7 @@ function otherFiles(was: AgentRunNote, is: AgentRunNote): Told {
 function moreLines(was: AgentRunNote, is: AgentRunNote): Told {
   const [before, now] = [linesOf(was), linesOf(is)];
   if (before === null || now === null || now <= before) return undefined;
-  return { kind: 'output', says: `The candidate changed ${now} lines where the baseline changed ${before}` };
+  return { kind: 'output', says: `The candidate changed ${counted(now, 'line')} where the baseline changed ${before}` };
 }
 
 function linesOf({ changes }: AgentRunNote): number | null {

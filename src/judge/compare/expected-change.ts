@@ -78,7 +78,7 @@ const limit: Comparer = function* (expectedBefore, expectedNow, key) {
   else yield { what: is > was ? 'looser' : 'tighter', was, is };
 };
 
-/** A requirement that applies if it is true. */
+/** A requirement that applies only if its value is true. */
 const flag: Comparer = function* (expectedBefore, expectedNow, key) {
   const [was, is] = [expectedBefore[key], expectedNow[key]];
   if ((was === true) === (is === true)) return;

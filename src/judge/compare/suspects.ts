@@ -8,7 +8,7 @@ import { pairsOf } from './pairing.ts';
 /** A case that deserves one more trial, and why. */
 export type AskedCase = NonNullable<SuiteRequest['rerun']>['cases'][number];
 
-/** The cases to rerun in the next round, most suspicious first. `new` if the baseline cannot be rerun. */
+/** The cases to rerun in the next round, most suspicious first. `sides` is `new` if the baseline cannot be rerun. */
 export function casesToAsk(baseline: Side, candidate: Side, gate: Gate, sides: 'both' | 'new'): AskedCase[] {
   const tried = Array.from(pairsOf(baseline, candidate), ({ caseId, baseline: before, candidate: now }) => ({
     case_id: caseId,

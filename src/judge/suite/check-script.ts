@@ -60,7 +60,7 @@ const OF_THE_CHECK: ReadonlySet<string> = new Set(['usage', 'check_missing']);
 function orderOf({ script, input, timeoutMs }: Check, folder: string) {
   // A run follows symlinks, but a check must be a file in the run folder itself.
   if (!lstatSync(script, { throwIfNoEntry: false })?.isFile()) {
-    throw new Fault('check_missing', 'The check is not among the files of the run.');
+    throw new Fault('check_missing', "The check is not among the run's files.");
   }
   const inputs = Object.entries(input).map(([name, document]) => {
     const file = path.join(folder, `${name}.json`);
@@ -83,7 +83,7 @@ function answerOf({ ending, reading: { reason, errorSummary } }: ScriptAnswer, l
   if (reason === 'script_failed') return { ok: false, message: errorSummary ?? '' };
   if (ending.code !== 0) return { ok: false, message: lastWords || `The check ended with exit code ${ending.code}.` };
   if (reason === null || reason === 'result_missing') return { ok: true, message: '' };
-  return { trouble: 'The check left an invalid result or output.' };
+  return { trouble: 'The check produced an invalid result or output.' };
 }
 
 const CANCELLED = 'The check was cancelled.';

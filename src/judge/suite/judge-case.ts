@@ -133,7 +133,7 @@ async function judgeByScript(
   const isOurs = pathFault(file) === undefined && /^assets\/[^/\\]+$/.test(file);
   const answer = isOurs
     ? await runCheck({ script: path.join(folder, file), input, ...(timeoutMs !== undefined && { timeoutMs }) })
-    : { trouble: 'The check is not among the files of the run.' };
+    : { trouble: "The check is not among the run's files." };
   if ('trouble' in answer) {
     return { assertion: { name: 'script', ...notJudged(saying(answer.trouble, UNTOLD)) }, isBroken: true };
   }

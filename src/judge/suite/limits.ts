@@ -16,7 +16,7 @@ export const maxCost: Judge<'max_cost_usd'> = (max, { usage }) => [
 ];
 
 export const maxSteps: Judge<'max_steps'> = (max, { calls }) => [
-  atMost(calls.length, max, '', 'The agent called', 'tools'),
+  atMost(calls.length, max, '', 'The agent made', 'tool calls'),
 ];
 
 function atMost(measured: number | null, max: number, unknown: string, what: string, unit: string): Judgement {

@@ -118,7 +118,7 @@ const RECORD_MS_MAX = 600_000;
 export const CHANGES_MAX = 10_000;
 export const CHANGED_BYTES_MAX = 1024 ** 3;
 
-/** The agent's clocks, as its outcome states them. */
+/** The agent's time limits, as its outcome records them. */
 export function clocksOf({ limits }: Bound): AgentOutcome['clocks'] {
   return {
     timeout_ms: limits.timeoutMs,

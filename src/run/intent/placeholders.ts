@@ -8,7 +8,7 @@ export interface Placeholder {
   readonly key: string;
   /** As written in the intent. */
   readonly word: string;
-  /** Its first paths, such as `commands[0].argv[1]`. */
+  /** The first paths where it occurs, such as `commands[0].argv[1]`. */
   readonly places: readonly string[];
 }
 

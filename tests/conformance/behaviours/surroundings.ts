@@ -64,7 +64,7 @@ export const surroundings: Behaviour[] = [
       const code = 'cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr "\\0" "\\n"';
       const { out } = await world.run({ argv: shell(code), env: { PATH: '/usr/bin:/bin', TOKEN: token } });
       const others = out.split('\n').filter(line => line.startsWith('TOKEN=') || line.includes(token));
-      // Only its own processes, which all have it.
+      // The program sees only its own processes, which all have the token.
       expect(new Set(others)).toEqual(new Set([`TOKEN=${token}`]));
       expect(out).not.toContain('proctor-stage');
     },

@@ -186,7 +186,7 @@ describe('the verifier', () => {
   }
 
   test.each(Object.entries(CHANGES))('detects any file that %s', async (_, change) => {
-    // Changes to the seal itself show only in a signature.
+    // Only a signature reveals changes to the seal itself.
     const sealed = files.filter(file => file !== SEAL);
     expect(sealed.length).toBeGreaterThan(15);
     await fc.assert(

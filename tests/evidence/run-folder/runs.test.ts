@@ -215,7 +215,7 @@ describe('a run', () => {
     expect(findRun(folder, 'latest').id).toBe('script_20260104_090000_8888');
   });
 
-  test('named latest is never one that claims a future time in its id or its metadata', () => {
+  test('is never the latest if its id or its metadata claims a future time', () => {
     const folder = home();
     makeRunFolder(folder, 'script', 'script_20990101_090000_ffffffffffff');
     const { folder: named } = makeRunFolder(folder, 'new', 'nightly');

@@ -39,7 +39,7 @@ export function plan(): ScriptPlan {
   };
 }
 
-/** A stream of which this many bytes were kept at both ends. */
+/** A stream that keeps this many bytes at its start and its end. */
 export function said(text: string | Uint8Array, headBytes = 1_000, tailBytes = 1_000): KeptStream {
   const bytes = Buffer.from(text as string);
   const rest = bytes.subarray(headBytes);

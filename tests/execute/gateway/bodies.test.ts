@@ -7,7 +7,7 @@ const say = (content: unknown): object => ({ messages: [{ role: 'user', content:
 const input = (content: unknown): object => ({ input: [{ type: 'message', role: 'user', content: [content] }] });
 const parts = (part: unknown): object => ({ contents: [{ role: 'user', parts: [part] }] });
 
-describe('a body with a denied network', () => {
+describe('with a denied network, a body', () => {
   const PROVIDER_TOOLS: readonly [ApiName, readonly object[]][] = [
     [
       'anthropic',
@@ -197,7 +197,7 @@ describe('a body with a denied network', () => {
     ['openai-chat', ['web_search_options', 'audio', 'modalities', 'service_tier']],
     ['gemini', ['cachedContent', 'cached_content']],
   ];
-  test.each(REACH)('of %s that reaches beyond its request is refused', (api, keys) => {
+  test.each(REACH)('of %s with a key that affects more than its request is refused', (api, keys) => {
     for (const key of keys) {
       for (const value of ['x', {}, [], true, 0])
         expect(judged(api, { ...PLAIN[api].body, [key]: value })).toBe(`reach ${key}`);

@@ -79,7 +79,7 @@ describe('a budget', () => {
   test("of cost uses the user's prices", () => {
     const budget = new Budget({ prices });
     budget.admit(300, 'big').settle(answer());
-    // 100 × 10 + 40 × 1 + 10 × 20 + 50 × 100, for a million.
+    // (100 × 10 + 40 × 1 + 10 × 20 + 50 × 100) / 1,000,000.
     expect(budget.spent().costUsd).toBeCloseTo(0.00624, 10);
     expect(admitted({ prices, maxCostUsd: 0.01 }, 10)).toBe(2);
     expect(admitted({ prices, maxCostUsd: 0.01 }, 10, answer({ heard: { input: 1, output: 1 } }))).toBe(10);

@@ -28,7 +28,7 @@ test('a lock is free after its holder is killed, and one waiting process gets it
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('a lock is never held by two processes that take turns and are killed', async () => {
+test('a lock is never held by two processes at once, even if its holders are killed', async () => {
   const folder = temporaryFolder();
   const said: string[] = [];
   for (let round = 0; round < 4; round++) {

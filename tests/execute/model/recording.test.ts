@@ -143,7 +143,7 @@ describe('a recording', () => {
     expect((await send(again, { body: ask('hang') })).status).toBe(400);
     expect(again.difference).toBe('request 3 is not in the recording, which has 2 requests and was interrupted');
     await expect(door({ ...mode, file: left })).rejects.toThrow('died while writing it');
-    // A recorder that finishes knows that there was no answer.
+    // A recorder that is closed normally records that there was no answer.
     expect(read(file).exchanges.map(({ response }) => response === null)).toEqual([false, true, false]);
   });
 

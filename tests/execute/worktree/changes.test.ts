@@ -320,7 +320,7 @@ describe("an agent's changes", () => {
     expect(changes.changed).toHaveLength(3);
   });
 
-  test('report a terabyte file without reading it', async () => {
+  test('include a terabyte file, which is not read', async () => {
     const { tree, took } = await given(repository());
     put(tree, { huge: '' });
     truncateSync(path.join(tree, 'huge'), 1024 ** 4);

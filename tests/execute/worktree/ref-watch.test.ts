@@ -5,7 +5,7 @@ import { RefWatch } from '../../../src/execute/worktree/ref-watch.ts';
 import { gitIn } from '../../../stand-ins/git.ts';
 import { repositoryFolder } from '../../../stand-ins/place.ts';
 
-test('reports a ref that was moved and moved back, and none that was only read', async () => {
+test('reports a ref that was moved and moved back, but not a ref that was only read', async () => {
   const folder = repositoryFolder();
   gitIn(folder, 'branch', 'team/other');
   mkdirSync(path.join(folder, '.git', 'refs', 'empty'));

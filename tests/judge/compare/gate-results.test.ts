@@ -111,7 +111,7 @@ describe('the gate on results of any tool', () => {
     expect(found).toMatchObject({ exit_code: 0, decision: { cases: 8, removed: [] } });
   });
 
-  test('widens its limits with the number of looks', () => {
+  test('widens its confidence interval with the number of looks', () => {
     const before = sideOf(cases(60, '1'));
     const once = gateResults(before, sideOf(cases(60, '1')), gateOf({ mode: 'proven' }));
     const often = gateResults(before, sideOf(cases(60, '1')), gateOf({ mode: 'proven', looks: 5 }));
@@ -186,7 +186,7 @@ describe('tolerances', () => {
     expect(gateResults(measured({ score: 0.8 }), measured({ score: 0.9 }), score)).toMatchObject({ exit_code: 0 });
   });
 
-  describe('that many cases do not measure', () => {
+  describe('for a metric that many cases lack', () => {
     const hundred = cases(100, '1');
     const dearer = limits({ cost_usd: { statistic: 'mean', max_increase_ratio: 0.1 } });
     const costs = (first: number, cost_usd: number | undefined) =>
@@ -213,7 +213,7 @@ describe('tolerances', () => {
       );
     });
 
-    test('hold if cases cost nothing on both sides', () => {
+    test('are met if cases cost nothing on both sides', () => {
       expect(gateResults(costs(94, 0), costs(94, 0), dearer)).toMatchObject({
         exit_code: 0,
         decision: { metrics: [{ cases: 100, change: 0 }] },

@@ -234,7 +234,7 @@ const rows: Row[] = [
   ],
   [{ max_cost_usd: 0.5 }, '', ['not_judged The agent did not report what the answer cost.']],
   [{ max_steps: 2 }, '', ['pass'], calls('a', 'a')],
-  [{ max_steps: 1 }, '', ['fail The agent called 2 tools, but at most 1 are allowed.'], calls('a', 'a')],
+  [{ max_steps: 1 }, '', ['fail The agent made 2 tool calls, but at most 1 are allowed.'], calls('a', 'a')],
 
   [{ termination: 'completed' }, '', ['pass'], agentRun()],
   [

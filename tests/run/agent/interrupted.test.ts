@@ -66,7 +66,7 @@ test('recovers an agent whose Proctor was killed, with its denials, requests and
   expect(Date.parse(metadata.ended_at)).toBeLessThanOrEqual(killedAtMs);
   expect(readdirSync(path.join(folder, 'evidence/internal'))).toEqual(['log.ndjson']);
   const shown = world.tried(['show', 'latest']).stdout;
-  expect(shown).toContain('  unknown   how it ended, what it used, whether it printed more\n');
+  expect(shown).toContain('  unknown   how it ended, its resource usage, whether it printed more\n');
   expect(shown).toMatch(/changes {3}1 file, \+1 −0/);
   expect(world.tried(['list']).stdout).toContain('interrupted; unknown: how it ended');
 });

@@ -21,7 +21,7 @@ export function placePrograms(): void {
   afterAll(() => rmSync(programs, { recursive: true, force: true }));
 }
 
-/** The named model does not exist, but the proxy to it does. */
+/** Nothing listens at these addresses, but Proctor still starts its model proxy. */
 export const WITH_KEYS: NodeJS.ProcessEnv = {
   ANTHROPIC_API_KEY: 'the-key-of-the-model',
   ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
@@ -67,7 +67,7 @@ export class AgentWorld {
     return this.place.proctor(args, { env: { ...this.environment, ...env } });
   }
 
-  /** Runs an agent, and requires evidence. */
+  /** Runs an agent, and expects its answer as one line of JSON. */
   run(agent: Agent, task: string, flags: readonly string[] = [], env: NodeJS.ProcessEnv = {}): AgentRan {
     return this.ran(this.tried(this.args(agent, task, flags), env));
   }

@@ -68,7 +68,7 @@ function csv(list: readonly Case[]): string {
   return ['id,title,suite,user,context,expected,metadata', ...rows].join('\r\n');
 }
 
-/** Each expectation in a separate column. Those that a cell would read as something else are lists or objects. */
+/** Writes each expectation in a separate column, as JSON. */
 function csvWithColumns(list: readonly Case[]): string {
   const keys = [...new Set(list.flatMap(({ expected: asks = {} }) => Object.keys(asks)))];
   const rows = list.map(({ expected: asks = {}, ...rest }) => {

@@ -227,7 +227,7 @@ describe('reports of a run follow its verdicts', () => {
     expect(firstLine((await proctor('show')).stdout)).toBe('✗ 1 of 1 case answered, 0 passed  new');
     const list = await place.start(['list'], coloured).ended;
     expect(list.stdout).toContain(`${RED}none passed `);
-    expect(list.stdout).toContain('new, 1 of 1 cases, 0 passed, 1 failed, http');
+    expect(list.stdout).toContain('new, 1 of 1 case, 0 passed, 1 failed, http');
     const { stdout } = await proctor('list', '--json');
     expect(JSON.parse(stdout)).toMatchObject({
       runs: [

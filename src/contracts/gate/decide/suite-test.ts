@@ -24,7 +24,7 @@ export interface SuiteLevels {
   readonly margin: number;
   /** The one-sided significance level for "worse". */
   readonly worse: number;
-  /** One minus the confidence required for "at most the margin". */
+  /** One minus the required confidence that the drop is at most the margin. */
   readonly unsafe: number;
   /** How many times the suite may be evaluated. */
   readonly looks: number;

@@ -15,7 +15,7 @@ export interface GateOptions {
   readonly margin?: number;
   /** The false alarm rate for unchanged suites: half for the suite, half for single cases. Default: 0.05. */
   readonly alpha?: number;
-  /** The confidence required for "at most the margin". Default: 0.95. */
+  /** The required confidence that the drop is at most the margin. Default: 0.95. */
   readonly confidence?: number;
   /** Cases that are tested as a separate family and must not be missing. */
   readonly critical?: readonly string[];
