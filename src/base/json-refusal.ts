@@ -4,7 +4,7 @@ export interface Refusal {
   readonly message: string;
 }
 
-type RefusalCode =
+export type RefusalCode =
   | 'empty'
   | 'too_large'
   | 'too_many_values'

@@ -1,4 +1,5 @@
 import type { TargetDeclaration, TargetPoll, TargetRequest } from '../contracts/target/index.ts';
+import type { ApiRequest } from './kinds/kind.ts';
 import { type ApiDeclaration, apiRequestOf } from './kinds/kinds.ts';
 import { MappingError, pathAt } from './mapping/mapping-error.ts';
 import { type CompiledPath, selectFirst } from './mapping/path.ts';
@@ -44,6 +45,8 @@ interface Poll {
   readonly call: CallTemplate;
   readonly everyMs: number;
   readonly isOver: (document: unknown) => boolean;
+  /** Undefined if the reply has no state, so further polls would find none either. */
+  readonly state: ReadPath;
   readonly hasFailed: (document: unknown) => boolean;
 }
 
@@ -104,7 +107,8 @@ class CallCompiler {
     this.#variables = variables;
   }
 
-  call({ method, path = '', query = {}, body }: TargetRequest, place: string, allowed = isOfCase): CallTemplate {
+  call(request: TargetRequest & Pick<ApiRequest, 'write'>, place: string, allowed = isOfCase): CallTemplate {
+    const { method, path = '', query = {}, body, write } = request;
     const at = (key: string): string => (place === '' ? key : `${place}.${key}`);
     const pathText = this.text(path, at('path'), 'path', allowed);
     const fields = this.fields(query, at('query'), 'query', allowed);
@@ -117,6 +121,7 @@ class CallCompiler {
         path: `${pathText(values)}${search.length > 0 ? `?${search.join('&')}` : ''}`,
         headers: {},
         ...(tree && { body: JSON.stringify(filled(tree, values)) }),
+        ...(write && { body: write(values) }),
       };
     };
   }
@@ -160,6 +165,7 @@ function compilePoll(poll: TargetPoll, compiler: CallCompiler, everyMs: (text: s
     call: compiler.call({ method: 'GET', path }, 'poll', isOfPoll),
     everyMs: Math.max(everyMs(every), POLL_MS_MIN),
     isOver: stateTest(until, 'poll.until.path'),
+    state: readPath(until.path, 'poll.until.path'),
     hasFailed: failed ? stateTest(failed, 'poll.failed.path') : () => false,
   };
 }

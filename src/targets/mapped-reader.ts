@@ -10,6 +10,7 @@ import {
   checkReply,
   mismatch,
   readReplyJson,
+  refusedReply,
   type ReplyNames,
   type ReplyReading,
   type UnreadableReply,
@@ -78,9 +79,13 @@ type ReplyDocument =
 export function documentOf({ body, frameMs }: KeptReply, as: ReplyForm['as'], bytesMax: number): ReplyDocument {
   if (as === 'json') return readReplyJson(body, bytesMax);
   if (as === 'text') return textDocument(body);
+  if (!isUtf8(body)) return { ok: false, class: 'invalid_json', message: 'The stream is not UTF-8.' };
   const reading = readFrames(body, as, frameMs);
   if (!reading.ok) return mismatch(UNREADABLE_STREAM[reading.reason]);
-  return { ok: true, value: reading.document, frames: reading.document.frames };
+  const { document, refused } = reading;
+  if (refused) return refusedReply(refused.code, `Frame ${refused.frame + 1} of the stream: ${refused.message}`);
+  if (document.frames.length === 0) return { ok: false, class: 'invalid_json', message: NO_FRAMES[as] };
+  return { ok: true, value: document, frames: document.frames };
 }
 
 /** The text without its last line break. */
@@ -88,6 +93,11 @@ function textDocument(body: Buffer): ReplyDocument {
   if (!isUtf8(body)) return mismatch('The answer is not valid UTF-8.');
   return { ok: true, value: { text: body.toString().replace(/\r?\n$/, '') } };
 }
+
+const NO_FRAMES = {
+  sse: 'The reply has no server-sent events.',
+  ndjson: 'The reply has no lines of JSON.',
+};
 
 const UNREADABLE_STREAM = {
   too_many_frames: `The stream has more than ${FRAMES_MAX.toLocaleString('en-US')} frames.`,

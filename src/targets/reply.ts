@@ -1,4 +1,5 @@
 import { readJson } from '../base/json.ts';
+import type { RefusalCode } from '../base/json-refusal.ts';
 import { type CaseArtifact, caseArtifact, caseShape } from '../contracts/artifacts/index.ts';
 import { check } from '../contracts/check.ts';
 import { formOf } from '../contracts/form.ts';
@@ -43,7 +44,10 @@ export function readReplyJson(
 ): UnreadableReply | { readonly ok: true; readonly value: unknown } {
   const reading = readJson(bytes, { bytesMax });
   if (reading.ok) return reading;
-  const { code, message } = reading.refusal;
+  return refusedReply(reading.refusal.code, reading.refusal.message);
+}
+
+export function refusedReply(code: RefusalCode, message: string): UnreadableReply {
   return { ok: false, class: BEYOND_JSON.has(code) ? 'schema_mismatch' : 'invalid_json', message };
 }
 

@@ -14,12 +14,15 @@ test('every command in the README has the documented exit code and output', asyn
   expect(shownLines(page).filter(line => !printed.includes(line))).toEqual([]);
 });
 
-test.each(['ci', 'evidence', 'scripts', 'suites', 'verifying'])('the commands of docs/%s.md work', async name => {
-  const { type } = await world();
-  const agent = 'node examples/suite/agent.mjs --port';
-  await type(['proctor run script report.py', `${agent} 8787 &`, `${agent} 8788 &`]);
-  await type(commandsOf(read(`docs/${name}.md`)));
-});
+test.each(['ci', 'evidence', 'scripts', 'suites', 'targets', 'verifying'])(
+  'the commands of docs/%s.md work',
+  async name => {
+    const { type } = await world();
+    const agent = 'node examples/suite/agent.mjs --port';
+    await type(['proctor run script report.py', `${agent} 8787 &`, `${agent} 8788 &`]);
+    await type(commandsOf(read(`docs/${name}.md`)));
+  },
+);
 
 /** The commands in the marked blocks of a page, one per line. A backslash continues a line. */
 function commandsOf(page: string): string[] {

@@ -98,7 +98,7 @@ class ApiAsker {
       await wait(poll.everyMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return { failed: CANCELLED };
       answer = await send(this.#call(poll.call, named));
-      if (!isGood(answer)) break;
+      if (!isGood(answer) || poll.state(documentIn(answer)) === undefined) break;
     }
     const latencyMs = monotonicMs() - startedMs;
     const hasFailed = isGood(answer) && poll.hasFailed(documentIn(answer));

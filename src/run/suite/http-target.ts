@@ -108,9 +108,26 @@ function judged(
   }
   const kept: KeptReply = { body: bytes, ...(frames && { frameMs: frames.times.map(rounded) }) };
   const reading = api.read(kept, { caseId: id, side: api.side });
+  if (reading.ok && frames && hasSecret(reading.reply, masking)) return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
   return failedResponse({ ...reading, mayRetry: false, masked }, answer, bytes, masking);
 }
+
+/** Whether joining the frames of a masked stream made up a secret that no single frame contains. */
+function hasSecret(reply: object, masking: Masking): boolean {
+  const masker = new Masker(masking);
+  masker.text(JSON.stringify(reply));
+  return Object.keys(masker.kinds).length > 0;
+}
+
+/** Masking the joined text would leave an artifact that does not follow from the stored reply. */
+const SECRET_IN_PIECES: FailedAttempt = {
+  ok: false,
+  class: 'schema_mismatch',
+  message: 'The stream contains a secret in pieces, so Proctor stores neither the reply nor the answer.',
+  errorName: 'SECRET_IN_PIECES',
+  mayRetry: false,
+};
 
 function rounded(ms: number): number {
   return Math.round(ms * 10) / 10;

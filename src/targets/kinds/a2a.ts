@@ -1,7 +1,10 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
 import type { ApiKind } from './kind.ts';
 
-/** Agent2Agent over JSON-RPC. The two versions of the protocol differ in method names, roles and parts. */
+/**
+ * Agent2Agent over JSON-RPC. The two versions of the protocol differ in method names, roles and parts. Version 1.0 waits for
+ * the end of the task by itself; version 0.3 has to be asked.
+ */
 export const a2aKind: ApiKind<'a2a'> = {
   request: ({ protocol = '1.0' }) => ({
     path: '',
@@ -17,7 +20,7 @@ export const a2aKind: ApiKind<'a2a'> = {
           parts: [protocol === '1.0' ? { text: '${input.user}' } : { kind: 'text', text: '${input.user}' }],
           ...(protocol === '0.3' && { kind: 'message' }),
         },
-        configuration: { blocking: true },
+        ...(protocol === '0.3' && { configuration: { blocking: true } }),
       },
     },
   }),
@@ -37,7 +40,8 @@ const VERSION_1: ReplyMapping = {
   failed: {
     first_of: [
       '$.error.message',
-      "$.result.task[?@.state=='TASK_STATE_FAILED' || @.state=='TASK_STATE_REJECTED' || @.state=='TASK_STATE_CANCELLED' || @.state=='TASK_STATE_AUTH_REQUIRED'].state",
+      { path: "$.result.task[?@.state=='TASK_STATE_FAILED'].message.parts[*].text", join: '\n' },
+      "$.result.task[?@.state=='TASK_STATE_FAILED' || @.state=='TASK_STATE_REJECTED' || @.state=='TASK_STATE_CANCELED' || @.state=='TASK_STATE_AUTH_REQUIRED'].state",
     ],
   },
 };
@@ -55,6 +59,7 @@ const VERSION_0_3: ReplyMapping = {
   failed: {
     first_of: [
       '$.error.message',
+      { path: "$.result[?@.state=='failed'].message.parts[?@.kind=='text'].text", join: '\n' },
       "$.result[?@.state=='failed' || @.state=='rejected' || @.state=='canceled' || @.state=='auth-required'].state",
     ],
   },

@@ -1,7 +1,7 @@
-import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import type { ApiKind } from './kind.ts';
+import type { ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
+import { type ApiKind, emptyWith } from './kind.ts';
 
-/** AG-UI: one request, and a stream of events. `RUN_ERROR` is a failure. */
+/** AG-UI: one request, and a stream of events. The last message is the output, and `RUN_ERROR` is a failure. */
 export const agUiKind: ApiKind<'ag-ui'> = {
   request: ({ state }) => ({
     path: '',
@@ -16,30 +16,47 @@ export const agUiKind: ApiKind<'ag-ui'> = {
       forwardedProps: {},
     },
   }),
-  reply: () => ({ as: 'sse', mapping: MAPPING, firstOutput: '$.data.delta' }),
+  reply: () => ({ as: 'sse', mapping: MAPPING, firstOutput: FIRST_OUTPUT }),
 };
+
+const FIRST_OUTPUT = "$[?@.type=='TEXT_MESSAGE_CONTENT' || @.type=='TEXT_MESSAGE_CHUNK'].delta";
+
+/** The arguments of a call, which come in pieces. */
+const ARGUMENTS: ValueForm = {
+  collect: {
+    each: "$.frames[?@.data.type=='TOOL_CALL_ARGS' || @.data.type=='TOOL_CALL_CHUNK']",
+    key: '@.data.toolCallId',
+    key_of_item: '@.data.toolCallId',
+    value: '@.data.delta',
+  },
+  parse: 'json',
+};
+
+const FINISHED = "$.frames[?@.data.type=='RUN_FINISHED'].data";
 
 const MAPPING: ReplyMapping = {
   final_output: {
-    path: "$.frames[?@.data.type=='TEXT_MESSAGE_CONTENT' || @.data.type=='TEXT_MESSAGE_CHUNK'].data.delta",
-    join: '',
+    first_of: [
+      {
+        collect: {
+          each: "$.frames[?@.data.type=='TEXT_MESSAGE_CONTENT']",
+          key: '@.data.messageId',
+          key_of_item: { path: "$.frames[?@.data.type=='TEXT_MESSAGE_START'].data.messageId", last: true },
+          value: '@.data.delta',
+        },
+      },
+      { path: "$.frames[?@.data.type=='TEXT_MESSAGE_CHUNK'].data.delta", join: '' },
+      emptyWith(`${FINISHED}.runId`),
+    ],
   },
   events: [
     {
       as: 'tool_call',
-      each: "$.frames[?@.data.type=='TOOL_CALL_START']",
+      each: "$.frames[?@.data.type=='TOOL_CALL_START' || (@.data.type=='TOOL_CALL_CHUNK' && @.data.toolCallName)]",
       ts: '@.at_ms',
       call_id: '@.data.toolCallId',
       tool: '@.data.toolCallName',
-      args: {
-        collect: {
-          each: "$.frames[?@.data.type=='TOOL_CALL_ARGS']",
-          key: '@.data.toolCallId',
-          key_of_item: '@.data.toolCallId',
-          value: '@.data.delta',
-        },
-        parse: 'json',
-      },
+      args: ARGUMENTS,
     },
     {
       as: 'tool_result',
@@ -50,6 +67,17 @@ const MAPPING: ReplyMapping = {
       payload_summary: '@.data.content',
     },
   ],
+  usage: {
+    input_tokens: { path: `${FINISHED}.usage[*].inputTokens`, sum: true },
+    output_tokens: { path: `${FINISHED}.usage[*].outputTokens`, sum: true },
+    total_tokens: { path: `${FINISHED}.usage[*].totalTokens`, sum: true },
+  },
+  model: { path: `${FINISHED}.usage[*].model`, last: true },
   session: "$.frames[?@.data.type=='RUN_STARTED'].data.threadId",
-  failed: "$.frames[?@.data.type=='RUN_ERROR'].data.message",
+  failed: {
+    first_of: [
+      { path: "$.frames[?@.data.type=='RUN_ERROR'].data.message", map: { '': 'RUN_ERROR' } },
+      `${FINISHED}[?@.type=='cancelled'].type`,
+    ],
+  },
 };

@@ -1,5 +1,5 @@
-import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import type { ApiKind } from './kind.ts';
+import type { ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
+import { type ApiKind, emptyWith } from './kind.ts';
 
 /** The Messages API. A tool result without `is_error` is a success, as the protocol says. */
 export const anthropicMessagesKind: ApiKind<'anthropic-messages'> = {
@@ -22,8 +22,23 @@ export const anthropicMessagesKind: ApiKind<'anthropic-messages'> = {
 /** The API requires a limit. */
 const MAX_TOKENS = 4_096;
 
+/** Provider tools report an error as content with an error code. */
+function okUnlessError(block: string): ValueForm {
+  return {
+    first_of: [
+      { path: `${block}.content.error_code`, map: {}, else: 'error' },
+      { path: `${block}.is_error`, map: { true: 'error', false: 'ok' } },
+      { literal: 'ok' },
+    ],
+  };
+}
+
+function summaryOf(block: string): ValueForm {
+  return { first_of: [{ path: `${block}.content[?@.type=='text'].text`, join: '\n' }, `${block}.content`] };
+}
+
 const JSON_REPLY: ReplyMapping = {
-  final_output: { first_of: [{ path: "$.content[?@.type=='text'].text", join: '' }, { literal: '' }] },
+  final_output: { first_of: [{ path: "$.content[?@.type=='text'].text", join: '' }, emptyWith('$.role')] },
   events: [
     {
       as: 'tool_call',
@@ -34,10 +49,10 @@ const JSON_REPLY: ReplyMapping = {
     },
     {
       as: 'tool_result',
-      each: "$.content[?@.type=='web_search_tool_result' || @.type=='mcp_tool_result']",
+      each: '$.content[?@.tool_use_id]',
       call_id: '@.tool_use_id',
-      status: { path: '@.is_error', map: { true: 'error', false: 'ok' }, else: 'ok' },
-      payload_summary: '@.content',
+      status: okUnlessError('@'),
+      payload_summary: summaryOf('@'),
     },
   ],
   usage: { input_tokens: '$.usage.input_tokens', output_tokens: '$.usage.output_tokens' },
@@ -46,23 +61,41 @@ const JSON_REPLY: ReplyMapping = {
 };
 
 const STREAM: ReplyMapping = {
-  final_output: { path: "$.frames[?@.data.type=='content_block_delta'].data.delta.text", join: '' },
+  final_output: {
+    first_of: [
+      { path: "$.frames[?@.data.type=='content_block_delta'].data.delta.text", join: '' },
+      emptyWith("$.frames[?@.data.type=='message_start'].data.message.role"),
+    ],
+  },
   events: [
     {
       as: 'tool_call',
-      each: "$.frames[?@.data.type=='content_block_start' && (@.data.content_block.type=='tool_use' || @.data.content_block.type=='server_tool_use')]",
+      each: "$.frames[?@.data.type=='content_block_start' && (@.data.content_block.type=='tool_use' || @.data.content_block.type=='server_tool_use' || @.data.content_block.type=='mcp_tool_use')]",
       ts: '@.at_ms',
       call_id: '@.data.content_block.id',
       tool: '@.data.content_block.name',
       args: {
-        collect: {
-          each: "$.frames[?@.data.type=='content_block_delta']",
-          key: '@.data.index',
-          key_of_item: '@.data.index',
-          value: '@.data.delta.partial_json',
-        },
-        parse: 'json',
+        first_of: [
+          {
+            collect: {
+              each: "$.frames[?@.data.type=='content_block_delta']",
+              key: '@.data.index',
+              key_of_item: '@.data.index',
+              value: '@.data.delta.partial_json',
+            },
+            parse: 'json',
+          },
+          '@.data.content_block.input',
+        ],
       },
+    },
+    {
+      as: 'tool_result',
+      each: "$.frames[?@.data.type=='content_block_start' && @.data.content_block.tool_use_id]",
+      ts: '@.at_ms',
+      call_id: '@.data.content_block.tool_use_id',
+      status: okUnlessError('@.data.content_block'),
+      payload_summary: summaryOf('@.data.content_block'),
     },
   ],
   usage: {

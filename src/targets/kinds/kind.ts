@@ -1,5 +1,6 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
 import type { DeclarationOf, DeclaredKind, TargetRequest } from '../../contracts/target/index.ts';
+import type { TemplateValues } from '../mapping/template-names.ts';
 
 /**
  * A kind of target that is reached by HTTP: the request to send, and how to read the reply. Both are data: the request
@@ -7,12 +8,15 @@ import type { DeclarationOf, DeclaredKind, TargetRequest } from '../../contracts
  */
 export interface ApiKind<Kind extends DeclaredKind> {
   readonly request: (declaration: DeclarationOf<Kind>) => ApiRequest;
-  readonly reply: (declaration: DeclarationOf<Kind>) => ReplyForm;
+  /** Undefined for Proctor's own form. */
+  readonly reply: (declaration: DeclarationOf<Kind>) => ReplyForm | undefined;
 }
 
 export interface ApiRequest extends TargetRequest {
   /** Headers of the protocol. A declared header of the same name wins. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Writes a body that no tree of placeholders can express. */
+  readonly write?: (values: TemplateValues) => string;
 }
 
 export interface ReplyForm {
@@ -21,4 +25,9 @@ export interface ReplyForm {
   readonly mapping: ReplyMapping;
   /** The path to the output in a frame. The first frame with an output gives the time to the first token. */
   readonly firstOutput?: string;
+}
+
+/** An empty output for a reply that has this path: a message that only calls tools has no text. */
+export function emptyWith(path: string) {
+  return { path, map: {}, else: '' };
 }

@@ -10,10 +10,12 @@ import { langgraphKind } from './langgraph.ts';
 import { mcpToolReply } from './mcp-tool.ts';
 import { openaiChatKind } from './openai-chat.ts';
 import { openaiResponsesKind } from './openai-responses.ts';
+import { proctorKind } from './proctor.ts';
 import { websocketReply } from './websocket.ts';
 
 /** The kinds whose question is one HTTP request and whose reply is its body. */
 const API_KINDS = {
+  proctor: proctorKind,
   http: httpKind,
   'openai-chat': openaiChatKind,
   'openai-responses': openaiResponsesKind,
@@ -27,7 +29,7 @@ type ApiKindName = keyof typeof API_KINDS;
 
 /** How to read the replies of every kind; undefined for Proctor's own form. */
 const REPLY_FORMS: { readonly [Kind in DeclaredKind]: (declaration: DeclarationOf<Kind>) => ReplyForm | undefined } = {
-  proctor: () => undefined,
+  proctor: proctorKind.reply,
   http: httpKind.reply,
   'openai-chat': openaiChatKind.reply,
   'openai-responses': openaiResponsesKind.reply,

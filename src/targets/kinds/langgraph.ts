@@ -30,7 +30,7 @@ const MAPPING: ReplyMapping = {
       as: 'tool_result',
       each: "$.messages[?@.type=='tool']",
       call_id: '@.tool_call_id',
-      status: { path: '@.status', map: { success: 'ok', error: 'error' }, else: 'ok' },
+      status: { first_of: [{ path: '@.status', map: { success: 'ok' } }, { literal: 'ok' }] },
       payload_summary: '@.content',
     },
   ],

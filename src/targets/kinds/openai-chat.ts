@@ -1,5 +1,5 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import type { ApiKind } from './kind.ts';
+import { type ApiKind, emptyWith } from './kind.ts';
 
 /** Chat completions. A bare model only proposes tool calls; nothing runs them. */
 export const openaiChatKind: ApiKind<'openai-chat'> = {
@@ -22,14 +22,20 @@ export const openaiChatKind: ApiKind<'openai-chat'> = {
 };
 
 const JSON_REPLY: ReplyMapping = {
-  final_output: { first_of: ['$.choices[0].message.content', '$.choices[0].message.refusal', { literal: '' }] },
+  final_output: {
+    first_of: [
+      { path: '$.choices[0].message.content', join: '' },
+      { path: '$.choices[0].message.refusal', join: '' },
+      emptyWith('$.choices[0].message.role'),
+    ],
+  },
   events: [
     {
       as: 'tool_call',
       each: '$.choices[0].message.tool_calls[*]',
       call_id: '@.id',
-      tool: '@.function.name',
-      args: { path: '@.function.arguments', parse: 'json' },
+      tool: { first_of: ['@.function.name', '@.custom.name'] },
+      args: { first_of: [{ path: '@.function.arguments', parse: 'json' }, '@.custom.input'] },
     },
   ],
   usage: {
@@ -42,11 +48,17 @@ const JSON_REPLY: ReplyMapping = {
 };
 
 const STREAM: ReplyMapping = {
-  final_output: { path: '$.frames[*].data.choices[0].delta.content', join: '' },
+  final_output: {
+    first_of: [
+      { path: '$.frames[*].data.choices[0].delta.content', join: '' },
+      { path: '$.frames[*].data.choices[0].delta.refusal', join: '' },
+      emptyWith('$.frames[*].data.choices[0].delta.role'),
+    ],
+  },
   events: [
     {
       as: 'tool_call',
-      each: '$.frames[*].data.choices[0].delta.tool_calls[?@.id]',
+      each: '$.frames[*].data.choices[0].delta.tool_calls[?@.id && @.function.name]',
       call_id: '@.id',
       tool: '@.function.name',
       args: {
@@ -65,6 +77,6 @@ const STREAM: ReplyMapping = {
     output_tokens: { path: '$.frames[*].data.usage.completion_tokens', last: true },
     total_tokens: { path: '$.frames[*].data.usage.total_tokens', last: true },
   },
-  model: '$.frames[0].data.model',
+  model: '$.frames[*].data.model',
   failed: '$.frames[*].data.error.message',
 };

@@ -1,5 +1,5 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import type { ApiKind } from './kind.ts';
+import { type ApiKind, emptyWith } from './kind.ts';
 
 /** The Responses API. Function calls are proposals; calls of the provider's MCP and search tools have results. */
 export const openaiResponsesKind: ApiKind<'openai-responses'> = {
@@ -17,11 +17,14 @@ export const openaiResponsesKind: ApiKind<'openai-responses'> = {
     stream
       ? {
           as: 'sse',
-          mapping: below("$.frames[?@.data.type=='response.completed'].data.response"),
-          firstOutput: '$.data.delta',
+          mapping: below(LAST_EVENTS),
+          firstOutput: "$[?@.type=='response.output_text.delta' || @.type=='response.refusal.delta'].delta",
         }
       : { as: 'json', mapping: below('$') },
 };
+
+const LAST_EVENTS =
+  "$.frames[?@.data.type=='response.completed' || @.data.type=='response.incomplete' || @.data.type=='response.failed'].data.response";
 
 /** The mapping of a response, which a stream repeats whole in its last event. */
 function below(response: string): ReplyMapping {
@@ -30,16 +33,16 @@ function below(response: string): ReplyMapping {
       first_of: [
         { path: `${response}.output[?@.type=='message'].content[?@.type=='output_text'].text`, join: '' },
         { path: `${response}.output[?@.type=='message'].content[?@.type=='refusal'].refusal`, join: '' },
-        { literal: '' },
+        emptyWith(`${response}.output[*].type`),
       ],
     },
     events: [
       {
         as: 'tool_call',
-        each: `${response}.output[?@.type=='function_call']`,
+        each: `${response}.output[?@.type=='function_call' || @.type=='custom_tool_call']`,
         call_id: '@.call_id',
         tool: '@.name',
-        args: { path: '@.arguments', parse: 'json' },
+        args: { first_of: [{ path: '@.arguments', parse: 'json' }, '@.input'] },
       },
       {
         as: 'tool_call',
@@ -50,10 +53,15 @@ function below(response: string): ReplyMapping {
       },
       {
         as: 'tool_result',
-        each: `${response}.output[?@.type=='mcp_call' && (@.output || @.error)]`,
+        each: `${response}.output[?@.type=='mcp_call']`,
         call_id: '@.id',
-        status: { path: '@.status', map: { completed: 'ok', failed: 'error' } },
-        payload_summary: { first_of: ['@.output', '@.error'] },
+        status: { first_of: [{ path: '@.error', join: '', map: {}, else: 'error' }, { literal: 'ok' }] },
+        payload_summary: {
+          first_of: [
+            { path: '@.output', join: '' },
+            { path: '@.error', join: '' },
+          ],
+        },
       },
       {
         as: 'tool_call',
@@ -69,6 +77,8 @@ function below(response: string): ReplyMapping {
       total_tokens: `${response}.usage.total_tokens`,
     },
     model: `${response}.model`,
-    failed: { first_of: [`${response}.error.message`, '$.error.message', "$.frames[?@.event=='error'].data.message"] },
+    failed: {
+      first_of: [`${response}.error.message`, '$.error.message', "$.frames[?@.data.type=='error'].data.message"],
+    },
   };
 }

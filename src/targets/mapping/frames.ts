@@ -1,5 +1,5 @@
 import { readJson } from '../../base/json.ts';
-import { utf8Text } from '../../base/json-refusal.ts';
+import { type RefusalCode, utf8Text } from '../../base/json-refusal.ts';
 import { ndjsonLines, sseLines } from './frame-lines.ts';
 import { type CompiledPath, selectAll } from './path.ts';
 import { StepBudget, withinSteps } from './step-budget.ts';
@@ -23,9 +23,15 @@ export type FramesReading =
       /** The stream ended within a frame, which is dropped, as the specification of server-sent events says. */
       readonly endsInFrame: boolean;
       /** The first frame whose data is JSON that the strict reader refuses, such as a repeated key. It stays a text. */
-      readonly refused?: { readonly frame: number; readonly message: string };
+      readonly refused?: RefusedFrame;
     }
   | { readonly ok: false; readonly reason: 'too_many_frames' | 'frame_too_large' };
+
+interface RefusedFrame {
+  readonly frame: number;
+  readonly code: RefusalCode;
+  readonly message: string;
+}
 
 export const FRAMES_MAX = 200_000;
 export const FRAME_BYTES_MAX = 4 * 1024 * 1024;
@@ -35,7 +41,7 @@ export function readFrames(bytes: Uint8Array, format: StreamFormat, arrivals?: r
   const frames: StreamFrame[] = [];
   const parts = format === 'sse' ? sseParts(bytes) : ndjsonParts(bytes);
   let endsInFrame = false;
-  let refused: { readonly frame: number; readonly message: string } | undefined;
+  let refused: RefusedFrame | undefined;
   for (const { event, data: raw, isComplete } of parts) {
     if (!isComplete) {
       endsInFrame = true;
@@ -44,7 +50,7 @@ export function readFrames(bytes: Uint8Array, format: StreamFormat, arrivals?: r
     if (frames.length === FRAMES_MAX) return { ok: false, reason: 'too_many_frames' };
     if (raw === null) return { ok: false, reason: 'frame_too_large' };
     const { data, refusal } = dataOf(raw, format);
-    if (refusal !== undefined) refused ??= { frame: frames.length, message: refusal };
+    if (refusal) refused ??= { frame: frames.length, ...refusal };
     frames.push({ event, data, at_ms: arrivals?.[frames.length] ?? null });
   }
   return { ok: true, document: { frames }, endsInFrame, ...(refused && { refused }) };
@@ -116,18 +122,22 @@ function* ndjsonParts(bytes: Uint8Array): Generator<Part> {
  * Reads JSON, or keeps the text. Server-sent events may be plain text with a token such as `null` or `1.0`, so only their
  * objects, lists and strings are read.
  */
-function dataOf(bytes: Uint8Array, format: StreamFormat): { readonly data: unknown; readonly refusal?: string } {
+function dataOf(
+  bytes: Uint8Array,
+  format: StreamFormat,
+): { readonly data: unknown; readonly refusal?: Omit<RefusedFrame, 'frame'> } {
   if (format === 'sse' && !STRUCTURED.has(bytes[0] ?? 0)) return { data: utf8Text(bytes) };
   const reading = readJson(bytes, { bytesMax: FRAME_BYTES_MAX });
   if (reading.ok) return { data: reading.value };
   const { code, message } = reading.refusal;
-  return { data: utf8Text(bytes), ...(!NOT_JSON.has(code) && { refusal: message }) };
+  const mayBeText = format === 'sse' && NOT_JSON.has(code);
+  return { data: utf8Text(bytes), ...(!mayBeText && { refusal: { code, message } }) };
 }
 
 const STRUCTURED: ReadonlySet<number> = new Set(Buffer.from('{["'));
 
 /** The text is no JSON at all, such as `[DONE]`. */
-const NOT_JSON: ReadonlySet<string> = new Set(['syntax', 'trailing_bytes', 'not_utf8']);
+const NOT_JSON: ReadonlySet<string> = new Set(['syntax', 'trailing_bytes']);
 
 /** When the first output arrived: `at_ms` of the first frame in which the path leads to something that is not empty. */
 export function firstOutputMs(path: CompiledPath, frames: readonly StreamFrame[]): number | null {

@@ -1,82 +1,17 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { failureMeta } from '../../../src/contracts/artifacts/index.ts';
 import { judgedText } from '../../support/support.ts';
-import {
-  Agent,
-  answerTo,
-  type answersWell,
-  cutsItsBody,
-  drips,
-  floods,
-  gzipBomb,
-  hangs,
-  json,
-  redirectsTo,
-  saying,
-  sending,
-} from './agent.ts';
+import { Agent, answerTo, drips, hangs, json, saying, sending } from './agent.ts';
+import { DOCUMENT_FAULTS, REPLY_FAULTS, WIRE_FAULTS } from './faults.ts';
 import { everythingIn, expectValid, ranSuite } from './support.ts';
 
-type Behaviour = typeof answersWell;
-
-/** The behaviour of an agent, and its failure class in the contract. */
-const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass: string])[] = [
-  ['answers 500', sending('{"oops":true}', {}, 500), 'http_error'],
-  ['answers 404', sending('nothing here', { 'content-type': 'text/plain' }, 404), 'http_error'],
-  ['answers 429', sending('later', { 'retry-after': '0' }, 429), 'http_error'],
-  ['cuts its body', cutsItsBody, 'network_error'],
-  ['sends 200 MB', floods(200_000_000), 'schema_mismatch'],
-  ['sends a gzip bomb of 300 MB', gzipBomb(300_000_000), 'schema_mismatch'],
-  ['sends broken gzip', sending('not gzip', { 'content-encoding': 'gzip' }), 'invalid_json'],
-  ['sends gzip without its checksum', cut('gzip', gzipSync, 8), 'invalid_json'],
-  ['sends gzip without its last byte', cut('gzip', gzipSync, 1), 'invalid_json'],
-  ['sends deflate without its checksum', cut('deflate', deflateSync, 4), 'invalid_json'],
-  ['sends brotli without its last byte', cut('br', brotliCompressSync, 1), 'invalid_json'],
-  ['encodes in its own way', sending('{}', { 'content-encoding': 'own' }), 'invalid_json'],
-  ['sends too much with 201', sending(' '.repeat(2_100_000), {}, 201), 'schema_mismatch'],
-  ['sends HTML', sending('<!doctype html><title>Hi</title>', { 'content-type': 'text/html' }), 'invalid_json'],
-  ['sends nothing', sending(''), 'invalid_json'],
-  ['sends null', sending('null'), 'schema_mismatch'],
-  ['sends a list', sending('[]'), 'schema_mismatch'],
-  ['sends bytes that are no UTF-8', sending(Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), 'invalid_json'],
-  ['sends the same key twice', sending('{"case_id":"a","case_id":"b"}'), 'invalid_json'],
-  ['sends deep nesting', sending('['.repeat(200_000) + ']'.repeat(200_000)), 'schema_mismatch'],
-  ['sends an event that is null', saying({ events: [null] }), 'schema_mismatch'],
-  ['sends events that are null', saying({ events: null }), 'schema_mismatch'],
-  ['sends no final output', saying({ final_output: undefined }), 'schema_mismatch'],
-  ['answers another case', saying({ case_id: 'another' }), 'schema_mismatch'],
-  ['answers for the other side', saying({ version: 'new' }), 'schema_mismatch'],
-  ['cites a call that never was', action([{ kind: 'tool_result', call_id: 'c9' }]), 'schema_mismatch'],
-  ['cites an asset of ours', action([{ kind: 'asset', id: 'assets/cases.ndjson' }]), 'schema_mismatch'],
-  ['cites with two identifiers', action([{ kind: 'event', id: 'events[0]', call_id: 'c1' }]), 'schema_mismatch'],
-  ['knows a third status of a tool', result({ status: 'timeout' }), 'schema_mismatch'],
-  ['redirects elsewhere', redirectsTo('http://127.0.0.1:1/', 307), 'http_error'],
-  ['redirects to a file', redirectsTo('file:///etc/passwd', 302), 'http_error'],
-  ['redirects to itself', redirectsTo('/run-case', 308), 'http_error'],
+const FAULTS = [
+  ...WIRE_FAULTS,
+  ...DOCUMENT_FAULTS.map(([what, document, errorClass]) => [what, sending(document), errorClass] as const),
+  ...REPLY_FAULTS,
 ];
-
-/** A good compressed answer without its last bytes. */
-function cut(encoding: string, compress: (text: string) => Buffer, missing: number): Behaviour {
-  return (seen, response, times) => {
-    const bytes = compress(JSON.stringify(answerTo(seen)));
-    sending(bytes.subarray(0, -missing), { 'content-encoding': encoding })(seen, response, times);
-  };
-}
-
-function action(evidence_refs: object[]): Behaviour {
-  const named = { action_id: 'a1', action_type: 'refund', tool_name: 'pay', risk_level: 'high', risk_tags: [] };
-  return saying({
-    proposed_actions: [{ ...named, params: {}, evidence_refs }],
-    events: [{ type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {} }],
-  });
-}
-
-function result(over: object): Behaviour {
-  return saying({ events: [{ type: 'tool_result', ts: 1, call_id: 'c1', status: 'ok', latency_ms: 1, ...over }] });
-}
 
 describe('an agent', () => {
   const ids = FAULTS.map(([what]) => what.replaceAll(' ', '-'));

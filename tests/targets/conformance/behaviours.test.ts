@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
+import { everythingIn, expectValid } from '../../run/suite/support.ts';
+import { MODEL, pieces, type Protocol, type Scene, TOKENS, type Told } from '../servers/protocol-server.ts';
+import { PROTOCOLS } from './kinds.ts';
+import { ranKind, TOKEN } from './world.ts';
+
+const PLAIN: Told = { text: 'We are open from 9 to 5. “Über” – ✓' };
+const TOOLS: Told = {
+  text: 'Order A-1 has shipped.',
+  calls: [
+    {
+      id: 'call_1',
+      name: 'orders.get',
+      args: { id: 'A-1', deep: { list: [1, 'two'] } },
+      result: '{"state":"shipped"}',
+    },
+    { id: 'call_2', name: 'mail.send', args: { to: 'x@example.com' }, result: 'mailbox full', hasFailed: true },
+  ],
+};
+const ONLY_CALLS: Told = { text: '', calls: TOOLS.calls?.slice(0, 1) ?? [] };
+
+const named = (protocols: readonly Protocol[]) => protocols.map(protocol => [protocol.name, protocol] as const);
+
+describe('a target of kind', () => {
+  test.each(named(PROTOCOLS))(
+    '%s gives answers, calls, usage and model, and its evidence verifies',
+    async (_, protocol) => {
+      const { can } = protocol;
+      const scenes = { plain: PLAIN, tools: TOOLS, ...(can.tools !== 'nothing' && { calls: ONLY_CALLS }) };
+      const { folder, artifact, server, replies } = await ranKind(protocol, scenes, { strictReplies: true });
+      expect(server.refused).toEqual([]);
+      for (const [id, told] of Object.entries(scenes)) {
+        expect(artifact(id).runner_failure, id).toBeUndefined();
+        expect(artifact(id).final_output, id).toMatchObject({
+          content_type: 'text',
+          content: outputOf(told, protocol),
+        });
+        expect(eventsIn(artifact(id)), id).toEqual(expectedEvents(told, can.tools));
+      }
+      const { usage, model } = artifact('plain').agent_fields ?? {};
+      expect(model).toBe(can.model ? MODEL : undefined);
+      expect(usage).toEqual(can.usage ? usageOf(protocol) : undefined);
+      expect(replies.map(({ case_id }) => case_id).sort()).toEqual(Object.keys(scenes).sort());
+      await expectValid(folder);
+    },
+  );
+
+  test.each(named(PROTOCOLS.filter(({ can }) => can.failure)))(
+    '%s reports the failure of an agent with its message',
+    async (_, protocol) => {
+      const { folder, artifact } = await ranKind(protocol, { fails: { text: '', failure: 'the tools are down' } });
+      expect(artifact('fails').runner_failure).toMatchObject({
+        class: 'schema_mismatch',
+        error_name: 'AGENT_FAILED',
+        error_message: expect.stringContaining('the tools are down') as string,
+      });
+      await expectValid(folder);
+    },
+  );
+
+  test.each(named(PROTOCOLS))('%s never stores a secret, in answers or failures', async (_, protocol) => {
+    const scenes: Record<string, Scene> = {
+      leaks: { text: `Your token is ${TOKEN}.` },
+      fails: { text: '', failure: `bad token ${TOKEN}` },
+      broken: response => void response.writeHead(500, { 'x-echo': TOKEN }).end(`{"error":"${TOKEN}"}`),
+    };
+    const { folder, artifact, server } = await ranKind(protocol, scenes);
+    expect(server.asked.some(({ headers }) => JSON.stringify(headers).includes(TOKEN))).toBe(true);
+    expect(everythingIn(folder)).not.toContain(TOKEN);
+    expect(artifact('broken').runner_failure?.class).toBe('http_error');
+    // A stream splits the secret, so it can only be refused. A document is masked, as is the last event of a response.
+    if (protocol.can.stream && protocol.name !== 'openai-responses (stream)')
+      expect(artifact('leaks').runner_failure).toMatchObject({ error_name: 'SECRET_IN_PIECES' });
+    else expect(artifact('leaks').final_output?.content).toBe('Your token is [masked].');
+    await expectValid(folder);
+  });
+
+  test.each(named(PROTOCOLS.filter(({ can }) => can.stream)))(
+    '%s measures the time to the first output',
+    async (_, protocol) => {
+      const { folder, artifact, replies } = await ranKind(protocol, { tools: TOOLS });
+      const [reply] = replies;
+      const frames = framesIn(reply?.body ?? '');
+      const times = reply?.frame_ms ?? [];
+      expect(times).toHaveLength(frames.length);
+      expect([...times].sort((a, b) => a - b)).toEqual(times);
+      const first = frames.findIndex(frame =>
+        frame.includes(pieces(FIRST_WORDS[protocol.name] ?? TOOLS.text)[0] as string),
+      );
+      expect(first).toBeGreaterThan(0);
+      const attempt = artifact('tools').attempts?.at(-1);
+      expect(attempt?.ttft_ms).toBe(times[first]);
+      expect(attempt?.latency_ms).toBeGreaterThanOrEqual(times[first] as number);
+      await expectValid(folder);
+    },
+  );
+});
+
+/** Agents that say something before they call a tool. */
+const FIRST_WORDS: Readonly<Record<string, string>> = { 'ag-ui': 'Let me look.' };
+
+/** The frames of a stored stream that have data. */
+function framesIn(body: string): string[] {
+  const separator = body.includes('data:') ? '\n\n' : '\n';
+  return body.split(separator).filter(frame => frame !== '' && !frame.startsWith(':'));
+}
+
+/** An AG-UI agent whose last message came before its calls answered with that. */
+function outputOf({ text }: Told, { name }: Protocol): string {
+  return text === '' ? (FIRST_WORDS[name] ?? '') : text;
+}
+
+interface SeenEvent {
+  readonly type: string;
+  readonly call_id?: unknown;
+  readonly tool?: unknown;
+  readonly args?: unknown;
+  readonly status?: unknown;
+  readonly payload_summary?: unknown;
+}
+
+/** The events of an artifact without their times. */
+function eventsIn({ events = [] }: CaseArtifact): SeenEvent[] {
+  return events.map(event => {
+    const { ts: _ts, latency_ms: _latency, ...seen } = event as Record<string, unknown>;
+    return seen as unknown as SeenEvent;
+  });
+}
+
+function expectedEvents({ calls = [] }: Told, tools: Protocol['can']['tools']): SeenEvent[] {
+  if (tools === 'nothing') return [];
+  return calls.flatMap(({ id, name, args, result, hasFailed }) => {
+    const call = { type: 'tool_call', call_id: id, tool: name, args };
+    const status = hasFailed && tools === 'results' ? 'error' : 'ok';
+    return tools === 'proposals'
+      ? [call]
+      : [call, { type: 'tool_result', call_id: id, status, payload_summary: result }];
+  });
+}
+
+/** The tokens that the protocol tells, and the cost by the declared price. */
+function usageOf({ declaration, name }: Protocol): object {
+  const { price } = declaration('http://127.0.0.1') as { price?: { input: number; output: number } };
+  const cost = price && (TOKENS.input * price.input + TOKENS.output * price.output) / 1e6;
+  return {
+    input_tokens: TOKENS.input,
+    output_tokens: TOKENS.output,
+    ...(TELL_TOTAL.test(name) && { total_tokens: TOKENS.input + TOKENS.output }),
+    ...(cost !== undefined && { cost_usd: cost }),
+  };
+}
+
+const TELL_TOTAL = /^(?:openai|langgraph)/;
