@@ -170,7 +170,13 @@ describe('the new id of a call', () => {
     reply.events.push({ type: 'tool_call', ts: 5, tool: 't', args: {} });
     refs(reply).splice(0, 1);
     const { known } = readLeniently(reply);
-    expect(known.events.map(event => event['call_id'])).toEqual(['call_0__', 'call_0', undefined, 'call_0_', 'call_4']);
+    expect((known.events as Json[]).map(event => event['call_id'])).toEqual([
+      'call_0__',
+      'call_0',
+      undefined,
+      'call_0_',
+      'call_4',
+    ]);
   });
 });
 
