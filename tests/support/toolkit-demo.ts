@@ -51,18 +51,18 @@ function passes(expected: DemoCase['expected'], { proposed_actions, events, fina
   const { content } = final_output;
   const text = (typeof content === 'string' ? content : JSON.stringify(content)).toLowerCase();
   const called = events.filter(({ type }) => type === 'tool_call').map(({ tool }) => tool);
-  const retrieved = events.flatMap(({ doc_ids }) => (doc_ids as string[] | undefined) ?? []);
-  const results = events.filter(({ type }) => type === 'tool_result').map(({ call_id }) => call_id);
+  const retrieved = new Set(events.flatMap(({ doc_ids }) => (doc_ids as string[] | undefined) ?? []));
+  const results = new Set(events.filter(({ type }) => type === 'tool_result').map(({ call_id }) => call_id));
   const isBacked = ({ risk_level, evidence_refs }: Json): boolean =>
     risk_level === 'low' ||
-    (evidence_refs as Json[]).some(({ call_id, id }) => results.includes(call_id) || retrieved.includes(String(id)));
+    (evidence_refs as Json[]).some(({ call_id, id }) => results.has(call_id) || retrieved.has(String(id)));
   const first = called.slice(0, expected.tool_sequence?.length);
   return (
     (expected.action_required ?? []).every(type => proposed_actions.some(action => action['action_type'] === type)) &&
     (expected.evidence_required_for_actions !== true || proposed_actions.every(isBacked)) &&
     (expected.tool_required ?? []).every(tool => called.includes(tool)) &&
     (expected.tool_sequence ?? []).every((tool, index) => first[index] === tool) &&
-    (expected.retrieval_required?.doc_ids ?? []).every(id => retrieved.includes(id)) &&
+    (expected.retrieval_required?.doc_ids ?? []).every(id => retrieved.has(id)) &&
     (expected.must_include ?? []).every(words => text.includes(words.toLowerCase())) &&
     !(expected.must_not_include ?? []).some(words => text.includes(words.toLowerCase())) &&
     (expected.json_schema?.required ?? []).every(key => typeof content === 'object' && Object.hasOwn(content, key))
@@ -250,7 +250,6 @@ const ALSO: Readonly<Record<string, DemoCase['expected']>> = {
 };
 
 /** The other case file, which expects more of the same replies. */
-export const STRICTER_CASES: readonly DemoCase[] = DEMO_CASES.map(({ expected, ...one }) => ({
-  ...one,
-  expected: { ...expected, ...ALSO[one.id] },
-}));
+export const STRICTER_CASES: readonly DemoCase[] = DEMO_CASES.map(({ id, expected }) =>
+  asked(id, Object.assign({}, expected, ALSO[id])),
+);

@@ -1,21 +1,15 @@
 /** FD14: a case states only what follows from its stored reply, even if someone sealed the folder again. */
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { canonicalize } from '../../src/base/canonical.ts';
-import { bytesHash, contentHash } from '../../src/base/hash.ts';
-import { finish } from '../../src/evidence/run-folder/finish.ts';
-import { storedFiles } from '../../src/evidence/run-folder/sealed-files.ts';
+import { bytesHash } from '../../src/base/hash.ts';
 import { ranSuite } from '../run/suite/support.ts';
 import { temporaryFolder } from '../support/support.ts';
 import { brokenIn, verdictsOf } from './folders.ts';
-
-type Json = Record<string, unknown>;
-
-const REPLIES = 'assets/replies.ndjson';
-const REQUEST = 'evidence/request.json';
+import { forgedRun, type Json, REPLIES, RunCopy } from './forged-run.ts';
 
 const FRAMES = [
   'event: tool\ndata: {"id":"c1","name":"orders.get","input":{"order":"A-1"}}',
@@ -70,90 +64,6 @@ async function streamedRun(): Promise<string> {
   return (await ranSuite(['one', 'two'], { cwd, target: 'desk.json' })).folder;
 }
 
-/** A copy of a run that someone edited, listed in its manifest and sealed again. */
-async function forged(folder: string, edit: (copy: Copy) => void): Promise<string> {
-  const copy = new Copy(folder);
-  for (const name of ['evidence/seal.json', 'evaluation.json', 'evaluation.seal.json']) copy.remove(name);
-  edit(copy);
-  copy.change('assets/manifest.json', manifest => {
-    const known = (manifest['items'] as Json[]).filter(({ href }) => existsSync(path.join(copy.folder, String(href))));
-    const listed = new Set(known.map(({ href }) => href));
-    const added = readdirSync(path.join(copy.folder, 'assets')).map(name => `assets/${name}`);
-    const extra = added.filter(href => href !== 'assets/manifest.json' && !listed.has(href));
-    const notes = extra.map(href => ({ asset_id: href, href, kind: 'other', case_id: null, side: null }));
-    manifest['items'] = [...known, ...notes].map(item => ({ ...item, ...copy.facts(String(item['href'])) }));
-  });
-  await finish(copy.folder, {
-    runId: String(copy.read(REQUEST)['run_id']),
-    kind: 'suite',
-    documents: [],
-    stored: storedFiles([]),
-    passing: [],
-    sealedAtMs: Date.parse('2026-01-06T12:00:10.000Z'),
-    signer: undefined,
-  });
-  return copy.folder;
-}
-
-class Copy {
-  readonly folder: string;
-
-  constructor(from: string) {
-    this.folder = path.join(temporaryFolder(), path.basename(from));
-    cpSync(from, this.folder, { recursive: true });
-  }
-
-  read(file: string): Json {
-    return JSON.parse(readFileSync(path.join(this.folder, file), 'utf8')) as Json;
-  }
-
-  change(file: string, change: (document: Json) => void): void {
-    const document = this.read(file);
-    change(document);
-    writeFileSync(path.join(this.folder, file), canonicalize(JSON.parse(JSON.stringify(document)) as Json));
-  }
-
-  attempt(file: string, over: Json): void {
-    this.change(file, document => {
-      const attempts = document['attempts'] as Json[];
-      Object.assign(attempts.at(-1) as Json, over);
-    });
-  }
-
-  replies(edit: (reply: Json) => Json | undefined): void {
-    const file = path.join(this.folder, REPLIES);
-    const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
-    const edited = lines.flatMap(line => edit(JSON.parse(line) as Json) ?? []);
-    if (edited.length === 0) this.remove(REPLIES);
-    else writeFileSync(file, edited.map(line => `${canonicalize(line)}\n`).join(''));
-  }
-
-  /** Changes the target, and states its new hash. */
-  target(change: (target: Json) => void): void {
-    this.change(REQUEST, request => {
-      change(request['target'] as Json);
-      request['target_sha256'] = contentHash(request['target']);
-    });
-  }
-
-  reply(edit: (mapping: Json) => void): void {
-    this.target(target => edit((target['declaration'] as { reply: Json }).reply));
-  }
-
-  write(file: string, content: string): void {
-    writeFileSync(path.join(this.folder, file), content);
-  }
-
-  remove(file: string): void {
-    rmSync(path.join(this.folder, file), { force: true });
-  }
-
-  facts(file: string): Json {
-    const at = path.join(this.folder, file);
-    return { size_bytes: statSync(at).size, sha256: bytesHash(readFileSync(at)) };
-  }
-}
-
 const ofOne = ({ case_id }: Json): boolean => case_id === 'one';
 
 /** A stored reply with another body, consistent in itself. */
@@ -166,7 +76,7 @@ const lied = (reply: Json): Json => withBody(reply, String(reply['body']).replac
 const ONE = 'FD14 one.json';
 const BOTH = ['FD14 one.json#final_output', 'FD14 two.json#final_output'];
 
-const forgeries: readonly (readonly [what: string, edit: (copy: Copy) => void, broken: readonly string[]])[] = [
+const forgeries: readonly (readonly [what: string, edit: (copy: RunCopy) => void, broken: readonly string[]])[] = [
   ['nothing', () => undefined, []],
   ['a dropped reply', copy => copy.replies(reply => (ofOne(reply) ? undefined : reply)), [ONE]],
   ['no replies at all', copy => copy.replies(() => undefined), [ONE, 'FD14 two.json']],
@@ -210,7 +120,7 @@ const forgeries: readonly (readonly [what: string, edit: (copy: Copy) => void, b
     ] satisfies readonly [string, (one: Json) => unknown][]
   ).map(
     ([what, edit]) =>
-      [what, (copy: Copy) => copy.change('one.json', one => void edit(one)), [`${ONE}#final_output`]] as const,
+      [what, (copy: RunCopy) => copy.change('one.json', one => void edit(one)), [`${ONE}#final_output`]] as const,
   ),
   ['a forged time to the first output', copy => copy.attempt('one.json', { ttft_ms: 0.123 }), [`${ONE}#attempts`]],
   ['no time to the first output', copy => copy.attempt('one.json', { ttft_ms: undefined }), [`${ONE}#attempts`]],
@@ -236,13 +146,13 @@ describe('a suite folder that was edited and sealed again', () => {
   test('is invalid unless every answer follows from its reply', async () => {
     const run = await streamedRun();
     for (const [what, edit, broken] of forgeries) {
-      expect((await brokenIn(await forged(run, edit))).sort(), what).toEqual(broken);
+      expect((await brokenIn(await forgedRun(run, edit))).sort(), what).toEqual(broken);
     }
   });
 
   test('is invalid if the arrival times were forged', async () => {
     const run = await streamedRun();
-    const folder = await forged(run, copy =>
+    const folder = await forgedRun(run, copy =>
       copy.replies(reply => ({ ...reply, frame_ms: (reply['frame_ms'] as number[]).map(ms => ms + 5_000) })),
     );
     const broken = await brokenIn(folder);
@@ -254,7 +164,7 @@ describe('a suite folder that was edited and sealed again', () => {
 
   test('states the three repairs that its reading takes', async () => {
     const run = await streamedRun();
-    const { attempts } = new Copy(run).read('one.json');
+    const { attempts } = new RunCopy(run).read('one.json');
     expect(attempts).toMatchObject([{ repairs: { R4: 1, R5: 1, R9: 1 }, ttft_ms: expect.any(Number) as number }]);
   });
 });
@@ -269,7 +179,7 @@ describe('hostile replies', () => {
   ];
   test.each(hostile)('%s prove nothing, and do no harm', async (_, body) => {
     const run = await streamedRun();
-    const folder = await forged(run, copy => {
+    const folder = await forgedRun(run, copy => {
       copy.replies(reply => {
         if (!ofOne(reply)) return reply;
         copy.attempt('one.json', { reply_sha256: bytesHash(body) });
@@ -282,7 +192,7 @@ describe('hostile replies', () => {
   test('a wide reply proves nothing if its mapping takes too many steps', async () => {
     const body = `data: [${'0,'.repeat(3_000_000)}0]\n\n`;
     const run = await streamedRun();
-    const folder = await forged(run, copy => {
+    const folder = await forgedRun(run, copy => {
       copy.reply(reply => Object.assign(reply['final_output'] as Json, { path: '$.frames[*].data[*]' }));
       copy.replies(reply => withBody(reply, body));
     });
@@ -292,7 +202,7 @@ describe('hostile replies', () => {
   test('a mapping that does not compile is never applied', async () => {
     const run = await streamedRun();
     for (const bad of ['$..text', '$.frames[?search(@.event, "(a+)+b")]', `$${'[*]'.repeat(40)}`]) {
-      const folder = await forged(run, copy => copy.reply(reply => (reply['workflow_id'] = bad)));
+      const folder = await forgedRun(run, copy => copy.reply(reply => (reply['workflow_id'] = bad)));
       const verdicts = await verdictsOf(folder);
       const rules = verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id));
       expect(rules, bad).toContain('FD14');
@@ -302,7 +212,7 @@ describe('hostile replies', () => {
 
   test('replies of unknown cases, and the same reply twice, change nothing', async () => {
     const run = await streamedRun();
-    const folder = await forged(run, copy => {
+    const folder = await forgedRun(run, copy => {
       const lines: string[] = [];
       copy.replies(reply => {
         lines.push(canonicalize(reply), canonicalize(reply), canonicalize({ ...reply, case_id: 'nobody' }));
@@ -315,10 +225,10 @@ describe('hostile replies', () => {
 
   test('a reply in a file outside assets/ is rejected by its own contract', async () => {
     const run = await streamedRun();
-    const folder = await forged(run, copy =>
-      copy.replies(({ body: _, ...reply }) => ({ ...reply, href: ofOne(reply) ? 'assets/../run.json' : 'run.json' })),
+    const folder = await forgedRun(run, copy =>
+      copy.replies(reply => ({ ...reply, body: undefined, href: ofOne(reply) ? 'assets/../run.json' : 'run.json' })),
     );
-    const verdicts = await verdictsOf(folder);
-    expect(verdicts.at(-1)?.outcome).toBe('invalid');
+    const broken = (await verdictsOf(folder)).flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id));
+    expect(broken.filter(id => id === 'RP3')).toHaveLength(2);
   });
 });

@@ -67,12 +67,10 @@ async function stoppedRun(behaviours: Readonly<Record<string, Behaviour>> = {}) 
 async function expectAgreement(folder: string, ids: readonly string[] = IDS): Promise<void> {
   const artifacts = ids.map(id => JSON.parse(readFileSync(path.join(folder, `${id}.json`), 'utf8')) as CaseArtifact);
   const answered = artifacts.filter(({ status }) => status === 'ok');
-  const stated = answered.map(({ case_id, attempts = [] }) => [
-    case_id,
-    attempts.length,
-    attempts.at(-1)?.reply_sha256,
-  ]);
-  const stored = repliesIn(folder).map(({ case_id, attempt, sha256 }) => [case_id, attempt, sha256]);
+  const stated = answered.map(
+    ({ case_id, attempts = [] }) => `${case_id}/${attempts.length} ${attempts.at(-1)?.reply_sha256 ?? ''}`,
+  );
+  const stored = repliesIn(folder).map(({ case_id, attempt, sha256 }) => `${case_id}/${attempt} ${sha256}`);
   expect(stored.sort()).toEqual(stated.sort());
   const files = readdirSync(path.join(folder, 'assets')).filter(name => name.endsWith('.reply'));
   expect(files.map(name => `assets/${name}`)).toEqual(
