@@ -52,7 +52,7 @@ const FAULTS: readonly (readonly [what: string, behaviour: Behaviour, errorClass
   ['cites a call that never was', action([{ kind: 'tool_result', call_id: 'c9' }]), 'schema_mismatch'],
   ['cites an asset of ours', action([{ kind: 'asset', id: 'assets/cases.ndjson' }]), 'schema_mismatch'],
   ['cites with two identifiers', action([{ kind: 'event', id: 'events[0]', call_id: 'c1' }]), 'schema_mismatch'],
-  ['knows a third status of a tool', result({ status: 'timeout' }), 'schema_mismatch'],
+  ['knows a third status of a tool', result({ status: 'pending' }), 'schema_mismatch'],
   ['redirects elsewhere', redirectsTo('http://127.0.0.1:1/', 307), 'http_error'],
   ['redirects to a file', redirectsTo('file:///etc/passwd', 302), 'http_error'],
   ['redirects to itself', redirectsTo('/run-case', 308), 'http_error'],
