@@ -18,6 +18,14 @@ export function replaceLasting(file: string, bytes: string | Uint8Array): void {
   });
 }
 
+/** The same for content that comes in parts. */
+export function replaceByParts(file: string, parts: () => Iterable<Uint8Array>): void {
+  replace(file, fd => {
+    for (const part of parts()) writeFileSync(fd, part);
+    fsyncSync(fd);
+  });
+}
+
 function replace(file: string, write: (fd: number) => void): void {
   const temporary = `${file}${UNFINISHED}`;
   const fd = openSync(temporary, 'w', OWN_FILE);

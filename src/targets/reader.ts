@@ -22,8 +22,3 @@ export function declaredReader(declaration: TargetDeclaration, isLenient: boolea
   const price = 'price' in declaration ? declaration.price : undefined;
   return mappedReader({ form, price, isLenient, bytesMax });
 }
-
-/** Whether runs of a target store its replies. Scripts and agents store theirs in runs of their own. */
-export function storesReplies(target: SuiteTarget): boolean {
-  return 'replies' in target && target.replies !== undefined;
-}

@@ -93,16 +93,27 @@ function repairResult(result: Fields, count: Count): void {
 
 /** A known status; undefined if there is none. A result that states nothing is never taken as a success. */
 function statusOf({ status, is_error: isError }: Fields): 'ok' | 'error' | undefined {
+  if (status === 'ok' || status === 'error') return status;
   const word = typeof status === 'string' ? status.toLowerCase() : status;
   if (word === undefined || word === null) {
     return typeof isError === 'boolean' ? (isError ? 'error' : 'ok') : undefined;
   }
-  if (OK_WORDS.has(word)) return 'ok';
+  // A success that also states an error contradicts itself, so it stays as it is.
+  if (OK_WORDS.has(word)) return isError === true ? undefined : 'ok';
   return ERROR_WORDS.has(word) ? 'error' : undefined;
 }
 
 const OK_WORDS: ReadonlySet<unknown> = new Set(['ok', 'success', 'succeeded', 'successful', 'completed', true]);
-const ERROR_WORDS: ReadonlySet<unknown> = new Set(['error', 'failure', 'failed', 'errored', 'exception', false]);
+const ERROR_WORDS: ReadonlySet<unknown> = new Set([
+  'error',
+  'failure',
+  'failed',
+  'errored',
+  'exception',
+  'timeout',
+  'timed_out',
+  false,
+]);
 
 function repairAction(action: Fields, count: Count): void {
   const lacks = ['risk_tags', 'evidence_refs'].filter(key => action[key] === undefined || action[key] === null);
@@ -126,11 +137,13 @@ function repairAction(action: Fields, count: Count): void {
 
 const RISK_LEVELS: ReadonlySet<unknown> = new Set(['high', 'medium', 'low', 'unknown']);
 
-/** The output with its content_type; undefined if it has one, or if there is no output. */
+/** The output with its content_type; undefined if it has one, if there is no output, or if it could mean two things. */
 function wrapped(output: unknown): Fields | undefined {
   if (typeof output === 'string') return { content_type: 'text', content: output };
   if (!isObject(output) || Object.hasOwn(output, 'content_type')) return undefined;
   if (!Object.hasOwn(output, 'content')) return { content_type: 'json', content: output };
+  // With other keys, content could be the answer or only a part of it.
+  if (Object.keys(output).length > 1) return undefined;
   const { content } = output;
   if (typeof content === 'string') return { ...output, content_type: 'text' };
   return isObject(content) ? { ...output, content_type: 'json' } : undefined;

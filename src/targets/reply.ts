@@ -110,7 +110,10 @@ function* beyond(said: Record<string, unknown>): Generator<[string, unknown]> {
 /** Removes the fields that only Proctor sets: links into assets/, and notes on the output such as its hash. */
 function takeOurs({ events, final_output }: { events?: unknown; final_output?: unknown }): [string, unknown][] {
   const taken: [string, unknown][] = [];
-  for (const key of OUTPUT_NOTES) take(taken, 'final_output', final_output, key);
+  // An object without content is the answer itself, so all its keys belong to the agent.
+  if (isObject(final_output) && Object.hasOwn(final_output, 'content')) {
+    for (const key of OUTPUT_NOTES) take(taken, 'final_output', final_output, key);
+  }
   if (Array.isArray(events)) {
     for (const [index, event] of events.entries()) for (const key of LINKS) take(taken, `events[${index}]`, event, key);
   }

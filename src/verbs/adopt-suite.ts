@@ -1,14 +1,17 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
+import { readRegular } from '../base/regular.ts';
 import { soundLimits } from '../contracts/gate/limits/index.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
-import { adoptSuite } from '../evidence/suite/suite-adopt.ts';
+import { replyName, repliesIn } from '../evidence/suite/reply-log.ts';
+import { adoptSuite, type KeepsCase } from '../evidence/suite/suite-adopt.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { repositoryAt } from '../execute/worktree/repository.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import { suitePlan } from '../run/suite/plan.ts';
 import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';
+import { answerDifferences, type ProvenAnswer, replyProof, statedAnswer } from '../targets/answer-proof.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 import { withDeclared } from './declared.ts';
 import { describeTarget } from './suite-targets.ts';
@@ -93,8 +96,29 @@ export async function adopt(
     gate: soundLimits(gate),
     ...whom,
   };
-  adoptSuite(place.folder, done => {
-    const plan = suitePlan(order, repetition.number, cases);
-    return { ...plan, request: { ...plan.request, begun_elsewhere: { cases_done: done } } };
+  const plan = suitePlan(order, repetition.number, cases);
+  const planOf = (done: number): SuitePlan => ({
+    ...plan,
+    request: { ...plan.request, begun_elsewhere: { cases_done: done } },
   });
+  adoptSuite(place.folder, planOf, provenBy(place.folder, plan.request));
+}
+
+/** Keeps an answer only if it follows from its reply by the target that the user named. */
+function provenBy(folder: string, request: SuitePlan['request']): KeepsCase {
+  const prove = replyProof(request);
+  if (!prove) return () => true;
+  const proven = new Map<string, ProvenAnswer>();
+  for (const { reply } of repliesIn(folder)) {
+    const body =
+      reply.href === undefined
+        ? Buffer.from(reply.body ?? '')
+        : readRegular(path.join(folder, reply.href), request.settings.max_body_bytes);
+    if (body) proven.set(replyName(reply.case_id, reply.attempt), prove(reply, body));
+  }
+  return artifact => {
+    if (artifact.status !== 'ok') return true;
+    const found = proven.get(replyName(artifact.case_id, artifact.attempts?.length ?? 0));
+    return found !== undefined && answerDifferences(statedAnswer(artifact), found).next().done === true;
+  };
 }

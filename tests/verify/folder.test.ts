@@ -187,6 +187,7 @@ describe('a suite folder', () => {
       'FD11',
       'FD12',
       'FD13',
+      'FD14',
       'JS6',
       'JS7',
       'JS8',

@@ -2,6 +2,6 @@ export { cases } from './cases.ts';
 export { type Expected, EXPECTATIONS, NOT_JUDGED, OF_AGENT_RUNS } from './expected.ts';
 export { groupOf } from './group.ts';
 export { repetitionId, REPETITIONS_MAX, rerunId, ROUNDS_MAX, type SuiteRequest, suiteRequest } from './request.ts';
-export { askedAt, caseUrl, kindName, type SuiteTarget, targetName } from './target.ts';
+export { askedAt, caseUrl, kindName, storesReplies, type SuiteTarget, targetName } from './target.ts';
 export { type SuiteReply, suiteReply } from './reply.ts';
 export { type SuiteCase, suiteCase } from './suite-case.ts';

@@ -62,6 +62,11 @@ export const suiteTargetShape = z.union([
 
 export type SuiteTarget = z.infer<typeof suiteTargetShape>;
 
+/** Whether runs of a target store its replies. Scripts and agents store theirs in runs of their own. */
+export function storesReplies(target: SuiteTarget): boolean {
+  return 'replies' in target && target.replies !== undefined;
+}
+
 /** The target as run.json names it. */
 export function targetName(target: SuiteTarget): string {
   if (target.kind === 'http') return target.url;

@@ -2,6 +2,7 @@ import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { fileHash } from '../../base/file-hash.ts';
+import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import { chainedLines } from '../run-folder/chain.ts';
 import { Journal, openJournal } from '../run-folder/journal.ts';
 import { refuseOdd } from '../run-folder/own-file.ts';
@@ -13,11 +14,12 @@ import type { AssetNote, SuiteLine, SuitePlan } from './suite-run.ts';
  * Turns a suite that was started elsewhere into this user's run. Keeps the cases and their answers, but nothing else
  * from the folder's plan. `planOf` receives the number of answers.
  */
-export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan): void {
+export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan, isKept: KeepsCase): void {
   refuseOdd(folder);
   const fd = openJournal(folder);
   try {
-    const { lines, assets, done } = keptOf(folder, () => suiteLines(chainedLines(fd, undefined, SUITE_LINE_BYTES_MAX)));
+    const linesIn = () => suiteLines(chainedLines(fd, undefined, SUITE_LINE_BYTES_MAX));
+    const { lines, assets, done } = keptOf(folder, linesIn, isKept);
     const plan = planOf(done);
     Journal.replace(folder, append => {
       const begins: SuiteLine[] = [
@@ -32,6 +34,9 @@ export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan):
   }
 }
 
+/** Whether a finished case keeps its answer. If not, it is asked again. */
+export type KeepsCase = (artifact: CaseArtifact) => boolean;
+
 interface Kept {
   readonly lines: () => Iterable<SuiteLine>;
   /** The files stored together with the plan. */
@@ -40,13 +45,14 @@ interface Kept {
 }
 
 /** Collects one answer for each case in the folder. The assets must match the journal. */
-function keptOf(folder: string, linesIn: () => Iterable<SuiteLine>): Kept {
+function keptOf(folder: string, linesIn: () => Iterable<SuiteLine>, isKept: KeepsCase): Kept {
   const ids = new Set([...suiteCases(folder)].map(({ id }) => id));
   const done = new Set<string>();
   const laid: AssetNote[] = [];
   for (const line of linesIn()) {
     if (line.is === 'planned' && laid.length === 0) laid.push(...line.assets);
-    if (line.is === 'case' && ids.has(line.id) && line.artifact.case_id === line.id) done.add(line.id);
+    const isOfCase = line.is === 'case' && ids.has(line.id) && line.artifact.case_id === line.id;
+    if (isOfCase && isKept(line.artifact)) done.add(line.id);
     if ('assets' in line) checkAssets(folder, line.assets);
   }
   return {
@@ -55,7 +61,7 @@ function keptOf(folder: string, linesIn: () => Iterable<SuiteLine>): Kept {
       for (const line of linesIn()) {
         // A finished case refers to the assets of its earlier attempts.
         if (line.is === 'failed' && left.has(line.id)) yield line;
-        if (line.is === 'case' && left.delete(line.id)) yield line;
+        if (line.is === 'case' && isKept(line.artifact) && left.delete(line.id)) yield line;
       }
     },
     assets: laid,

@@ -5,12 +5,12 @@ import { Fault } from '../../base/fault.ts';
 import { type CaseArtifact, caseArtifact } from '../../contracts/artifacts/index.ts';
 import { formOf } from '../../contracts/form.ts';
 import { anyObject, count, record } from '../../contracts/shape.ts';
-import { suiteRequest } from '../../contracts/suite/index.ts';
+import { storesReplies, suiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import { JournalChain, type ChainedLine, chainedLines } from '../run-folder/chain.ts';
 import { Journal, openJournal, parsedLine } from '../run-folder/journal.ts';
 import { refuseForeign, refuseOdd } from '../run-folder/own-file.ts';
 import { keepsContract } from '../document.ts';
-import { REPLIES, replyName, storedReplies } from './reply-log.ts';
+import { keepReplies, REPLIES, replyName, storedReplies } from './reply-log.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
 
@@ -50,6 +50,8 @@ export function openSuite(
     const begun = new Map<string, Attempt[]>();
     const assets: AssetNote[] = [];
     const replies = storedReplies(folder);
+    const proven = new Set<string>();
+    const isFinished = answeredIn(plan.request.target, replies.hashes);
     let startedAtMs = nowMs;
     for (const line of suiteLines(chainedLines(fd, JournalChain.read(folder), SUITE_LINE_BYTES_MAX))) {
       if (line.is === 'planned') assets.push(...line.assets);
@@ -59,13 +61,16 @@ export function openSuite(
         assets.push(...line.assets);
         begun.set(line.id, [...(begun.get(line.id) ?? []).slice(0, -1), line.attempt]);
       }
-      if (line.is === 'case' && !done.has(line.id) && hasReply(line.artifact, replies)) {
+      if (line.is === 'case' && !done.has(line.id) && isFinished(line.artifact)) {
         assets.push(...line.assets);
         store.recall(line.artifact);
+        const last = line.artifact.attempts?.at(-1);
+        if (last?.reply_sha256 !== undefined) proven.add(replyName(line.id, last.attempt));
         done.add(line.id);
         begun.delete(line.id);
       }
     }
+    keepReplies(folder, replies, proven);
     removeUnknown(folder, assets);
     store.begin(owner, nowMs, assets);
     return { store, plan, startedAtMs, done, begun };
@@ -214,10 +219,14 @@ function interrupted({ attempt, atMs, key }: Extract<SuiteLine, { is: 'sent' }>)
   };
 }
 
-/** Whether the reply of a case is stored. Without it the case is sent again, because nothing proves its answer. */
-function hasReply({ case_id, attempts = [] }: CaseArtifact, replies: ReadonlyMap<string, string>): boolean {
-  const last = attempts.at(-1);
-  return last?.reply_sha256 === undefined || replies.get(replyName(case_id, last.attempt)) === last.reply_sha256;
+/** Tests whether nothing is left to ask. An answer without its stored reply is asked for again: nothing proves it. */
+function answeredIn(target: SuiteTarget, replies: ReadonlyMap<string, string>): (artifact: CaseArtifact) => boolean {
+  const isProofRequired = storesReplies(target);
+  return ({ case_id, status, attempts = [] }) => {
+    const last = attempts.at(-1);
+    if (last?.reply_sha256 === undefined) return status !== 'ok' || !isProofRequired;
+    return replies.get(replyName(case_id, last.attempt)) === last.reply_sha256;
+  };
 }
 
 /** Removes files that were stored, but not yet listed in the journal. */

@@ -42,6 +42,8 @@ export async function runCase(
     let told: AttemptResult | undefined;
     try {
       await around.onSent(one.id, number, startedAtMs, key);
+      // The target was cancelled while the journal was written, and would not notice a later request.
+      if (around.signal.aborted) return undefined;
       told = await around.target.ask({ one, key, attempt: number, signal: around.signal });
     } finally {
       // Other cases may wait for this probe, so report its end even if the disk or the sandbox fails.

@@ -48,7 +48,7 @@ export const REPLY_FAULTS: readonly Fault[] = [
   ['cites a call that never was', action([{ kind: 'tool_result', call_id: 'c9' }]), 'schema_mismatch'],
   ['cites an asset of ours', action([{ kind: 'asset', id: 'assets/cases.ndjson' }]), 'schema_mismatch'],
   ['cites with two identifiers', action([{ kind: 'event', id: 'events[0]', call_id: 'c1' }]), 'schema_mismatch'],
-  ['knows a third status of a tool', result({ status: 'timeout' }), 'schema_mismatch'],
+  ['knows a third status of a tool', result({ status: 'pending' }), 'schema_mismatch'],
 ];
 
 /** A good compressed answer without its last bytes. */
