@@ -5,7 +5,7 @@ import { gitIn } from '../../stand-ins/git.ts';
 import { EDIT } from './behaviours.ts';
 import { agentsFolder, expectInOrder, type World, world } from './world.ts';
 
-/** The file in the clone where each of them would leave a trace. */
+/** The start of the path of the file that each setting would create in the clone if it took effect. */
 const ran = '/work/ran';
 const SKILL = [
   '---',

@@ -27,7 +27,9 @@ export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'>
   readonly apiStatus: number | null;
 };
 
-/** Decides the termination by, in this order: violations, Proctor, the kernel, the model proxy, and the agent's claim. */
+/**
+ * Decides the termination. In order of precedence: violations, Proctor, the kernel, the model proxy, the agent's claim.
+ */
 export function terminationOf(facts: TerminationFacts): Terminated {
   const { breaches, ending, survivors } = facts;
   const breach = breaches.find(({ hard }) => hard);

@@ -94,7 +94,7 @@ export async function finishRun(
   });
 }
 
-/** All findings of the verifier on a folder: `RULE place` for each violation, and every refusal. */
+/** All findings of the verifier on a folder: the rule, path and message of each violation, and every refusal. */
 export async function troublesIn(folder: string): Promise<string[]> {
   const troubles: string[] = [];
   for await (const { violations, reason, input } of verify([folder])) {
