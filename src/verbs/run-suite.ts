@@ -93,7 +93,7 @@ export interface SuiteRunResult {
   readonly kind: 'suite';
   readonly version: 'baseline' | 'new';
   readonly runs: readonly JudgedAnswer[];
-  /** Every judged case fails. */
+  /** At least one case failed, and none passed. */
   readonly isAllFailing: boolean;
   /** Each limit with its measurement; null if there are limits but nothing was judged. */
   readonly checks: readonly LimitCheck[] | null;

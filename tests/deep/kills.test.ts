@@ -262,7 +262,7 @@ function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['
     expect([0, 2], said).toContain(code);
     if (code === 2) expect(stderr, said).toMatch(FAULT);
   } else if (target === 'script') {
-    // A Proctor process that had already reported its result may have succeeded.
+    // If the script had already ended, its run may have succeeded.
     expect([0, 1], said).toContain(code);
     expect(JSON.parse(stdout).status, said).toBe(code === 0 ? 'succeeded' : 'failed');
   }

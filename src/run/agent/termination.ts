@@ -108,7 +108,7 @@ function isGood({ status, isWhole }: AskEnd): boolean {
 
 /**
  * The model did not answer the agent's last request. The exit code does not matter: some agents exit with 0. Nor does
- * the status that the agent reports, because the proxy sends one if no model answered.
+ * the status that the agent reports, because the proxy sends one even if no model answered.
  */
 function unanswered({ status, says }: AskEnd, failure: AgentReading['failure']): Terminated {
   // The agent stopped at one of its own limits, perhaps in the middle of an answer.

@@ -39,7 +39,7 @@ export function plan(): ScriptPlan {
   };
 }
 
-/** A stream that keeps this many bytes at its start and its end. */
+/** A stream of which only the first and last bytes were kept. */
 export function said(text: string | Uint8Array, headBytes = 1_000, tailBytes = 1_000): KeptStream {
   const bytes = Buffer.from(text as string);
   const rest = bytes.subarray(headBytes);
