@@ -5,7 +5,7 @@ import { gitIn } from '../../stand-ins/git.ts';
 import { EDIT } from './behaviours.ts';
 import { agentsFolder, expectInOrder, type World, world } from './world.ts';
 
-/** The start of the path of the file that each setting would create in the clone if it took effect. */
+/** The prefix of the files that these settings would create in the clone if they took effect. */
 const ran = '/work/ran';
 const SKILL = [
   '---',
