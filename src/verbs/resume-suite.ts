@@ -33,8 +33,9 @@ export type ResumeOptions = Pick<
   };
 
 /**
- * Resumes an interrupted run and its repetitions. A run that was started here keeps its settings. For a run from another
- * machine, the user names the target and variables again, because Proctor trusts only its cases and answers.
+ * Resumes an interrupted run and its repetitions. A run that was started here keeps its settings. For a run from
+ * another machine, the user must specify the target and variables again, because Proctor trusts only its cases and
+ * answers.
  */
 export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
   const { cwd = process.cwd(), signingKey, variable } = options;
@@ -102,7 +103,7 @@ function siblingsOf(place: RunFolder): RunFolder[] {
 /** Rejects options that a resumed run would ignore. */
 function checkNothingNamed(options: ResumeOptions, { request: { target } }: SuitePlan): void {
   const { baseUrl, script, agent, policy, dir, redirects, headers = [], secrets = {}, bounds = {} } = options;
-  // Query values are not stored, so the user names the URL again. It must be the same.
+  // Query values are not stored, so the user must specify the same URL again.
   const hasQuery = target.kind === 'http' && target.url.includes('?');
   const named = [hasQuery ? undefined : baseUrl, script, agent, policy, dir, redirects].some(
     word => word !== undefined,
