@@ -147,7 +147,7 @@ export function changeRetry(base: Script, chance: Chance): Planted {
   return { script: { ...base, steps, output: sentence(chance) }, failing };
 }
 
-/** Replaces one call, which leads to another tool later. The later tool fails the expectation. */
+/** Replaces one call, so that the agent later calls another tool. That later call fails the expectation. */
 function withBranch(base: Script, chance: Chance, at: number, instead: ScriptedCall): Planted {
   const last = base.steps.findLastIndex(({ kind }) => kind === 'call');
   const { tool, group } = base.steps[last] as ScriptedCall;
@@ -180,7 +180,7 @@ function endOf({ steps }: Script, at: number): number {
   return end;
 }
 
-/** Returns a call whose arguments depend on earlier results. */
+/** Returns the call with other arguments, as if an earlier result had led to them, and another result. */
 function led(step: ScriptedCall, chance: Chance): ScriptedCall {
   return { ...step, args: { ...step.args, from: facts(chance) }, reply: facts(chance) };
 }

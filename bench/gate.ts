@@ -1,4 +1,6 @@
-/** `npm run bench:gate`: how often the gate is right on simulated suites with known pass rates, and how long it takes. */
+/**
+ * `npm run bench:gate`: how often the gate is right on simulated suites with known pass rates, and how long it takes.
+ */
 import {
   askAgain,
   type CaseTrials,
@@ -260,7 +262,7 @@ function oneMore({ planned, again }: CaseTrials['baseline'], rate: number, chanc
   return { planned, again: { passes: again.passes + passesOf(rate, 1, chance), trials: again.trials + 1 } };
 }
 
-/** Compares the time to decide on 10,000 cases with three trials each with the time to parse them. */
+/** Measures the time to decide on 10,000 cases, three trials each, relative to the time to parse them. */
 function speed(): Row {
   const chance = chanceFrom(SEED);
   const side = (): GateTrial[] =>

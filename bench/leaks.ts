@@ -162,7 +162,7 @@ export function leaks(seed: number, count: number): Leak[] {
   });
 }
 
-/** Splits a prefix in this source, so that no secret scanner reports this file. */
+/** Splits a well-known string in this source, so that no secret scanner reports this file. */
 const apart = (text: string): string => text;
 
 const UPPER = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789';

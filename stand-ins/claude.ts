@@ -1,4 +1,4 @@
-/** A stand-in that has Claude's version, input and stream. The task lists its actions; see deeds.ts. */
+/** A stand-in with Claude's version, flags and output format. The task lists its actions; see deeds.ts. */
 import { execSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { act } from './act.ts';
@@ -46,7 +46,7 @@ const claude: Tongue = {
     result(call, DENIED, true);
   },
   notWritten: (call, why) => {
-    // Outside its folder it asks for permission first, which is denied.
+    // Outside its work folder, Claude first asks for permission, which is denied.
     if (!call.what.startsWith('/work/')) claude.denied(call);
     else result(call, why, true);
   },
@@ -89,7 +89,7 @@ const claude: Tongue = {
 };
 
 act(claude, {
-  /** Calls the model at the configured address and ignores the result. */
+  /** Calls the model at the configured address, and says whether it answered. */
   model: async (_scene, scenario = 'say') => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
     const answer = await fetch(`${env['ANTHROPIC_BASE_URL']}/v1/messages`, {
@@ -104,7 +104,7 @@ act(claude, {
     const said = await answer.text();
     claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
   },
-  /** Sends the model the request in the argument, without output. */
+  /** Sends the request in the argument to the model, and prints nothing. */
   request: async (_scene, argument) => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
     const headers = credentialOf(apiKeyHelper, env);

@@ -1,5 +1,6 @@
 /**
- * A stand-in that has Codex's version, input, stream and last-message file. The task lists its actions; see deeds.ts.
+ * A stand-in with Codex's version, flags, output format and last-message file. The task lists its actions; see
+ * deeds.ts.
  */
 import { writeFileSync } from 'node:fs';
 import { act } from './act.ts';
@@ -64,7 +65,7 @@ const codex: Tongue = {
 };
 
 act(codex, {
-  /** Calls the model at the configured address and ignores the result. */
+  /** Calls the model at the configured address, and says whether it answered. */
   model: async (_scene, scenario = 'say') => {
     const [, base = ''] = /base_url="([^"]+)"/.exec(args.join(' ')) ?? [];
     const answer = await fetch(`${base}/responses`, {
@@ -81,7 +82,7 @@ act(codex, {
   },
   /** Codex calls this warning an error. */
   warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
-  /** Sends the model the request in the argument, without output. */
+  /** Sends the request in the argument to the model, and prints nothing. */
   request: async (_scene, argument) => {
     const url = /base_url="([^"]+)"/.exec(args.join(' '))?.[1] ?? '';
     const headers = { authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY'] ?? ''}` };

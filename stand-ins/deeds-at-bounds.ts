@@ -9,7 +9,7 @@ const FLOOD_LINE = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repe
 /** Long enough for a test to find the process, but finite. */
 const STAY_SECONDS = 60;
 const HOUR_MS = 3_600_000;
-/** The socket of the model proxy, which works without a network. */
+/** The port of the model proxy, which works without a network. */
 const DOOR_PORT = 8417;
 
 /** The actions of an agent that exceeds its limits. */
@@ -53,9 +53,9 @@ export const bounds: Readonly<Record<string, Deed>> = {
     print('{"type":"assis');
     return forever();
   },
-  /** Starts children in a new session that outlive it, close all descriptors, and write after a delay in seconds. */
+  /** Starts a process in a new session that outlives the agent, keeps no pipe open, and writes a file after a delay. */
   detach: (_scene, seconds = '2') => apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'ignore'),
-  /** The same, but the children keep the pipes open. */
+  /** The same, but the process keeps the pipes open. */
   detach_holding: (_scene, seconds = '2') =>
     apart(`sleep ${seconds}; echo late > late.txt; sleep ${STAY_SECONDS}`, 'inherit'),
   /** Starts a program under a given name. Returns once the program runs. */

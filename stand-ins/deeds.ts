@@ -19,14 +19,14 @@ const telling: Readonly<Record<string, Deed>> = {
   /** The agent's own sandbox blocks the command, but the command reports success. */
   blocked: ({ tongue }) =>
     uses(tongue, 'command', 'echo x > /elsewhere; echo rc=$?', () => 'bash: /elsewhere: Read-only file system\nrc=1\n'),
-  /** Runs any command, in hexadecimal, and reports how it ended. */
+  /** Runs a hex-encoded command, and reports how it ended. */
   sh: ({ tongue }, hex = '') => {
     const call = callOf('command', Buffer.from(hex, 'hex').toString());
     tongue.calls(call);
     const { status, stdout, stderr } = spawnSync('/bin/sh', ['-c', call.what], { encoding: 'utf8' });
     tongue.returned(call, stdout + stderr, status ?? 1);
   },
-  /** Writes a file at any path, in hexadecimal, with the file tool. */
+  /** Writes a file at a hex-encoded path, with the file tool. */
   file: ({ tongue }, hex = '') => {
     const call = callOf('write', Buffer.from(hex, 'hex').toString());
     tongue.calls(call);
@@ -52,7 +52,7 @@ const telling: Readonly<Record<string, Deed>> = {
   claim_work: scene => {
     scene.finalText = 'Done: I have changed the file as you asked.';
   },
-  /** Sets the last message, in base64url. */
+  /** Sets the last message, which is base64url-encoded. */
   final: (scene, text = '') => {
     scene.finalText = Buffer.from(text, 'base64url').toString();
   },

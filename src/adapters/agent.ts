@@ -32,7 +32,7 @@ export interface AgentCall {
 /** The command line, input and files that start an agent. */
 export interface Invocation {
   readonly mode: 'claude_print' | 'codex_exec';
-  /** Without the program and without the task. */
+  /** The arguments, without the program and the task. */
   readonly args: readonly string[];
   readonly stdin: string;
   readonly env: Readonly<Record<string, string>>;
@@ -51,7 +51,7 @@ export interface ReaderOptions {
   readonly isGuarded?: (path: string) => boolean;
 }
 
-/** One of the caller's environment variables, which contains a credential for the model API. */
+/** An environment variable of the caller that contains a credential for the model API. */
 interface CredentialVariable {
   readonly name: string;
   readonly as: CredentialKind;
@@ -88,7 +88,9 @@ export interface AgentAdapter {
   readonly install: string;
   /** The tools that ask the user. */
   readonly questionTools: readonly string[];
-  /** Arguments that test the agent's sandbox: it works if they exit with 0. Undefined if the agent has no sandbox. */
+  /**
+   * Arguments that test the agent's sandbox: it works if the agent exits with 0. Undefined if the agent has no sandbox.
+   */
   readonly sandboxProbe: readonly string[] | undefined;
   invoke(call: AgentCall): Invocation;
   reader(options: ReaderOptions): AgentReader;

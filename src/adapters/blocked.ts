@@ -20,7 +20,7 @@ export function blockedIn(output: string): Blocked | undefined {
   const at = text.search(block);
   const from = text.lastIndexOf('\n', at - 1) + 1;
   const end = text.indexOf('\n', at + 1);
-  // The error message is at the end of a long line.
+  // Keep the end of a long line, which contains the error message.
   const line = text
     .slice(from, end < 0 ? undefined : end)
     .trim()

@@ -8,7 +8,7 @@ interface Call {
 /** The tool calls that have no result yet: at most 1,000. Beyond that, the oldest is dropped. */
 export class Calls {
   readonly #open = new Map<string, Call>();
-  /** The open calls that the agent does not wait for. */
+  /** The open calls that the agent is not waiting for. */
   readonly #background = new Set<string>();
 
   begin(id: string, call: Call): void {

@@ -54,7 +54,7 @@ function failureOf(
   return { reason, status, detail };
 }
 
-/** By `terminal_reason`, then by `subtype`. A `success` that failed is an API error. */
+/** By `terminal_reason`, then by `subtype`. In a failed run, the subtype `success` means an API error. */
 const REASON_OF: ReadonlyMap<string, Reason> = new Map([
   ['api_error', 'api_error'],
   ['model_error', 'api_error'],

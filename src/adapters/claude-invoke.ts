@@ -5,7 +5,7 @@ import { flag } from './flag.ts';
 import { type Row, rowOf } from './versions.ts';
 
 interface ClaudeRow extends Row {
-  /** Whether it supports `--permission-prompts`. Without this flag, print mode denies requests anyway. */
+  /** Whether this version has the flag `--permission-prompts`. Print mode denies requests even without it. */
   readonly permissionPrompts: boolean;
 }
 
@@ -111,9 +111,9 @@ function permissionsOf(call: AgentCall): Permissions {
 }
 
 /**
- * Passes the address and the token of the model proxy as settings, because the environment must not contain variables
- * with this prefix. The token has the same kind as the caller's credential, because Claude sends different requests
- * when it uses a login.
+ * Passes the address and the token of the model proxy as settings, because RN8 forbids variables that start with
+ * `ANTHROPIC_` in the environment. The token has the same kind as the caller's credential, because Claude sends
+ * different requests when it uses a login.
  */
 function settingsOf({ door, context }: AgentCall): object {
   return {

@@ -47,10 +47,10 @@ export function invokeCodex(call: AgentCall): Invocation {
 
 const LAST_MESSAGE = 'last-message.txt';
 
-/** Not an OPENAI_ variable: Proctor removes those from every environment. */
+/** Not an OPENAI_ variable, because RN8 forbids those in the environment. */
 const KEY_VARIABLE = 'PROCTOR_MODEL_KEY';
 
-/** Every command would fail if Codex's own sandbox could not start. In that case, only Proctor's sandbox is used. */
+/** If Codex's own sandbox cannot start, every command fails. In that case, only Proctor's sandbox is used. */
 function sandboxOf({ policy, nestedSandbox }: AgentCall): string {
   if (!nestedSandbox) return 'danger-full-access';
   return policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write';
@@ -60,7 +60,9 @@ function isOpenWithin({ policy, nestedSandbox }: AgentCall): boolean {
   return nestedSandbox && policy.execution_posture === 'workspace_write' && policy.network_posture === 'allow';
 }
 
-/** Without a model proxy, a missing key makes Codex exit at once. Otherwise it would wait for the network forever. */
+/**
+ * Without a model proxy, the key is not set either. So Codex exits at once instead of waiting for the network forever.
+ */
 function providerAt(url: string | undefined): string[] {
   const provider = {
     name: 'Proctor',

@@ -7,7 +7,7 @@ export interface LoginFile {
   readonly folder: string;
   readonly file: string;
   readonly as: CredentialKind;
-  /** The address of the API that accepts it. */
+  /** The variable with the address of the API that accepts it, and the default address. */
   readonly urlVariable: string;
   readonly defaultUrl: string;
   /** Reads the content of the file; undefined if it is not a login for this program. */

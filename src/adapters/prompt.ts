@@ -1,6 +1,7 @@
 /**
- * Whether a program prompts for keyboard input: with a line that is not JSON, or a last line without a line feed. It checks
- * only the end of the text, where a program waits after a prompt. Each pattern is limited, so it runs in constant time.
+ * Whether a text ends with a prompt for keyboard input. Callers pass a line that is not JSON, or a last line without a
+ * line feed. It checks only the end, because a program waits after its prompt. Each pattern is limited, so it runs in
+ * constant time.
  */
 export function asksForInput(text: string): boolean {
   const tail = text.slice(-TAIL_UNITS).replaceAll(TERMINAL_CODES, '').trimEnd();

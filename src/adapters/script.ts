@@ -15,7 +15,7 @@ export function interpreterOf(fileName: string, text: Uint8Array): Interpreter |
   return { ...interpreter, args: [...interpreter.args, '-m', 'proctor_tool'] };
 }
 
-/** A file that defines `run_tool` but never calls it, as tools for other systems do. Proctor's helper calls it. */
+/** Whether a file defines `run_tool` but never calls it, like tools for other systems. Proctor's helper then calls it. */
 function isBareTool(text: Uint8Array): boolean {
   const source = Buffer.from(text).toString();
   return /^def run_tool\s*\(/m.test(source) && !/\bproctor_tool\b|\b__name__\b|^run_tool\s*\(/m.test(source);

@@ -17,7 +17,7 @@ import { brief, objectIn, type StreamObject } from './said.ts';
 export interface Protocol {
   /** Undefined for a line of an unknown type. */
   line(said: StreamObject, number: number): LineReading | undefined;
-  /** Undefined if it shows only that the agent makes progress. */
+  /** Undefined if the output shows only that the agent is making progress. */
   heard?(speech: ModelOutput): LineReading | undefined;
   readonly calls: Calls;
   readonly denials: Denials;

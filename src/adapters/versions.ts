@@ -17,7 +17,7 @@ export function versionStanding(rows: readonly Row[], newestTried: string, versi
   return rowOf(rows, version) ? 'known' : 'unknown';
 }
 
-/** The range of a version, if it is in a tested one. */
+/** The tested range that contains a version, if any. */
 export function rowOf<One extends Row>(rows: readonly One[], version: string): One | undefined {
   const numbers = numbersIn(version);
   return numbers && rows.find(({ from, before }) => !isLess(numbers, from) && isLess(numbers, before));

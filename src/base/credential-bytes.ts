@@ -47,8 +47,8 @@ export function isOf(bytes: Buffer, at: number, sets: number): boolean {
 }
 
 /**
- * The end of a sequence of bytes in a set. A mask, even an incomplete one, is part of it, so that no bytes around it
- * remain.
+ * The end of a sequence of bytes in a set. A mask, even an incomplete one, is part of it, so that no bytes next to it
+ * stay unmasked.
  */
 export function endOf(bytes: Buffer, from: number, sets: number, lengthMax: number): number {
   const last = Math.min(bytes.length, from + lengthMax);

@@ -98,7 +98,7 @@ function foundBy(
 
 interface Anchors {
   readonly needles: Needles;
-  /** By their first four bytes as a number. */
+  /** The forms by the first four bytes of their anchors, as a number. */
   readonly forms: ReadonlyMap<number, readonly (typeof CREDENTIALS)[number][]>;
 }
 

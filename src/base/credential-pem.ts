@@ -38,7 +38,7 @@ function keyAfter(bytes: Buffer, from: number, begin: number): Match | undefined
   return to > begin ? { from, to, isOpen } : isOpen ? { from, to: from, isOpen } : undefined;
 }
 
-/** The end of the base64 lines, of which only the last can be short. */
+/** The end of the base64 lines. Only the last one can be short. */
 function linesAfter(bytes: Buffer, begin: number, end: number): number {
   let to = begin;
   for (let at = begin; at < end; ) {

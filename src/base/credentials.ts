@@ -89,7 +89,7 @@ function anchorsOf(prefix: string, sets: number): string[] {
 
 const ANCHOR_LENGTH = 4;
 
-/** Well-known credentials. The evidence uses these kinds. */
+/** Well-known credentials. Evidence counts masked ranges by these kinds. */
 export const CREDENTIALS: readonly Credential[] = [
   prefixed('anthropic_key', ['sk-ant-'], { sets: WORD_DASH, min: 16, max: 250, apart: true }),
   prefixed('openai_key', ['sk-'], { sets: WORD_DASH, min: 16, max: 250, mixed: true, apart: true }),

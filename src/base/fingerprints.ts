@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * A set of texts that stores eight bytes per text: a million ids fit into 16 MB.
+ * A set of texts that stores a fingerprint of eight bytes per text. With the free slots, a million ids fit into 16 MB.
  * Two texts collide with a probability of 2^-64. The seed is random, so an attacker cannot construct a collision.
  */
 export class Fingerprints {

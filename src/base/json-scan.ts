@@ -111,7 +111,7 @@ interface Counts {
 const OBJECT = 1;
 const ARRAY = 2;
 
-/** What the parser expects next. */
+/** What the scan expects next. */
 const NEXT = { value: 0, valueOrEnd: 1, keyOrEnd: 2, key: 3, colon: 4, commaOrEnd: 5, nothing: 6 } as const;
 
 const EXPECTED = [

@@ -65,7 +65,7 @@ function hex4(bytes: Uint8Array, start: number): number {
   return unit;
 }
 
-/** The index after the number at `start`. Refuses numbers that a double cannot represent. */
+/** The index after the number at `start`. Refuses integers that a double would round, and numbers that are not finite. */
 export function numberEnd(bytes: Uint8Array, start: number): number | Refusal {
   let at = bytes[start] === MINUS ? start + 1 : start;
   const first = bytes[at];
@@ -94,8 +94,8 @@ export function numberEnd(bytes: Uint8Array, start: number): number | Refusal {
 }
 
 /**
- * Refuses all values from 2^53 to 1e21, however they are written: canonical JSON writes them as plain digits, so the
- * canonical bytes of an accepted document would be refused.
+ * Refuses all values from 2^53 to 1e21, however they are written. Canonical JSON writes 1e20 as plain digits: if 1e20
+ * were accepted, the canonical bytes of the same document would be refused.
  */
 function numberTrouble(bytes: Uint8Array, start: number, end: number, isInteger: boolean): Refusal | undefined {
   const value = Math.abs(

@@ -5,7 +5,7 @@ import { isMine, isMineOrRoots } from './owner.ts';
 import { makeFolders } from './private.ts';
 import { stateFolder } from './state-folder.ts';
 
-/** Creates or opens a folder in the state folder that only this user can read and write. */
+/** The path of a folder in the state folder that only this user can read and write. Creates it if it is missing. */
 export function ownFolder(name: string): string {
   const state = stateFolder();
   // Create nothing in an untrusted folder.

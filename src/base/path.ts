@@ -71,7 +71,7 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 
 const ROOTS = 'home|Users|root|tmp|var|private|etc|opt|usr|mnt|srv|proc|workspace|builds|Volumes|Library';
 
-/** Not after a letter or a colon, where it would be part of a URL. */
+/** A root after a letter or a colon does not match, because it is part of a URL or of another path. */
 const HOST_PATH = new RegExp(
   [
     /file:\/\//.source,

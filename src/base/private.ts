@@ -13,8 +13,8 @@ export function modesIn(folder: string): { readonly file: number; readonly folde
 }
 
 /**
- * Creates a folder and its missing parents, and returns the first that it created. Unlike a recursive `mkdirSync`, which
- * loops forever there, it fails on file systems that accept no new names, such as /proc.
+ * Creates a folder and its missing parents, and returns the first that it created. It fails on file systems that accept
+ * no new names, such as /proc, where a recursive `mkdirSync` loops forever.
  */
 export function makeFolders(folder: string, mode = OWN_FOLDER): string | undefined {
   const missing: string[] = [];

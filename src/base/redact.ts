@@ -14,7 +14,7 @@ export function redact(text: string, secrets: readonly string[] | Needles = []):
   return { text: masker.text(text), masked: masker.masked };
 }
 
-/** Like `redact`, for a text that is or contains a truncated text, and may end with a part of a secret. */
+/** Like `redact`, but also masks prefixes of secrets, because the text is truncated or contains truncated text. */
 export function redactCut(
   text: string,
   secrets: readonly string[] | Needles,
@@ -52,7 +52,7 @@ function* beginnings(text: string, secret: string): Generator<Span> {
 /** Shorter prefixes reveal little and occur in any text. */
 const BEGINNING_MIN = 8;
 
-/** Merges overlapping ranges, so that no part of a range remains. */
+/** Merges overlapping ranges, so that no part of a range stays unmasked. */
 function joined(spans: Span[]): Span[] {
   const apart: Span[] = [];
   for (const [start, end] of spans.sort((a, b) => a[0] - b[0])) {

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, writeFileSync, writeSync } 
 import { Fault } from './fault.ts';
 import { OWN_FILE } from './private.ts';
 
-/** Replaces a file. A reader sees the whole file or nothing, but a power cut can lose it until it is synced. */
+/** Replaces a file. A reader never sees a partial file, but until the file is synced, a power cut can lose it. */
 export function replaceFile(file: string, text: string, bytes: number): void {
   replace(file, fd => {
     // A disk that is almost full accepts only part of the bytes.

@@ -1,15 +1,14 @@
 import { printable } from './printable.ts';
 
 /**
- * The forms in which secrets usually leak: unchanged, without surrounding white space, line by line, escaped for a URL, for
- * HTML or for JSON, in hexadecimal, reversed, and in base64 at any offset and with any line
- * wrapping.
+ * The forms in which secrets usually leak: unchanged, without surrounding white space, line by line, escaped for a URL,
+ * HTML or JSON, in hexadecimal, reversed, and in base64 at any offset and with the usual line wrapping.
  */
 export function secretForms(secrets: readonly string[]): string[] {
   const written = secrets.flatMap(valuesOf);
   const forms = new Set(written);
   let room = FORMS_BYTES_MAX;
-  // The likeliest forms first: if the secrets are too many or too long, the wrapped forms are omitted.
+  // The likeliest forms come first, because the last ones are omitted if the secrets are too many or too long.
   for (const formsOf of [escaped, encoded, nested, wrapped]) {
     for (const value of new Set(written)) {
       for (const form of formsOf(value)) {

@@ -22,8 +22,8 @@ interface Family {
 }
 
 /**
- * Picks a window of each text and puts it into one of eight groups, one for each bit of the sieve. The commonest texts come
- * first. Each gets the window and the group that let the least additional text through.
+ * Picks a window of each text and puts it into one of eight groups, one for each bit of the sieve. The most common
+ * texts come first. Each gets the window and the group that let the least additional text through.
  */
 export function grouped(beginnings: readonly string[]): { readonly groups: Fit[]; readonly windows: Window[] } {
   const groups: Fit[] = [];

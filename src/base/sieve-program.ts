@@ -6,7 +6,7 @@ export const LAYOUT = {
   halves: 0,
   /** For each hash of a window, its possible offsets in a text: one bit for each of eight. */
   fitting: 65_536,
-  /** The same for the other function, so that two sieves can be used in turn. */
+  /** The same for the function `sampled`, so that one sieve of each kind can stay loaded. */
   sampled: 131_072,
   block: 196_608,
   places: 327_680,
@@ -68,7 +68,8 @@ function assembled(): Uint8Array {
 }
 
 /**
- * Every text of eleven bytes or more has a window that begins at a multiple of eight, so the loop skips all other places.
+ * Wherever a text of eleven bytes or more occurs, one of its windows begins at a multiple of eight. So the loop skips
+ * all other positions.
  *
  *     for (window = from; window < to; window += 8)
  *       if (bits = offsets[hash(window)]) *out++ = window << 8 | bits
@@ -85,8 +86,9 @@ function sampled(): Code[] {
 }
 
 /**
- * The Teddy algorithm of Hyperscan. For each place in a window, two tables map the halves of a byte to eight bits: one for each
- * group of windows that has such a byte there. A bit that is set for all four places marks a candidate. Its hash decides.
+ * The Teddy algorithm of Hyperscan. For each position in a window, two tables map the halves of a byte to eight bits:
+ * one for each group of windows that has such a byte there. A bit that is set for all four positions marks a
+ * candidate. Its hash decides.
  *
  *     for (at = from; at < to; at += 16) {
  *       maybe = fits(0, at - 3) & fits(1, at - 2) & fits(2, at - 1) & fits(3, at)
@@ -134,7 +136,7 @@ function noted(place: number, table: number): Code {
   ];
 }
 
-/** The groups that fit all places of a window that ends in this vector. The vector before has the first bytes of some. */
+/** The groups that fit all positions of a window that ends in this vector. Some windows begin in the previous vector. */
 function fitsAll(): Code {
   const halves = [
     [local.get(AT), v128.load(0), local.tee(LOW), i32.const(4), v128.shrUnsigned16, v128.const(EACH(15)), v128.and],

@@ -5,11 +5,11 @@ export interface Spelling {
   readonly bytes: Buffer;
   /** The position of a decoded byte in the original; for a byte of an escape, the start of the escape. */
   writtenAt(at: number): number;
-  /** The end of the preceding byte in the original. */
+  /** The end in the original of the decoded byte before `end`. */
   writtenEnd(end: number): number;
   /** The first decoded byte that does not start before this position of the original. */
   meantAt(place: number): number;
-  /** The start of an incomplete escape, or the end. */
+  /** The start of an incomplete escape in the original, or the end of the original. */
   readonly openAt: number;
 }
 

@@ -35,7 +35,7 @@ export class SpeltOut {
 }
 
 export const BACKSLASH = 0x5c;
-/** JSON in JSON in JSON. */
+/** Enough for JSON in JSON in JSON. */
 export const SLASHES_MAX = 8;
-/** The escape of one character, with all its backslashes. */
+/** An escape such as `\n`, with all its backslashes. */
 const ESCAPE_BYTES_MAX = SLASHES_MAX + 1;

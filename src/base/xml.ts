@@ -21,8 +21,9 @@ export class XmlFault extends Error {
 }
 
 /**
- * The tags of an XML document, in order. It reads elements, attributes, comments, CDATA and the five named entities. It
- * rejects document types, because custom entities can expand without limit or read other files. Throws `XmlTrouble`.
+ * The tags of an XML document, in order. It reads elements, attributes, comments, CDATA, the five named entities and
+ * numeric references. It rejects document types, because custom entities can expand without limit or read other files.
+ * Throws `XmlFault`.
  */
 export function* tagsOf(text: string): Generator<XmlTag> {
   const open: string[] = [];

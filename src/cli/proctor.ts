@@ -25,7 +25,7 @@ if (script === 'runner-verify' && owner === 'proctor' && callersFolder) {
 }
 
 if (first === '--version' || first === '-V') {
-  // `process.stdout` would load streams and terminals first.
+  // `process.stdout` would first load Node's stream and terminal code.
   writeSync(1, `${PROCTOR_VERSION}\n`);
 } else if (first === 'runner-verify' && rest.length > 0 && rest.every(word => word === '-' || !word.startsWith('-'))) {
   // Scripts call this once per record. Without flags, there is nothing to parse.

@@ -76,7 +76,7 @@ async function exitOf(error: unknown, args: readonly string[]): Promise<number> 
   throw error;
 }
 
-/** Commander's message as one sentence. It has none for an incomplete command. */
+/** Commander's message as one sentence. For an incomplete command, Commander has no message. */
 function usageText({ code, message }: CommanderError): string {
   if (code === 'commander.help') return 'The command is incomplete. Add --help for usage.';
   return message.replace(/^error: /, '').replaceAll('\n', ' ');

@@ -18,7 +18,7 @@ export interface FileClaim {
   readonly hint?: true;
 }
 
-/** The asset manifest lists this id. */
+/** The assets manifest lists this id. */
 interface AssetClaim {
   readonly at: string;
   readonly asset: string;

@@ -1,6 +1,6 @@
 import type { Shape } from './shape.ts';
 
-/** The parts of zod's internal definition of a shape that we read. */
+/** The parts of zod's internal definition of a shape that Proctor reads. */
 export interface Definition {
   readonly _zod: {
     readonly def: {

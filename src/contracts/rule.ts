@@ -23,7 +23,7 @@ export interface Rule {
 export interface RulePart {
   /** The keys that must be well-formed. */
   readonly over: readonly string[];
-  /** Their members may be malformed; the check tests every element. */
+  /** The members of these keys may be malformed. The check tests each of them itself. */
   readonly shallow?: true;
   readonly check: (document: never, context: Context) => Iterable<Finding>;
 }

@@ -46,7 +46,7 @@ export class HttpTarget {
     this.#pool = new Pool(origin, {
       connections,
       pipelining: 1,
-      // Each request has its own limits, including connecting.
+      // No timeouts here, because each request has its own time limits, which include connecting.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: 0 },

@@ -97,7 +97,7 @@ function partsReason({ partsOf, runs }: ActiveFiles, texts: Texts | undefined): 
 const NONE: ReadonlyMap<string, string> = new Map();
 const PARTS_MAX = 10;
 
-/** A file that was unreadable before did not run. */
+/** A file that could not be parsed before did not run. */
 function partsOrNone(text: string | undefined, partsOf: NonNullable<ActiveFiles['partsOf']>) {
   try {
     return text === undefined ? NONE : partsOf(text);

@@ -14,7 +14,7 @@ export interface ActiveFiles {
 }
 
 export const ACTIVE_FILES: readonly ActiveFiles[] = [
-  // Agents that run with your permissions, outside our sandbox, follow these files.
+  // Agents that run with your permissions, outside Proctor's sandbox, follow these files.
   active('.claude/ .claude-plugin/ .mcp.json', 'Claude Code loads it when it starts here'),
   active(
     'CLAUDE.md CLAUDE.local.md AGENTS.md AGENTS.override.md GEMINI.md QWEN.md .goosehints',

@@ -4,7 +4,7 @@ import type { PolicyViolation } from '../contracts/agent-step/policy-summary.ts'
 
 /**
  * Network requests that the model proxy refused, if the policy denies the network. They had no effect. They are hard
- * violations if the first denial ends a run.
+ * violations if the policy ends a run at its first denial.
  */
 export function doorViolations(
   refused: AgentOutcome['model_access']['refused'],

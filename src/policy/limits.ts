@@ -100,7 +100,7 @@ function row(
   };
 }
 
-/** The results of a probe that limits depend on. */
+/** The probe results that the limits depend on. */
 export interface MachineLimits {
   readonly kind: MachineKind;
   readonly dividesCpus: boolean;
@@ -115,7 +115,7 @@ export function heldBy(limit: LimitName, machine: MachineLimits, network: 'block
   const hasGroups = kind === 'cgroup_v1' || kind === 'cgroup_v2';
   const isUncounted = limit === 'network_buffer_bytes' && hasGroups && !countsSockets;
   const actual = isUncounted ? rowOf(limit).held.no_groups : held;
-  // On an open network, /proc/net lists all sockets on the machine, not only the run's.
+  // With an open network, /proc/net lists all sockets on the machine, not only the run's.
   return actual[0] === 'watched' && SOCKETS.has(limit) && network === 'open' ? nothing : actual;
 }
 

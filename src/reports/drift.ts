@@ -17,13 +17,13 @@ interface Change {
 
 type Field = Comparison['comparability']['fields'][number];
 
-/** The fields that differ, grouped, each once: a timeout is a setting, a limit and a part of a hash. */
+/** The fields that differ, in groups. Lists each change once: a timeout is a setting, a limit and a part of a hash. */
 export function driftGroups(comparison: Pick<Comparison, 'comparability' | 'cases'>): Drift[] {
   const { fields } = comparison.comparability;
   const said = new Set<string>();
   const groups = GROUPS.map(([of, prefix]) => {
     const ofGroup = fields.filter(({ field }) => field.startsWith(prefix));
-    // The idle timeout defaults to the timeout, so it comes last and is dropped if both changed alike.
+    // The idle timeout defaults to the timeout, so it comes last and is dropped if both changed in the same way.
     const changes = sortedLast(ofGroup, ({ field }) => field === 'settings.idle_timeout_ms');
     return { of, changes: changes.map(one => changeOf(one, prefix)).filter(change => isNews(change, said)) };
   });

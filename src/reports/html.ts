@@ -36,7 +36,7 @@ function* joined(pieces: Iterable<string>): Generator<string> {
 
 const PIECE_CHARS = 65_536;
 const PAGE_BYTES_MAX = 25_000_000;
-/** Leaves room to show regressions in full. */
+/** The share of the page that the case list may use. The rest is for cases shown in full. */
 const ROWS_SHARE = 0.6;
 /** Room for the closing tags and the coverage record. */
 const TAIL_BYTES = 1_000;

@@ -48,5 +48,5 @@ function isPlain(text: string): boolean {
 /** Characters that have no meaning in Markdown inside a line or word. */
 const WORDS = /^(?:[A-Za-z0-9 ,.;:()'%=+→–-]|(?<=[A-Za-z0-9])_(?=[A-Za-z0-9])|(?<=\d)\/(?=\d))*$/;
 
-/** Plain text that renderers turn into links: addresses, commits, issue references, image names. */
+/** Plain text that renderers turn into links or emoji: addresses, commits, issue references, names such as `:tada:`. */
 const ALIVE = /www\.|:\/\/|\b[0-9a-f]{7,40}\b|\b[A-Z][A-Z0-9]*-\d|:[a-z0-9+-]+:/i;

@@ -15,5 +15,5 @@ export function pageGrounds(comparison: Comparison): PageGrounds | null {
   return { rates, rates_note: ratesNote, notes, findings: listed, found: findings.size };
 }
 
-/** The case list marks all of them. */
+/** The limit for this list. The case list marks every finding. */
 const LISTED_MAX = 50;

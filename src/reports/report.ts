@@ -41,7 +41,7 @@ export function repetitionNote(repetition: Repetition | undefined): string | und
 
 const OTHERS_MAX = 5;
 
-/** Why a case needs attention, most urgent first; undefined if it needs none. */
+/** Why a case needs attention; undefined if it needs none. */
 export function concernOf({
   change,
   new: candidate,

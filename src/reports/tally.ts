@@ -2,7 +2,7 @@ import { type ComparedCase, type Comparison, type Decision, standingOf } from '.
 
 /** A case that the gate singled out. */
 export interface FlaggedCase {
-  /** A broken case fails more often than chance explains; a suspect could be due to chance. */
+  /** A broken case fails more often than chance explains; a suspect's failures could be due to chance. */
   readonly as: 'broken' | 'suspect';
   readonly baseline: string;
   readonly new: string;

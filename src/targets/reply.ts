@@ -89,7 +89,7 @@ type Reply = Partial<Record<(typeof REPLY_KEYS)[number], unknown>>;
 
 const CONTEXT = { strict: false, internal: false };
 
-/** The refusals that also apply to valid JSON. */
+/** Refusals of valid JSON that exceeds a limit. */
 const BEYOND_JSON: ReadonlySet<string> = new Set(['too_deep', 'too_many_values', 'too_large']);
 
 const MESSAGES_SHOWN = 5;
@@ -139,7 +139,7 @@ function take(taken: [string, unknown][], parent: string, holder: unknown, key: 
 const OUTPUT_NOTES = ['output_hash', 'redactions_applied'] as const;
 const LINKS = ['payload_asset_href', 'payload_asset_sha256', 'snippets_asset_href'] as const;
 
-/** The value at a path such as `events[2]`. Its keys are all part of the contract. */
+/** The value at a path such as `events[2]`. All keys in the path are plain words, because the contract defines them. */
 function valueAt(value: unknown, place: string): unknown {
   let at = value;
   for (const [key] of place.matchAll(/[^.[\]]+/g)) at = (at as Record<string, unknown> | undefined)?.[key];

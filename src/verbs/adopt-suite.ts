@@ -17,7 +17,7 @@ import { withDeclared } from './declared.ts';
 import { describeTarget } from './suite-targets.ts';
 import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
 
-/** The options to resume a suite that another machine started. The user names the target and variables again. */
+/** The options to resume a suite that another machine started. The user must specify its target and variables again. */
 export type AdoptOptions = Pick<
   RunSuiteOptions,
   | 'baseUrl'
@@ -35,7 +35,7 @@ export type AdoptOptions = Pick<
   | keyof AgentAsked
 >;
 
-/** Throws unless the options name the target and every variable of the run again. */
+/** Throws unless the options specify a target and every variable of the run. */
 export function checkNamedAgain(word: string, { request }: SuitePlan, named: AdoptOptions): void {
   const { baseUrl, target, script, agent, headers = [], secrets = {} } = named;
   if (baseUrl === undefined && target === undefined && script === undefined && agent === undefined) {

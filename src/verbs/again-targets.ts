@@ -42,8 +42,8 @@ export interface Askable {
 }
 
 /**
- * Whether the baseline version can still be run. A URL that both sides used serves one version, most likely the new one.
- * Running the baseline there would clear every suspect case.
+ * Whether the baseline version can still be run. A URL that both sides used serves one version, most likely the
+ * candidate. Running the baseline there would clear every suspect case.
  */
 export function canAskBaseline(
   baseline: Side,

@@ -9,7 +9,7 @@ export function baselineText(baseline: Baseline): string {
   return `${linesOf(baseline, 0)}\n`;
 }
 
-/** Values below the trials of a case stay on one line. */
+/** Values at this depth stay on one line, so that each trial takes one line. */
 const DEPTH_MAX = 4;
 
 function linesOf(value: unknown, depth: number): string {

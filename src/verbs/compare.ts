@@ -44,7 +44,7 @@ export interface Compared {
   readonly comparison: Comparison;
   readonly folder: string;
   readonly files: Readonly<Partial<Record<Format, string>>>;
-  /** Whether the stored evaluations match their seals, and what Proctor did about the others. */
+  /** Whether the stored evaluations match their seals, and what Proctor did about those that do not. */
   readonly judgements: readonly SealNotice[];
   /** The id of the signing key, or null. */
   readonly keyId: string | null;

@@ -45,7 +45,7 @@ export async function sideOf(
     const names = side === 'new' && trials.length === 0 ? judged.names : undefined;
     const trial = { ...trialFrom(folder, judged.evaluation, judged.seal), ...(names && { names }) };
     told.push(judged.told);
-    // A baseline that no longer answered in a later round has not failed.
+    // A baseline that stopped answering in a later round has not failed.
     if (side !== 'baseline' || !isUnanswered(trial)) trials.push(trial);
   }
   const missing = incomplete ?? replacedIn(trials);

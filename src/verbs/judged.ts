@@ -35,7 +35,10 @@ export interface SealNotice {
   readonly state: SealState;
   /** What is wrong with it; null if nothing is. */
   readonly message: string | null;
-  /** `as_sealed`: the stored evaluation is used. `again`: Proctor judged the run again. `not`: no trusted evaluation exists. */
+  /**
+   * `as_sealed`: the stored evaluation is used. `again`: Proctor judged the run again. `not`: no trusted evaluation
+   * exists.
+   */
   readonly judged: 'as_sealed' | 'again' | 'not';
 }
 
@@ -50,8 +53,8 @@ export interface EvaluatedRun {
 
 /**
  * The evaluation of a sealed run. An evaluation that does not match the run's seal is never read, and the run is judged
- * again. With `wants: 'anew'`, the run is judged again even if only the seal vouches for the evaluation, because judging
- * answers costs no more than reading verdicts. Writes nothing to the run folder.
+ * again. With `wants: 'anew'`, a run without check scripts is judged again even if its evaluation matches, because
+ * judging answers costs no more than reading verdicts. Writes nothing to the run folder.
  */
 export async function judgedRun(
   folder: string,
@@ -82,8 +85,8 @@ export async function judgedRun(
 }
 
 /**
- * The evaluation for `show`: the stored one if it matches its seal, else a new one from the answers alone. `show` starts no
- * programs, so a run with check scripts then has no evaluation.
+ * The evaluation for `show`: the stored one if it matches its seal, else a new one from the answers alone. `show`
+ * starts no programs, so a run with check scripts then has no evaluation.
  */
 export async function shownEvaluation(
   folder: string,

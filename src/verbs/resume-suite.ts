@@ -34,8 +34,9 @@ export type ResumeOptions = Pick<
   };
 
 /**
- * Resumes an interrupted run and its repetitions. A run that was started here keeps its settings. For a run from another
- * machine, the user names the target and variables again, because Proctor trusts only its cases and answers.
+ * Resumes an interrupted run and its repetitions. A run that was started here keeps its settings. For a run from
+ * another machine, the user must specify the target and variables again, because Proctor trusts only its cases and
+ * answers.
  */
 export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
   const { cwd = process.cwd(), signingKey, variable } = options;
@@ -114,7 +115,7 @@ function checkNothingNamed(options: ResumeOptions, { request: { target } }: Suit
     secrets = {},
     bounds = {},
   } = options;
-  // Query values are not stored, so the user names the URL again. It must be the same.
+  // Query values are not stored, so the user must specify the same URL again.
   const hasQuery = target.kind === 'http' && target.url.includes('?');
   const named = [hasQuery ? undefined : baseUrl, file, script, agent, policy, dir, redirects].some(
     word => word !== undefined,

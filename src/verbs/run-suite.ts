@@ -98,7 +98,7 @@ export interface SuiteRunResult {
   readonly kind: 'suite';
   readonly version: 'baseline' | 'new';
   readonly runs: readonly JudgedAnswer[];
-  /** Every judged case fails. */
+  /** At least one case failed, and none passed. */
   readonly isAllFailing: boolean;
   /** Each limit with its measurement; null if there are limits but nothing was judged. */
   readonly checks: readonly LimitCheck[] | null;
@@ -185,7 +185,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
       }),
     );
     const judge = { home: going.home, signal };
-    // A suite from elsewhere may contain check scripts. They run only when the user asks for a report.
+    // A suite from elsewhere may contain check scripts. They run only when the user requests a report or a comparison.
     const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
     const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);

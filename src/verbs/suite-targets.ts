@@ -71,7 +71,7 @@ export function secretsFor(
   ];
 }
 
-/** The URL with its query values. They are not stored, so the user names the URL again to resume. */
+/** The URL with its query values. They are not stored, so the user must specify the URL again to resume. */
 export function addressOf(stored: string, given: string | undefined): string {
   const isWhole = !stored.includes('?');
   if (given === undefined && isWhole) return stored;

@@ -84,7 +84,7 @@ export function checkedRunId(id: string): string {
   return id;
 }
 
-/** The command that resumes a suite from another machine. The user names the target and variables again. */
+/** The command that resumes a suite from another machine. The user must specify its target and variables again. */
 export function foreignResume(word: string, kind: SuiteTarget['kind']): string {
   const flags = {
     http: "--base-url URL --header 'NAME: env:VARIABLE'",

@@ -189,7 +189,7 @@ function* misplaced(run: Run): Generator<Disagreement> {
   }
 }
 
-/** Compares hard violations with the termination. After a denial, a time limit may still end the agent first. */
+/** Compares hard violations with the termination. After a denial, a time limit may have ended the agent first. */
 function* unpunished({ file, value }: Written<PolicySummary>, outcome: AgentOutcome): Generator<Disagreement> {
   const { termination, reason } = outcome;
   const hard = new Set(value.violations.flatMap(violation => (violation.hard ? [violation.class] : [])));

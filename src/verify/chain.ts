@@ -48,7 +48,7 @@ interface Link {
   readonly sealedAtMs: number;
 }
 
-/** An unreadable line counts as the expected one. */
+/** If a line has no readable sequence number or time, the expected values are assumed. */
 function linkAfter(previous: Link | undefined, line: Partial<LedgerLine>, hash: string | undefined): Link {
   const { sequence } = line;
   const sealedAtMs = Date.parse(String(line.sealed_at));

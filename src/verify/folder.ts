@@ -18,7 +18,10 @@ import { folderSource, type FileSource } from './shelf.ts';
 import { Sum } from './sum.ts';
 import { refused, type Verdict } from './verdict.ts';
 
-/** Judges every document in a folder, then the folder itself: how its documents agree with each other and with the files. */
+/**
+ * Judges every document in a folder, then the folder itself: how its documents agree with each other and with the
+ * files.
+ */
 export async function* verifyFolder(folder: string, options: Options): AsyncGenerator<readonly Verdict[]> {
   const shelf = folderSource(folder);
   if (shelf.ok) yield* verifySource(shelf, options);
@@ -94,7 +97,7 @@ function lacksLedger({ folder }: FileSource, ledgers: Ledgers): boolean {
 
 const NO_LEDGER = 'whether runs were removed: there is no ledger';
 
-/** A seal alone leaves questions open that the folder answers. */
+/** Clears what a seal alone leaves unchecked, because the folder rules check it. */
 function withoutOpenQuestions(examined: Examined): Examined {
   const isSeal = examined.contract?.name === 'seal' || examined.contract?.name === 'judgement-seal';
   return isSeal ? { ...examined, verdict: { ...examined.verdict, not_checked: [] } } : examined;

@@ -1,4 +1,4 @@
-/** Rules for a ledger and its runs. LD1 to LD7 concern single lines and are part of their contract. */
+/** Rules for a ledger and its runs. LD1 to LD7 concern the lines alone and are part of their contract. */
 export const LD = {
   LD8: {
     id: 'LD8',

@@ -113,7 +113,7 @@ function* extra(
   for (const file of filesBelow(below, tree)) {
     const isLater = LATER.has(around + file.slice(below.length));
     if (sealed.has(file) || file === seal || isLater || journals.has(file)) continue;
-    // Nothing reads a temporary file, and an interrupted judge can leave one in an intact run.
+    // Nothing reads a temporary file, and interrupted judging can leave one in an intact run.
     const isTorn = LATER.has(tornFile(path.posix.basename(file)) ?? '');
     const [level, message] = isTorn ? (['should', TORN] as const) : (['must', UNLISTED] as const);
     yield { rule: SL.SL6.id, level, file, message };

@@ -137,7 +137,7 @@ export function cloned(from: string, to: string): string {
   return to;
 }
 
-/** Every entry of a tree with its mode, times and bytes. */
+/** A digest of every entry of a tree, with its mode, times and bytes. */
 export function digestOf(folder: string): string {
   const hash = createHash('sha256');
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();

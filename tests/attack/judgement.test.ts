@@ -20,7 +20,7 @@ const EVALUATION = 'evaluation.json';
 const SEAL = 'evaluation.seal.json';
 const KEY = ['--key', '.proctor/keys/signing.pub', '--require-signature'];
 
-/** The project's key id with a signature by another key. */
+/** A signer that claims the project's key id but uses another key. */
 function inTheNameOf({ cwd }: Forged): typeof stranger {
   const envelope = JSON.parse(readFileSync(path.join(cwd, '.proctor/runs/new/after', SEAL), 'utf8')) as SealEnvelope;
   return { ...stranger, keyId: envelope.signatures[0]?.keyid ?? '' };

@@ -70,7 +70,7 @@ question = json.load(open("input/case.json"))
 print(json.dumps({"case_id": question["case_id"], "version": question["version"], "final_output": {"content_type": "text", "content": "yes"}}))
 `;
 
-/** A project with one interrupted run, started here unless it is planted. */
+/** A project with one interrupted run, started here or elsewhere. */
 function interrupted(kind: Kind, begun: 'here' | 'elsewhere' = 'here'): { cwd: string; folder: string; part: string } {
   const cwd = temporaryFolder();
   const folder = runFolder(cwd, kind, ids[kind]);

@@ -82,7 +82,7 @@ export class World {
     return opened(this.launcher, this.backend.name, asked, live);
   }
 
-  /** Runs a program and stops it after its first output, for several reasons in turn. */
+  /** Runs a program, and after its first output requests a stop for each reason in turn. */
   async stopped(asked: Asked, ...reasons: readonly StoppedBy[]): Promise<Outcome> {
     const prepared = await this.open(asked, true);
     try {

@@ -123,7 +123,7 @@ function expectNothingLeft({ stage, cgroups, processes }: Leftovers): void {
   expect(processes.filter(({ pid }) => isAlive(pid))).toEqual([]);
 }
 
-/** Remaining control groups of a launcher, apart from those of a run. */
+/** The control groups of a launcher that still exist next to those of a run. */
 function groupsOf(launcher: number, { cgroups }: Leftovers): string[] {
   return cgroups
     .map(folder => path.dirname(folder))

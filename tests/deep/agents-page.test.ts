@@ -53,7 +53,7 @@ function shown(text: string): Typed[] {
     });
 }
 
-/** Commands with a documented exit code but no documented output. */
+/** Commands whose output the page does not show. They must exit with 0. */
 function alone(text: string): Typed[] {
   return text
     .trim()

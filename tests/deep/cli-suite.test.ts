@@ -5,7 +5,7 @@ import { Place, until } from '../support/runs.ts';
 import { Agent, answersWell, hangs } from '../run/suite/agent.ts';
 import type { Ran } from '../support/support.ts';
 
-/** A project with cases and an agent, and a command line in it. */
+/** A project with cases and an agent, and functions that run commands in it. */
 async function world(cases: readonly object[], behaviours: Readonly<Record<string, typeof answersWell>> = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());

@@ -83,6 +83,6 @@ test('files that do not fit into the sandbox cause an error at once', async () =
     { goal: 'g', files, commands: [node('0')] },
     { policy: own({ max_output_files: 10_000 }) },
   ).catch(toldOf);
-  // Not a timeout: cp must not block on its error output.
+  // A timeout would mean that cp blocked on its error output.
   expect(told).toBe("RUN_E005: The run's files could not be copied into its work folder.");
 });

@@ -57,7 +57,7 @@ const told = { killed: 0, missed: 0, statuses: new Map<string, number>() };
 const before = { groups: new Set<string>(), mounts: [] as string[] };
 let warm: Place;
 let usualMs = 1_000;
-/** The latest kill in milliseconds, by target. */
+/** The longest delay before a kill, in milliseconds, by target. */
 let within: Record<Target, number>;
 let markers = 0;
 
@@ -208,7 +208,7 @@ function furnish(place: Place): void {
 function begin(place: Place, target: Target): Run {
   const marker = `marker-${process.pid}-${++markers}`;
   const script = oneOf(Object.keys(SCRIPTS));
-  // Counted from the start of the target, and a script runs for a much shorter time than its Proctor process.
+  // The delay starts with the target, and daemon.py ends long before its Proctor process.
   const delayMs = chance() * (target.endsWith('script') && script === 'daemon.py' ? 450 : within[target]);
   const flags = chance() < 0.2 ? ['--sandbox', 'none'] : [];
   const started = place.start(['run', 'script', script, '--json', ...flags, '--', marker]);
@@ -262,13 +262,13 @@ function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['
     expect([0, 2], said).toContain(code);
     if (code === 2) expect(stderr, said).toMatch(FAULT);
   } else if (target === 'script') {
-    // A Proctor process that had already reported its result may have succeeded.
+    // If the script had already ended, its run may have succeeded.
     expect([0, 1], said).toContain(code);
     expect(JSON.parse(stdout).status, said).toBe(code === 0 ? 'succeeded' : 'failed');
   }
 }
 
-/** Either process may notice first. */
+/** Either process may notice the kill first, so the message varies. */
 const FAULT =
   /error: (?:The launcher process died|The sandbox died|The run's files could not|The run's result could not|The output could not)/;
 

@@ -8,7 +8,7 @@ import { expectValid } from '../run/suite/support.ts';
 
 const CASES = 120;
 
-/** A project with a suite, and an agent that is slow or answers only after its release. */
+/** A project with a suite and a slow agent. With `isHeld`, the agent answers only once it is released. */
 async function world({ repeat = 1, delayMs = 15, cases = CASES, isHeld = false } = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());

@@ -161,7 +161,7 @@ describe('an effective policy', () => {
         decidedCount++;
         const { effective, appliedOverrides, notes } = effectivePolicy(requested, overrides);
         expect([...loosened(requested, effective)]).toEqual([]);
-        // An override without a dimension does not request the strictest value.
+        // An override that omits a dimension does not request its strictest value.
         expect([...loosened({ ...effective, ...said(overrides) }, effective)]).toEqual([]);
         const summary = policySummaryOf({
           requested,

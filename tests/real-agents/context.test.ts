@@ -5,7 +5,7 @@ import { gitIn } from '../../stand-ins/git.ts';
 import { EDIT } from './behaviours.ts';
 import { agentsFolder, expectInOrder, type World, world } from './world.ts';
 
-/** The file in the clone where each of them would leave a trace. */
+/** The prefix of the files that these settings would create in the clone if they took effect. */
 const ran = '/work/ran';
 const SKILL = [
   '---',

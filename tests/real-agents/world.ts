@@ -49,12 +49,12 @@ export class World {
     chmodSync(this.temp, 0o1777);
   }
 
-  /** The environment of a user with one agent and its key. */
+  /** Starts an agent for a user who has this agent and its key. */
   start(agent: Agent, task: string, flags: readonly string[] = [], key: string | null = KEY): ChildProcess {
     return this.#spawned(this.#args(agent, task, flags), agent, key);
   }
 
-  /** Runs any other command in that environment. */
+  /** Runs any other command as that user. */
   async with(
     agent: Agent,
     ...args: readonly string[]

@@ -171,7 +171,7 @@ export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_
   }
 }
 
-/** Puts .proctor on a small disk, until it may grow. */
+/** Puts .proctor on a small disk, which `grow` enlarges. */
 export function smallHome(context: TestContext, { cwd }: Place, kib: number): { grow(): void } {
   context.skip(process.getuid?.() !== 0, 'only root can make a small disk');
   const home = path.join(cwd, '.proctor');
@@ -190,7 +190,7 @@ export async function pause(ms: number): Promise<void> {
   await setImmediate();
 }
 
-/** Takes every slot on this machine until they are released. Two callers at once would deadlock. */
+/** Takes every slot on this machine until they are released. Callers take turns, because two at once would deadlock. */
 export async function takeAllPlaces(): Promise<() => void> {
   let turn = takeOwnLock('all-places');
   for (; turn === undefined; turn = takeOwnLock('all-places')) await wait(50);

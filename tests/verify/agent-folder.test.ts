@@ -30,7 +30,7 @@ const POLICY = `${STEP}/policy_summary.json`;
 /** Values to replace in a document, by path, or a new text for a file. */
 type Changes = Record<string, Record<string, unknown> | string>;
 
-/** The violations of a folder after careful changes: manifest and seal match again. */
+/** The violations of a folder after these changes. The manifest and the seal are updated to match them. */
 async function brokenBy(changes: Changes, told: Told = {}): Promise<string[]> {
   const files = agentFiles(told);
   for (const [file, change] of Object.entries(changes)) {

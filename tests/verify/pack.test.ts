@@ -306,7 +306,7 @@ describe('the pack of a run', () => {
 
 type Changes = Record<string, string | object | null>;
 
-/** Forgeries that another tool accepted. Each violates its own rule, although the folder was sealed again. */
+/** Changes that another tool accepted, and the violations that Proctor reports although the folder was sealed again. */
 const tamperings: [string, (folder: string) => Changes, Broken][] = [
   ['nothing changed', () => ({}), []],
   ['a flipped decision', inRun({ 'decision.accepted': false }), ['RS8', 'PK3 run.json']],

@@ -198,7 +198,7 @@ describe('the folder of a finished run', () => {
     const { outcome, not_checked } = verdicts.at(-1) as Verdict;
     expect(outcome).toBe('valid');
     const around = Object.keys(unsealed()).filter(file => !file.startsWith('evidence/')).length;
-    // Files of the seal and the manifest outside evidence/, and the artifact of an event.
+    // Files outside evidence/ that the seal lists, three that the manifest lists, and the artifact of an event.
     expect(not_checked).toContain(`${around + 3 + 1} references to files outside this folder`);
   });
 
@@ -329,7 +329,7 @@ describe('a run folder', () => {
 
   test('is tested here against every rule that only a run folder can violate', () => {
     const tested = new Set(breaches.flatMap(([, , broken]) => broken.map(place => place.slice(0, 3))));
-    // Rules that need a key are violated in signatures.test.ts.
+    // signatures.test.ts covers the rules that need a key.
     const needed = folderRules.map(({ id }) => id).filter(id => /^(?:FD[89]|SL[1-7])$/.test(id));
     expect(needed.filter(id => !tested.has(id))).toEqual([]);
     expect(needed).toEqual(['FD8', 'FD9', 'SL5', 'SL6', 'SL7']);

@@ -186,7 +186,7 @@ describe('if signatures are required', () => {
     cpSync(laidOut(signed), path.join(both, 'script', 'a'), { recursive: true });
     expect(await brokenIn(both, REQUIRED)).toEqual([]);
     cpSync(laidOut(unsigned), path.join(both, 'script', 'b'), { recursive: true });
-    // The same run twice, which violates other rules.
+    // The same run occurs twice, so its documents violate other rules. Only the folder itself is compared here.
     const { violations } = await lastOf(both, REQUIRED);
     expect(violations.map(({ rule_id, path }) => `${rule_id} ${path}`)).toEqual([`SL10 script/b/${SEAL}`]);
   });

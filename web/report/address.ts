@@ -40,7 +40,7 @@ export function go(hash: string, how: 'push' | 'replace' = 'push'): void {
 
 export function useAddress(): Address {
   const [address, setAddress] = useState(() => addressOf(location.hash));
-  // Subscribes during the first render; a later effect would miss events in between.
+  // Subscribes before the first paint; a later effect would miss events in between.
   useLayoutEffect(() => {
     const read = (): void => setAddress(addressOf(location.hash));
     addEventListener('hashchange', read);

@@ -11,7 +11,7 @@ interface Keys {
 export function useKeys(keys: Keys): void {
   const latest = useRef(keys);
   latest.current = keys;
-  // Subscribes during the first render; a later effect would miss keys in between.
+  // Subscribes before the first paint; a later effect would miss keys in between.
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -115,7 +115,7 @@ function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
   };
 }
 
-/** The command that runs suspect cases again, unless this comparison did. */
+/** The command that runs suspect cases again, unless this comparison already ran them. */
 function againText({ decision, again }: Comparison, baseline: string, candidate: string): string {
   if (again || decision?.cause !== 'suspect') return '';
   return `\n  To settle it, run the suspect cases again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;

@@ -96,7 +96,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
   }
 }
 
-/** The flags that name the target again. Only a run that another machine started may use them. */
+/** The target and variables for a run from another machine. Rejects flags that do not apply to a resumed run. */
 function namedAgain(cases: string | undefined, flags: RunSuiteFlags): AdoptOptions {
   const other = Object.keys(flags).find(key => !NAMED_AGAIN.has(key));
   if (cases !== undefined || other !== undefined) {

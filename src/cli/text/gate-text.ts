@@ -17,7 +17,7 @@ export function gateText(gated: Gated, paint: Paint): string {
   };
   for (const text of findingLines(decision.broken)) line('broken', text, 'bad');
   for (const text of findingLines(decision.suspects)) line('suspect', text, 'note');
-  // Without pairs, every case counts as removed. The real problem is the names.
+  // Without pairs, every case counts as removed, although the real problem is that no names match.
   const gone = decision.cause === 'no_pairs' ? [] : decision.removed;
   for (const name of gone.slice(0, LINES_MAX)) line(skipped.includes(name) ? 'skipped' : 'removed', said(name), 'note');
   if (gone.length > LINES_MAX) line('', `and ${gone.length - LINES_MAX} more`);

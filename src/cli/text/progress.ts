@@ -26,7 +26,7 @@ export class ProgressLine {
   }
 
   readonly show = ({ done, failed, total }: { done: number; failed: number; total: number }): void => {
-    // Cases finished before a resume took none of this time.
+    // Cases finished before a resume do not count toward the rate.
     if (this.#first < 0) this.#first = done - 1;
     const nowMs = monotonicMs();
     if (nowMs - this.#shownMs < (this.#columns ? 100 : 10_000)) return;

@@ -9,7 +9,7 @@ import { countText, durationText } from './units.ts';
 
 type JudgedRun = SuiteRunResult['runs'][number];
 
-/** 0 only if every case has an answer, a case passes, and every limit is met. */
+/** 0 only if every case has an answer, every limit is met, and not every judged case fails. */
 export function suiteExitCode({ runs, isAllFailing, checks }: SuiteRunResult): 0 | 1 {
   const isWhole = runs.every(({ failed, isOpen }) => failed === 0 && !isOpen);
   const isMet = checks?.every(({ is_met }) => is_met) === true;

@@ -59,7 +59,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The mark follows the verdicts, not only the number of answers. */
+/** The mark depends on the verdicts and the limits, not only on the number of answers. */
 function markOf(unanswered: number, evaluation: ShownSuite['evaluation'], paint: Paint): string {
   if (unanswered > 0) return paint('bad', '✗');
   if (!evaluation) return paint('note', '!');
@@ -82,7 +82,7 @@ function limitLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[
   return unmet.map(({ message }) => `  ${paint('bad', 'gate')}      ${printable(message)}`);
 }
 
-/** Another machine vouches for the answers from before the run was taken over. */
+/** Warns that another machine started the run, because Proctor cannot vouch for the answers from there. */
 function elsewhereLines({ begun_elsewhere: begun, cases }: SuiteRequest, paint: Paint): string[] {
   if (!begun) return [];
   const answers = `${begun.cases_done} of ${countText(cases.count, 'case')} were answered there`;

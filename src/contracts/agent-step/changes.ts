@@ -14,7 +14,7 @@ export interface Changes {
   readonly changed: readonly FileChange[];
   /** New files that .gitignore excludes from the diff. */
   readonly ignored: { readonly files: number; readonly bytes: number; readonly paths: readonly string[] };
-  /** Commits reachable from its refs but not from base, newest first; null if the objects cannot be read. */
+  /** Commits reachable from the work tree's refs but not from base, newest first; null if the objects cannot be read. */
   readonly commits: {
     readonly listed: readonly Commit[];
     readonly total: number | null;
@@ -61,7 +61,10 @@ export interface WorkspaceDiff {
 
 export interface FileChange {
   readonly path: string;
-  /** The name contains bytes that are not allowed in a path, which are percent-encoded, such as `%0A`. */
+  /**
+   * `path` is percent-encoded, because the name contains bytes that documents do not allow in a path, such as a line
+   * feed (`%0A`).
+   */
   readonly encoded?: true;
   readonly change: 'add' | 'update' | 'delete';
   /** Current size; 0 if deleted. */

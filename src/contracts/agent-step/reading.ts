@@ -154,7 +154,7 @@ export interface AgentReading {
   };
 }
 
-/** Facts that are known only after the program ended, apart from its stream. */
+/** Facts from outside the stream, which are known only after the program has ended. */
 export interface EndFacts {
   /** The content of the file to which some agents write their last message. */
   readonly lastMessage: string | null;

@@ -77,7 +77,7 @@ function isOf<Type extends KnownType>(type: Type, event: Event): event is Extrac
   return event.type === type;
 }
 
-/** Checks that text is a string and JSON an object. */
+/** Checks that content of type `text` is a string, and of type `json` an object. */
 export function* contentFits(
   { content_type, content }: z.infer<z.ZodMiniObject<typeof outputKeys>>,
   path: string,

@@ -52,7 +52,7 @@ export const CM9 = rule({
   }),
 });
 
-/** Finds trials that are unknown, duplicate, omitted or mislabelled, which would change the verdict. */
+/** Finds trials that are unknown, duplicate, omitted or mislabeled, which could change the verdict. */
 function* trialFindings(trials: Comparison['cases'][number]['new']['trials'], runs: ReadonlySet<string>, at: string) {
   const seen = new Set<string>();
   for (const [number, { run_id, rerun, verdict, error_class }] of trials.entries()) {

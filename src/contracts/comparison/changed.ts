@@ -31,7 +31,7 @@ export type CaseDifference = NonNullable<CaseChange['differences']>[number];
 export const DIFFERENCES_MAX = 20;
 export const DIFFERENCE_BYTES_MAX = 300;
 
-/** Orders differences by kind. Weakening ones come first, so that the listing limit never hides them. */
+/** Orders differences by kind. Weakening ones come first, so that the listing limit omits them last. */
 export function byKind(one: Pick<CaseDifference, 'what'>, other: Pick<CaseDifference, 'what'>): number {
   return KINDS.indexOf(one.what) - KINDS.indexOf(other.what);
 }

@@ -22,7 +22,7 @@ export type TriedCases = readonly {
 
 /** The trials of a comparison, counted for the gate. */
 export interface Counts {
-  /** Cases judged on at least one side, except those that only the candidate has. */
+  /** Cases that the baseline has, except those that `isUnjudgedCase` excludes. */
   readonly counted: readonly CaseTrials[];
   /** Cases that the candidate no longer has. */
   readonly removed: readonly string[];
@@ -30,7 +30,7 @@ export interface Counts {
   readonly unreadable: 'baseline' | 'new' | undefined;
   /** No trial of the candidate was judged, because no case has expectations. */
   readonly isUnjudged: boolean;
-  /** For each case, all trials on both sides gave the same answer and verdict. */
+  /** For each case, all trials on both sides gave the same answer and verdict. False if a side was replayed. */
   readonly isIdentical: boolean;
 }
 

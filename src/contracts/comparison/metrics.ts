@@ -149,7 +149,7 @@ export function metricSentence(finding: MetricFinding): string | undefined {
   return `${seen}, and up to ${amount(high)} cannot be ruled out; at most ${amount(allowed)} is allowed.`;
 }
 
-/** How many cases lack the metric or its ratio; undefined if too few to matter. */
+/** States how many cases lack the metric or its ratio; undefined if they are too few to matter. */
 function unknownSentence({ metric, cases, lacking = 0, without_ratio = 0 }: MetricFinding): string | undefined {
   const total = cases + lacking + without_ratio;
   const share = (count: number): string => `${count} of ${total} ${total === 1 ? 'case' : 'cases'}`;

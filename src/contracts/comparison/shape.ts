@@ -34,7 +34,7 @@ const metric = record({
   baseline: distribution,
   new: distribution,
   difference: record({ mean: z.number(), low: z.number(), high: z.number() }),
-  /** How many pairs each resample drew; absent if all of them. */
+  /** How many pairs each resample drew; absent if it drew all of them. */
   resampled: z.optional(count()),
 });
 
@@ -114,7 +114,7 @@ const metricFinding = record({
   change: z.nullable(z.number()),
   low: z.nullable(z.number()),
   high: z.nullable(z.number()),
-  /** Cases that lack the metric on a side, and cases with a baseline value of 0. Present only if there are too many. */
+  /** Cases that lack the metric on a side, and cases whose value grew from 0. Present only if there are too many. */
   lacking: z.optional(count()),
   without_ratio: z.optional(count()),
 });

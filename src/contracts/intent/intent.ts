@@ -21,7 +21,7 @@ const shape = record({
           argv: z.optional(z.array(z.string()).check(z.minLength(1), z.maxLength(10_000))),
           /** A command line for `sh -c`. */
           shell: z.optional(filledText()),
-          /** The outputs of this command; any output if absent. */
+          /** The outputs that this command creates. If absent, it may create any output. */
           makes: z.optional(z.array(filledText()).check(z.maxLength(10_000))),
         }),
       )

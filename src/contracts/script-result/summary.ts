@@ -41,7 +41,7 @@ function* valuesIn(text: string): Generator<Unsafe> {
 const NAMES =
   'pass(?:word|wd|phrase|code)?|pwd|secret|token|api[_ -]?key|access[_ -]?key|secret[_ -]?key|private[_ -]?key|account[_ -]?key|credentials?|authorization|cookie|session[_ -]?id|signature|otp|pin';
 
-/** Quotes may surround `=`, `:` and `=>`. A quoted value needs none of these. */
+/** A value follows its name after `=`, `:` or `=>`, or after white space, possibly with a word such as `is`. */
 const NAMED = new RegExp(
   `(?<![\\p{L}])(?:${NAMES})(?:[_-]?[a-z0-9]{1,12})?["'\`\\]]{0,2}(?:\\s{0,3}(?:=>|[=:])\\s{0,3}(?:Bearer |Basic )?["'\`]{0,2}(?<assigned>[^\\s"'\`<>]{1,4000})|\\s{1,3}(?:is|was|of|to)?\\s{0,3}["'\`]{0,1}(?<told>[^\\s"'\`<>]{1,4000}))`,
   'giu',

@@ -171,7 +171,7 @@ export function payloadContent(payload: string): Content {
   return { ok: true, value: reading.value };
 }
 
-/** Compares piece by piece: a payload may have 64 MiB, and encoding it whole would take as much again. */
+/** Compares piece by piece, because a payload can be 64 MiB, and encoding it as a whole would need as much again. */
 function isBase64Of(text: string, bytes: Buffer): boolean {
   let at = 0;
   for (let from = 0; from < bytes.length; from += BASE64_PIECE_BYTES) {

@@ -59,7 +59,7 @@ export const seal: Contract = {
   unknownKeys: 'SL1',
   // Base64 text can look like a host path by chance.
   programText: ['payload'],
-  // From evidence/ to the run folder. Separate rules check its files.
+  // Sealed paths are relative to the run folder; the seal is in evidence/. Separate rules check the files.
   claimsFrom: 1,
   beyond: ['whether the sealed files are unchanged, and who sealed them: verify the folder with --key'],
   bytesMax: 96 * MIB,

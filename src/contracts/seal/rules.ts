@@ -94,7 +94,7 @@ const SL4 = rule({
 
 export const sealRules = [SL1, SL2, SL3, SL4];
 
-/** Three rules read one payload, which may be large. */
+/** Caches the content, because three rules read the same payload, which may be large. */
 function openedOnce(envelope: Pick<SealEnvelope, 'payload'>): ReturnType<typeof payloadContent> {
   let content = contents.get(envelope);
   if (!content) {

@@ -48,7 +48,7 @@ export const expectedShape = record({
   /** The following apply to the agent's run, not to its answer. */
   termination: z.optional(z.enum(TERMINATIONS)),
   no_violations: z.optional(z.boolean()),
-  /** Violations of these classes only; by default, none are allowed. */
+  /** Allows violations of these classes only. By default, none are allowed. */
   allow_violations: z.optional(z.union([z.enum(VIOLATION_CLASSES), z.array(z.enum(VIOLATION_CLASSES))])),
   no_flags: z.optional(z.boolean()),
   /** Paths inside the agent's folder. `*` matches part of a name, `**` any number of folders. */

@@ -255,7 +255,7 @@ export const workspaceStatus: Contract = {
     'needs_review.listed[].path',
     'notes',
   ],
-  // From evidence/steps/<step>/ to the run folder.
+  // Claims are relative to the run folder; the document is in evidence/steps/<step>/.
   claimsFrom: 3,
   *claims({ diff }: WorkspaceStatus): Iterable<Claim> {
     yield { at: 'diff', file: diff.path, sha256: diff.sha256, bytes: diff.bytes };

@@ -83,7 +83,7 @@ function isPlanned(line: unknown): line is { readonly plan: AgentPlan } {
   return hasShape(line, plannedShape);
 }
 
-/** The fields of a plan that `openAgentIn` returns. */
+/** The parts of a journal line that callers of `openAgentIn` rely on. */
 const plannedShape = record({
   is: z.literal('planned'),
   plan: record({

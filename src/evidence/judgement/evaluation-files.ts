@@ -33,7 +33,7 @@ export interface AnyEvaluation {
   readonly seal_sha256: string;
 }
 
-/** Writes an evaluation and its seal into the run folder. Only the process that ran the suite calls this. */
+/** Writes an evaluation and its seal into the run folder. Only the process that made the run calls this. */
 export function writeEvaluationFiles(
   folder: string,
   text: string,

@@ -3,7 +3,10 @@ import type { LedgerIntent } from '../../contracts/ledger/index.ts';
 import { type RunResult, runResult } from '../../contracts/run-result/index.ts';
 import { documentIn, looseKeys } from '../document.ts';
 
-/** Summarises an intent run for the ledger. If the request states no mode, it follows from whether anything ran. */
+/**
+ * Summarises an intent run for the ledger. If the request states no mode, the mode is derived from whether anything
+ * ran.
+ */
 export function intentIn(folder: string): LedgerIntent | undefined {
   const result = documentIn(folder, 'run.json', runResult) as RunResult | undefined;
   if (!result) return undefined;

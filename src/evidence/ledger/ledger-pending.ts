@@ -49,7 +49,7 @@ export function forgetPending(pending: readonly Pending[]): void {
   for (const { file } of pending) rmSync(file, { force: true });
 }
 
-/** Later calls return the rest. */
+/** The limit for one call of `pendingOf`. Later calls return the rest. */
 const PENDING_MAX = 1_000;
 
 /** A home that was deleted and created again has a new inode, so it gets a new folder. */

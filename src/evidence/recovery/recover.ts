@@ -24,7 +24,7 @@ import { storedFiles } from '../run-folder/sealed-files.ts';
 export interface OpenRun {
   readonly plan: JournaledPlan | undefined;
   readonly isSealed: boolean;
-  /** This user started it on this machine; see `Chain`. */
+  /** This user started it on this machine; see `JournalChain`. */
   readonly isOurs: boolean;
 }
 
@@ -64,13 +64,13 @@ export interface Recovery {
   readonly nowMs: number;
   readonly sealing?: Sealing;
   readonly because?: Because;
-  /** The process that created the folder knows that the journal is ours. */
+  /** `made by us`: this process created the folder, so a journal without proof counts as empty. */
   readonly whose?: 'made by us' | 'found';
 }
 
 /**
- * Completes an interrupted run, so that its folder is valid and states what happened. Returns `removed` if the run had not
- * started. Rejects a folder that cannot be one of our runs, and leaves it unchanged.
+ * Completes an interrupted run, so that its folder is valid and states what happened. Returns `removed` if the run had
+ * not started. Rejects a folder that cannot be one of our runs, and leaves it unchanged.
  */
 export async function recoverRun(
   folder: string,
@@ -112,7 +112,9 @@ export async function recoverRun(
   }
 }
 
-/** The well-formed lines of the journal. A checkout may contain any journal, so only one that we wrote may be sealed. */
+/**
+ * The well-formed lines of the journal. A checkout may contain any journal, so only one that we wrote may be sealed.
+ */
 function linesIn(folder: string, whose: Recovery['whose']): JournalLine[] {
   const { lines, isOurs } = readJournal<unknown>(folder);
   if (isOurs) return lines.filter(isJournalLine);
@@ -166,8 +168,8 @@ function removeEmpty(folder: string): void {
 const EMPTY_RUN: ReadonlySet<string> = new Set([JOURNAL, 'evidence', 'evidence/internal']);
 
 /**
- * Removes the folder of a run that died before it wrote the first line of its journal. This needs no proof of who started
- * the run: the folder belongs to this user and contains no bytes. Returns whether it was removed.
+ * Removes the folder of a run that died before it wrote the first line of its journal. This needs no proof of who
+ * started the run: the folder belongs to this user and contains no bytes. Returns whether it was removed.
  */
 export function removeUnwritten(folder: string): boolean {
   const journal = entryAt(path.join(folder, JOURNAL));

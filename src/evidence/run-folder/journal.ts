@@ -197,7 +197,7 @@ function writeWhole(fd: number, line: string): void {
 /** Lines that are not JSON objects are left out. */
 export interface JournalReading<Line> {
   readonly lines: readonly Line[];
-  /** This user's Proctor started the run on this machine; see `Chain`. */
+  /** This user's Proctor started the run on this machine; see `JournalChain`. */
   readonly isOurs: boolean;
 }
 

@@ -15,7 +15,7 @@ interface Life {
 
 /**
  * When a run was last alive: the latest time in its journal or the latest write to one of its files. A copied folder
- * has new file times, so times after the latest possible end are ignored.
+ * has new file times, so file times after the latest possible end are ignored.
  */
 export function lastSeenMs(folder: string, { startedAtMs, timeoutMs, files, stated, nowMs }: Life): number {
   const latestMs = Math.min(nowMs, startedAtMs + timeoutMs + AROUND_MS);

@@ -72,7 +72,7 @@ export function makeHome(home: string): void {
   }
 }
 
-/** The runs of scripts that answer the cases of a suite. They are kept apart from the runs that you start yourself. */
+/** The runs that answer or check the cases of a suite. They are kept apart from the runs that you start yourself. */
 export function attemptsIn(home: string): string {
   return path.join(home, 'attempts');
 }

@@ -87,7 +87,7 @@ export interface SuiteState {
   /** The number of finished cases. */
   readonly done: number;
   readonly startedAtMs: number | undefined;
-  /** This user's Proctor started it on this machine; see `Chain`. */
+  /** This user's Proctor started it on this machine; see `JournalChain`. */
   readonly isOurs: boolean;
 }
 

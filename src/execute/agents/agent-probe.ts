@@ -68,7 +68,7 @@ export async function digestOf({ name, file }: AgentProgram, rememberIn?: string
     throw new Fault('agent_unusable', `Cannot read the ${name} program.`, { cause });
   }
   const digest: ContentHash = `sha256:${hash.digest('hex')}`;
-  // Otherwise the hash could match neither version of the file.
+  // If the file changed during the read, the hash may match neither version.
   if (identityOf(file) !== key)
     throw new Fault('agent_unusable', `The ${name} program changed while Proctor was reading it.`);
   memory.keep(key, digest);

@@ -14,7 +14,7 @@ export interface AgentProgram {
 
 export const AGENT_PATH = ['/agent/bin', ...PATH_FOLDERS].join(':');
 
-/** Searches like a shell, but ignores relative folders. */
+/** Searches `searchPath` as a shell does, but ignores relative folders. */
 export function findAgentProgram(name: string, searchPath: string): AgentProgram | undefined {
   const found = searchPath
     .split(':')

@@ -52,7 +52,7 @@ export async function findCgroups(options: { readonly mounts?: CgroupMounts } = 
 export async function removeCgroups(folders: readonly string[]): Promise<void> {
   const ours: string[] = [];
   for (const folder of folders) if (await isOurs(folder)) ours.push(folder);
-  // Another hierarchy may still succeed.
+  // Even if this fails, some groups may be empty and can be removed.
   await killIn(ours).catch(() => undefined);
   await Promise.allSettled(ours.map(folder => removeFolders([folder])));
 }

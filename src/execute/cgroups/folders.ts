@@ -54,7 +54,7 @@ const KILL_ROUNDS = 64;
 const REMOVE_ATTEMPTS = 24;
 const WAIT_MS_MAX = 50;
 
-/** Only version 2 reports this. The answer covers child groups too. */
+/** Whether a group or one of its child groups has processes. Only version 2 reports this. */
 async function isPopulated(folders: readonly string[]): Promise<boolean> {
   const events = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.events')));
   return events.some(text => text !== undefined && fieldOf(text, 'populated') === 1);

@@ -151,7 +151,7 @@ export class ControlGroup implements Cgroup {
   }
 
   async countsSockets(): Promise<boolean> {
-    // Version 2 counts them as memory.
+    // Version 2 counts socket buffers as memory.
     return this.#version === 'v2' || (await readFileOf(this.#at.memory, `${SOCKETS}.limit_in_bytes`)) !== undefined;
   }
 

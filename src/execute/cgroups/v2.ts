@@ -46,7 +46,7 @@ async function isMadeAtTop(top: string, parent: string): Promise<boolean> {
 function upFrom({ folder, own }: CgroupMount): string[] {
   const folders: string[] = [];
   for (let at = own; at.length >= folder.length; at = path.dirname(at)) {
-    // An earlier call moved this process here, after preparing the parent.
+    // Skip the leaf: an earlier call moved this process there, after preparing the parent.
     if (path.basename(at) !== OWN_LEAF) folders.push(at);
     if (at === folder) break;
   }

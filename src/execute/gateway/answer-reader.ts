@@ -64,7 +64,8 @@ export class AnswerReader {
 }
 
 /**
- * The last event of a response repeats the whole response. Longer events are skipped, and their tokens are estimated.
+ * Enough for the last event of a response, which repeats the whole response. Longer events are skipped, and their
+ * tokens are estimated.
  */
 const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 

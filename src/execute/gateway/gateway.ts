@@ -35,7 +35,7 @@ export interface BodyRules {
   readonly refusedTypes: RegExp;
   /** Keys whose values are the agent's data. No provider acts on them. */
   readonly data: ReadonlySet<string>;
-  /** The same, but only in certain objects. */
+  /** Like `data`, but only in certain objects. */
   readonly isData?: (key: string, parent: Members) => boolean;
   /** The key that selects a tool, and the values of `type` that are permitted in it. */
   readonly choice?: { readonly key: string; readonly types: ReadonlySet<string> };

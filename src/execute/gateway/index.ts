@@ -5,7 +5,10 @@ import { gemini } from './gemini.ts';
 import { openaiChat } from './openai-chat.ts';
 import { openaiResponses } from './openai-responses.ts';
 
-/** All supported APIs. Recordings call the Responses API `openai`, because it was OpenAI's first. */
+/**
+ * All supported APIs. Recordings call the Responses API `openai`, because it was the first OpenAI API that Proctor
+ * supported.
+ */
 export const GATEWAYS: Readonly<Record<Api, Gateway>> = {
   anthropic,
   openai: openaiResponses,

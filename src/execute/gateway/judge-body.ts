@@ -5,10 +5,10 @@ import { Refused } from './refused.ts';
 import { wordsIn } from './values.ts';
 
 export interface JudgedBody {
-  /** The original bytes, or the serialized body if something was removed. */
+  /** The original bytes, or the serialized body if Proctor changed something. */
   readonly bytes: Buffer;
   readonly model: string | undefined;
-  /** How many members were removed or forced, by path. */
+  /** How many members Proctor removed or set, by path. */
   readonly stripped: ReadonlyMap<string, number>;
 }
 
@@ -116,7 +116,7 @@ class Walk {
     });
   }
 
-  /** A partly kept namespace was counted with its tools. */
+  /** Ignores a partly kept namespace, because its removed tools were already counted. */
   #note(tool: unknown, kept: Members | undefined): void {
     if (kept !== undefined && 'tools' in kept) return;
     const path = this.#at('[]');

@@ -1,4 +1,4 @@
-/** Why a request is refused. The evidence contains these words. */
+/** Why a request is refused, as a code in the evidence. */
 type Refusal =
   | 'token'
   | 'load'

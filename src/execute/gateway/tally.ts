@@ -26,5 +26,5 @@ export class BoundedTally {
   }
 }
 
-/** The text of each event has at most 200 characters. */
+/** This also bounds the memory, because the text of each event has at most 200 characters. */
 const LISTED_MAX = 50;

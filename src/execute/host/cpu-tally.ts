@@ -38,7 +38,7 @@ function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes
     lost += Math.max(0, due - gained);
     inherited += Math.max(0, gained - due);
   }
-  // If the parent has ended too, that parent or pid 1 has waited for the process.
+  // If the parent has ended too, the time may have passed on to another ancestor or to pid 1.
   return lost + Math.max(0, orphaned - inherited);
 }
 

@@ -74,7 +74,7 @@ function lineOf(lock: string): Holder[] {
   throw foreign(lock);
 }
 
-/** The process named by a symlink; undefined if it does not exist. */
+/** The process named by a symlink; undefined if the symlink does not exist. */
 function holderAt(lock: string, at: string): Holder | undefined {
   const name = textOf(at);
   if (name === undefined) return undefined;

@@ -13,7 +13,7 @@ import {
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 
-/** The PATH of this process and of every sandbox. */
+/** The PATH that Proctor sets for programs, and searches itself. */
 export const PATH_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin'] as const;
 
 /** The full path of a program that a sandbox finds by its bare name. */
@@ -85,8 +85,8 @@ function closed(names: readonly string[]): Closure {
 }
 
 /**
- * Interpreters by the path in the first line of a script, such as /bin/sh for /usr/bin/sh. An unlisted one is included
- * only if it is a plain `env`, never a multi-call binary.
+ * The interpreters of scripts, by the path in the first line, such as /bin/sh for /usr/bin/sh. An unlisted one is
+ * included only if it is a plain `env`, never a multi-call binary.
  */
 function interpretersOf(places: readonly string[]): string[] {
   const named = new Set(places.map(place => realpathSync(place)));

@@ -31,7 +31,7 @@ const TABLES = [
   ],
 ] as const;
 
-/** Whether the Unix sockets of a network namespace could hold more than this. The kernel reports only their number. */
+/** Whether the Unix sockets of a network namespace could hold more than `bytes`. The kernel reports only their number. */
 export function canUnixSocketsHold(pid: number, bytes: number): boolean {
   const used = Number(/^sockets: used (\d+)/.exec(procText(`/proc/${pid}/net/sockstat`) ?? '')?.[1] ?? 0);
   // The default buffer size. The system call filter prevents larger buffers.

@@ -106,7 +106,7 @@ export interface StagedFile {
 
 /**
  * Copies a file into a stage and hashes the copy, which the program reads. Counts bytes while copying, because a file
- * may be longer than its size or never end.
+ * may be longer than its reported size, or never end.
  */
 export function stageFile(source: string, stage: string, place: string, mode: number, bytesMax: number): StagedFile {
   let fd: number | undefined;

@@ -23,7 +23,8 @@ export interface SandboxInstance {
   /** Which of the sampled limits the run has exceeded. The kernel enforces the other limits by itself. */
   exceeded(): Promise<'cpu' | 'memory' | undefined>;
   /**
-   * Removes all processes, mounts and folders. Calls `first` when all processes have ended and the files still exist.
+   * Removes all processes, mounts and folders. Calls `first` after all processes have ended and before the files are
+   * removed.
    */
   close(first?: () => Promise<void>): Promise<void>;
 }
@@ -49,7 +50,7 @@ export interface Counters {
   readonly cpuMs?: number;
   readonly memoryPeakBytes?: number;
   readonly forksDenied?: number;
-  /** How often an agent tried to use the blocked network. */
+  /** How many times an agent tried to use the blocked network. */
   readonly networkAttempts?: number;
   /** The values are sums of /proc samples, so short-lived processes may be missing. */
   readonly isSampled?: true;

@@ -36,7 +36,7 @@ function removeFound(stage: string): void {
     if (isStageOfOurs(moved)) removeStage(moved);
     else renameSync(moved, stage);
   } finally {
-    // Fails if the stage could not be removed or moved back, and so keeps it.
+    // If the stage could not be removed or moved back, this fails and the stage is kept.
     rmdirSync(apart);
   }
 }

@@ -175,7 +175,7 @@ function end(): void {
     await close(no, true);
   });
   void Promise.allSettled(closing).then(async () => (await bound).close());
-  // If something still keeps this process alive, everything it started dies with it.
+  // If something still keeps this process alive, it kills itself, and everything it started dies with it.
   setTimeout(() => process.kill(process.pid, 'SIGKILL'), hasTree ? SAVE_MS : END_MS).unref();
 }
 

@@ -150,11 +150,11 @@ class Supervision {
   }
 
   /**
-   * Closes the streams a second after the program has ended: an escaped process may hold a pipe open, and its output
-   * does not belong to this run. Program output that a slow reader has not consumed yet stays in the pipe until then.
+   * Closes the streams a second after the program has ended, because an escaped process may hold a pipe open, and its
+   * output does not belong to this run. Waits longer for a slow reader, because the pipe may still contain output.
    */
   #closeStreams(rounds: number): void {
-    // One turn later: the event loop reads what has arrived between the timer and the next turn.
+    // Between a timer and setImmediate, the event loop reads the output that has arrived.
     this.#after(DRAIN_MS, () =>
       setImmediate(() => {
         if (this.#unread > 0 && rounds > 0) return this.#closeStreams(rounds - 1);
@@ -224,5 +224,5 @@ const MEMORY_LOOK_MS = 200;
 const LOOK_MS_MAX = 450;
 const LOOK_REST = 20;
 const DRAIN_MS = 1_000;
-/** Ten minutes, as long as the longest run. */
+/** Ten minutes, the longest timeout of a script. */
 const DRAIN_ROUNDS_MAX = 600;

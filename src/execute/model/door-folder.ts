@@ -6,7 +6,7 @@ export interface DoorFolder {
   readonly socket: string;
   /** Where to listen: through the descriptor of the folder, because a socket address has at most 107 bytes. */
   readonly address: string;
-  /** Call this after the server has closed, because it removes the socket by its address. */
+  /** Call this after the server has closed, because the server removes the socket by its address. */
   close(): void;
 }
 

@@ -109,7 +109,10 @@ async function* withoutKey(body: AsyncIterable<Buffer>, masker: Masker): AsyncGe
 const LIVE =
   /^(?:content-type|retry-after(?:-ms)?|x-should-retry|(?:x-)?request-id|(?:anthropic|openai|x-ratelimit)-.*)$/;
 
-/** Response headers during recording: the same as in a replay, so that the agent behaves the same. */
+/**
+ * The response headers that an agent gets during recording. A replay has only these, and the agent must behave the
+ * same.
+ */
 const RECORDED = /^(?:content-type|retry-after(?:-ms)?)$/;
 
 /** Forwards requests to the model API and records the exchange. */

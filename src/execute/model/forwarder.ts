@@ -18,5 +18,5 @@ export function forwarderMounts(): Mount[] {
 const NODE = '/agent/node';
 const FORWARD = '/agent/forward.cjs';
 
-/** It needs no compiler threads, which would count towards the agent's process limit. */
+/** The forwarder needs no compiler threads, which would count towards the agent's process limit. */
 const QUICKLY = ['--v8-pool-size=0'];

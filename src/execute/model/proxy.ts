@@ -37,7 +37,7 @@ function isLoopback(hostname: string): boolean {
   return (isIP(host) === 4 && host.startsWith('127.')) || host === '::1' || /(?:^|\.)localhost$/.test(host);
 }
 
-/** An entry exempts a name and its subdomains; a port restricts it; `*` exempts everything. */
+/** An entry exempts a name and its subdomains, on all ports or on one; `*` exempts everything. */
 function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
   const host = hostname.toLowerCase();
   const at = port || (protocol === 'https:' ? '443' : '80');

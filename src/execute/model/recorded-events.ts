@@ -2,8 +2,8 @@ import type { Span } from '../../base/mask-stage.ts';
 import { Masker, type Masking } from '../../base/masker.ts';
 
 /**
- * Masks secrets that are split over the events of a stream, because a model sends a word in several JSON texts. Texts
- * at the same path of events of the same kind are joined first.
+ * Masks secrets that are split across the events of a stream, because a model may send one word in several events.
+ * Joins the texts at the same path in events of the same kind, and searches the result.
  */
 export function maskedEvents(text: string, masking: Masking): { readonly text: string; readonly masked: number } {
   const lines = text.split('\n');

@@ -12,8 +12,8 @@ export type ReplayAnswer =
 
 /**
  * Answers requests from a recording, using each exchange once. Requests with the same method and path are answered in
- * recorded order. Concurrent requests may arrive in another order, so any of the next 64 that matches exactly, apart
- * from volatile parts, is used.
+ * recorded order. Concurrent requests may arrive in another order, so it uses any of the next 64 that matches exactly,
+ * apart from volatile parts.
  */
 export class Replay {
   readonly #recording: Recording;

@@ -49,7 +49,7 @@ export class Upstream {
     this.#connections = connectionsTo(target, proxy, limits);
   }
 
-  /** Throws `UpstreamTrouble` if there is no answer. */
+  /** Throws `UpstreamError` if there is no answer. */
   async ask({ method, path, headers, body, signal }: UpstreamRequest): Promise<Dispatcher.ResponseData> {
     let answer: Dispatcher.ResponseData;
     try {

@@ -98,7 +98,7 @@ export class ProcessInstance implements SandboxInstance {
       );
       if (stdin !== undefined) holder.say(`exec ${closing([FD.stdin])}\n`);
       for (const [index, next] of then.entries()) {
-        // Even if only a child was killed, because the program did not finish its work.
+        // If the kernel killed only a child for lack of memory, the program still did not finish its work.
         const isWell = 'code' in end && end.code === 0 && (await this.counters()).oomKills === 0;
         if (!isWell || this.#wish) break;
         const notStarted = whyNotStartable(this.#job, next);
@@ -146,7 +146,8 @@ export class ProcessInstance implements SandboxInstance {
     ];
     this.#isMet = false;
     const status = this.#listen();
-    // Bubblewrap keeps only the copies of the program's streams. It reads other files from the same descriptors.
+    // Bubblewrap gets the program's streams only as 1 and 2, because it reads files in /etc from the original
+    // descriptors.
     const streams = `>&${FD.stdout} 2>&${FD.stderr} ${closing([FD.stdout, FD.stderr])}`;
     const { redirections, documents } = hereDocuments(etcFor(this.#job));
     holder.say(

@@ -34,7 +34,7 @@ export async function bounded(job: Job, holder: Holder): Promise<Bounded> {
 function ofGroup({ memoryBytes, pids, cpus }: JobLimits) {
   const sockets = memoryBytes === undefined ? 0 : socketShare(memoryBytes);
   return {
-    // The kernel may give half of the share to TCP and UDP buffers, plus a page or two per socket.
+    // TCP and UDP buffers get half of the share. The kernel may exceed that by a page or two per socket.
     ...(memoryBytes !== undefined && { memoryBytes: memoryBytes - sockets, socketBytes: Math.floor(sockets / 2) }),
     ...(pids !== undefined && { pids: pids + OURS_WITHIN }),
     ...(cpus !== undefined && { cpus }),
@@ -58,7 +58,7 @@ const SYSTEM_V_PART = 8;
 /** The keeper, the shell, bubblewrap and its first process inside the sandbox. */
 const OURS_WITHIN = 4;
 
-/** Limits per process, as a backstop for sampling. The kernel counts `nproc` over all processes. */
+/** Limits per process, as a backstop for sampling. The kernel counts `nproc` over all of a user's processes. */
 export function perProcess({ memoryBytes, pids, cpuSeconds }: JobLimits): string[] {
   return [
     '/usr/bin/prlimit',

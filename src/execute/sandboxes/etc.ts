@@ -36,7 +36,7 @@ export function hereDocuments(files: readonly EtcFile[]): {
 
 const END = 'END-OF-FILE';
 
-/** What a program needs to resolve names in an open network. */
+/** What a program needs to resolve names with an open network. */
 export const NAMES_OF_HOSTS: readonly string[] = [
   '/etc/resolv.conf',
   '/etc/nsswitch.conf',

@@ -203,7 +203,7 @@ const AS_USUAL = '/usr/bin/env --default-signal=INT,QUIT';
 
 /** Starts the shell, which becomes pid 1 of the new pid namespace, then closes all pipes and waits. */
 const KEEPER = [
-  // A shell redirects the input of a background command from /dev/null, so the commands are duplicated first.
+  // A shell redirects the input of a background command from /dev/null, so the command descriptor is duplicated first.
   `exec ${FD.stdin}<&${FD.commands}`,
   `${AS_USUAL} ${DIES_WITH_PARENT.join(' ')} /bin/sh <&${FD.stdin} ${closing([FD.stdin])} &`,
   `exec ${closing([...PIPED, FD.stdin])}`,

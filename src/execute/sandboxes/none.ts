@@ -106,7 +106,7 @@ class BareCell implements SandboxInstance {
   }
 
   #signal(name: NodeJS.Signals): void {
-    // Signalling the group also reaches processes that are just being created.
+    // Signaling the group also reaches processes that are just being created.
     if (this.#group !== undefined) signal(-this.#group, name);
     for (const pid of processesMarked(this.#marker)) signal(pid, name);
   }

@@ -12,7 +12,7 @@ export function procFor({ guarded }: Pick<Job, 'guarded'>): string[] {
   return ['--proc', '/proc', ...covers, ...(guarded ? ['--remount-ro', '/proc'] : [])];
 }
 
-/** Never changes while the kernel runs. */
+/** Cached, because it never changes while the kernel runs. */
 let covers: readonly string[] | undefined;
 
 /** Covers a file with a device that cannot be opened, and a folder with an empty read-only one. */

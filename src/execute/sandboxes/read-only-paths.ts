@@ -9,7 +9,7 @@ export interface ReadOnlyPaths {
   readonly afterwards: readonly string[];
 }
 
-/** Sorts paths before anything runs. Does not follow symlinks, because a mount would apply to the target. */
+/** Classifies paths before anything runs. Does not follow symlinks, because a mount would apply to the target. */
 export function readOnlyIn(tree: string, paths: readonly string[]): ReadOnlyPaths {
   const isMounted = new Map<string, boolean>();
   let count = 0;

@@ -115,7 +115,7 @@ function uncountedBytes(init: number, counted: number | undefined): number {
   return netlinkBytes(init) + (counted === undefined ? datagramAndStreamBytes(init) : 0);
 }
 
-/** In an open network, the run's sockets cannot be distinguished from others. */
+/** With an open network, the run's sockets cannot be distinguished from others. */
 function hasOwnNetwork({ network }: Watched, init: number | undefined): init is number {
   return network === 'blocked' && init !== undefined;
 }

@@ -61,7 +61,7 @@ export function seccompFilter(arch: string, options: FilterOptions): Buffer | un
   ]);
 }
 
-/** The verdict for each call number. Neighbours with the same verdict form one range. */
+/** The verdict for each call number. Neighbors with the same verdict form one range. */
 function rangesOf(column: 0 | 1, uncounted: readonly string[] = []): Range[] {
   const fates = new Map<number, readonly BpfLine[]>();
   const put = (calls: Iterable<[string, CallNumbers]>, fate: (name: string) => readonly BpfLine[]): void => {

@@ -54,9 +54,10 @@ export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
     'umask 022',
     `mkdir -p ${folders.map(shellQuoted).join(' ')}`,
     `mount -t tmpfs -o size=${tmpBytesOf(job)},mode=0755 tmp ${DISK}/tmp`,
-    // Not as an argument of cp, because every user can read a command line.
+    // The path is not an argument of cp, because every user can read a command line.
     `cd ${shellQuoted(path.join(stage, 'roots'))}`,
-    // Discards cp's errors, one per file that does not fit, because they are not read until it ends.
+    // Discards cp's errors, one per file that does not fit: Proctor reads none until cp ends, and a full pipe would
+    // block it.
     `{ cp -R . ${output} 2>/dev/null || { echo 'cp: not enough space for all files' >&2; false; }; }`,
     `chmod -R u+rwX ${output}`,
   ];

@@ -149,7 +149,7 @@ function openFolders(gitDir: string): void {
     try {
       if (lstatSync(folder).isDirectory()) chmodSync(folder, 0o700);
     } catch {
-      // Missing, or not below a folder. The caller finds that out itself.
+      // Missing, or not below a folder. The caller notices that itself.
     }
   }
 }

@@ -28,7 +28,7 @@ export async function copyFolder(folder: string, tree: string): Promise<{ entrie
   return { entries, notes: notesOf(skipped) };
 }
 
-/** Run evidence, and nested repositories. */
+/** Not copied: run evidence and nested repositories. */
 const OURS: ReadonlySet<string> = new Set(['.git', '.proctor']);
 
 function isEntered({ path }: TreeEntry): boolean {

@@ -124,7 +124,7 @@ export async function uncommittedIn(folder: string, { settings }: SourceReposito
   };
 }
 
-/** Tracked files that differ from HEAD, as bytes relative to the top of the repository. */
+/** Tracked files that differ from HEAD, relative to the top of the repository, one character per byte. */
 export async function changedPaths(folder: string): Promise<string[]> {
   // The path follows eight fields, or ten for a conflict.
   return (await statusOf(folder, await filtersOff(folder))).filter(isTracked).map(entry =>

@@ -62,7 +62,7 @@ export async function cloneFor(folder: string, stage: string, options: CloneOpti
     const made = source
       ? await cloned(source, folder, tree, trusted, options)
       : await copied(folder, tree, trusted, options);
-    // Empty: mounting entries one by one would follow symlinks.
+    // `staged` is empty, because mounting entries one by one would follow symlinks.
     return { ...made, tree, trusted, indexSha256: fileHash(path.join(tree, '.git', 'index')), staged: [] };
   } catch (cause) {
     if (cause instanceof Fault && cause.code !== 'git_failed') throw cause;

@@ -63,7 +63,10 @@ async function streamed(gitDir: string, commits: readonly string[], fd: number, 
   return { bytes, boundary, isSlow };
 }
 
-/** Cannot occur inside a diff: content lines start with another character, and binary data contains no space. */
+/**
+ * Occurs only between two files of a diff: content lines start with another character, and binary data contains no
+ * space.
+ */
 const HEAD = Buffer.from('\ndiff --git ');
 const DIFF_MS = 120_000;
 

@@ -43,7 +43,7 @@ export async function askGit(args: readonly string[], asking: Asking = {}): Prom
   return { code, stdout: output(), stderr };
 }
 
-/** Collects git's output, and kills git if there is too much. The result then throws. */
+/** Collects git's output, and kills git if there is too much. The returned function then throws. */
 function collected(child: ChildProcess, bytesMax: number, kill: () => void): () => Buffer {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -152,7 +152,7 @@ function startShell(script: string, args: readonly string[], asking: Asking, isG
     detached: isGroup,
     env: {
       ...ENV,
-      // Not as arguments, where a key must not contain an equals sign.
+      // Passed as variables, because a key in an argument must not contain an equals sign.
       GIT_CONFIG_COUNT: String(all.length),
       ...Object.fromEntries(
         all.flatMap(([key, value], index) => [

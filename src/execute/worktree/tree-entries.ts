@@ -5,7 +5,7 @@ import { isGitName, nameOf, pathText, type TreeEntry, walkTree } from './tree.ts
 import { treeContent } from './tree-import.ts';
 import type { BaseEntry, TreeLimits } from './tree-state.ts';
 
-/** The entries of a tree, sorted by how Proctor treats them. */
+/** The entries of a tree, grouped by how Proctor treats them. */
 export interface Entries {
   readonly files: readonly TreeEntry[];
   readonly ignoreFiles: readonly TreeEntry[];

@@ -100,7 +100,7 @@ export async function stateOf(
   };
 }
 
-/** Sorts new and changed files: `put` goes into the diff, `skipped` is too large or unreadable. */
+/** Splits new and changed files: those in `put` go into the diff, those in `skipped` are too large or unreadable. */
 async function changesIn(
   files: readonly TreeEntry[],
   { format }: Clone,

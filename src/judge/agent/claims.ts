@@ -15,7 +15,7 @@ export interface Effects {
   readonly finalText: string | null;
   /** The files that it changed; null if the changes are unknown. */
   readonly changed: readonly string[] | null;
-  /** How many other files it left that no diff shows. */
+  /** How many other files it left that the diff does not show. */
   readonly besides: number;
   /** How many commits it made; null if unknown. */
   readonly commits: number | null;

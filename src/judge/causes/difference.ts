@@ -34,7 +34,7 @@ export const WEIGHT = {
   passing: 1,
 } as const;
 
-/** The names of both sides in sentences; `is` begins a sentence. */
+/** What sentences call the two sides. `is` is capitalized, because it begins the sentence. */
 export interface Names {
   readonly was: string;
   readonly is: string;

@@ -113,8 +113,8 @@ function isSurrounding(field: string): boolean {
 }
 
 /**
- * Explains different verdicts on agents that did the same, apart from ids and times. Only the environment and timing
- * remain as causes. Null if no difference in them is known.
+ * Explains different verdicts on agents that did the same, apart from ids and times. Only drift, time or cost can
+ * explain that. Null if none of them is known to differ.
  */
 export function byDrift(drift: Drift, failing: readonly string[], known: Difference | undefined): Divergence | null {
   const same = !known
@@ -145,7 +145,7 @@ export function byDrift(drift: Drift, failing: readonly string[], known: Differe
   };
 }
 
-/** Names the first of these that differs. */
+/** Drift that may explain the verdicts. The first kind that occurs is named. */
 const SUSPECTS: readonly ((field: string) => boolean)[] = [
   field => field.startsWith('policy.'),
   field => OF_MODEL.test(field),

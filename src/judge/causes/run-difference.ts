@@ -5,7 +5,7 @@ import { terminationText, violationText } from '../suite/agent-run.ts';
 import { type Difference, WEIGHT } from './difference.ts';
 import { quotedList } from './quoted.ts';
 
-/** The difference between two runs of an agent program that a failed expectation is about. */
+/** How two runs of an agent program differ in what a failed expectation checks. */
 export function runDifference(
   baseline: CaseArtifact,
   candidate: CaseArtifact,

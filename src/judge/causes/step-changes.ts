@@ -33,7 +33,7 @@ export function idleKeys(pairs: readonly (readonly [Step, Step])[]): ReadonlySet
 
 function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names): UnorderedDifference | undefined {
   const isAsked = was.asks === is.asks || differingKeys(was.args, is.args).every(key => idle.has(key));
-  // Steps match without ids and times, but these may matter.
+  // Steps are matched without ids and times, but a difference in these may still matter.
   if (!isAsked) return changedStep(was, is, names);
   const tools = [is.tool];
   const tool = toolOf(is);

@@ -77,7 +77,7 @@ class Tally {
   readonly #marks: readonly string[];
   readonly #byMark = new Map<string, number>();
   readonly #byTool = new Map<string, number>();
-  /** The first step with each mark that ended in an error. */
+  /** The index of the first failed call with each mark. */
   readonly #failed = new Map<string, number>();
 
   constructor(steps: readonly Step[], marks: readonly string[]) {

@@ -52,7 +52,7 @@ export function packOf(side: Side, bytesMax = BASELINE_PACK_BYTES_MAX): Baseline
 
 const TRIALS_MAX = 5;
 
-/** A quarter of a mebibyte, and more if characters take several bytes. */
+/** In UTF-16 code units: 256 KiB of ASCII text, and more bytes of any other text. */
 const ARTIFACT_UNITS_MAX = 256 * 1024;
 
 /**

@@ -99,7 +99,7 @@ const changedOnly: Comparer = function* ({ changed_only: before }, { changed_onl
   for (const entry of notIn(all(before), all(now))) yield { what: 'tighter', was: entry, is: undefined };
 };
 
-/** No violation is allowed, unless the case says otherwise in one of two ways. */
+/** A case allows no violation, unless `no_violations` is false or `allow_violations` lists its class. */
 const violations: Comparer = function* (expectedBefore, expectedNow) {
   const [before, now] = [allowedIn(expectedBefore), allowedIn(expectedNow)];
   const [was, is] = [before, now].map(allowed => (allowed === 'any' ? allowed : [...allowed].join(', ') || 'none'));

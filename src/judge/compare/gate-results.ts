@@ -9,7 +9,7 @@ import type { ResultCase, ResultSide } from '../results/side.ts';
 /** The gate's decision on two sides. */
 export interface GatedResults extends Pick<Comparison, 'verdict' | 'exit_code' | 'reason' | 'gate'> {
   readonly decision: Decision;
-  /** About how many more trials per case on both sides would settle it; null if trials are not what is missing. */
+  /** About how many more trials per case on both sides would settle it; null if more trials would not settle it. */
   readonly more_trials: number | null;
   /** Cases that one more trial on both sides helps to settle. */
   readonly ask_again: readonly string[];

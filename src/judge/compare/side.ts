@@ -125,7 +125,7 @@ function provenanceOf({ request }: SuiteFolder, seen: SeenProvenance = {}): Cond
   return named('provenance', Object.fromEntries(known.filter(([, value]) => value !== undefined)));
 }
 
-/** The limits on an agent program besides its policy, and whether its model answered. */
+/** The limits on an agent program besides its policy, and whether its model was live, recorded or replayed. */
 function limitsOf(target: Extract<SuiteTarget, { kind: 'agent' }>): object {
   const { max_turns, max_requests, max_tokens, max_cost_usd, model_mode } = target;
   const limits = { max_turns, max_requests, max_tokens, max_cost_usd, model_mode };

@@ -31,7 +31,7 @@ function isElsewhere(event: object): boolean {
   return 'snippets_asset_href' in event || ('payload_asset_href' in event && !('payload_asset_sha256' in event));
 }
 
-/** Replaces each id with the order of its first appearance, which keeps references intact. */
+/** Drops times, and replaces each id with the order of its first appearance, which keeps references intact. */
 function withoutTimes(values: object, named: (id: unknown) => string): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(values)) {

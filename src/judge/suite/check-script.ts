@@ -54,7 +54,7 @@ export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: 
   };
 }
 
-/** Faults that occur on every machine. */
+/** Faults of the check itself, which occur on every machine. */
 const OF_THE_CHECK: ReadonlySet<string> = new Set(['usage', 'check_missing']);
 
 function orderOf({ script, input, timeoutMs }: Check, folder: string) {

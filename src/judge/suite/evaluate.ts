@@ -109,7 +109,7 @@ async function judgeAll(
   try {
     for (const asked of suiteCases(folder)) {
       onCase?.(asked);
-      // Judges a case that occurs twice only once.
+      // If a case occurs twice, judge it only once.
       if (!selected.delete(asked.id)) continue;
       const effort = new Effort({ here: STEPS_HERE_MAX });
       const artifact = artifactOf(suite, asked.id, read);

@@ -123,7 +123,7 @@ function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnTy
     code: { regExp },
   });
   for (const keyword of ['$ref', '$dynamicRef']) {
-    // A copy for this instance.
+    // Each instance has its own copy, so changing this one affects no other.
     const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition | false;
     if (definition === false) continue;
     const { code } = definition;

@@ -50,7 +50,7 @@ function groupsIn(folder: string, cases: readonly JudgedCase[]): CaseGroup[] {
   const groups: CaseGroup[] = [];
   for (const one of suiteCases(folder)) {
     const group = groupOf(one);
-    // Counts a case that occurs twice only once.
+    // If a case occurs twice, count it only once.
     if (judged.delete(one.id) && Object.keys(group).length > 0) groups.push({ case_id: one.id, ...group });
   }
   return groups;

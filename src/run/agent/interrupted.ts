@@ -112,7 +112,7 @@ function readAgain(folder: string, plan: AgentPlan): AgentReading {
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** How many requests the agent sent to its model. An agent that had not started sent none. */
+/** What is known about the agent's model use. An agent that had not started sent no requests. */
 function accessOf({ folder, plan, isStarted }: AgentLeft): {
   readonly told: AgentOutcome['model_access'];
   readonly isKnown: boolean;

@@ -13,7 +13,7 @@ import type { AgentOrder } from './order.ts';
 export interface TriedProgram extends AgentProgram {
   readonly version: string;
   readonly sha256: ContentHash;
-  /** The version is untested: newer than every tested one, or requested anyway. */
+  /** The version is untested: newer than every tested one, or unsupported but allowed by the order. */
   readonly untested: boolean;
   /** The newest tested version, if this one is untested. */
   readonly newestTried: string | undefined;

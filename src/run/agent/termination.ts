@@ -27,7 +27,9 @@ export type Terminated = Pick<AgentOutcome, 'termination' | 'reason' | 'detail'>
   readonly apiStatus: number | null;
 };
 
-/** Decides the termination by, in this order: violations, Proctor, the kernel, the model proxy, and the agent's claim. */
+/**
+ * Decides the termination. In order of precedence: violations, Proctor, the kernel, the model proxy, the agent's claim.
+ */
 export function terminationOf(facts: TerminationFacts): Terminated {
   const { breaches, ending, survivors } = facts;
   const breach = breaches.find(({ hard }) => hard);
@@ -106,7 +108,7 @@ function isGood({ status, isWhole }: AskEnd): boolean {
 
 /**
  * The model did not answer the agent's last request. The exit code does not matter: some agents exit with 0. Nor does
- * the status that the agent reports, because the proxy sends one if no model answered.
+ * the status that the agent reports, because the proxy sends one even if no model answered.
  */
 function unanswered({ status, says }: AskEnd, failure: AgentReading['failure']): Terminated {
   // The agent stopped at one of its own limits, perhaps in the middle of an answer.

@@ -41,7 +41,7 @@ export interface StoppedFor {
   readonly detail: string;
   /** The agent had written its last line, and it or one of its processes kept running. */
   readonly hadFinished?: true;
-  /** What detected it, if not the agent's own stream. */
+  /** What detected the reason, if not the agent's own stream. */
   readonly source?: 'door';
 }
 
@@ -52,7 +52,10 @@ export interface WatchedStream {
   readonly stoppedFor: StoppedFor | undefined;
 }
 
-/** Stores the agent's streams, writes the transcript line by line, resets its clocks, and stops it when it must not continue. */
+/**
+ * Stores the agent's streams, writes the transcript line by line, resets its clocks, and stops it when it must not
+ * continue.
+ */
 export class AgentWatch {
   readonly #watching: Watching;
   readonly #masker: Masker;

@@ -125,7 +125,7 @@ function againstLimits(bound: number, unit: string, index: number, { limits = {}
   return found;
 }
 
-/** Unit words, each with its limit and its factor. Any other unit means seconds. */
+/** Unit words, each with its limit and its factor. The only other units that `AT_MOST` matches are seconds. */
 const UNITS: ReadonlyMap<string, readonly [name: LimitName, factor: number]> = new Map(
   (
     [

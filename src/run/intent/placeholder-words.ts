@@ -33,7 +33,7 @@ const BRACES = String.raw`\{\{\s{0,4}(${NAME}?)\s{0,4}\}\}`;
 /** Not after a letter, because that is a type: `List<string>`. */
 const IN_PROSE = new RegExp(`(?<![\\w<])${ANGLE}|${BRACES}`, 'gi');
 
-/** In a path, these characters always mark a placeholder, because some systems do not allow them in file names. */
+/** In a path, brackets always mark a placeholder: some systems do not allow `<` and `>` in file names. */
 const ANYWHERE = new RegExp(`${ANGLE}|${BRACES}`, 'gi');
 
 /** After a letter only inside a name (`app<env>.txt`), or for a version (`v<version>`). */

@@ -71,12 +71,12 @@ function* pathRefusals(intent: Intent, profile: Profile): Generator<string> {
   }
 }
 
-/** Each name needs a mount. */
+/** A limit, because the sandbox mounts each name separately. */
 const NAMES_MAX = 1_000;
 
 /** Why a path is not below the work folder or cannot be stored on every file system; undefined if it is fine. */
 function pathTrouble(path: string): string | undefined {
-  // A file must not have two names.
+  // A segment "." would give a file a second name.
   const unsafe = unsafePath(path) ?? (path.split('/').includes('.') ? 'holds the segment "."' : undefined);
   return unsafe ?? artifactPathFault(`output/${path}`);
 }

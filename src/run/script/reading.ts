@@ -188,7 +188,7 @@ function htmlOf(
 const JSON_BYTES_MAX = 1_000_000;
 const ESCAPE_BYTES = 6;
 
-/** Redacts names that the script chose. They may contain secrets, and long ones are already cut. */
+/** Masks secrets in names that the script chose. Long names are already cut, so they may end with part of a secret. */
 function hiding(secrets: readonly string[]): (text: string) => string {
   const needles = needlesOf(secrets);
   const forms = secretForms(secrets);

@@ -45,9 +45,9 @@ export function makeRecordings({ mode, folder }: Recordings): void {
 }
 
 /**
- * Returns the file of one attempt: `refund-small.1.2.json` is attempt 2 in repetition 1. Case ids are valid file names,
- * so names never collide. A replay with more attempts than were recorded, after an interruption, uses the last
- * recording.
+ * Returns the file of one attempt: `refund-small.1.2.json` is attempt 2 in repetition 1. Case ids are unique and valid
+ * in file names, so names never collide. A replay with more attempts than were recorded, after an interruption, uses
+ * the last recording.
  */
 export function recordingFor(
   { mode, folder }: Recordings,

@@ -6,7 +6,7 @@ import type { Mount } from '../../../src/execute/job/job.ts';
 import type { Behaviour } from '../backends.ts';
 import { shell } from '../jobs.ts';
 
-/** A folder with files to mount, readable for other users or not. */
+/** A folder with files to mount, readable by other users or not. */
 async function withThings(mode: number, use: (folder: string) => Promise<void>): Promise<void> {
   const folder = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
   try {

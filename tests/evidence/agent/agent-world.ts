@@ -238,7 +238,7 @@ export function agentFiles(told: Told = {}): Record<string, string> {
   return { ...files, ...Object.fromEntries(documents) };
 }
 
-/** A sealed agent run folder, below `root/runs` if `root` is given. */
+/** A sealed agent run folder below `root/runs`. */
 export async function agentFolder(root: string, told: Told = {}, ledger?: Ledger): Promise<string> {
   const { run, files } = agentRun(told);
   const { run_id: runId } = run.plan.request;

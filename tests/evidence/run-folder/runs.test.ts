@@ -93,7 +93,7 @@ describe('a run folder', () => {
   });
 });
 
-/** Folders created within one tick of the file system clock, a few milliseconds, have the same age. */
+/** Waits until the file system clock moves. Folders created within one tick, a few milliseconds, have the same age. */
 async function fileClockMoves(): Promise<void> {
   const made = (): bigint => statSync(temporaryFolder(), { bigint: true }).birthtimeNs;
   const before = made();
@@ -228,7 +228,7 @@ describe('a run', () => {
         .slice(2),
     ).toEqual([A, B, C]);
     const { folder: own } = makeRunFolder(folder, 'new', 'today');
-    // Changing the times of a folder does not change its creation time, and a run created now is the latest.
+    // Setting the times of a folder does not change its creation time, so this run is still the latest.
     utimesSync(own, new Date('2099-01-01'), new Date('2099-01-01'));
     expect(findRun(folder, 'latest').id).toBe('today');
   });

@@ -5,7 +5,7 @@ import { bytesHash } from '../../../src/base/hash.ts';
 import type { KeptStream } from '../../../src/contracts/capture.ts';
 import { storedStream } from '../../../src/evidence/step/stored-stream.ts';
 
-/** A stream of a run that keeps this many bytes at both ends. */
+/** A stream of which only the first and last bytes were kept. */
 function streamOf(bytes: Uint8Array, headBytes: number, tailBytes: number): KeptStream {
   const head = bytes.subarray(0, headBytes);
   const rest = bytes.subarray(head.length);

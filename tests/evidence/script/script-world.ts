@@ -39,7 +39,7 @@ export function plan(): ScriptPlan {
   };
 }
 
-/** A stream that keeps this many bytes at its start and its end. */
+/** A stream of which only the first and last bytes were kept. */
 export function said(text: string | Uint8Array, headBytes = 1_000, tailBytes = 1_000): KeptStream {
   const bytes = Buffer.from(text as string);
   const rest = bytes.subarray(headBytes);
@@ -94,7 +94,7 @@ export async function finishRun(
   });
 }
 
-/** All findings of the verifier on a folder: `RULE place` for each violation, and every refusal. */
+/** All findings of the verifier on a folder: the rule, path and message of each violation, and every refusal. */
 export async function troublesIn(folder: string): Promise<string[]> {
   const troubles: string[] = [];
   for await (const { violations, reason, input } of verify([folder])) {

@@ -97,7 +97,7 @@ const hex = (length: number) =>
   fc
     .array(fc.nat(15), { minLength: length, maxLength: length })
     .map(digits => digits.map(digit => digit.toString(16)).join(''));
-/** With only digits or only letters it would be a number or a word. */
+/** Ends in a letter and a digit, because only digits would be a number and only letters a word. */
 const hash = (length: number) => hex(length - 2).map(text => `${text}a1`);
 const instant = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true });
 

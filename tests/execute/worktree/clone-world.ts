@@ -37,7 +37,7 @@ export function put(folder: string, files: Record<string, string | Uint8Array>):
 /** A user's repository on `main`, with one commit. */
 export function repository(files: Record<string, string | Uint8Array> = FILES): string {
   const folder = path.join(temporaryFolder(), 'project');
-  // The user of a run can reach it.
+  // A run may use another user, who needs access.
   chmodSync(path.dirname(folder), 0o755);
   // Most tests start with the same repository, and copying it is faster than creating it.
   if (files === FILES && usual !== undefined) cpSync(usual, folder, { recursive: true });
@@ -87,7 +87,7 @@ export interface Given {
   readonly took: (limits?: ChangeLimits) => Promise<Changes & { readonly out: string }>;
 }
 
-/** A clone as an agent sees it. Outside a sandbox, the alternates do not point to the user's objects. */
+/** A clone as an agent sees it. Self-contained, because its alternates are valid only inside a sandbox. */
 export async function given(folder: string, options: Partial<CloneOptions> = {}): Promise<Given> {
   const stage = stageFor();
   const clone = await cloneFor(folder, stage, {

@@ -15,7 +15,7 @@ const suite = (over: Record<string, Partial<JudgedCase>> = {}): JudgedCase[] =>
 
 const edited = { case_sha256: hashOf('edited') };
 
-/** Reads cases that differ between the sides only as stated. */
+/** Reads the same cases on both sides, apart from the given fields. */
 const reader =
   (was: Partial<SuiteCase>, is: Partial<SuiteCase>): CaseReader =>
   ({ runId }, id) => ({

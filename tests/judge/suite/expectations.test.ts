@@ -28,7 +28,7 @@ const action = (action_type: string, risk_level: 'low' | 'high', refs: number): 
 });
 const actions = (...list: object[]): Partial<CaseArtifact> =>
   ({ proposed_actions: list, events: [{ type: 'note', ts: 1 }] }) as Partial<CaseArtifact>;
-/** Cites the results of two calls, of which only c1 has one. */
+/** Cites the results of these calls. The agent called c1 and c2, but only c1 has a result. */
 const citing = (...call_ids: string[]): Partial<CaseArtifact> => {
   const evidence_refs = call_ids.map(call_id => ({ kind: 'tool_result', call_id }));
   const call = (call_id: string): object => ({ type: 'tool_call', ts: 1, call_id, tool: 't', args: {} });

@@ -11,7 +11,7 @@ placePrograms();
 const read = (folder: string, file: string): string => readFileSync(path.join(folder, file), 'utf8');
 const json = (folder: string, file: string): unknown => JSON.parse(read(folder, file));
 
-/** Starts an agent that hangs after its acts, and waits until its stream reports the last one. */
+/** Starts an agent that hangs after its actions, and waits until its stream reports the last one. */
 async function hanging(world: AgentWorld, deeds: string, flags: readonly string[] = []): Promise<Started> {
   const api = await startModelApi();
   onTestFinished(() => api.close());

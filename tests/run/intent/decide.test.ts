@@ -333,7 +333,7 @@ describe('any valid intent', () => {
       }),
       { numRuns: 1_500, seed: 20_261_117 },
     );
-    // Otherwise the property would have covered only one kind of decision.
+    // Otherwise the property would not have covered every kind of decision.
     expect([...kinds.keys()].sort()).toEqual(['BUNDLE', 'CLARIFY', 'REFUSE', 'fault']);
   });
 });

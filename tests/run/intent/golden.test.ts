@@ -9,7 +9,7 @@ import { decided, fault, questionsIn } from './world.ts';
 const FOLDER = path.join(import.meta.dirname, '../../fixtures/intents');
 const MODES = ['plan-only', 'execute-sandbox'] as const;
 
-/** The decision for each: a plan, question keys, or an error. Both modes agree. */
+/** The decision for each intent: a plan, question keys, or an error. Both modes agree. */
 const EXPECTED: Readonly<Record<string, readonly string[] | 'BUNDLE' | 'RUN_E003'>> = {
   specification: ['commands'],
   'data-model': ['commands'],

@@ -46,7 +46,7 @@ describe('a bare goal with a recording', () => {
     );
     expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', model_mode: 'replay', decision: { accepted: true } });
     expect(result.model_io_path).toBeUndefined();
-    // Only a run that records has one.
+    // Only a run that records has this path.
     expect(internal.model_io_path).toBeUndefined();
     expect(saidIn(folder)).toBe('hello\n');
   });

@@ -76,7 +76,7 @@ describe('the guarantees of a machine', () => {
 });
 
 describe('the npm version', () => {
-  /** The npm version of the record, if node has this package next to it. */
+  /** The npm version in the record, if this is the package.json of the npm next to node. */
   function recorded(npm?: string) {
     const folder = temporaryFolder();
     const beside = path.join(folder, 'lib/node_modules/npm');

@@ -78,7 +78,7 @@ describe('compare --again', () => {
     });
     expect((await judged(suiteRequest, request, { strict: true })).violations).toEqual([]);
     await expectValid(path.join(cwd, '.proctor/runs/new/now.a1'));
-    // Repeated trials are evidence: the next comparison counts them without asking.
+    // Reruns are evidence: the next comparison counts them and runs nothing again.
     expect(await compare(undefined)).toMatchObject({ exit_code: 1, decision: { cause: 'broken' } });
     expect(now.times('case-3')).toBe(1 + rounds);
   });

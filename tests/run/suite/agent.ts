@@ -12,7 +12,7 @@ export interface Seen {
 
 type Behaviour = (seen: Seen, response: ServerResponse, times: number) => void;
 
-/** A small real HTTP agent that behaves as each case id says, and otherwise answers correctly. */
+/** A small real HTTP agent. Its behaviour depends on the case id; by default, it answers correctly. */
 export class Agent {
   readonly seen: Seen[] = [];
   readonly #server: Server;

@@ -15,7 +15,7 @@ const CASE = { id: 'one', input: { user: 'x' }, expected: { contains: 'well' } }
 
 const answering = (content: string): Behaviour => saying({ final_output: { content_type: 'text', content } });
 
-/** A good baseline, and a candidate with this many trials, each with its own behaviour. */
+/** A good baseline, and a candidate with one trial for each behaviour. */
 async function compared(...trials: readonly Behaviour[]) {
   const cwd = temporaryFolder();
   const before = new Agent({ one: answering('all is well') });
@@ -73,7 +73,7 @@ describe('a report page', () => {
 test('report latest means a run if it is newer than the last comparison, whatever its name', async () => {
   const { cwd, reported } = await compared(answering('all is lost'));
   expect((await reported()).subject).toHaveProperty('comparison');
-  // Names have a resolution of seconds, so this one is dated far back.
+  // Ids contain only whole seconds, so this backdates the comparison.
   const comparisons = path.join(cwd, '.proctor', 'comparisons');
   for (const id of readdirSync(comparisons)) {
     renameSync(path.join(comparisons, id), path.join(comparisons, 'comparison_20260101_090000_aaaaaaaaaaaa'));

@@ -155,7 +155,7 @@ class RunReader {
   }
 }
 
-/** Whether the call has a result or a retrieved document. */
+/** Whether the events contain the cited tool result or document. */
 function isAnswered({ kind, call_id, doc_id }: Json, events: readonly Json[]): boolean {
   if (kind === 'tool_result') return events.some(event => event['type'] === kind && event['call_id'] === call_id);
   return (

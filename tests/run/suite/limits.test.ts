@@ -13,7 +13,7 @@ type Behaviours = NonNullable<ConstructorParameters<typeof Agent>[0]>;
 const answersBadly: typeof answersWell = (seen, response) =>
   json(response, answerTo(seen, { final_output: { content_type: 'text', content: 'something else' } }));
 
-/** A project with cases and an agent, and a command line in it. */
+/** A project with cases and an agent, and functions that run commands in it. */
 async function world(cases: readonly object[], behaviours: Behaviours = {}) {
   const place = new Place();
   onTestFinished(() => place.remove());

@@ -9,8 +9,8 @@ export interface AgainOptions extends GateOptions {
 }
 
 /**
- * The cases to rerun, one more trial per side. Rerunning stops early only for cases that no longer look broken. It can
- * clear a case early, but never declare one broken early, so the gate's error rate needs no correction.
+ * The cases to rerun, one more trial per side. Rerunning stops early only for cases that no longer look broken. So a
+ * case can be cleared early, but never declared broken early, and the gate's error rate needs no correction.
  */
 export function casesToAskAgain(
   baseline: Iterable<GateTrial>,
