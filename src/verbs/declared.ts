@@ -10,6 +10,7 @@ import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
 import { compileCalls } from '../targets/calls.ts';
+import { compileConversation } from '../targets/conversation.ts';
 import { isApi, replyFormOf } from '../targets/kinds/kinds.ts';
 import { replyReader } from '../targets/reader.ts';
 import type { RunSuiteOptions, StartedSuiteRun } from './run-suite.ts';
@@ -129,6 +130,10 @@ async function askedTarget(
     const form = replyFormOf(declaration);
     const stream = form?.as === 'sse' || form?.as === 'ndjson' ? form.as : undefined;
     return declaredTarget({ ...common, calls: compileCalls(declaration, durationMs), stream });
+  }
+  if (declaration.kind === 'websocket') {
+    const { websocketTarget } = await import('../run/suite/websocket-target.ts');
+    return websocketTarget({ ...common, calls: compileConversation(declaration) });
   }
   throw new Fault('usage', `Targets of kind ${declaration.kind} are not supported yet.`);
 }

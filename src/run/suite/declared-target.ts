@@ -69,7 +69,7 @@ class ApiAsker {
   /** Resets the target and opens a session. A failure here is not the agent's. */
   async #prepared(question: CaseQuestion, send: SendCall): Promise<TemplateValues | FailedAttempt> {
     const { reset, session } = this.#api.calls;
-    const values = { ...this.#fixed, ...valuesOf(question.one, question.key) };
+    const values = { ...this.#fixed, ...caseValues(question.one, question.key) };
     if (reset) {
       const answer = await send(this.#call(reset, values));
       if (!isGood(answer)) return stepFailed('reset', answer);
@@ -122,7 +122,8 @@ class ApiAsker {
   }
 }
 
-function valuesOf(one: SuiteCase, key: string): TemplateValues {
+/** What the placeholders of a request stand for in one attempt. */
+export function caseValues(one: SuiteCase, key: string): TemplateValues {
   const { user, context } = one.input;
   return {
     input: { user, ...(context !== undefined && { context }) },
@@ -166,7 +167,8 @@ function documentIn({ body }: HttpAnswer): unknown {
   return reading.ok ? reading.value : undefined;
 }
 
-function notSent(message: string): FailedAttempt {
+/** The failure of a request that Proctor could not make. */
+export function notSent(message: string): FailedAttempt {
   return { ok: false, class: 'other', message, errorName: 'NOT_SENT', mayRetry: false };
 }
 
