@@ -108,8 +108,8 @@ export async function declaredFor(
 
 async function askedTarget(
   target: Declared,
-  { request }: DeclaredRun,
-  { secrets = {}, onExchange }: DeclaredContext,
+  { request, declared }: DeclaredRun,
+  { secrets = {}, environment = {}, signal, onExchange }: DeclaredContext,
   settings: SuiteSettings,
   port: number | undefined,
 ): Promise<Target> {
@@ -134,6 +134,10 @@ async function askedTarget(
   if (declaration.kind === 'websocket') {
     const { websocketTarget } = await import('../run/suite/websocket-target.ts');
     return websocketTarget({ ...common, calls: compileConversation(declaration) });
+  }
+  if (declaration.kind === 'mcp-tool') {
+    const { mcpFor } = await import('./declared-mcp.ts');
+    return mcpFor(declaration, common, { dir: declared?.dir ?? '.', environment, ...(signal && { signal }) });
   }
   throw new Fault('usage', `Targets of kind ${declaration.kind} are not supported yet.`);
 }
