@@ -68,20 +68,20 @@ const UNSUPPORTED_VERSION = -32022;
 /** Errors that only servers of the modern revision send, besides the one above. */
 const MODERN_ERRORS: ReadonlySet<unknown> = new Set([-32020, -32021]);
 
-/** Which revision to speak; null if the server supports none that Proctor knows. */
+/** Which revision to speak. */
 export type Revision = { readonly is: 'modern' } | { readonly is: 'legacy'; readonly revision: string };
 
 /**
  * The revision of a server, by its response to `server/discover`. Servers before that method answer with any error, or
- * not at all.
+ * not at all. Null if the server supports no revision that Proctor knows.
  */
 export function revisionOf(response: RpcMessage | undefined): Revision | null {
-  const code = member(response?.['error'], 'code');
+  const code = rpcErrorCode(response);
   if (MODERN_ERRORS.has(code)) return { is: 'modern' };
   const listed =
     code === UNSUPPORTED_VERSION
       ? member(member(response?.['error'], 'data'), 'supported')
-      : member(response?.['result'], 'supportedVersions');
+      : rpcResult(response)['supportedVersions'];
   if (!Array.isArray(listed))
     return code === UNSUPPORTED_VERSION ? null : { is: 'legacy', revision: LEGACY_REVISIONS[0] };
   if (listed.includes(MODERN_REVISION) && code !== UNSUPPORTED_VERSION) return { is: 'modern' };
@@ -91,8 +91,18 @@ export function revisionOf(response: RpcMessage | undefined): Revision | null {
 
 /** The revision that a server chose in its response to `initialize`; undefined if Proctor does not know it. */
 export function chosenRevision(response: RpcMessage | undefined): string | undefined {
-  const version = member(response?.['result'], 'protocolVersion');
-  return LEGACY_REVISIONS.find(known => known === version);
+  const { protocolVersion } = rpcResult(response);
+  return LEGACY_REVISIONS.find(known => known === protocolVersion);
+}
+
+export function rpcErrorCode(response: RpcMessage | undefined): unknown {
+  return member(response?.['error'], 'code');
+}
+
+/** The result of a response; empty if it has none. */
+export function rpcResult(response: RpcMessage | undefined): Readonly<Record<string, unknown>> {
+  const result = response?.['result'];
+  return isObject(result) ? result : {};
 }
 
 function member(holder: unknown, key: string): unknown {

@@ -1,5 +1,6 @@
 import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
 import { SseReader } from '../../targets/mapping/sse-reader.ts';
+import { mcpHeaderValue } from '../../targets/mcp-headers.ts';
 import { isResponseTo, MODERN_REVISION, readRpc, replyToServer, type RpcMessage, rpcText } from '../../targets/mcp.ts';
 import { type ResponseFailure, responseFailure } from './http-failure.ts';
 import type { ApiCall, HttpApi } from './http-target.ts';
@@ -46,7 +47,7 @@ export class McpHttpChannel implements McpChannel {
     });
     const headers = {
       ...headersOf(request),
-      ...(isModern && { 'mcp-method': method, ...(name !== undefined && { 'mcp-name': headerValue(name) }) }),
+      ...(isModern && { 'mcp-method': method, ...(name !== undefined && { 'mcp-name': mcpHeaderValue(name) }) }),
     };
     const body = rpcText({ id, method, params }, isModern);
     const answer = await this.#post({ method: 'POST', path: this.#path, headers, body }, request, finder);
@@ -116,12 +117,6 @@ function headersOf({ revision, session, headers }: Omit<McpContext, 'deadlineMs'
     'mcp-protocol-version': revision ?? MODERN_REVISION,
     ...(session !== undefined && { 'mcp-session-id': session }),
   };
-}
-
-/** A value that cannot stand in a header is encoded as the protocol says. */
-export function headerValue(text: string): string {
-  if (/^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text)) return text;
-  return `=?base64?${Buffer.from(text).toString('base64')}?=`;
 }
 
 /** Looks for the response in a stream, and hands over what the server sends before. */

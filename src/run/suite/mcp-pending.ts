@@ -21,22 +21,24 @@ export class PendingRpc {
   }
 
   /** Only the first end counts. */
-  end(
-    ended: HttpAnswer['ended'],
-    errorName?: string,
-    body: Buffer = Buffer.alloc(0),
-    bytesTotal = body.length,
-  ): Promise<HttpAnswer> {
+  end(ended: HttpAnswer['ended'], errorName?: string): void {
+    this.#end({ ended, body: NOTHING, bodyTotal: null, ...(errorName !== undefined && { errorName }) });
+  }
+
+  /** Ends with the response; `bytesTotal` is its length if it is cut. */
+  respond(body: Buffer, bytesTotal: number | undefined): void {
+    this.#end({
+      ended: bytesTotal === undefined ? 'complete' : 'too_large',
+      body,
+      bodyTotal: bytesTotal ?? body.length,
+    });
+  }
+
+  #end(answer: Omit<HttpAnswer, 'latencyMs' | 'headers'>): void {
     clearTimeout(this.#deadline);
     clearTimeout(this.#idle);
-    this.#resolve({
-      ended,
-      latencyMs: monotonicMs() - this.#startedMs,
-      headers: {},
-      body,
-      bodyTotal: bytesTotal,
-      ...(errorName !== undefined && { errorName }),
-    });
-    return this.answer;
+    this.#resolve({ ...answer, latencyMs: monotonicMs() - this.#startedMs, headers: {} });
   }
 }
+
+const NOTHING = Buffer.alloc(0);

@@ -1,5 +1,6 @@
 import { monotonicMs } from '../../base/clock.ts';
 import { chosenRevision, initializeParams, type Revision, revisionOf } from '../../targets/mcp.ts';
+import { argumentHeaders, missesHeaders, toolInPage } from '../../targets/mcp-headers.ts';
 import type { McpAnswer, McpChannel, McpContext } from './mcp-channel.ts';
 import { notSent } from './declared-target.ts';
 import type { FailedAttempt } from './target.ts';
@@ -29,6 +30,8 @@ export class McpSession {
   #revision: Revision | undefined;
   #opening: Promise<Connection | Refused> | undefined;
   #connection: Connection | undefined;
+  /** The schema of the arguments, if the server requires headers for some of them. */
+  #schema: unknown;
 
   constructor(channel: McpChannel) {
     this.#channel = channel;
@@ -38,6 +41,8 @@ export class McpSession {
     const connection = await this.#connected(request);
     if (!('generation' in connection)) return connection;
     const answer = await this.#ask(connection, request);
+    if (connection.revision === undefined && missesHeaders(answer.response))
+      return this.#withHeaders(connection, request, answer);
     const hasExpired = connection.session !== undefined && answer.answer.status === NOT_FOUND;
     if (!hasExpired) return { answer };
     // The server has forgotten the session, so it did not call the tool.
@@ -52,8 +57,29 @@ export class McpSession {
     if (session !== undefined && revision !== undefined) await this.#channel.leave(session, revision);
   }
 
+  /** Asks again with the headers that the server requires, if its list of tools says which. */
+  async #withHeaders(connection: Connection, request: ToolRequest, refused: McpAnswer): Promise<Refused> {
+    this.#schema = await this.#schemaOf(connection, request);
+    const isKnown = Object.keys(argumentHeaders(this.#schema, request.arguments)).length > 0;
+    return { answer: isKnown ? await this.#ask(connection, request) : refused };
+  }
+
+  async #schemaOf(connection: Connection, { tool, headers, untilMs }: ToolRequest): Promise<unknown> {
+    let cursor: string | undefined;
+    for (let page = 0; page < PAGES_MAX; page++) {
+      const params = cursor === undefined ? {} : { cursor };
+      const deadlineMs = untilMs - monotonicMs();
+      const told = await this.#channel.request({ ...connection, method: 'tools/list', params, headers, deadlineMs });
+      const { schema, next } = toolInPage(told.response, tool);
+      if (next === undefined) return schema;
+      cursor = next;
+    }
+    return undefined;
+  }
+
   #ask(connection: Connection, request: ToolRequest): Promise<McpAnswer> {
-    const { tool, arguments: given, headers, untilMs } = request;
+    const { tool, arguments: given, untilMs } = request;
+    const headers = { ...request.headers, ...argumentHeaders(this.#schema, given) };
     return this.#channel.request({
       ...connection,
       method: 'tools/call',
@@ -84,7 +110,10 @@ export class McpSession {
       this.#revision = revision;
     }
     if (this.#revision.is === 'modern') return { revision: undefined, generation };
-    return this.#initialize(this.#revision.revision, context);
+    const opened = await this.#initialize(this.#revision.revision, context);
+    // A server that was slow to start may have missed the question which revision it speaks.
+    if (!('generation' in opened)) this.#revision = undefined;
+    return opened;
   }
 
   async #initialize(wanted: string, context: () => McpContext): Promise<Connection | Refused> {
@@ -93,7 +122,8 @@ export class McpSession {
     if (told.failure) return { answer: told };
     const revision = chosenRevision(told.response);
     if (revision === undefined) {
-      return { failed: notSent('The server refused `initialize`, or chose a revision that Proctor does not know.') };
+      const why = 'The server refused `initialize`, or chose a revision that Proctor does not know.';
+      return { failed: { ...notSent(why), mayRetry: true } };
     }
     const session = told.answer.headers['mcp-session-id'];
     const connection = {
@@ -107,3 +137,4 @@ export class McpSession {
 }
 
 const NOT_FOUND = 404;
+const PAGES_MAX = 20;

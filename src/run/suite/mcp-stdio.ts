@@ -113,18 +113,23 @@ export class McpStdioChannel implements McpChannel {
   }
 
   async #answerTo(id: number, body: string, deadlineMs: number): Promise<HttpAnswer> {
-    try {
-      await this.start();
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      return new PendingRpc(deadlineMs, deadlineMs).end('broken', ENDED);
-    }
     const pending = new PendingRpc(deadlineMs, this.#options.settings.idleMs);
+    const isStarted = await this.#isStarted();
     this.#pending.set(id, pending);
-    if (!this.#program?.write(body)) pending.end('broken', ENDED);
+    if (!isStarted || !this.#program?.write(body)) pending.end('broken', ENDED);
     const answer = await pending.answer;
     this.#pending.delete(id);
     return answer;
+  }
+
+  async #isStarted(): Promise<boolean> {
+    try {
+      await this.start();
+      return true;
+    } catch (error) {
+      if (error instanceof Fault) return false;
+      throw error;
+    }
   }
 
   #refresh(): void {
@@ -140,7 +145,7 @@ export class McpStdioChannel implements McpChannel {
     const id = message ? message['id'] : (idIn(bytes) ?? (cut && idIn(cut.tail)));
     const pending = typeof id === 'number' ? this.#pending.get(id) : undefined;
     if (pending && (!message || isResponseTo(id as number, message))) {
-      pending.end(cut ? 'too_large' : 'complete', undefined, bytes, cut?.bytesTotal);
+      pending.respond(bytes, cut?.bytesTotal);
       this.#others = 0;
     } else if (++this.#others > OTHER_MESSAGES_MAX) {
       this.#endAll('broken', FLOODED);

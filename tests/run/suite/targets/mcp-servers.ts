@@ -61,7 +61,7 @@ export async function sessionServer(enableJsonResponse = false): Promise<McpWorl
       onsessioninitialized: id => void sessions.set(id, transport),
       onsessionclosed: id => void sessions.delete(id),
     });
-    await toolServer().connect(transport as Parameters<McpServer['connect']>[0]);
+    await toolServer().connect(transport);
     await transport.handleRequest(request, response, message);
   }, sessions);
 }
@@ -70,7 +70,7 @@ export async function sessionServer(enableJsonResponse = false): Promise<McpWorl
 export async function statelessServer(enableJsonResponse = false): Promise<McpWorld> {
   return served(async (request, response, message) => {
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse });
-    await toolServer().connect(transport as Parameters<McpServer['connect']>[0]);
+    await toolServer().connect(transport);
     await transport.handleRequest(request, response, message);
   });
 }
@@ -109,7 +109,7 @@ async function listening(server: Server): Promise<string> {
 /** What a server of the revision without sessions answers to a call. */
 export type Answer = (call: Call, response: ServerResponse) => void;
 
-export interface Call {
+interface Call {
   readonly id: number;
   readonly question: string;
 }
@@ -128,13 +128,25 @@ export function modernServer(answer: Answer = answersCall): Promise<McpWorld> {
     if (headers['mcp-method'] !== method || headers['mcp-name'] !== name) return refuse(-32_020, 'Header mismatch');
     if (typeof meta[`${META}clientCapabilities`] !== 'object') return refuse(-32_602, 'No capabilities');
     if (headers['mcp-session-id'] !== undefined) return refuse(-32_600, 'This server has no sessions');
+    if (method === 'tools/list') {
+      const page = params?.cursor === undefined ? { tools: [{ name: 'other' }], nextCursor: '2' } : { tools: [TOOL] };
+      return reply(response, { jsonrpc: '2.0', id, result: { ...COMPLETE, ...page } });
+    }
+    if (given['region'] !== undefined && headers['mcp-param-region'] !== given['region'])
+      return refuse(-32_020, 'Header mismatch');
     if (method === 'server/discover')
       return reply(response, { jsonrpc: '2.0', id, result: { ...COMPLETE, supportedVersions: ['2026-07-28'] } });
     answer({ id, question: String(given['question']) }, response);
   });
 }
 
+const TOOL = {
+  name: 'ask',
+  inputSchema: { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } },
+};
+
 interface Params {
+  readonly cursor?: string;
   readonly _meta?: Readonly<Record<string, unknown>>;
   readonly name?: string;
   readonly arguments?: Readonly<Record<string, unknown>>;

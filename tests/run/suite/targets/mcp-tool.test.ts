@@ -120,6 +120,15 @@ describe('an MCP tool over HTTP', () => {
     await expectValid(folder);
   });
 
+  test('gets arguments as headers if its schema says so', async () => {
+    const { url, seen } = await modernServer();
+    const declaration = declarationOf(url, { arguments: { question: '${input.user}', region: 'eu' } });
+    const { artifact } = await ranDeclared(['one', 'two'], declaration, { concurrency: 1 });
+    expect([artifact('one').status, artifact('two').status]).toEqual(['ok', 'ok']);
+    expect(countOf(methodsOf(seen), 'tools/list')).toBe(2);
+    expect(countOf(methodsOf(seen), 'tools/call')).toBe(3);
+  });
+
   test('can be tried, with every message of the exchange', async () => {
     const { url } = await sessionServer();
     const cwd = temporaryFolder();

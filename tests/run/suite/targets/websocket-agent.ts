@@ -5,6 +5,8 @@ import { type WebSocket, WebSocketServer } from 'ws';
 
 export interface Talk {
   readonly socket: WebSocket;
+  /** The connection below the WebSocket. */
+  readonly raw: Socket;
   readonly headers: IncomingMessage['headers'];
   /** The messages received so far. */
   readonly messages: readonly string[];
@@ -24,16 +26,16 @@ export class WebSocketAgent {
     this.#behaviours = behaviours;
     this.#server = createServer((_request, response) => void response.writeHead(426).end());
     this.#sockets = new WebSocketServer({ server: this.#server, perMessageDeflate });
-    this.#sockets.on('connection', (socket, { headers }) => this.#welcome(socket, headers));
+    this.#sockets.on('connection', (socket, request) => this.#welcome(socket, request));
   }
 
   async start(): Promise<string> {
     return `ws://127.0.0.1:${await listening(this.#server)}`;
   }
 
-  #welcome(socket: WebSocket, headers: IncomingMessage['headers']): void {
+  #welcome(socket: WebSocket, { headers, socket: raw }: IncomingMessage): void {
     const messages: string[] = [];
-    const talk = { socket, headers, messages };
+    const talk = { socket, raw, headers, messages };
     this.talks.push(talk);
     socket.on('error', () => undefined);
     socket.on('message', data => {
@@ -71,7 +73,7 @@ export async function rawServer(answer: (socket: Socket) => void): Promise<strin
 }
 
 /** Streams an answer in two pieces, with a tool call between them. */
-export const answers: Behaviour = (message, { socket }) => {
+const answers: Behaviour = (message, { socket }) => {
   if (!message.startsWith('{')) return;
   const { question } = JSON.parse(message) as { question: string };
   socket.send(JSON.stringify({ type: 'token', text: 'You asked: ' }));

@@ -79,7 +79,7 @@ describe('a WebSocket target', () => {
     });
     const declaration = declarationOf(await agent.start(), {
       auth: { bearer: '${env:DESK_TOKEN}' },
-      headers: { 'x-tenant': '${case.id}' },
+      headers: { 'x-tenant': '${case.id}', 'sec-websocket-protocol': 'desk.v1' },
     });
     const { folder, artifact } = await ranDeclared(['leaks', 'fails'], declaration, {
       environment: { DESK_TOKEN: token },
@@ -110,11 +110,11 @@ describe('a WebSocket target', () => {
   });
 });
 
-const floods: Behaviour = (_message, { socket }) => {
+const floods: Behaviour = (_message, { socket, raw }) => {
   const more = (): void => {
-    if (!socket._socket.writable) return;
+    if (!raw.writable) return;
     for (let left = 100; left > 0; left--) socket.send('{"type":"token","text":"more"}');
-    if (socket._socket.writableNeedDrain) socket._socket.once('drain', more);
+    if (raw.writableNeedDrain) raw.once('drain', more);
     else setImmediate(more);
   };
   more();
@@ -128,31 +128,27 @@ const FAULTS: readonly (readonly [id: string, behaviour: Behaviour, failure: obj
   ['closes-with-code', (_m, { socket }) => socket.close(1011), { class: 'network_error', error_name: 'WS_CLOSE_1011' }],
   ['goes-away', (_m, { socket }) => socket.close(1001), { class: 'network_error', error_name: 'WS_CLOSE_1001' }],
   ['drops', (_m, { socket }) => socket.terminate(), { class: 'network_error', error_name: 'UND_ERR_SOCKET' }],
-  [
-    'resets',
-    (_m, { socket }) => void socket._socket.resetAndDestroy(),
-    { class: 'network_error', error_name: 'ECONNRESET' },
-  ],
+  ['resets', (_m, { raw }) => void raw.resetAndDestroy(), { class: 'network_error', error_name: 'ECONNRESET' }],
   ['sends-binary', sends(Buffer.from('{"type":"done"}')), { class: 'schema_mismatch', error_name: 'BINARY_MESSAGE' }],
   ['sends-much', sends(`"${'x'.repeat(3_000_000)}"`), { class: 'schema_mismatch', error_name: 'TOO_LARGE' }],
   ['floods', floods, { class: 'schema_mismatch', error_name: 'TOO_LARGE' }],
   [
     'never-completes',
-    (_m, { socket }) => {
+    (_m, { raw }) => {
       // The header announces 8 MB, and no byte after 3 MB follows.
-      socket._socket.write(Buffer.from([0x81, 127, 0, 0, 0, 0, 0, 0x7a, 0x12, 0]));
-      socket._socket.write(Buffer.alloc(3_000_000, 'x'));
+      raw.write(Buffer.from([0x81, 127, 0, 0, 0, 0, 0, 0x7a, 0x12, 0]));
+      raw.write(Buffer.alloc(3_000_000, 'x'));
     },
     { class: 'schema_mismatch', error_name: 'TOO_LARGE' },
   ],
   [
     'sends-no-text',
-    (_m, { socket }) => void socket._socket.write(frame(1, Buffer.from([0xff, 0xfe]))),
+    (_m, { raw }) => void raw.write(frame(1, Buffer.from([0xff, 0xfe]))),
     { class: 'invalid_json', error_name: 'WS_PROTOCOL' },
   ],
   [
     'breaks-the-protocol',
-    (_m, { socket }) => void socket._socket.write(Buffer.from([0xf7, 0x01, 0x00])),
+    (_m, { raw }) => void raw.write(Buffer.from([0xf7, 0x01, 0x00])),
     { class: 'invalid_json', error_name: 'WS_PROTOCOL' },
   ],
   ['closes-early', (_m, { socket }) => socket.close(1000), { class: 'schema_mismatch' }],

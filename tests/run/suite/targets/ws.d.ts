@@ -2,10 +2,8 @@
 declare module 'ws' {
   import type { EventEmitter } from 'node:events';
   import type { IncomingMessage, Server } from 'node:http';
-  import type { Socket } from 'node:net';
 
   export class WebSocket extends EventEmitter {
-    readonly _socket: Socket;
     send(data: string | Buffer, options?: { fin?: boolean; compress?: boolean; binary?: boolean }): void;
     close(code?: number, reason?: string): void;
     terminate(): void;
