@@ -7,7 +7,7 @@ export default defineConfig({
     globalSetup: ['tests/real-agents/setup.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
-    // An agent waits for its model more than it works.
+    // Agents mostly wait for their model.
     maxWorkers: 2,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/agents.json' }]],
   },

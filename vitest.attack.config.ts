@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Hostile attempts that stand beside the rest of what is asked of their subject. */
+/** Attack tests outside `tests/attack`. */
 const HELD_ELSEWHERE = [
   'tests/cli/foreign.test.ts',
   'tests/conformance/escape.test.ts',
@@ -11,7 +11,7 @@ const HELD_ELSEWHERE = [
   'tests/verify/signatures.test.ts',
 ];
 
-/** Every attempt to forge evidence, slip a limit, leave a sandbox or leak a secret. `npm run attack` runs them as two users. */
+/** Attempts to forge evidence, evade limits, escape sandboxes or leak secrets. `npm run attack` runs them as two users. */
 export default defineConfig({
   test: {
     setupFiles: ['tests/support/state-setup.ts'],

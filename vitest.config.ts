@@ -5,12 +5,12 @@ export default defineConfig({
     setupFiles: ['tests/support/state-setup.ts'],
     include: ['tests/**/*.test.ts'],
     exclude: ['tests/attack/**', 'tests/deep/**', 'tests/real-agents/**'],
-    // One less than there are cores would be one on two cores, and most of the time is spent waiting for programs.
+    // Tests mostly wait for programs, so two workers help even on two cores. The default would be one.
     maxWorkers: 2,
-    // No test takes a tenth of it. A machine that is busy with others may be several times as slow.
+    // At least ten times what any test needs, because a busy machine can be several times slower.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    // A second is too little where others use the machine as well.
+    // The default of one second is too short on a busy machine.
     expect: { poll: { timeout: 20_000 } },
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/check.json' }]],
   },

@@ -8,9 +8,9 @@ export default defineConfig({
     exclude: ['tests/deep/*-hostile.test.ts'],
     testTimeout: 900_000,
     hookTimeout: 900_000,
-    // What a page must come to show, it may take its time for: machines are slow, and pages are large.
+    // Large pages take long to render on a slow machine.
     expect: { poll: { timeout: 60_000 } },
-    // Most of the time is spent waiting for programs, and none of them looks at what is not its own.
+    // Tests mostly wait for programs, and each test uses only its own folders.
     maxWorkers: 2,
     reporters: ['default', ['json', { outputFile: 'node_modules/.vitest/deep.json' }]],
   },

@@ -32,7 +32,7 @@ export function streamFigures(folder: string) {
   );
 }
 
-/** Returns all recorded lines of an agent, repeated to at least BLOCK_BYTES. */
+/** Returns all of an agent's recorded lines, repeated to at least BLOCK_BYTES. */
 function recordingsOf(agent: string): Buffer {
   const all = readdirSync(FIXTURES)
     .filter(name => name.startsWith(agent) && name.endsWith('.stdout'))

@@ -1,4 +1,4 @@
-/** Changes to the steps of an agent or to its inputs, with their consequences. */
+/** Changes to an agent's steps or inputs, with their consequences. */
 import type { CaseArtifact } from '../src/contracts/artifacts/index.ts';
 import type { JudgedCase } from '../src/judge/compare-input.ts';
 import {

@@ -1,4 +1,4 @@
-/** The steps of an agent in one case, as a script that can be changed and played. */
+/** An agent's steps in one case, as a script that can be changed and played. */
 import type { CaseArtifact, Event } from '../src/contracts/artifacts/index.ts';
 import type { Chance } from './gate-suites.ts';
 

@@ -66,7 +66,7 @@ function broken(rates: Rates, share: number): Rates {
   return after;
 }
 
-/** Makes the worst other cases always pass, as many as broke. */
+/** Makes the worst of the other cases always pass, as many as were broken. */
 function mended(after: Rates, before: Rates): Rates {
   const isBroken = (index: number): boolean => after[index] !== before[index];
   const all = [...after.keys()];

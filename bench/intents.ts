@@ -59,7 +59,7 @@ writeAtomic(
 const steepest = Math.max(...Object.values(plans).flatMap(({ perMbOfThatOf1Mb }) => Object.values(perMbOfThatOf1Mb)));
 if (worst > PLAN_BOUND || steepest > LINEAR_BOUND || execution.ofScript > EXECUTION_BOUND) process.exitCode = 1;
 
-/** Compares a plan of 1 MB with the minimum work on its bytes, and larger plans with that of 1 MB. */
+/** Compares a plan of 1 MB with the minimum work on its bytes, and larger plans with the 1 MB plan. */
 async function planFigures() {
   const figures: Record<string, { ofReading: number; perMbOfThatOf1Mb: Record<string, number>; ms: object }> = {};
   for (const [shape, intentOf] of Object.entries(SHAPES)) {

@@ -220,7 +220,7 @@ async function measureIngestion() {
   return answers;
 }
 
-/** Measures the peak memory of the launcher during 10 GB of output. */
+/** Measures the launcher's peak memory during 10 GB of output. */
 async function measureStream() {
   const bytes = 10_000_000_000;
   let peakKb = 0;
@@ -239,7 +239,7 @@ async function measureStream() {
     launcherRssMb: Math.round(peakKb / 1024),
   };
   console.log(
-    `10 GB of stdout: ${answer.gigabytesPerSecond} GB/s, hashed in full, peak memory of the launcher ${answer.launcherRssMb} MB`,
+    `10 GB of stdout: ${answer.gigabytesPerSecond} GB/s, hashed in full, launcher peak memory ${answer.launcherRssMb} MB`,
   );
   return answer;
 }

@@ -17,7 +17,7 @@ const CHUNK_BYTES = 64 * 1024;
 /** A secret leaks if this many consecutive characters of it remain. */
 const TELLING = 8;
 
-/** Findings of @secretlint that Proctor does not mask, with the reason. */
+/** @secretlint findings that Proctor does not mask, with the reason. */
 const REASONS: ReadonlyMap<string, string> = new Map([['AWSAccountID', 'an account number grants no access']]);
 
 const clean = cleanText();
@@ -133,7 +133,7 @@ async function oracle(): Promise<Row> {
   };
 }
 
-/** Clean text: source files, licences and JSON of the installed packages. */
+/** Clean text: source files, licences and JSON files in the installed packages. */
 function falsePositives(): Row {
   const masker = new Masker(maskingOf([]));
   masker.whole(clean);

@@ -25,7 +25,7 @@ const rows: Row[] = [
 
 printRows('verify', rows);
 
-/** Compares the rate for 20,000 records with only parsing, writing and hashing the same bytes. */
+/** Compares the rate for 20,000 records with the rate of only parsing, writing and hashing the same bytes. */
 async function rate(): Promise<Row> {
   const count = 20_000;
   const file = path.join(folder, 'records.ndjson');

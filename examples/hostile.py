@@ -14,7 +14,7 @@ def attempt(what, act):
 
 print('Attempting to …')
 attempt('read the password file', lambda: open('/etc/shadow').close())
-attempt('list the home of root', lambda: os.listdir('/root'))
+attempt("list root's home folder", lambda: os.listdir('/root'))
 attempt('open a system program for writing', lambda: open('/usr/bin/env', 'r+').close())
 attempt('connect to a local server', lambda: socket.create_connection(('127.0.0.1', 22), 1).close())
 attempt('signal another process', lambda: os.kill(99, 0))

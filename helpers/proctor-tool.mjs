@@ -139,7 +139,7 @@ function isRecord(value) {
   return parent === Object.prototype || parent === null;
 }
 
-/** Returns the name of a value's class, or "Error" if it contains other characters: a class name can be any text. */
+/** Returns the name of a value's class, or "Error" if the name is unusual: a class name can be any text. */
 function nameOf(value) {
   try {
     const { name } = value.constructor;
@@ -171,7 +171,7 @@ function resultOf(ended) {
     shown = cut(shown, Math.floor((Buffer.byteLength(shown) * RESULT_BYTES_MAX) / bytes));
     text = textWith(shown);
   }
-  if (shown !== html) note(`the HTML was cut to ${Buffer.byteLength(shown)} bytes`);
+  if (shown !== html) note(`the HTML was truncated to ${Buffer.byteLength(shown)} bytes`);
   return text;
 }
 

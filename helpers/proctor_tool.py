@@ -106,7 +106,7 @@ def _failure(error):
 
 
 def _name_of(kind):
-    """Returns the name of a class, or "Error" if it contains other characters: a class can be given any text as its name."""
+    """Returns the name of a class, or "Error" if the name is unusual: a class name can be any text."""
     try:
         name = kind.__name__
         return name if re.fullmatch('[A-Za-z0-9_.]{1,80}', name) else 'Error'
@@ -152,7 +152,7 @@ def _result(html, summary):
         # Escaped quotes and control characters can make 500,000 bytes of HTML exceed the limit.
         shown = _cut(shown, len(shown.encode()) * _RESULT_BYTES_MAX // len(data))
     if shown != html:
-        _note('the HTML was cut to %d bytes' % len(shown.encode()))
+        _note('the HTML was truncated to %d bytes' % len(shown.encode()))
     return data
 
 

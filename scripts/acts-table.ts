@@ -38,5 +38,5 @@ function tableOf(results: Readonly<Record<string, ActResult>>): string {
     const ends = termination === 'completed' ? '`completed`' : `\`${termination}\` (\`${reason}\`)`;
     return `| ${title} | ${[...classes, ...flagged].join(', ') || 'none'} | ${seenBy.join('; ')} | ${ends} |`;
   });
-  return ['| act | class | detected by | ends as |', '|---|---|---|---|', ...rows].join('\n');
+  return ['| action | class | detected by | ends as |', '|---|---|---|---|', ...rows].join('\n');
 }

@@ -32,9 +32,9 @@ const isRoot = process.getuid?.() === 0;
 const parts = [attackAs(isRoot ? 'root' : 'ordinary user', root)];
 if (isRoot) parts.push(attackAsOrdinaryUser());
 for (const { user, held, total, skipped, broken } of parts) {
-  for (const name of broken) console.log(`not held, ${user}: ${name}`);
+  for (const name of broken) console.log(`not stopped, ${user}: ${name}`);
   console.log(
-    `${user}: ${held}/${total} held${skipped > 0 ? `, ${skipped} skipped because they need root or another kernel` : ''}`,
+    `${user}: ${held}/${total} stopped${skipped > 0 ? `, ${skipped} skipped because they need root or another kernel` : ''}`,
   );
 }
 if (!isRoot) console.log('root: not tested. Run as root to test both users.');

@@ -75,7 +75,7 @@ function folderPage(): string {
 # Folders
 
 \`proctor verify FOLDER\` checks every \`.json\`, \`.ndjson\` and \`.jsonl\` file in the folder, at any depth. Then it
-checks the rules that span several files. It lists JSON of unknown formats under "not checked", and rejects it with
+checks the rules that span several files. It lists JSON in unknown formats under "not checked", and rejects it with
 \`--strict\`. Files in \`output/\`, and files in \`assets/\` that are not documents, belong to the program: they are not
 checked as documents.
 
@@ -83,8 +83,8 @@ checked as documents.
     evaluation.json  evaluation.seal.json which cases passed, written after the run is sealed, and its seal
     comparison.json  comparison.seal.json whether the candidate is worse, and its seal
     assets/   manifest.json  …            bodies and payloads, and a list of them
-    result.json  output/ …                the result of a script, and its output files
-    run.json  bundle.json  policy.json  output/ …     the result of an intent, and its files
+    result.json  output/ …                a script's result and output files
+    run.json  bundle.json  policy.json  output/ …     an intent's result and files
     evidence/ runner.json  events.ndjson  steps/<step>/manifest.json …     how a run was executed
 
 ${rules.join('\n')}`;
@@ -101,8 +101,8 @@ function packsPage(): string {
 \`proctor verify PACK\` checks the run folder in the pack against the rules for [folders](folder.md), and the pack against
 these rules. PK13 applies to [pack.json](pack.md).
 
-    folder/…            the files of the run folder
-    ledger-line.json    the ledger line of the run, if there is one
+    folder/…            the files in the run folder
+    ledger-line.json    the run's ledger line, if there is one
     pack.json           the files that the seal does not name, and the sealed files that were left out
 
 ${rules.join('\n')}`;

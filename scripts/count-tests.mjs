@@ -9,7 +9,7 @@ for (const name of ['check', 'attack', 'attack-user', 'deep', 'agents']) {
     counts.failed += results.numFailedTests;
     counts.skipped += results.numPendingTests + results.numTodoTests;
   } catch {
-    // That run did not come to an end; its exit code says so.
+    // That run did not finish; its exit code shows that.
   }
 }
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);

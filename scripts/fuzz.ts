@@ -101,14 +101,14 @@ while (systemClock.now() < end) {
     await judge(bytes);
   } catch (error) {
     console.error(
-      `round ${rounds} of --seed ${seed} broke a promise on ${bytes.length} bytes, in base64:\n${Buffer.from(bytes).toString('base64').slice(0, 20_000)}`,
+      `round ${rounds} of --seed ${seed} violated an invariant on ${bytes.length} bytes, in base64:\n${Buffer.from(bytes).toString('base64').slice(0, 20_000)}`,
     );
     console.error(error);
     process.exit(1);
   }
   rounds++;
 }
-console.log(`${rounds} documents, no promise broken: ${JSON.stringify(outcomes)}`);
+console.log(`${rounds} documents, no invariant violated: ${JSON.stringify(outcomes)}`);
 
 async function judge(bytes: Uint8Array): Promise<void> {
   const as = random() < 0.3 ? pick(contractNames) : undefined;
@@ -118,12 +118,12 @@ async function judge(bytes: Uint8Array): Promise<void> {
   promise(JSON.stringify(verdict) !== undefined, 'a verdict can be serialized');
   promise(
     (verdict.outcome === 'invalid') === verdict.violations.length > 0,
-    'a document is invalid exactly if it has violations',
+    'a document is invalid if and only if it has violations',
   );
   promise((verdict.hash !== undefined) === (verdict.outcome === 'valid'), 'only a valid document has a hash');
   promise(
     (verdict.outcome === 'refused') === (verdict.reason !== undefined),
-    'exactly the refused documents have a reason',
+    'a document has a reason if and only if it was refused',
   );
   wellSaid(verdict);
   if (verdict.outcome === 'refused') return;
@@ -149,10 +149,10 @@ function wellSaid({ violations, advice, reason }: Verdict): void {
 }
 
 function promise(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`Broken promise: ${what}.`);
+  if (!holds) throw new Error(`Violated invariant: ${what}.`);
 }
 
-/** Returns a document of the corpus with one to eight mutations of its value, text or bytes. */
+/** Returns a document from the corpus with one to eight mutations of its value, text or bytes. */
 function mutated(): Uint8Array {
   let text = pick(seeds);
   const changes = 1 + Math.floor(random() * 8);

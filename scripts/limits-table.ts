@@ -14,8 +14,8 @@ const END = '<!-- /limits -->';
 
 const COLUMNS: Readonly<Record<MachineKind, string>> = {
   cgroup_v1: 'root, cgroup v1',
-  cgroup_v2: 'delegated cgroup v2 (not tried)',
-  no_groups: 'ordinary user, no groups',
+  cgroup_v2: 'delegated cgroup v2 (not tested)',
+  no_groups: 'ordinary user, no control groups',
   no_sandbox: '`--sandbox none`',
 };
 

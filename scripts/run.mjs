@@ -1,4 +1,4 @@
-// Runs a TypeScript file of this repository: `node scripts/run.mjs FILE.ts ARGS…`. Node 20 cannot strip types.
+// Runs a TypeScript file in this repository: `node scripts/run.mjs FILE.ts ARGS…`. Node 20 cannot strip types.
 import { mkdtempSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';

@@ -36,14 +36,15 @@ step('A script hangs, ignores signals and detaches a child. Its timeout is two s
   '--timeout',
   '2s',
 ]);
-step('Show the evidence of that run and its limits:', 0, ['show', 'latest']);
+step('Show the evidence and limits of that run:', 0, ['show', 'latest']);
 step('Verify the evidence, offline and on any machine:', 0, ['verify', 'latest']);
 
 placeRepository();
-agent('An agent works on a private clone of a repository. Here, a stand-in for Claude does what DO= says.', 0, [
-  'write',
-  'edit',
-]);
+agent(
+  'An agent works on a private clone of a repository. Here, a stand-in for Claude performs the actions that DO= lists.',
+  0,
+  ['write', 'edit'],
+);
 step('Apply its changes to the repository, all or none:', 0, ['apply', 'latest', '--dir', 'project']);
 agent('Its policy allows changes to docs only. The agent deletes another file, and reports success.', 1, [
   'delete',
@@ -111,7 +112,7 @@ intent('An intent that its profile forbids. Proctor refuses it and runs nothing.
 const report = path.join(root, 'build', 'demo', 'report.html');
 const [comparison] = readdirSync(path.join(folder, '.proctor', 'comparisons'));
 cpSync(path.join(folder, '.proctor', 'comparisons', comparison as string, 'report.html'), report);
-console.log(`The report of the comparison is one HTML file. Open it in any browser:
+console.log(`The comparison report is one HTML file. Open it in any browser:
 
   ${path.relative(root, report)}
 
@@ -122,7 +123,7 @@ The runs were in a temporary folder, which is now deleted. Try your own:
   npx proctor run intent FILE                              docs/intents.md: how to write an intent
   npx proctor run suite CASES --base-url URL --as baseline docs/suites.md: how to write cases
   npx proctor doctor                                       list the sandboxes that work here, and what they enforce
-  npx proctor verify FILE…                                 check any document, including those of other tools`);
+  npx proctor verify FILE…                                 check any document, including those from other tools`);
 if (!isAsPromised) process.exitCode = 1;
 
 /** Prints a heading and the command, and runs it. With `file`, its standard output goes to that file. */

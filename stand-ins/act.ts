@@ -25,7 +25,7 @@ async function perform(tongue: Tongue, own: Readonly<Record<string, Deed>>): Pro
   const asked = [...task.matchAll(/\bDO=(\w+)(?::(\S+))?/g)].map(([, word = '', argument]) => {
     const deed = known[word];
     if (deed === undefined) {
-      print(`There is no deed ${word}.\n`, 2);
+      print(`Unknown action: ${word}.\n`, 2);
       process.exit(64);
     }
     return { deed, argument };

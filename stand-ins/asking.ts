@@ -16,7 +16,7 @@ export interface Way {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** As the argument of an action: `DO=request:…`. */
+/** The request as the argument of an action: `DO=request:…`. */
 export function askingText(asking: Asking): string {
   return `DO=request:${Buffer.from(JSON.stringify(asking)).toString('base64url')}`;
 }
@@ -37,7 +37,7 @@ export async function askAs(way: Way, argument: string | undefined): Promise<voi
       if (hangsUp) control.abort();
       else await answer.text();
     } catch {
-      // The door is as silent as the model behind it, and so is whoever hung up.
+      // Expected if the model does not answer, or if the stand-in disconnected.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** A stand-in with the version, input and stream of Claude. The task says what it does; see deeds.ts. */
+/** A stand-in that has Claude's version, input and stream. The task lists its actions; see deeds.ts. */
 import { execSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { act } from './act.ts';
@@ -46,7 +46,7 @@ const claude: Tongue = {
     result(call, DENIED, true);
   },
   notWritten: (call, why) => {
-    // Outside its folder it asks for permission first, and gets none.
+    // Outside its folder it asks for permission first, which is denied.
     if (!call.what.startsWith('/work/')) claude.denied(call);
     else result(call, why, true);
   },
@@ -104,7 +104,7 @@ act(claude, {
     const said = await answer.text();
     claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
   },
-  /** Calls the model as the argument says, without output. */
+  /** Sends the model the request in the argument, without output. */
   request: async (_scene, argument) => {
     const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
     const headers = credentialOf(apiKeyHelper, env);

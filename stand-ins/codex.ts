@@ -1,5 +1,5 @@
 /**
- * A stand-in with the version, input, stream and last-message file of Codex. The task says what it does; see deeds.ts.
+ * A stand-in that has Codex's version, input, stream and last-message file. The task lists its actions; see deeds.ts.
  */
 import { writeFileSync } from 'node:fs';
 import { act } from './act.ts';
@@ -81,7 +81,7 @@ act(codex, {
   },
   /** Codex calls this warning an error. */
   warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
-  /** Calls the model as the argument says, without output. */
+  /** Sends the model the request in the argument, without output. */
   request: async (_scene, argument) => {
     const url = /base_url="([^"]+)"/.exec(args.join(' '))?.[1] ?? '';
     const headers = { authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY'] ?? ''}` };

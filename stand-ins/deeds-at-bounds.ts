@@ -12,7 +12,7 @@ const HOUR_MS = 3_600_000;
 /** The socket of the model proxy, which works without a network. */
 const DOOR_PORT = 8417;
 
-/** Actions of an agent that exceeds its limits. */
+/** The actions of an agent that exceeds its limits. */
 export const bounds: Readonly<Record<string, Deed>> = {
   hang: () => forever(),
   /** Alive, but without progress. */
@@ -29,10 +29,10 @@ export const bounds: Readonly<Record<string, Deed>> = {
   flood_stderr: (_scene, bytes = 'Infinity') => {
     for (let printed = 0; printed < Number(bytes); printed += FLOOD_LINE.length) print(FLOOD_LINE, 2);
   },
-  /** One long line in one write, as by a program that does not handle EAGAIN. */
+  /** One long line in one write, like a program that does not handle EAGAIN. */
   at_once: (_scene, bytes = '4000000') => {
     const line = Buffer.from(`${JSON.stringify({ type: 'flood', text: 'x'.repeat(Number(bytes)) })}\n`);
-    if (writeSync(1, line) !== line.length) throw new Error('The line was not written whole.');
+    if (writeSync(1, line) !== line.length) throw new Error('The line was not written completely.');
   },
   /** Sends a request to the model proxy and waits for the answer. */
   knock: () =>

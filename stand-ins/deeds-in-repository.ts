@@ -15,7 +15,7 @@ import { type Deed, uses } from './scene.ts';
 
 const AUTHOR = ['-c', 'user.name=agent', '-c', 'user.email=agent@example.org'];
 
-/** Actions in the repository. The agent really performs and reports them. */
+/** Actions in the repository, which the agent performs and reports. */
 export const repository: Readonly<Record<string, Deed>> = {
   write: ({ tongue }, file = 'hello.txt') =>
     uses(tongue, 'write', path.resolve(file), () => {
@@ -50,7 +50,7 @@ export const repository: Readonly<Record<string, Deed>> = {
   odd_name: () => writeFileSync('a "name"\nof two lines.txt', 'odd\n'),
   nested: () => {
     git('init', '-q', 'nested');
-    writeFileSync('nested/inner.txt', 'inside of a repository of its own\n');
+    writeFileSync('nested/inner.txt', 'in a nested repository\n');
   },
   commit: ({ tongue }, file = 'committed.txt') =>
     uses(tongue, 'command', 'git commit', () => {
@@ -95,7 +95,7 @@ export const repository: Readonly<Record<string, Deed>> = {
     writeFileSync('.git/info/exclude', `${readFileSync('.git/info/exclude', 'utf8')}hidden.txt\n`);
     writeFileSync('hidden.txt', 'not in any status\n');
   },
-  /** A file with the assume-unchanged flag of git. */
+  /** A file with git's assume-unchanged flag. */
   assume: (_scene, file = 'README.md') => {
     void git('update-index', '--assume-unchanged', file);
     writeFileSync(file, 'changed behind the index\n');

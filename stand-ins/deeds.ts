@@ -64,7 +64,7 @@ const telling: Readonly<Record<string, Deed>> = {
     print(Buffer.from([0x7b, 0x22, 0xff, 0xfe, 0xc3, 0x28, 0x22, 0x7d, 0x0a]));
   },
   not_json: () => print('Segmentation fault (not really)\n{"type":"assistant",\n[]\nnull\n"text"\n'),
-  /** Prints a file of its folder, byte for byte, as its own stream. */
+  /** Prints a file in its folder, byte for byte, as its own stream. */
   print_file: (_scene, file = 'lines.txt') => print(readFileSync(file)),
   on_stderr: (_scene, text = 'a_word_on_stderr') => print(`${text}\n`, 2),
   /** Writes its environment to a file, as one line. */

@@ -20,7 +20,7 @@ export type Scenario =
 export interface Place {
   readonly wire: 'anthropic' | 'openai';
   readonly port: number;
-  /** The working folder of the agent. */
+  /** The agent's working folder. */
   readonly cwd: string;
 }
 
@@ -48,7 +48,7 @@ const write = (path: string): Scenario => ({
 });
 const refuse = (status: number, type: string, message: string): Scenario => ({ how: 'refuse', status, type, message });
 
-/** The first action of the model. After its result the model reports success, unless the scenario repeats. */
+/** The model's first action. After its result the model reports success, unless the scenario repeats. */
 const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   say: () => say(FINAL_TEXT),
   write: ({ cwd }) => write(`${cwd}/hello.txt`),
@@ -69,7 +69,7 @@ const FIRST: Readonly<Record<string, (place: Place) => Scenario>> = {
   forge: () =>
     run(`for p in /proc/[0-9]*; do for n in 1 2; do echo '${FORGED_LINE}' >$p/fd/$n; done; done; echo tried`),
   loop: () => run('true'),
-  /** One process that leaves the session of its tool, and one that stays. Each has a unique duration. */
+  /** One process that leaves its tool's session, and one that stays. Each has a unique duration. */
   sleep: ({ port }) => run(`setsid sleep ${sleepSeconds(port)} & sleep ${sleepSeconds(port)}`),
   /** A command that keeps running after the agent reports success. */
   background: ({ port }) => inBackground(`sleep ${sleepSeconds(port)}`),
@@ -111,6 +111,6 @@ function spelt(word: string): (() => Scenario) | undefined {
 
 export function scenarioIn(word: string, results: number, place: Place): Scenario {
   const first = FIRST[word] ?? spelt(word);
-  if (first === undefined) return refuse(400, 'invalid_request_error', `There is no scenario ${word}`);
+  if (first === undefined) return refuse(400, 'invalid_request_error', `Unknown scenario: ${word}`);
   return results === 0 || ENDLESS.has(word) ? first(place) : say(FINAL_TEXT);
 }

@@ -1,6 +1,6 @@
 import type { Call, Tongue } from './tongue.ts';
 
-/** How an action can change the ending of the program. */
+/** How an action can change the way the program ends. */
 export interface Scene {
   readonly tongue: Tongue;
   finalText: string;

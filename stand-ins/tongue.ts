@@ -19,7 +19,7 @@ export interface Tongue {
   asks(): void;
   /** The API did not answer; the agent retries. */
   retries(attempt: number): void;
-  /** A line without meaning for a reader. */
+  /** A line that readers ignore. */
   unknown(): void;
   finishes(text: string): void;
   /** The API answered with an error, which ends the run. */

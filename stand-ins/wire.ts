@@ -10,7 +10,7 @@ export interface Event {
 const INPUT_TOKENS = 100;
 const OUTPUT_TOKENS = 20;
 
-/** A streamed answer of `POST /v1/messages`. */
+/** A streamed answer to `POST /v1/messages`. */
 export function anthropicEvents(blocks: readonly Block[], id: string): readonly Event[] {
   const usage = { input_tokens: INPUT_TOKENS, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   const calls = blocks.some(({ kind }) => kind !== 'text');
@@ -72,7 +72,7 @@ function questionOf(question: string): object {
   return { question, header: 'Choice', options };
 }
 
-/** A streamed answer of `POST /v1/responses`. */
+/** A streamed answer to `POST /v1/responses`. */
 export function openaiEvents(blocks: readonly Block[], id: string): readonly Event[] {
   return [
     { type: 'response.created', response: { id: `resp_${id}` } },

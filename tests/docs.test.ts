@@ -91,7 +91,7 @@ test('the README has at most 900 words', () => {
   expect(read('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(900);
 });
 
-test('the README shows docs/report.png, a PNG of the promised size (npm run picture writes it)', () => {
+test('the README shows docs/report.png, a PNG of the required size (npm run picture writes it)', () => {
   const { file, width, height, scale, bytesMax } = PICTURE;
   expect(read('README.md')).toContain(`](${file})`);
   const bytes = readFileSync(path.join(ROOT, file));
@@ -159,7 +159,7 @@ test('docs/intents.md lists the profiles with their values, every error and ever
   for (const option of options.split(', ')) expect(page).toMatch(new RegExp(`[\\s\`]${option}[\`:]`));
 });
 
-test('docs/agents.md lists every file that runs by itself', () => {
+test('docs/agents.md lists every file that runs automatically', () => {
   const rows = ACTIVE_FILES.map(({ paths, runs }) => `| ${paths.map(name => `\`${name}\``).join(' ')} | ${runs} |`);
   const [, table] = /\| files \| why \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(read('docs/agents.md')) ?? [];
   expect(table?.trimEnd().split('\n')).toEqual(rows);

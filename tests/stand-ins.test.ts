@@ -59,8 +59,8 @@ test.each([
   ['an unknown word', 'DO=nonsense', 64],
   ['an impossible action', 'DO=delete:nowhere.txt', 70],
   ['an exit code', 'DO=exit:3', 3],
-  ['an error of the API', 'DO=api_error:500', 1],
-  ['an error of the API that the exit code hides', 'DO=api_error_exit_0', 0],
+  ['an API error', 'DO=api_error:500', 1],
+  ['an API error that the exit code hides', 'DO=api_error_exit_0', 0],
 ])('%s ends as specified', (_what, task, code) => {
   expect(AGENTS.map(agent => told(agent, task).status)).toEqual([code, code]);
 });
@@ -77,7 +77,7 @@ test('every finite action ends', () => {
   expect(readFileSync(path.join(cwd, 'net.txt'), 'utf8')).toMatch(/^NET-BLOCKED/);
 });
 
-test('processes that a stand-in leaves behind outlive it and write', async () => {
+test('processes that a stand-in leaves behind outlive it and keep writing', async () => {
   const cwd = temporaryFolder();
   expect(told('codex', 'DO=detach:0', cwd).status).toBe(0);
   const late = path.join(cwd, 'late.txt');

@@ -126,7 +126,7 @@ const importsOf = (file: string): string[] =>
   );
 
 describe('the rooms', () => {
-  test('match the law', () => {
+  test('are exactly those that have import rules', () => {
     expect([...new Set(sources.map(roomOf))].sort()).toEqual(Object.keys(LAW).sort());
   });
 
@@ -189,7 +189,7 @@ describe('the rooms', () => {
 const LONG_FUNCTIONS: Record<string, number> = {
   // One loop over every byte of every document: a call per byte would cost more than the work.
   'src/base/json-scan.ts scan': 86,
-  // Lists of lines and fields, without branches worth a name.
+  // Lists of lines and fields, without branches that deserve a name.
   'src/cli/commands/show.ts showText': 63,
   'src/run/agent/judged.ts judged': 62,
 };
@@ -262,8 +262,8 @@ describe('the repository', () => {
   });
 });
 
-describe('the law itself', () => {
-  test('catches what it forbids', () => {
+describe('the import rules', () => {
+  test('catch forbidden imports and APIs', () => {
     const forbidden: [string, string][] = [
       ["import { spawn } from 'node:child_process';", 'only execute starts programs'],
       ["import http from 'node:http';", 'only execute opens sockets'],
@@ -292,7 +292,7 @@ describe('the law itself', () => {
     expect(inPages).toHaveLength(NOT_IN_PAGES.length);
   });
 
-  test('sees imports of every form', () => {
+  test('apply to imports of every form', () => {
     expect(importsOf('src/cli/commands/verify.ts')).toContain('src/verbs/verify.ts');
     expect(importsOf('src/verbs/verify.ts')).toContain('src/verify/index.ts');
     expect(importsOf('src/verify/index.ts')).toContain('src/verify/file.ts');

@@ -57,7 +57,7 @@ function refund(trace, { order, id }) {
   const docs = isNew ? ['policy/shipping'] : ['policy/refunds'];
   trace.search('refund of a damaged item', docs);
   const amount = (result.total_cents / 100).toFixed(2);
-  // Regression: the new version ignores the currency of the order.
+  // Regression: the new version ignores the order's currency.
   const currency = isNew ? 'USD' : result.currency;
   const action = {
     action_id: 'action_1',

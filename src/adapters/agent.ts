@@ -19,7 +19,7 @@ export interface AgentCall {
   readonly sessionId: string;
   readonly workFolder: string;
   readonly home: string;
-  /** A read-only folder with the files of the invocation. */
+  /** A read-only folder with the files in `Invocation.files`. */
   readonly toolFolder: string;
   /** The address of the model proxy, its token, and how the agent sends the token; undefined if there is no model. */
   readonly door: { readonly url: string; readonly token: string; readonly as: CredentialKind } | undefined;
@@ -51,7 +51,7 @@ export interface ReaderOptions {
   readonly isGuarded?: (path: string) => boolean;
 }
 
-/** An environment variable of the caller that contains a credential for the model API. */
+/** One of the caller's environment variables, which contains a credential for the model API. */
 interface CredentialVariable {
   readonly name: string;
   readonly as: CredentialKind;
@@ -66,14 +66,14 @@ interface ModelApi {
   readonly defaultUrl: string;
   /** The header for an API key. All other credentials are bearer tokens. */
   readonly keyHeader: 'x-api-key' | 'authorization';
-  /** The login of the agent's CLI. Proctor uses it only if the caller requests it. */
+  /** The login that the agent's CLI stores. Proctor uses it only if the caller requests it. */
   readonly login: LoginFile;
 }
 
 /** Translates between Proctor and one agent. It has no side effects. */
 export interface AgentAdapter {
   readonly family: Family;
-  /** The name of the agent and of its program. */
+  /** The name of the agent, which is also the name of its program. */
   readonly agent: string;
   readonly capabilities: Capabilities;
   readonly api: ModelApi;
@@ -81,7 +81,7 @@ export interface AgentAdapter {
   /** Extracts the version from the output of `--version`. */
   versionIn(text: string): string | undefined;
   standing(version: string): VersionStanding;
-  /** For people: `2.1.190 to 2.1.209`. */
+  /** The tested versions as text, such as `2.1.190 to 2.1.209`. */
   readonly knownVersions: string;
   readonly newestTried: string;
   /** The command that installs a known version. */

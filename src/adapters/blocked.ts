@@ -31,7 +31,7 @@ export function blockedIn(output: string): Blocked | undefined {
 
 const LINE_UNITS_MAX = 300;
 
-/** Most programs end a line with the message of the system. Python and Node use other formats. */
+/** Most programs end a line with the system's error message. Python and Node use other formats. */
 const BLOCKS: readonly RegExp[] = [
   /: Read-only file system(?: \(os error 30\))?\r?$/m,
   // A file that is a mount point cannot be replaced.

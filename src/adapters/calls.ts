@@ -23,7 +23,7 @@ export class Calls {
     this.#background.delete(id);
   }
 
-  /** Moves the open calls of a tool to the background: the agent continued without their results. */
+  /** Moves a tool's open calls to the background: the agent continued without their results. */
   leave(tool: string): void {
     for (const [id, call] of this.#open) if (call.tool === tool) this.#background.add(id);
   }
@@ -48,7 +48,7 @@ export class Calls {
 
 const CALLS_MAX = 1_000;
 
-/** The denials of a run, one per call even if the stream reports a call several times. */
+/** A run's denials: one per call, even if the stream reports the call several times. */
 export class Denials {
   readonly list: Denial[] = [];
   count = 0;

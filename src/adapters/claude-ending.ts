@@ -13,7 +13,7 @@ export interface ClaudeBefore {
 }
 
 /**
- * Reads the last line of Claude. Neither `subtype` nor the exit code is reliable alone: an API error has the subtype
+ * Reads Claude's last line. Neither `subtype` nor the exit code is reliable alone: an API error has the subtype
  * `success`, and an interrupt exits with 0. So the ending is a success only if all fields agree.
  */
 export function endingOf(said: StreamObject, { isUnauthenticated, isStructured }: ClaudeBefore): ClaudeEnding {

@@ -111,8 +111,9 @@ function permissionsOf(call: AgentCall): Permissions {
 }
 
 /**
- * Passes the address and the token of the model proxy as settings, because the environment must not contain variables with
- * this prefix. The token takes the role of the caller's credential, because Claude sends other requests with a login.
+ * Passes the address and the token of the model proxy as settings, because the environment must not contain variables
+ * with this prefix. The token has the same kind as the caller's credential, because Claude sends different requests
+ * when it uses a login.
  */
 function settingsOf({ door, context }: AgentCall): object {
   return {
@@ -140,10 +141,10 @@ function* notesOf({ policy, maxTurns, maxCostUsd }: AgentCall, row: ClaudeRow): 
     ? 'execution_posture: claude has only read tools (--tools), and the work folder is read-only in the sandbox'
     : policy.approval_posture === 'bounded_auto_approve'
       ? 'execution_posture: claude does not limit where its tools write; only the sandbox does'
-      : 'execution_posture: the file tools of claude stay in the work folder (acceptEdits); only the sandbox limits its commands';
+      : "execution_posture: claude's file tools stay in the work folder (acceptEdits); only the sandbox limits its commands";
   yield policy.network_posture === 'allow'
-    ? 'network_posture: the web tools of claude are allowed; the sandbox limits what they can reach'
-    : 'network_posture: the web tools of claude are disabled; only the sandbox keeps its commands off the network';
+    ? "network_posture: claude's web tools are allowed; the sandbox limits what they can reach"
+    : "network_posture: claude's web tools are disabled; only the sandbox keeps its commands off the network";
   const denied = row.permissionPrompts ? '--permission-prompts none' : 'print mode without a host';
   yield `approval_posture: claude denies requests for approval (${denied})${APPROVAL[policy.approval_posture]}`;
   if (maxTurns !== undefined) yield 'turns: claude counts and limits them (--max-turns)';
@@ -152,7 +153,7 @@ function* notesOf({ policy, maxTurns, maxCostUsd }: AgentCall, row: ClaudeRow): 
 }
 
 const APPROVAL = {
-  fail_on_prompt: ', and proctor stops it at the first denial',
-  deny_interactive: ', and proctor records every denial as a violation',
+  fail_on_prompt: ', and Proctor stops it at the first denial',
+  deny_interactive: ', and Proctor records every denial as a violation',
   bounded_auto_approve: '; its commands and edits are approved in advance',
 } as const;

@@ -40,7 +40,7 @@ export function resultText(content: unknown): string {
     .join('\n');
 }
 
-/** The id of the call that the metadata of a result reports as refused, if any. */
+/** The id of the call that a result's metadata reports as refused, if any. */
 export function refusalOf(note: unknown): string[] {
   const meta = objectIn(note);
   const id = textIn(meta?.id);

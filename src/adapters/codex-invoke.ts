@@ -50,7 +50,7 @@ const LAST_MESSAGE = 'last-message.txt';
 /** Not an OPENAI_ variable: Proctor removes those from every environment. */
 const KEY_VARIABLE = 'PROCTOR_MODEL_KEY';
 
-/** If the sandbox of Codex cannot start, every command would fail. Then only Proctor's sandbox is used. */
+/** Every command would fail if Codex's own sandbox could not start. In that case, only Proctor's sandbox is used. */
 function sandboxOf({ policy, nestedSandbox }: AgentCall): string {
   if (!nestedSandbox) return 'danger-full-access';
   return policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write';
@@ -93,19 +93,19 @@ function setting(key: string, value: string | number | boolean): readonly string
 
 function* notesOf({ policy, nestedSandbox, maxTurns }: AgentCall): Generator<string> {
   const sandbox = nestedSandbox
-    ? `the commands of codex run in its sandbox (-s ${policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write'}), inside the sandbox of proctor`
-    : 'the sandbox of codex is off, because it cannot start inside the sandbox of proctor; only the latter limits writing';
+    ? `codex runs commands in its own sandbox (-s ${policy.execution_posture === 'read_only' ? 'read-only' : 'workspace-write'}), inside Proctor's sandbox`
+    : "codex's own sandbox is off, because it cannot start inside Proctor's sandbox; only Proctor's sandbox limits writes";
   yield `execution_posture: ${sandbox}`;
-  const network = nestedSandbox ? 'both sandboxes keep' : 'only the sandbox of proctor keeps';
+  const network = nestedSandbox ? 'both sandboxes keep' : "only Proctor's sandbox keeps";
   yield policy.network_posture === 'allow'
-    ? 'network_posture: codex may use the network as far as the sandbox of proctor allows'
-    : `network_posture: the web search of codex is disabled; ${network} its commands off the network`;
+    ? "network_posture: codex may use the network if Proctor's sandbox allows it"
+    : `network_posture: codex's web search is disabled; ${network} its commands off the network`;
   yield `approval_posture: codex exec never asks; blocked operations fail${APPROVAL[policy.approval_posture]}`;
-  if (maxTurns !== undefined) yield 'turns: codex has no limit; proctor counts them in its stream and stops it';
+  if (maxTurns !== undefined) yield 'turns: codex has no limit; Proctor counts them in its stream and stops it';
 }
 
 const APPROVAL = {
-  fail_on_prompt: ', and proctor stops it at the first failure of this kind in its stream',
-  deny_interactive: ', and proctor records each failure of this kind in its stream as a violation',
+  fail_on_prompt: ', and Proctor stops it at the first such failure in its stream',
+  deny_interactive: ', and Proctor records every such failure in its stream as a violation',
   bounded_auto_approve: ', and allowed operations need no approval',
 } as const;

@@ -134,7 +134,7 @@ export class CodexProtocol implements Protocol {
     return this.#turns.count > this.#turnsMax ? { ...TOO_MANY_TURNS, events } : progress(events);
   }
 
-  /** An `error` item never ends a run. One kind of it reports a fallback to another transport. */
+  /** An `error` item never ends a run. One kind reports a fallback to another transport. */
   #warning(message: string): LineReading {
     if (message.startsWith('Falling back')) return this.#retry(message);
     return alive({ kind: 'note', level: 'warning', text: brief(message) });
@@ -186,9 +186,9 @@ export class CodexProtocol implements Protocol {
 }
 
 /**
- * Estimates the number of model answers, because Codex calls a whole run one turn. A new answer starts with the first item
- * after the newest tool of the previous answer ended. Calls of one answer that Codex runs in sequence count separately.
- * Codex does not wait for a command in the background, so an older tool may never end.
+ * Estimates the number of model answers, because Codex calls a whole run one turn. A new answer starts with the first
+ * item after the newest tool of the previous answer ended. Calls in one answer that Codex runs in sequence count
+ * separately. Codex does not wait for a command in the background, so an older tool may never end.
  */
 class Turns {
   count = 0;

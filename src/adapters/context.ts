@@ -1,4 +1,4 @@
-/** Where an agent looks for the instructions of a project, as relative paths. */
+/** Where an agent looks for a project's instructions, as relative paths. */
 export interface ContextPlaces {
   /** In the work folder and each folder above it, the agent reads the first existing file of each row. */
   readonly instructions: readonly (readonly string[])[];
@@ -10,7 +10,7 @@ export interface ContextPlaces {
   readonly imports: boolean;
 }
 
-/** The instructions of a project. Paths are inside the sandbox. */
+/** A project's instructions. Paths are inside the sandbox. */
 export interface ProjectContext {
   /** From the top of the project to the work folder. */
   readonly folders: readonly string[];

@@ -10,7 +10,7 @@ export interface LoginFile {
   /** The address of the API that accepts it. */
   readonly urlVariable: string;
   readonly defaultUrl: string;
-  /** Reads the content of the file; undefined if it is not a login of this program. */
+  /** Reads the content of the file; undefined if it is not a login for this program. */
   held(value: unknown): HeldLogin | undefined;
 }
 

@@ -24,7 +24,7 @@ function isBareTool(text: Uint8Array): boolean {
 /** `#!/usr/bin/env -S node --no-warnings`, `#!/bin/bash -e`. */
 function byFirstLine(head: Uint8Array): Interpreter | undefined {
   if (head[0] !== 0x23 || head[1] !== 0x21) return undefined;
-  // As on Linux, a NUL ends the line. In a program name it would prevent the start.
+  // As on Linux, a NUL ends the line. A program whose name contains one could not start.
   const [line = ''] = Buffer.from(head.subarray(2, LINE_BYTES_MAX))
     .toString()
     .split(/\r?\n|\0/);

@@ -97,7 +97,7 @@ export function progress(events: readonly AgentEvent[]): LineReading {
 /** The agent waits for an answer, so it must be stopped. */
 export const PROMPT: LineReading = { events: [], sign: 'kill', reason: 'prompt_detected' };
 
-/** One line of an agent yields at most this many transcript lines. */
+/** One line of agent output yields at most this many transcript lines. */
 export const EVENTS_MAX = 1_000;
 
 const NOTES_MAX = 1_000;

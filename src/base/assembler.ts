@@ -1,4 +1,4 @@
-/** A small assembler for WebAssembly. Short names are those of the specification. */
+/** A small assembler for WebAssembly. Short names follow the specification. */
 export type Code = number | readonly Code[];
 
 export const local = {
@@ -30,7 +30,7 @@ export const v128 = {
   const: (bytes: readonly number[]): Code => [0xfd, 0x0c, bytes],
   /** A shuffle: 16 consecutive bytes of the 32 in two vectors. */
   window: (from: number): Code => [0xfd, 0x0d, Array.from({ length: 16 }, (_, index) => from + index)],
-  /** Each byte of the second vector selects one of the first. */
+  /** Each byte of the second vector selects a byte of the first. */
   swizzle: [0xfd, 0x0e],
   and: [0xfd, 0x4e],
   anyTrue: [0xfd, 0x53],

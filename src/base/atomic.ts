@@ -5,8 +5,8 @@ import { Fault } from './fault.ts';
 import { OWN_FILE } from './private.ts';
 
 /**
- * Replaces a file atomically: a reader sees the old bytes or the new ones, never a part, even after a power cut.
- * Only the owner can read it, unless `mode` allows more. The umask applies.
+ * Replaces a file atomically: a reader sees the old bytes or the new ones, never a partial file, even after a power
+ * cut. Only the owner can read it, unless `mode` allows more. The umask applies.
  */
 export function writeAtomic(file: string, bytes: string | Uint8Array | Iterable<string>, mode = OWN_FILE): void {
   const folder = path.dirname(file);

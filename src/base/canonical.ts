@@ -9,7 +9,9 @@ export function canonicalize(value: unknown): string {
   return write(value, 0);
 }
 
-/** Like `canonicalize`, but in pieces, because building a large text as a whole takes several times its size. */
+/**
+ * Like `canonicalize`, but in pieces, because building a large text as a whole needs several times its size in memory.
+ */
 export function* canonicalPieces(object: object): Generator<string> {
   let text = '{';
   let isFirst = true;

@@ -11,10 +11,10 @@ export const LOW_LINE = 2;
 export const DASH = 4;
 /** `.` and `~`. */
 export const DOT = 8;
-/** `+` and `/`, of plain base64. */
+/** `+` and `/`, as in standard base64. */
 export const PLUS = 16;
 const EQUALS = 32;
-/** Other characters of passwords. */
+/** Other characters that occur in passwords. */
 export const MARKS = 64;
 export const UPPER = 128;
 
@@ -46,7 +46,10 @@ export function isOf(bytes: Buffer, at: number, sets: number): boolean {
   return at >= 0 && at < bytes.length && isIn(bytes[at] as number, sets);
 }
 
-/** The end of the bytes of a set. A mask, even an incomplete one, counts as part of them, so that nothing around it stays. */
+/**
+ * The end of a sequence of bytes in a set. A mask, even an incomplete one, is part of it, so that no bytes around it
+ * remain.
+ */
 export function endOf(bytes: Buffer, from: number, sets: number, lengthMax: number): number {
   const last = Math.min(bytes.length, from + lengthMax);
   let at = from;

@@ -118,9 +118,9 @@ function anchors(): Anchors {
   return made;
 }
 
-/** The longest prefix of a form or name of a value. */
+/** No form prefix and no value name is longer than this. */
 const JOINED_BYTES = 32;
-/** The most bytes from the scheme of a URL to its @. */
+/** The maximum number of bytes from a URL's scheme to its @. */
 const ADDRESS_MAX = 310;
 const AT = 0x40;
 const SLASH = 0x2f;

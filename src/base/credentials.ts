@@ -27,7 +27,10 @@ interface Credential {
   readonly kind: string;
   /** Prefixes of at least four bytes, so that one search finds all forms. */
   readonly anchors: readonly string[];
-  /** Runs in time proportional to the match, or in limited time. It never reads a form twice from two anchors. */
+  /**
+   * Runs in time proportional to the match, or in constant time. Two anchors never cause two reads of the same
+   * credential.
+   */
   match(bytes: Buffer, at: number): Match | undefined;
 }
 
@@ -52,7 +55,7 @@ function prefixed(kind: string, prefixes: readonly string[], form: Prefixed): Cr
       return beginsAt(bytes, at, prefix) ? { from: at, to: at, isOpen: true } : undefined;
     }
     const begin = at + prefix.length;
-    // Read only long enough values to their end. These are then masked and never read again.
+    // Only a value that is long enough is read to its end. It is then masked and never read again.
     const least = endOf(bytes, begin, sets, min);
     if (least - begin < min) return least === bytes.length ? { from: at, to: at, isOpen: true } : undefined;
     const to = endOf(bytes, begin, sets, exact ? min + 1 : max);

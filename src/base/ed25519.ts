@@ -39,7 +39,7 @@ export function holdsPrivateKey(pem: string): boolean {
   return /-----BEGIN [^-\n]*PRIVATE KEY-----/.test(pem);
 }
 
-/** Discards the error messages of the library, which are not meant for users. */
+/** Discards the library's error messages, which are not meant for users. */
 function ed25519(read: () => KeyObject): KeyObject | undefined {
   try {
     const key = read();

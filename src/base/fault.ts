@@ -1,5 +1,5 @@
 /**
- * A failure of Proctor or of the machine. The message is for users, so it contains no path, no secret and no stack.
+ * A failure in Proctor or on the machine. The message is for users, so it contains no path, no secret and no stack.
  * Details for developers are in `cause`.
  */
 export class Fault extends Error {
@@ -38,5 +38,5 @@ export function fullDisk(cause: unknown): string {
   return FULL.has(codeOf(cause)) ? ': the disk is full' : '';
 }
 
-/** The disk is full, or the user's quota is. */
+/** The disk is full, or the user's quota is used up. */
 const FULL: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);

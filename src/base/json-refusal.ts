@@ -1,4 +1,4 @@
-/** Why bytes are not one acceptable JSON document. */
+/** Why bytes are not a valid JSON document. */
 export interface Refusal {
   readonly code: RefusalCode;
   readonly message: string;

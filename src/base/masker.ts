@@ -90,12 +90,12 @@ export class Masker {
   }
 }
 
-/** The masking of a run: its secrets and, unless the caller keeps them, well-known credentials. */
+/** What to mask in a run: its secrets and, unless the caller keeps them, well-known credentials. */
 export function maskingOf(secrets: readonly string[], keepCredentials = false): Masking {
   return { secrets: needlesOf(secrets), credentials: !keepCredentials };
 }
 
-/** The sum by kind. */
+/** The total number of masked ranges by kind. */
 export function addedKinds(...all: readonly (MaskedKinds | undefined)[]): MaskedKinds {
   const sums = new Map<string, number>();
   for (const kinds of all) {

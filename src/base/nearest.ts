@@ -6,7 +6,7 @@ export function didYouMean(word: string, known: Iterable<string>): string {
   return near === undefined ? '' : ` Did you mean "${printable(near)}"?`;
 }
 
-/** The known word with the fewest edits: at most two, and at most a third of the length of the word. */
+/** The known word with the fewest edits: at most two, and at most a third of the word's length. */
 export function nearestWord(word: string, known: Iterable<string>): string | undefined {
   const most = Math.min(SLIPS_MAX, Math.floor(word.length / 3));
   let best: string | undefined;

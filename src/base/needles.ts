@@ -42,7 +42,7 @@ export class Needles {
     return this.over(bytes).next(from);
   }
 
-  /** A search that reads no byte twice. Callers must not go back. */
+  /** A search that reads no byte twice. `from` must never decrease. */
   over(bytes: Buffer): { next(from: number): Hit | undefined } {
     const places = this.#placesIn(bytes);
     return {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Fault } from './fault.ts';
 
-/** Finds the first of some files of this package, in the folder of this code or in one above it. */
+/** Finds the first of the given package files, in the folder of this code or in a folder above it. */
 export function findInPackage(names: readonly string[]): string {
   for (let folder = path.dirname(fileURLToPath(import.meta.url)); ; folder = path.dirname(folder)) {
     const found = names.map(name => path.join(folder, name)).find(file => existsSync(file));

@@ -25,7 +25,7 @@ export function makeFolders(folder: string, mode = OWN_FOLDER): string | undefin
       mkdirSync(at, { mode });
       first ??= at;
     } catch (error) {
-      // Another process may have created it meanwhile.
+      // Another process may have created it in the meantime.
       if (codeOf(error) !== 'EEXIST' || !statSync(at, { throwIfNoEntry: false })?.isDirectory()) throw error;
     }
   }

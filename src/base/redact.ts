@@ -52,7 +52,7 @@ function* beginnings(text: string, secret: string): Generator<Span> {
 /** Shorter prefixes reveal little and occur in any text. */
 const BEGINNING_MIN = 8;
 
-/** Merges overlapping ranges, so that no part of one stays. */
+/** Merges overlapping ranges, so that no part of a range remains. */
 function joined(spans: Span[]): Span[] {
   const apart: Span[] = [];
   for (const [start, end] of spans.sort((a, b) => a[0] - b[0])) {

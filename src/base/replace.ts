@@ -5,7 +5,7 @@ import { OWN_FILE } from './private.ts';
 /** Replaces a file. A reader sees the whole file or nothing, but a power cut can lose it until it is synced. */
 export function replaceFile(file: string, text: string, bytes: number): void {
   replace(file, fd => {
-    // A disk that is almost full accepts only a part.
+    // A disk that is almost full accepts only part of the bytes.
     if (writeSync(fd, text) !== bytes) throw new Fault('disk_full', 'The disk is full.');
   });
 }

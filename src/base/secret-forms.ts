@@ -157,7 +157,7 @@ function base64Of(value: string): { letters: string; column: number }[] {
   });
 }
 
-/** The escapes of a quote and an apostrophe in HTML. */
+/** The HTML escapes for a quote and an apostrophe. */
 const QUOTES: readonly (readonly [string, string])[] = [
   ['&quot;', '&#39;'],
   ['&quot;', '&#x27;'],

@@ -77,7 +77,7 @@ function decoded(value: string): string {
 
 /** Names of parameters whose values are secrets even if they are short. */
 const TELLING = /token|key|secret|sig|auth|pass|pwd|code|session|credential|^$/i;
-/** Shorter parts occur in any text. A certain secret may be shorter. */
+/** Shorter parts occur in any text. A value whose name marks it as a secret may be shorter. */
 const PART_MIN = 6;
 const TELLING_MIN = 4;
 const VALUE_MIN = 8;

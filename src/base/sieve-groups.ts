@@ -47,7 +47,7 @@ export function grouped(beginnings: readonly string[]): { readonly groups: Fit[]
   return { groups, windows };
 }
 
-/** Every window of a text that is long enough for eight of them. */
+/** The eight windows of a text, which must be long enough. */
 export function allWindows(beginning: string): Window[] {
   return Array.from({ length: OFFSETS }, (_, offset) => ({
     window: beginning.slice(offset, offset + WINDOW_BYTES),

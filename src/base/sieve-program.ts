@@ -1,8 +1,8 @@
 import { again, againIf, type Code, i32, local, loop, moduleOf, v128, when } from './assembler.ts';
 
-/** Offsets in the memory of the program, in bytes. */
+/** Offsets in the program's memory, in bytes. */
 export const LAYOUT = {
-  /** For each byte of a window two tables of 16, by the low and by the high half of the byte. */
+  /** Two tables of 16 entries for each byte of a window, indexed by the low and the high half of the byte. */
   halves: 0,
   /** For each hash of a window, its possible offsets in a text: one bit for each of eight. */
   fitting: 65_536,
@@ -54,7 +54,7 @@ export function sieveProgram(): SieveProgram {
   return made;
 }
 
-/** The used part of the WebAssembly API, which not every type library declares. */
+/** The part of the WebAssembly API that is used here, which not every type library declares. */
 interface Engine {
   readonly Module: new (program: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: Exports };

@@ -29,7 +29,7 @@ export class Sieve {
     }
   }
 
-  /** The positions from `from` to before `to` where a text may begin, in order. */
+  /** The positions from `from` (inclusive) to `to` (exclusive) where a text may begin, in order. */
   sift(bytes: Buffer, from: number, to: number): readonly number[] {
     const { memory, words, [this.#kind]: sift } = sieveProgram();
     if (loaded[this.#kind] !== this) this.#load(memory);
@@ -77,7 +77,7 @@ function placesOf(words: Int32Array, end: number, from: number, to: number): rea
   return isSorted ? places : places.sort((a, b) => a - b);
 }
 
-/** The sieves whose tables are in the memory of the program. */
+/** The sieves whose tables are in the program's memory. */
 const loaded: { fitting?: Sieve; sampled?: Sieve } = {};
 
 /** Finds the candidate positions of a sieve in a buffer, block by block. */
@@ -95,7 +95,7 @@ export class SievedPlaces {
     this.#bytes = bytes;
   }
 
-  /** The next position at `from` or later, or -1. Callers must not go back. */
+  /** The next position at `from` or later, or -1. `from` must never decrease. */
   next(from: number): number {
     for (;;) {
       for (; this.#index < this.#places.length; this.#index++) {

@@ -14,8 +14,8 @@ export interface Spelling {
 }
 
 /**
- * Decodes escaped characters: `\u0041` and `\x41`, also with several backslashes, `%41`, and `&#65;`. The usual escapes of a
- * secret are among its forms; these escapes can apply to any subset of its characters.
+ * Decodes escaped characters: `\u0041` and `\x41`, also with several backslashes, `%41`, and `&#65;`. A secret's forms
+ * include its usual escapes; the escapes here can apply to any subset of its characters.
  */
 export function spellingsOf(bytes: Buffer, around: number): Spelling[] {
   const found: Spelling[] = [];

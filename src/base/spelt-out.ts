@@ -1,6 +1,6 @@
 /**
- * Finds characters escaped as `\u0041` or `\x41`. Other escapes such as `\n` are common in text. They matter only near such
- * a character, because the usual escapes of a secret are among its forms.
+ * Finds characters escaped as `\u0041` or `\x41`. Other escapes such as `\n` are common in text. They matter only near
+ * such a character, because a secret's forms include its usual escapes.
  */
 export class SpeltOut {
   readonly #written: Buffer;
@@ -17,7 +17,7 @@ export class SpeltOut {
     this.#reach = ESCAPE_BYTES_MAX * around;
   }
 
-  /** The first position at `from` or later that is near such an escape. Callers must not go back. */
+  /** The first position at `from` or later that is near such an escape. `from` must never decrease. */
   from(from: number): number {
     for (const next of this.#next) {
       while (next.at < from) {

@@ -20,7 +20,7 @@ import { isMine } from './owner.ts';
 import { makeFolders } from './private.ts';
 import { namedStateFolder, stateFolder } from './state-folder.ts';
 
-/** A key of this user, stored outside all project folders. */
+/** This user's key, stored outside all project folders. */
 export interface StateKey {
   readonly bytes: Buffer;
   /** Why later processes will not have this key; undefined if it is stored. */
@@ -28,7 +28,7 @@ export interface StateKey {
 }
 
 /**
- * The key of this user on this machine, created on first use. A process that cannot store it keeps a key in memory, so its
+ * This user's key on this machine, created on first use. A process that cannot store it keeps a key in memory, so its
  * runs still work.
  */
 export function makeStateKey(): StateKey {
@@ -112,7 +112,8 @@ function readKey(file: string): Buffer {
   const fd = openSync(file, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
   try {
     const stat = fstatSync(fd);
-    if (!stat.isFile() || !isMine(stat)) throw new Loose('the key in the state folder is not a file of this user');
+    if (!stat.isFile() || !isMine(stat))
+      throw new Loose('the key in the state folder is not a regular file that you own');
     if (isOpen(stat)) throw new Loose('the key in the state folder is open to other users (chmod 600 closes it)');
     const bytes = Buffer.alloc(KEY_BYTES + 1);
     if (readSync(fd, bytes) !== KEY_BYTES) throw new Loose('the key in the state folder is damaged');

@@ -10,7 +10,7 @@ export interface TarEntry {
   readonly at: number;
 }
 
-/** A difference between an archive and what Proctor writes. */
+/** A difference from the archive that Proctor would write. */
 export interface TarFault {
   readonly fault: 'link' | 'kind' | 'meta' | 'form';
   /** The entry, if its name is readable. */
@@ -55,7 +55,7 @@ export function* readTar(fd: number, bytes: number): Generator<TarEntry | TarFau
       yield { path, size, at: start };
     }
     if (!isEmpty(bytesAt(fd, start + size, next - start - size))) {
-      yield { fault: 'form', path, what: 'is followed by bytes that are not empty' };
+      yield { fault: 'form', path, what: 'is followed by padding that is not zero' };
     }
     at = next;
   }
@@ -120,7 +120,7 @@ const KINDS: Readonly<Record<string, string>> = {
   '6': 'a FIFO',
   '7': 'a file of a special kind',
   S: 'a sparse file',
-  g: 'a header for all entries',
+  g: 'a global header',
   L: 'a long name in another format',
   K: 'a long name in another format',
 };

@@ -14,7 +14,7 @@ process.on('uncaughtException', error => {
 
 const [first, ...rest] = process.argv.slice(2);
 
-// npm runs scripts in the folder of the package, but paths after `npm run runner-verify --` are relative to the caller.
+// npm runs scripts in the package folder, but paths after `npm run runner-verify --` are relative to the caller.
 const { npm_lifecycle_event: script, npm_package_name: owner, INIT_CWD: callersFolder } = process.env;
 if (script === 'runner-verify' && owner === 'proctor' && callersFolder) {
   try {

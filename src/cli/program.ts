@@ -51,7 +51,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
 /** Reports why a command failed. Anything that is neither bad usage nor a fault is a bug, and is thrown again. */
 async function exitOf(error: unknown, args: readonly string[]): Promise<number> {
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
-  // `run intent` prints a document whatever happens.
+  // `run intent` always prints a document, even if it fails.
   if (args[0] === 'run' && args[1] === 'intent') {
     const { reportUsage } = await import('./commands/run-intent.ts');
     return reportUsage(error);

@@ -23,7 +23,7 @@ export interface Phase {
 /** Processes that were still running when the main program ended. */
 export interface LeftRunning {
   readonly processes: number;
-  /** Distinct names; a long list is cut. */
+  /** Distinct names; a long list is truncated. */
   readonly programs: readonly string[];
 }
 
@@ -45,6 +45,6 @@ export interface Capture {
   readonly isSampled?: true;
   /** The number of processes that could not be killed. Undefined if a process could have hidden. */
   readonly survivors?: number;
-  /** Undefined if Proctor did not look. */
+  /** Undefined if Proctor did not check. */
   readonly leftRunning?: LeftRunning;
 }

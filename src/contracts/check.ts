@@ -5,7 +5,7 @@ import { type CompiledShape, formOf } from './form.ts';
 import { kindOf } from './kind.ts';
 import { type Context, type Finding, type RulePart, type Rule, UNKNOWN_KEY } from './rule.ts';
 
-/** One broken rule at one path. Advice, which breaks a SHOULD, has the same form. */
+/** One broken rule at one path. Advice (a broken SHOULD) has the same form. */
 export interface Violation {
   readonly rule_id: string;
   readonly message: string;
@@ -23,7 +23,7 @@ export interface Findings {
 /** The maximum number of listed violations, and of listed advice; the rest is only counted. */
 const FINDINGS_MAX = 1000;
 
-/** No readable document has this many faults, so the check stops here. */
+/** The check stops after this many faults. No legitimate document has that many. */
 const FAULTS_MAX = 2_000_000;
 
 /** Checks a value against all rules of a contract. Never changes the value. */
@@ -136,7 +136,7 @@ function planOf(contract: Contract): Plan {
   return plan;
 }
 
-/** The check of a rule becomes a part that covers all keys that the rule owns and reads. */
+/** A rule's check becomes a part that covers all keys that the rule owns or reads. */
 function partsOf({ id, check, fields, reads = [], parts = [] }: Rule): (RulePart & { rule: string })[] {
   const whole = check ? [{ over: [...fields, ...reads], check }] : [];
   return [...whole, ...parts].map(part => Object.assign({ rule: id }, part));

@@ -5,7 +5,7 @@ export type Claim = FileClaim | AssetClaim;
 export interface FileClaim {
   /** The path of the claim in the document, such as `a.b[0]`. */
   readonly at: string;
-  /** Relative to the folder that `claimsFrom` of the contract selects. */
+  /** Relative to the folder that the contract's `claimsFrom` selects. */
   readonly file: string;
   /** The hash of the file's bytes. */
   readonly sha256?: string;

@@ -9,7 +9,7 @@ export interface Contract {
   readonly title: string;
   /** One sentence on what the document contains. */
   readonly tells: string;
-  /** The description in the JSON Schema, if its published wording differs and must not change. */
+  /** The published description in the JSON Schema, which must not change. Default: `tells` and `source`. */
   readonly schemaTells?: string;
   /** The specification. */
   readonly source: string;

@@ -4,7 +4,7 @@ export type StoppedBy = 'timeout' | 'idle' | 'cpu' | 'cancel' | 'policy';
 /**
  * How a program ended. Exit codes, terminations and the terms of every other format are derived from it.
  *
- * `signalled` requires a wait status that says so: behind a wrapper, 128 + n may be an exit code of the program.
+ * `signalled` requires a wait status that says so: behind a wrapper, 128 + n may be the program's exit code.
  * `lost` means that Proctor died while the program ran, and the program with it.
  */
 export type Ending =

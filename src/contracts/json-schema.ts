@@ -8,7 +8,7 @@ export function jsonSchema(contract: Contract): JsonSchema {
   return {
     $schema,
     title: contract.title,
-    description: `${contract.schemaTells ?? contract.tells} (${contract.source}) A schema cannot say everything: proctor verify also judges ${rules}.`,
+    description: `${contract.schemaTells ?? `${contract.tells} (${contract.source})`} A schema cannot say everything: proctor verify also judges ${rules}.`,
     ...schema,
   } as JsonSchema;
 }

@@ -35,7 +35,8 @@ export const isoTime = () =>
     }),
   );
 
-export const contentHashText = () => matching(/^sha256:[a-f0-9]{64}$/, 'sha256: and 64 lower-case hexadecimal digits');
+export const contentHashText = () =>
+  matching(/^sha256:[a-f0-9]{64}$/, 'sha256: followed by 64 lower-case hexadecimal digits');
 
 /** The id that links a public error to the internal log. */
 export const correlationText = () => matching(/^[a-z0-9]{12,32}$/, '12 to 32 lower-case letters and digits');
@@ -57,7 +58,7 @@ export const SEMVER = new RegExp(
     String.raw`(?:\+[0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*)?$`,
 );
 
-/** An integer, at least 0. */
+/** A non-negative integer. */
 export const count = () => z.int().check(z.gte(0));
 
 export function between(minimum: number, maximum: number) {

@@ -5,7 +5,7 @@ import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { formOf } from '../contracts/form.ts';
 
-/** A file of the run folder: its path, its bytes, and their hash if already known. */
+/** A file in the run folder: its path, its bytes, and their hash if already known. */
 export type Document = readonly [path: string, bytes: string | Uint8Array, sha256?: string];
 
 export function documentIn(folder: string, file: string, contract: Contract): unknown {
@@ -26,7 +26,7 @@ export function looseKeys(file: string, bytesMax: number): Readonly<Record<strin
   return (reading?.ok ? (reading.value ?? {}) : {}) as Record<string, unknown>;
 }
 
-/** Whether a value has a shape. It may have further keys. */
+/** Whether a value has the given shape. Additional keys are allowed. */
 export function hasShape(value: unknown, shape: Parameters<typeof formOf>[0]): boolean {
   for (const _ of formOf(shape).faults(value, '')) return false;
   return true;

@@ -31,7 +31,7 @@ export interface HttpAnswer {
   readonly body: Buffer;
   /** The full length of the body, if known. */
   readonly bodyTotal: number | null;
-  /** The error code of the system or of undici. */
+  /** The error code from the system or from undici. */
   readonly errorName?: string;
 }
 
@@ -111,7 +111,7 @@ class Listener implements Dispatcher.DispatchHandler {
     this.#onData = onData;
     this.#resolve = resolve;
     this.#deadline = setTimeout(() => this.#stop('timeout'), Math.max(0, deadlineMs));
-    // An idle limit of at least the deadline has no effect.
+    // An idle limit that is not shorter than the deadline has no effect.
     this.#idle = idleMs < deadlineMs ? setTimeout(() => this.#stop('idle'), idleMs) : undefined;
   }
 
@@ -188,7 +188,7 @@ function nameOf(error: Error): string {
   return typeof code === 'string' ? code : codeOf(error) || error.name;
 }
 
-/** The path of a redirect that keeps origin and method. */
+/** The path of a redirect that keeps the origin and method. */
 function redirectOf({ ended, status, headers }: HttpAnswer, origin: string, path: string): string | undefined {
   const { location } = headers;
   if (ended !== 'complete' || (status !== 307 && status !== 308) || location === undefined) return undefined;
@@ -211,7 +211,7 @@ async function decoded(answer: HttpAnswer, bytesMax: number): Promise<HttpAnswer
   if (!Object.hasOwn(DECODERS, encoding)) {
     return answer.ended === 'complete' ? { ...answer, ended: 'broken', errorName: 'UNKNOWN_CONTENT_ENCODING' } : answer;
   }
-  // The stream must end properly, with its checksum. What was decoded before an error is kept.
+  // The stream must end properly, with its checksum. Data decoded before an error is kept.
   const decoder = DECODERS[encoding as keyof typeof DECODERS]();
   const chunks: Buffer[] = [];
   let length = 0;

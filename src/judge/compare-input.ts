@@ -14,7 +14,7 @@ export interface TrialOfSide {
   readonly isRerun?: boolean;
   /** The folder of its artifacts; undefined if only the accepted document is known. */
   readonly folder: string | undefined;
-  /** What the pack of an accepted baseline holds of it. */
+  /** Its documents in the pack of an accepted baseline. */
   readonly kept?: KeptDocuments | undefined;
   /** The names of its cases, if already known. */
   readonly names?: ReadonlyMap<string, CaseName> | undefined;

@@ -65,7 +65,7 @@ function reasonFor(path: string, view: TreeView, aliases: readonly Alias[]): str
     return 'git treats the folder as a repository and runs programs from its configuration';
   }
   return names.some(name => SHORT_NAME.test(name))
-    ? 'on some file systems its short name means another file'
+    ? 'on some file systems its short name refers to another file'
     : undefined;
 }
 
@@ -97,7 +97,7 @@ function partsReason({ partsOf, runs }: ActiveFiles, texts: Texts | undefined): 
 const NONE: ReadonlyMap<string, string> = new Map();
 const PARTS_MAX = 10;
 
-/** A file that could not be read before did not run. */
+/** A file that was unreadable before did not run. */
 function partsOrNone(text: string | undefined, partsOf: NonNullable<ActiveFiles['partsOf']>) {
   try {
     return text === undefined ? NONE : partsOf(text);
@@ -152,7 +152,7 @@ function leadsTo(path: string, target: string, linkAt: TreeView['linkAt']): stri
   return at.join('/');
 }
 
-/** The limit of Linux. */
+/** The same limit as on Linux. */
 const HOPS_MAX = 40;
 
 function beside(path: string, name: string): string {

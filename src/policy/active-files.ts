@@ -1,8 +1,8 @@
 import { activeInComposer, activeInPackage } from './active-parts.ts';
 
 /**
- * Files that take effect without a command of yours: when an agent, an editor, a shell or git starts in the folder, when
- * dependencies are installed, or when a server receives a push.
+ * Files that take effect without any command from you: when an agent, an editor, a shell or git starts in the folder,
+ * when dependencies are installed, or when a server receives a push.
  */
 export interface ActiveFiles {
   /** Names at any depth. A final slash means a folder and its contents. `*` matches any characters of one name. */
@@ -91,18 +91,18 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
   // Servers that run pushed code.
   active(
     '.github/workflows/ .github/actions/ .github/dependabot.y*ml .gitea/ .forgejo/',
-    'the server runs it on a push, with the secrets of the project',
+    "the server runs it on a push, with the project's secrets",
   ),
   active(
     `.gitlab-ci.y*ml *.gitlab-ci.y*ml .gitlab/ .circleci/ .travis.yml appveyor.yml .appveyor.yml
      azure-pipelines*.y*ml .azure-pipelines/ .azuredevops/ bitbucket-pipelines.yml`,
-    'CI runs it on a push, with the secrets of the project',
+    "CI runs it on a push, with the project's secrets",
   ),
   active(
     `Jenkinsfile* *.jenkinsfile .ci/ .buildkite/ .semaphore/ .teamcity/ .tekton/ .drone.*
      .woodpecker.y*ml .woodpecker/ .cirrus.* .builds/ .build.yml cloudbuild.y*ml buildspec.y*ml
      codefresh.yml wercker.yml`,
-    'CI runs it on a push, with the secrets of the project',
+    "CI runs it on a push, with the project's secrets",
   ),
   active(
     'netlify.toml vercel.json render.yaml heroku.yml Procfile',
@@ -137,7 +137,7 @@ export const ACTIVE_FILES: readonly ActiveFiles[] = [
   ),
 ];
 
-/** `paths` is separated by white space. */
+/** `paths` lists paths separated by white space. */
 function active(paths: string, runs: string, partsOf?: ActiveFiles['partsOf']): ActiveFiles {
   return { paths: paths.split(/\s+/), runs, ...(partsOf && { partsOf }) };
 }

@@ -1,7 +1,7 @@
 import { isObject } from '../contracts/kind.ts';
 
 /**
- * The parts of a package.json that run automatically: lifecycle scripts of npm, hooks for hook managers, the package
+ * The parts of a package.json that run automatically: npm lifecycle scripts, hooks for hook managers, the package
  * manager that corepack fetches, and lists of packages whose scripts may run.
  */
 export function activeInPackage(text: string): ReadonlyMap<string, string> {

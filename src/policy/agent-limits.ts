@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { type AgentPolicy, LIMIT_RANGES, type AgentLimitName } from '../contracts/agent-policy/index.ts';
 
-/** The effective limits of an agent. Absent means unlimited. */
+/** An agent's effective limits. Absent means unlimited. */
 export interface AgentLimits {
   readonly timeoutMs: number;
   /** The maximum time without progress. */
@@ -42,8 +42,8 @@ const NAMES = {
 } as const satisfies Record<keyof AgentLimits, AgentLimitName>;
 
 /**
- * The requested limits, tightened to those of the policy with a warning for each. Throws for a limit that cannot be
- * enforced.
+ * The requested limits, tightened to the policy's limits, with a warning for each change. Throws for a limit that
+ * cannot be enforced.
  */
 export function agentLimits(
   asked: RequestedAgentLimits,

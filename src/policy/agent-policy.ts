@@ -9,10 +9,9 @@ import {
   type RequestedPolicy,
 } from '../contracts/agent-step/policy.ts';
 
-/** The defaults of the system are the strictest. */
 export const SYSTEM_SETTINGS: RequestedPolicy = STRICTEST;
 
-/** What the caller tightens for one run. */
+/** The settings that the caller tightens for one run. */
 export type Overrides = Omit<RequestedPolicy, 'policy_reference'>;
 
 export interface AppliedOverride {
@@ -23,7 +22,7 @@ export interface AppliedOverride {
 export interface ResolvedPolicy {
   readonly effective: EffectivePolicy;
   readonly appliedOverrides: readonly AppliedOverride[];
-  /** Defaults that applied, and settings that combine to less than was requested. */
+  /** The defaults that applied, and the settings that became stricter than requested because of others. */
   readonly notes: readonly string[];
 }
 

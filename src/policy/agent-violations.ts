@@ -10,11 +10,11 @@ export interface TreeViolation {
   readonly path?: string;
   readonly operation?: string;
   readonly hard: true;
-  /** Where it was found: in the files, or in the data of git. */
+  /** Where it was found: in the files, or in git's own data. */
   readonly source: 'tree' | 'git';
 }
 
-/** Compares all changes of an agent with the policy, including those that documents do not list. */
+/** Checks all of an agent's changes against the policy, including those that documents do not list. */
 export function violationsIn(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
   return [...branches(changes), ...operations(changes, policy), ...paths(changes, policy)];
 }
@@ -68,7 +68,7 @@ const TRACES: Readonly<Record<string, (changes: Changes) => string | undefined>>
   },
   force: ({ rewritten }) => (rewritten ? 'The agent rewrote the history of its branch.' : undefined),
   configure: ({ gitConfigChanged, hooks }) =>
-    gitConfigChanged || hooks.length > 0 ? 'The agent changed the configuration or hooks of git.' : undefined,
+    gitConfigChanged || hooks.length > 0 ? "The agent changed git's configuration or hooks." : undefined,
 };
 
 function operations(changes: Changes, { forbidden_operations }: EffectivePolicy): TreeViolation[] {

@@ -144,7 +144,7 @@ function notBinding(profile: Profile | undefined): string[] {
   return [`profile ${profile.name}: its allowed commands and write roots do not apply to scripts`];
 }
 
-/** Refuses what cannot be enforced without a sandbox. */
+/** Refuses limits that cannot be enforced without a sandbox. */
 function refuseBare({ profile, memoryBytes, pids, cpuSeconds, cpus }: Requested, wanted: Isolation | undefined): void {
   const asked: [unknown, string][] = [
     [wanted !== undefined && wanted !== 'none', `isolation "${wanted}"`],

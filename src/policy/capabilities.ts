@@ -13,7 +13,7 @@ export interface Capabilities {
   readonly tool_allow_deny: boolean;
   readonly path_constraints: boolean;
   readonly network_controls: boolean;
-  /** What counts its turns: the agent, or Proctor in the agent's event stream. */
+  /** What limits the turns: the agent, Proctor (which counts them in the agent's event stream), or nothing. */
   readonly turn_limit: 'agent' | 'proctor' | false;
   readonly budget_limit: boolean;
 }
@@ -26,7 +26,7 @@ export interface Enforcers {
   readonly sandbox: 'none' | 'process';
   /** The agent has a built-in sandbox, but it is off. */
   readonly isUnconfined?: boolean;
-  /** Whether there is a price file; `lacking` if it has no price for the model of this run. */
+  /** Whether there is a price file; `lacking` if it has no price for this run's model. */
   readonly prices?: 'given' | 'lacking';
 }
 
@@ -107,7 +107,9 @@ function approval({ approval_posture }: EffectivePolicy, enforcers: Enforcers): 
     return { refusal: `${agent} has no event stream that shows denials, which fail_on_prompt requires.` };
   }
   return {
-    by: [`${denied}; Proctor ends the run at the first ${isUnconfined ? 'block in its stream' : 'denial'}`],
+    by: [
+      `${denied}; Proctor ends the run at the first ${isUnconfined ? 'blocked operation in its event stream' : 'denial'}`,
+    ],
   };
 }
 
@@ -149,14 +151,14 @@ function turns({ maxTurns }: Counted, { agent, capabilities }: Enforcers): Answe
   if (maxTurns === undefined) return { by: [] };
   if (capabilities.turn_limit === 'agent') return { by: [`${agent} enforces it, at most ${maxTurns}`] };
   if (capabilities.turn_limit === 'proctor')
-    return { by: [`Proctor counts turns in the stream of ${agent}, at most ${maxTurns}`] };
+    return { by: [`Proctor counts turns in ${agent}'s event stream, at most ${maxTurns}`] };
   return {
     refusal: `Cannot enforce max_turns: ${agent} neither limits nor reports its turns.`,
   };
 }
 
 function atDoor(limit: number | undefined): Answer {
-  return { by: limit === undefined ? [] : ['the model proxy counts, and refuses requests beyond the limit'] };
+  return { by: limit === undefined ? [] : ['the model proxy counts them and refuses requests beyond the limit'] };
 }
 
 function cost({ maxCostUsd }: Counted, { agent, capabilities, prices }: Enforcers): Answer {
@@ -164,8 +166,9 @@ function cost({ maxCostUsd }: Counted, { agent, capabilities, prices }: Enforcer
   const itself = capabilities.budget_limit ? [`${agent} enforces it by its own estimate`] : [];
   if (prices === 'given') return { by: ['the model proxy counts tokens and applies your prices', ...itself] };
   if (prices === 'lacking')
-    return { refusal: 'Cannot enforce max_cost_usd: the price file has no price for the model of this run.' };
-  if (itself.length > 0) return { by: [...itself, 'the model proxy counts no cost, because there is no price file'] };
+    return { refusal: "Cannot enforce max_cost_usd: the price file has no price for this run's model." };
+  if (itself.length > 0)
+    return { by: [...itself, 'the model proxy does not count cost, because there is no price file'] };
   return {
     refusal: `Cannot enforce max_cost_usd: ${agent} neither limits nor reports its cost. Pass a price file with --prices.`,
   };

@@ -3,8 +3,8 @@ import type { EffectivePolicy } from '../contracts/agent-step/policy.ts';
 import type { PolicyViolation } from '../contracts/agent-step/policy-summary.ts';
 
 /**
- * Network requests that the model proxy refused, if the policy denies the network. They had no effect. They are hard if
- * the first denial ends a run.
+ * Network requests that the model proxy refused, if the policy denies the network. They had no effect. They are hard
+ * violations if the first denial ends a run.
  */
 export function doorViolations(
   refused: AgentOutcome['model_access']['refused'],
@@ -24,7 +24,7 @@ export function doorViolations(
 /** By refusal code. Other refusals, such as a malformed body, do not concern the network. */
 const REACHES: Readonly<Record<string, string>> = {
   endpoint: 'A request used an endpoint of the model API that agents do not need',
-  reach: 'A request would have reached beyond the model',
+  reach: 'A request would have accessed more than the model',
   reference: 'A request contained a reference that the provider would have fetched',
   tool: 'A request would have made the provider run a tool',
   model: 'A request used a model that searches the network',

@@ -29,7 +29,7 @@ export const LIMITS: readonly LimitRow[] = [
   row(
     'cpu_seconds',
     'CPU time',
-    ['enforced', 'the cgroup counts; Proctor ends the run within 0.1 s'],
+    ['enforced', 'counted by the cgroup; Proctor ends the run within 0.1 s'],
     'same',
     ['watched', 'sum over `/proc`'],
     nothing,
@@ -83,7 +83,7 @@ export const LIMITS: readonly LimitRow[] = [
   row('output_bytes', 'bytes collected from `output/`', ['enforced', 'counted on collection'], 'same', 'same', 'same'),
 ];
 
-/** `same` means as with cgroup v1. */
+/** `same` means the same as for cgroup v1. */
 function row(
   limit: LimitName,
   title: string,
@@ -115,7 +115,7 @@ export function heldBy(limit: LimitName, machine: MachineLimits, network: 'block
   const hasGroups = kind === 'cgroup_v1' || kind === 'cgroup_v2';
   const isUncounted = limit === 'network_buffer_bytes' && hasGroups && !countsSockets;
   const actual = isUncounted ? rowOf(limit).held.no_groups : held;
-  // On an open network, /proc/net lists all sockets of the machine, not only those of the run.
+  // On an open network, /proc/net lists all sockets on the machine, not only the run's.
   return actual[0] === 'watched' && SOCKETS.has(limit) && network === 'open' ? nothing : actual;
 }
 

@@ -70,7 +70,7 @@ function treePath(path: string): string | undefined {
 /** The work tree inside the sandbox. */
 const WORK = '/work/';
 
-/** Returns a test for paths, as the agent names them, that it must not write to. */
+/** Returns a function that checks whether a path, as named by the agent, is one that it must not write to. */
 export function guardOf(policy: EffectivePolicy): (path: string) => boolean {
   const isForbidden = inside(policy.forbidden_paths);
   const isReadOnly = policy.execution_posture === 'read_only';

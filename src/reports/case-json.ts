@@ -3,7 +3,7 @@ import { SIDE_NAMES } from './report.ts';
 import type { PageCase } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
 
-/** A document up to this size is embedded unchanged, without a walk through it. */
+/** A document up to this size is embedded unchanged, without traversing it. */
 const SMALL_CHARS = 64_000;
 const EVENTS_MAX = 300;
 const ASSETS_MAX = 8;
@@ -33,14 +33,14 @@ export function caseJson(
       const text = assetText(side, href);
       if (text !== undefined)
         texts[href] = clippedText(text, ASSET_CHARS_MAX, () =>
-          cuts.push(`The file ${href} of ${SIDE_NAMES[side]} was cut.`),
+          cuts.push(`The file ${href} of ${SIDE_NAMES[side]} is truncated.`),
         );
     }
     return texts;
   };
   const texts: Record<keyof PageCase, string> = {
-    input: smallJson(asked?.input ?? null, 'The input was cut.', cuts),
-    expected: smallJson(asked?.expected ?? null, 'The expectations were cut.', cuts),
+    input: smallJson(asked?.input ?? null, 'The input is truncated.', cuts),
+    expected: smallJson(asked?.expected ?? null, 'The expectations are truncated.', cuts),
     trials: JSON.stringify(judged.trials),
     assertions: JSON.stringify(judged.assertions),
     divergence: JSON.stringify(judged.divergence),
@@ -62,7 +62,7 @@ function artifactJson(artifact: CaseArtifact | undefined, side: ReportSide, cuts
   if (lacking > 0)
     cuts.push(`The last ${lacking} of ${EVENTS_MAX + lacking} events of ${SIDE_NAMES[side]} are not shown.`);
   const kept = events && lacking > 0 ? { ...artifact, events: events.slice(0, EVENTS_MAX) } : artifact;
-  return smallJson(kept, `Long texts of ${SIDE_NAMES[side]} were cut.`, cuts);
+  return smallJson(kept, `Long texts in ${SIDE_NAMES[side]} are truncated.`, cuts);
 }
 
 /** Returns a small value unchanged, and a truncated copy of a large one. */
@@ -94,5 +94,5 @@ function cutValue(value: unknown, limits: { textChars: number; items: number }, 
 function clippedText(text: string, charsMax: number, onCut?: () => void): string {
   if (text.length <= charsMax) return text;
   onCut?.();
-  return `${text.slice(0, charsMax).toWellFormed()} … [cut: ${text.length - charsMax} more characters]`;
+  return `${text.slice(0, charsMax).toWellFormed()} … [truncated: ${text.length - charsMax} more characters]`;
 }

@@ -4,7 +4,7 @@ import { type CaseDifference, type ComparedCase, type Comparison, isWeakened } f
 export function changeLines({ changed }: Pick<ComparedCase, 'changed'>): string[] {
   if (!changed) return [];
   const { differences, more } = changed;
-  if (!differences) return ['the case changed, and the baseline does not keep what it was'];
+  if (!differences) return ['the case changed, but the baseline does not record the old version'];
   return [...differences.map(lineOf), ...(more === undefined ? [] : [`and ${more} more changes`])];
 }
 
@@ -30,7 +30,7 @@ const SIDES: Readonly<Partial<Record<CaseDifference['what'], readonly [gone: str
   looser: [' is gone', ' is allowed now'],
   input: [' is gone', ' is new'],
   metadata: [' is gone', ' is new'],
-  tighter: [' is not allowed any more', ' is new'],
+  tighter: [' is no longer allowed', ' is new'],
   not_judged: [' is gone', ' is new'],
 };
 

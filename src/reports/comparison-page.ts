@@ -16,6 +16,7 @@ import {
 } from './page.ts';
 import { pageGrounds } from './page-grounds.ts';
 import type { PageHead, Tone } from './page-data.ts';
+import { repairedSides } from './repaired.ts';
 import { breachMessages, causesNote, failuresOf, SIDE_NAMES, verdictWord } from './report.ts';
 import type { ReportInput } from './report-input.ts';
 import { byFinding, flaggedCases } from './tally.ts';
@@ -83,6 +84,7 @@ function missingSide({ side_missing }: ComparedCase): string | null {
 function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { comparison_id, generated_at, verdict, reason, gate, comparability, sides, summary, statistics } = comparison;
   const { metrics } = statistics;
+  const repaired = repairedSides(comparison);
   return {
     kind: 'comparison',
     id: comparison_id,
@@ -104,8 +106,8 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
       gate: { mode: gate.mode, breaches: breachMessages(comparison).map(message => ({ message })) },
       comparability,
       sides: {
-        baseline: { ...sides.baseline, target: targets?.baseline ?? null },
-        new: { ...sides.new, target: targets?.new ?? null },
+        baseline: { ...sides.baseline, target: targets?.baseline ?? null, repairs: repaired.baseline ?? null },
+        new: { ...sides.new, target: targets?.new ?? null, repairs: repaired.new ?? null },
       },
       metrics,
       grounds: pageGrounds(comparison),

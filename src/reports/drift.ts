@@ -57,7 +57,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'target.kind': 'kind of target',
 };
 
-const COVERS = 'a hash that covers limits and sandbox, too';
+const COVERS = 'a hash that also covers the limits and the sandbox';
 
 function changeOf({ field, baseline, new: now }: Field, prefix: string): Change {
   return { name: field.slice(prefix.length), baseline: short(baseline), new: short(now) };
@@ -76,5 +76,5 @@ function isNews({ name, baseline, new: now }: Change, said: Set<string>): boolea
 
 /** The first characters identify a hash. */
 function short(value: string | null): string {
-  return value === null ? 'not known' : value.replace(/sha256:([a-f0-9]{12})[a-f0-9]{52}/g, '$1…');
+  return value === null ? 'unknown' : value.replace(/sha256:([a-f0-9]{12})[a-f0-9]{52}/g, '$1…');
 }

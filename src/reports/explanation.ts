@@ -13,8 +13,8 @@ export interface Explanation {
 }
 
 interface Note {
-  readonly label: 'Ruled out' | 'Power' | 'Asked again' | 'To settle it';
-  /** Continues after the label and a colon. */
+  readonly label: 'Ruled out' | 'Power' | 'Run again' | 'To settle it';
+  /** The text after the label and a colon. */
   readonly says: string;
 }
 
@@ -25,7 +25,7 @@ export function explanationOf(comparison: Comparison): Explanation | undefined {
   const notes = [
     { label: 'Ruled out', says: ruledOut(comparison, decision) },
     { label: 'Power', says: power(decision) },
-    { label: 'Asked again', says: askedAgain(comparison.again) },
+    { label: 'Run again', says: askedAgain(comparison.again) },
     { label: 'To settle it', says: SETTLES[decision.cause]?.(comparison) },
   ] as const;
   // A case without expectations passes with any answer.
@@ -42,7 +42,7 @@ function ratesNote({ rates, drop, p, cause }: Decision): string | null {
   const told = ({ rate, low, high }: typeof rates.new): string =>
     `${percent(rate)} (${percent(low)} to ${percent(high)})`;
   const isOpen = drop !== null && drop > 0 && p !== null && cause !== 'worse';
-  const chance = isOpen ? `; p = ${probability(p)} if nothing changed` : '';
+  const chance = isOpen ? `; ${probability(p)} if nothing changed` : '';
   return `baseline ${told(rates.baseline)}, candidate ${told(rates.new)}, each with its 95 % interval${chance}.`;
 }
 
@@ -66,13 +66,13 @@ function ruledOut({ gate, verdict }: Comparison, { cause, high, cases }: Decisio
   const drop = high <= 0 ? 'any drop' : `a drop of more than ${points(high)}`;
   const of = cases === 1 ? 'the case' : `the ${cases} cases`;
   const where = cause === 'missing' || cause === 'removed' ? ` in ${of} with trials on both sides` : '';
-  return `${drop} of the pass rate${where} (${percent(gate.confidence ?? 0.95)} confidence).`;
+  return `${drop} in the pass rate${where} (${percent(gate.confidence ?? 0.95)} confidence).`;
 }
 
 function power({ cause, detectable }: Decision): string | undefined {
   if (detectable === null || SILENT.has(cause)) return undefined;
-  if (detectable >= 1) return 'too few trials to show any drop of the pass rate reliably.';
-  return `comparisons of this size show a drop of ${points(detectable)} in four of five times; a smaller one may go unseen.`;
+  if (detectable >= 1) return 'too few trials to detect any drop in the pass rate reliably.';
+  return `comparisons of this size detect a drop of ${points(detectable)} four times out of five; they may miss a smaller one.`;
 }
 
 function askedAgain(again: Comparison['again']): string | undefined {
@@ -83,11 +83,11 @@ function askedAgain(again: Comparison['again']): string | undefined {
 }
 
 const STOPPED: Readonly<Record<NonNullable<Comparison['again']>['stopped'], string>> = {
-  settled: 'no case is left that more trials would settle',
-  trials: 'the next round would exceed the budget of trials (“--again-trials”)',
+  settled: 'more trials would not settle any remaining case',
+  trials: 'the next round would exceed the trial budget (“--again-trials”)',
   time: 'the time is up (“--again-time”)',
-  cost: 'the budget is used up (“--again-cost”)',
-  cost_unknown: 'a trial did not report its cost, so Proctor cannot keep a budget in dollars (“--again-cost”)',
+  cost: 'the cost budget is used up (“--again-cost”)',
+  cost_unknown: 'a trial did not report its cost, so Proctor cannot enforce the cost budget (“--again-cost”)',
   cancelled: 'it was cancelled',
 };
 
@@ -99,8 +99,8 @@ const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Compariso
   all_failing: () => 'compare with a baseline whose cases pass.',
   missing: () => 'run the missing cases on both sides.',
   suspect: ({ again }) => {
-    if (!again) return '“proctor compare BASELINE NEW --again” asks the suspects again.';
-    return again.stopped === 'settled' ? undefined : 'compare with “--again” once more, and allow more for it.';
+    if (!again) return 'run the suspect cases again with “proctor compare BASELINE NEW --again”.';
+    return again.stopped === 'settled' ? undefined : 'compare with “--again” once more, with a larger budget.';
   },
   unsettled: ({ statistics, cases }) => {
     if (statistics.more_trials === null) return 'add cases, or allow a larger drop (“margin” in the gate file).';
@@ -109,12 +109,12 @@ const SETTLES: Readonly<Partial<Record<Decision['cause'], (comparison: Compariso
   },
 };
 
-/** The most planned trials that a case has on both sides. */
+/** The largest number of planned trials that a case has on both sides. */
 function plannedTrials(cases: Comparison['cases']): number {
   const planned = ({ trials }: (typeof cases)[number]['new']): number => trials.filter(({ rerun }) => !rerun).length;
   return cases.reduce((most, one) => Math.max(most, Math.min(planned(one.baseline), planned(one.new))), 0);
 }
 
 function probability(p: number): string {
-  return p < 0.0001 ? 'less than 0.0001' : String(Number(p.toPrecision(2)));
+  return p < 0.0001 ? 'p < 0.0001' : `p = ${Number(p.toPrecision(2))}`;
 }

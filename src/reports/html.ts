@@ -17,7 +17,7 @@ export function htmlReport(input: ReportInput): Iterable<string> {
   return joined(piecesOf(comparisonPage(input), input.bytesMax));
 }
 
-/** One run of a suite and its evaluation, on the same page. */
+/** One suite run and its evaluation, on the same page. */
 export function htmlRunReport(input: RunReportInput): Iterable<string> {
   return joined(piecesOf(runPage(input), input.bytesMax));
 }
@@ -91,7 +91,7 @@ function opening({ tone, word, sentence, style_mark }: PageHead, style: string, 
 </head>
 <body>
 <div id="app"><header class="first" data-tone="${tone}"><p>${htmlText(word)}</p><h1>${htmlText(sentence)}</h1></header></div>
-<noscript>This page shows its cases with a script of its own. Nothing is loaded from elsewhere.</noscript>
+<noscript>This page needs JavaScript to show its cases. The script is in this file; nothing is loaded from elsewhere.</noscript>
 `;
 }
 

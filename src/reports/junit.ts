@@ -21,6 +21,8 @@ export const junit: Report = {
 interface Row {
   readonly name: string;
   readonly latencyMs: number | null;
+  /** The time to the first token, if known. */
+  readonly ttftMs?: number | undefined;
   readonly outcome: 'passed' | 'failure' | 'error' | 'skipped';
   readonly type: string;
   /** What failed, one line each; the first is the headline. */
@@ -32,7 +34,11 @@ interface Row {
 function rowOfComparison(one: ComparedCase): Row {
   const { case_id, change, side_missing, divergence, new: candidate } = one;
   const last = candidate.trials.at(-1);
-  const row = { name: case_id, latencyMs: last?.latency_ms ?? last?.failure?.latency_ms ?? null };
+  const row = {
+    name: case_id,
+    latencyMs: last?.latency_ms ?? last?.failure?.latency_ms ?? null,
+    ttftMs: last?.ttft_ms,
+  };
   const concern = concernOf(one);
   const failures = failuresOf(one).map(({ name, message }) => `${name}: ${message}`);
   const changes = changeLines(one);
@@ -70,7 +76,8 @@ function rowOfComparison(one: ComparedCase): Row {
 function rowOfRun(one: JudgedCase): Row {
   const { case_id, verdict, error_class, failure, metrics } = one;
   const lines = problemsOf(one).map(({ name, message }) => `${name}: ${message}`);
-  const row = { name: case_id, latencyMs: metrics.latency_ms ?? failure?.latency_ms ?? null, lines };
+  const latencyMs = metrics.latency_ms ?? failure?.latency_ms ?? null;
+  const row = { name: case_id, latencyMs, ttftMs: metrics.ttft_ms, lines };
   if (verdict === 'pass') return { ...row, outcome: 'passed', type: verdict };
   if (error_class === 'missing') return { ...row, outcome: 'skipped', type: error_class };
   return verdict === 'fail'
@@ -96,7 +103,7 @@ function limitTests(checks: readonly LimitCheck[] = []): OwnTests {
   return { name: 'proctor limits', rows: checks.map(rowOfCheck) };
 }
 
-/** Each limit on the candidate is a test, because it may fail when every case is unchanged. */
+/** Each limit on the candidate is a test, because it may fail even if every case is unchanged. */
 function rowOfCheck({ of, name, limit, is_met, message }: LimitCheck): Row {
   const row = { name: name === null ? limit : `${of} ${name}: ${limit}`, latencyMs: null, type: limit };
   return { ...row, outcome: is_met ? 'passed' : 'failure', lines: is_met ? [] : [message] };
@@ -154,17 +161,25 @@ class Counts {
   }
 }
 
-function testcase({ name, latencyMs, outcome, type, lines, note }: Row, suite: string): string {
+function testcase(row: Row, suite: string): string {
+  const { name, latencyMs } = row;
   const head = `    <testcase name="${xml(name)}" classname="${xml(suite)}" time="${seconds(latencyMs ?? 0)}"`;
-  if (outcome === 'passed') {
-    return note === undefined
-      ? `${head}/>\n`
-      : `${head}>\n      <system-out>${xml(note)}</system-out>\n    </testcase>\n`;
-  }
+  const parts = [...propertiesOf(row), ...outcomeOf(row)];
+  if (parts.length === 0) return `${head}/>\n`;
+  return `${head}>\n${parts.map(part => `      ${part}\n`).join('')}    </testcase>\n`;
+}
+
+/** JUnit has one time per test, so the time to the first token is a property. */
+function propertiesOf({ ttftMs }: Row): string[] {
+  return ttftMs === undefined ? [] : [`<properties><property name="ttft_ms" value="${ttftMs}"/></properties>`];
+}
+
+function outcomeOf({ outcome, type, lines, note }: Row): string[] {
+  if (outcome === 'passed') return note === undefined ? [] : [`<system-out>${xml(note)}</system-out>`];
   const message = `message="${xml(lines[0] ?? type)}"`;
-  if (outcome === 'skipped') return `${head}>\n      <skipped ${message}/>\n    </testcase>\n`;
+  if (outcome === 'skipped') return [`<skipped ${message}/>`];
   const body = lines.map(line => xml(line)).join('\n');
-  return `${head}>\n      <${outcome} type="${xml(type)}" ${message}>${body}</${outcome}>\n    </testcase>\n`;
+  return [`<${outcome} type="${xml(type)}" ${message}>${body}</${outcome}>`];
 }
 
 function seconds(ms: number): string {

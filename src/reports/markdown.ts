@@ -1,4 +1,5 @@
 import { counted } from '../base/counted.ts';
+import { repairedText } from '../contracts/artifacts/repairs.ts';
 import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
 import { code, prose } from './markdown-text.ts';
 import { changedCases, changeLines } from './changes.ts';
@@ -22,13 +23,15 @@ import {
   SIDE_NAMES,
   verdictWord,
 } from './report.ts';
+import { repairedSidesText } from './repaired.ts';
 import { byFinding, flaggedCases, markedTally, tallyText } from './tally.ts';
 
 /** A comment for a pull request, at most 60 kB: the verdict, a table of regressions, and the rest folded. */
 export const markdown: Report = {
   file: 'report.md',
   ofComparison: comparison => [bounded(sections(comparison))],
-  ofRun: ({ run, evaluation: { summary, cases, gate }, repetition }) => {
+  ofRun: ({ run, evaluation: { summary, cases, gate, repairs }, repetition }) => {
+    const repaired = repairedText(repairs);
     const note = repetitionNote(repetition);
     const { total, passed, failed, errors, unjudged } = summary;
     const unmet = unmetMessages(gate?.checks);
@@ -39,15 +42,16 @@ export const markdown: Report = {
         { lines: [`## ${mark} ${passed} of ${counted(total, 'case')} passed`, ''] },
         {
           lines: [
-            `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing that could be judged. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
+            `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing to judge. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
             '',
             ...unmet.map(message => `- gate: ${prose(message)}`),
             ...(unmet.length > 0 ? [''] : []),
+            ...(repaired === undefined ? [] : [`**Repaired:** ${repaired}.`, '']),
             ...(note === undefined ? [] : [prose(note), '']),
           ],
         },
         table(
-          'troubled cases',
+          'cases that did not pass',
           ['Case', 'Verdict', 'What is wrong'],
           troubled.map(one => () => [code(one.case_id), one.verdict, reasons(problemsOf(one))]),
         ),
@@ -58,7 +62,7 @@ export const markdown: Report = {
 
 const BYTES_MAX = 60_000;
 
-/** A section. Its rows are cut when the page is full, and the page says how many are missing. */
+/** A section. Rows that do not fit into the comment are left out, and the comment says how many. */
 interface Section {
   readonly lines: readonly string[];
   readonly rows?: { readonly what: string; readonly each: readonly (() => string)[] };
@@ -85,7 +89,7 @@ function* sections(comparison: Comparison): Generator<Section> {
     changedCases(comparison).map(one => () => [named(one), changedText(one)]),
   );
   yield folded(
-    'How sure, and by which events',
+    'Confidence and evidence',
     'causes',
     regressed.flatMap(one => (one.divergence ? [() => `- ${evidence(one)}`] : [])),
   );
@@ -94,7 +98,7 @@ function* sections(comparison: Comparison): Generator<Section> {
   for (const [title, concerned] of [
     ['Failed before and still fail', cases.filter(one => concernOf(one) === 'failing')],
     ['Flaky', others('flaky')],
-    ['Missing on a side', others('missing')],
+    ['Missing on one or both sides', others('missing')],
     ['Improved', cases.filter(({ change }) => change === 'improved')],
   ] as const) {
     yield folded(
@@ -164,9 +168,7 @@ function changedText(one: ComparedCase): string {
 const LINES_MAX = 5;
 
 function causeOf({ divergence }: ComparedCase): string {
-  return divergence
-    ? `**${divergence.kind.replace('_', ' ')}**: ${prose(firstSentence(divergence.says))}`
-    : 'not known';
+  return divergence ? `**${divergence.kind.replace('_', ' ')}**: ${prose(firstSentence(divergence.says))}` : 'unknown';
 }
 
 function firstSentence(text: string): string {
@@ -176,7 +178,7 @@ function firstSentence(text: string): string {
 
 function evidence({ case_id, divergence }: ComparedCase): string {
   const cites = divergence?.cites.map(cite => code(cite)).join(', ') ?? '';
-  return `${code(case_id)}: confidence ${divergence?.confidence}${cites === '' ? '' : `, by ${cites}`}. ${prose(divergence?.says ?? '')}`;
+  return `${code(case_id)}: confidence ${divergence?.confidence}${cites === '' ? '' : `, based on ${cites}`}. ${prose(divergence?.says ?? '')}`;
 }
 
 function reasons(failures: readonly { readonly name: string; readonly message: string }[]): string {
@@ -186,7 +188,7 @@ function reasons(failures: readonly { readonly name: string; readonly message: s
 }
 
 function detail(one: ComparedCase): string {
-  if (one.side_missing) return ` on ${SIDE_NAMES[one.side_missing]}`;
+  if (one.side_missing) return `: missing from ${SIDE_NAMES[one.side_missing]}`;
   if (one.change === 'flaky') return `: ${tallyText(one)}`;
   const failures = reasons(failuresOf(one));
   return failures === '' ? '' : `: ${failures}`;
@@ -197,6 +199,7 @@ function sums(comparison: Comparison): string[] {
   const { cases, regressed, improved, same, flaky, missing } = summary;
   const { metrics } = statistics;
   const rates = explanationOf(comparison)?.ratesNote ?? null;
+  const repaired = repairedSidesText(comparison);
   return [
     `**${counted(cases, 'case')}:** ${regressed} regressed, ${improved} improved, ${same} same, ${flaky} flaky, ${missing} missing` +
       ` (${trialsNote(comparison)}).`,
@@ -211,11 +214,12 @@ function sums(comparison: Comparison): string[] {
             const { name, pairs, baseline, new: now, difference, resampled } = metric;
             const step = (key: 'mean' | 'p50' | 'p95'): string =>
               `${measure(name, baseline[key])} → ${measure(name, now[key])}`;
-            const drawn = resampled === undefined ? `${pairs}` : `${pairs}, drawn ${resampled} at a time`;
+            const drawn = resampled === undefined ? `${pairs}` : `${pairs}, resampled ${resampled} at a time`;
             return `| ${METRICS[name].label} | ${drawn} | ${step('mean')} | ${step('p50')} | ${step('p95')} | ${change(name, difference.mean)} (${intervalOf(metric) ?? NO_INTERVAL}) |`;
           }),
           '',
         ]),
+    ...(repaired === undefined ? [] : [`**Repaired:** ${repaired}.`, '']),
   ];
 }
 
@@ -254,7 +258,7 @@ function bounded(sections: Iterable<Section>): string {
     if (rows && shown < rows.each.length) cut.push(`${rows.each.length - shown} of ${rows.each.length} ${rows.what}`);
     kept.push(...after);
   }
-  if (cut.length > 0) kept.push('', `Not shown here, because a comment has room for 60 kB: ${cut.join(', ')}.`);
+  if (cut.length > 0) kept.push('', `Not shown, because a comment is limited to 60 kB: ${cut.join(', ')}.`);
   return `${kept.join('\n')}\n`;
 }
 

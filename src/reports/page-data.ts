@@ -1,3 +1,4 @@
+import type { RepairSums } from '../contracts/artifacts/repairs.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type {
   ComparedCase,
@@ -28,7 +29,7 @@ export interface PageHead {
   readonly comparison?: {
     readonly gate: { readonly mode: string; readonly breaches: readonly { readonly message: string }[] };
     readonly comparability: Comparison['comparability'];
-    readonly sides: { readonly [Which in ReportSide]: ComparedSide & { readonly target: string | null } };
+    readonly sides: { readonly [Which in ReportSide]: ComparedSide & SideNotes };
     readonly metrics: readonly MetricComparison[];
     /** The evidence behind the verdict; null if no decision was stored. */
     readonly grounds: PageGrounds | null;
@@ -42,9 +43,17 @@ export interface PageHead {
     readonly target: string;
     readonly seal_sha256: string;
     readonly unjudged: number;
+    readonly repairs: RepairSums | null;
     /** A note about the other repetitions. */
     readonly note: string | null;
   };
+}
+
+/** What the page knows of a side beyond the comparison. */
+interface SideNotes {
+  readonly target: string | null;
+  /** Summed over all trials; null if nothing was repaired. */
+  readonly repairs: RepairSums | null;
 }
 
 /** The evidence behind a verdict. */

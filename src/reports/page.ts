@@ -82,6 +82,6 @@ function clipped(text: string | null | undefined, charsMax: number): string | 0 
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`;
 }
 
-/** The agent cannot guess the mark before it answers, and the same page always has the same mark. */
+/** The nonce for styles. The agent cannot guess it before it answers, and the same page always has the same nonce. */
 export const styleMark = (...parts: readonly string[]): string =>
   bytesHash(parts.join('\n')).slice('sha256:'.length, 'sha256:'.length + 32);

@@ -13,16 +13,16 @@ import {
 
 /** A report format. It yields pieces in order; the same documents give the same bytes on every machine. */
 export interface Report {
-  /** The name of its file. */
+  /** Its file name. */
   readonly file: string;
   readonly ofComparison: (comparison: Comparison) => Iterable<string>;
   readonly ofRun: (run: JudgedRun) => Iterable<string>;
 }
 
-/** A run of a suite and its evaluation: run.json and evaluation.json. */
+/** A suite run and its evaluation: run.json and evaluation.json. */
 export interface JudgedRun {
   readonly run: Pick<RunArtifact, 'run_id' | 'version' | 'base_url'>;
-  readonly evaluation: Pick<Evaluation, 'summary' | 'cases' | 'gate'>;
+  readonly evaluation: Pick<Evaluation, 'summary' | 'cases' | 'gate' | 'repairs'>;
   readonly repetition?: Repetition | undefined;
 }
 
@@ -36,7 +36,7 @@ export function repetitionNote(repetition: Repetition | undefined): string | und
   const others = Array.from({ length: total }, (_, index) => index + 1).filter(other => other !== number);
   const named = others.slice(0, OTHERS_MAX).map(other => repetitionId(of, other));
   const more = others.length > OTHERS_MAX ? ` and ${others.length - OTHERS_MAX} more` : '';
-  return `This is repetition ${number} of ${total} alone. The others are ${named.join(', ')}${more}; compare takes all of them.`;
+  return `This is only repetition ${number} of ${total}. The others are ${named.join(', ')}${more}; compare uses all of them.`;
 }
 
 const OTHERS_MAX = 5;
@@ -57,7 +57,7 @@ export function failuresOf({
   new: candidate,
 }: ComparedCase): readonly { readonly name: string; readonly message: string }[] {
   if (failing.length > 0)
-    return failing.map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
+    return failing.map(({ name, message }) => ({ name, message: message ?? 'The expectation is not met.' }));
   const trial = candidate.trials.find(({ verdict }) => verdict === 'error');
   const error = trial?.error_class;
   return error ? [{ name: error, message: troubleWith(error, trial?.failure) ?? 'There is no answer.' }] : [];
@@ -76,7 +76,7 @@ export function problemsOf({
   }
   return assertions
     .filter(({ status }) => status === 'fail')
-    .map(({ name, message }) => ({ name, message: message ?? 'It does not hold.' }));
+    .map(({ name, message }) => ({ name, message: message ?? 'The expectation is not met.' }));
 }
 
 /** Why there is no answer, with the HTTP status if there was one. */
@@ -89,11 +89,11 @@ const TROUBLE: Readonly<Record<string, string>> = {
   timeout: 'The agent did not answer in time.',
   http_error: 'The agent answered with an error.',
   invalid_json: 'The answer is not JSON.',
-  schema_mismatch: 'The answer is not what the contract asks for.',
+  schema_mismatch: 'The answer does not match the contract.',
   network_error: 'The agent could not be reached.',
   other: 'The case could not be run.',
-  missing: 'There is no artifact of the case.',
-  check: 'A check of the case could not be made.',
+  missing: 'The case has no artifact.',
+  check: 'A check of the case could not be run.',
 };
 
 const VERDICTS = {
@@ -109,7 +109,7 @@ export function verdictWord({ verdict, gate, decision }: Comparison): string {
   return isUnmet && !isRegression ? 'Limit not met' : VERDICTS[verdict];
 }
 
-/** What the gate found beyond its limits, one sentence each. Limits on the candidate come first. */
+/** One sentence for each limit that is not met. Limits on the candidate come first. */
 export function breachMessages({ gate }: Pick<Comparison, 'gate'>): string[] {
   return [...unmetMessages(gate.checks), ...gate.breaches.map(({ message }) => message)];
 }
@@ -139,10 +139,11 @@ export function intervalOf({ name, pairs, difference }: MetricComparison): strin
   return pairs < 2 ? undefined : `${change(name, difference.low)} to ${change(name, difference.high)}`;
 }
 
-export const NO_INTERVAL = 'one case has no interval';
+export const NO_INTERVAL = 'no interval for a single case';
 
 export const METRICS = {
   latency_ms: { label: 'latency', unit: ' ms' },
+  ttft_ms: { label: 'ttft', unit: ' ms' },
   cost_usd: { label: 'cost', unit: ' USD' },
   score: { label: 'score', unit: '' },
 } as const;
@@ -153,8 +154,8 @@ export function causesNote({ sides, cases }: Comparison): string | undefined {
   const { source, pack } = sides.baseline;
   if (source !== 'accepted' || pack === 'read' || !isAsked) return undefined;
   if (pack === 'missing')
-    return 'The pack of the baseline is missing, so causes are mostly guesses: commit it beside the baseline, or compare with the run itself.';
-  return 'The baseline is an accepted document, which holds no events, so causes are mostly guesses: compare with the run itself to see why.';
+    return "The baseline's pack is missing, so causes are mostly guesses: commit it next to the baseline, or compare with the run itself.";
+  return 'The baseline is an accepted document, which contains no events, so causes are mostly guesses: compare with the run itself to see why.';
 }
 
 /**
@@ -174,7 +175,7 @@ export function trialsNote({ sides, cases }: Comparison): string {
   }
   const planned = (side: 'baseline' | 'new'): number => sides[side].trials - rounds[side].size;
   const asked = again.baseline + again.new;
-  const more = asked === 0 ? '' : `, and ${counted(asked, 'trial')} of single cases that were asked again`;
+  const more = asked === 0 ? '' : `, and ${counted(asked, 'trial')} of single cases that were run again`;
   return `${counted(planned('baseline'), 'trial')} of the baseline, ${planned('new')} of the candidate${more}`;
 }
 

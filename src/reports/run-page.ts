@@ -18,7 +18,7 @@ import type { PageHead, PageTrial, Tone } from './page-data.ts';
 import { repetitionNote, problemsOf } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
-/** One judged run of a suite, failures first. */
+/** One judged suite run, failures first. */
 export function runPage(input: RunReportInput): Page {
   const { run, evaluation, pairs, assetText } = input;
   // The page shows the only side as the candidate, even if it is a baseline.
@@ -92,7 +92,7 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
         : { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
     sentence: [
       unmet,
-      total === 0 ? 'The run has no case.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
+      total === 0 ? 'The run has no cases.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
     ]
       .filter(Boolean)
       .join(' '),
@@ -107,6 +107,7 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
       target: run.base_url,
       seal_sha256: evaluation.seal_sha256,
       unjudged,
+      repairs: evaluation.repairs ?? null,
       note: repetitionNote(repetition) ?? null,
     },
   };

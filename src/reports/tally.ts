@@ -38,7 +38,7 @@ export function markedTally(one: ComparedCase, findings: FlaggedCases): string {
   return [tallyText(one, finding) ?? [], finding?.as ?? []].flat().join(', ');
 }
 
-/** With one trial per side, the change already says it. */
+/** With one trial per side, the change already shows the result. */
 export function isRepeated({ baseline, new: candidate }: ComparedCase): boolean {
   return baseline.trials.length > 1 || candidate.trials.length > 1;
 }

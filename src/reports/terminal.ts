@@ -1,4 +1,5 @@
 import { counted } from '../base/counted.ts';
+import { repairedText } from '../contracts/artifacts/repairs.ts';
 import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
@@ -23,6 +24,7 @@ import {
   SIDE_NAMES,
   verdictWord,
 } from './report.ts';
+import { repairedSidesText } from './repaired.ts';
 import { byFinding, type FlaggedCases, flaggedCases, isRepeated, markedTally } from './tally.ts';
 
 export type PaintText = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', text: string) => string;
@@ -52,15 +54,16 @@ export function terminalReport(paint: PaintText): Report {
       yield '\n';
       yield* sums(comparison);
     },
-    *ofRun({ run, evaluation: { summary, cases, gate }, repetition }) {
+    *ofRun({ run, evaluation: { summary, cases, gate, repairs }, repetition }) {
       const { total, passed, failed, errors, unjudged } = summary;
       const unmet = unmetMessages(gate?.checks);
       const style = unmet.length > 0 || passed < total ? 'bad' : unjudged === total ? 'note' : 'good';
       const mark = paint(style, RUN_MARKS[style]);
-      const judged = unjudged > 0 ? `, ${unjudged} with nothing that could be judged` : '';
+      const judged = unjudged > 0 ? `, ${unjudged} with nothing to judge` : '';
       yield `${mark} ${paint('strong', `${passed} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
       for (const message of unmet) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
+      yield* repaired(repairedText(repairs));
       const note = repetitionNote(repetition);
       if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
       const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
@@ -134,7 +137,7 @@ function* caseLines(one: ComparedCase, findings: FlaggedCases, paint: PaintText)
 }
 
 function* more(count: number, paint: PaintText): Generator<string> {
-  if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need a look`)}\n`;
+  if (count > CASES_MAX) yield `  ${paint('faint', `and ${count - CASES_MAX} more that need attention`)}\n`;
 }
 
 /** Changed cases that need attention for no other reason. */
@@ -175,11 +178,16 @@ function* sums(comparison: Comparison): Generator<string> {
     const { name, baseline, new: now, difference, pairs, resampled } = metric;
     const interval = intervalOf(metric);
     const range = interval === undefined ? ` (${NO_INTERVAL})` : `, 95 % from ${interval}`;
-    const drawn = resampled === undefined ? '' : `, drawn from ${resampled} at a time`;
+    const drawn = resampled === undefined ? '' : `, resampled ${resampled} at a time`;
     const step = (key: 'mean' | 'p95'): string => `${key} ${measure(name, baseline[key])} → ${measure(name, now[key])}`;
     yield `  ${METRICS[name].label.padEnd(7)}  ${step('mean')}, ${step('p95')}; difference ${change(name, difference.mean)}` +
       `${range} (${counted(pairs, 'case')} measured on both sides${drawn})\n`;
   }
+  yield* repaired(repairedSidesText(comparison));
+}
+
+function* repaired(text: string | undefined): Generator<string> {
+  if (text !== undefined) yield `  repaired  ${text}\n`;
 }
 
 function said(text: string): string {

@@ -1,4 +1,4 @@
-import type { TargetPoll, TargetRequest } from '../contracts/target/index.ts';
+import type { TargetDeclaration, TargetPoll, TargetRequest } from '../contracts/target/index.ts';
 import { type ApiDeclaration, apiRequestOf } from './kinds/kinds.ts';
 import { MappingError, pathAt } from './mapping/mapping-error.ts';
 import { type CompiledPath, selectFirst } from './mapping/path.ts';
@@ -81,6 +81,31 @@ export function compileHeaders(
   return values => ({ ...own(values), ...(bearer && { authorization: `Bearer ${bearer(values)}` }) });
 }
 
+/** The URL of a declaration, with its placeholders filled in. */
+export function declaredUrl(declaration: TargetDeclaration, values: TemplateValues): string {
+  const url = 'url' in declaration ? (declaration.url ?? '') : '';
+  return new CallCompiler(new Set()).text(url, 'url', 'none')(values);
+}
+
+/** The declared headers, with their placeholders filled in. */
+export function declaredHeaders(
+  declaration: TargetDeclaration,
+  values: TemplateValues,
+): Readonly<Record<string, string>> {
+  const compiler = new CallCompiler(new Set());
+  const headers = 'headers' in declaration ? (declaration.headers ?? {}) : {};
+  const bearer = 'auth' in declaration ? declaration.auth?.bearer : undefined;
+  return {
+    ...compiler.fields(lowerCased(headers), 'headers', 'header')(values),
+    ...(bearer !== undefined && { authorization: `Bearer ${compiler.text(bearer, 'auth.bearer', 'header')(values)}` }),
+  };
+}
+
+/** Reads the first value at a path of a declaration. */
+export function readDeclaredPath(path: string): ReadPath {
+  return readPath(path, 'version.read');
+}
+
 export class CallCompiler {
   readonly #variables: Set<string>;
 
@@ -107,7 +132,10 @@ export class CallCompiler {
 
   text(text: string, place: string, encoded: Encoding, allowed = isOfTarget): CallText {
     const template = this.#template(text, place, encoded, allowed);
-    return values => String(filled(template, values) ?? '');
+    return values => {
+      const value = filled(template, values);
+      return typeof value === 'string' ? value : JSON.stringify(value ?? '');
+    };
   }
 
   fields(texts: Readonly<Record<string, string>>, place: string, encoded: Encoding, allowed = isOfCase): CallFields {
@@ -135,7 +163,7 @@ function filled(template: Template, values: TemplateValues): unknown {
 }
 
 /** Names with a value before any case is asked. */
-const isOfTarget = (name: string): boolean => name === 'port' || name.startsWith('env:');
+export const isOfTarget = (name: string): boolean => name === 'port' || name.startsWith('env:');
 const isOfCase = (name: string): boolean => name !== 'poll.id' && name !== 'messages';
 const isBeforeSession = (name: string): boolean => isOfCase(name) && name !== 'session.id';
 const isOfPoll = (name: string): boolean => name !== 'messages';

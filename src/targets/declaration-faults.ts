@@ -1,8 +1,9 @@
 import { placeOf } from '../base/place.ts';
 import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
-import { compileCalls, isDeclarationError } from './calls.ts';
+import { compileCalls, isDeclarationError, isOfTarget } from './calls.ts';
 import { compileConversation } from './conversation.ts';
 import { isApi } from './kinds/kinds.ts';
+import { compileTemplate } from './mapping/template.ts';
 import { declaredReader } from './reader.ts';
 import { compileToolCall } from './tool-call.ts';
 
@@ -18,6 +19,7 @@ export function* declarationFaults(declaration: TargetDeclaration): Generator<De
   yield* keyFaults(declaration);
   yield* urlFaults(declaration);
   yield* headerFaults(declaration);
+  yield* startFaults(declaration);
   yield* compiled('', () => isApi(declaration) && compileCalls(declaration, durationMs));
   yield* compiled('', () => declaration.kind === 'websocket' && compileConversation(declaration));
   yield* compiled('', () => declaration.kind === 'mcp-tool' && compileToolCall(declaration));
@@ -45,6 +47,8 @@ function* keyFaults(declaration: TargetDeclaration): Generator<DeclarationFault>
   for (const key of ['reset', 'session'] as const) {
     if (declaration[key]) yield faultAt(key, `does not go with the kind ${kind}, which has no requests of its own`);
   }
+  if (declaration.version?.path !== undefined && (kind === 'websocket' || declaration.run))
+    yield faultAt('version.path', 'needs a target that answers HTTP requests; use version.run');
   if (kind === 'websocket') return;
   if ((declaration.url === undefined) === (declaration.run === undefined)) {
     yield faultAt('url', 'must be present if and only if run is not: a server is reached by HTTP or started');
@@ -56,23 +60,41 @@ function* keyFaults(declaration: TargetDeclaration): Generator<DeclarationFault>
   }
 }
 
-const faultAt = (path: string, says: string): DeclarationFault => ({ path, message: `${path} ${says}.` });
+function faultAt(path: string, says: string): DeclarationFault {
+  return { path, message: `${path} ${says}.` };
+}
+
+function urlFault(says: string): DeclarationFault {
+  return faultAt('url', says);
+}
 
 function* urlFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
   const url = 'url' in declaration ? declaration.url : undefined;
   if (url === undefined) return;
-  const fault = (says: string): DeclarationFault => ({ path: 'url', message: `url ${says}.` });
   const scheme = declaration.kind === 'websocket' ? /^wss?:\/\// : /^https?:\/\//;
   // A placeholder stands for a host or a port.
   const plain = url.replace(/:\$\{port\}/, ':80').replace(/\$\{[^}]*\}/g, 'x');
   if (!scheme.test(url) && !url.startsWith('${')) {
-    yield fault(
+    yield urlFault(
       declaration.kind === 'websocket' ? 'must start with ws:// or wss://' : 'must start with http:// or https://',
     );
-  } else if (!url.startsWith('${') && !URL.canParse(plain)) yield fault('is not a valid URL');
+  } else if (!url.startsWith('${') && !URL.canParse(plain)) yield urlFault('is not a valid URL');
   else if (/[?#]/.test(url)) {
-    yield fault(`must have no query and no fragment${isApi(declaration) ? '; declare a query in request.query' : ''}`);
-  } else if (/^[a-z]+:\/\/[^/]*@/.test(url)) yield fault('must have no credentials; declare them in auth or headers');
+    const where = isApi(declaration) ? '; declare a query in request.query' : '';
+    yield urlFault(`must have no query and no fragment${where}`);
+  } else if (/^[a-z]+:\/\/[^/]*@/.test(url))
+    yield urlFault('must have no credentials; declare them in auth or headers');
+}
+
+function* startFaults({ start, version, ...declaration }: TargetDeclaration): Generator<DeclarationFault> {
+  const tree = { run: start?.run ?? [], env: start?.env ?? {} };
+  yield* compiled('', () => compileTemplate(tree, { allowed: isOfTarget, place: 'start' }));
+  if (version && (version.run === undefined) === (version.path === undefined))
+    yield { path: 'version', message: 'version must have either run or path.' };
+  if (version?.path !== undefined && start)
+    yield { path: 'version.path', message: 'version.path needs a target that is already running. Use version.run.' };
+  const usesPort = 'url' in declaration && declaration.url?.includes('${port}');
+  if (usesPort && !start) yield { path: 'url', message: 'url has ${port}, but nothing is started. Declare start.' };
 }
 
 function* headerFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {

@@ -105,9 +105,9 @@ interface Gaps {
 }
 
 function gapsIn({ events = [] }: ReplyMapping): Gaps {
-  const stated = events.filter(rule => 'ts' in rule).map(({ as }) => as);
+  const stated = new Set(events.filter(rule => 'ts' in rule).map(({ as }) => as));
   return {
-    ts: new Set(events.map(({ as }) => as).filter(as => !stated.includes(as))),
+    ts: new Set(events.map(({ as }) => as).filter(as => !stated.has(as))),
     latency: !events.some(rule => rule.as === 'tool_result' && 'latency_ms' in rule),
   };
 }

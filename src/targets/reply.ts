@@ -7,7 +7,7 @@ import { repair, type RepairCounts } from './repairs.ts';
 
 export type SideName = CaseArtifact['version'];
 
-/** The answer of an agent, as fields of a case artifact. */
+/** An agent's answer, as fields of a case artifact. */
 export type AgentReply = Pick<CaseArtifact, 'workflow_id' | 'agent_fields'> & {
   [Key in 'proposed_actions' | 'events' | 'final_output']: NonNullable<CaseArtifact[Key]>;
 };
@@ -30,7 +30,7 @@ export interface ReplyNames {
   readonly isLenient: boolean;
 }
 
-/** Reads a reply as part of a valid case artifact, or says why it is not. Never throws. */
+/** Converts a reply to fields of a case artifact, or returns why it is invalid. Never throws. */
 export function readReply(bytes: Uint8Array, bytesMax: number, names: ReplyNames): ReplyReading {
   const document = readReplyJson(bytes, bytesMax);
   return document.ok ? checkReply(document.value, names) : document;
@@ -53,7 +53,7 @@ export function checkReply(value: unknown, { caseId, side, isLenient }: ReplyNam
   if (Object.hasOwn(value, 'case_id') && value['case_id'] !== caseId)
     return mismatch('The answer has the case_id of another case.');
   if (Object.hasOwn(value, 'version') && value['version'] !== side)
-    return mismatch('The answer has the version of the other side.');
+    return mismatch("The answer has the other side's version.");
   const reply: Reply = { proposed_actions: [], events: [] };
   for (const key of REPLY_KEYS) if (Object.hasOwn(value, key)) reply[key] = value[key];
   const artifact = { schema_version: 'case.v1', case_id: caseId, version: side, status: 'ok', ...reply };
@@ -70,7 +70,7 @@ export function checkReply(value: unknown, { caseId, side, isLenient }: ReplyNam
     const messages = violations.slice(0, MESSAGES_SHOWN).map(({ message }) => message);
     return mismatch(`${messages.join(' ')}${more}`);
   }
-  // Unknown keys are advice, so an answer without advice has none.
+  // Every unknown key causes advice, so an answer without advice has no unknown keys.
   if (advice.length > 0) fields.push(...takeUnknown(artifact));
   const sound = reply as AgentReply;
   if (sound.proposed_actions.some(({ evidence_refs }) => evidence_refs.some(({ kind }) => kind === 'asset'))) {
@@ -85,7 +85,7 @@ type Reply = Partial<Record<(typeof REPLY_KEYS)[number], unknown>>;
 
 const CONTEXT = { strict: false, internal: false };
 
-/** The reasons to refuse valid JSON. */
+/** The refusals that also apply to valid JSON. */
 const BEYOND_JSON: ReadonlySet<string> = new Set(['too_deep', 'too_many_values', 'too_large']);
 
 const MESSAGES_SHOWN = 5;
@@ -116,7 +116,7 @@ function takeOurs({ events, final_output }: { events?: unknown; final_output?: u
 /** Removes unknown keys, and returns them with their paths. */
 function takeUnknown(artifact: object): [string, unknown][] {
   const taken: [string, unknown][] = [];
-  // Find all of them before removing the first.
+  // Find all unknown keys before removing the first.
   const unknown = Array.from(formOf(caseShape).unknown(artifact, ''));
   for (const { parent, key } of unknown) take(taken, parent, valueAt(artifact, parent), key);
   return taken;

@@ -88,7 +88,7 @@ function withoutLarge({ events, agent_fields: fields }: AgentReply, id: string, 
     if (!asset) return event;
     return {
       ...event,
-      ...(summary && { payload_summary: `${clip(String(summary.bytes), SUMMARY_BYTES).text} […]` }),
+      ...(summary && { payload_summary: `${clip(summary.bytes, SUMMARY_BYTES).text} […]` }),
       payload_asset_href: asset.href,
       payload_asset_sha256: bytesHash(asset.bytes),
     };

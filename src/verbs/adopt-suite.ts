@@ -38,7 +38,7 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
   if (baseUrl === undefined && target === undefined && script === undefined && agent === undefined) {
     throw new Fault(
       'not_started_here',
-      `The run was interrupted and not started here. Specify the target and every variable again: ${foreignResume(word, request.target.kind)}`,
+      `The run was interrupted, and you did not start it on this machine. Specify the target and every variable again: ${foreignResume(word, request.target.kind)}`,
     );
   }
   const headerNames = new Set(headers.map(({ name }) => name));
@@ -55,11 +55,11 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
   if (lacking.length === 0) return;
   throw new Fault(
     'not_started_here',
-    `The run was not started here. Specify its variables again: ${lacking.join(' ')}`,
+    `You did not start the run on this machine. Specify its variables again: ${lacking.join(' ')}`,
   );
 }
 
-/** Makes the run this user's own, with the target and variables that the user named. */
+/** Takes over the run, with the target and variables that the user specified. */
 export async function adopt(
   { place, plan: before }: { readonly place: RunFolder; readonly plan: SuitePlan },
   named: AdoptOptions,

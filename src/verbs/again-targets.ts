@@ -9,23 +9,23 @@ import { settingsFrom } from '../run/suite/settings.ts';
 import type { Header, RunSuiteOptions } from './run-suite.ts';
 import { addressOf } from './suite-targets.ts';
 
-/** The targets to run cases on again. Each defaults to the target of the recorded runs. */
+/** The targets for running cases again. Each defaults to the target of the recorded runs. */
 export interface AgainTargets {
-  /** The URL of the candidate, if it changed. */
+  /** The candidate's URL, if it changed. */
   readonly baseUrl?: string;
-  /** The URL of the baseline version. */
+  /** The baseline's URL. */
   readonly baselineUrl?: string;
-  /** The script of the candidate. */
+  /** The candidate's script. */
   readonly script?: string;
-  /** The script of the baseline. */
+  /** The baseline's script. */
   readonly baselineScript?: string;
   /** The target file of the candidate. */
   readonly target?: string;
   /** The target file of the baseline. */
   readonly baselineTarget?: string;
-  /** The policy file of an agent. */
+  /** The agent's policy file. */
   readonly policy?: string;
-  /** The folder that an agent gets clones of. */
+  /** The folder to clone for an agent. */
   readonly dir?: string;
   readonly headers?: readonly Header[];
   /** Reads an environment variable, to mask the values that the runs masked. */
@@ -54,7 +54,7 @@ export function canAskBaseline(
     if (baselineUrl !== undefined || baselineScript !== undefined || baselineTarget !== undefined)
       throw new Fault(
         'usage',
-        'An accepted baseline cannot run again. Compare with its run, or omit the target of the baseline.',
+        'An accepted baseline cannot be run again. Compare with its run, or omit --baseline-url and --baseline-script.',
       );
     return false;
   }

@@ -21,7 +21,7 @@ export interface ApplyOptions {
   readonly check?: boolean;
   /** Apply even if the agent did not complete its task. */
   readonly anyway?: boolean;
-  /** Exact paths of files to apply although they run by themselves. */
+  /** Exact paths of files to apply even though they run automatically. */
   readonly allowActive?: readonly string[];
   readonly cwd?: string;
   readonly signal?: AbortSignal;
@@ -34,7 +34,7 @@ export interface AppliedRun {
   /** True if the agent worked on a clone of a repository, false if on a copy of a folder. */
   readonly fromClone: boolean;
   readonly changed: WorkspaceStatus['changed'];
-  /** Allowed changes that run by themselves, each with what runs it. */
+  /** Allowed changes that run automatically, each with the reason. */
   readonly needsReview: readonly ReviewedPath[];
   /** What was not applied or needs attention. */
   readonly notes: readonly string[];
@@ -49,7 +49,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   const { folder } = runFolderOf(cwd, run);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
-  if (kind !== 'agent') throw refused(`${printable(runId)} is not a run of an agent, so it has no changes to apply.`);
+  if (kind !== 'agent') throw refused(`${printable(runId)} is not an agent run, so it has no changes to apply.`);
   const trouble = await firstViolation(verifyFolder(folder, {}), signal);
   if (trouble !== undefined) {
     throw new Fault('not_valid', `Cannot apply ${printable(runId)}, because it does not verify: ${trouble}`);
@@ -93,16 +93,16 @@ function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus
   if (result.termination === 'killed_policy')
     throw refused('Proctor stopped the agent because it violated its policy.');
   if (result.termination !== 'completed' && !anyway) {
-    throw refused(`The agent did not complete its task: ${result.termination}. Use --anyway to apply what it left.`);
+    throw refused(`The agent did not complete its task: ${result.termination}. Use --anyway to apply its changes.`);
   }
-  if (status.diff.cut) throw refused('The diff of the run is truncated, because the changes were too large to keep.');
+  if (status.diff.cut) throw refused("The run's diff is truncated, because the changes were too large to keep.");
   const diff = readRegular(path.join(folder, status.diff.path), DIFF_BYTES_MAX);
   // Check again, because the folder may have changed since it was verified.
-  if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused('The diff of the run cannot be read.');
+  if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused("The run's diff cannot be read.");
   return { status, diff };
 }
 
-/** More than any complete diff. */
+/** Larger than any complete diff. */
 const DIFF_BYTES_MAX = 128 * 1024 * 1024;
 
 function refused(message: string): Fault {

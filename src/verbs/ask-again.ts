@@ -20,7 +20,7 @@ import { signerAt } from './keys.ts';
 import { removeUnbegunSuite } from './recover.ts';
 import { orderOf, runAll, type RunSuiteOptions } from './run-suite.ts';
 
-/** The targets to run suspect cases on again, and the budget. */
+/** The targets for running suspect cases again, and the budget. */
 export interface AskAgainOptions extends AgainTargets {
   /** Maximum number of trials, both sides counted; from the gate file, else 200. */
   readonly maxTrials?: number;
@@ -164,7 +164,7 @@ async function askRound(
   if (request.target.kind !== 'http' && contentHash(order.target) !== request.target_sha256)
     throw new Fault(
       'target_changed',
-      `The ${request.target.kind === 'declared' ? 'target' : request.target.kind} changed since the runs of this side. Use the version that they used.`,
+      `The ${request.target.kind === 'declared' ? 'target' : request.target.kind} changed since this side's runs. Use the version that they used.`,
     );
   layOutSuite({
     place,

@@ -21,7 +21,7 @@ import { sideOf } from './evaluations.ts';
 import { checkCompareOptions } from './suite-options.ts';
 
 export interface CompareOptions extends GateSettings {
-  /** A run, `baseline`, or the file of an accepted baseline. */
+  /** A run, `baseline`, or an accepted baseline file. */
   readonly baseline: string;
   /** A run, or `new`. */
   readonly candidate: string;

@@ -13,7 +13,7 @@ export function checkTarget(folder: string): void {
     throw new Fault('usage', 'The folder for the output is not empty. Specify an empty or new folder.');
 }
 
-/** Copies the output of a run. The modes of the copies follow the umask. */
+/** Copies a run's output. File modes follow the umask. */
 export function copyOutput(folder: string, target: string): void {
   try {
     makeFolders(target, 0o777);

@@ -7,6 +7,7 @@ import { freePort } from '../execute/served/ports.ts';
 import { type Served, type ServedLog, startServed } from '../execute/served/served.ts';
 import { servedTarget } from '../run/suite/served-target.ts';
 import type { Target } from '../run/suite/target.ts';
+import { isOfTarget } from '../targets/calls.ts';
 import { compileTemplate } from '../targets/mapping/template.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
@@ -69,8 +70,7 @@ interface Filled {
 }
 
 function fill(tree: object, port: number, env: (name: string) => string | undefined): Filled {
-  const allowed = (name: string): boolean => name === 'port' || name.startsWith('env:');
-  const result = compileTemplate(texts(tree), { allowed }).fillIn({ port, env });
+  const result = compileTemplate(texts(tree), { allowed: isOfTarget }).fillIn({ port, env });
   if (!result.ok) throw new Fault('usage', `start: ${result.message}`);
   return texts(result.value) as Filled;
 }

@@ -32,7 +32,8 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
       throw new Fault('usage', `The target file uses the environment variable ${printable(name)}, which is not set.`);
     return [name, value] as const;
   });
-  const version = await versionOf(declared, {
+  const { declaredVersion } = await import('./declared-version.ts');
+  const version = await declaredVersion(declared, {
     ...options,
     secrets: { ...options.secrets, ...Object.fromEntries(values) },
   });
@@ -44,18 +45,6 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
     secrets: { ...options.secrets, ...Object.fromEntries(values) },
     ...(Object.keys(provenance).length > 0 && { provenance: { ...provenance, ...options.provenance } }),
   };
-}
-
-/** Which agent this is, as the version command says. */
-async function versionOf({ declaration, dir }: DeclaredTarget, options: WithDeclared): Promise<string | undefined> {
-  const run = declaration.version?.run;
-  if (!run) return undefined;
-  const { agentVersion } = await import('../execute/served/agent-version.ts');
-  const { environment = {}, secrets = {}, signal } = options;
-  const context = { environment, secrets: Object.values(secrets), ...(signal && { signal }) };
-  const found = await agentVersion({ run, cwd: dir }, context);
-  if (found.version === null) options.onWarning?.(`The version of the target is unknown: ${found.reason}`);
-  return found.version ?? undefined;
 }
 
 /** The secrets of a resumed run whose target file the user named again. */
@@ -118,7 +107,10 @@ async function askedTarget(
     side: request.version,
     runId: request.run_id,
     read: replyReader(target, settings.bodyBytesMax),
-    secrets: Object.values(secrets).flatMap(value => [value, ...headerSecrets('authorization', value)]),
+    secrets: [
+      ...Object.values(secrets),
+      ...Object.values(secrets).flatMap(value => headerSecrets('authorization', value)),
+    ],
     keepCredentials: request.keep_credentials === true,
     settings,
     variable: (name: string): string | undefined => (Object.hasOwn(secrets, name) ? secrets[name] : undefined),

@@ -52,7 +52,7 @@ export async function sideOf(
   return { side: { source: 'runs', trials, ...(missing !== undefined && { incomplete: missing }) }, told };
 }
 
-/** Detects a copy of another run in the folder of a repetition. A copy is not a trial. */
+/** Detects a copy of another run in a repetition's folder. A copy is not a trial. */
 function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
   if (trials.length < 2) return undefined;
   const other = trials.find(({ folder, runId }) => folder !== undefined && path.basename(folder) !== runId);
@@ -67,13 +67,14 @@ function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
 function acceptedIn(file: string, key: Checker | undefined): Side {
   const name = printable(path.basename(file));
   const bytes = readRegular(followLink(file), baseline.bytesMax);
-  const reading = bytes && readJson(bytes, { bytesMax: baseline.bytesMax });
-  if (!reading?.ok) throw new Fault('bad_baseline', `${name} is not an acceptable JSON document.`);
+  if (!bytes) throw new Fault('bad_baseline', `Cannot read ${name}: it is missing, too large or not a file.`);
+  const reading = readJson(bytes, { bytesMax: baseline.bytesMax });
+  if (!reading.ok) throw new Fault('bad_baseline', `${name} is not a valid JSON document: ${reading.refusal.message}`);
   const [first] = check(baseline, reading.value, { strict: false, internal: false }).violations;
   if (first) throw new Fault('bad_baseline', `${name} is not a valid baseline: ${first.message}`);
   const accepted = reading.value as Baseline;
   if (!accepted.seal) {
-    throw new Fault('bad_baseline', `${name} has no seal, so nothing proves that it was accepted unchanged. ${ACCEPT}`);
+    throw new Fault('bad_baseline', `${name} has no seal, so nothing proves that it is unchanged. ${ACCEPT}`);
   }
   const trouble = key && notSignedBy(key, accepted.seal);
   if (trouble) throw new Fault('bad_baseline', `${name} is not trusted: it ${trouble}. ${SAY_KEY}`);
@@ -121,7 +122,7 @@ function repetitionsOf(place: RunFolder | undefined): Repetitions {
   const first = path.join(beside, rerun?.of ?? repetition.of);
   if (rerun && !existsSync(first)) {
     const [round, run] = [path.basename(place.folder), rerun.of].map(printable);
-    return { folders: [place.folder], incomplete: `${round} is a later round of ${run}, and ${run} is not here.` };
+    return { folders: [place.folder], incomplete: `${round} is a later round of ${run}, but ${run} is missing.` };
   }
   const { of, total } = rerun ? readSuiteFolder(first).request.repetition : repetition;
   const planned = Array.from({ length: total }, (_, index) => path.join(beside, repetitionId(of, index + 1)));
@@ -137,7 +138,7 @@ function repetitionsOf(place: RunFolder | undefined): Repetitions {
 
 function notHere(of: string, missing: number, total: number): string | undefined {
   if (missing === 0) return undefined;
-  return `${missing} of ${total} repetitions of ${printable(of)} ${missing === 1 ? 'is' : 'are'} not here, ${CHOSEN}`;
+  return `${missing} of ${total} repetitions of ${printable(of)} ${missing === 1 ? 'is' : 'are'} missing, ${CHOSEN}`;
 }
 
 const CHOSEN = 'so the trials may be hand-picked.';
@@ -163,24 +164,24 @@ function rerunsOf(of: string, version: string, beside: string): { folders: strin
   const isGap = gap >= 0 && known.lastIndexOf(true) > gap;
   return {
     folders: all.filter((_, index) => known[index]),
-    ...(isGap && { missing: `Round ${gap + 1} of ${printable(of)} is missing, but a later one is here, ${CHOSEN}` }),
+    ...(isGap && { missing: `Round ${gap + 1} of ${printable(of)} is missing, but a later one exists, ${CHOSEN}` }),
   };
 }
 
 /** A later round does not make an old run the newest. */
 const RERUN = /\.a\d+$/;
 
-/** The run of a suite; undefined if the side has no run yet. */
+/** The suite run; undefined if the side has no run yet. */
 function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunFolder | undefined {
   const suites = runsIn(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new'], side), byAge);
   const latest = suites.at(-1);
-  if (!latest) throw new Fault('no_run', 'There is no run of a suite yet. Start one with proctor run suite CASES.');
+  if (!latest) throw new Fault('no_run', 'No suite has been run yet. Run proctor run suite CASES.');
   return latest;
 }
 
-/** `--out` of a suite contains `baseline/` and `new/` with runs. Naming one of them means its newest run. */
+/** A suite's `--out` folder contains `baseline/` and `new/`. Naming either one selects its newest run. */
 function asGiven(place: RunFolder, byAge: (places: readonly RunFolder[]) => RunFolder[]): RunFolder {
   if (existsSync(path.join(place.folder, 'run.json')) || existsSync(path.join(place.folder, 'journal.ndjson'))) {
     return place;
@@ -190,6 +191,6 @@ function asGiven(place: RunFolder, byAge: (places: readonly RunFolder[]) => RunF
     .map(id => ({ id, lane, folder: path.join(place.folder, id) }))
     .filter(({ folder }) => existsSync(path.join(folder, 'run.json')));
   const newest = byAge(inner).at(-1);
-  if (!newest) throw new Fault('not_a_suite', 'The folder contains no run of a suite.');
+  if (!newest) throw new Fault('not_a_suite', 'The folder contains no suite run.');
   return newest;
 }

@@ -10,7 +10,7 @@ export interface GateSettings {
   /** A gate file. */
   readonly gate?: string;
   readonly mode?: Gate['mode'];
-  /** Accepts cases of the baseline that the candidate does not have. */
+  /** Accepts baseline cases that are missing from the candidate. */
   readonly allowRemoved?: boolean;
   /** Accepts cases that expect less than in the baseline. */
   readonly allowWeakened?: boolean;

@@ -30,7 +30,7 @@ export interface GatedSide {
   readonly trials: number;
 }
 
-/** Decides whether the results of a candidate are worse than those of its baseline. Writes no files. */
+/** Decides whether a candidate's results are worse than its baseline's. Writes no files. */
 export async function gateFiles(options: GateFilesOptions): Promise<Gated> {
   checkOptions(options);
   const { cwd = process.cwd(), margin, alpha, confidence, critical, looks } = options;
@@ -60,7 +60,7 @@ function namesNote({ decision }: GatedResults, ...sides: readonly [ReadSide, Rea
   const [before, now] = sides.map(({ side }) => side.cases.keys().next().value);
   if (decision.cause !== 'no_pairs' || before === undefined || now === undefined) return [];
   return [
-    `Cases match by name, and no names match. The baseline starts with "${printable(before)}", the new results with "${printable(now)}".`,
+    `Cases are matched by name, and no names match. The baseline starts with "${printable(before)}", the new results with "${printable(now)}".`,
   ];
 }
 

@@ -61,10 +61,10 @@ export const acceptBaseline: typeof baseline.acceptBaseline = async (word, out, 
 /** Packs a run into one file. Only a run that verifies is packed. */
 export const packRun: typeof pack.packRun = async (run, options) => (await import('./pack.ts')).packRun(run, options);
 
-/** Writes the run folder in a pack if the pack verifies. */
+/** Extracts the run folder from a pack if the pack verifies. */
 export const unpack: typeof unpacking.unpack = async (file, options) =>
   (await import('./unpack.ts')).unpack(file, options);
 
-/** Completes interrupted runs that this machine started, and removes what they left behind. */
+/** Completes interrupted runs that you started on this machine, and removes what they left behind. */
 export const recover: typeof recovery.recover = async (cwd, options) =>
   (await import('./recover.ts')).recover(cwd, options);

@@ -24,7 +24,7 @@ export interface JudgeContext {
   readonly signal?: AbortSignal;
   /** Judges again, even if the folder has an evaluation. */
   readonly again?: boolean;
-  /** The key that checks the signatures of evaluations. */
+  /** The key that verifies evaluation signatures. */
   readonly key?: Checker | undefined;
 }
 
@@ -122,7 +122,10 @@ export function sealNotice(
   return { id, state, message, judged };
 }
 
-/** Opens a sealed run to judge it. Its artifacts are checked as they are read, but before any script of the run starts. */
+/**
+ * Opens a sealed run to judge it, and checks its files. Artifacts are checked later, as they are read, unless the run
+ * has check scripts.
+ */
 async function sealedRun(folder: string): Promise<SealedFolder> {
   const sealed = SealedFolder.open(folder);
   if (!sealed) throw notAsSealed(folder, NO_SEAL);

@@ -15,14 +15,14 @@ export function newKey(cwd: string, out?: string): NewKey {
   return makeKeyIn(home);
 }
 
-/** The id of the key that signs runs here; undefined without a key. */
+/** The id of the key that signs runs in this project; undefined without a key. */
 export function signingKeyId(cwd: string, signingKey?: string): string | undefined {
   return signerAt(cwd, signingKey)?.keyId;
 }
 
 /** The signer for runs in a folder; undefined without a key. */
 export function signerAt(cwd: string, signingKey?: string): Signer | undefined {
-  // An empty name is more likely a lost variable than a wish for unsigned runs.
+  // An empty name more likely means an unset variable than a request for unsigned runs.
   if (signingKey === '')
     throw new Fault('usage', 'The name of the signing key is empty. Specify a file, or unset PROCTOR_KEY.');
   return signerFor(homeFrom(cwd), signingKey === undefined ? undefined : path.resolve(cwd, signingKey));

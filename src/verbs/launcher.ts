@@ -11,7 +11,7 @@ export async function sharedLauncher(): Promise<Launcher> {
   return sharedLauncher();
 }
 
-/** Ends the launcher and waits until nothing of it is left on the machine. */
+/** Ends the launcher and waits until everything it created is removed. */
 export async function closeLauncher(): Promise<void> {
   const launcher = await shared;
   shared = undefined;

@@ -25,7 +25,9 @@ export function ledgerOf(
         forgetPending(pending);
         if (added.includes(name)) return;
         if (lineIn(home, entry)?.includes(entry.seal_sha256)) return;
-        onWarning?.(`${MISSING}: ${entry.run_id} is sealed, but has no ledger line, because another run had its name.`);
+        onWarning?.(
+          `${MISSING}: ${entry.run_id} is sealed, but has no ledger line, because another run had the same name.`,
+        );
       } catch (error) {
         const why = error instanceof Fault ? error.message : 'Cannot write the ledger.';
         const later = keepForLater(home, entry);
@@ -35,7 +37,7 @@ export function ledgerOf(
   };
 }
 
-/** Rejects a run name that a run of the same side has or had. The ledger identifies a run by name and side. */
+/** Rejects a run name that the same side already used. The ledger identifies a run by name and side. */
 export function refuseTaken(home: string, ids: readonly string[], version: 'baseline' | 'new'): void {
   const isOfOtherSide = (lane: string): boolean => lane !== version && (lane === 'baseline' || lane === 'new');
   const here = new Set(runsIn(home).flatMap(({ id, lane }) => (isOfOtherSide(lane) ? [] : [id])));

@@ -34,7 +34,7 @@ export interface PackedRun {
   readonly hasLedgerLine: boolean;
 }
 
-/** Packs a run into one file. The run is a path, an id, the start of an id, or `latest`, and must verify. */
+/** Packs a run into one file. The run is a path, an id, an id prefix, or `latest`, and must verify. */
 export async function packRun(run: string, options: PackOptions = {}): Promise<PackedRun> {
   checkRunWord('packRun', run);
   refuseUnknown('packRun', options, OPTIONS);

@@ -83,7 +83,7 @@ async function planned(goal: Intent, planning: Planning): Promise<AgentRunResult
   }
 }
 
-/** Checks the file of the recording first, because an answer costs time and money. */
+/** Checks the recording file first, because an answer costs time and money. */
 function checkFree(file: string): void {
   const name = path.basename(file);
   const trouble = bareNameFault(name);

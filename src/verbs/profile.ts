@@ -12,7 +12,7 @@ export function profileOf(given: string | Profile): Profile {
   if (builtIn) return builtIn;
   const reading = readJson(bytesOf(given), { bytesMax: MIB });
   if (!reading.ok)
-    throw new Fault('bad_profile', `The profile is not an acceptable JSON document: ${reading.refusal.message}`);
+    throw new Fault('bad_profile', `The profile is not a valid JSON document: ${reading.refusal.message}`);
   return judged(reading.value);
 }
 

@@ -15,12 +15,12 @@ export interface Pruned {
 
 /**
  * Removes runs, comparisons and reports older than the given age. Keeps running runs and interrupted suites that can be
- * resumed. Completes and seals nothing first.
+ * resumed. Does not complete or seal runs first.
  */
 export async function prune(cwd: string, olderThanMs: number, isTrial: boolean): Promise<Pruned> {
   const home = homeFrom(cwd);
   const runs = await pruneHome(home, olderThanMs, isTrial);
-  // Attempts are as old as their suites, and have no names to report.
+  // Attempts are as old as their suites, and are not reported by name.
   await pruneHome(attemptsIn(home), olderThanMs, isTrial);
   const before = systemClock.now() - olderThanMs;
   const removedIn = (lane: string, isOld: (id: string, folder: string) => boolean): string[] => {

@@ -111,7 +111,7 @@ async function isLauncherGone(plan: JournaledPlan | undefined): Promise<boolean>
   return false;
 }
 
-/** Slightly longer than a launcher outlives its owner. */
+/** A launcher outlives its owner by slightly less than this. */
 const LAUNCHER_MS = 70_000;
 const LOOK_MS = 20;
 
@@ -146,7 +146,7 @@ function ownedBy({ plan, layer }: SuiteState): boolean {
   return isOwnerAlive({ plan: plan ?? (layer && { owner: layer }) });
 }
 
-/** Removes a suite of ours that died before its cases were written, so that a new run can have its name. */
+/** Removes a suite that was started here and died before its cases were written, so that a new run can use its name. */
 export function removeUnbegunSuite(folder: string): void {
   if (!hasJournal(folder) || isSealed(folder)) return;
   const suite = openSuiteIn(folder);
@@ -179,7 +179,7 @@ export function lifeOf({ id, folder }: RunFolder): Life {
   }
 }
 
-/** Whether the process of a run is alive. */
+/** Whether a run's process is alive. */
 export function isOwnerAlive({ plan }: { readonly plan: Pick<JournaledPlan, 'owner'> | undefined }): boolean {
   if (!plan) return false;
   return plan.owner.bootId === bootId() && startTicksOf(plan.owner.pid) === plan.owner.startTicks;

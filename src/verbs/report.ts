@@ -26,7 +26,7 @@ import { suiteFolder } from './evaluations.ts';
 
 interface ComparisonSubject {
   readonly comparison: Comparison;
-  /** The run folder of each trial, in order; undefined if the run is not here. */
+  /** The run folder of each trial, in order; undefined if the run is not available. */
   readonly folders: { readonly baseline: Folders; readonly new: Folders };
   /** The documents in the pack of an accepted baseline, one entry per trial. */
   readonly kept?: readonly (KeptDocuments | undefined)[];
@@ -95,7 +95,7 @@ function htmlOfComparison({ comparison, folders, kept }: ComparisonSubject): Ite
   const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
   const caseOf = asked === undefined ? () => undefined : casesById(asked);
   const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
-  /** The folders of the case read last. The report asks for its assets before it reads the next case. */
+  /** The folders of the case read last. The report requests its assets before it reads the next case. */
   const from: { baseline?: string | undefined; new?: string | undefined } = {};
   /** The trial that the cause cites: one that passed in the baseline, and one that fails in the candidate. */
   const shown = (id: string, side: 'baseline' | 'new') => {
@@ -128,7 +128,7 @@ function htmlOfComparison({ comparison, folders, kept }: ComparisonSubject): Ite
 function assetIn(folder: string | undefined, href: string): string | undefined {
   if (folder === undefined || unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
   const file = path.join(folder, href);
-  // A folder from elsewhere may contain links to outside.
+  // A folder from elsewhere may contain links that point outside it.
   if (!isWithin(folder, file)) return undefined;
   const bytes = readRegular(file, ASSET_BYTES_MAX);
   return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
@@ -161,8 +161,8 @@ interface Reported {
 }
 
 /**
- * Finds the comparison or suite run to report on, by path, id, start of an id, or `latest`, and the folder for its reports.
- * That is never the folder of the run or comparison, which is sealed.
+ * Finds the comparison or suite run to report on, by path, id, id prefix, or `latest`, and the folder for its reports.
+ * Reports never go to the folder of the run or comparison, which is sealed.
  */
 export async function reportSubject(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
   const { out, key: named, signal } = options;

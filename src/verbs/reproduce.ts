@@ -56,23 +56,23 @@ const OPTIONS: Record<keyof ReproduceOptions, true> = {
   onWarning: true,
 };
 
-/** The documents to run an intent again. The folder must verify, or they could be anything. */
+/** The documents needed to run an intent again. The folder must verify, or they could be anything. */
 async function recordIn(folder: string) {
   if (!(await wholeness(folder)).isWhole)
     throw new IntentFault('evidence_invalid', 'The run folder does not verify. Run proctor verify for details.');
   const { result: before, request, intent, policy: profile, outcome } = readIntentFolder(folder);
   if (!before || !request || !intent || !profile)
-    throw new IntentFault('evidence_invalid', 'The folder is not the run folder of an intent.');
+    throw new IntentFault('evidence_invalid', "The folder is not an intent's run folder.");
   return { before, request, intent, profile, keptCredentials: outcome?.masking?.credentials === 'kept' };
 }
 
-/** Drops what differs between any two runs. */
+/** Drops the values that differ between any two runs. */
 function canonicalSubset(result: RunResult): object {
   const { run_id: _, started_at: __, completed_at: ___, sandbox_path: ____, model_io_path: _____, ...rest } = result;
   return rest;
 }
 
-/** The first difference of two values, in canonical order. */
+/** The first difference between two values, in canonical order. */
 function firstDifference(before: unknown, now: unknown, at: string): Reproduction['first'] {
   if (canonicalize(before ?? null) === canonicalize(now ?? null)) return undefined;
   if (isTree(before) && isTree(now) && Array.isArray(before) === Array.isArray(now)) {

@@ -5,7 +5,7 @@ import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
 import { storedUrl } from '../base/secret-parts.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
-import { caseUrl, type SuiteRequest } from '../contracts/suite/index.ts';
+import { caseUrl, type SuiteRequest, type SuiteTarget, targetName } from '../contracts/suite/index.ts';
 import { attemptsIn, homeFrom } from '../evidence/run-folder/runs.ts';
 import { casesById, readCaseArtifact, readSuiteFolder } from '../evidence/suite/suite-folder.ts';
 import type { Difference } from '../judge/causes/difference.ts';
@@ -16,7 +16,8 @@ import type { Target } from '../run/suite/target.ts';
 import { replyReader } from '../targets/reader.ts';
 import { signerAt } from './keys.ts';
 import { sharedLauncher } from './launcher.ts';
-import type { Header } from './run-suite.ts';
+import { declaredFor, withDeclared } from './declared.ts';
+import type { Header, RunSuiteOptions } from './run-suite.ts';
 import { suiteFolder } from './evaluations.ts';
 import { addressOf, secretsFor } from './suite-targets.ts';
 import { checkedSettings, checkedUrl, checkHeader } from './suite-words.ts';
@@ -27,12 +28,15 @@ export interface ResendOptions {
   /** The API to send the request to; the recorded one by default. */
   readonly baseUrl?: string;
   readonly script?: string;
+  /** The target file, if the run used one. */
+  readonly target?: string;
+  readonly environment?: RunSuiteOptions['environment'];
   readonly headers?: readonly Header[];
   readonly timeoutMs?: number;
   /** Reads an environment variable, to mask the values that the run masked. */
   readonly variable?: (name: string) => string | undefined;
   readonly cwd?: string;
-  /** Key that signs the run of a script; the key in `.proctor` by default. */
+  /** Key that signs a script's run; the key in `.proctor` by default. */
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
 }
@@ -49,13 +53,12 @@ export interface Resent {
   readonly difference: Difference | undefined;
 }
 
-/** Sends the recorded request of a case again. It does not change the run. */
+/** Sends a case's recorded request again. It does not change the run. */
 export async function resendCase(options: ResendOptions): Promise<Resent> {
   const { caseId, cwd = process.cwd() } = options;
   const home = homeFrom(cwd);
   const folder = suiteFolder(options.run, home);
-  if (folder === undefined)
-    throw new Fault('no_run', 'There is no such run of a suite. Run proctor list to see the runs.');
+  if (folder === undefined) throw new Fault('no_run', 'There is no such suite run. Run proctor list to see the runs.');
   const { request, run } = readSuiteFolder(folder);
   const one = casesById(folder)(caseId);
   const recorded = readCaseArtifact(folder, caseId);
@@ -88,7 +91,7 @@ export async function resendCase(options: ResendOptions): Promise<Resent> {
   }
 }
 
-const NAMES = { was: 'the recorded one', is: 'The agent now' };
+const NAMES = { was: 'the recorded one', is: 'The new attempt' };
 
 interface Recorded {
   readonly request: SuiteRequest;
@@ -143,6 +146,7 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     };
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
   }
+  if (baseUrl === undefined && recorded.kind === 'declared') return declaredAgain(options, recordedRun, recorded);
   if (baseUrl === undefined && recorded.kind === 'script') {
     throw new Fault('usage', `The run used the script ${printable(recorded.name)}. Specify its file: --script FILE.`);
   }
@@ -176,4 +180,20 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     settings,
   };
   return { target: protocolTarget(agent), url: storedUrl(url), askedAt: caseUrl(storedUrl(url)) };
+}
+
+/** A run folder never names what to start or where to send secrets, so the user names the target file. */
+async function declaredAgain(
+  { target: file, environment = {} }: ResendOptions,
+  { request, settings, cwd }: Recorded,
+  recorded: Extract<SuiteTarget, { kind: 'declared' }>,
+): Promise<Asked> {
+  if (file === undefined)
+    throw new Fault('usage', `The run used the target ${printable(recorded.name)}. Specify its file: --target FILE.`);
+  const { declared, secrets = {} } = await withDeclared({ target: file, environment, cases: '', as: 'new' }, cwd);
+  if (!declared) throw new Fault('usage', 'Specify a target file.');
+  const { name, declaration, dir } = declared;
+  const named = { kind: 'declared', name, replies: recorded.replies, declaration } as const;
+  const target = await declaredFor(named, { request, declared: { dir } }, { secrets, environment }, settings);
+  return { target, url: targetName(named) };
 }

@@ -64,7 +64,7 @@ interface Open {
   readonly plan: SuitePlan;
 }
 
-/** The unfinished repetitions that were started where the run was. Removes journals of sealed runs. */
+/** The unfinished repetitions of the run, all started here or all elsewhere. Removes journals of sealed runs. */
 async function openAround(
   place: RunFolder,
   home: string,
@@ -81,7 +81,7 @@ async function openAround(
     if (isSealed(sibling.folder)) {
       if (isOurs) await removeJournal(sibling.folder, ledgerOf(home, onWarning, 'all of it'));
     } else if (plan) open.push({ place: sibling, plan });
-    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder contains no started suite.');
+    else throw new Fault('not_begun', isOurs ? UNBEGUN : 'The folder contains no suite run that has started.');
   }
   return { open, isOurs };
 }

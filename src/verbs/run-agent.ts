@@ -14,7 +14,7 @@ import { refuseUnknown } from './options.ts';
 
 /** A task for an agent, and its limits. */
 export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd'> {
-  /** The folder that the agent gets a private clone of; the working folder by default. */
+  /** The folder to work on, of which the agent gets a private clone; the working folder by default. */
   readonly dir?: string;
   /** `read-only` (default), `edit`, `open` or a policy file. */
   readonly policy?: string;
@@ -25,7 +25,7 @@ export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'en
   /** Proctor stores the run in the nearest `.proctor` from here upwards; the working folder by default. */
   readonly cwd?: string;
   readonly signal?: AbortSignal;
-  /** Called for each event of the agent, as it happens. */
+  /** Called for each agent event, as it happens. */
   readonly onEvent?: (line: TranscriptLine) => void;
   readonly onWait?: AgentContext['onWait'];
   readonly onFolder?: AgentContext['onFolder'];
@@ -50,12 +50,12 @@ export interface AgentRunResult {
   readonly transcriptPath: string;
   readonly finalResponsePath: string | null;
   readonly violations: AgentAnswer['violations'];
-  /** Claims of the agent that do not match what it did. */
+  /** The agent's claims that do not match what it did. */
   readonly flags: AgentEvaluation['flags'];
   readonly denials: number;
   readonly reported: AgentJudgement['reported'];
   readonly changes: AgentAnswer['changes'];
-  /** Changed files that run by themselves, so `applyRun` applies them only by name. */
+  /** Changed files that run automatically, so `applyRun` applies them only by name. */
   readonly needsReview: AgentAnswer['needsReview'];
   /** Processes still running when the agent ended; null if not checked. */
   readonly leftRunning: LeftRunning | null;

@@ -27,7 +27,7 @@ export interface RunIntentOptions {
   readonly intent: string;
   /** `plan-only` (default) runs nothing. */
   readonly mode?: 'plan-only' | 'execute-sandbox';
-  /** A built-in profile, a profile file, or a profile; `default` by default. */
+  /** The name of a built-in profile, a profile file, or a profile object; `default` by default. */
   readonly policy?: string | Profile;
   /** A file with answers to the questions of an earlier run. */
   readonly answers?: string;
@@ -53,7 +53,7 @@ export interface RunIntentOptions {
   readonly onOutput?: IntentContext['onOutput'];
   readonly onWait?: IntentContext['onWait'];
   readonly onFolder?: IntentContext['onFolder'];
-  /** Called for each event of the planner, as it happens. */
+  /** Called for each planner event, as it happens. */
   readonly onPlannerEvent?: NonNullable<RunAgentOptions['onEvent']>;
   /** Called with warnings that do not affect the run. */
   readonly onWarning?: (sentence: string) => void;
@@ -92,7 +92,7 @@ export async function runIntent(options: RunIntentOptions): Promise<IntentRunRes
 
 const INTENT_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Runs an order that has already been read. */
+/** Runs an intent that has already been read. */
 export async function runOrder(
   order: Omit<IntentOrder, 'judgeAccept' | 'checkAccept' | 'keepIn'>,
   {

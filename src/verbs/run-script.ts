@@ -22,13 +22,13 @@ export interface RunScriptOptions extends Omit<Requested, 'profile' | 'bindsAll'
   /** Files to copy to `input/`. */
   readonly inputs?: readonly string[];
   readonly args?: readonly string[];
-  /** Environment variables to pass. The script sees no others. */
+  /** Environment variables to pass. The script inherits none. */
   readonly env?: Readonly<Record<string, string>>;
   /** Environment variables to pass and to mask in everything stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;
   /** Stores well-known credentials unmasked. Declared secrets stay masked. */
   readonly keepCredentials?: boolean;
-  /** A built-in profile, a profile file, or a profile. */
+  /** The name of a built-in profile, a profile file, or a profile object. */
   readonly profile?: string | Profile;
   /** Copies the output files to this folder, which must be empty or new. */
   readonly copyOutputTo?: string;

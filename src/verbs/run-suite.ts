@@ -34,20 +34,20 @@ import { checkedRunId, checkedSettings, inFolder } from './suite-words.ts';
 
 /** A suite to run, its target and its limits. */
 export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
-  /** The file of the cases: .yaml, .json, .jsonl or .csv. */
+  /** The cases file: .yaml, .json, .jsonl or .csv. */
   readonly cases: string;
   readonly as: 'baseline' | 'new';
   /** The URL of an API; cases go to `run-case` below it. */
   readonly baseUrl?: string;
   /** A target file: how to ask, and how to read the reply. */
   readonly target?: string;
-  /** A script that answers, in a sandbox. */
+  /** A script that answers the cases in a sandbox. */
   readonly script?: string;
   /** An agent, `claude` or `codex`. The text of a case is its task. */
   readonly agent?: string;
   /** The agent policy: `read-only` (default), `edit`, `open` or a file. */
   readonly policy?: string;
-  /** The folder that each attempt of the agent gets a private clone of; the working folder by default. */
+  /** The folder to work on, of which each attempt gets a private clone; the working folder by default. */
   readonly dir?: string;
   /** The environment in which to find the agent's program and model credential. The agent does not see it. */
   readonly environment?: AgentOrder['environment'];
@@ -62,7 +62,7 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly gate?: string;
   /** Limits on all cases. Each overrides the same limit in the file. */
   readonly limits?: GateLimits;
-  /** Headers of every request. Their values are masked in everything stored. */
+  /** Headers for every request. Their values are masked in everything stored. */
   readonly headers?: readonly Header[];
   /** More values to mask, by variable name. Scripts and agents also see them. */
   readonly secrets?: Readonly<Record<string, string>>;
@@ -109,6 +109,8 @@ export interface SuiteRunResult {
 /** A run and its verdicts. An open run, or one stopped before judging, has none yet. */
 interface JudgedAnswer extends SuiteAnswer {
   readonly judged: Evaluation['summary'] | undefined;
+  /** How often each repair was applied to the replies; undefined if none was. */
+  readonly repairs: Evaluation['repairs'];
   /** The ids of the first ten cases that did not pass. */
   readonly notPassed: readonly string[];
 }
@@ -167,7 +169,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
   const evaluations: Evaluation[] = [];
   const signal = going.signal ?? new AbortController().signal;
   for (const place of places) {
-    // The ledger may contain a name that a user chose anywhere, not only at its end.
+    // A name that the user chose may be anywhere in the ledger, not only at its end.
     const ledger = ledgerOf(going.home, going.onWarning, RUN_ID.test(place.id) ? 'its end' : 'all of it');
     const plan = suitePlanIn(place.folder);
     if (!plan) throw new Fault('not_a_suite', 'The journal in the folder does not belong to a started suite.');
@@ -183,12 +185,17 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
       }),
     );
     const judge = { home: going.home, signal };
-    // A suite from elsewhere may bring check scripts. They run only when the user asks for a report.
+    // A suite from elsewhere may contain check scripts. They run only when the user asks for a report.
     const isJudged = !answer.isOpen && plan.request.begun_elsewhere === undefined;
     const evaluation = !isJudged ? undefined : await judgeOwnRun(place.folder, judge, going.signer).catch(ifStopped);
     const notPassed = (evaluation?.cases ?? []).filter(({ verdict }) => verdict !== 'pass').slice(0, NAMED_MAX);
     if (evaluation) evaluations.push(evaluation);
-    runs.push({ ...answer, judged: evaluation?.summary, notPassed: notPassed.map(({ case_id }) => case_id) });
+    runs.push({
+      ...answer,
+      judged: evaluation?.summary,
+      repairs: evaluation?.repairs,
+      notPassed: notPassed.map(({ case_id }) => case_id),
+    });
     // A stop between two repetitions is reported for the next one, which then sends nothing.
     if (answer.isOpen) break;
   }
@@ -209,7 +216,7 @@ function ifStopped(error: unknown): undefined {
   if (!(error instanceof Fault && error.code === 'cancelled')) throw error;
 }
 
-/** Takes the lock of a run. Two processes on one run would send every case twice and overwrite each other. */
+/** Locks a run. Two processes on one run would send every case twice and overwrite each other. */
 async function alone<Answer>({ id, folder }: RunFolder, act: () => Promise<Answer>): Promise<Answer> {
   const lock = takeOwnLock(`suite-${bytesHash(realpathSync(folder)).slice(-16)}`);
   if (!lock) throw new Fault('alive', `${id} is still running.`);

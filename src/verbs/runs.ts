@@ -33,7 +33,7 @@ export interface Listed {
   readonly startedHere?: false;
   /** The command that resumes or completes it. */
   readonly resume?: string;
-  /** True if the name of the folder is not the id of the run. */
+  /** True if the folder's name differs from the run id. */
   readonly renamed?: true;
 }
 
@@ -56,7 +56,7 @@ export async function listRuns(
   return { runs, total: places.length };
 }
 
-/** A run of any kind as a list shows it. */
+/** A run of any kind, as `proctor list` shows it. */
 export async function listedRun(place: RunFolder, life: Life, kinds: Kinds = KINDS): Promise<Listed> {
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, life);
@@ -154,13 +154,13 @@ export async function showRun(place: RunFolder, withLog: boolean): Promise<Shown
   if (!shown.outcome && life === 'finished') {
     throw new Fault(
       'unreadable_run',
-      'This is not the run folder of a script, or it does not verify. Run proctor verify for details.',
+      "This is not a script's run folder, or it does not verify. Run proctor verify for details.",
     );
   }
   return shown;
 }
 
-/** Finds a run by path, id, start of an id, or `latest`. Changes nothing. */
+/** Finds a run by path, id, id prefix, or `latest`. Changes nothing. */
 export function runFolderOf(cwd: string, word: string): RunFolder {
   return findRun(homeFrom(cwd), word);
 }

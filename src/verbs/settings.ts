@@ -6,13 +6,13 @@ import { readRegular } from '../base/regular.ts';
 import { MIB } from '../contracts/contract.ts';
 import type { Caps } from '../policy/caps.ts';
 
-/** The settings in `.proctor/settings.json`, if it exists. Their values are checked later, with the others. */
+/** The settings in `.proctor/settings.json`, if it exists. Their values are checked later, like other options. */
 export function settingsIn(home: string): Partial<Caps> {
   const bytes = readRegular(path.join(home, 'settings.json'), MIB);
   if (!bytes) return {};
   const reading = readJson(bytes, { bytesMax: MIB });
   if (!reading.ok)
-    throw new Fault('bad_settings', `settings.json is not an acceptable JSON document: ${reading.refusal.message}`);
+    throw new Fault('bad_settings', `settings.json is not a valid JSON document: ${reading.refusal.message}`);
   const { value } = reading;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new Fault('bad_settings', 'settings.json must contain an object.');

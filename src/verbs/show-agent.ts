@@ -27,7 +27,7 @@ export interface ShownAgent extends AgentFolder {
   readonly plan: Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined;
   readonly timeline: Timeline;
   readonly diff: DiffSummary | undefined;
-  /** Changed files that run by themselves; undefined if the changes are unknown. */
+  /** Changed files that run automatically; undefined if the changes are unknown. */
   readonly needsReview: NonNullable<WorkspaceStatus['needs_review']> | undefined;
   readonly evaluation: AgentEvaluation | undefined;
   /** Whether the evaluation matches its seal; undefined while the run is open. */
@@ -39,7 +39,7 @@ export interface ShownAgent extends AgentFolder {
   readonly log?: readonly LogLine[];
 }
 
-/** Reads the run folder of an agent; undefined for another kind of run. */
+/** Reads an agent's run folder; undefined for another kind of run. */
 export async function showAgent(
   place: RunFolder,
   withLog: boolean,

@@ -14,7 +14,7 @@ export interface ShownIntent extends IntentFolder {
   readonly log?: readonly LogLine[];
 }
 
-/** Reads the run folder of an intent; undefined for another kind of run. */
+/** Reads an intent's run folder; undefined for another kind of run. */
 export async function showIntent(place: RunFolder, withLog: boolean): Promise<ShownIntent | undefined> {
   const read = readIntentFolder(place.folder);
   const life = lifeOf(place);

@@ -27,7 +27,7 @@ export interface ShownSuite {
   readonly keyIds: readonly string[] | null;
 }
 
-/** Reads the run folder of a suite; undefined for another kind of run. */
+/** Reads a suite's run folder; undefined for another kind of run. */
 export async function showSuite(place: RunFolder, key: Checker | undefined): Promise<ShownSuite | undefined> {
   const { folder } = place;
   const open = hasJournal(folder) ? openSuiteIn(folder) : undefined;

@@ -35,7 +35,7 @@ function checkProvenance(provenance: object): void {
   if (isKnown && formOf(statedProvenance).fits(provenance)) return;
   throw new Fault(
     'usage',
-    `Provenance takes the names ${names.join(', ')} and values of 1 to 200 characters on one line, such as --provenance model=NAME.`,
+    `Provenance must use the names ${names.join(', ')}, with values of 1 to 200 characters on one line, such as --provenance model=NAME.`,
   );
 }
 

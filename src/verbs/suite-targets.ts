@@ -23,7 +23,7 @@ import { profileOf } from './profile.ts';
 import type { StartedSuiteRun, RunSuiteOptions } from './run-suite.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
 
-/** The target in the plan of a run. */
+/** The target in a run's plan. */
 export async function targetFor(plan: SuitePlan, going: StartedSuiteRun): Promise<Target> {
   const { request, agent } = plan;
   const settings = settingsFrom(request.settings);

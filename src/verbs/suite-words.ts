@@ -18,7 +18,7 @@ const BOUNDS: Readonly<Record<keyof SuiteSettings, readonly [number, number, str
   breakerFailures: [0, 1_000_000, 'The number of failures before Proctor pauses must be from 0 to 1000000.'],
 };
 
-/** The requested settings over the defaults. */
+/** The defaults, overridden by the requested settings. */
 export function checkedSettings(asked: Partial<SuiteSettings>, defaults: SuiteSettings): SuiteSettings {
   const timeoutMs = asked.timeoutMs ?? defaults.timeoutMs;
   const settings = { ...defaults, idleMs: timeoutMs };
@@ -51,7 +51,7 @@ export function checkedUrl(text: string, secrets: readonly string[] = []): strin
   return url.href.replace(/\/$/, '');
 }
 
-/** Shorter values occur in any URL. */
+/** Shorter values may occur in a URL by chance. */
 const TELLING_UNITS = 4;
 
 /** Rejects headers that Proctor sets for the connection, and invalid names and values. */
@@ -60,7 +60,7 @@ export function checkHeader({ name, env, value }: { name: string; env: string; v
     throw new Fault('usage', `Proctor sets the header ${printable(name)} itself. Omit it.`);
   }
   if (!/^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)) {
-    throw new Fault('usage', 'The name of a header must be in lower case, without spaces.');
+    throw new Fault('usage', 'A header name must be in lower case, without spaces.');
   }
   if (!/^[\t\x20-\x7e]+$/.test(value) || value.trim() === '') {
     throw new Fault(
@@ -95,7 +95,7 @@ export function foreignResume(word: string, kind: SuiteTarget['kind']): string {
   return `proctor run suite --resume ${word} ${flags[kind]}`;
 }
 
-/** A path relative to a folder. Outside the folder only its name, to hide paths of this machine. */
+/** A path relative to a folder; for a file outside it, only the file name, to hide paths on this machine. */
 export function inFolder(folder: string, file: string): string {
   const relative = path.relative(folder, path.resolve(folder, file));
   return unsafePath(relative) === undefined ? relative : path.basename(file);

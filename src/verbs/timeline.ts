@@ -1,8 +1,8 @@
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 
-/** An entry of a timeline. */
+/** A timeline entry. */
 export interface Moment {
-  /** The line of the transcript. */
+  /** The line in the transcript. */
   readonly seq: number;
   readonly atMs: number;
   readonly what: 'call' | 'change' | 'denial' | 'retry' | 'trouble' | 'pause' | 'final';
@@ -18,7 +18,7 @@ export interface Moment {
 export interface Timeline {
   /** The first and last moments. */
   readonly moments: readonly Moment[];
-  /** The number of moments left out, and after how many of the first. */
+  /** The number of moments left out, and the number shown before them. */
   readonly omitted: { readonly after: number; readonly count: number };
   readonly calls: { readonly total: number; readonly failed: number; readonly denied: number };
   /** Denied calls, grouped by tool and reason. */
@@ -95,7 +95,7 @@ class Fold {
     this.#calls.total++;
     this.#inFlight++;
     this.#open.set(call, moment);
-    // An agent may never answer some calls.
+    // Some calls may never get a result.
     if (this.#open.size > OPEN_MAX) this.#open.delete(this.#open.keys().next().value as string);
   }
 

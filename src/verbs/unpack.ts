@@ -27,7 +27,7 @@ export interface UnpackedRun {
   readonly leftOut: number;
 }
 
-/** Writes the run folder in a pack if the pack verifies. */
+/** Extracts the run folder from a pack if the pack verifies. */
 export async function unpack(file: string, options: UnpackOptions = {}): Promise<UnpackedRun> {
   if (typeof file !== 'string') throw new Fault('usage', 'unpack requires a pack: the path of a file.');
   refuseUnknown('unpack', options, OPTIONS);
@@ -40,7 +40,7 @@ export async function unpack(file: string, options: UnpackOptions = {}): Promise
     if (trouble !== undefined)
       throw new Fault('not_valid', `Cannot unpack, because the pack does not verify: ${trouble}`);
     const { runId, kind, digests, leftOut } = digestsIn(pack);
-    // The digests are verified only if the pack has not changed since.
+    // The digests are valid only if the pack has not changed since it was verified.
     if (fileChange(opened)) throw packChanged();
     const folder = path.resolve(cwd, options.to ?? runId);
     const files = await writeFolder(pack, folder, digests, signal);

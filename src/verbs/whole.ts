@@ -1,6 +1,6 @@
-/** Whether a folder verifies, and which keys its seal names. Nothing has checked the signatures yet. */
+/** Whether a folder verifies, and which keys its seal names. Does not check the signatures. */
 export async function wholeness(folder: string): Promise<{ isWhole: boolean; keyIds: readonly string[] | null }> {
-  // `proctor list` shares this module and verifies nothing.
+  // Loaded lazily, because `proctor list` imports this module but verifies nothing.
   const { verify } = await import('../verify/index.ts');
   let isWhole = true;
   let keyIds: readonly string[] | null = null;

@@ -227,7 +227,7 @@ function* unlikePolicy({ file, value }: Written<PolicySummary>, run: Run): Gener
     yield [runner.file, 'sandbox.network_blocked', 'must be false, because the effective policy allows network access'];
 }
 
-/** The classes of violations that each reason of killed_policy stands for. */
+/** The violation classes that explain each killed_policy reason. */
 const CLASSES: Readonly<
   Partial<Record<AgentOutcome['reason'], readonly PolicySummary['violations'][number]['class'][]>>
 > = {

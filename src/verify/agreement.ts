@@ -17,7 +17,7 @@ interface Run {
   runner?: Runner;
 }
 
-/** FD9: all documents of a run folder must describe the same run with the same ending. */
+/** FD9: all documents in a run folder must describe the same run with the same ending. */
 export function agreementInspector(surroundings: Surroundings): Inspector {
   const { troubled, report } = surroundings;
   const runs = new Map<string, Run>();

@@ -41,14 +41,14 @@ export function isLedger(file: string): boolean {
   return path.basename(file) === 'ledger.ndjson';
 }
 
-/** What the next line needs to know about a line. */
+/** The facts about a line that the checks of the next line need. */
 interface Link {
   readonly hash: string | undefined;
   readonly sequence: number;
   readonly sealedAtMs: number;
 }
 
-/** An unreadable line takes the place of the expected one. */
+/** An unreadable line counts as the expected one. */
 function linkAfter(previous: Link | undefined, line: Partial<LedgerLine>, hash: string | undefined): Link {
   const { sequence } = line;
   const sealedAtMs = Date.parse(String(line.sealed_at));
@@ -59,7 +59,7 @@ function linkAfter(previous: Link | undefined, line: Partial<LedgerLine>, hash: 
   };
 }
 
-/** Over the bytes of a line and its line feed. */
+/** Hashes a line together with its line feed. */
 function hashOf(bytes: Uint8Array): string {
   return `sha256:${createHash('sha256').update(bytes).update('\n').digest('hex')}`;
 }
@@ -105,7 +105,7 @@ function withFindings(verdict: Verdict, found: readonly Violation[], more: reado
   return { ...invalid(verdict, [...verdict.violations, ...violations].sort(byRuleThenPath)), advice, omitted };
 }
 
-/** Rejects content of a ledger that is not a ledger line, whatever else it is. */
+/** Rejects anything in a ledger that is not a ledger line, even if it is another valid document. */
 function noLine(verdict: Verdict): Verdict {
   const why = verdict.reason ? `: ${verdict.reason.message.replace(/\.$/, '')}` : '';
   return invalid(verdict, [finding('LD1', `is not a ledger line${why}`)]);

@@ -136,7 +136,7 @@ function* unlisted(manifest: string, listed: ReadonlySet<string>, tree: Tree): G
         rule: FOLDER_RULES.FD4.id,
         level: 'must',
         file,
-        message: `is not listed in ${path.posix.basename(manifest)} of its folder`,
+        message: `is not listed in the ${path.posix.basename(manifest)} of its folder`,
       };
     }
   }

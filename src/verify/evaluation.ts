@@ -3,6 +3,7 @@ import { canonicalize } from '../base/canonical.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { AgentOutcome } from '../contracts/agent-step/index.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
+import { type RepairSums, repairsOf, sumOfRepairs } from '../contracts/artifacts/repairs.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import { limitsIn } from '../contracts/gate/limits/index.ts';
 import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
@@ -12,18 +13,23 @@ import type { Inspector, Surroundings } from './inspector.ts';
 /** The parts of an evaluation that are compared with its run. */
 interface Judged {
   readonly file: string;
-  readonly value: Pick<Evaluation, keyof typeof HASHED | 'run_id' | 'version' | 'gate'> | AgentEvaluation;
+  readonly value: Pick<Evaluation, keyof typeof HASHED | 'run_id' | 'version' | 'gate' | 'repairs'> | AgentEvaluation;
 }
 
 /** FD10: compares an evaluation with the seal, the cases and the run in its folder. */
 export function evaluationInspector(surroundings: Surroundings): Inspector {
   const evaluations: Judged[] = [];
-  const known: Known = { runs: new Map(), requests: new Map(), agents: new Map() };
+  const known: Known = { runs: new Map(), requests: new Map(), agents: new Map(), repairs: new Map() };
   return {
     take({ file, contract, value }) {
       if (contract.name === 'run' && path.posix.basename(file) === 'run.json') {
         const { run_id, version } = value as RunArtifact;
         known.runs.set(path.posix.dirname(file), { run_id, version });
+      }
+      if (contract.name === 'case') {
+        const folder = path.posix.dirname(file);
+        const sums = sumOfRepairs([known.repairs.get(folder), repairsOf(value)]);
+        if (sums) known.repairs.set(folder, sums);
       }
       if (contract.name === 'suite-request') {
         const { gate, repetition } = value as SuiteRequest;
@@ -36,7 +42,7 @@ export function evaluationInspector(surroundings: Surroundings): Inspector {
       if (contract.name === 'agent-evaluation') evaluations.push({ file, value: value as AgentEvaluation });
       if (contract.name !== 'evaluation') return;
       // Without the cases: there may be 100,000.
-      const { run_id, version, seal_sha256, cases_sha256, gate } = value as Evaluation;
+      const { run_id, version, seal_sha256, cases_sha256, gate, repairs } = value as Evaluation;
       const limits = gate && {
         ...limitsIn(gate),
         ...(gate.earlier && { earlier: { ...gate.earlier, cases: [] } }),
@@ -44,7 +50,14 @@ export function evaluationInspector(surroundings: Surroundings): Inspector {
       };
       evaluations.push({
         file,
-        value: { run_id, version, seal_sha256, cases_sha256, ...(limits && { gate: limits }) },
+        value: {
+          run_id,
+          version,
+          seal_sha256,
+          cases_sha256,
+          ...(limits && { gate: limits }),
+          ...(repairs && { repairs }),
+        },
       });
     },
 
@@ -66,13 +79,15 @@ interface Known {
   readonly runs: Map<string, Pick<RunArtifact, 'run_id' | 'version'>>;
   readonly requests: Map<string, Asked>;
   readonly agents: Map<string, Pick<AgentOutcome, 'run_id' | 'events'>>;
+  /** The sums over the cases of a run. */
+  readonly repairs: Map<string, RepairSums>;
 }
 
 type Doubt = readonly [at: string, message: string];
 
 function* doubts(
   { file, value }: Judged,
-  { runs, requests, agents }: Known,
+  { runs, requests, agents, repairs }: Known,
   { tree, hashOf, troubled }: Surroundings,
 ): Generator<Doubt> {
   const folder = folderOf(file);
@@ -90,6 +105,10 @@ function* doubts(
   if (run && run.run_id !== value.run_id) yield ['run_id', 'differs from the run in the same folder'];
   if (run && 'version' in run && 'version' in value && run.version !== value.version)
     yield ['version', 'differs from the run in the same folder'];
+  // An invalid case has its own verdict, and its repairs are not counted.
+  const isCounted = ![...troubled].some(one => path.posix.dirname(one) === folder);
+  if (run && !isOfAgent && isCounted && canonicalize(value.repairs ?? {}) !== canonicalize(repairs.get(folder) ?? {}))
+    yield ['repairs', 'is not the sum over the cases in the folder'];
   const request = requests.get(folder);
   if (!isOfAgent && request) yield* limitDoubts(value.gate, request);
   if (!isOfAgent || !run || !('events' in run)) return;

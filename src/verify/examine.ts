@@ -19,7 +19,7 @@ export interface Origin {
   readonly input: string;
   /** May determine the format. */
   readonly fileName?: string;
-  /** The document is evidence/runner.json of a run. */
+  /** The document is a run's evidence/runner.json. */
   readonly ofRun?: boolean;
   /** Reads policy.json from the same folder. */
   readonly profile?: () => unknown;
@@ -28,8 +28,8 @@ export interface Origin {
 }
 
 /**
- * Finds the contract of a document and checks its rules. Answers synchronously if the contract is loaded, because for
- * a million records the promises would take longer than the checks.
+ * Finds the contract of a document and checks its rules. Returns synchronously if the contract is loaded, because for a
+ * million records the promises would take longer than the checks.
  */
 export function examine(bytes: Uint8Array, origin: Origin, options: Options): Examined | Promise<Examined> {
   const { input, fileName, within } = origin;
@@ -76,7 +76,7 @@ function examineBy(
 
 const NOTHING: readonly string[] = [];
 
-/** Reads policy.json of a folder. An unreadable profile imposes no limits. */
+/** Reads a folder's policy.json. An unreadable profile imposes no limits. */
 export function readProfile(folder: string): unknown {
   return profileIn(readWhole(openInside(folder, 'policy.json'), MIB));
 }

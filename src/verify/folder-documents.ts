@@ -8,7 +8,7 @@ import { formatOf } from './recognise.ts';
 import type { FileSource } from './shelf.ts';
 import { refused } from './verdict.ts';
 
-/** Reads the documents of a file: one from JSON, one per line from NDJSON, none from any other file. */
+/** Reads the documents in a file: one from JSON, one per line from NDJSON, none from any other file. */
 export function documentReader(
   shelf: FileSource,
   options: Options,

@@ -1,6 +1,6 @@
 import { LD } from './ledger-rules.ts';
 
-/** Rules that involve several files of a folder. The inspectors in this folder implement them. */
+/** Rules that involve several files in a folder. The inspectors in this folder implement them. */
 export const FOLDER_RULES = {
   FD1: {
     id: 'FD1',
@@ -41,10 +41,10 @@ export const FOLDER_RULES = {
   FD5: {
     id: 'FD5',
     title: 'No Path Of The Host',
-    why: 'Evidence is shared with strangers. It must not reveal on which machine, where or by whom it was made.',
+    why: 'Evidence is shared with strangers. It must not reveal the machine, the path or the user that created it.',
     asks: [
       'no string contains a path below a home, temporary or system folder',
-      'exempt: text of the program that ran, addresses of targets, and commands.shell',
+      'exempt: text from the program that ran, target addresses, and commands.shell',
     ],
   },
   FD6: {
@@ -53,7 +53,7 @@ export const FOLDER_RULES = {
     why: 'A case must match the name of its file and the version of its run. Otherwise it could be a different case.',
     asks: [
       'a case is in <case_id>.json, and a suite run is in run.json',
-      'a case has the version of run.json in its folder',
+      'the version of a case matches run.json in its folder',
       'failure metadata has the case id, version and class of the case that refers to it',
     ],
   },
@@ -95,6 +95,7 @@ export const FOLDER_RULES = {
       'seal_sha256 is the hash of evidence/seal.json, and cases_sha256 is the hash of assets/cases.ndjson',
       'run_id and version match run.json',
       'gate has the limits of evidence/request.json and covers all repetitions; it is required for a single repetition with limits',
+      'repairs is the sum over the cases in the folder',
       'for agents: run_id matches evidence/outcome.json, and the seq of every flag exists in the transcript',
     ],
   },
@@ -108,7 +109,7 @@ export const FOLDER_RULES = {
       'bundle.json has the bundle_id, intent_sha256 and questions of the result, and limits within the policy',
       'files, commands, outputs, accept, limits, network and write_roots of the bundle follow from intent.json under the policy',
       'a complete bundle has no command, output or network access that the policy forbids',
-      'there is an execution if and only if a bundle was to be run, together with a readable outcome and runner record',
+      'execution is present if and only if Proctor was asked to run the bundle; the outcome and runner record are then present and readable',
       'a run whose outcome says recovered is not accepted; it may have an outcome without an execution',
       'runner.json has the limits, write roots and network access of the bundle, and the allowed commands of the policy',
       'sandbox_id is sandbox_ and 16 digits of the content hash of bundle_id, policy and backend',
@@ -129,15 +130,15 @@ export const FOLDER_RULES = {
       'the request and the runner metadata have the agent family, version, program, session and model of the outcome',
       'runner.json and exit_code in the runner metadata match the ending of the outcome',
       'transcript_path and final_response_path are the paths of these roles in the manifest',
-      'the work tree status names the same run, and the diff of the manifest',
+      'the work tree status names the same run, and the same diff as the manifest',
       'the policy summary has the policy that the request states',
-      'runner.json has no write_roots if the effective policy is read_only, and no network_blocked if it allows network access',
-      'approval_posture in the runner metadata is the effective one of the policy summary',
+      'in runner.json, write_roots is empty if the effective policy is read_only, and network_blocked is false if it allows network access',
+      'approval_posture in the runner metadata is the effective one in the policy summary',
       'if termination is killed_policy, there is a hard violation of the class that the reason names',
       'a step with a hard violation did not complete; a violation in the work tree or on the network makes it killed_policy',
       'every changed path that the effective policy does not allow is listed as a violation, and so is a changed protected branch',
       'the transcript has as many lines as the outcome has events, and seq numbers them from 1',
-      'native_line never decreases, and does not exceed lines.total of the outcome',
+      'native_line never decreases, and does not exceed lines.total in the outcome',
       'unmasked and complete native streams match the hashes in the outcome',
     ],
   },
@@ -148,7 +149,7 @@ export const FOLDER_RULES = {
     asks: [
       'if the folder contains the run that agent_run names, seal_sha256 is the hash of its seal',
       'termination and reason match the outcome of the run, and violations match its policy summary',
-      'changes has the number of files and the diff of the work tree status',
+      'changes matches the number of files and the diff in the work tree status',
     ],
   },
   FD14: {
@@ -168,7 +169,7 @@ export const SL = {
   SL5: {
     id: 'SL5',
     title: 'Folder Whole',
-    why: 'The evidence must be byte for byte what was sealed, wherever the folder was copied.',
+    why: 'The evidence must match what was sealed, byte for byte, wherever the folder was copied.',
     asks: [
       'every finished run of Proctor has a seal',
       'every file that evidence/seal.json lists exists, with the stated size and SHA-256',
@@ -181,9 +182,9 @@ export const SL = {
     title: 'Nothing Extra',
     why: 'A file that was added after the seal has no known origin.',
     asks: [
-      'evidence/seal.json lists every file of the folder',
+      'evidence/seal.json lists every file in the folder',
       'exempt: evidence/seal.json itself, and evaluation.json and evaluation.seal.json, at the top or in evidence/',
-      'should (must, when strict): no temporary file of these two is left, such as .evaluation.json.0a1b2c3d4e5f.tmp',
+      'should (must, when strict): no temporary file for these two is left, such as .evaluation.json.0a1b2c3d4e5f.tmp',
     ],
   },
   SL7: {
@@ -192,7 +193,7 @@ export const SL = {
     why: 'Until a run is finished, its journal is authoritative and its documents are not.',
     asks: [
       'there is no journal.ndjson at the top of a run folder',
-      'proctor recover finishes a run that was started on this machine; other runs stay as they are',
+      'proctor recover finishes a run that was started on this machine; other runs stay unchanged',
     ],
   },
   SL8: {

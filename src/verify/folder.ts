@@ -77,7 +77,7 @@ export async function* verifySource(
 
 type Ledgers = ReadonlyMap<string, LedgerRuns>;
 
-/** The ledgers in a folder. A pack has none, only a single line of one. */
+/** The ledgers in a folder. A pack has no ledger, only a single ledger line. */
 async function ledgersOf({ folder, tree, isForeign }: FileSource, report: ReportFinding): Promise<Ledgers> {
   if (folder === undefined) return new Map();
   const { ledgerAround, ledgersIn } = await import('./ledger.ts');

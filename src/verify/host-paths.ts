@@ -3,7 +3,7 @@ import { placeOf } from '../base/place.ts';
 import { FOLDER_RULES } from './folder-rules.ts';
 import type { Inspector, ReportFinding } from './inspector.ts';
 
-/** FD5: finds host paths in Proctor's own texts. Texts of the program that ran are exempt. */
+/** FD5: finds host paths in Proctor's own text. Text from the program that ran is exempt. */
 export function hostPathInspector(report: ReportFinding): Inspector {
   return {
     take({ place, contract, value }) {

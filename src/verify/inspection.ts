@@ -25,7 +25,7 @@ import { type SignatureInspector, signatureInspector, trustOf } from './signatur
 import type { DocumentSource } from './source.ts';
 import type { Verdict } from './verdict.ts';
 
-/** Passes the valid documents of a folder to all inspectors, and knows which files were not checked. */
+/** Passes a folder's valid documents to all inspectors, and knows which files were not checked. */
 export class Inspection {
   readonly journals: ReadonlySet<string>;
   readonly signing: SignatureInspector;
@@ -73,8 +73,8 @@ export class Inspection {
   }
 
   /**
-   * Sets aside a file that is not one of Proctor's documents, and returns true: its format is unknown, which `strict`
-   * does not allow, or it is a response body in assets/.
+   * Sets aside a file that is not one of Proctor's documents, and returns true: a response body in assets/ or, unless
+   * `strict` is set, a file of unknown format.
    */
   setsAside(file: string, { outcome, reason }: Verdict): boolean {
     const isStranger =
@@ -91,7 +91,7 @@ export class Inspection {
     for (const inspector of this.#inspectors) inspector.take({ file, place, contract, value, environmentHash });
   }
 
-  /** The final verdict on a document, which other documents may have made invalid. */
+  /** Records the final verdict on a document, which other documents may have made invalid. */
   judged(file: string, { outcome }: Verdict): void {
     if (outcome !== 'valid') this.#troubled.add(file);
   }

@@ -2,7 +2,7 @@ import { FindingCollector } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import type { Tree } from './walk.ts';
 
-/** Receives the documents of a folder one by one, and reports rules that they violate together. */
+/** Receives a folder's documents one by one, and reports rules that they violate together. */
 export interface Inspector {
   take(document: FolderDocument): void;
   end?(): void;
@@ -23,7 +23,7 @@ export interface Surroundings {
   readonly isForeign: (file: string) => boolean;
   /** Journals of unfinished runs. */
   readonly journals: ReadonlySet<string>;
-  /** Whether this user's Proctor started the run of a journal on this machine. */
+  /** Whether this user's Proctor started a journal's run on this machine. */
   readonly isStartedHere: (journal: string) => boolean;
   readonly report: ReportFinding;
 }

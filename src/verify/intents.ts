@@ -104,7 +104,7 @@ function* disagreements(run: Run, result: RunResult, request: IntentRequest): Ge
   if (isInterrupted && result.decision.accepted)
     yield ['decision.accepted', 'must be false, because the run was interrupted and recovered'];
   if (isRun !== (result.execution !== null) && !(isRun && isInterrupted))
-    yield ['execution', 'must be present if and only if a bundle was to be run'];
+    yield ['execution', 'must be present if and only if Proctor was asked to run the bundle'];
   if (result.bundle && !run.bundle) yield ['bundle', 'names a bundle, but there is no readable bundle.json'];
   if (run.bundle) yield* fromBundle(result, run.bundle, run.runner);
   if (run.bundle && run.intent) yield* fromIntent(result, run.bundle, run.intent);
@@ -131,12 +131,12 @@ function* fromBundle(result: RunResult, bundle: Bundle, runner: Runner | undefin
   for (const name of ['timeout_ms', 'max_output_files', 'max_total_output_bytes'] as const) {
     if (bundle.limits[name] > result.policy[name]) yield [`policy.${name}`, 'is less than the limit in the bundle'];
     if (runner && runner.limits[name] !== bundle.limits[name])
-      yield [`policy.${name}`, 'limits the bundle differently than runner.json states'];
+      yield ['bundle', `has a different ${name} limit than runner.json`];
   }
   if (runner && canonicalize(runner.write_roots) !== canonicalize(bundle.write_roots))
-    yield ['policy.allowed_write_roots', 'limit the bundle differently than runner.json states'];
+    yield ['bundle', 'has different write roots than runner.json'];
   if (runner && runner.sandbox.network_blocked === bundle.network)
-    yield ['policy.allow_network', 'limits the bundle differently than runner.json states'];
+    yield ['bundle', 'allows different network access than runner.json'];
   if (
     runner &&
     canonicalize(runner.commands.allowlist) !== canonicalize([...new Set(result.policy.allowed_commands)].sort())
@@ -148,7 +148,7 @@ function* fromBundle(result: RunResult, bundle: Bundle, runner: Runner | undefin
 function* fromIntent({ policy }: RunResult, bundle: Bundle, intent: Intent): Generator<Disagreement> {
   for (const [key, value] of Object.entries(intentPlan(intent, policy))) {
     if (canonicalize(value) !== canonicalize(bundle[key as keyof Bundle]))
-      yield ['bundle', `has other ${key} than intent.json requires under the policy`];
+      yield ['bundle', `does not have the ${key} that intent.json requires under the policy`];
   }
 }
 

@@ -22,7 +22,7 @@ export class LedgerRuns {
   /** Run folders that have a line. */
   readonly #met = new Set<string>();
   readonly #report: ReportFinding;
-  /** The folder of the ledger as a prefix in findings, with a trailing slash. */
+  /** The ledger's folder as a prefix in findings, with a trailing slash. */
   readonly #below: string;
   #firstAtMs: number | undefined;
 
@@ -39,7 +39,7 @@ export class LedgerRuns {
     }
   }
 
-  /** A line of the ledger. It may itself violate rules. */
+  /** A line in the ledger. The line may itself violate rules. */
   take(value: unknown, place: string): void {
     const line = (value ?? {}) as Partial<LedgerLine>;
     const atMs = Date.parse(String(line.sealed_at));
@@ -88,7 +88,7 @@ function differences(line: Partial<LedgerLine>, entry: LedgerEntry): (keyof Ledg
   return keys.filter(key => canonicalize(line[key] ?? null) !== canonicalize(entry[key]));
 }
 
-/** The ledgers of a folder by path, each with the runs next to it. */
+/** A folder's ledgers by path, each with the runs next to it. */
 export function ledgersIn(
   folder: string,
   files: readonly string[],
@@ -103,7 +103,7 @@ export function ledgersIn(
 
 const FOREIGN = 'belongs to a different run than the folder name says';
 
-/** LD8 for a single run folder: compares it with its line in the ledger of its home. */
+/** LD8 for a single run folder: compares it with its line in its home's ledger. */
 export function ledgerAround(folder: string, report: ReportFinding): void {
   const home = homeAround(folder);
   const fd = home === undefined ? undefined : openRegular(path.join(home, LEDGER));

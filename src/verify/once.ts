@@ -1,4 +1,4 @@
-/** Caches the answers of a function of one file. */
+/** Caches the results of a function that takes a file. */
 export function once<Answer>(ask: (file: string) => Answer): (file: string) => Answer {
   const answers = new Map<string, Answer>();
   return file => {

@@ -45,8 +45,7 @@ export function packInspector({ kind, runId, ledger }: PackableRun, surroundings
     },
 
     end() {
-      for (const file of tree.paths)
-        if (!holds.test(file)) breaks('PK2', file, `does not belong in the run of ${A[kind]}`);
+      for (const file of tree.paths) if (!holds.test(file)) breaks('PK2', file, `does not belong in ${A[kind]} run`);
       if (!tree.files.has(main)) breaks('PK1', main, `is missing, although it states the result of ${A[kind]}`);
       else if (troubled.has(main) || run?.contract !== wanted) breaks('PK3', main, `is not a valid ${wanted}`);
       else if (run.value.run_id !== undefined && run.value.run_id !== runId) {

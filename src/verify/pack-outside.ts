@@ -23,7 +23,7 @@ export interface Outside {
   readonly sealed: PackableRun | undefined;
 }
 
-/** PK1, PK2, PK9, PK14 and PK15: compares the entries of a pack with its seal, its ledger line and pack.json. */
+/** PK1, PK2, PK9, PK14 and PK15: compares a pack's entries with its seal, its ledger line and pack.json. */
 export async function outsideOf(input: string, pack: PackFile, options: Options): Promise<Outside> {
   const findings: FolderFinding[] = [];
   const beside: Examined[] = [];
@@ -57,7 +57,7 @@ export async function outsideOf(input: string, pack: PackFile, options: Options)
 
   const line = entryBytes(pack, LEDGER_LINE, LINE_BYTES_MAX);
   if (line === undefined && pack.entries.has(LEDGER_LINE))
-    breaks('PK9', LEDGER_LINE, 'exceeds the size of a ledger line');
+    breaks('PK9', LEDGER_LINE, 'exceeds the size limit of a ledger line');
   const told = line && (await judgeLine(line, opened, input, options));
   findings.push(...(told?.findings ?? []));
   beside.push(...(told?.examined ?? []));

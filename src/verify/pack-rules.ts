@@ -31,7 +31,7 @@ export const PK = {
     title: 'Run Schema',
     why: 'One document states the result of a run, and every reader starts with it.',
     asks: [
-      'the main document fulfils its contract: script-result, agent-result, run or run-result',
+      'the main document satisfies its contract: script-result, agent-result, run or run-result',
       'it names the run that was sealed',
     ],
   },
@@ -40,7 +40,7 @@ export const PK = {
     title: 'Bundle',
     why: 'The decision of an intent run applies to the bundle that it names. Without the bundle, it cannot be checked.',
     asks: [
-      'if run.json of an intent names a bundle, bundle.json exists and fulfils its contract',
+      'if run.json of an intent names a bundle, bundle.json exists and satisfies its contract',
       'if it names none, there is no bundle.json',
     ],
   },
@@ -71,8 +71,8 @@ export const PK = {
     title: 'Other Documents Valid',
     why: 'Other documents are optional, but one that violates its contract is misleading.',
     asks: [
-      'every other document fulfils its contract, including runner.json, policy.json, evaluation.json and evaluation.seal.json',
-      'evaluation.json and its seal fulfil JS6 to JS9',
+      'every other document satisfies its contract, including runner.json, policy.json, evaluation.json and evaluation.seal.json',
+      'evaluation.json and its seal satisfy JS6 to JS9',
     ],
   },
   PK9: {
@@ -116,10 +116,10 @@ export const PK = {
   PK15: {
     id: 'PK15',
     title: 'One Form Only',
-    why: 'If two different archives could hold the same files, a change could hide in the difference. So each pack has one form.',
+    why: 'If two different archives could contain the same files, a change could hide in the difference. So each pack has one form.',
     asks: [
       'it is an uncompressed ustar archive of at most 500,000 entries, sorted by UTF-16 code unit, without duplicates',
-      'only a path that is not ASCII or too long for ustar has an extended header, which contains only that path',
+      'only a path that is not ASCII or is too long for ustar has an extended header, which contains only that path',
       'checksums and sizes are correct, and padding and unused fields are empty',
       'it ends with two empty blocks and nothing after them',
       'pack.json is canonical JSON',

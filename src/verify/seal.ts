@@ -58,7 +58,7 @@ export function sealInspector(surroundings: Surroundings, disputed: ReadonlySet<
     end() {
       for (const seal of seals) {
         const isPublic = lacksInternal(seal, surroundings);
-        if (isPublic) notChecked.push('the internal files, which are not here');
+        if (isPublic) notChecked.push('the internal files, which are not included');
         for (const finding of changed(seal, isPublic, disputed, surroundings)) report(finding);
         for (const finding of extra(seal, sealed, surroundings)) report(finding);
       }
@@ -79,7 +79,7 @@ export function sealInspector(surroundings: Surroundings, disputed: ReadonlySet<
   };
 }
 
-/** Internal files are removed from evidence that is shared: then none of them exists. */
+/** Whether all internal files are missing, because the evidence was shared without them. */
 function lacksInternal(seal: Seal, { tree }: Surroundings): boolean {
   const internal = seal.subjects.filter(({ name }) => name.startsWith(INTERNAL));
   return internal.length > 0 && internal.every(({ name }) => !tree.files.has(fileOf(seal, name)));
@@ -138,7 +138,7 @@ const UNSEALED = 'is missing: files may have been changed, added or removed';
 
 const UNFINISHED = 'belongs to an unfinished run: run proctor recover to finish it';
 
-const FOREIGN = 'belongs to an unfinished run: interrupted, not started here';
+const FOREIGN = 'belongs to an interrupted run that you did not start on this machine';
 
 const UNLISTED = 'is not listed in the seal of this folder';
 

@@ -41,7 +41,7 @@ interface OpenFile {
   readonly ok: true;
   readonly fd: number;
   readonly size: number;
-  /** Where the file is in `fd`; absent if it is all of it. */
+  /** The range of the file in `fd`; absent if the file is all of it. */
   readonly span?: { readonly from: number; readonly to: number };
   /** The failure if the file changed since it was opened. */
   changed(): Failure | undefined;
@@ -76,7 +76,7 @@ export function folderSource(folder: string): FileSource | Failure {
   };
 }
 
-/** The run folder of a pack, without entries that are already reported. */
+/** A pack's run folder, without entries that are already reported. */
 export function packSource(input: string, pack: PackFile, isKnown: (file: string) => boolean): FileSource {
   const files = new Map<string, number>();
   for (const [name, { size }] of pack.entries) {

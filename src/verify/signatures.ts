@@ -39,11 +39,11 @@ export interface SignatureInspector extends Inspector {
   readonly signatures: Signatures | undefined;
   /** The seals of judgements, and the files that they list. */
   readonly listed: ReadonlySet<string>;
-  /** Remarks for the user that violate no rule. */
+  /** Notes for the user that are not rule violations. */
   readonly notes: readonly string[];
 }
 
-/** SL8, SL9 and SL10: checks who sealed the folder, with the given key. */
+/** SL8, SL9 and SL10: checks with the given key who sealed the folder. */
 export function signatureInspector(
   { tree, troubled, report }: Surroundings,
   trust: Trust | undefined,
@@ -148,7 +148,7 @@ const OF_THE_HOME =
 const KEY_IDS_MAX = 16;
 
 const UNSIGNED = 'is not signed: anyone who changed a file could have written it';
-const WRONG = 'has an invalid signature of the given key: the seal was changed, or someone else made it';
+const WRONG = 'has an invalid signature for the given key: the seal was changed, or someone else signed it';
 
 /** The valid key ids that the signatures name. */
 function keyIdsOf({ signatures }: SealEnvelope): string[] {

@@ -40,4 +40,4 @@ export async function verifySigned(file: string, options: Options, trust: Trust)
 const UNSIGNED = 'is not signed: anyone who changed it could have written its seal';
 
 export const ONLY_FOLDERS =
-  'A key verifies the seal of a run, a comparison or an accepted baseline. This file is none of them.';
+  'A key verifies the seal of a run, a comparison or an accepted baseline. This file is none of these.';

@@ -64,8 +64,8 @@ export interface OpenFile {
 }
 
 /**
- * Opens a regular file of a folder without following any link, because a link may have been put there since the
- * folder was listed. The caller closes it.
+ * Opens a regular file in a folder without following any link, because a link may have been put there since the folder
+ * was listed. The caller closes it.
  */
 export function openInside(folder: string, file: string): OpenFile | Failure {
   try {
@@ -92,8 +92,8 @@ const exchanged: Failure = {
 export function openForReading(file: string): OpenFile | Failure {
   let fd: number | undefined;
   try {
-    // Check the type before opening, because opening a device can have side effects, and again after, in case of a
-    // swap.
+    // Check the type before opening, because opening a device can have side effects, and again afterwards, in case the
+    // file was replaced.
     const before = statSync(file);
     if (!before.isFile()) return notRegular(before);
     fd = openSync(file, constants.O_RDONLY | NONBLOCK);

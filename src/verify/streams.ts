@@ -4,8 +4,8 @@ import type { Surroundings } from './inspector.ts';
 type Stream = ScriptOutcome['streams'][number];
 
 /**
- * Files of streams that do not match the hashes in their outcome. Proctor hashed the original stream, so only an
- * unmasked, complete copy can be compared.
+ * Stream files that do not match the hashes in their outcome. Proctor hashed the original stream, so only an unmasked,
+ * complete copy can be compared.
  */
 export function* changedStreams(
   streams: readonly Stream[],

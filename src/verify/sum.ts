@@ -36,7 +36,7 @@ export class Sum {
   /** The verdict on the whole, including findings that involve several documents. */
   verdict(violations: readonly Violation[], advice: readonly Violation[], notChecked: readonly string[] = []): Verdict {
     const { limit } = this.#unique;
-    // Remarks about this folder come before those about every document of a format.
+    // Items about this folder come before those about every document of a format.
     const not_checked = [...notChecked, ...this.#notChecked, ...(limit === undefined ? [] : [limit])];
     const outcome = violations.length > 0 ? 'invalid' : this.#worst;
     const documents = { outcomes: this.#outcomes, contracts: this.#contracts, advised: this.#advised };

@@ -1,6 +1,6 @@
 import type { Violation } from '../contracts/check.ts';
 
-/** The result for one document, file or folder. `--json` prints it as it is. */
+/** The result for one document, file or folder. `--json` prints it unchanged. */
 export interface Verdict {
   /** The name as given. A line of NDJSON ends in `:3`; a document in a folder starts with the folder. */
   readonly input: string;
@@ -10,7 +10,7 @@ export interface Verdict {
   readonly reason?: { readonly code: string; readonly message: string };
   readonly violations: readonly Violation[];
   readonly advice: readonly Violation[];
-  /** The number of violations and advice that are not listed. */
+  /** The number of violations and pieces of advice that are not listed. */
   readonly omitted?: number | undefined;
   /** The content hash of a valid document. */
   readonly hash?: string | undefined;
@@ -22,7 +22,7 @@ export interface Verdict {
   /** For folders with a seal. */
   readonly signatures?: Signatures | undefined;
   readonly not_checked: readonly string[];
-  /** Remarks for the user that violate no rule. */
+  /** Notes for the user that are not rule violations. */
   readonly notes?: readonly string[];
 }
 
@@ -36,9 +36,9 @@ interface Counts {
 export interface Signatures {
   readonly signed: number;
   readonly unsigned: number;
-  /** The keys that the signatures name. Anyone can write a name. */
+  /** The keys that the signatures name. Anyone can claim a key id. */
   readonly key_ids: readonly string[];
-  /** Every signature was verified with the given key and is valid. */
+  /** Every signed seal has a valid signature of the given key. */
   readonly checked: boolean;
 }
 

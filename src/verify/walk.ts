@@ -61,7 +61,7 @@ export function* filesBelow(prefix: string, { paths }: Tree): Generator<string> 
   }
 }
 
-/** The folder `levels` above the folder of a file. '' is the top; undefined is outside. */
+/** The folder `levels` above a file's folder. '' is the top; undefined is outside. */
 export function above(file: string, levels: number): string | undefined {
   const names = file.split('/').slice(0, -1);
   return levels > names.length ? undefined : names.slice(0, names.length - levels).join('/');

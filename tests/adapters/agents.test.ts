@@ -57,7 +57,7 @@ describe('the agents', () => {
     ['codex', 'codex-cli 0.165.9\n', '0.165.9', 'unknown'],
     ['codex', 'codex-cli 0.166.0-alpha.2\n', '0.166.0-alpha.2', 'unknown'],
     ['codex', '2.1.325 (Claude Code)', undefined, 'unknown'],
-  ])('%s recognizes its versions: %j', (agent, text, version, standing) => {
+  ])('recognize the version of %s in %j', (agent, text, version, standing) => {
     const adapter = agentNamed(agent) as AgentAdapter;
     expect(adapter.versionIn(text)).toBe(version);
     if (version !== undefined) expect(adapter.standing(version)).toBe(standing);
@@ -66,7 +66,7 @@ describe('the agents', () => {
 
 const NEWEST: Record<string, string> = { claude: '2.1.325', codex: '0.166.0' };
 
-describe.each(AGENTS)('the invocation of $agent', adapter => {
+describe.each(AGENTS)('the $agent invocation', adapter => {
   const call = (changes: Partial<AgentCall>): AgentCall => ({ ...CALL, ...changes });
 
   test.each(['Fix the dates.', '-p --help', '', `${'x'.repeat(300 * KIB)}\n`, 'a\u0000b', '{"a":1}', "' ; rm -rf /"])(
@@ -119,7 +119,7 @@ describe.each(AGENTS)('the invocation of $agent', adapter => {
   });
 });
 
-describe.each(AGENTS)('the reader of $agent', adapter => {
+describe.each(AGENTS)('the $agent reader', adapter => {
   const { end, message } = wordsOf(adapter);
 
   test('counts and ignores lines of unknown types', () => {
@@ -197,7 +197,7 @@ describe.each(AGENTS)('the reader of $agent', adapter => {
     expect(read.reading.terminal?.ok).toBe(true);
   });
 
-  test('reads values of any depth', () => {
+  test('reads values nested to any depth', () => {
     const deep = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`;
     const list = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
     for (const text of [deep, list, `{"type":${list}}`]) {
@@ -210,7 +210,7 @@ describe.each(AGENTS)('the reader of $agent', adapter => {
     expect(readLines(adapter, [call]).told).toEqual(['progress tool_call']);
   });
 
-  test('reads the names of built-in object properties', () => {
+  test('accepts keys and values named like built-in object properties', () => {
     const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
     const read = readLines(adapter, [
       ...names.map(type => json({ type })),
@@ -224,7 +224,7 @@ describe.each(AGENTS)('the reader of $agent', adapter => {
     expect(({} as Record<string, unknown>).type).toBeUndefined();
   });
 
-  test('reads numbers that no document can contain', () => {
+  test('reports invalid counts as unknown or 0', () => {
     const usage = '{"input_tokens":1e999,"cached_input_tokens":-1,"output_tokens":1.5,"cache_read_input_tokens":"7"}';
     const lines = {
       claude: [`{"type":"result","num_turns":9007199254740993,"total_cost_usd":1e999,"usage":${usage}}`],
@@ -234,7 +234,7 @@ describe.each(AGENTS)('the reader of $agent', adapter => {
     for (const value of Object.values(reading.usage)) expect(value === null || value === 0).toBe(true);
   });
 
-  test('replaces lone surrogates, and truncates long texts with their original size', () => {
+  test('replaces lone surrogates, and truncates long texts but records their size', () => {
     const long = '€'.repeat(50_000);
     const { lines } = readLines(adapter, [json(message('\ud800x')), json(message(long))]);
     expect(lines[0]?.events[0]).toMatchObject({ body: { text: '\ufffdx' } });
@@ -245,7 +245,7 @@ describe.each(AGENTS)('the reader of $agent', adapter => {
     expect(long.startsWith(event.body.text)).toBe(true);
   });
 
-  test('uses limited memory for calls that never end', () => {
+  test('tracks at most 1,000 calls that never end', () => {
     const call = (id: number) =>
       ({
         claude: { type: 'assistant', message: { content: [{ type: 'tool_use', id: `c${id}`, name: 'X', input: {} }] } },

@@ -16,7 +16,7 @@ function* policies(): Generator<EffectivePolicy> {
   }
 }
 
-/** A call of an unattended agent that may write but has no network. */
+/** The invocation of an unattended agent that may write but has no network. */
 export const CALL: AgentCall = {
   version: '2.1.325',
   task: 'Fix the dates.',

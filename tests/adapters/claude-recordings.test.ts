@@ -27,7 +27,7 @@ const DROPPED =
   'API Error: Connection dropped (ECONNRESET). Check the gateway set in ANTHROPIC_BASE_URL, then try again.';
 
 const GOLDEN: Record<string, Golden> = {
-  // Older versions report a denial only in the result of the call until the last line.
+  // Until the last line, older versions report a denial only in the tool result.
   '2.1.197-outside-denied': {
     told: ['alive note', 'progress tool_call', 'progress denial tool_result', 'progress message', END],
     terminal: [true, 'completed'],
@@ -267,7 +267,7 @@ describe('Claude', () => {
     ["EROFS: read-only file system, open '/work/docs/x'", '/work/docs/x'],
     ["OSError: [Errno 30] Read-only file system: '/work/x'", '/work/x'],
     ['error: could not write config file .git/config: Device or resource busy', '.git/config'],
-  ])('is blocked according to the output of a failed command: %s', (output, path) => {
+  ])('counts as blocked if a failed command prints: %s', (output, path) => {
     const { denials } = readLines(claudeCli, [
       used('Bash', { command: 'x' }),
       failed(`Exit code 1\n${output}`),
@@ -275,7 +275,7 @@ describe('Claude', () => {
     expect(denials).toMatchObject([{ tool: 'Bash', path, fromOutput: true }]);
   });
 
-  test('is not blocked if the command succeeded, regardless of its output', () => {
+  test('does not count as blocked if the command succeeded, whatever it printed', () => {
     const result = failed('a.txt: Read-only file system').replace('"is_error":true', '"is_error":false');
     expect(readLines(claudeCli, [used('Bash', { command: 'x' }), result]).reading.denials).toEqual([]);
   });

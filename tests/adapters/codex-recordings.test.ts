@@ -135,7 +135,7 @@ describe.each(Object.entries(GOLDEN))('Codex, %s', (name, golden) => {
     expect(reading.finalText).toBe(golden.final ?? null);
   });
 
-  test('reports a block that its output shows', () => {
+  test('detects a block in its output', () => {
     const [reason, path] = golden.denial ?? [];
     const from = { isNetwork: false, fromOutput: true, native_line: 5 };
     const denial = { tool: 'command_execution', call: 'item_1', reason, path, ...from };
@@ -229,7 +229,7 @@ describe('Codex', () => {
   });
 
   test.each([
-    ['its sandbox', 'bwrap: execvp codex-linux-sandbox: No such file or directory', 1, 'blocked'],
+    ['its sandbox is missing', 'bwrap: execvp codex-linux-sandbox: No such file or directory', 1, 'blocked'],
     ['a Rust error', 'error: x: Read-only file system (os error 30)', 1, 'blocked'],
     ['a Rust error, but the command succeeded', 'error: x: Read-only file system (os error 30)', 0, 'not'],
     ['a Python error', "OSError: [Errno 30] Read-only file system: '/x'", 1, 'blocked'],

@@ -46,7 +46,7 @@ describe('a skill', () => {
     ['as quoted keys', '"hooks": evil\n\'allowed-tools\': evil'],
     ['as explicit keys', '? hooks\n: evil\n? allowed-tools\n: evil'],
     ['in a flow mapping', '{ name: x, hooks: { evil: evil } }'],
-    ['below another indentation', '  name: x\n  hooks: evil'],
+    ['with extra indentation', '  name: x\n  hooks: evil'],
     ['after a comment', 'name: x\n# y\n  hooks: evil\nhooks: evil'],
     ['with Windows line ends', 'name: x\r\nhooks: evil\r'],
   ];

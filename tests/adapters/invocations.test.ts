@@ -122,11 +122,9 @@ describe('Codex', () => {
     expect({ env, files, lastMessageFile }).toEqual({ env: {}, files: {}, lastMessageFile: 'last-message.txt' });
   });
 
-  test('notes that its sandbox is off if it cannot start', () => {
-    expect(codexCli.invoke(callWith({})).notes[0]).toMatch(
-      /is off, because it cannot start inside the sandbox of proctor/,
-    );
-    expect(codexCli.invoke(callWith({}, { nestedSandbox: true })).notes[0]).toMatch(/run in its sandbox/);
-    expect(codexCli.invoke(callWith({}, { maxTurns: 3 })).notes.at(-1)).toMatch(/proctor counts them/);
+  test('notes that its sandbox is off if the sandbox cannot start', () => {
+    expect(codexCli.invoke(callWith({})).notes[0]).toMatch(/is off, because it cannot start inside Proctor's sandbox/);
+    expect(codexCli.invoke(callWith({}, { nestedSandbox: true })).notes[0]).toMatch(/runs commands in its own sandbox/);
+    expect(codexCli.invoke(callWith({}, { maxTurns: 3 })).notes.at(-1)).toMatch(/Proctor counts them/);
   });
 });

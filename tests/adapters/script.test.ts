@@ -54,28 +54,53 @@ describe('a shebang line', () => {
   });
 });
 
-describe('a Python file that only defines run_tool', () => {
+describe('a Python file that defines run_tool', () => {
   const TOOL = 'def run_tool(input_dir, output_dir):\n    return None\n';
   const rows: [string, string, string, string][] = [
-    ['by its extension', 'a.py', TOOL, 'python3 -m proctor_tool'],
-    ['by its shebang line', 'a', `#!/usr/bin/env python3\n${TOOL}`, 'python3 -m proctor_tool'],
-    ['by a full path', 'a', `#!/usr/bin/python3\n${TOOL}`, '/usr/bin/python3 -m proctor_tool'],
-    ['after its arguments', 'a', `#!/usr/bin/python3 -B\n${TOOL}`, '/usr/bin/python3 -B -m proctor_tool'],
-    ['below other lines', 'a.py', `import os\n\n${TOOL}`, 'python3 -m proctor_tool'],
-    ['with Windows line ends', 'a.py', TOOL.replaceAll('\n', '\r\n'), 'python3 -m proctor_tool'],
-    ['that is indented', 'a.py', `class A:\n    ${TOOL}`, 'python3'],
-    ['that has a longer name', 'a.py', 'def run_tools(a, b): pass\n', 'python3'],
-    ['that is only in a comment', 'a.py', '# def run_tool(a, b): ...\n', 'python3'],
-    ['that the file calls itself', 'a.py', `${TOOL}run_tool('input', 'output')\n`, 'python3'],
-    ['that the file calls as a program', 'a.py', `${TOOL}if __name__ == '__main__':\n    main()\n`, 'python3'],
+    ['is run by the helper if its extension is .py', 'a.py', TOOL, 'python3 -m proctor_tool'],
     [
-      'that the file passes to the helper',
+      'is run by the helper if its shebang line names Python',
+      'a',
+      `#!/usr/bin/env python3\n${TOOL}`,
+      'python3 -m proctor_tool',
+    ],
+    [
+      'is run by the helper with the interpreter in its shebang line',
+      'a',
+      `#!/usr/bin/python3\n${TOOL}`,
+      '/usr/bin/python3 -m proctor_tool',
+    ],
+    [
+      'is run by the helper with the arguments in its shebang line',
+      'a',
+      `#!/usr/bin/python3 -B\n${TOOL}`,
+      '/usr/bin/python3 -B -m proctor_tool',
+    ],
+    [
+      'is run by the helper even if the function is below other lines',
+      'a.py',
+      `import os\n\n${TOOL}`,
+      'python3 -m proctor_tool',
+    ],
+    [
+      'is run by the helper even with Windows line ends',
+      'a.py',
+      TOOL.replaceAll('\n', '\r\n'),
+      'python3 -m proctor_tool',
+    ],
+    ['is run directly if the function is indented', 'a.py', `class A:\n    ${TOOL}`, 'python3'],
+    ['is run directly if the function has a longer name', 'a.py', 'def run_tools(a, b): pass\n', 'python3'],
+    ['is run directly if the function is only in a comment', 'a.py', '# def run_tool(a, b): ...\n', 'python3'],
+    ['is run directly if it calls the function itself', 'a.py', `${TOOL}run_tool('input', 'output')\n`, 'python3'],
+    ['is run directly if it has a main block', 'a.py', `${TOOL}if __name__ == '__main__':\n    main()\n`, 'python3'],
+    [
+      'is run directly if it passes the function to the helper',
       'a.py',
       `import proctor_tool\n${TOOL}proctor_tool.run(run_tool)\n`,
       'python3',
     ],
-    ['in another language', 'a.sh', TOOL, 'sh'],
-    ['with a shebang line for another language', 'a.py', `#!/usr/bin/env node\n${TOOL}`, 'node'],
+    ['is run as a shell script if its extension is .sh', 'a.sh', TOOL, 'sh'],
+    ['is run by Node if its shebang line names Node', 'a.py', `#!/usr/bin/env node\n${TOOL}`, 'node'],
   ];
   test.each(rows)('%s', (_, name, text, expected) => {
     expect(asked(name, text)).toBe(expected);

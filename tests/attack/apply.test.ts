@@ -71,7 +71,7 @@ function diffOf(home: string, change: (folder: string) => void): string {
 
 const LIBRARY: string = path.join(ROOT, 'dist', 'index.js');
 
-/** Calls the built library, which answers like the command. */
+/** Calls the built library, which returns the same answer as the command. */
 async function apply(home: string, options: ApplyOptions = {}): Promise<{ code: number; stderr: string }> {
   const { applyRun } = (await import(LIBRARY)) as { applyRun: typeof ApplyRun };
   return applyRun(AGENT_RUN, { cwd: home, ...options }).then(
@@ -84,7 +84,7 @@ function command(home: string, ...allowed: string[]) {
   return proctor(['apply', AGENT_RUN, ...allowed.flatMap(at => ['--allow-active', at])], { cwd: home });
 }
 
-/** A name that matches a pattern of the table. */
+/** A name that matches a pattern in the table. */
 function nameFor(pattern: string): string {
   const name = pattern.replaceAll('*', 'x');
   return name.endsWith('/') ? `${name}file` : name;
@@ -93,7 +93,7 @@ function nameFor(pattern: string): string {
 const added = (file: string, text: string): string =>
   `diff --git a/${file} b/${file}\nnew file mode 100644\n--- /dev/null\n+++ b/${file}\n@@ -0,0 +1 @@\n+${text}\n`;
 
-describe('apply on files that run by themselves', () => {
+describe('apply on files that run automatically', () => {
   const entries = ACTIVE_FILES.filter(({ partsOf }) => !partsOf).map(({ paths }) => [paths.join(' '), paths] as const);
   test.each(entries)('refuses %s', async (_, paths) => {
     const home = project();
@@ -141,13 +141,13 @@ describe('apply on files whose content makes them active', () => {
     ...['preinstall', 'install', 'prepare', 'prepublishOnly', 'prepack', 'postpack', 'dependencies'].map(
       (name): [string, string] => [`the script ${name}`, edited(one => (one.scripts[name] = 'node x.js'))],
     ),
-    ['another postinstall', edited(one => (one.scripts.postinstall = 'node b.js'))],
+    ['a different postinstall script', edited(one => (one.scripts.postinstall = 'node b.js'))],
     ['an escaped key', PACKAGE.replace('"test"', '"pre\\u0069nstall"')],
     [
-      'a second key of the same name',
+      'a duplicate key',
       PACKAGE.replace('"test"', '"postinstall": "node b.js", "test"').replace('node a.js', 'node c.js'),
     ],
-    ['hooks of husky', edited(one => (one.husky = { hooks: { 'pre-commit': 'node x.js' } }))],
+    ['husky hooks', edited(one => (one.husky = { hooks: { 'pre-commit': 'node x.js' } }))],
     ['another package manager', edited(one => (one.packageManager = 'yarn@https://example.org/yarn.js'))],
     ['a byte order mark and a script', `\ufeff${edited(one => (one.scripts.install = 'x'))}`],
     ['text that is not JSON', '{'],
@@ -287,7 +287,7 @@ describe('apply on disguised changes', () => {
     await refuses(home, moved('copy'), 'copies or renames a file');
   });
 
-  test('refuses a mode change alone, and a deletion', async () => {
+  test('refuses a bare mode change, and a deletion', async () => {
     const home = project({ '.envrc': 'x\n', '.npmrc': 'ignore-scripts=true\n' });
     await refuses(home, 'diff --git a/.envrc b/.envrc\nold mode 100644\nnew mode 100755\n', '.envrc:');
     await refuses(
@@ -313,7 +313,7 @@ describe('apply on disguised changes', () => {
     ['hooks', '.git/hooks'],
     ['hooks', 'src/../.GIT/hooks'],
   ];
-  test.each(LINKS)('refuses a symlink %s to %s', async (name, target) => {
+  test.each(LINKS)('refuses a symlink named %s to %s', async (name, target) => {
     const home = project({ 'src/a': 'x\n' });
     await refuses(
       home,

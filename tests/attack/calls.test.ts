@@ -80,7 +80,7 @@ describe.runIf(machine.missing.length === 0 && machine.seccomp)('a program in th
     pid: 0x2000_0000,
     network: 0x4000_0000,
   };
-  test.each(Object.entries(NAMESPACES))('refuses a child in a new %s namespace', async (_, flag) => {
+  test.each(Object.entries(NAMESPACES))('cannot start a child in a new %s namespace', async (_, flag) => {
     const clone = numbers.get('clone') ?? -1;
     expect(await made({ clone: [clone, flag | 17, 0, 0, 0, 0] })).toEqual({ clone: 'EPERM' });
   });

@@ -9,16 +9,16 @@ const searching = body({ tools: [SEARCH] });
 
 /** Ways to the network that a process in the sandbox might try with the proxy token. */
 const ATTEMPTS: readonly [string, Sending][] = [
-  ['a file of the provider', { path: '/v1/files', body: '{}' }],
+  ["a provider's file", { path: '/v1/files', body: '{}' }],
   ['the key of another workspace', { path: '/v1/organizations/api_keys', method: 'GET' }],
   ['a batch that runs after the agent has ended', { path: '/v1/messages/batches' }],
   ['an endpoint behind a known one', { path: '/v1/messages/..;/files' }],
   ['an endpoint with encoded slashes', { path: '/v1/messages%2f..%2ffiles' }],
   ['an endpoint in a query', { path: '/v1/messages?beta=true&path=/v1/files' }],
   ['another method in a header', { path: '/v1/files', headers: { 'x-http-method-override': 'GET' } }],
-  ['a search alone', { body: searching }],
-  ['a search of a future version', { body: body({ tools: [{ type: 'web_search_20990101', name: 'x' }] }) }],
-  ['a server of tools', { body: body({ mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] }) }],
+  ['a search without other tools', { body: searching }],
+  ['a search tool from a future version', { body: body({ tools: [{ type: 'web_search_20990101', name: 'x' }] }) }],
+  ['a tool server', { body: body({ mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] }) }],
   ['a container with skills', { body: body({ container: { skills: [{ skill_id: 'x' }] } }) }],
   [
     'an image at a URL',

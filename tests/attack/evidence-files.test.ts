@@ -198,7 +198,7 @@ describe('a file that becomes a symlink after the folder was listed', () => {
 });
 
 describe('a location where no folder can be created', () => {
-  test('is a fault and does not block the command', () => {
+  test('causes a fault and does not block the command', () => {
     const here = place();
     here.file('s.py', SCRIPT);
     const tried = (...args: string[]) => under('022', here, args);
@@ -228,7 +228,7 @@ describe('a location where no folder can be created', () => {
 });
 
 describe('a full disk', () => {
-  test.runIf(isRoot)('is reported as such, and the result of the script is kept', context => {
+  test.runIf(isRoot)("is reported as such, and the script's result is kept", context => {
     const here = place();
     const disk = smallHome(context, here, 1_024);
     const script = SCRIPT.replace(

@@ -12,7 +12,7 @@ import { cloned, digestOf, elsewhere, plantSuite, runFolder, SUITE_RUN } from '.
 
 const SECRET = 'victims-token-2f81c7';
 
-/** A clone with a suite that would send a variable of the victim to the attacker. */
+/** A clone with a suite that would send one of the victim's variables to the attacker. */
 async function planted(): Promise<{ cwd: string; folder: string; thief: Agent; resume: Resume }> {
   const root = temporaryFolder();
   const from = path.join(root, 'theirs');
@@ -50,7 +50,7 @@ describe('a suite that came with a clone', () => {
     expect(digestOf(cwd)).toBe(before);
   });
 
-  test('is listed and shown with the flags that name its target and variables again', async () => {
+  test('is listed and shown with the flags that specify its target and variables again', async () => {
     const { cwd, resume } = await planted();
     const command = `proctor run suite --resume ${SUITE_RUN} --base-url URL --header 'NAME: env:VARIABLE'`;
     expect(proctor(['list'], { cwd }).stdout).toContain(`continue with: ${command}\n`);

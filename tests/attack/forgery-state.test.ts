@@ -20,7 +20,7 @@ import { plantScript, runFolder, SCRIPT_RUN } from './forgery-world.ts';
 
 const isRoot = process.getuid?.() === 0;
 
-/** A project of a user with this state folder. */
+/** A user's project with this state folder. */
 function world(): { cwd: string; states: string; state: string; proctor: (...args: string[]) => Ran } {
   const root = temporaryFolder();
   const cwd = path.join(root, 'project');
@@ -67,7 +67,7 @@ describe('a state folder', () => {
     expect(existsSync(path.join(state, 'journal.key'))).toBe(false);
   });
 
-  test.each(loose.slice(0, 3))('that %s proves no journal', (_, _why, loosen) => {
+  test.each(loose.slice(0, 3))('that %s cannot authenticate a journal', (_, _why, loosen) => {
     const { cwd, states, state, proctor: run } = world();
     // An attacker has read the key and writes a journal with it.
     useStateFolder(path.join(states, 'theirs'));
@@ -75,7 +75,7 @@ describe('a state folder', () => {
     loosen(state);
     cpSync(path.join(states, 'theirs', 'journal.key'), path.join(state, 'journal.key'));
     chmodSync(path.join(state, 'journal.key'), 0o600);
-    expect(run('recover').stdout).toContain('not started here');
+    expect(run('recover').stdout).toContain('you did not start it on this machine');
     expect(existsSync(path.join(runFolder(cwd, 'script', SCRIPT_RUN), 'evidence', 'seal.json'))).toBe(false);
   });
 
@@ -83,12 +83,12 @@ describe('a state folder', () => {
     ['others can read', (file: string) => chmodSync(file, 0o644)],
     ['is a link', (file: string) => (renameSync(file, `${file}.real`), symlinkSync(`${file}.real`, file))],
     ['was cut off', (file: string) => writeFileSync(file, readFileSync(file).subarray(0, 16))],
-  ])('with a key that %s proves no journal', (_, spoil) => {
+  ])('with a key that %s cannot authenticate a journal', (_, spoil) => {
     const { cwd, state, proctor: run } = world();
     useStateFolder(state);
     proveJournal(plantScript(cwd));
     spoil(path.join(state, 'journal.key'));
-    expect(run('recover').stdout).toContain('not started here');
+    expect(run('recover').stdout).toContain('you did not start it on this machine');
   });
 
   test.runIf(isRoot)('that belongs to another user gets no key', () => {
@@ -103,7 +103,7 @@ describe('a state folder', () => {
     useStateFolder(state);
     proveJournal(plantScript(cwd));
     renameSync(state, path.join(states, 'lost'));
-    expect(run('recover').stdout).toContain('not started here');
+    expect(run('recover').stdout).toContain('you did not start it on this machine');
     renameSync(path.join(states, 'lost'), state);
     renameSync(cwd, `${cwd}-renamed`);
     const { stdout } = proctor(['recover'], { cwd: `${cwd}-renamed`, env: { XDG_STATE_HOME: states } });

@@ -36,7 +36,7 @@ export const SCRIPT_LINES: readonly ScriptLine[] = [
 
 export const journalOf = (lines: readonly object[]): string => lines.map(line => `${JSON.stringify(line)}\n`).join('');
 
-/** Acts as a user of another machine, with a different key. */
+/** Acts as a user on another machine, with a different key. */
 export async function elsewhere<Value>(root: string, work: () => Promise<Value>): Promise<Value> {
   useStateFolder(path.join(root, 'state-of-another'));
   try {
@@ -92,7 +92,7 @@ export async function plantIntent(cwd: string): Promise<string> {
       if (!existsSync(to)) cpSync(from, to, { recursive: true });
     },
   }).finally(closeLauncher);
-  // Its owner is a process of another machine.
+  // Its owner is a process on another machine.
   const journal = path.join(to, JOURNAL);
   writeFileSync(journal, readFileSync(journal, 'utf8').replaceAll(bootId(), 'boot'));
   withoutCodes(to);
@@ -118,7 +118,7 @@ export async function plantSuite(cwd: string, options: Partial<RunSuiteOptions>)
   return folder;
 }
 
-/** An attacker can write a journal in the old format, without codes. */
+/** An attacker can write a journal in the old format, without authentication codes. */
 function withoutCodes(folder: string): void {
   const journal = path.join(folder, JOURNAL);
   writeFileSync(journal, readFileSync(journal, 'utf8').replaceAll(/\t.*$/gm, ''));

@@ -94,11 +94,13 @@ describe('journals that came with a clone', () => {
 
   test('are listed, shown and verified as interrupted and not started here', () => {
     const { stdout } = asVictim(['list']);
-    expect(stdout.match(/interrupted, not started here/g)).toHaveLength(5);
+    expect(stdout.match(/interrupted; you did not start it on this machine/g)).toHaveLength(5);
     for (const id of [SCRIPT_RUN, AGENT_RUN, intent, SUITE_RUN]) {
-      expect(asVictim(['show', id]).stdout).toContain('interrupted, not started here');
+      expect(asVictim(['show', id]).stdout).toContain('interrupted; you did not start it on this machine');
     }
-    expect(asVictim(['verify', SCRIPT_RUN]).stdout).toMatch(/SL7 .*interrupted, not started here/);
+    expect(asVictim(['verify', SCRIPT_RUN]).stdout).toMatch(
+      /SL7 .*interrupted run that you did not start on this machine/,
+    );
   });
 
   test('are refused by recover, which names them and continues with a run that was started here', () => {
@@ -109,7 +111,7 @@ describe('journals that came with a clone', () => {
     const { code, stdout } = asVictim(['recover'], cwd);
     expect(code).toBe(0);
     for (const id of [SCRIPT_RUN, AGENT_RUN, intent, SUITE_RUN]) {
-      expect(stdout).toContain(`${id}  was interrupted, not started here: `);
+      expect(stdout).toContain(`${id}  was interrupted; you did not start it on this machine: `);
     }
     expect(stdout).toContain('script_20260404_000000_bbbbbbbbbbbb  was interrupted; its run folder is complete now');
     expect(existsSync(path.join(own, 'evidence', 'seal.json'))).toBe(true);
@@ -136,7 +138,7 @@ test('a sealed folder that came with a clone gets no line in the ledger', () => 
   expect(digestOf(there)).toBe(before);
 });
 
-describe('the journal of an interrupted run of this user', () => {
+describe("the journal of this user's interrupted run", () => {
   const interrupted = (lines: readonly object[]): { cwd: string; folder: string; journal: string } => {
     const cwd = temporaryFolder();
     const folder = plantScript(cwd);
@@ -158,7 +160,7 @@ describe('the journal of an interrupted run of this user', () => {
     const there = temporaryFolder();
     const copy = runFolder(there, 'script', SCRIPT_RUN);
     cpSync(folder, copy, { recursive: true });
-    expect(recovered(there, copy).said).toContain('not started here');
+    expect(recovered(there, copy).said).toContain('you did not start it on this machine');
     expect(existsSync(path.join(copy, 'evidence', 'seal.json'))).toBe(false);
     // A renamed project keeps its runs.
     const { said } = recovered(cwd, folder);
@@ -169,7 +171,9 @@ describe('the journal of an interrupted run of this user', () => {
     const { cwd, folder } = interrupted(SCRIPT_LINES);
     const other = plantScript(cwd, 'script_20260404_000000_bbbbbbbbbbbb');
     cpSync(path.join(folder, JOURNAL), path.join(other, JOURNAL));
-    expect(recovered(cwd, other).said).toContain('script_20260404_000000_bbbbbbbbbbbb  was interrupted, not started');
+    expect(recovered(cwd, other).said).toContain(
+      'script_20260404_000000_bbbbbbbbbbbb  was interrupted; you did not start it',
+    );
     expect(existsSync(path.join(other, 'evidence', 'seal.json'))).toBe(false);
   });
 
@@ -221,7 +225,7 @@ describe('the journal of an interrupted run of this user', () => {
     const { cwd, folder, journal } = interrupted(SCRIPT_LINES);
     writeFileSync(journal, readFileSync(journal, 'utf8').replace('"boot"', '"root"'));
     const { said, reason } = recovered(cwd, folder);
-    expect(said).toContain('not started here');
+    expect(said).toContain('you did not start it on this machine');
     expect(reason).toBeUndefined();
   });
 

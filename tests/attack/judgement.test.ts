@@ -129,7 +129,7 @@ describe('an evaluation with a check script', () => {
     expectRefuted(here, /has no seal/);
   });
 
-  test('is made again if both of its files were removed', () => {
+  test('is repeated if both of its files were removed', () => {
     const here = new Forged(place);
     for (const name of [EVALUATION, SEAL]) rmSync(path.join(here.after, name));
     expect(here.proctor('compare', 'before', 'after', '--gate', 'strict').code).toBe(1);
@@ -144,7 +144,7 @@ describe('an evaluation with a check script', () => {
   });
 });
 
-test('read-only commands write into no run and no comparison, and compare writes only into its own folder', () => {
+test('read-only commands write into neither runs nor comparisons, and compare writes only into its own folder', () => {
   const here = new Forged(place);
   const runs = digest(path.join(here.cwd, '.proctor', 'runs'));
   const old = here.comparison;
@@ -167,10 +167,10 @@ test('read-only commands write into no run and no comparison, and compare writes
 });
 
 test.each([
-  ['a run', (here: Forged) => here.after],
-  ['a folder in a run', (here: Forged) => path.join(here.after, 'assets')],
-  ['a comparison', (here: Forged) => here.comparison],
-])('refuses to write a report into the folder of %s', (_, folderOf) => {
+  ['the folder of a run', (here: Forged) => here.after],
+  ['a folder inside a run', (here: Forged) => path.join(here.after, 'assets')],
+  ['the folder of a comparison', (here: Forged) => here.comparison],
+])('refuses to write a report into %s', (_, folderOf) => {
   const here = new Forged(place);
   const { code, stderr } = here.proctor('report', 'after', '--out', folderOf(here));
   expect(code).toBe(2);

@@ -146,8 +146,24 @@ for letter in said:
     ]);
     expect(world.proctor(['show', 'latest']).stdout).toMatch(/needs review.*output\/notes\.txt.*github_token/);
   });
+});
 
-  test('credentials are kept on request, the evidence says so, and declared secrets are still masked', () => {
+describe('credentials are kept only on request', () => {
+  const INTENT = {
+    goal: 'Say a token',
+    files: [{ path: 'said.txt', content: `${TOKEN}\n` }],
+    commands: [{ argv: ['node', '-e', "process.stdout.write(require('fs').readFileSync('said.txt'))"] }],
+    accept: [{ check: 'exit_code', equals: 0 }],
+  };
+
+  /** The text of all files with program output, and what the evidence says about masking. */
+  const said = (folder: string): { readonly texts: string; readonly masking: unknown } => {
+    const files = filesIn(folder);
+    const texts = [...files].filter(([name]) => /stdout|transcript/.test(name)).map(([, bytes]) => bytes.toString());
+    return { texts: texts.join('\n'), masking: JSON.parse(String(files.get('evidence/outcome.json'))).masking };
+  };
+
+  test('by run script; the evidence says so, and declared secrets are still masked', () => {
     const world = place();
     world.file('said.txt', `${TOKEN}\n`);
     world.file('leaks.sh', 'cat input/said.txt; echo "$MINE"\n');
@@ -170,27 +186,11 @@ for letter in said:
       kinds: { declared_secret: 1 },
     });
   });
-});
-
-describe('credentials are kept on request', () => {
-  const INTENT = {
-    goal: 'Say a token',
-    files: [{ path: 'said.txt', content: `${TOKEN}\n` }],
-    commands: [{ argv: ['node', '-e', "process.stdout.write(require('fs').readFileSync('said.txt'))"] }],
-    accept: [{ check: 'exit_code', equals: 0 }],
-  };
-
-  /** The text of all files with program output, and what the evidence says about masking. */
-  const said = (folder: string): { readonly texts: string; readonly masking: unknown } => {
-    const files = filesIn(folder);
-    const texts = [...files].filter(([name]) => /stdout|transcript/.test(name)).map(([, bytes]) => bytes.toString());
-    return { texts: texts.join('\n'), masking: JSON.parse(String(files.get('evidence/outcome.json'))).masking };
-  };
 
   test.each([
     [[], { texts: '[masked]\n', masking: { credentials: 'masked', kinds: { github_token: 1 } } }],
     [['--keep-credentials'], { texts: `${TOKEN}\n`, masking: { credentials: 'kept', kinds: {} } }],
-  ])('by run intent with flags %j and by reproduce', (flags, expected) => {
+  ])('by run intent and reproduce, with flags %j', (flags, expected) => {
     const world = place();
     world.file('intent.json', JSON.stringify(INTENT));
     const ran = world.proctor(['run', 'intent', 'intent.json', '--mode', 'execute-sandbox', ...flags]);

@@ -7,7 +7,7 @@ import { openLauncher } from '../../src/execute/launcher/launch.ts';
 import { type Asked, MB, type Outcome, python, ran, shell } from '../conformance/jobs.ts';
 import { proctor, temporaryFolder } from '../support/support.ts';
 
-/** Attempts to exceed a limit. Each holds four times its limit, and reports it only if it survives for a while. */
+/** Programs that try to hold four times their limit. Each reports success only if it survives for a while. */
 
 const launcher = openLauncher();
 const { cgroups, missing, dividesCpus } = await launcher.machine();
@@ -29,7 +29,7 @@ const attempt = (asked: Asked): Promise<Outcome> =>
     },
   });
 
-/** The program was killed for its memory or denied it; it never held all of it. */
+/** The program was killed or denied memory before it held four times its limit. */
 function expectHeld({ out, ending }: Outcome): void {
   expect(out).not.toContain('slipped');
   if (!out.includes('refused')) expect(ending).toMatchObject({ how: 'out_of_memory' });
@@ -50,8 +50,8 @@ if held >= GOAL:
     time.sleep(4)
     print('slipped', flush=True)`);
 
-describe.runIf(missing.length === 0)('memory', () => {
-  test('limits processes that are each below the limit but exceed it together', async () => {
+describe.runIf(missing.length === 0)('the memory limit', () => {
+  test('applies to processes that are each below it but exceed it together', async () => {
     const code = `
 import signal
 reader, writer = os.pipe()
@@ -65,14 +65,14 @@ while held < GOAL: held += len(os.read(reader, 1)) * GOAL // 8`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits anonymous memory files', async () => {
+  test('applies to anonymous memory files', async () => {
     const code = `
 file = os.memfd_create('x')
 while held < GOAL: held += os.write(file, bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits anonymous memory files of a process that hides its descriptors', async () => {
+  test('applies to anonymous memory files of a process that hides its descriptors', async () => {
     const code = `
 ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
 file = os.memfd_create('x')
@@ -80,7 +80,7 @@ while held < GOAL: held += os.write(file, bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits System V segments that no process has attached', async () => {
+  test('applies to System V segments that no process has attached', async () => {
     const code = `
 libc = ctypes.CDLL(None, use_errno=True)
 libc.shmat.restype = ctypes.c_void_p
@@ -94,7 +94,7 @@ while held < GOAL:
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits shared memory', async () => {
+  test('applies to shared memory', async () => {
     const code = `
 import mmap
 shared = mmap.mmap(-1, GOAL)
@@ -102,7 +102,7 @@ while held < GOAL: shared[held] = 1; held += 4096`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits the sum of /tmp and the processes of an agent', async () => {
+  test("applies to the sum of /tmp and an agent's processes", async () => {
     const code = `
 free = os.statvfs('/tmp')
 print('room', free.f_blocks * free.f_frsize // MB, flush=True)
@@ -119,14 +119,14 @@ held = GOAL`;
     expect(larger.out).toBe(`room ${(4 * MEMORY) / MB / 2}\nwritten\nslipped\n`);
   });
 
-  test.each(['output/x', '/tmp/x'])('limits files: %s', async file => {
+  test.each(['output/x', '/tmp/x'])('applies to files: %s', async file => {
     const code = `
 file = open('${file}', 'wb')
 while held < GOAL: held += file.write(bytes(MB))`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits deleted files that are still open', async () => {
+  test('applies to deleted files that are still open', async () => {
     const code = `
 file = open('output/x', 'wb')
 os.unlink('output/x')
@@ -147,8 +147,8 @@ print('fine')`;
   });
 });
 
-describe.runIf(missing.length === 0)('kernel buffers', () => {
-  test('limits TCP connections without a reader', async () => {
+describe.runIf(missing.length === 0)('the limit on kernel buffers', () => {
+  test('applies to TCP connections without a reader', async () => {
     const code = `
 while held < GOAL:
     server = socket.socket(); server.setsockopt(1, 8, 64 * MB); server.bind(('127.0.0.1', 0)); server.listen(1)
@@ -162,7 +162,7 @@ while held < GOAL:
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits UDP sockets without a reader', async () => {
+  test('applies to UDP sockets without a reader', async () => {
     // The kernel drops datagrams that do not fit, so only readable ones were held.
     const code = `
 for _ in range(200):
@@ -180,7 +180,7 @@ if held < GOAL: print('refused')`;
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits pairs of Unix sockets', async () => {
+  test('applies to pairs of Unix sockets', async () => {
     const code = `
 while held < GOAL:
     pair = socket.socketpair()
@@ -194,7 +194,7 @@ while held < GOAL:
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  test('limits kernel answers on netlink sockets', async () => {
+  test('applies to kernel answers on netlink sockets', async () => {
     const code = `
 while held < GOAL:
     asking = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0); asking.setsockopt(1, 8, 64 * MB)
@@ -208,8 +208,8 @@ while held < GOAL:
     expectHeld(await attempt({ argv: holding(code) }));
   });
 
-  // Without control groups, only the kernel's per-user limit bounds pipes; the evidence claims nothing there.
-  test.runIf(hasGroups)('limits pipes', async () => {
+  // Without control groups, only the kernel's per-user limit applies to pipes, and the evidence claims nothing.
+  test.runIf(hasGroups)('applies to pipes', async () => {
     const code = `
 while held < GOAL:
     reader, writer = os.pipe()
@@ -277,8 +277,8 @@ for _ in range(20):
   });
 });
 
-describe.runIf(missing.length === 0)('processes', () => {
-  test('denies a fork bomb its children and kills it at the timeout', async () => {
+describe.runIf(missing.length === 0)('the process limit', () => {
+  test('denies a fork bomb its children until the timeout kills it', async () => {
     const code = `
 import os
 while True:
@@ -347,7 +347,7 @@ if os.getpid() < 10: proctor_tool.succeed()`;
     expect(outcome().enforcement.claims).toContainEqual({ limit: 'cpus', value: 0.2, claim: 'enforced' });
   });
 
-  test.runIf(!dividesCpus)('refuses a CPU share and names it', () => {
+  test.runIf(!dividesCpus)('is not written for a CPU share that cannot be enforced, and the error names it', () => {
     const { stdout, code } = run('--cpus', '0.5');
     expect(code).toBe(2);
     expect(stdout).toContain('Cannot enforce --cpus here: it requires control groups');

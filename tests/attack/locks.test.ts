@@ -36,7 +36,7 @@ function asOther(code: string, ...args: string[]): string {
 }
 
 describe('locks', () => {
-  test('a process that binds abstract socket names neither delays runs nor blocks ledger lines', async () => {
+  test('ignore a process that binds abstract socket names: it neither delays runs nor blocks ledger lines', async () => {
     const { here, home, env } = furnished();
     const { dev, ino, uid } = statSync(home, { bigint: true });
     const names = [...Array.from({ length: 64 }, (_, no) => `slot-${no}`), `ledger-${dev}-${ino}`];
@@ -48,7 +48,7 @@ describe('locks', () => {
     expect(linesIn(home)).toBe(1);
   });
 
-  test.runIf(isRoot)('another user can neither take a lock of the state folder nor see one', () => {
+  test.runIf(isRoot)('in the state folder can be neither taken nor seen by another user', () => {
     const { here, state, env } = furnished();
     expect(here.proctor(['run', 'script', 'ok.sh'], { env }).code).toBe(0);
     const locks = path.join(state, 'proctor', 'locks');
@@ -59,7 +59,7 @@ describe('locks', () => {
     expect(asOther(`import fs from 'node:fs'; fs.readdirSync(process.argv[1]);`, locks)).toMatch(/EACCES/);
   });
 
-  test.runIf(isRoot)('another user cannot take the lock of a ledger that only its owner can write', () => {
+  test.runIf(isRoot)('on a ledger that only its owner can write cannot be taken by another user', () => {
     const { here, home, env } = furnished();
     expect(here.proctor(['run', 'script', 'ok.sh'], { env }).code).toBe(0);
     const code = `import fs from 'node:fs'; fs.symlinkSync('x', process.argv[1]);`;
@@ -95,7 +95,7 @@ describe('locks', () => {
     expectUnused(here, state, env);
   });
 
-  test('a planted lock holds nothing: the run names the file in the way and exits', () => {
+  test('are not held by a planted file: the run names the file in the way and exits', () => {
     const { here, home, env } = furnished();
     symlinkSync('../../../../etc/passwd', path.join(home, 'ledger.lock'));
     const { code, stderr } = here.proctor(['run', 'script', 'ok.sh'], { env });

@@ -32,8 +32,8 @@ function furnished(cases: readonly Case[]): { here: Place; folder: () => string 
 
 const SUITE = ['run', 'suite', 'cases.jsonl', '--script', 'agent.py', '--as', 'new'];
 
-describe('patterns', () => {
-  test('a pattern that exceeds its steps makes only its own case an error', () => {
+describe('a pattern', () => {
+  test('that exceeds its step limit makes only its own case an error', () => {
     const schema = { type: 'object', properties: { a: { type: 'string', pattern: SLOW } } };
     const { here, folder } = furnished([
       { id: 'regex', characters: 150_000, expected: { regex: SLOW } },
@@ -52,7 +52,7 @@ describe('patterns', () => {
     );
   });
 
-  test('a long evaluation responds to a signal', async () => {
+  test('that takes long to evaluate does not block signals', async () => {
     const { here, folder } = furnished(
       ['a', 'b', 'c', 'd'].map(id => ({ id, characters: 40_000, expected: { regex: SLOW } })),
     );
@@ -67,7 +67,7 @@ describe('patterns', () => {
   test.each([
     ['(?:a{0,1000})'.repeat(460), /instructions: use smaller counts, or split it/],
     ['((((x{10}){10}){10}){10}){10}', /instructions: use smaller counts, or split it/],
-  ])('refuses a pattern with too many instructions before compiling it (%#)', (pattern, says) => {
+  ])('with too many instructions is refused before it is compiled (%#)', (pattern, says) => {
     for (const expected of [{ regex: pattern }, { json_schema: { pattern } }]) {
       const { here } = furnished([{ id: 'a', characters: 2, expected }]);
       expect(here.proctor(SUITE)).toMatchObject({ code: 2, stderr: expect.stringMatching(says) });

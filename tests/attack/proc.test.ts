@@ -98,7 +98,7 @@ describe.runIf(missing.length === 0)('a program in the sandbox', () => {
     expect(answers[folder]).toBe('nothing');
   });
 
-  test.each(FIRST)('does not reach %s of its first process', name => {
+  test.each(FIRST)('cannot reach %s of its first process', name => {
     expect([answers[`/proc/1/${name}`], answers[`/proc/self/../1/${name}`]]).toEqual(['ENOENT', 'ENOENT']);
   });
 
@@ -108,15 +108,15 @@ describe.runIf(missing.length === 0)('a program in the sandbox', () => {
     expect(answers['a file in place of the first process']).toBe('EROFS');
   });
 
-  test('cannot unmount a cover or mount another /proc', () => {
+  test('can neither uncover a hidden file nor mount another /proc', () => {
     expect([answers['take a cover off'], answers['another /proc']]).toEqual(['EPERM', 'EPERM']);
   });
 
-  test.each(NEEDED)('still reads %s', file => {
+  test.each(NEEDED)('can still read %s', file => {
     expect(answers[file]).toBe('through');
   });
 
-  test('does not learn its outside user from the id maps', async () => {
+  test('cannot learn its user outside the sandbox from the id maps', async () => {
     const { out } = await inside({ argv: shell('cat /proc/self/uid_map /proc/self/gid_map | tr -s " "') });
     expect(out).toBe(' 1000 0 1\n 1000 0 1\n');
   });

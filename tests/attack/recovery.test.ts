@@ -37,7 +37,7 @@ const SEAL = path.join('evidence', 'seal.json');
 const STDOUT = 'evidence/internal/stdout.part';
 
 type Kind = 'script' | 'agent' | 'intent' | 'new';
-/** One growing file of each kind of run. */
+/** A file that grows during each kind of run. */
 const PARTS: Readonly<Record<Kind, string>> = {
   script: STDOUT,
   agent: AGENT_FILES.transcript,
@@ -115,7 +115,7 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
   test.each([
     ['a link', (at: string, away: string) => symlinkSync(away, at)],
     ['a pipe', (at: string) => void execFileSync('mkfifo', [at])],
-  ])('is left unchanged if %s replaces a part', (_, make) => {
+  ])('is left unchanged if %s replaces a part of it', (_, make) => {
     const { cwd, folder, part } = interrupted(kind);
     const away = path.join(temporaryFolder(), 'away');
     writeFileSync(away, 'half a line');
@@ -127,7 +127,7 @@ describe.each(['script', 'agent', 'intent', 'new'] as const)('an interrupted run
 
   test('is left unchanged if it was not started here', () => {
     const { cwd, folder } = interrupted(kind, 'elsewhere');
-    expectRefused(kind, cwd, folder, /not started here|begun elsewhere|--script/);
+    expectRefused(kind, cwd, folder, /you did not start it on this machine|--script/);
   });
 });
 

@@ -10,7 +10,7 @@ const { missing } = await launcher.machine();
 const PORT = 8_417;
 const OWN_WORDS = 'said by the agent\n';
 
-/** A command of the agent that tries to write in the agent's name and prints the result of each attempt. */
+/** An agent's command that tries to write in the agent's name, and prints the result of each attempt. */
 const TOOL = `
 import ctypes, errno, glob, json, os, signal, socket, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
@@ -76,7 +76,7 @@ const WAYS: readonly (readonly [string, Partial<Asked>])[] = [
   ['without the model proxy', { argv: python(AGENT, TOOL), mounts: [] }],
 ];
 
-describe.runIf(missing.length === 0).each(WAYS)('a command of an agent %s', (_, asked) => {
+describe.runIf(missing.length === 0).each(WAYS)("an agent's command %s", (_, asked) => {
   let outcome: Outcome;
   let told: { tool: string; trouble: string; held: string[]; blocking: boolean[] };
   let came: Record<string, readonly string[]>;

@@ -33,11 +33,11 @@ describe('canonical JSON by RFC 8785', () => {
     ['becbf647612f3696', '-0.0000033333333333333333'],
     ['43143ff3c1cb0959', '1424953923781206.2'],
   ];
-  test.each(numbers)('the number with the bits %s is %s', (bits, text) => {
+  test.each(numbers)('writes the number with the bits %s as %s', (bits, text) => {
     expect(canonicalize(Buffer.from(bits, 'hex').readDoubleBE())).toBe(text);
   });
 
-  test('the literal example of section 3.2.2', () => {
+  test('matches the literal example in section 3.2.2', () => {
     const input = {
       numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
       string: '\u20ac$\u000F\u000aA\'\u0042\u0022\u005c\\"/',
@@ -48,13 +48,13 @@ describe('canonical JSON by RFC 8785', () => {
     );
   });
 
-  test('keys are sorted by UTF-16 code unit, section 3.2.3', () => {
+  test('sorts keys by UTF-16 code unit, as section 3.2.3 requires', () => {
     const input = { '\u20ac': 1, '\r': 2, '\ufb33': 3, '1': 4, '\u0080': 5, '\ud83d\ude00': 6, '\u00f6': 7 };
     expect(Object.values(JSON.parse(canonicalize(input)) as object).length).toBe(7);
     expect(canonicalize(input)).toBe('{"\\r":2,"1":4,"\u0080":5,"ö":7,"€":1,"😀":6,"\ufb33":3}');
   });
 
-  test('the vector of the public reference', () => {
+  test('matches the test vector of the public reference', () => {
     expect(canonicalize({ b: 1, a: [3, 1, { y: 1e21 }], n: -0, t: 0.1 + 0.2 })).toBe(
       '{"a":[3,1,{"y":1e+21}],"b":1,"n":0,"t":0.30000000000000004}',
     );
@@ -109,7 +109,7 @@ describe('canonical JSON by RFC 8785', () => {
   });
 });
 
-describe('what is not plain JSON', () => {
+describe('the check for plain JSON', () => {
   const cycle: Record<string, unknown> = {};
   cycle['self'] = cycle;
   const cases: [string, unknown, string][] = [
@@ -127,7 +127,7 @@ describe('what is not plain JSON', () => {
     ['half a surrogate pair in a key', { '\ud800': 1 }, '["\\u{d800}"]'],
     ['a cycle', cycle, 'self'.concat('.self'.repeat(63))],
   ];
-  test.each(cases)('%s is found and refused', (_, value, path) => {
+  test.each(cases)('finds and refuses %s', (_, value, path) => {
     expect(notJson(value)?.path).toBe(path);
     expect(() => canonicalize(value)).toThrow(TypeError);
   });

@@ -10,7 +10,7 @@ const mask = (text: string): { readonly text: string; readonly kinds: object } =
 
 describe('a well-known credential', () => {
   test.each(credentials(7).map(({ kind, text, core }) => [kind, text, core] as const))(
-    '%s is masked',
+    'of kind %s is masked',
     (kind, text, core) => {
       for (const [before, after] of [
         ['said ', ' today'],
@@ -27,7 +27,7 @@ describe('a well-known credential', () => {
   );
 
   test.each(credentials(7).map(({ kind, text }) => [kind, text] as const))(
-    '%s is masked in the same way for any chunking',
+    'of kind %s is masked in the same way for any chunking',
     (_, text) => {
       const all = Buffer.from(`before ${text} after, ${text.slice(0, 12)} and the end`);
       const whole = new Masker(maskingOf([])).whole(all).toString();
@@ -41,7 +41,7 @@ describe('a well-known credential', () => {
   );
 
   test.each(credentials(7).map(({ kind, text }) => [kind, text] as const))(
-    '%s is masked in the same way for any split in two',
+    'of kind %s is masked in the same way for any split in two',
     (_, text) => {
       const all = Buffer.from(
         `before ${text} after [masked], ${text.slice(0, 12)} and ghp_[masked]${'x9'.repeat(20)} end`,
@@ -62,7 +62,7 @@ describe('a well-known credential', () => {
     ['aws_secret_key', 'github_token'],
     ['shopify_token', 'slack_token'],
     ['github_token', 'stripe_key'],
-  ])('%s is masked directly after one of kind %s', (kind, before) => {
+  ])('of kind %s is masked directly after one of kind %s', (kind, before) => {
     for (const first of credentials(8).filter(one => one.kind === before)) {
       for (const { text, core } of credentials(7).filter(one => one.kind === kind)) {
         for (const joined of ['', '-', '[masked]']) {
@@ -131,7 +131,7 @@ describe('hostile text', () => {
     'ghp_[masked]',
   ];
 
-  test.each(units)('of repeated %j needs a number of reads that is linear in its length', unit => {
+  test.each(units)('that repeats %j needs linearly many reads', unit => {
     const readsOf = (length: number): number => {
       const { bytes, reads } = counted(Buffer.from(unit.repeat(Math.ceil(length / unit.length))));
       for (const finder of CREDENTIAL_FINDERS) {
@@ -150,7 +150,7 @@ describe('hostile text', () => {
   });
 });
 
-/** The prefixes of some forms, each of which a naive search would read again from every other. */
+/** Prefixes of some forms. A naive search would read the rest of the text again after each of them. */
 function anchors(): string[] {
   return [
     'sk-',

@@ -7,7 +7,7 @@ import { exampleWith, judged, rulesOf } from '../support/support.ts';
 
 const noon = { now: () => Date.UTC(2026, 0, 6, 12) };
 
-describe('the id of a run', () => {
+describe('a run id', () => {
   test('starts with its kind and its start time, so that names sort by time', () => {
     expect(newRunId('script', noon)).toMatch(/^script_20260106_120000_[0-9a-f]{12}$/);
     expect(newRunId('agent', noon)).toMatch(/^agent_20260106_120000_/);
@@ -19,7 +19,7 @@ describe('the id of a run', () => {
     expect(new Set(Array.from({ length: 1_000 }, () => newRunId('script', noon))).size).toBe(1_000);
   });
 
-  test('and the correlation id are valid in an outcome', async () => {
+  test('and a correlation id are valid in an outcome', async () => {
     const ids = { run_id: newRunId('script', systemClock), correlation_id: newCorrelationId() };
     expect(rulesOf(await judged(scriptOutcome, exampleWith(scriptOutcome, ids)))).toEqual([]);
     expect(newCorrelationId()).not.toBe(newCorrelationId());
@@ -33,11 +33,11 @@ test('random numbers are between 0 and 1', () => {
   }
 });
 
-test('the monotonic clock never goes back', () => {
+test('the monotonic clock never goes backwards', () => {
   const times = Array.from({ length: 1_000 }, monotonicMs);
   expect(times).toEqual(times.toSorted((a, b) => a - b));
 });
 
-test('the version of a source checkout says so, in the format that records require', () => {
+test('the version of a source checkout identifies it as one, in the format that records require', () => {
   expect(VERSION).toBe('0.0.0-source');
 });

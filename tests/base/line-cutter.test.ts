@@ -38,7 +38,7 @@ describe('a stream of chunks', () => {
     );
   });
 
-  test('shows an incomplete line', () => {
+  test('gives access to an incomplete line', () => {
     const cutter = new LineCutter(8);
     cutter.take(Buffer.from('a\nPassw'), () => undefined);
     cutter.take(Buffer.from('ord'), () => undefined);

@@ -87,7 +87,7 @@ const chunked = (text: Buffer, cuts: readonly number[]): Buffer[] => {
   return places.slice(1).map((end, index) => text.subarray(places[index], end));
 };
 
-/** A reference without chunks: the leftmost secret first and, of several, the longest. */
+/** A reference without chunks: it masks the leftmost secret and, of several, the longest. */
 function plainly(secrets: readonly string[], text: string): string {
   const longestFirst = secrets.filter(secret => secret !== '').sort((a, b) => b.length - a.length);
   let out = '';

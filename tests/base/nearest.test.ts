@@ -14,7 +14,7 @@ test.each([
   ['something', undefined],
   ['', undefined],
   ['x'.repeat(100_000), undefined],
-])('%s may have meant %s', (word, meant) => {
+])('for %s, suggests %s', (word, meant) => {
   expect(didYouMean(word, WORDS)).toBe(meant === undefined ? '' : ` Did you mean "${meant}"?`);
 });
 

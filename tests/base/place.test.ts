@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { placeOf } from '../../src/base/place.ts';
 
-test('a path reads a.b[0], and odd keys are quoted, escaped and truncated', () => {
+test('a path is written as a.b[0], and unusual keys are quoted, escaped and truncated', () => {
   expect(['a', 'b', 0].reduce<string>(placeOf, '')).toBe('a.b[0]');
   expect(placeOf('', 'ключ')).toBe('ключ');
   expect(placeOf('a', '')).toBe('a[""]');

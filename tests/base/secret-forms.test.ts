@@ -10,7 +10,7 @@ function masked(secrets: readonly string[], ...chunks: readonly Buffer[]): strin
   return Buffer.concat([...chunks.map(chunk => masker.take(chunk)), masker.end()]).toString();
 }
 
-/** The output of Python for a text on standard input. */
+/** Python's output for a text on standard input. */
 function python(expression: string, text: string): string {
   const code = `import sys,json,html,base64,shlex,urllib.parse as u\ns=sys.stdin.buffer.read().decode()\nsys.stdout.buffer.write((${expression}).encode())`;
   return execFileSync('/usr/bin/python3', ['-c', code], { input: text, encoding: 'utf8' });
@@ -38,7 +38,7 @@ describe('a secret as Python writes it', () => {
     ['in HTML in JSON', 'json.dumps(html.escape(s))[1:-1]'],
     ['in JSON in HTML', 'html.escape(json.dumps(s)[1:-1])'],
     ['in JSON that is a string in ASCII JSON', 'json.dumps(json.dumps(s, ensure_ascii=False))[3:-3]'],
-    ['in HTML of ASCII', 'html.escape(s).encode("ascii", "xmlcharrefreplace").decode()'],
+    ['in ASCII HTML', 'html.escape(s).encode("ascii", "xmlcharrefreplace").decode()'],
     ['as a value in a printed dictionary', 'repr(s)[1:-1]'],
     ['as printed bytes', 'repr(s.encode())[2:-1]'],
     ['in a shell word', 'shlex.quote(s)[1:-1]'],
@@ -82,7 +82,7 @@ describe('a secret with white space', () => {
     expect(masked(['hunter2\n', '  abc\t'], Buffer.from('hunter2, abc'))).toBe('[masked], [masked]');
   });
 
-  test('and nothing else masks only itself', () => {
+  test('alone masks only itself', () => {
     expect(masked(['  \n'], Buffer.from('a b'))).toBe('a b');
   });
 

@@ -7,7 +7,7 @@ import { TAR_END, TAR_FILE_BYTES_MAX, tarHead, tarPadding } from '../../src/base
 import { readTar, type TarEntry, type TarFault } from '../../src/base/tar-reader.ts';
 import { temporaryFolder } from '../support/support.ts';
 
-/** Typical, long and unusual paths: 1 to 400 bytes, with and without ASCII only. */
+/** Typical, long and unusual paths: 1 to 400 bytes, ASCII or not. */
 const segment = fc.oneof(
   fc.stringMatching(/^[a-z0-9._-]{1,60}$/).filter(name => name !== '.' && name !== '..'),
   fc.stringMatching(/^[a-z]{90,130}$/),
@@ -36,7 +36,7 @@ function read(bytes: Buffer, folder: string): (TarEntry | TarFault)[] {
 }
 
 describe('an archive', () => {
-  test('is read back as it was written, for any paths', () => {
+  test('is read back unchanged, for any paths', () => {
     const folder = temporaryFolder();
     fc.assert(
       fc.property(fc.array(fc.tuple(paths, fc.string({ maxLength: 1_100 })), { maxLength: 5 }), files => {

@@ -37,7 +37,7 @@ test('a terminal gets no control, override or zero-width characters', () => {
   expect(printable('\ud800')).toBe('\\u{d800}');
 });
 
-test('JSON for a terminal is the same JSON', () => {
+test('JSON keeps its value when it is escaped for a terminal', () => {
   const value = { 'a\u009b31m': ['\u202e', '\u{e0041}', '\u001b', 'ü 😀', '\u2028'] };
   expect(printableJson(value)).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u202e\u2028]/);
   expect(JSON.parse(printableJson(value))).toEqual(value);

@@ -11,7 +11,7 @@ function trouble(text: string): string {
     if (error instanceof XmlFault) return error.message;
     throw error;
   }
-  throw new Error('It was read.');
+  throw new Error('A fault was expected.');
 }
 
 interface Element {
@@ -119,7 +119,7 @@ describe('the XML reader', () => {
     expect(trouble(`<a ${attributes}/>`)).toBe('An element has more than 256 attributes');
   });
 
-  test('keeps the names of built-in object properties', () => {
+  test('accepts names of built-in object properties', () => {
     const [root] = read('<constructor __proto__="x" toString="y"/>');
     expect([...(root?.attributes ?? [])]).toEqual([
       ['__proto__', 'x'],

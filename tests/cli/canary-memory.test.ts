@@ -25,7 +25,7 @@ function observed(here: Place): unknown {
   return outcome.outcome.observed;
 }
 
-test('probes the sandbox again if others can write the cache, or if its contents are not ours', () => {
+test('probes the sandbox again if others can write to the cache, or if Proctor did not write its contents', () => {
   const here = place();
   here.file('ok.py', `import proctor_tool\nproctor_tool.succeed('<p>done</p>')\n`);
   const first = observed(here);

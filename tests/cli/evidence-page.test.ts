@@ -115,7 +115,7 @@ describe('the commands for evaluations', () => {
 
   const checked = (folder: string, seal: string, publicKey = own) =>
     shell(verdict, '', publicKey, { FOLDER: folder, SEAL: seal });
-  const AS_SIGNED = 'Signature Verified Successfully\nThe verdict is as it was signed.\n';
+  const AS_SIGNED = 'Signature Verified Successfully\nThe verdict has not changed since it was signed.\n';
 
   test('accept a signed evaluation and a signed comparison', () => {
     expect(checked(run, 'evaluation.seal.json')).toEqual({ ok: true, said: AS_SIGNED });
@@ -146,7 +146,7 @@ describe('the commands for evaluations', () => {
     const file = path.join(judged.cwd, 'proctor-baseline.json');
     expect(shell(baseline, '', own, { BASELINE: file })).toEqual({
       ok: true,
-      said: 'Signature Verified Successfully\nThe baseline is as it was signed.\n',
+      said: 'Signature Verified Successfully\nThe baseline has not changed since it was signed.\n',
     });
     const changed = path.join(temporaryFolder(), 'changed.json');
     writeFileSync(changed, readFileSync(file, 'utf8').replace('"verdict":"pass"', '"verdict":"fail"'));
@@ -159,7 +159,7 @@ describe('the commands of docs/evidence.md', () => {
   test('accept a signed folder without using Proctor', () => {
     expect(shell(signature + files, run)).toEqual({
       ok: true,
-      said: 'Signature Verified Successfully\nThe files are as they were signed.\n',
+      said: 'Signature Verified Successfully\nNo file has changed since it was signed.\n',
     });
   });
 

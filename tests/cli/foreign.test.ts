@@ -38,7 +38,7 @@ describe('a folder from elsewhere', () => {
     writeFileSync(path.join(run, 'thesis.txt'), 'precious');
     for (const look of LOOKS) proctor(look, { cwd });
     expect(readFileSync(path.join(run, 'thesis.txt'), 'utf8')).toBe('precious');
-    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, not started here');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; you did not start it on this machine');
   });
 
   test('cannot make Proctor end a process or remove a folder that its journal names', () => {
@@ -72,7 +72,7 @@ describe('a folder from elsewhere', () => {
     expect(existsSync(path.join(run, 'journal.ndjson'))).toBe(true);
   });
 
-  test('is unchanged if others can write its journal', () => {
+  test('is unchanged if others can write to its journal', () => {
     const { cwd, run } = placeWith('');
     writeFileSync(path.join(run, 'journal.ndjson'), '', { mode: 0o666 });
     const open = path.join(temporaryFolder(), '.proctor');
@@ -96,9 +96,9 @@ describe('a folder from elsewhere', () => {
     }
   });
 
-  test('with an unproven journal stays until it is pruned', () => {
+  test('with an unauthenticated journal stays until it is pruned', () => {
     const { cwd, run } = placeWith('{"is":"pla');
-    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted, not started here');
+    expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; you did not start it on this machine');
     expect(existsSync(run)).toBe(true);
     expect(proctor(['prune', '--older-than', '1d'], { cwd }).stdout).toContain(`removed  ${ID}`);
     expect(existsSync(run)).toBe(false);

@@ -165,7 +165,7 @@ test('applies the tolerances of a gate file, and prefers flags to the file', () 
   expect(gate(cwd, 'before.jsonl', 'after.jsonl', '--gate', 'wide.yaml', '--margin', '0.05').code).toBe(3);
 });
 
-test('names a case of each side if no names match', () => {
+test('names one case from each side if no names match', () => {
   const cwd = folderWith({ 'before.csv': 'case,pass\na,1\n', 'after.csv': 'case,pass\n"b\u001b[2J",1\n' });
   const { code, stdout } = gate(cwd, 'before.csv', 'after.csv');
   expect(code).toBe(3);
@@ -192,7 +192,7 @@ test.each([
   ],
   [
     ['before.csv', 'after.csv', '--critical', 'case-11'],
-    'The critical case "case-11" is in the results of neither side. Did you mean "case-1"?',
+    'The critical case "case-11" is missing from the results of both sides. Did you mean "case-1"?',
   ],
   [['before.csv', 'after.csv', '--looks', '6'], 'looks must be an integer from 1 to 5.'],
 ])('rejects %j with exit code 2', (words, says) => {
@@ -215,7 +215,7 @@ test.each([
   expect(JSON.parse(gate(cwd, ...words, '--json').stdout)).toMatchObject({ ok: false, error: { message: says } });
 });
 
-test('writes nothing', () => {
+test('writes no files', () => {
   const cwd = folderWith({ 'before.csv': table(9, 1), 'after.csv': table(9, 2) });
   gate(cwd, 'before.csv', 'after.csv');
   expect(readdirSync(cwd).sort()).toEqual(['after.csv', 'before.csv']);

@@ -56,17 +56,17 @@ test.each<[string, object, string]>([
   [
     'with a misspelt key',
     { versoin: '1' },
-    'The answers contain "versoin", to which there is no question. Did you mean "version"?',
+    'The answers contain "versoin", which matches no question. Did you mean "version"?',
   ],
   [
-    'whose key is a path on a machine',
+    'whose key is a host path',
     { '/home/me/a': 1 },
-    'The answers contain a text that is not shown here, to which',
+    'The answers contain a text that is not shown here, which matches no question.',
   ],
   [
     'with several unknown keys',
     { version: '1', b: 1, a: 2 },
-    'The answers contain 2 such as "b", to which there is no question.',
+    'The answers contain 2 such as "b", which matches no question.',
   ],
   ['of the wrong type', { version: [] }, 'The answer to version must be a text or a number.'],
 ])('rejects an answer %s', (_, answers, sentence) => {

@@ -53,7 +53,7 @@ function expectRefusal({ code, stderr }: Ran, here: Place, said: RegExp): void {
 describe('proctor keys new', () => {
   test('creates a key that only its owner can read, prints its id, and overwrites no key', () => {
     const here = place();
-    expect(here.proctor(['keys', 'show']).stdout).toMatch(/^Runs here are not signed\./);
+    expect(here.proctor(['keys', 'show']).stdout).toMatch(/^Runs in this project are not signed\./);
     const { code, stdout } = here.proctor(['keys', 'new']);
     expect(code).toBe(0);
     const [, keyId = ''] = /^key id {7}(sha256:[0-9a-f]{64})\n/.exec(stdout) ?? [];
@@ -90,7 +90,7 @@ describe('proctor keys new', () => {
 });
 
 describe('with a key', () => {
-  test('signs the run of a script, reports it, and keeps the key out of the run', () => {
+  test('signs a script run, reports it, and keeps the key out of the run', () => {
     const { here, keyId } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     here.file(
@@ -122,7 +122,7 @@ proctor_tool.succeed()`,
     expect(kept).not.toContain(secret);
   });
 
-  test('signs the run of a suite and each attempt of its script', () => {
+  test('signs a suite run and each attempt of its script', () => {
     const { here, keyId } = withKey();
     here.file('cases.json', JSON.stringify([{ id: 'one', input: { user: 'hello' } }]));
     here.file('agent.sh', `printf '{"case_id":"one","final_output":{"content_type":"text","content":"hi"}}'\n`);
@@ -156,7 +156,7 @@ proctor_tool.succeed()`,
 });
 
 describe('a suite that is resumed', () => {
-  test('is signed with the key of the resuming user', async () => {
+  test("is signed with the resuming user's key", async () => {
     const { here, keyId } = withKey();
     const agent = new Agent();
     const baseUrl = await agent.start();
@@ -176,7 +176,7 @@ function writeCases(here: Place): void {
 }
 
 describe('PROCTOR_KEY', () => {
-  test('takes precedence over the key of the project', () => {
+  test("takes precedence over the project's key", () => {
     const { here } = withKey();
     makeKey(path.join(here.cwd, 'other.key'));
     expect(ran(here, [], { PROCTOR_KEY: 'other.key' }).stderr).toContain('sealed and signed');
@@ -202,7 +202,7 @@ describe('PROCTOR_KEY', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test('and the key of the project stop a run if they are dangling links', () => {
+  test("and the project's key stop a run if they are dangling links", () => {
     const { here } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     unlinkSync(keyFile);

@@ -67,7 +67,7 @@ describe('the ledger of a project', () => {
     const before = linesIn(home);
     expect(named('new', '--out', 'artifacts')).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining('another run had its name'),
+      stderr: expect.stringContaining('another run had the same name'),
     });
     expect(linesIn(home)).toEqual(before);
     rmSync(path.join(home, 'runs', 'new', 'nightly'), { recursive: true });
@@ -136,7 +136,7 @@ describe('the ledger of a project', () => {
     expect(proctor(['verify', '.proctor'], here).code).toBe(0);
   });
 
-  test('is reported with the line that is wrong', async () => {
+  test('is reported with its invalid line', async () => {
     const home = await homeWithRuns(3);
     const here = { cwd: path.dirname(home) };
     const lines = readFileSync(ledgerIn(home), 'utf8').split('\n').slice(0, -1);

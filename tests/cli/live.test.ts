@@ -4,7 +4,7 @@ import { isPrintable } from '../../src/base/printable.ts';
 import { LiveText } from '../../src/cli/text/live.ts';
 import { until } from '../support/runs.ts';
 
-/** The pieces that are shown of a text. */
+/** The pieces of a text that are shown. */
 function live(): { text: LiveText; shown: string[] } {
   const shown: string[] = [];
   return { text: new LiveText(piece => shown.push(piece)), shown };
@@ -30,7 +30,7 @@ describe('lines', () => {
     expect(shown).toHaveLength(2);
   });
 
-  test('of two streams do not mix within one', () => {
+  test('from two streams are never mixed in one line', () => {
     const screen: string[] = [];
     const [a, b] = [new LiveText(piece => screen.push(piece)), new LiveText(piece => screen.push(piece))];
     a.take(Buffer.from('aa'));
@@ -66,7 +66,7 @@ describe('lines', () => {
     expect(shown).toEqual([flood]);
   });
 
-  test('that end with a carriage return become lines', () => {
+  test('can end with a carriage return', () => {
     expect(shownOf('10%\r20%\rdone\r\nnext\n').join('')).toBe('10%\n20%\ndone\nnext\n');
   });
 });

@@ -32,7 +32,7 @@ test('packs a run that verifies and unpacks to the same evidence elsewhere', () 
   const verified = there.proctor(['verify', 'evidence']);
   expect(verified).toMatchObject({ code: 0, stderr: '' });
   expect(verified.stdout).toMatch(/^✓ evidence {2}matches its seal; documents: all \d+ valid/);
-  expect(verified.stdout).toContain('not checked: the internal files, which are not here\n');
+  expect(verified.stdout).toContain('not checked: the internal files, which are not included\n');
 
   const key = readFileSync(path.join(here.cwd, '.proctor', 'keys', 'signing.pub'), 'utf8');
   there.file('signing.pub', key);

@@ -1,4 +1,4 @@
-/** Commands that read write nothing to the project, and work on a read-only file system. */
+/** Read-only commands write nothing to the project, and work on a read-only file system. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -18,7 +18,7 @@ const PLANTED = 'script_20260404_000000_cccccccccccc';
 let root = '';
 let cwd = '';
 
-/** A project with finished runs of two kinds, an interrupted one of ours, and two from elsewhere. */
+/** A project with finished runs of two kinds, an interrupted one that was started here, and two from elsewhere. */
 beforeAll(() => {
   root = mkdtempSync(path.join(tmpdir(), 'proctor-reading-'));
   cwd = path.join(root, 'project');
@@ -56,7 +56,7 @@ const READERS: readonly (readonly string[])[] = [
 
 const titled = READERS.map(args => [args.join(' '), args] as const);
 
-describe('a command that reads', () => {
+describe('a read-only command', () => {
   test.each(titled)('changes no byte of the project: %s', (_, args) => {
     const before = digestOf(cwd);
     const { stderr } = proctor(args, { cwd });
@@ -66,7 +66,7 @@ describe('a command that reads', () => {
 
   test('says how to complete an interrupted run', () => {
     expect(proctor(['show', DEAD], { cwd }).stdout).toContain('was interrupted; run proctor recover to complete it');
-    expect(proctor(['show', PLANTED], { cwd }).stdout).toContain('interrupted, not started here');
+    expect(proctor(['show', PLANTED], { cwd }).stdout).toContain('interrupted; you did not start it on this machine');
     const { runs } = JSON.parse(proctor(['list', '--json'], { cwd }).stdout) as { runs: Record<string, unknown>[] };
     const of = (id: string) => runs.find(run => run['run_id'] === id);
     expect(of(DEAD)).toMatchObject({ status: 'unfinished', resume: 'proctor recover' });
@@ -93,7 +93,7 @@ const canMount =
     ...['sh', '-c', 'mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp && ! touch /tmp/x 2>/dev/null'],
   ]).status === 0;
 
-describe.runIf(canMount)('on a project that is mounted read-only', () => {
+describe.runIf(canMount)('a command on a read-only project', () => {
   test.each(titled)('prints the same as on a writable project: %s', (_, args) => {
     const written = path.join(root, 'reports');
     rmSync(written, { recursive: true, force: true });

@@ -89,7 +89,7 @@ describe('proctor runner-verify', () => {
 });
 
 describe('npm run runner-verify', () => {
-  test('resolves paths from the folder of the caller', () => {
+  test("resolves paths from the caller's folder", () => {
     const folder = path.join(ROOT, 'node_modules', '.cache', `runner-verify-${process.pid}`);
     mkdirSync(folder, { recursive: true });
     writeFileSync(path.join(folder, 'mine.json'), good);

@@ -20,7 +20,7 @@ import { sealedFolder } from '../evidence/pack/pack-world.ts';
 import { expectValid } from '../evidence/script/script-world.ts';
 import { proctor, proveJournal, temporaryFolder } from '../support/support.ts';
 
-/** A project with one run of an agent. */
+/** A project with one agent run. */
 async function placeWith(told: Told = {}): Promise<{ readonly cwd: string; readonly folder: string }> {
   const cwd = temporaryFolder();
   mkdirSync(path.join(cwd, '.proctor'), { mode: 0o755 });
@@ -50,7 +50,7 @@ const HERE = { pid: process.pid, startTicks: startTicksOf(process.pid) as number
 const GONE = { pid: 1, startTicks: 1, bootId: 'boot' };
 
 describe('proctor show', () => {
-  test('lists changes that run by themselves, even for runs that recorded no such list', async () => {
+  test('lists changes that run automatically, even for runs that recorded no such list', async () => {
     const listed = [{ path: 'src/x', reason: 'git runs it as a hook' }];
     const { cwd } = await placeWith({ workspace: { needs_review: { total: 1, listed } } });
     expect(proctor(['show', 'latest'], { cwd }).stdout).toMatch(
@@ -207,7 +207,7 @@ describe('proctor list', () => {
   });
 });
 
-describe('the run of an agent', () => {
+describe('an agent run', () => {
   test('is recovered after a crash, verifies, and is shown and pruned like any other', async () => {
     const { cwd, folder } = openPlace(GONE);
     expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; its run folder is complete now');
@@ -242,6 +242,6 @@ describe('the run of an agent', () => {
     const folder = await sealedFolder('agent', AGENT_RUN, { ...agentFiles(), 'notes.txt': 'x' });
     const { code, stderr } = proctor(['pack', folder], { cwd: temporaryFolder() });
     expect(code).not.toBe(0);
-    expect(stderr).toContain('notes.txt does not belong in the run of an agent');
+    expect(stderr).toContain('notes.txt does not belong in an agent run');
   });
 });

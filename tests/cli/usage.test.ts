@@ -46,7 +46,7 @@ describe('a wrong command line', () => {
     });
   });
 
-  test('covers every command', () => {
+  test('is tested for every command', () => {
     const { stdout } = proctor(['--help']);
     const listed = [...stdout.matchAll(/^ {2}([a-z-]+)(?= .* {2}|$)/gm)].map(([, name]) => name);
     const firsts = new Set(COMMANDS.map(command => command.split(' ')[0]));

@@ -143,7 +143,7 @@ describe('proctor verify', () => {
     );
   });
 
-  test('does not fail if the reader goes away', () => {
+  test('does not fail if the reader closes the pipe', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'many.ndjson'), `${bad}\n`.repeat(5_000));
     const { stderr, status } = spawnSync(

@@ -177,7 +177,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     });
   });
 
-  test('symlinks resolve only inside', async () => {
+  test('symlinks resolve only inside the sandbox', async () => {
     const { out } = await inside({
       argv: shell(
         'ln -s "$1" output/file; ln -s / output/root; ln -s /proc/1/root output/first; cat output/file output/root"$1" output/first"$1" output/../../.."$1"',
@@ -187,7 +187,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(out).toBe('');
   });
 
-  test('the helpers of Proctor are readable and not writable', async () => {
+  test("Proctor's helpers are readable and not writable", async () => {
     const { out } = await inside({
       argv: shell(
         'ls -d /opt/proctor; for i in x; do (: > /opt/proctor/new) 2>/dev/null && echo made; (mount -o remount,rw /opt/proctor) 2>/dev/null && echo mounted; done',
@@ -342,7 +342,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(out).toMatch(/^0 \/dev\/null\n1 \S+ \(deleted\)\n2 \S+ \(deleted\)\n$/);
   });
 
-  test('a folder that the parent of Proctor has open is not open inside', async () => {
+  test("a folder that Proctor's parent process has open is not open inside", async () => {
     const list = 'ls -l /proc/self/fd | grep -c " -> /$"';
     const run = { backend: 'process', asked: { argv: shell(list) } } as const;
     const driven = await drive([run, { ...run, backend: 'none' }], {

@@ -42,7 +42,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     await up;
     process.kill(lost.pid, 'SIGKILL');
     await failed;
-    // What does not die with its launcher is listed.
+    // Programs that outlive their launcher are listed in the leftovers.
     if (backend !== 'none') await allGone(marker);
     await sweep(prepared.leftovers);
     await removeAfter(lost.pid);
@@ -131,5 +131,5 @@ function groupsOf(launcher: number, { cgroups }: Leftovers): string[] {
     .filter(folder => OWNER.exec(path.basename(folder))?.[1] === String(launcher));
 }
 
-/** The pid of the launcher. The name contains other numbers, too. */
+/** The launcher's pid. The name also contains other numbers. */
 const OWNER = /^proctor-(?:probe-)?\d+\.(\d+)\.\d+-/;

@@ -7,7 +7,7 @@ import {
 } from '../../src/contracts/agent-step/index.ts';
 import type { Contract } from '../../src/contracts/contract.ts';
 
-/** What the row is about, the changes to the example, and the expected violations and advice. */
+/** A label, the changes to the example, and the expected violations and advice. */
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 
 export interface Cases {

@@ -59,7 +59,7 @@ describe('the invariants', () => {
     expect([...words.keys()].sort(byNumber)).toEqual(Array.from({ length: 16 }, (_, index) => `AG${index + 1}`));
   });
 
-  test('are checked in time linear in the document', () => {
+  test('are checked in time linear in the size of the document', () => {
     const deep = Array.from({ length: 20_000 }, () => 'a').join('/');
     const many = Array.from({ length: 20_000 }, (_, index) => `src/${index}`);
     const summary = exampleWith(policySummary, {

@@ -257,7 +257,7 @@ describe('a case answered by an agent', () => {
     ['a null agent run', { agent_run: null }, 'AA21 agent_run'],
     ['a malformed seal hash', run({ seal_sha256: 'abc' }), at('seal_sha256')],
     ['an unknown termination', run({ termination: 'killed' }), at('termination')],
-    ['a reason that does not fit the termination', run({ reason: 'stalled' }), at('reason')],
+    ['a reason that does not match the termination', run({ reason: 'stalled' }), at('reason')],
     [
       'a violation of an unknown class',
       run({ violations: { total: 1, listed: [{ class: 'x', hard: false }] } }),

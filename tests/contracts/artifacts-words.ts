@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { check } from '../../src/contracts/check.ts';
 import type { Contract } from '../../src/contracts/contract.ts';
 
-/** What the row is about, the keys to set in the example (undefined removes one), and what that breaks. */
+/** A label, the keys to set in the example (undefined removes one), and the rules that this breaks. */
 export type Row = readonly [about: string, change: object, ...broken: string[]];
 
 export const HEX = 'a'.repeat(64);
@@ -16,12 +16,20 @@ export function testRows(contract: Contract, example: unknown, rows: readonly Ro
   }
 }
 
-/** Turns what each row is about into a claim. */
-export function titled<Change>(
-  rows: readonly (readonly [about: string, change: Change, broken: string[], advice?: string[]])[],
-) {
+type Judged<Change> = readonly [about: string, change: Change, broken: string[], advice?: string[]];
+
+/** Puts the expected verdict before each label, for example `rejects a blank name`. */
+export function titled<Change>(rows: readonly Judged<Change>[]) {
   return rows.map(([about, change, broken, advice = []]) => {
     return [`${verdictOn(broken, advice)} ${about}`, change, broken, advice] as const;
+  });
+}
+
+/** Puts the expected verdict after each label, for example `a blank name is rejected`. */
+export function judgedTitles<Change>(rows: readonly Judged<Change>[]) {
+  return rows.map(([about, change, broken, advice = []]) => {
+    const verdict = broken.length > 0 ? 'is rejected' : advice.length > 0 ? 'gets advice' : 'is valid';
+    return [`${about} ${verdict}`, change, broken, advice] as const;
   });
 }
 

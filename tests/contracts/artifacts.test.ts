@@ -18,7 +18,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('%s
   });
 
   test.each(contract.rules.map(rule => [rule.id, rule] as const))(
-    'the breach of %s breaks only that rule',
+    'has a breach of %s that breaks only that rule',
     (id, rule) => {
       const { violations, advice } = judged(contract, rule.breach(contract.example as never));
       expect([...new Set(violations.map(({ rule_id }) => rule_id))]).toEqual([id]);
@@ -26,7 +26,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('%s
     },
   );
 
-  test('no two rules share an id or own the same key', () => {
+  test('has no two rules that share an id or own the same key', () => {
     const ids = contract.rules.map(({ id }) => id);
     const fields = contract.rules.flatMap(rule => rule.fields);
     expect(new Set(ids).size).toBe(ids.length);

@@ -2,20 +2,24 @@ import { describe, expect, test } from 'vitest';
 import { comparison } from '../../src/contracts/comparison/index.ts';
 import { exampleWith, judged, rulesOf } from '../support/support.ts';
 
-describe('a cause in a comparison', () => {
+describe('a comparison', () => {
   const FIELD = { field: 'provenance.model', baseline: 'one', new: 'other' };
   const cites = ['baseline:events[1]', 'new:events[1]'];
   const at = 'cases.0.divergence';
   const rows: [string, Record<string, unknown>, string[]][] = [
     ...['tool_order', 'tool_concurrency', 'tool_duplicate', 'tool_retry'].flatMap(
       (kind): [string, Record<string, unknown>, string[]][] => [
-        [`accepts ${kind}`, { [`${at}.kind`]: kind }, []],
-        [`rejects high confidence for ${kind}`, { [`${at}.kind`]: kind, [`${at}.confidence`]: 'high' }, ['CM10']],
+        [`accepts the cause ${kind}`, { [`${at}.kind`]: kind }, []],
+        [
+          `rejects high confidence for the cause ${kind}`,
+          { [`${at}.kind`]: kind, [`${at}.confidence`]: 'high' },
+          ['CM10'],
+        ],
       ],
     ),
-    ['rejects model without the field that differs', { [`${at}.kind`]: 'model' }, ['CM10']],
+    ['rejects the cause model without the field that differs', { [`${at}.kind`]: 'model' }, ['CM10']],
     [
-      'accepts model with the field that differs',
+      'accepts the cause model with the field that differs',
       {
         'comparability.state': 'drift',
         'comparability.fields': [FIELD],

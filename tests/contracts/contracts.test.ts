@@ -21,7 +21,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('th
   });
 
   test.each(contract.rules.map(rule => [rule.id, rule] as const))(
-    'the breach of %s breaks only that rule',
+    'has a breach of %s that breaks only that rule',
     (id, rule) => {
       const breach = rule.breach(structuredClone(contract.example) as never);
       const { violations } = check(contract, breach, context);

@@ -61,7 +61,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))(
             [...formOf(shape).faults(document, '')].length === 0 &&
             [...formOf(shape).unknown(document, '')].length === 0;
           if (formOf(shape).fits(document)) expect(isSound).toBe(true);
-          // zod is the oracle.
+          // zod's verdict is the reference.
           expect([...formOf(shape).faults(document, '')].length === 0).toBe(shape.safeParse(document).success);
         }),
         { numRuns: 600 },

@@ -4,6 +4,7 @@ import { builtInProfiles, profile } from '../../src/contracts/profile/index.ts';
 import { runError } from '../../src/contracts/run-error/index.ts';
 import { type RunResult, runResult } from '../../src/contracts/run-result/index.ts';
 import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support/support.ts';
+import { judgedTitles } from './artifacts-words.ts';
 
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 
@@ -28,11 +29,11 @@ const rows: Row[] = [
   ['a question', clarify, []],
   ['a question without text', { ...clarify, clarify_questions: undefined }, ['RS3']],
   ['no questions in the list', { ...clarify, clarify_questions: [] }, ['RS3']],
-  ['a question without bundle', { ...clarify, bundle: null }, ['RS3']],
+  ['a question without a bundle', { ...clarify, bundle: null }, ['RS3']],
   ['a question with an execution', { ...clarify, execution: example.execution }, ['RS3']],
   ['a question with a reason to refuse', { ...clarify, refuse_reason: 'x' }, ['RS3']],
   ['a refusal', refuse, []],
-  ['a refusal without reason', { ...refuse, refuse_reason: undefined }, ['RS3']],
+  ['a refusal without a reason', { ...refuse, refuse_reason: undefined }, ['RS3']],
   ['a refusal with an empty reason', { ...refuse, refuse_reason: '' }, ['RS3']],
   ['a refusal with a bundle', { ...refuse, bundle: example.bundle }, ['RS3']],
   ['a refusal with questions', { ...refuse, clarify_questions: ['x'] }, ['RS3']],
@@ -40,19 +41,19 @@ const rows: Row[] = [
   ['a bundle with a reason', { refuse_reason: 'x' }, ['RS3']],
   ['no bundle key', { bundle: undefined }, ['RS3']],
   ['no execution key', { execution: undefined }, ['RS3']],
-  ['a plan only', { execution: null }, []],
+  ['only a plan', { execution: null }, []],
   ['a bundle hash in upper case', { 'bundle.sha256': `sha256:${'A'.repeat(64)}` }, ['RS4']],
-  ['a bundle hash without prefix', { 'bundle.sha256': 'a'.repeat(64) }, ['RS4']],
-  ['a bundle without id', { 'bundle.bundle_id': '' }, ['RS4']],
-  ['an intent hash cut short', { 'intent.sha256': 'sha256:abc' }, ['RS4']],
+  ['a bundle hash without a prefix', { 'bundle.sha256': 'a'.repeat(64) }, ['RS4']],
+  ['a bundle without an id', { 'bundle.bundle_id': '' }, ['RS4']],
+  ['a truncated intent hash', { 'intent.sha256': 'sha256:abc' }, ['RS4']],
   ['a malformed output hash', { 'execution.outputs': [{ path: 'x', sha256: 'x', size_bytes: 2_048 }] }, ['RS4']],
   ['a changed built-in policy', { 'policy.timeout_ms': 59_999 }, ['RS5']],
   ['a built-in policy in another order', { 'policy.allowed_commands': ['npm', 'node', 'npx'] }, ['RS5']],
   ['no policy', { policy: undefined }, ['RS5']],
   ['an empty policy', { policy: {} }, ['RS5', 'RS5', 'RS5', 'RS5', 'RS5', 'RS5', 'RS5']],
   ['a policy with a limit out of range', { 'policy.timeout_ms': 0 }, ['RS5']],
-  ['a custom policy that is not next to it', { 'policy.name': 'mine' }, [], ['RS5']],
-  ['an absolute intent', { 'intent.path': '/home/x/i.json' }, ['RS6']],
+  ['a custom policy but no policy.json', { 'policy.name': 'mine' }, [], ['RS5']],
+  ['an absolute intent path', { 'intent.path': '/home/x/i.json' }, ['RS6']],
   ['an intent on a drive', { 'intent.path': 'C:\\i.json' }, ['RS6']],
   ['an intent on a network share', { 'intent.path': '\\\\srv\\i.json' }, ['RS6']],
   ['an intent in a home folder', { 'intent.path': '~/i.json' }, ['RS6']],
@@ -90,15 +91,15 @@ const rows: Row[] = [
   ],
   ['a wrong sum', { 'execution.total_output_bytes': 1 }, [], ['RS7']],
   ['a sum of truncated output', { 'execution.total_output_bytes': 9_999, 'execution.output_truncated': true }, []],
-  ['accepted with exit 1', { 'execution.exit_code': 1 }, ['RS8']],
-  ['rejected with exit 0', { 'decision.accepted': false }, ['RS8']],
-  ['rejected with exit 99', { 'execution.exit_code': 99, 'decision.accepted': false }, []],
+  ['acceptance despite exit code 1', { 'execution.exit_code': 1 }, ['RS8']],
+  ['rejection despite exit code 0', { 'decision.accepted': false }, ['RS8']],
+  ['rejection with exit code 99', { 'execution.exit_code': 99, 'decision.accepted': false }, []],
   ['an accepted question', { ...clarify, decision: example.decision }, ['RS8']],
   ['an accepted refusal', { ...refuse, decision: example.decision }, ['RS8']],
-  ['not validated by the kernel', { 'decision.validated_by_kernel': false }, ['RS8']],
+  ['a decision that the kernel did not validate', { 'decision.validated_by_kernel': false }, ['RS8']],
   ['no decision', { decision: undefined }, ['RS8']],
-  ['recording under default', { model_mode: 'record' }, ['PL4']],
-  ['recording under dev', { policy: builtInProfiles.dev, model_mode: 'record' }, []],
+  ['recording under the profile default', { model_mode: 'record' }, ['PL4']],
+  ['recording under the profile dev', { policy: builtInProfiles.dev, model_mode: 'record' }, []],
   ['an unknown mode', { model_mode: 'live' }, ['PL4']],
   [
     'more outputs than allowed',
@@ -121,13 +122,13 @@ const rows: Row[] = [
   ['an unknown key', { mode: 'plan-only' }, [], ['RS7']],
 ];
 
-describe('a run result with', () => {
-  test.each(rows)('%s', async (_, changes, broken, advice = []) => {
+describe('a run result', () => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(runResult, exampleWith(runResult, changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });
 
-  test('internal fields is valid as an internal document', async () => {
+  test('with internal fields is valid as an internal document', async () => {
     const internal = exampleWith(runResult, {
       policy: builtInProfiles.dev,
       model_mode: 'record',
@@ -140,7 +141,7 @@ describe('a run result with', () => {
     expect(rulesOf(await judged(runResult, lost, { internal: true }))).toEqual(['PL5']);
   });
 
-  test('a replayed recording must not name its path', async () => {
+  test('with a replayed recording must not name its path', async () => {
     const replay = { policy: builtInProfiles.dev, model_mode: 'replay' };
     expect(rulesOf(await judged(runResult, exampleWith(runResult, replay), { internal: true }))).toEqual([]);
     const named = exampleWith(runResult, { ...replay, model_io_path: '/tmp/y' });
@@ -148,13 +149,13 @@ describe('a run result with', () => {
     expect(rulesOf(await judged(runResult, named, { internal: true, strict: true }))).toEqual(['PL5']);
   });
 
-  test('non-canonical bytes gets advice, and a violation in strict mode', async () => {
+  test('with non-canonical bytes gets advice, and a violation in strict mode', async () => {
     const pretty = JSON.stringify(example, null, 2);
     expect(adviceOf(await judgedText(runResult, pretty))).toEqual(['RS7']);
     expect(rulesOf(await judgedText(runResult, pretty, { strict: true }))).toEqual(['RS7']);
   });
 
-  test('a custom policy is compared with the policy.json next to it', () => {
+  test('with a custom policy is compared with the policy.json next to it', () => {
     const mine = { ...builtInProfiles.default, name: 'mine' };
     const result = exampleWith(runResult, { policy: mine });
     const context = { strict: false, internal: false };
@@ -174,13 +175,13 @@ describe('a run result with', () => {
   });
 });
 
-describe('a profile with', () => {
+describe('a profile', () => {
   const rows: Row[] = [
     ['a custom name', {}, []],
     ['an empty name', { name: '' }, ['PL1']],
     ['a name in capitals', { name: 'Strict' }, ['PL1']],
     ['no name', { name: undefined }, ['PL1']],
-    ['a key missing', { allowed_write_roots: undefined }, ['PL2']],
+    ['a missing key', { allowed_write_roots: undefined }, ['PL2']],
     ['a key of the wrong type', { allow_network: 'no' }, ['PL2']],
     ['the lowest limits', { timeout_ms: 1_000, max_output_files: 1, max_total_output_bytes: 1_024 }, []],
     [
@@ -190,9 +191,9 @@ describe('a profile with', () => {
     ],
     ['a timeout that is too short', { timeout_ms: 999 }, ['PL3']],
     ['a timeout that is too long', { timeout_ms: 600_001 }, ['PL3']],
-    ['no files', { max_output_files: 0 }, ['PL3']],
-    ['too many bytes', { max_total_output_bytes: 1_073_741_825 }, ['PL3']],
-    ['half a file', { max_output_files: 1.5 }, [], ['PL3']],
+    ['a limit of no files', { max_output_files: 0 }, ['PL3']],
+    ['a byte limit that is too high', { max_total_output_bytes: 1_073_741_825 }, ['PL3']],
+    ['a limit of 1.5 files', { max_output_files: 1.5 }, [], ['PL3']],
     ['a command with a path', { allowed_commands: ['/bin/sh'] }, ['PL6']],
     ['a command with arguments', { allowed_commands: ['git push'] }, ['PL6']],
     ['a root with ..', { allowed_write_roots: ['..'] }, ['PL6']],
@@ -202,13 +203,13 @@ describe('a profile with', () => {
     ['the name of dev and other content', { name: 'dev' }, ['PL7']],
     ['an unknown key', { max_memory_bytes: 1 }, [], ['PL2']],
   ];
-  test.each(rows)('%s', async (_, changes, broken, advice = []) => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(profile, exampleWith(profile, changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });
 });
 
-describe('a run error with', () => {
+describe('a run error', () => {
   const rows: Row[] = [
     ['only code and message', { rule_id: undefined, details: undefined }, []],
     ...[1, 2, 3, 4, 5, 6, 7].map((number): Row => [`code ${number}`, { code: `RUN_E00${number}` }, []]),
@@ -220,7 +221,7 @@ describe('a run error with', () => {
     ['a malformed rule id', { rule_id: 'rule three' }, ['RE3']],
     ['details that are a list', { details: [] }, ['RE3']],
   ];
-  test.each(rows)('%s', async (_, changes, broken, advice = []) => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(runError, exampleWith(runError, changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type Runner, runner } from '../../src/contracts/runner/index.ts';
 import { verifyRunner } from '../../src/verify/index.ts';
 import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support/support.ts';
+import { judgedTitles } from './artifacts-words.ts';
 
 const record = (changes: Record<string, unknown>) => exampleWith(runner, changes);
 const KNOWN_HASH = 'sha256:830861b74667a7c5b9967012e89ada945b3e53c0eb61ea74fbdfc6497edb22bc';
@@ -25,17 +26,17 @@ const rows: Row[] = [
   ['a runner version that is not a semantic version', { runner_version: 'banana' }, [], ['RN2']],
   ['a blank runner version', { runner_version: ' ' }, ['RN2']],
   ['an empty runner version', { runner_version: '' }, ['RN2']],
-  ['freebsd', { 'platform.os': 'freebsd' }, ['RN3']],
-  ['riscv64', { 'platform.arch': 'riscv64' }, ['RN3']],
-  ['node vbanana', { 'platform.node_version': 'vbanana' }, ['RN3']],
-  ['node without v', { 'platform.node_version': '24.11.1' }, ['RN3']],
-  ['node v24', { 'platform.node_version': 'v24' }, ['RN3']],
-  ['a nightly node', { 'platform.node_version': 'v26.0.0-nightly20260101abc' }, []],
-  ['npm empty', { 'platform.npm_version': '' }, ['RN3']],
-  ['npm with a leading zero', { 'platform.npm_version': '010.9.2' }, ['RN3']],
-  ['npm with an empty identifier', { 'platform.npm_version': '10.9.2-a..b' }, ['RN3']],
-  ['npm with a build', { 'platform.npm_version': '10.9.2-rc.1+build.5' }, []],
-  ['npm not a version', { 'platform.npm_version': 'not-a-version' }, ['RN3']],
+  ['the platform freebsd', { 'platform.os': 'freebsd' }, ['RN3']],
+  ['the architecture riscv64', { 'platform.arch': 'riscv64' }, ['RN3']],
+  ['the Node version vbanana', { 'platform.node_version': 'vbanana' }, ['RN3']],
+  ['a Node version without v', { 'platform.node_version': '24.11.1' }, ['RN3']],
+  ['the Node version v24', { 'platform.node_version': 'v24' }, ['RN3']],
+  ['a nightly Node version', { 'platform.node_version': 'v26.0.0-nightly20260101abc' }, []],
+  ['an empty npm version', { 'platform.npm_version': '' }, ['RN3']],
+  ['an npm version with a leading zero', { 'platform.npm_version': '010.9.2' }, ['RN3']],
+  ['an npm version with an empty identifier', { 'platform.npm_version': '10.9.2-a..b' }, ['RN3']],
+  ['an npm version with a build', { 'platform.npm_version': '10.9.2-rc.1+build.5' }, []],
+  ['an npm version that is not a version', { 'platform.npm_version': 'not-a-version' }, ['RN3']],
   ['no platform', { platform: undefined }, ['RN3']],
   ['a platform that is a list', { platform: [] }, ['RN3']],
   ['no isolation in a process', { 'sandbox.isolation_level': 'none' }, ['RN4']],
@@ -63,16 +64,16 @@ const rows: Row[] = [
   ['a timeout of 600000', { 'limits.timeout_ms': 600_000 }, []],
   ['a timeout of 600001', { 'limits.timeout_ms': 600_001 }, ['RN5']],
   ['a timeout as a string', { 'limits.timeout_ms': '30000' }, ['RN5']],
-  ['no files', { 'limits.max_output_files': 0 }, ['RN5']],
-  ['10001 files', { 'limits.max_output_files': 10_001 }, ['RN5']],
-  ['1023 bytes', { 'limits.max_total_output_bytes': 1023 }, ['RN5']],
-  ['a GiB and a byte', { 'limits.max_total_output_bytes': 1_073_741_825 }, ['RN5']],
-  ['memory 0', { 'limits.max_memory_bytes': 0 }, ['RN5']],
-  ['cpu -1', { 'limits.max_cpu_seconds': -1 }, ['RN5']],
-  ['memory null', { 'limits.max_memory_bytes': null }, ['RN5']],
-  ['half a millisecond', { 'limits.timeout_ms': 1000.5 }, [], ['RN5']],
-  ['half a file', { 'limits.max_output_files': 1.5 }, [], ['RN5']],
-  ['memory 1e308', { 'limits.max_memory_bytes': 1e308 }, [], ['RN5']],
+  ['a limit of no files', { 'limits.max_output_files': 0 }, ['RN5']],
+  ['a limit of 10001 files', { 'limits.max_output_files': 10_001 }, ['RN5']],
+  ['a limit of 1023 output bytes', { 'limits.max_total_output_bytes': 1023 }, ['RN5']],
+  ['an output limit of 1 GiB and 1 byte', { 'limits.max_total_output_bytes': 1_073_741_825 }, ['RN5']],
+  ['a memory limit of 0', { 'limits.max_memory_bytes': 0 }, ['RN5']],
+  ['a CPU time limit of -1', { 'limits.max_cpu_seconds': -1 }, ['RN5']],
+  ['a null memory limit', { 'limits.max_memory_bytes': null }, ['RN5']],
+  ['a timeout with half a millisecond', { 'limits.timeout_ms': 1000.5 }, [], ['RN5']],
+  ['a limit of 1.5 files', { 'limits.max_output_files': 1.5 }, [], ['RN5']],
+  ['a memory limit of 1e308', { 'limits.max_memory_bytes': 1e308 }, [], ['RN5']],
   ['half a second of cpu', { 'limits.max_cpu_seconds': 0.5 }, []],
   ['an allowlist out of order', { 'commands.allowlist': ['npm', 'node'] }, ['RN6']],
   ['a blocklist out of order', { 'commands.blocklist': ['b', 'a'] }, ['RN6']],
@@ -81,22 +82,22 @@ const rows: Row[] = [
   ['a duplicate command', { 'commands.allowlist': ['a', 'a'] }, [], ['RN6']],
   ['commands that are numbers', { 'commands.allowlist': [1, 2] }, ['RN6', 'RN6']],
   ['commands that are not all strings', { 'commands.allowlist': ['a', null] }, ['RN6']],
-  ['UTF-16 order', { 'commands.allowlist': ['\u{1f600}', '\uffff'] }, []],
-  ['code point order', { 'commands.allowlist': ['\uffff', '\u{1f600}'] }, ['RN6']],
+  ['commands in UTF-16 order', { 'commands.allowlist': ['\u{1f600}', '\uffff'] }, []],
+  ['commands in code point order', { 'commands.allowlist': ['\uffff', '\u{1f600}'] }, ['RN6']],
   ['a shell inside a home folder', { 'commands.shell': '/home/alice/bin/sh' }, [], ['RN6']],
   ['roots out of order', { write_roots: ['out', 'build'] }, ['RN7']],
   ['an absolute root', { write_roots: ['/etc'] }, ['RN7']],
   ['a root with ..', { write_roots: ['a/../b'] }, ['RN7']],
   ['a root with .. and a backslash', { write_roots: ['..\\x'] }, ['RN7']],
-  ['a drive', { write_roots: ['C:foo'] }, ['RN7']],
-  ['a network share', { write_roots: ['\\\\server\\share'] }, ['RN7']],
-  ['a home folder', { write_roots: ['~/x'] }, ['RN7']],
+  ['a root on a drive', { write_roots: ['C:foo'] }, ['RN7']],
+  ['a root on a network share', { write_roots: ['\\\\server\\share'] }, ['RN7']],
+  ['a root in a home folder', { write_roots: ['~/x'] }, ['RN7']],
   ['an empty root', { write_roots: [''] }, ['RN7']],
   ['a NUL in a root', { write_roots: ['a\u0000b'] }, ['RN7']],
   ['a control character in a root', { write_roots: ['a\tb'] }, ['RN7']],
   ['a root that is not a string', { write_roots: [3] }, ['RN7']],
-  ['the work folder itself', { write_roots: ['.'] }, []],
-  ['a name with two dots', { write_roots: ['foo..bar'] }, []],
+  ['the work folder itself as a root', { write_roots: ['.'] }, []],
+  ['a root with two dots in its name', { write_roots: ['foo..bar'] }, []],
   ['a duplicate root', { write_roots: ['a', 'a'] }, [], ['RN7']],
   ['another working folder', { 'context.working_dir': './' }, ['RN8']],
   ['a forbidden variable', { 'context.env_allowlist': ['AWS_SECRET'] }, ['RN8']],
@@ -132,18 +133,22 @@ const rows: Row[] = [
   ['a duration 1 ms off', { 'timing.duration_ms': 5001 }, []],
   ['a duration 2 ms off', { 'timing.duration_ms': 5002 }, ['RN9']],
   [
-    '30 February',
+    'the date 30 February',
     timing({ started_at: '2026-02-30T12:00:00.000Z', completed_at: '2026-03-02T12:00:05.000Z' }),
     ['RN9'],
   ],
   ['an end before the start', timing({ completed_at: '2026-01-06T11:59:59.000Z' }), ['RN9']],
-  ['an offset', timing({ started_at: '2026-01-06T12:00:00.000+00:00' }), ['RN9']],
-  ['microseconds', timing({ started_at: '2026-01-06T12:00:00.000000Z' }), ['RN9']],
+  ['a start with an offset', timing({ started_at: '2026-01-06T12:00:00.000+00:00' }), ['RN9']],
+  ['a start with microseconds', timing({ started_at: '2026-01-06T12:00:00.000000Z' }), ['RN9']],
   ['a leap second', timing({ started_at: '2026-01-06T11:59:60Z' }), ['RN9']],
-  ['no milliseconds', timing({ started_at: '2026-01-06T12:00:00Z', completed_at: '2026-01-06T12:00:05Z' }), []],
+  [
+    'times without milliseconds',
+    timing({ started_at: '2026-01-06T12:00:00Z', completed_at: '2026-01-06T12:00:05Z' }),
+    [],
+  ],
   ['a start that is a number', timing({ started_at: 1767700800000 }), ['RN9']],
   [
-    'phases in order, written differently',
+    'ordered phases whose times are written differently',
     timing({
       phases: [
         { name: 'setup', started_at: '2026-01-06T12:00:00Z', duration_ms: 500 },
@@ -180,9 +185,9 @@ const rows: Row[] = [
     [],
     ['RN9'],
   ],
-  ['exit 256', { 'exit.code': 256 }, ['RN10']],
-  ['exit -1', { 'exit.code': -1 }, ['RN10']],
-  ['exit 1.5', { 'exit.code': 1.5 }, ['RN10']],
+  ['exit code 256', { 'exit.code': 256 }, ['RN10']],
+  ['exit code -1', { 'exit.code': -1 }, ['RN10']],
+  ['exit code 1.5', { 'exit.code': 1.5 }, ['RN10']],
   ['a signal in lower case', { 'exit.signal': 'sigkill' }, ['RN10']],
   ['a signal that is null', { 'exit.signal': null }, ['RN10']],
   ['an empty signal', { 'exit.signal': '' }, ['RN10']],
@@ -196,12 +201,12 @@ const rows: Row[] = [
     ['RN10'],
   ],
   [
-    'everything at once',
+    'every kind of ending at once',
     { exit: { code: 0, signal: 'SIGHUP', oom_killed: true, timeout_killed: true } },
     [],
     ['RN10', 'RN10'],
   ],
-  ['ephemeral', { ephemeral: { host_id: 'h', session_id: 's', human_notes: 'n' } }, []],
+  ['ephemeral data', { ephemeral: { host_id: 'h', session_id: 's', human_notes: 'n' } }, []],
   ['ephemeral as a string', { ephemeral: 'x' }, ['RN11']],
   ['ephemeral with a number', { ephemeral: { host_id: 7 } }, ['RN11']],
   ['warnings in order', { warnings: ['a', 'b'] }, []],
@@ -209,16 +214,16 @@ const rows: Row[] = [
   ['warnings that are numbers', { warnings: [1] }, ['RN12']],
   ['an unknown key', { surprise: 1 }, [], ['RN11']],
   ['an unknown nested key', { 'platform.hostname': 'x' }, [], ['RN3']],
-  ['unknown keys of any script', { ключ: 1 }, [], ['RN11']],
+  ['an unknown key in another alphabet', { ключ: 1 }, [], ['RN11']],
   [
-    'faults in two places',
+    'faults in several places',
     { 'limits.timeout_ms': 1, write_roots: ['/'], 'exit.code': 999, runner_id: '' },
     ['RN2', 'RN5', 'RN7', 'RN10'],
   ],
 ];
 
-describe('a runner record with', () => {
-  test.each(rows)('%s', async (_, changes, broken, advice = []) => {
+describe('a runner record', () => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(runner, record(changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
     expect(verdict.hash === undefined).toBe(broken.length > 0);
@@ -231,11 +236,11 @@ describe('a runner record with', () => {
     ['an unknown key in ephemeral', { ephemeral: { x: 'y' } }, ['RN11']],
     ['no unknown key', {}, []],
   ];
-  test.each(strict)('%s, in strict mode', async (_, changes, broken) => {
+  test.each(judgedTitles(strict))('with %s in strict mode', async (_, changes, broken) => {
     expect(rulesOf(await judged(runner, record(changes), { strict: true }))).toEqual(broken);
   });
 
-  test('non-canonical bytes gets advice, and a violation in strict mode', async () => {
+  test('with non-canonical bytes gets advice, and a violation in strict mode', async () => {
     const pretty = JSON.stringify(runner.example, null, 2);
     expect(await judgedText(runner, pretty)).toMatchObject({
       outcome: 'valid',
@@ -245,25 +250,25 @@ describe('a runner record with', () => {
     expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN12']);
   });
 
-  test('non-canonical bytes is reported with other violations in strict mode', async () => {
+  test('with non-canonical bytes is reported along with other violations in strict mode', async () => {
     const pretty = JSON.stringify(record({ write_roots: ['/etc'] }), null, 2);
     expect(rulesOf(await judgedText(runner, pretty, { strict: true }))).toEqual(['RN7', 'RN12']);
   });
 
-  test('numeric and non-ASCII keys is canonical if they are sorted', async () => {
+  test('with numeric and non-ASCII keys is canonical if they are sorted', async () => {
     const odd = { '': 1, 0: 2, 10: 3, 9: 4, ä: '€', '😀': 5 };
     expect(adviceOf(await judged(runner, record({ odd })))).toEqual(['RN11']);
     expect((await judged(runner, record({ odd }))).hash).toBe(KNOWN_HASH);
   });
 
-  test('one final line feed is canonical, but not with two', async () => {
+  test('with one final line feed is canonical, and with two is not', async () => {
     const { canonicalize } = await import('../../src/base/canonical.ts');
     const text = canonicalize(runner.example);
     expect(adviceOf(await judgedText(runner, `${text}\n`))).toEqual([]);
     expect(adviceOf(await judgedText(runner, `${text}\n\n`))).toEqual(['RN12']);
   });
 
-  test.each(['null', '[]', '3', '"x"', 'true'])('the root %s breaks RN1, without a path', async text => {
+  test.each(['null', '[]', '3', '"x"', 'true'])('with the root %s breaks RN1, without a path', async text => {
     const { violations } = await judgedText(runner, text);
     expect(violations).toHaveLength(1);
     expect(violations[0]).toMatchObject({ rule_id: 'RN1' });
@@ -271,7 +276,7 @@ describe('a runner record with', () => {
     expect(rulesOf(await judgedText(runner, text, { strict: true }))).toEqual(['RN1']);
   });
 
-  test('a __proto__ key reports it and does not change the core hash', async () => {
+  test('with a __proto__ key gets advice and keeps its core hash', async () => {
     const text = JSON.stringify(runner.example).replace('{', '{"__proto__":{"runner_id":"x"},');
     expect(await judgedText(runner, text)).toMatchObject({ outcome: 'valid', hash: KNOWN_HASH });
     expect(adviceOf(await judgedText(runner, text))).toEqual(['RN11', 'RN12']);
@@ -284,7 +289,7 @@ describe('a runner record with', () => {
 });
 
 describe('the hash of a runner record', () => {
-  test('of the example matches the specification', () => {
+  test('matches the specification for the example', () => {
     expect(verifyRunner(runner.example).runner_hash).toBe(KNOWN_HASH);
   });
 
@@ -310,7 +315,7 @@ describe('the hash of a runner record', () => {
     expect(new Set([...hashes, KNOWN_HASH]).size).toBe(changes.length + 1);
   });
 
-  test('of the environment is equal for two runs, and excludes id, exit, warnings and timing', async () => {
+  test('that covers the environment is equal for two runs, and excludes id, exit, warnings and timing', async () => {
     const first = await judged(runner, runner.example);
     const second = await judged(
       runner,
@@ -331,7 +336,7 @@ describe('verifyRunner never throws', () => {
     ['undefined', undefined, ['RN1']],
     ['a function', () => 1, ['RN1']],
     ['a cycle', cycle, ['RN12']],
-    ['undefined inside', { ...(runner.example as object), extra: undefined }, ['RN12']],
+    ['undefined inside a record', { ...(runner.example as object), extra: undefined }, ['RN12']],
     ['NaN', record({ 'limits.timeout_ms': Number.NaN }), ['RN5', 'RN12']],
     ['a Date', record({ 'timing.started_at': new Date(0) }), ['RN9', 'RN12']],
     ['half a surrogate pair', record({ runner_version: '1.0.0\ud800' }), ['RN12']],
@@ -342,7 +347,7 @@ describe('verifyRunner never throws', () => {
       ['RN7', 'RN12'],
     ],
     [
-      'an object of a class',
+      'an instance of a class',
       new Map(),
       ['RN1', 'RN2', 'RN3', 'RN4', 'RN5', 'RN6', 'RN7', 'RN8', 'RN9', 'RN10', 'RN12'],
     ],

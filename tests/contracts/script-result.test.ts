@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { check } from '../../src/contracts/check.ts';
 import { scriptResult } from '../../src/contracts/script-result/index.ts';
 import { adviceOf, exampleWith, judged, judgedText, rulesOf } from '../support/support.ts';
+import { judgedTitles } from './artifacts-words.ts';
 
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 
@@ -20,12 +21,12 @@ const rows: Row[] = [
     (status): Row => [`status ${JSON.stringify(status)}`, { status }, ['SR2']],
   ),
   ['no html', { html_output: undefined }, ['SR3']],
-  ['html null', { html_output: null }, ['SR3']],
+  ['null html', { html_output: null }, ['SR3']],
   ['html as a number', { html_output: 3 }, ['SR3']],
-  ['html empty', { html_output: '' }, []],
+  ['empty html', { html_output: '' }, []],
   ['no summary', { error_summary: undefined }, ['SR4']],
   ['a summary of a success', { error_summary: 'All is well.' }, [], ['SR4']],
-  ['a failure without summary', failed(null), [], ['SR4']],
+  ['a failure without a summary', failed(null), [], ['SR4']],
   ['a timeout claimed by the script', { status: 'timed_out', error_summary: 'Took too long.' }, []],
   ['a plain sentence', failed('The table has no column named amount.'), []],
   ['a long summary', failed('x'.repeat(2_001)), [], ['SR4']],
@@ -46,18 +47,18 @@ const rows: Row[] = [
   ['a time in a sentence', failed('It stopped\nat 12:30'), []],
   ['the words at and from in a sentence', failed('It failed at the third row, taken from the sheet.'), []],
   ['no artifacts', { artifacts: undefined }, ['SR5']],
-  ['artifacts null', { artifacts: null }, ['SR5']],
+  ['null artifacts', { artifacts: null }, ['SR5']],
   ['artifacts as an object', { artifacts: {} }, ['SR5']],
-  ['an empty list', { artifacts: [] }, []],
+  ['an empty list of artifacts', { artifacts: [] }, []],
   [
     '2,001 artifacts',
     { artifacts: Array.from({ length: 2_001 }, (_, index) => ({ path: `output/${index}`, bytes: 0 })) },
     ['SR5'],
   ],
-  ['bytes negative', artifact('output/x', -1), ['SR5']],
-  ['bytes a fraction', artifact('output/x', 1.5), ['SR5']],
-  ['bytes as a string', artifact('output/x', '12'), ['SR5']],
-  ['bytes missing', { artifacts: [{ path: 'output/x' }] }, ['SR5']],
+  ['a negative size', artifact('output/x', -1), ['SR5']],
+  ['a fractional size', artifact('output/x', 1.5), ['SR5']],
+  ['a size that is a string', artifact('output/x', '12'), ['SR5']],
+  ['a missing size', { artifacts: [{ path: 'output/x' }] }, ['SR5']],
   [
     'a duplicate artifact',
     {
@@ -94,17 +95,17 @@ const rows: Row[] = [
   ['an unknown key', { extra: 1 }, [], ['SR1']],
 ];
 
-describe('a script result with', () => {
-  test.each(rows)('%s', async (_, changes, broken, advice = []) => {
+describe('a script result', () => {
+  test.each(judgedTitles(rows))('with %s', async (_, changes, broken, advice = []) => {
     const verdict = await judged(scriptResult, exampleWith(scriptResult, changes));
     expect({ broken: rulesOf(verdict), advice: adviceOf(verdict) }).toEqual({ broken, advice });
   });
 
-  test.each(['[]', 'null', '"x"', 'true', '3'])('the root %s breaks SR1', async text => {
+  test.each(['[]', 'null', '"x"', 'true', '3'])('with the root %s breaks SR1', async text => {
     expect(rulesOf(await judgedText(scriptResult, text))).toEqual(['SR1']);
   });
 
-  test('version 1.0 is valid: JSON does not distinguish it from 1', async () => {
+  test('with version 1.0 is valid: JSON does not distinguish it from 1', async () => {
     const text = JSON.stringify(scriptResult.example).replace('"contract_version":1', '"contract_version":1.0');
     expect((await judgedText(scriptResult, text)).outcome).toBe('valid');
   });

@@ -3,6 +3,7 @@ import { check, type Violation } from '../../src/contracts/check.ts';
 import { scriptOutcome } from '../../src/contracts/script-outcome/index.ts';
 import { scriptRequest } from '../../src/contracts/script-request/index.ts';
 import { exampleWith, judged } from '../support/support.ts';
+import { titled } from './artifacts-words.ts';
 
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 
@@ -36,7 +37,7 @@ const requests: Row[] = [
   ['a variable with its value', { env_names: ['LANG=C'] }, ['SQ6 env_names[0]']],
   ['a variable reserved for credentials', { env_names: ['OPENAI_API_KEY'] }, ['SQ6 env_names[0]']],
   ['a secret that is not declared', { env_names: ['DB_PASSWORD'] }, [], ['SQ6 env_names[0]']],
-  ['the folders of a sandbox', { env_names: ['HOME', 'PATH'] }, []],
+  ['the folder variables of a sandbox', { env_names: ['HOME', 'PATH'] }, []],
   ['secrets out of order', { env_names: [], secret_names: ['B', 'A'] }, ['SQ6 secret_names[1]']],
   ['no profile', { 'requested.profile': null }, []],
   ['a profile without a name', { 'requested.profile': ' ' }, ['SQ7 requested.profile']],
@@ -81,7 +82,7 @@ const outcomes: Row[] = [
   ['a timeout by Proctor', { ...LATE, timeout_source: 'proctor', ending: KILLED }, []],
   ['a timeout by Proctor without a kill', { ...LATE, timeout_source: 'proctor' }, ['SO5 ending']],
   ['a timeout without a source', { ...LATE, ending: KILLED }, ['SO5 timeout_source']],
-  ['a kill for its time that is called a failure', { ...FAILED, ending: KILLED }, ['SO5 timeout_source']],
+  ['a timeout kill that is called a failure', { ...FAILED, ending: KILLED }, ['SO5 timeout_source']],
   ['a timeout that the script claims', { ...LATE, timeout_source: 'script', claimed_status: 'timed_out' }, []],
   ['a timeout that the script did not claim', { ...LATE, timeout_source: 'script' }, ['SO5 timeout_source']],
   [
@@ -137,7 +138,7 @@ describe.each([
   [scriptRequest, requests],
   [scriptOutcome, outcomes],
 ] as const)('$name', (contract, rows) => {
-  test.each(rows)('%s', (_, changes, broken, advice = []) => {
+  test.each(titled(rows))('%s', (_, changes, broken, advice) => {
     const found = check(contract, exampleWith(contract, changes), { strict: false, internal: false });
     expect(found.violations.map(place)).toEqual(broken);
     expect(found.advice.map(place)).toEqual(advice);

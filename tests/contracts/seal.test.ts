@@ -18,6 +18,7 @@ import {
 } from '../../src/contracts/seal/index.ts';
 import { recognise } from '../../src/verify/recognise.ts';
 import { adviceOf, judged, rulesOf } from '../support/support.ts';
+import { judgedTitles } from './artifacts-words.ts';
 
 const file = (path: string, content = path) => ({ path, sha256: bytesHash(content), bytes: content.length });
 
@@ -114,7 +115,7 @@ describe('a signed seal', () => {
     expect(keyid).toBe(bytesHash(publicKey.export({ type: 'spki', format: 'der' })));
   });
 
-  test('signs the pre-authentication encoding of DSSE', () => {
+  test('signs the DSSE pre-authentication encoding', () => {
     const message = dsse.preAuthEncoding(envelope.payloadType, Buffer.from(envelope.payload, 'base64'));
     expect(verify(null, message, publicKey, Buffer.from(sig, 'base64'))).toBe(true);
   });
@@ -122,12 +123,12 @@ describe('a signed seal', () => {
   const other = generateKeyPairSync('ed25519');
   const theirs = sealEnvelope(statement(), signerWith(other.privateKey)).signatures;
   const answers: [string, object, string][] = [
-    ['unchanged is right', {}, 'right'],
+    ['that is unchanged is right', {}, 'right'],
     ['without a key id is right', { signatures: [{ sig }] }, 'right'],
     ['with another signature first is right', { signatures: [...theirs, { sig, keyid }] }, 'right'],
-    ['with another key is by another key', { signatures: theirs }, 'by another key'],
-    ['with another key and our key id is wrong', { signatures: [{ ...theirs[0], keyid }] }, 'wrong'],
-    ['with another key id is by another key', { signatures: [{ ...theirs[0], sig }] }, 'by another key'],
+    ['with a signature by another key is by another key', { signatures: theirs }, 'by another key'],
+    ['with a signature by another key under its key id is wrong', { signatures: [{ ...theirs[0], keyid }] }, 'wrong'],
+    ['with the id of another key is by another key', { signatures: [{ ...theirs[0], sig }] }, 'by another key'],
     ['around another statement is wrong', { payload: sealEnvelope(statement([]), signer).payload }, 'wrong'],
     ['with a truncated signature is wrong', { signatures: [{ keyid, sig: sig.slice(0, 40) }] }, 'wrong'],
     ['with a signature that is not base64 is wrong', { signatures: [{ keyid, sig: '#' }] }, 'wrong'],
@@ -155,12 +156,12 @@ const JUDGEMENT = 'judgement-seal.v1';
 const broken: [string, object, string[]][] = [
   ['that is complete', sealEnvelope(statement()), []],
   ['that names its format', sealDocument(statement()), []],
-  ['that names a format of the future', { ...sealEnvelope(statement()), schema_version: 'seal.v2' }, ['SL1']],
+  ['that names a future format', { ...sealEnvelope(statement()), schema_version: 'seal.v2' }, ['SL1']],
   ['that names the format of another seal', { ...sealEnvelope(statement()), schema_version: JUDGEMENT }, ['SL1']],
   ['of another type', { ...sealEnvelope(statement()), payloadType: 'text/plain' }, ['SL1']],
   ['without signatures', { ...sealEnvelope(statement()), signatures: undefined }, ['SL1']],
   ['with an empty signature', { ...sealEnvelope(statement()), signatures: [{ sig: '' }] }, ['SL1']],
-  ['without payload', { ...sealEnvelope(statement()), payload: undefined }, ['SL2']],
+  ['without a payload', { ...sealEnvelope(statement()), payload: undefined }, ['SL2']],
   ['in URL-safe base64', { ...sealEnvelope(statement()), payload: '_-8=' }, ['SL2']],
   ['in base64 without padding', { ...sealEnvelope(statement()), payload: 'e30' }, ['SL2']],
   ['in base64 with stray bits', { ...sealEnvelope(statement()), payload: 'e31=' }, ['SL2']],
@@ -179,8 +180,8 @@ const broken: [string, object, string[]][] = [
   ['with a duplicate file', subjects(first, first), ['SL3']],
   ['with files out of order', subjects(second, first), ['SL3']],
   ['with a subject that is not an object', subjects(7), ['SL3']],
-  ['with a file without size', subjects({ ...first, annotations: {} }), ['SL3']],
-  ['with a file without digest', subjects({ ...first, digest: { md5: 'x' } }), ['SL3']],
+  ['with a file without a size', subjects({ ...first, annotations: {} }), ['SL3']],
+  ['with a file without a digest', subjects({ ...first, digest: { md5: 'x' } }), ['SL3']],
   ...['', '/etc/passwd', '../x', 'a/../b', './a', 'a//b', 'a/', '~/x', 'a\u0000'].map(
     (name): [string, object, string[]] => [
       `with a file named ${JSON.stringify(name)}`,
@@ -192,7 +193,7 @@ const broken: [string, object, string[]][] = [
   ['with a signature that it does not state', { ...sealEnvelope(statement()), signatures: [{ sig: 'AAAA' }] }, ['SL4']],
 ];
 
-test.each(broken)('a seal %s', async (_, envelope, rules) => {
+test.each(judgedTitles(broken))('a seal %s', async (_, envelope, rules) => {
   const value = JSON.parse(JSON.stringify(envelope)) as unknown;
   expect(rulesOf(await judged(seal, value))).toEqual(rules);
   const opened = openSeal(value);

@@ -35,7 +35,11 @@ describe('the faults of a malformed value', () => {
     [record({ a: filledText() }), { a: '' }, ['a must not be empty']],
     [record({ a: filledText() }), { a: { length: 0 } }, ['a must be a string, but is an object']],
     [record({ a: z.array(z.string()).check(z.minLength(1)) }), { a: [] }, ['a must have at least 1 element']],
-    [record({ a: contentHashText() }), { a: 'sha256:XYZ' }, ['a must be sha256: and 64 lower-case hexadecimal digits']],
+    [
+      record({ a: contentHashText() }),
+      { a: 'sha256:XYZ' },
+      ['a must be sha256: followed by 64 lower-case hexadecimal digits'],
+    ],
     [record({ a: relativePath() }), { a: '/x' }, ['a must be a relative path, but is absolute']],
     [record({ a: instant() }), { a: 'noon' }, ['a must be an instant in UTC such as 2026-01-06T12:00:00.000Z']],
     [record({ a: instant() }), { a: '2026-02-30T12:00:00Z' }, ['a is not a valid date and time']],
@@ -47,7 +51,7 @@ describe('the faults of a malformed value', () => {
       ['a must be a string or a list, but is a number'],
     ],
   ];
-  test.each(rows)('%#', (shape, value, sentences) => {
+  test.each(rows)('are described in plain sentences: %#', (shape, value, sentences) => {
     expect(said(shape, value)).toEqual(sentences);
   });
 

@@ -25,8 +25,8 @@ const text = [
 ].join('');
 
 /**
- * Verifies our envelope, as stored, in a Sigstore bundle (v0.3). `Verifier` trusts only the given key. The thresholds for
- * transparency logs and timestamps are 0, because an offline seal has neither.
+ * Verifies Proctor's envelope, as stored, in a Sigstore bundle (v0.3). `Verifier` trusts only the given key. The
+ * thresholds for transparency logs and timestamps are 0, because an offline seal has neither.
  */
 function verifiedBySigstore(envelope: SealEnvelope, key: KeyObject = publicKey): void {
   const bundle = bundleFromJSON({

@@ -57,7 +57,7 @@ const ROWS: readonly Row[] = [
 
 test('reports every ending correctly and does not touch the repository', () => expectAll(ROWS));
 
-describe('at its limits', () => {
+describe('an agent at its limits', () => {
   test.each([
     ['DO=hang', IDLE, ended('killed_idle', 'stalled')],
     ['DO=retry', IDLE, ended('killed_idle', 'stalled')],
@@ -75,7 +75,7 @@ describe('at its limits', () => {
     [`DO=detach:${SLEEP} DO=linger`, EDIT, completed],
     [`DO=detach:${SLEEP} DO=deaf`, IDLE, ended('killed_idle', 'stalled')],
     ['DO=big:3000000000', EDIT, ended('error', 'limit_output')],
-  ] as const)('%s %j', (task, flags, expected) => {
+  ] as const)('ends as expected: %s %j', (task, flags, expected) => {
     const world = new AgentWorld();
     world.place.file('small.yaml', 'name: small\nextends: edit\nlimits:\n  memory_bytes: 536870912\n');
     const { answer, stderr } = world.run('claude', task, flags);
@@ -83,7 +83,7 @@ describe('at its limits', () => {
     expect(processesWith(SLEEP)).toEqual([]);
   });
 
-  test.each(['stdout', 'stdout_line', 'stderr', 'stderr_line'])('a question on %s', where => {
+  test.each(['stdout', 'stdout_line', 'stderr', 'stderr_line'])('is stopped when it asks on %s', where => {
     const world = new AgentWorld();
     world.place.file('strict.yaml', 'name: strict\nextends: edit\napproval_posture: fail_on_prompt\n');
     const killed = world.run('claude', `DO=ask:${where}`, ['--policy', 'strict.yaml']).answer;
@@ -92,25 +92,25 @@ describe('at its limits', () => {
     expect(stopped).toMatchObject(ended('error', 'prompt_detected'));
   });
 
-  test('the diff is taken after the last writer ended', () => {
+  test('has its diff taken after the last writer ended', () => {
     const world = new AgentWorld();
     const task = `DO=write DO=detach_holding:${SLEEP} DO=late`;
     const { answer, folder } = world.run('claude', task, [...EDIT, '--timeout', '10s']);
     expect(answer).toMatchObject(ended('killed_timeout', 'wall_clock'));
-    // Includes what it wrote on SIGTERM.
+    // Includes the text that it wrote on SIGTERM.
     const diff = readFileSync(path.join(folder, 'workspace.diff'), 'utf8');
     expect(diff).toContain('+hello from the agent\n');
     expect(diff).toContain('+written after the kill\n');
     expect(processesWith(SLEEP)).toEqual([]);
   });
 
-  test('a question on stdout counts, whatever stderr says after it', () => {
+  test('is stopped for a question on stdout, whatever follows on stderr', () => {
     const world = new AgentWorld({ 'question.txt': 'Overwrite it? (y/n) ' });
     const { answer } = world.run('claude', 'DO=print_file:question.txt DO=on_stderr:noise DO=hang', EDIT);
     expect(answer).toMatchObject(ended('error', 'prompt_detected'));
   });
 
-  test('accepts lines at the limit and rejects lines one byte longer', () => {
+  test('has lines accepted up to the limit, and ignored one byte above it', () => {
     const line = (bytes: number): string => {
       const frame = '{"type":"assistant","message":{"content":[{"type":"text","text":""}]}}';
       return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);
@@ -126,8 +126,8 @@ describe('at its limits', () => {
 const outcomeIn = (folder: string): AgentOutcome =>
   JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as AgentOutcome;
 
-describe('Proctor itself', () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)('stopped by %s at any moment, leaves evidence or nothing', async name => {
+describe('Proctor', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('leaves evidence or nothing if %s stops it at any moment', async name => {
     for (let time = 0; time < 5; time++) {
       const world = new AgentWorld();
       const started = world.start('claude', 'DO=write DO=hang');
@@ -139,7 +139,7 @@ describe('Proctor itself', () => {
     }
   });
 
-  test(`killed at any moment, leaves a run that recover completes, and nothing else (seed ${SEED})`, async () => {
+  test(`leaves only a run that recover completes if it is killed at any moment (seed ${SEED})`, async () => {
     const random = randomFrom(SEED);
     const before = new Set(cgroupsOfOurs());
     for (let time = 0; time < 10; time++) {
@@ -157,7 +157,7 @@ describe('Proctor itself', () => {
       world.place.expectClean();
       for (const folder of world.place.runFolders()) {
         const { termination, recovered } = outcomeIn(folder);
-        // The launcher outlives Proctor, so the changes of the agent are always known.
+        // The launcher outlives Proctor, so the agent's changes are always known.
         if (recovered) expect(recovered.unknown).not.toContain('workspace');
         expect(termination === 'completed').toBe(recovered === undefined);
       }
@@ -242,9 +242,14 @@ test.each(['read-only', 'edit', 'open'])(
 );
 
 test.each([
-  ['is slow', 36, ['--idle-timeout', '4s'], completed],
-  ['never finishes', Infinity, ['--idle-timeout', '4s', '--timeout', '12s'], ended('killed_timeout', 'wall_clock')],
-  ['stops sending', 1, ['--idle-timeout', '4s'], ended('killed_idle', 'stalled')],
+  ['is slow lets the agent complete', 36, ['--idle-timeout', '4s'], completed],
+  [
+    'never finishes is ended by the timeout',
+    Infinity,
+    ['--idle-timeout', '4s', '--timeout', '12s'],
+    ended('killed_timeout', 'wall_clock'),
+  ],
+  ['stops sending is ended by the idle timeout', 1, ['--idle-timeout', '4s'], ended('killed_idle', 'stalled')],
 ] as const)('a model that %s', async (_, pieces, flags, expected) => {
   const api = createServer((request, response) => {
     request.resume();

@@ -13,7 +13,7 @@ const page = readFileSync(path.join(ROOT, 'docs', 'agents.md'), 'utf8');
 
 /** A block of the page: its language and its text. */
 const BLOCK = /^```(\w+)\n([\s\S]*?)^```$/gm;
-/** What the stand-ins do for the tasks on the page. */
+/** The actions of the stand-ins for the tasks on the page. */
 const DEEDS = 'DO=model DO=write';
 
 test('the commands in docs/agents.md work and print what the page shows', async () => {
@@ -95,7 +95,7 @@ function world(url: string) {
   return { folder, sh };
 }
 
-/** Removes whatever differs between runs, and notes about other runs. */
+/** Removes details that differ between runs, and notes about other runs. */
 function told(text: string): string {
   return text
     .replace(/^waiting: other runs .*\n/gm, '')

@@ -16,7 +16,7 @@ function expectAnswer(ran: Ran, code: number, said: RegExp): void {
   expect(ran.stderr).not.toMatch(/\n\s+at |node:internal|file:\/\/|Error:|[\\/]dist[\\/]/);
 }
 
-describe('bytes', () => {
+describe('input', () => {
   const inputs: [string, string | Uint8Array, number, RegExp][] = [
     ['nothing', '', 2, /empty/],
     ['a byte order mark', `\ufeff${good}`, 2, /byte order mark/],
@@ -28,8 +28,8 @@ describe('bytes', () => {
     ['a number that is not finite', good.replace('60000', '1e999'), 2, /finite/],
     ['a rounded integer', good.replace('60000', '9007199254740993'), 2, /rounded/],
     ['5,000 digits', good.replace('60000', '6'.repeat(5_000)), 2, /rounded/],
-    ['a repeated key', good.replace('"exit":', '"exit":1,"exit":'), 2, /twice/],
-    ['a key repeated by escapes', good.replace('"exit":', '"\\u0065xit":1,"exit":'), 2, /twice/],
+    ['a duplicate key', good.replace('"exit":', '"exit":1,"exit":'), 2, /twice/],
+    ['a duplicate key that is escaped', good.replace('"exit":', '"\\u0065xit":1,"exit":'), 2, /twice/],
     ['half a surrogate pair', good.replace('0.3.15', '\\ud83d'), 2, /surrogate/],
     ['200,000 levels', '['.repeat(200_000) + ']'.repeat(200_000), 2, /nested/],
     [
@@ -44,7 +44,7 @@ describe('bytes', () => {
     ['a thousand broken entries', good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`), 3, /RN7/],
   ];
 
-  test.each(inputs)('%s, from a file and from standard input', (_, bytes, code, said) => {
+  test.each(inputs)('with %s gets the right answer, from a file and from standard input', (_, bytes, code, said) => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'input.json'), bytes);
     expectAnswer(proctor(['verify', 'input.json'], { cwd }), code, said);
@@ -58,10 +58,10 @@ describe('bytes', () => {
 
   test.each([
     ['phases of a runner', `{"runner_schema_version":"1.0.0","timing":{"phases":[${'{},'.repeat(60_000)}{}]}}`],
-    ['ids of a run', `{"schema_version":"run.v1","selected_case_ids":[${'0,'.repeat(900_000)}0]}`],
+    ['case ids of a run', `{"schema_version":"run.v1","selected_case_ids":[${'0,'.repeat(900_000)}0]}`],
     ['events of a case', `{"schema_version":"case.v1","events":[${'{},'.repeat(900_000)}{}]}`],
     ['tool calls of a case', `{"schema_version":"case.v1","events":[${'{"type":"tool_call"},'.repeat(200_000)}{}]}`],
-  ])('answers a flood of wrong %s, and the next input too', (_, text) => {
+  ])('with a flood of wrong %s is answered, and so is the next input', (_, text) => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'flood.json'), text);
     const { code, stdout } = proctor(['verify', '--json', 'flood.json', '-'], { cwd, input: good });
@@ -72,7 +72,7 @@ describe('bytes', () => {
     expect(inputs[0]?.omitted).toBeGreaterThan(10_000);
   });
 
-  test('lists violations up to a limit and counts the rest', () => {
+  test('has its violations listed up to a limit, and the rest counted', () => {
     const bytes = good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`);
     const { stdout } = proctor(['verify', '--json', '-'], { input: bytes });
     const [verdict] = (JSON.parse(stdout) as { inputs: { violations: unknown[]; omitted: number }[] }).inputs;

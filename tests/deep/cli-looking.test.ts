@@ -58,7 +58,7 @@ describe('a read-only command', () => {
       proctor(args, { cwd });
       expect(namesIn(elsewhere), args.join(' ')).toEqual(before);
     }
-    expect(proctor(['show', elsewhere], { cwd }).stdout).toMatch(/interrupted, not started here/);
+    expect(proctor(['show', elsewhere], { cwd }).stdout).toMatch(/interrupted; you did not start it on this machine/);
     expect(proctor(['show', run], { cwd }).stdout).toMatch(/was interrupted; run proctor recover to complete it/);
     expect(namesIn(run)).toEqual([JOURNAL]);
   });
@@ -73,7 +73,7 @@ describe('a read-only command', () => {
     writeFileSync(path.join(run, JOURNAL), readFileSync(path.join(mine, JOURNAL)));
     const { stdout, code } = proctor(['recover'], { cwd });
     expect(code).toBe(0);
-    expect(stdout).toContain(`${other}  was interrupted, not started here`);
+    expect(stdout).toContain(`${other}  was interrupted; you did not start it on this machine`);
     expect(stdout).toContain(`${ID}  was interrupted; its run folder is complete now, and records the interruption\n`);
     expect(namesIn(run)).toEqual([JOURNAL, 'output', 'output/a.txt']);
   });
@@ -107,7 +107,7 @@ describe('a read-only command', () => {
       expect([0, 1, 2, 3], look.join(' ')).toContain(proctor(look, { cwd }).code);
     }
     const { stdout } = proctor(['recover'], { cwd });
-    expect(stdout).toMatch(/script_\w+ {2}was interrupted, not started here/);
+    expect(stdout).toMatch(/script_\w+ {2}was interrupted; you did not start it on this machine/);
     expect(existsSync(run)).toBe(false);
     expect(existsSync(piped)).toBe(true);
   });
@@ -165,13 +165,13 @@ describe('another user', () => {
     expect(proctor(['list'], { cwd: top })).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(
-        /^error: The folder \.proctor here must belong to you, and other users must not be able to write to it\./,
+        /^error: The \.proctor folder in the current directory must belong to you, and other users must not be able to write to it\./,
       ),
     });
     expect(namesIn(path.join(top, '.proctor'))).toContain(path.join('runs', 'script', ID, JOURNAL));
   });
 
-  test('who left a stage does not prevent the removal of ours', () => {
+  test("who left a stage does not prevent the removal of this user's stages", () => {
     const cwd = temporaryFolder();
     const temp = temporaryFolder();
     for (const folder of [cwd, temp]) chmodSync(folder, 0o777);
@@ -186,7 +186,7 @@ describe('another user', () => {
     expect(readdirSync(temp)).toEqual([path.basename(theirs)]);
   });
 
-  test('whose symlink replaces a lane gets no run, and no run is read through it', () => {
+  test('who replaces a folder of runs with a symlink gets no run', () => {
     const cwd = temporaryFolder();
     const elsewhere = temporaryFolder();
     mkdirSync(path.join(cwd, '.proctor', 'runs'), { recursive: true });

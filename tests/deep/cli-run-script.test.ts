@@ -106,7 +106,7 @@ proctor_tool.succeed()`;
     expect(evidence(here, 'evidence/runner.json').sandbox).toMatchObject({ backend: 'none', isolation_level: 'none' });
   });
 
-  test('a file that only defines run_tool is called by the helper', () => {
+  test('that only defines run_tool is called by the helper', () => {
     const here = place();
     here.file('data.csv', 'a\nb\n');
     here.file(
@@ -131,7 +131,7 @@ proctor_tool.succeed()`;
     });
   });
 
-  test('the output folder may exist if it is empty', () => {
+  test('can have its output copied to an existing folder only if that is empty', () => {
     const here = place();
     here.file('ok.py', `open('output/x', 'w').write('x')\n${OK}`);
     mkdirSync(path.join(here.cwd, 'empty'));
@@ -164,7 +164,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     );
     const started = here.start(['run', 'script', 'talk.py']);
     await until('the first line is shown', () => started.stdout.includes('first\n'));
-    await until('the second is, too', () => started.stderr.includes('trouble\n'));
+    await until('the second line is shown', () => started.stderr.includes('trouble\n'));
     expect(started.isOver).toBe(false);
     const { code, stdout, stderr } = await started.ended;
     expect(code).toBe(1);
@@ -181,7 +181,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     }
   });
 
-  test('with --json, only the answer is on standard output', () => {
+  test('goes to standard error with --json, and only the answer to standard output', () => {
     const here = place();
     here.file('say.py', `print('said')\nopen('output/a', 'w').write('abc')\n${OK}`);
     const { code, stdout, stderr } = here.proctor(['run', 'script', 'say.py', '--json']);
@@ -214,7 +214,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     });
   });
 
-  test('determines the exit code only if it is true', async () => {
+  test('leads to exit code 0 only if its claim of success is true', async () => {
     const here = place();
     const claim = `{'contract_version': 1, 'status': 'succeeded', 'html_output': '', 'error_summary': None, 'artifacts': []}`;
     const ends: [string, string | null, RegExp][] = [
@@ -376,7 +376,7 @@ describe('limits', () => {
     here.file('false.json', JSON.stringify({ ...mine, name: 'strict' }));
     const run = (profile: string): Ran => here.proctor(['run', 'script', 'ok.py', '--profile', profile]);
     expectRefusal(run('missing.json'), /There is no such profile/);
-    expectRefusal(run('broken.json'), /not an acceptable JSON document/);
+    expectRefusal(run('broken.json'), /not a valid JSON document/);
     expectRefusal(run('wrong.json'), /breaks a rule: \w+:/);
     expectRefusal(run('false.json'), /breaks a rule|built-in/);
     expectRefusal(run('.'), /not a regular file/);
@@ -531,7 +531,7 @@ describe('a request that cannot run', () => {
     const nobody = { uid: 65_534 };
     expectRefusal(
       here.proctor(['run', 'script', 'ok.py', '--isolation', 'strict'], nobody),
-      /Cannot enforce strict isolation here: there are no limits on the memory of a whole run, for which control groups are needed\. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict\./,
+      /Cannot enforce strict isolation here: there are no memory limits for a whole run, which require control groups\. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict\./,
     );
     expectRefusal(
       here.proctor(['run', 'script', 'ok.py', '--profile', 'strict'], nobody),
@@ -540,9 +540,7 @@ describe('a request that cannot run', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
     const ran = here.proctor(['run', 'script', 'ok.py'], nobody);
     expect(ran.code, ran.stderr).toBe(0);
-    expect(ran.stderr).toContain(
-      'warning   standard, not strict: there are no limits on the memory of a whole run, for which',
-    );
+    expect(ran.stderr).toContain('warning   standard, not strict: there are no memory limits for a whole run, which');
     chmodSync(here.file('unreadable.py', OK), 0o000);
     expectRefusal(here.proctor(['run', 'script', 'unreadable.py'], nobody), /cannot be read/);
     expectRefusal(here.proctor(['run', 'script', 'ok.py', '--input', 'unreadable.py'], nobody), /unreadable\.py/);
@@ -574,9 +572,13 @@ describe('unusual folders and scripts', () => {
   });
 
   test.each([
-    ['a link to a folder', (at: string) => (mkdirSync(`${at}-elsewhere`), symlinkSync(`${at}-elsewhere`, at)), 0],
-    ['a link to nowhere', (at: string) => symlinkSync('/nonexistent/folder', at), 2],
-  ] as const)('.proctor is %s', (_, make, code) => {
+    [
+      'a link to a folder is used',
+      (at: string) => (mkdirSync(`${at}-elsewhere`), symlinkSync(`${at}-elsewhere`, at)),
+      0,
+    ],
+    ['a link to nowhere is refused', (at: string) => symlinkSync('/nonexistent/folder', at), 2],
+  ] as const)('a .proctor that is %s', (_, make, code) => {
     const here = place();
     here.file('ok.py', OK);
     make(path.join(here.cwd, '.proctor'));
@@ -586,7 +588,7 @@ describe('unusual folders and scripts', () => {
     expect(here.runFolders()).toHaveLength(code === 0 ? 1 : 0);
   });
 
-  test('.proctor is a file', () => {
+  test('a .proctor that is a file is refused', () => {
     const here = place();
     here.file('ok.py', OK);
     here.file('.proctor', 'mine');

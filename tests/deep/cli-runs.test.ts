@@ -77,7 +77,7 @@ describe('finished runs', () => {
     });
     expect(here.proctor(['show', here.cwd])).toMatchObject({
       code: 2,
-      stderr: expect.stringMatching(/This is not the run folder of a script/),
+      stderr: expect.stringMatching(/This is not a script's run folder/),
     });
 
     const shown = JSON.parse(here.proctor(['show', idOf(first), '--json']).stdout);
@@ -135,7 +135,7 @@ describe('finished runs', () => {
     expect(here.runFolders()).toEqual([]);
   });
 
-  test('operator details are shown on request', () => {
+  test('show operator details on request', () => {
     const here = place();
     here.file('link.py', `import os\nos.symlink('/etc/passwd', 'output/stolen')\n${OK}`);
     expect(here.proctor(['run', 'script', 'link.py']).code).toBe(1);
@@ -157,7 +157,7 @@ describe('finished runs', () => {
     expect(asJson()).not.toHaveProperty('log');
   });
 
-  test('later changes to a run are detected', () => {
+  test('are reported as changed if they were changed later', () => {
     const here = place();
     here.file('ok.py', OK);
     expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);
@@ -335,13 +335,13 @@ describe('doctor', () => {
     ]);
   });
 
-  test('tells a user without control groups what is missing', () => {
+  test('shows a user without control groups what is missing', () => {
     const here = place();
     chmodSync(here.cwd, 0o777);
     const { code, stdout } = here.proctor(['doctor'], { uid: 65_534 });
     expect(code).toBe(0);
     expect(stdout).toMatch(/sandbox process {2}isolation standard\n/);
-    expect(stdout).toMatch(/lacks {5}limits on the memory of a whole run, for which control groups are needed\n/);
+    expect(stdout).toMatch(/lacks {5}memory limits for a whole run, which require control groups\n/);
     expect(stdout).toMatch(/limits {4}watched: CPU time; memory, .*\n/);
     expect(stdout).toMatch(/to do {5}For strict isolation, start Proctor in its own scope/);
     const told = JSON.parse(here.proctor(['doctor', '--json'], { uid: 65_534 }).stdout);

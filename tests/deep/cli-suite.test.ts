@@ -21,7 +21,7 @@ async function world(cases: readonly object[], behaviours: Readonly<Record<strin
 
 const asking = (id: string, contains: string) => ({ id, input: { user: id }, expected: { contains } });
 
-describe('the report of a suite run', () => {
+describe('a suite run', () => {
   test('names failed answers up to a limit and does not call them a success', async () => {
     const bad = Array.from({ length: 12 }, (_, index) => asking(`bad-${index + 10}`, 'no such words'));
     const { suite } = await world([asking('good', 'good'), ...bad]);
@@ -36,13 +36,13 @@ describe('the report of a suite run', () => {
     expect(JSON.parse(stdout)).toMatchObject({ runs: [{ not_passed: bad.slice(0, 10).map(({ id }) => id) }] });
   });
 
-  test('a baseline in which nothing passes is accepted with a warning', async () => {
+  test('in which nothing passes is accepted as a baseline, with a warning', async () => {
     const { proctor, suite } = await world([asking('bad', 'no such words')]);
     await suite('baseline');
     const { code, stdout, stderr } = await proctor('baseline', 'accept');
     expect(code).toBe(0);
     expect(stdout).toMatch(/^! accepted {2}1 case, 0 passing/);
-    expect(stderr).toMatch(/^warning: No case of this run passes/);
+    expect(stderr).toMatch(/^warning: No case in this run passes/);
   });
 });
 
@@ -53,7 +53,7 @@ describe('a killed suite', () => {
     });
     const words = ['run', 'suite', 'cases.json', '--base-url', url, '--as', 'new', '--run-id', 'r1', '--repeat', '2'];
     const run = place.start([...words, '--concurrency', '1']);
-    await until('the last case was asked', () => agent.times('c') === 1);
+    await until('the last case was sent', () => agent.times('c') === 1);
     const running = await proctor('list');
     expect(running.stdout).toMatch(/^running .* r1 {2}new, 2 of 3 cases so far/m);
     run.kill('SIGKILL');
@@ -75,7 +75,7 @@ describe('a killed suite', () => {
 test('an interrupted suite also says so in JSON', async () => {
   const { place, agent, url } = await world([asking('a', 'a')], { a: hangs });
   const run = place.start(['run', 'suite', 'cases.json', '--base-url', url, '--as', 'new', '--json']);
-  await until('it was asked', () => agent.times('a') === 1);
+  await until('the case was sent', () => agent.times('a') === 1);
   run.kill('SIGINT');
   const { code, stdout } = await run.ended;
   expect(code).toBe(130);
@@ -92,20 +92,20 @@ test('a resend can be interrupted while it waits', async () => {
   });
   await suite('new');
   const run = place.start(['resend', 'latest', 'a']);
-  await until('it was asked again', () => agent.times('a') === 2);
+  await until('the case was sent again', () => agent.times('a') === 2);
   run.kill('SIGINT');
   const { code, stderr } = await run.ended;
   expect([code, stderr]).toEqual([130, 'error: Cancelled before an answer arrived.\n']);
 });
 
-test('the page of a comparison names runs that are missing', async () => {
+test('the report of a comparison warns about missing runs', async () => {
   const { proctor, suite } = await world([asking('a', 'a')]);
   await suite('baseline', '--out', 'art', '--run-id', 'old');
   await suite('new', '--out', 'art', '--run-id', 'fresh');
   expect((await proctor('compare', 'art/baseline', 'art/new')).code).toBe(0);
   const { code, stderr } = await proctor('report', 'latest');
   expect(code).toBe(0);
-  expect(stderr).toMatch(/^warning: The runs old, fresh are not here/);
+  expect(stderr).toMatch(/^warning: The runs old, fresh are not available/);
 });
 
 describe('a repeated suite', () => {
@@ -113,14 +113,14 @@ describe('a repeated suite', () => {
     const { place, proctor, suite } = await world([asking('a', 'a')]);
     await suite('new', '--repeat', '3', '--run-id', 'r1');
     const first = await proctor('report', 'new', '--format', 'terminal,md,html');
-    const note = 'This is repetition 1 of 3 alone. The others are r1.2, r1.3; compare takes all of them.';
+    const note = 'This is only repetition 1 of 3. The others are r1.2, r1.3; compare uses all of them.';
     expect(first.stdout).toContain(note);
     for (const name of ['report.md', 'report.html']) {
       expect(readFileSync(path.join(place.cwd, '.proctor', 'reports', 'r1', name), 'utf8')).toContain(note);
     }
     const second = await proctor('report', 'r1.2', '--format', 'terminal');
     expect(second.stdout).toContain('  new r1.2, target');
-    expect(second.stdout).toContain('repetition 2 of 3 alone. The others are r1, r1.3;');
+    expect(second.stdout).toContain('only repetition 2 of 3. The others are r1, r1.3;');
   });
 });
 

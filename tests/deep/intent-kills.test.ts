@@ -75,8 +75,8 @@ const resultIn = (folder: string): RunResult =>
 const outcomeOf = (folder: string): IntentOutcome =>
   JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as IntentOutcome;
 
-describe('killed runs of intents', () => {
-  test(`${KILLS} times, at any moment: recovery leaves true evidence, or nothing`, async () => {
+describe('recovery of killed intent runs', () => {
+  test(`leaves true evidence or nothing, after ${KILLS} kills at any moment`, async () => {
     for (let round = 0; round < KILLS / AT_ONCE; round++) {
       const place = new Place();
       try {

@@ -77,12 +77,12 @@ test('plans, runs and verifies an intent of almost 16 MiB', async () => {
   expect(result.decision.accepted).toBe(true);
 });
 
-test('files that do not fit into the sandbox are an error at once', async () => {
+test('files that do not fit into the sandbox cause an error at once', async () => {
   const files = Array.from({ length: 9_000 }, (_, at) => ({ path: `out/d/${at}`, content: 'x' }));
   const told = await ran(
     { goal: 'g', files, commands: [node('0')] },
     { policy: own({ max_output_files: 10_000 }) },
   ).catch(toldOf);
   // Not a timeout: cp must not block on its error output.
-  expect(told).toBe('RUN_E005: The files of the run could not be copied into its work folder.');
+  expect(told).toBe("RUN_E005: The run's files could not be copied into its work folder.");
 });

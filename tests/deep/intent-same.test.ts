@@ -29,7 +29,7 @@ fs.writeFileSync('out/b.txt', 'b'); fs.writeFileSync('out/a.txt', 'a'); fs.mkdir
   accept: [{ check: 'content_matches', path: 'out/a.txt', pattern: '^a$' }],
 };
 
-/** Every run has another folder, user and time. */
+/** Every run has a different folder, user and time. */
 const WORLDS = Array.from({ length: RUNS }, (_, at) => ({
   at,
   umask: ['022', '077', '000', '027'][at % 4] as string,
@@ -94,7 +94,7 @@ async function asked(mode: string, world: (typeof WORLDS)[number]): Promise<{ re
   return { result, folder };
 }
 
-describe.each(['plan-only', 'execute-sandbox'] as const)('%s', mode => {
+describe.each(['plan-only', 'execute-sandbox'] as const)('in mode %s', mode => {
   test('the canonical part is identical for every user, folder and time, alone and in parallel', async () => {
     const parts = new Map<string, number[]>();
     const years = new Set<string>();

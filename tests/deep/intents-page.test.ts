@@ -66,7 +66,7 @@ function world() {
   return { folder, sh };
 }
 
-/** Removes whatever differs between runs, and notes about other runs. */
+/** Removes details that differ between runs, and notes about other runs. */
 function told(text: string): string {
   return text
     .replace(/^waiting: other runs .*\n/gm, '')

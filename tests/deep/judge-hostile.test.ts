@@ -11,7 +11,7 @@ describe('judges a hostile answer in linear time', () => {
   const attacks: [string, Expected, (size: number) => string | Record<string, unknown>, number][] = [
     ['a nested repetition', { regex: '(a+)+$' }, size => `${'a'.repeat(size)}!`, 25_000],
     ['overlapping alternatives', { not_regex: '^(a|aa|a*)*c$' }, size => 'a'.repeat(size), 25_000],
-    ['a mail address', { regex: '[a-z0-9]+([._-][a-z0-9]+)*@[a-z]+\\.[a-z]+' }, size => 'a'.repeat(size), 25_000],
+    ['an email address', { regex: '[a-z0-9]+([._-][a-z0-9]+)*@[a-z]+\\.[a-z]+' }, size => 'a'.repeat(size), 25_000],
     ['many wildcards', { regex: '.*.*.*.*=.*' }, size => 'x'.repeat(size), 5_000],
     [
       'a pattern in a schema',
@@ -82,7 +82,7 @@ describe('an answer', () => {
     expect(found({ json_path: [{ path: '$', exists: true }] }, text)).toEqual([`fail The answer is not JSON. ${OUT}`]);
   });
 
-  test('that makes a schema branch at each level is given up, and others with that schema are judged', () => {
+  test('that makes a schema branch at each level is not judged, and others with that schema are', () => {
     // Keys are sorted, so the branches differ only after the recursion.
     const node = (type: string): object => ({
       required: ['type'],
@@ -92,14 +92,14 @@ describe('an answer', () => {
     let deep: Record<string, unknown> = { type: 'num' };
     for (let depth = 0; depth < 50; depth++) deep = { left: deep, type: 'add' };
     expect(found({ json_schema }, deep)).toEqual([
-      'not_judged The schema takes too many steps to judge this answer.',
+      'not_judged Checking this answer against the schema takes too many steps.',
       'broken',
     ]);
     expect(found({ json_schema }, { left: { type: 'num' }, type: 'mul' })).toEqual([`pass ${OUT}`]);
     expect(found({ json_schema }, { left: { type: 'div' }, type: 'mul' })[0]).toMatch(/^fail /);
   });
 
-  test('of ambiguous JSON is not JSON', () => {
+  test('of ambiguous JSON does not count as JSON', () => {
     for (const text of ['{"a":1,"a":2}', '{"a":1}x', '{"a":9007199254740993}', '{"a":"\\ud800"}', 'NaN', '']) {
       expect(found({ json_path: [{ path: '$.a', exists: true }] }, text), text).toEqual([
         `fail The answer is not JSON. ${OUT}`,
@@ -107,7 +107,7 @@ describe('an answer', () => {
     }
   });
 
-  test('of some megabytes is judged by every expectation', () => {
+  test('of several megabytes is judged by every expectation', () => {
     const content = `${'lorem ipsum '.repeat(400_000)}end`;
     expect(
       found({ contains: 'ipsum end', must_include: 'IPSUM END', regex: 'ipsum end$', equals: content }, content),
@@ -131,7 +131,7 @@ describe('a message', () => {
     expect(said(`${'x'.repeat(60)}AKIA${'A'.repeat(40)}`)).not.toMatch(/AKIA[A-Z0-9]{16}\b/);
   });
 
-  test('about a schema limits the shown keys of the answer', () => {
+  test("about a schema does not show the answer's keys", () => {
     const content = { [`/home/ann/${'k'.repeat(500)}`]: 1 };
     const [line = ''] = found({ json_schema: { additionalProperties: { type: 'string' } } }, content);
     expect(line).toBe(`fail The answer does not match the schema. ${OUT}`);
@@ -152,7 +152,7 @@ describe('the cost that an agent reports', () => {
     [{ token_usage: null, usage: [1], cost_usd: 'free' }, null, null],
     [{ usage: { input_tokens: 1.7e308, output_tokens: 1.7e308 } }, null, null],
     [JSON.parse('{"__proto__":{"cost_usd":3}}') as Record<string, unknown>, null, null],
-  ])('%j: %j dollars and %j tokens', (fields, costUsd, tokens) => {
+  ])('in %j is read as %j dollars and %j tokens', (fields, costUsd, tokens) => {
     expect(usage(fields)).toEqual({ costUsd, tokens });
   });
 });

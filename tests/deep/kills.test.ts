@@ -91,7 +91,7 @@ afterAll(() => {
 });
 
 describe(`killed runs (seed ${SEED})`, () => {
-  test(`${RUNS} times, at any moment: leave evidence and nothing else`, async () => {
+  test(`leave evidence and nothing else, after ${RUNS} kills at any moment`, async () => {
     const targets: Target[] = ['harness', 'harness of a script', 'launcher', 'script'];
     for (let batch = 0; batch < RUNS / AT_ONCE; batch++) {
       await killed(batch % 2 === 0, () => oneOf(targets));
@@ -100,12 +100,12 @@ describe(`killed runs (seed ${SEED})`, () => {
     expect(told.statuses.get('folder: failed interrupted lost') ?? 0).toBeGreaterThan(0);
   });
 
-  test('Proctor and launcher at the same instant: recover removes everything', async () => {
+  test('leave nothing else after recover if Proctor and its launcher die at the same instant', async () => {
     for (let batch = 0; batch < 4; batch++) await killed(batch % 2 === 0, () => 'harness and launcher');
   });
 });
 
-describe('termination signals', () => {
+describe('a termination signal', () => {
   const marker = `slow-${process.pid}`;
   const SLOW = `import proctor_tool, time\nprint('begun', flush=True)\ntime.sleep(60)\nproctor_tool.succeed()`;
   const STUBBORN = `import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n${SLOW}`;
@@ -116,7 +116,7 @@ describe('termination signals', () => {
     ['SIGHUP', 129, SLOW, 1],
     ['SIGINT', 130, STUBBORN, 1],
     ['SIGINT', 130, STUBBORN, 3],
-  ] as const)('%s ends the run and records it, exit %i', async (name, code, text, times) => {
+  ] as const)('such as %s ends the run, is recorded, and gives exit code %i', async (name, code, text, times) => {
     const place = new Place();
     try {
       place.file('slow.py', text);
@@ -138,13 +138,13 @@ describe('termination signals', () => {
     }
   });
 
-  test('while all slots are taken: a waiting run ends at once and leaves nothing', async () => {
+  test('ends a run that waits for a slot at once, and leaves nothing', async () => {
     const place = new Place();
     const free = await takeAllPlaces();
     try {
       place.file('slow.py', SLOW);
       const waiting = place.start(['run', 'script', 'slow.py']);
-      await until('it says that it waits', () => waiting.stderr.includes('waiting: '));
+      await until('it reports that it waits', () => waiting.stderr.includes('waiting: '));
       waiting.kill('SIGINT');
       const { code, stderr } = await waiting.ended;
       expect(code).toBe(130);
@@ -158,7 +158,7 @@ describe('termination signals', () => {
     }
   });
 
-  test('before the script starts: leave nothing, or evidence of a cancelled run', async () => {
+  test('before the script starts leaves nothing, or evidence of a cancelled run', async () => {
     for (let time = 0; time < 16; time++) {
       const place = new Place();
       try {
@@ -208,7 +208,7 @@ function furnish(place: Place): void {
 function begin(place: Place, target: Target): Run {
   const marker = `marker-${process.pid}-${++markers}`;
   const script = oneOf(Object.keys(SCRIPTS));
-  // Counts from the start of the process. A script lives much shorter than its Proctor process.
+  // Counts from the start of the process. A script is much shorter-lived than its Proctor process.
   const delayMs = chance() * (target.endsWith('script') && script === 'daemon.py' ? 450 : within[target]);
   const flags = chance() < 0.2 ? ['--sandbox', 'none'] : [];
   const started = place.start(['run', 'script', script, '--json', ...flags, '--', marker]);
@@ -270,7 +270,7 @@ function expectEnd(run: Run, { code, signal, stdout, stderr }: Awaited<Started['
 
 /** Either process may notice first. */
 const FAULT =
-  /error: (?:The launcher process died|The sandbox died|The files of the run could not|The result of the run could not|The output could not)/;
+  /error: (?:The launcher process died|The sandbox died|The run's files could not|The run's result could not|The output could not)/;
 
 const REASONS = [
   'interrupted',

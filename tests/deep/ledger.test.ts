@@ -7,7 +7,7 @@ const random = randomFrom(SEED);
 
 const ROUNDS = Number(process.env['PROCTOR_KILLS'] ?? 100);
 
-test('eight concurrent writers of two hundred lines lose and duplicate none, even with a reader', async () => {
+test('eight concurrent writers of two hundred lines each lose and duplicate none, even with a reader', async () => {
   const home = newHome();
   const start = await writer();
   const writers = Array.from({ length: 8 }, (_, index) => start(home, `w${index}`, 200));

@@ -18,7 +18,7 @@ import { ROOT } from '../support/support.ts';
 
 const AT_ONCE = 64;
 
-/** Records what it sees and when; all runs share the clock of the machine. */
+/** Records what it sees and when; all runs share the machine's clock. */
 const SCRIPT = `import os, json, sys, time, proctor_tool
 began = time.clock_gettime(time.CLOCK_MONOTONIC)
 names = os.listdir('input')
@@ -42,7 +42,7 @@ interface Found {
 }
 
 describe(`${AT_ONCE} runs at once`, () => {
-  test('from as many processes: each sees only its own files, and at most one run per slot is active', async () => {
+  test('from as many processes each see only their own files, and at most one run per slot is active', async () => {
     const here = furnished();
     const before = { groups: new Set(cgroupsOfOurs()), mounts: mountsOfOurs() };
     const started = Array.from({ length: AT_ONCE }, (_, no) =>
@@ -60,7 +60,7 @@ describe(`${AT_ONCE} runs at once`, () => {
     await expectNothingLeft(before);
   });
 
-  test('from one process, through the library', async () => {
+  test('from one process, through the library, each see only their own files', async () => {
     const here = furnished();
     const before = { groups: new Set(cgroupsOfOurs()), mounts: mountsOfOurs() };
     const program = `

@@ -53,7 +53,7 @@ test('packs, verifies and unpacks 20,000 cases in little more memory than verify
   for (const { peakMb } of runs) expect(peakMb).toBeLessThan(1.7 * (before?.peakMb ?? 0));
 });
 
-test('packs, verifies and unpacks a file of a gigabyte in the memory of a small one', async () => {
+test('packs, verifies and unpacks a file of a gigabyte with no more memory than a small one needs', async () => {
   const cwd = temporaryFolder();
   const peaks = [];
   for (const bytes of [1_000, 2 ** 30]) {

@@ -125,7 +125,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
   test('says when a case has only a row and no details', async () => {
     const last = world.comparison.cases.findLast(({ change }) => change === 'same')?.case_id;
     const { page } = await opened(browser, large, `#case=${last}`);
-    expect(await page.locator('.detail').innerText()).toContain('no more than a row');
+    expect(await page.locator('.detail').innerText()).toContain('only a row');
     await page.goto(`${page.url().split('#')[0]}#case=nobody`);
     await expect.poll(() => page.locator('.detail').innerText()).toContain('No such case');
   });
@@ -203,7 +203,7 @@ describe('a hostile agent', () => {
     await page.getByRole('button', { name: 'Show as a page' }).click();
     const frame = page.frameLocator('iframe');
     await frame.locator('p').waitFor();
-    // Its own styles work, although the policy of the report does not know them.
+    // Its own styles work, although the report's policy does not list them.
     expect(await page.locator('iframe').getAttribute('sandbox')).toBe('');
     const { height } = (await frame.locator('p').boundingBox()) ?? { height: 0 };
     expect(height).toBeGreaterThan(60 + 33);
@@ -259,7 +259,7 @@ describe('a hostile agent', () => {
     expect(await frame.locator('link, base, img[src], [href]').count()).toBe(0);
   });
 
-  test('hides nothing with control characters or text direction', async () => {
+  test('cannot hide text with control characters or text direction', async () => {
     const { page } = await opened(
       browser,
       reportOf('safe \u202egnp.exe\u202c \u0007 \ud800 end'),
@@ -275,7 +275,7 @@ describe('a hostile agent', () => {
 describe('other reports', () => {
   test('a comparison without cases says so', async () => {
     const { page, complaints } = await opened(browser, written(folder, 'empty', htmlReport(reportWorld({ cases: 0 }))));
-    expect(await page.locator('main').innerText()).toContain('There is no case.');
+    expect(await page.locator('main').innerText()).toContain('There are no cases.');
     expect(await page.locator('.empty').innerText()).toContain('No cases');
     await pictured(page, 'empty');
     expect(await seriousFindings(page)).toEqual([]);
@@ -333,7 +333,7 @@ test('an agent case shows the denials and changes of both sides', async () => {
     const { page, complaints, asked } = await opened(browser, file, `#case=${case_id}`, options);
     const table = page.getByRole('region', { name: 'What the agent did' });
     const text = await table.innerText();
-    for (const words of ['native_policy_block Write', 'denied_then_success: ', `add ${path} +12 −3`, 'not known'])
+    for (const words of ['native_policy_block Write', 'denied_then_success: ', `add ${path} +12 −3`, 'unknown'])
       expect(text, name).toContain(words);
     expect(await overflow(page), name).toBeLessThanOrEqual(0);
     expect(await seriousFindings(page), name).toEqual([]);

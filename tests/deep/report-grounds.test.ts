@@ -63,7 +63,7 @@ test('repeated trials are marked, and planned ones are not', async () => {
   const trials = page.getByRole('region', { name: 'Trials' });
   await trials.waitFor();
   expect(await trials.locator('tbody tr').count()).toBe(12);
-  expect(await trials.getByText('asked again').count()).toBe(10);
+  expect(await trials.getByText('run again').count()).toBe(10);
 });
 
 test('a comparison without a decision explains none', async () => {

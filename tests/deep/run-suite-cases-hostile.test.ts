@@ -3,7 +3,7 @@ import { casesIn, faultsIn } from '../run/suite/cases-world.ts';
 
 const MIB = 1024 * 1024;
 
-describe('rejects hostile case files with a message', () => {
+describe('the case file reader', () => {
   test.each([
     ['json', '['.repeat(100_000), /^line 1: The document is nested deeper than 64 levels/],
     ['json', `[{"id":"a","input":${'['.repeat(70)}${']'.repeat(70)}}]`, /nested deeper than 64 levels/],
@@ -14,7 +14,7 @@ describe('rejects hostile case files with a message', () => {
     ['yaml', '? '.repeat(100_000), /nested deeper than 64 levels/],
     ['yaml', Array.from({ length: 300 }, (_, n) => `${' '.repeat(n)}a:`).join('\n'), /nested deeper than 64 levels/],
     ['csv', `id,context\na,"${'['.repeat(100)}${']'.repeat(100)}"`, /^line 2: .* nested deeper than 64 levels/],
-  ])('nested too deeply, in %s', (ending, text, words) => {
+  ])('rejects a file that is nested too deeply, in %s', (ending, text, words) => {
     expect(faultsIn(`cases.${ending}`, text)[0]).toMatch(words);
   });
 
@@ -27,7 +27,7 @@ describe('rejects hostile case files with a message', () => {
     }
   });
 
-  test('a few lines of aliases that expand to a billion', () => {
+  test('rejects a few lines of aliases that expand to a billion', () => {
     const laughs = Array.from({ length: 30 }, (_, n) =>
       n === 0
         ? 'l0: &l0 [lol, lol]'
@@ -41,7 +41,7 @@ describe('rejects hostile case files with a message', () => {
     ]);
   });
 
-  test('aliases that make many cases large together', () => {
+  test('rejects aliases that make many cases too large together', () => {
     const cases = Array.from({ length: 100 }, (_, n) => `- {id: c${n}, metadata: *big}`);
     const text = `- {id: first, metadata: &big {x: ${'y'.repeat(3 * MIB)}}}\n${cases.join('\n')}`;
     expect(faultsIn('cases.yaml', text)).toEqual([
@@ -49,7 +49,7 @@ describe('rejects hostile case files with a message', () => {
     ]);
   });
 
-  test('an alias of its own parent, of nothing, and of a later anchor', () => {
+  test('rejects an alias of its own parent, of nothing, and of a later anchor', () => {
     expect(faultsIn('cases.yaml', '- id: a\n  metadata: &m\n    self: *m\n')).toEqual([
       'line 3: The alias refers to a value that contains it',
     ]);
@@ -70,7 +70,7 @@ describe('rejects hostile case files with a message', () => {
     ['jsonl', `{"id":"${'x'.repeat(300)}"}`],
     ['yaml', `- id: ${'x'.repeat(300)}`],
     ['csv', `id\n${'x'.repeat(300)}`],
-  ])('an id of 300 characters, in %s', (ending, text) => {
+  ])('rejects an id of 300 characters, in %s', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)[0]).toMatch(/cases\[0\]\.id must be a case id: up to 100 letters/);
   });
 
@@ -78,14 +78,14 @@ describe('rejects hostile case files with a message', () => {
     ['json', '[{"id":"a","__proto__":{"id":"b"},"expected":{"__proto__":{"contains":"x"}}}]'],
     ['jsonl', '{"id":"a","__proto__":{"id":"b"},"expected":{"__proto__":{"contains":"x"}}}'],
     ['yaml', '- {id: a, __proto__: {id: b}, expected: {__proto__: {contains: x}}}'],
-  ])('keys that are __proto__, in %s', (ending, text) => {
+  ])('rejects keys that are __proto__, in %s', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
       'line 1: cases[0].__proto__ is an unknown key',
       'line 1: cases[0].expected.__proto__ is an unknown key',
     ]);
   });
 
-  test('keys that are __proto__ around the cases, in a column, or in a cell', () => {
+  test('rejects keys that are __proto__ around the cases, in a column, or in a cell', () => {
     expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(
       /^line 1: __proto__ is an unknown key/,
     );
@@ -97,7 +97,7 @@ describe('rejects hostile case files with a message', () => {
     expect(({} as { suite?: unknown }).suite).toBeUndefined();
   });
 
-  test('keeps __proto__ as an ordinary key inside the data of a case', () => {
+  test("keeps __proto__ as an ordinary key inside a case's data", () => {
     for (const [ending, text] of [
       ['json', '[{"id":"a","metadata":{"__proto__":{"x":1}}}]'],
       ['yaml', '- {id: a, metadata: {__proto__: {x: 1}}}'],
@@ -109,7 +109,7 @@ describe('rejects hostile case files with a message', () => {
     }
   });
 
-  test.each(['json', 'jsonl', 'yaml', 'csv'])('invalid UTF-8, in .%s', ending => {
+  test.each(['json', 'jsonl', 'yaml', 'csv'])('rejects invalid UTF-8, in .%s', ending => {
     const text = ending === 'csv' ? 'id\nabc' : ending === 'yaml' ? '- id: abc' : '[{"id":"abc"}]';
     const utf16 = Buffer.from(`\uFEFF${text}`, 'utf16le');
     expect(faultsIn(`cases.${ending}`, utf16)[0]).toMatch(/is UTF-16/);
@@ -119,7 +119,7 @@ describe('rejects hostile case files with a message', () => {
     );
   });
 
-  test('a line, a cell or a value that exceeds the limit for a case', () => {
+  test('rejects a line, a cell or a value that exceeds the limit for a case', () => {
     const large = 'x'.repeat(4 * MIB);
     expect(faultsIn('cases.jsonl', `{"id":"a"}\n{"id":"b","title":"${large}"}\n{"id":"a"}`)).toEqual([
       'line 2: The line is longer than 4 MiB, the limit for a case',
@@ -140,26 +140,26 @@ describe('rejects hostile case files with a message', () => {
     ]);
   });
 
-  test('numbers of four bytes that expand to sixteen', () => {
+  test('rejects numbers of four bytes that expand to sixteen', () => {
     const numbers = Array(900_000).fill('1e15').join(',');
     expect(faultsIn('cases.json', `[{"id":"a","metadata":{"n":[${numbers}]}}]`)).toEqual([
       'line 1: cases[0] is larger than 4 MiB as JSON, the limit for a case',
     ]);
   });
 
-  test('more than a million cases', () => {
+  test('rejects more than a million cases', () => {
     expect(faultsIn('cases.jsonl', '3\nx\n'.repeat(500_001))).toEqual([
       'cases.jsonl contains more than 1,000,000 cases. Split it into several files.',
     ]);
   });
 
-  test('more YAML tokens than the limit', () => {
+  test('rejects more YAML tokens than the limit', () => {
     expect(faultsIn('cases.yaml', `- id: a\n${'#\n'.repeat(1_000_000)}`)).toEqual([
       expect.stringMatching(/^line \d+: The file has more than 2,000,000 YAML tokens; use JSON Lines instead$/),
     ]);
   });
 
-  test('slow patterns and schemas', () => {
+  test('rejects slow patterns and schemas', () => {
     const asks = (expected: object): string => JSON.stringify([{ id: 'a', expected }]);
     expect(faultsIn('cases.json', asks({ regex: 'a'.repeat(10_001) }))[0]).toMatch(
       /longer than 10,000 characters, the limit for a regular expression/,

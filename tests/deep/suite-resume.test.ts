@@ -58,7 +58,7 @@ describe('a killed suite', () => {
     const { place, agent, ids, folder, start } = await world({ delayMs: 1, cases: 2_500 });
     let run = start(['--concurrency', '32']);
     for (const count of [900, 1_700]) {
-      await until('enough cases were asked', () => agent.seen.length > count, 300_000);
+      await until('enough cases were sent', () => agent.seen.length > count, 300_000);
       await killed(run);
       expect(finishedIn(folder).length).toBeGreaterThan(512);
       run = place.start(['run', 'suite', '--resume', 'r1']);
@@ -72,12 +72,12 @@ describe('a killed suite', () => {
     const { place, agent, ids, folder, start } = await world();
     let run = start();
     for (const share of [0.1, 0.3, 0.6, 0.8]) {
-      await until('enough cases were asked', () => agent.seen.length > share * CASES);
+      await until('enough cases were sent', () => agent.seen.length > share * CASES);
       await killed(run);
       const finished = finishedIn(folder);
       const asked = new Map(finished.map(id => [id, agent.times(id)]));
       run = place.start(['run', 'suite', '--resume', 'r1']);
-      await until('enough cases were asked', () => agent.seen.length > (share + 0.1) * CASES);
+      await until('enough cases were sent', () => agent.seen.length > (share + 0.1) * CASES);
       for (const [id, times] of asked) expect(agent.times(id), id).toBe(times);
     }
     expect((await run.ended).code).toBe(0);
@@ -105,7 +105,7 @@ describe('a killed suite', () => {
   test('is only sealed if all its cases were answered', async () => {
     const { place, agent, folder, start } = await world();
     const run = start();
-    await until('enough cases were asked', () => agent.seen.length >= CASES);
+    await until('enough cases were sent', () => agent.seen.length >= CASES);
     await killed(run);
     if (!existsSync(path.join(folder, 'journal.ndjson'))) return;
     const wasSealed = existsSync(path.join(folder, 'evidence', 'seal.json'));
@@ -118,7 +118,7 @@ describe('a killed suite', () => {
   test('keeps every case in its journal, even if the machine lost unsynced data', async () => {
     const { place, agent, folder, start } = await world();
     const run = start();
-    await until('enough cases were asked', () => agent.seen.length > CASES / 2);
+    await until('enough cases were sent', () => agent.seen.length > CASES / 2);
     await killed(run);
     const finished = finishedIn(folder);
     const [first, second, third] = finished as [string, string, string];
@@ -137,7 +137,7 @@ describe('a killed suite', () => {
   test('resumes all its repetitions', async () => {
     const { place, agent, folder, start } = await world({ repeat: 3 });
     const run = start();
-    await until('enough cases were asked', () => agent.seen.length > 1.5 * CASES);
+    await until('enough cases were sent', () => agent.seen.length > 1.5 * CASES);
     await killed(run);
     expect((await place.start(['run', 'suite', '--resume', 'r1.2']).ended).code).toBe(0);
     for (const number of ['', '.2', '.3']) {
@@ -153,7 +153,7 @@ describe('an interrupted suite', () => {
   test('prints how to resume after Ctrl-C, and resumes', async () => {
     const { place, agent, folder, start } = await world();
     const run = start();
-    await until('enough cases were asked', () => agent.seen.length > CASES / 3);
+    await until('enough cases were sent', () => agent.seen.length > CASES / 3);
     run.kill('SIGINT');
     const { code, stderr } = await run.ended;
     expect(code).toBe(130);
@@ -168,7 +168,7 @@ describe('an interrupted suite', () => {
   test('cannot be resumed while it runs', async () => {
     const { place, agent, start, release } = await world({ isHeld: true });
     const run = start();
-    await until('cases were asked', () => agent.seen.length > 1);
+    await until('cases were sent', () => agent.seen.length > 1);
     const { code, stderr } = await place.start(['run', 'suite', '--resume', 'r1']).ended;
     expect(code).toBe(2);
     expect(stderr).toContain('still running');
@@ -179,7 +179,7 @@ describe('an interrupted suite', () => {
   test('is resumed by only one process', async () => {
     const { place, agent, ids, folder, start } = await world({ delayMs: 60 });
     const run = start();
-    await until('enough cases were asked', () => agent.seen.length > CASES / 4);
+    await until('enough cases were sent', () => agent.seen.length > CASES / 4);
     await killed(run);
     const resumed = await Promise.all([1, 2, 3].map(() => place.start(['run', 'suite', '--resume', 'r1']).ended));
     expect(resumed.filter(({ code }) => code === 0)).toHaveLength(1);
@@ -189,7 +189,7 @@ describe('an interrupted suite', () => {
     await expectValid(folder);
   });
 
-  test('is finished again without repeating a case', async () => {
+  test('that was killed while it was being finished resumes without repeating a case', async () => {
     for (const file of ['run.json.tmp', 'run.json', 'assets/manifest.json']) {
       const { place, agent, folder, start } = await world({ delayMs: 1 });
       const run = start();

@@ -218,7 +218,7 @@ describe('a run folder', () => {
 });
 
 describe('a gate', () => {
-  test('stays closed if the evidence was changed, whatever its evaluation says', async () => {
+  test('does not pass if the evidence was changed, whatever its evaluation says', async () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline', '--run-id', 'old');
     await suite('new', '--run-id', 'fresh');
@@ -267,19 +267,23 @@ describe('a masked value', () => {
   });
 });
 
-describe('a request that cannot run', () => {
+describe('a suite command', () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
     ['missing cases', ['missing.yaml', '--base-url', 'http://127.0.0.1:9', '--as', 'new'], /missing\.yaml/],
     ['no side', ['cases.yaml', '--base-url', 'http://127.0.0.1:9'], /--as/],
     ['no target', ['cases.yaml', '--as', 'new'], /--base-url/],
     ['a password in the address', ['cases.yaml', '--base-url', 'http://a:b@x', '--as', 'new'], /credentials/],
     ['another protocol', ['cases.yaml', '--base-url', 'file:///etc', '--as', 'new'], /http/],
-    ['a header with its value', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--header', 'A: b'], /env:/],
+    [
+      'a header that includes its value',
+      ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--header', 'A: b'],
+      /env:/,
+    ],
     ['a missing case', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--only', 'z'], /no case/],
     ['a name with ..', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--run-id', '../x'], /name/],
-    ['a timeout without end', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
+    ['an endless timeout', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
   ];
-  test.each(refused)('%s is refused in one sentence and leaves nothing', async (_what, args, words) => {
+  test.each(refused)('with %s is refused in one sentence and leaves nothing', async (_what, args, words) => {
     const { place, proctor } = await world();
     const { code, stderr } = await proctor('run', 'suite', ...args);
     expect(code).toBe(2);

@@ -52,8 +52,8 @@ async function sides({ before = many(10), now = before, old = answering('all is 
 
 const firstLine = ({ stdout }: Ran): string => stdout.split('\n', 1)[0] ?? '';
 
-describe('never green without a reason:', () => {
-  test('a case that was deleted', async () => {
+describe('the gate does not pass', () => {
+  test('a deleted case', async () => {
     const { compare } = await sides({ now: many(10).slice(1) });
     const found = await compare();
     expect([found.code, firstLine(found)]).toEqual([
@@ -72,14 +72,14 @@ describe('never green without a reason:', () => {
     expect((await compare('--allow-weakened')).code).toBe(0);
   });
 
-  test('all cases failing on both sides', async () => {
+  test('cases that all fail on both sides', async () => {
     const { compare } = await sides({ old: answering('all is lost') });
     const found = await compare();
     expect(found.code).toBe(3);
     expect(firstLine(found)).toContain('All 10 cases fail on both sides');
   });
 
-  test('no expectation at all', async () => {
+  test('cases without any expectation', async () => {
     const { compare } = await sides({ before: many(10).map(({ id, input }) => ({ id, input })) });
     const found = await compare();
     expect([found.code, firstLine(found)]).toEqual([
@@ -88,7 +88,7 @@ describe('never green without a reason:', () => {
     ]);
   });
 
-  test('an input that crashes the agent each time: a suspect, and a regression once it was repeated', async () => {
+  test('an input that always crashes the agent: a suspect at first, and a regression once it was repeated', async () => {
     const drops: Behaviour = (_seen, response) => response.destroy();
     const { compare } = await sides({
       before: many(21),

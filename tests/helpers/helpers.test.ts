@@ -55,7 +55,7 @@ const rows: Row[] = [
     ],
   },
   {
-    about: 'not a number',
+    about: 'NaN',
     python: "return float('nan')",
     node: 'return NaN;',
     summary: [
@@ -92,7 +92,7 @@ const rows: Row[] = [
     summary: 'é'.repeat(1_000),
   },
   {
-    about: 'an expected error with half a character',
+    about: 'an expected error with half a surrogate pair',
     python: "raise proctor_tool.UserError('a\\ud800b')",
     node: "throw new UserError('a\\ud800b');",
     summary: 'a\ufffdb',
@@ -135,13 +135,13 @@ const rows: Row[] = [
     summary: ['The tool failed (RecursionError).', 'The tool failed (RangeError).'],
   },
   {
-    about: 'an exit of the script with code 3',
+    about: 'a script that exits with code 3',
     python: 'sys.exit(3)',
     node: 'process.exit(3);',
     summary: ['The tool failed (SystemExit).', 'The tool ended with exit code 3.'],
   },
-  { about: 'an exit of the script with code 0', python: 'sys.exit(0)', node: 'process.exit(0);', html: '' },
-  { about: 'an exit of the script without a code', python: 'sys.exit()', node: 'process.exit();', html: '' },
+  { about: 'a script that exits with code 0', python: 'sys.exit(0)', node: 'process.exit(0);', html: '' },
+  { about: 'a script that exits without a code', python: 'sys.exit()', node: 'process.exit();', html: '' },
   {
     about: 'an explicit success inside the function',
     python: "proctor_tool.succeed('<p>early</p>')",
@@ -155,7 +155,7 @@ const rows: Row[] = [
     summary: 'There is nothing to read.',
   },
   {
-    about: 'half characters',
+    about: 'lone surrogates',
     python: "return 'a\\ud800b\\udc00c\\ud83d\\ude00'",
     node: "return 'a\\ud800b\\udc00c\\ud83d\\ude00';",
     html: 'a\ufffdb\ufffdc😀',
@@ -165,7 +165,7 @@ const rows: Row[] = [
     python: "return 'x' + '€' * 200000",
     node: "return 'x' + '€'.repeat(200000);",
     html: `x${'€'.repeat(166_666)}`,
-    stderr: /the HTML was cut to 499999 bytes/,
+    stderr: /the HTML was truncated to 499999 bytes/,
   },
   {
     about: 'a change of the working folder',
@@ -209,7 +209,7 @@ describe('both helpers', () => {
     expect(fromPython.bytes.equals(fromNode.bytes)).toBe(true);
   });
 
-  test('report it and exit with 1 if the result cannot be written', () => {
+  test('report a result that cannot be written, and exit with 1', () => {
     for (const [program, file, source] of [
       ['/usr/bin/python3', 'script.py', 'import proctor_tool\nproctor_tool.succeed()\n'],
       [process.execPath, 'script.mjs', 'const { succeed } = await import(process.env.PROCTOR_TOOL);\nsucceed();\n'],

@@ -14,7 +14,7 @@ function refusal(asked: RequestedAgentLimits, sandbox: 'none' | 'process' = 'pro
   return 'accepted';
 }
 
-describe('the limits of an agent', () => {
+describe("an agent's limits", () => {
   test('are the defaults if none are requested', () => {
     expect(agentLimits({}, undefined, 'process')).toEqual({ limits: AGENT_DEFAULTS, warnings: [] });
   });

@@ -39,7 +39,7 @@ describe('a requested policy', () => {
     ]);
   });
 
-  test('takes the last value of each layer and accumulates what is forbidden', () => {
+  test('uses the last value of each layer and accumulates what is forbidden', () => {
     const policy: AgentPolicy = {
       name: 'mine',
       extends: 'edit',

@@ -55,12 +55,12 @@ const found = (changes: Partial<Changes>, policy: Partial<EffectivePolicy> = {})
 describe('an agent breaks its policy', () => {
   test.each<[string, Partial<Changes>, Partial<EffectivePolicy>, string[]]>([
     [
-      'not if it changes nothing',
+      'but not if it changes nothing',
       {},
       { execution_posture: 'read_only', forbidden_operations: ['commit', 'push', 'delete', 'force', 'configure'] },
       [],
     ],
-    ['not in an allowed path', wrote('src/a.ts'), { allowed_paths: ['src'] }, []],
+    ['but not in an allowed path', wrote('src/a.ts'), { allowed_paths: ['src'] }, []],
     [
       'outside the allowed paths',
       wrote('src/a.ts', 'srcs/a.ts', 'package.json'),
@@ -127,7 +127,12 @@ describe('an agent breaks its policy', () => {
       { forbidden_operations: ['commit'] },
       ['forbidden_operation commit'],
     ],
-    ['not with a tag at the base commit', ref('refs/tags/x', SHA), { forbidden_operations: ['commit', 'push'] }, []],
+    [
+      'but not with a tag at the base commit',
+      ref('refs/tags/x', SHA),
+      { forbidden_operations: ['commit', 'push'] },
+      [],
+    ],
     [
       'with a remote-tracking ref',
       ref('refs/remotes/origin/x', SHA),
@@ -154,14 +159,14 @@ describe('an agent breaks its policy', () => {
       ['forbidden_path .git/hooks/x'],
     ],
     [
-      'not with git configuration and hooks that are not forbidden',
+      'but not with git configuration and hooks that are not forbidden',
       { gitConfigChanged: true, hooks: ['.git/hooks/x'] },
       { allowed_paths: ['src'] },
       [],
     ],
     ['if it moves a protected branch', ref('refs/heads/main', OTHER, true), {}, ['protected_branch_violation']],
     ['if it deletes a protected branch', ref('refs/heads/main', null, true), {}, ['protected_branch_violation']],
-    ['not with an unknown operation', {}, { forbidden_operations: ['toString', 'dance'] }, []],
+    ['but not with an unknown operation', {}, { forbidden_operations: ['toString', 'dance'] }, []],
   ])('%s', (_, changes, policy, classes) => {
     expect(found(changes, policy)).toEqual(classes);
   });

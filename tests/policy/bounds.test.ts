@@ -236,13 +236,13 @@ describe('a profile', () => {
     expect(warningsOf({ ...bare, allowed_write_roots: ['out'] })).toEqual(said);
   });
 
-  test('opens the network only if it allows it', () => {
+  test('opens the network only if it allows network access', () => {
     expect(effectiveLimits({ profile: dev }, [NONE, STRICT]).network).toBe('blocked');
     const lab = { ...dev, name: 'lab', allow_network: true };
     expect(effectiveLimits({ profile: lab }, [NONE, STRICT]).network).toBe('open');
   });
 
-  test('never combines with a request to a looser limit', () => {
+  test('never leads to a looser limit when combined with a request', () => {
     const within = (minimum: number, maximum: number) => fc.integer({ min: minimum, max: maximum });
     fc.assert(
       fc.property(

@@ -35,7 +35,7 @@ describe('the enforcement of a policy', () => {
       'allowed_paths: Proctor checks the diff afterwards: a change to any other path is a violation',
       'forbidden_operations: the sandbox cannot reach a remote (push); Proctor checks the repository afterwards (force)',
       'max_turns: claude enforces it, at most 3',
-      'max_cost_usd: claude enforces it by its own estimate; the model proxy counts no cost, because there is no price file',
+      'max_cost_usd: claude enforces it by its own estimate; the model proxy does not count cost, because there is no price file',
     ]);
   });
 
@@ -45,7 +45,7 @@ describe('the enforcement of a policy', () => {
       const off = { ...CODEX, isUnconfined: true };
       for (const policy of [readOnly, edit, open]) {
         const notes = answer({ ...policy, approval_posture }, off, { maxTurns: 3 });
-        expect(notes).toContain('max_turns: Proctor counts turns in the stream of codex, at most 3');
+        expect(notes).toContain("max_turns: Proctor counts turns in codex's event stream, at most 3");
         expect(notes).toEqual(expect.not.arrayContaining([expect.stringContaining('codex enforces')]));
       }
     },
@@ -122,7 +122,7 @@ describe('the enforcement of a policy', () => {
       'Proctor cannot enforce a ban on commit, force without a sandbox, but the policy requires it.',
     ],
   ];
-  test.each(refused)('refuses %s', (_, said, sentence) => {
+  test.each(refused)('is refused for %s', (_, said, sentence) => {
     expect(said).toBe(`not_enforceable: ${sentence}`);
   });
 });

@@ -22,7 +22,7 @@ describe('caps', () => {
     );
   });
 
-  test('keep three quarters from the start and lose no byte', () => {
+  test('keep at least three quarters from the start, and the rest from the end', () => {
     for (const bytes of [1_000, 1_001, 1_002, 1_003, 200_000]) {
       const { headBytes, tailBytes } = ends(bytes);
       expect(headBytes + tailBytes).toBe(bytes);

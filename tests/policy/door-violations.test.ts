@@ -19,7 +19,7 @@ test('a refused network request is a violation if the policy denies the network'
   );
 });
 
-test('a refused network request is hard if the first denial ends a run', () => {
+test('a refused network request is a hard violation if the first denial ends a run', () => {
   const found = doorViolations(refused('tool'), { ...DENY, approval_posture: 'fail_on_prompt' });
   expect(found).toMatchObject([{ class: 'network_violation', hard: true, source: 'door' }]);
 });

@@ -32,18 +32,18 @@ function found(facts: Partial<RunFacts>, policy: Partial<EffectivePolicy> = {}):
 const ofPath = (path: string): Partial<RunFacts> => ({ denials: [denial({ path, fromOutput: true })] });
 const words: Partial<RunFacts> = { denials: [denial({ isNetwork: true, fromOutput: true })] };
 
-describe('a violation during the run of an agent', () => {
+describe('an agent run', () => {
   test.each<[string, Partial<RunFacts>, Partial<EffectivePolicy>, string[]]>([
     ['a denial', { denials: [denial({})] }, {}, ['native_policy_block agent Bash']],
-    ['a path outside', ofPath('/etc/motd'), {}, ['native_policy_block agent Bash']],
-    ['a forbidden path', ofPath('/work/docs/legal/a.md'), {}, ['forbidden_path agent docs/legal/a.md']],
-    ['a forbidden path, relative', ofPath('./docs/legal'), {}, ['forbidden_path agent docs/legal']],
-    ['a path with ..', ofPath('docs/legal/../../x'), {}, ['native_policy_block agent Bash']],
-    ['a path with a control character', ofPath('docs/legal/\n'), {}, ['native_policy_block agent Bash']],
-    ['the git configuration', ofPath('.git/config'), {}, ['forbidden_operation agent configure']],
-    ['a git ref', ofPath('/work/.git/refs/heads/x.lock'), {}, ['forbidden_operation agent commit']],
+    ['a denial at a path outside', ofPath('/etc/motd'), {}, ['native_policy_block agent Bash']],
+    ['a denial at a forbidden path', ofPath('/work/docs/legal/a.md'), {}, ['forbidden_path agent docs/legal/a.md']],
+    ['a denial at a relative forbidden path', ofPath('./docs/legal'), {}, ['forbidden_path agent docs/legal']],
+    ['a denial at a path with ..', ofPath('docs/legal/../../x'), {}, ['native_policy_block agent Bash']],
+    ['a denial at a path with a control character', ofPath('docs/legal/\n'), {}, ['native_policy_block agent Bash']],
+    ['a denial at the git configuration', ofPath('.git/config'), {}, ['forbidden_operation agent configure']],
+    ['a denial at a git ref', ofPath('/work/.git/refs/heads/x.lock'), {}, ['forbidden_operation agent commit']],
     [
-      'a git configuration that is not forbidden',
+      'a denial at a git configuration that is not forbidden',
       ofPath('.git/config'),
       { forbidden_operations: [] },
       ['native_policy_block agent Bash'],
@@ -88,7 +88,9 @@ describe('a violation during the run of an agent', () => {
       {},
       ['interactive_prompt_violation agent AskUserQuestion hard'],
     ],
-  ])('%s', (_, facts, policy, violations) => expect(found(facts, policy)).toEqual(violations));
+  ])('has the expected violations after %s', (_, facts, policy, violations) =>
+    expect(found(facts, policy)).toEqual(violations),
+  );
 });
 
 test('an agent must not write outside its folders, to a forbidden path, or anywhere under read_only', () => {

@@ -11,7 +11,7 @@ describe.runIf(agentsFolder !== '')('the real claude', () => {
   test.each([
     ['ANTHROPIC_AUTH_TOKEN', false],
     ['CLAUDE_CODE_OAUTH_TOKEN', true],
-  ])('uses %s as it would outside, and only the model API sees it', async (name, isLogin) => {
+  ])('uses %s as it would outside the sandbox, and only the model API sees it', async (name, isLogin) => {
     const made = await world();
     const env = { [name]: TOKEN, ANTHROPIC_BASE_URL: made.api.url };
     const run = await made.runWith('claude', 'SCENARIO=write', EDIT, env);
@@ -59,7 +59,7 @@ describe.runIf(agentsFolder !== '').each(['claude', 'codex'] as const)('the real
 });
 
 describe.runIf(agentsFolder !== '')('the real codex', () => {
-  test('uses its own login on request, and never sees it', async () => {
+  test('can use its login on request, without seeing it', async () => {
     const made = await world();
     const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const access_token = `${part({ alg: 'none' })}.${part({ exp: Math.floor(Date.now() / 1_000) + 3_600 })}.${TOKEN}`;

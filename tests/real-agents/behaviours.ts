@@ -100,7 +100,7 @@ function behaviours(agent: Agent): void {
     await expectInOrder(made);
   });
 
-  test('stops at its limit of turns', async () => {
+  test('stops at its turn limit', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=loop', [...EDIT, '--max-turns', '3']);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'limit_turns' });

@@ -13,7 +13,7 @@ test.runIf(agentsFolder !== '')('without a key, codex says so and ends', async (
   await expectInOrder(made);
 });
 
-test.runIf(agentsFolder !== '')('background commands do not disable the limit of turns', async () => {
+test.runIf(agentsFolder !== '')('background commands do not disable the turn limit', async () => {
   const made = await world();
   const run = await made.run('codex', 'SCENARIO=background_loop', [...EDIT, '--max-turns', '3']);
   expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'limit_turns' });
@@ -21,7 +21,7 @@ test.runIf(agentsFolder !== '')('background commands do not disable the limit of
   await expectInOrder(made);
 });
 
-test.runIf(agentsFolder !== '')('a command that it leaves running does not outlive it', async () => {
+test.runIf(agentsFolder !== '')('a command that codex leaves running does not outlive it', async () => {
   const made = await world();
   const run = await made.run('codex', 'SCENARIO=background', EDIT);
   expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok' });

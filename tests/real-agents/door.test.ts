@@ -41,7 +41,7 @@ describe.runIf(agentsFolder !== '').each(AGENTS)('the model proxy of the real %s
     await expectInOrder(made);
   });
 
-  test('ends the agent at its limit of requests', async () => {
+  test('ends the agent at its request limit', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=loop', [...EDIT, '--max-requests', '3']);
     expect(run.answer, run.stderr).toMatchObject({ termination: 'error', reason: 'limit_budget' });

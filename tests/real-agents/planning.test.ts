@@ -10,7 +10,7 @@ import { type Agent, agentsFolder, expectInOrder, KEY, world } from './world.ts'
 const AGENTS: readonly Agent[] = ['claude', 'codex'];
 
 describe.runIf(agentsFolder !== '').each(AGENTS)('the real %s', agent => {
-  test('plans a goal, and the plan runs the same without it', async () => {
+  test('plans a goal, and the plan runs the same without the agent', async () => {
     const made = await world();
     writeFileSync(path.join(made.cwd, 'goal.json'), JSON.stringify({ goal: 'Say hello, by SCENARIO=plan' }));
     const planned = async (mode: string): Promise<RunResult> => {

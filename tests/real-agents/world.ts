@@ -181,7 +181,7 @@ export async function until(what: string, isSo: () => boolean): Promise<void> {
     if (isSo()) return;
     await rest(POLL_MS);
   }
-  throw new Error(`It never came to this: ${what}`);
+  throw new Error(`Timed out before ${what}`);
 }
 
 /** The processes of the agent program, under any name. */

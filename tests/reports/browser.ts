@@ -5,7 +5,7 @@ import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page, type Request } from 'playwright-core';
 import { ROOT } from '../support/support.ts';
 
-/** The browser of the machine. It runs without a sandbox, because tests may run as root; it opens only test pages. */
+/** The machine's browser. It runs without a sandbox, because tests may run as root; it opens only test pages. */
 export const launch = (): Promise<Browser> =>
   chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
 
@@ -68,7 +68,7 @@ export async function pictured(page: Page, name: string): Promise<void> {
 /** A phone in portrait orientation. */
 export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true };
 
-/** How many pixels the page is wider than its window. */
+/** By how many pixels the page is wider than its window. */
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
 

@@ -27,8 +27,8 @@ describe('the differences between the sides', () => {
     const told = text(reports.terminal.ofComparison(shorter));
     expect(told.split('\n').filter(line => line.startsWith('  drift'))).toEqual([
       '  drift  settings: retries 2 → 0, timeout_ms 60000 → 20000',
-      '  drift  limits: max_memory_bytes not known → 1024',
-      '  drift  environment: aaaaaaaaaaaa… → bbbbbbbbbbbb… (a hash that covers limits and sandbox, too)',
+      '  drift  limits: max_memory_bytes unknown → 1024',
+      '  drift  environment: aaaaaaaaaaaa… → bbbbbbbbbbbb… (a hash that also covers the limits and the sandbox)',
       '  drift  kind of target: http → script',
     ]);
     expect(text(reports.md.ofComparison(shorter)).match(/20000/g)).toHaveLength(1);

@@ -13,50 +13,50 @@ const notesOf = (comparison: Comparison): Record<string, string> =>
 const told = (comparison: Comparison): string => text(reports.terminal.ofComparison(comparison));
 const markdown = (comparison: Comparison): string => text(reports.md.ofComparison(comparison));
 
-describe('the evidence behind a verdict shows', () => {
-  test('for a suspect: what was ruled out, the power, and the command that reruns it', () => {
+describe('the evidence behind a verdict', () => {
+  test('shows, for a suspect, what was ruled out, the power, and the command that reruns it', () => {
     const found = withSuspect();
     expect(found.decision?.cause).toBe('suspect');
     const notes = notesOf(found);
-    expect(notes['Ruled out']).toMatch(/^a drop of more than [\d.]+ points of the pass rate \(95 % confidence\)\.$/);
-    expect(notes.Power).toMatch(/^comparisons of this size show a drop of [\d.]+ points in four of five times;/);
+    expect(notes['Ruled out']).toMatch(/^a drop of more than [\d.]+ points in the pass rate \(95 % confidence\)\.$/);
+    expect(notes.Power).toMatch(/^comparisons of this size detect a drop of [\d.]+ points four times out of five;/);
     expect(notes['To settle it']).toContain('“proctor compare BASELINE NEW --again”');
   });
 
-  test('for a broken case: the reruns, and nothing left to settle', () => {
+  test('shows, for a broken case, the reruns, and nothing left to settle', () => {
     const found = withReruns();
     expect(found.decision?.cause).toBe('broken');
     const notes = notesOf(found);
-    expect(notes['Asked again']).toBe(
-      '10 trials in 5 rounds on both sides; no case is left that more trials would settle.',
+    expect(notes['Run again']).toBe(
+      '10 trials in 5 rounds on both sides; more trials would not settle any remaining case.',
     );
     expect(notes).not.toHaveProperty('To settle it');
   });
 
-  test('for a drop of the whole suite: its maximum size', () => {
+  test('shows, for a drop of the whole suite, its maximum size', () => {
     const found = worse();
     expect(found.decision?.cause).toBe('worse');
     expect(notesOf(found)['Ruled out']).toMatch(/^a drop of more than/);
   });
 
-  test('for an undecided comparison: the number of repetitions that would settle it', () => {
+  test('shows, for an undecided comparison, the number of repetitions that would settle it', () => {
     const found = unsettled();
     expect(found.decision?.cause).toBe('unsettled');
     const more = found.statistics.more_trials ?? Number.NaN;
     expect(notesOf(found)['To settle it']).toBe(`run both sides with “--repeat ${1 + more}”.`);
   });
 
-  test('nothing that the reason already says', () => {
+  test('does not repeat the reason', () => {
     for (const found of [notWorse(), unsettled()]) expect(Object.keys(notesOf(found))).not.toContain('Ruled out');
     expect(notesOf(notWorse())).not.toHaveProperty('To settle it');
   });
 
-  test('the largest drop if a limit on time or cost made the verdict', () => {
+  test('shows the largest drop if a limit on time or cost made the verdict', () => {
     const found: Comparison = { ...notWorse(), verdict: 'regression', exit_code: 1, reason: 'Latency is higher.' };
     expect(notesOf(found)['Ruled out']).toMatch(/^a drop of more than/);
   });
 
-  test('no probability for identical answers, or for sides that cannot be compared', () => {
+  test('shows no probability for identical answers, or for sides that cannot be compared', () => {
     expect(identical().decision?.cause).toBe('identical');
     expect(explanationOf(identical())?.notes).toEqual([]);
     const apart = { ...withSuspect(), comparability: { state: 'not_comparable' as const, fields: [] } };
@@ -64,7 +64,7 @@ describe('the evidence behind a verdict shows', () => {
     expect(told(apart)).not.toContain('suspect  ');
   });
 
-  test('nothing for comparisons of older versions, whose reports still work', () => {
+  test('is empty for comparisons of older versions, whose reports still work', () => {
     const old = withoutDecision();
     expect(explanationOf(old)).toBeUndefined();
     expect(pageGrounds(old)).toBeNull();
@@ -82,7 +82,7 @@ describe('the terminal and Markdown', () => {
   });
 
   test('distinguish planned trials from reruns', () => {
-    const sums = '1 trial of the baseline, 1 of the candidate, and 10 trials of single cases that were asked again';
+    const sums = '1 trial of the baseline, 1 of the candidate, and 10 trials of single cases that were run again';
     expect(told(withReruns())).toContain(sums);
     expect(markdown(withReruns())).toContain(sums);
   });
@@ -93,9 +93,11 @@ describe('the terminal and Markdown', () => {
     expect(markdown(withSuspect())).toContain(`**Pass rate:** ${rates}`);
   });
 
-  test('leave the command for suspects to compare, which knows its arguments', () => {
+  test('do not print the command for suspects, which only compare knows', () => {
     expect(told(withSuspect())).not.toContain('BASELINE NEW');
-    expect(markdown(withSuspect())).toContain('**To settle it:** `proctor compare BASELINE NEW --again`');
+    expect(markdown(withSuspect())).toContain(
+      '**To settle it:** run the suspect cases again with `proctor compare BASELINE NEW --again`',
+    );
   });
 });
 

@@ -13,6 +13,7 @@ import type { Coverage, PageCase, PageHead, PageRow } from '../../src/reports/pa
 import type { ReportInput } from '../../src/reports/report-input.ts';
 import { ROOT } from '../support/support.ts';
 import { reportWorld, runWorld, type World } from './report-world.ts';
+import { streamedComparison } from './world.ts';
 
 const pageOf = (input: ReportInput): string => [...htmlReport(input)].join('');
 
@@ -190,7 +191,7 @@ describe('a report', () => {
     const data = dataIn(page, 'case-0') as PageCase | undefined;
     expect(data?.new?.events).toHaveLength(300);
     expect(data?.cuts.join(' ')).toMatch(
-      /The last 700 of 1000 events of the candidate are not shown\..*Long texts of the candidate were cut/,
+      /The last 700 of 1000 events of the candidate are not shown\..*Long texts in the candidate are truncated/,
     );
     expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
   });
@@ -213,6 +214,18 @@ describe('a report', () => {
     });
   });
 
+  test('counts the repairs of each side, or of the run', () => {
+    const page = pageOf({ comparison: streamedComparison(), pairs: () => ({}) });
+    const { comparison } = dataIn(page, 'head') as PageHead;
+    expect(comparison?.sides).toMatchObject({ baseline: { repairs: null }, new: { repairs: { R6: 4, R10: 2 } } });
+    expect(comparison?.metrics.map(({ name }) => name)).toContain('ttft_ms');
+    const { trials } = dataIn(page, 'case-0') as PageCase;
+    expect(trials.new[0]).toMatchObject({ ttft_ms: 260, repairs: { R6: 2, R10: 1 } });
+    const world = runWorld({ cases: 3, regressed: 1 });
+    const run = [...htmlRunReport({ ...world, evaluation: { ...world.evaluation, repairs: { R9: 7 } } })].join('');
+    expect((dataIn(run, 'head') as PageHead).run?.repairs).toEqual({ R9: 7 });
+  });
+
   test('of a run counts passed, failed and error cases', () => {
     const page = [...htmlRunReport(runWorld({ cases: 50, regressed: 10 }))].join('');
     const head = dataIn(page, 'head') as PageHead | undefined;
@@ -220,7 +233,7 @@ describe('a report', () => {
     expect(page).toContain('<h1>40 passed, 8 failed, 2 errors.</h1>');
   });
 
-  test('of a run of the baseline shows that side', () => {
+  test('of a baseline run shows that side', () => {
     const world = runWorld({ cases: 3, regressed: 1 });
     const page = [
       ...htmlRunReport({

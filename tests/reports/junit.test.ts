@@ -88,7 +88,7 @@ describe.runIf(hasPython)('JUnit XML, read by an XML parser', () => {
   });
 });
 
-test('a hundred thousand cases come in small pieces', () => {
+test('a hundred thousand cases are written in small pieces', () => {
   const comparison = mixedComparison();
   const [first] = comparison.cases;
   const cases = Array.from({ length: 100_000 }, (_, index) => ({ ...first, case_id: `case-${index}` }));

@@ -68,7 +68,7 @@ test('a page is at most 60 kB, closes what it opens, and says what was cut', () 
   const page = text(reports.md.ofComparison({ ...comparison, cases: cases as typeof comparison.cases }));
   expect(Buffer.byteLength(page)).toBeLessThanOrEqual(60_000);
   expect(Buffer.byteLength(page)).toBeGreaterThan(50_000);
-  expect(page).toMatch(/Not shown here, because a comment has room for 60 kB: \d+ of 2500 regressions/);
+  expect(page).toMatch(/Not shown, because a comment is limited to 60 kB: \d+ of 2500 regressions/);
   expect(page.match(/<details>/g)?.length).toBe(page.match(/<\/details>/g)?.length);
 });
 

@@ -128,7 +128,7 @@ describe('rows', () => {
   const head = { suites: ['refunds', 'shipping'], error_classes: ['timeout'] };
   const none: Filters = { change: '', verdict: '', error: '', suite: '', q: '', sort: '' };
   test.each<[string, Partial<Filters>, number[]]>([
-    ['all', {}, [0, 1, 2]],
+    ['nothing', {}, [0, 1, 2]],
     ['a change', { change: 'regressed' }, [0, 2]],
     ['two changes', { change: 'regressed,same' }, [0, 1, 2]],
     ['a verdict', { verdict: 'pass' }, [1]],
@@ -136,14 +136,14 @@ describe('rows', () => {
     ['a suite', { suite: 'shipping' }, [1, 2]],
     ['a suite without cases', { suite: 'none' }, []],
     ['words in any field', { q: 'AMOUNT cup' }, [0]],
-    ['the id as order', { sort: 'id' }, [1, 0, 2]],
-    ['the change in latency as order, unknown ones last', { sort: 'slower' }, [0, 1, 2]],
-  ])('are filtered by %s', (_, filters, expected) => {
+    ['the id', { sort: 'id' }, [1, 0, 2]],
+    ['the change in latency, unknown ones last', { sort: 'slower' }, [0, 1, 2]],
+  ])('are filtered or sorted by %s', (_, filters, expected) => {
     expect(selected(rows, head, { ...none, ...filters })).toEqual(expected);
   });
 });
 
-test('an address survives a round trip through its hash', () => {
+test('a page address survives a round trip through the URL hash', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.string(), (q, suite) => {
       const address = { ...addressOf(''), q, suite, case: 'a-1' };

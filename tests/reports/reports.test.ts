@@ -6,7 +6,7 @@ import { compareSides } from '../../src/judge/compare/compare.ts';
 import { gateOf } from '../../src/judge/compare/gate.ts';
 import { judgedCase, side } from '../judge/compare/sides.ts';
 import { reports, terminalReport } from '../../src/reports/index.ts';
-import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
+import { ATTACKS, attacked, judgedRun, mixedComparison, streamedComparison, streamedRun, text } from './world.ts';
 
 const GOLDEN = path.join(import.meta.dirname, 'golden');
 
@@ -20,6 +20,12 @@ describe.each(['terminal', 'md', 'junit'] as const)('the report %s', format => {
 
   test('shows a run as in the golden file', async () => {
     await expect(text(report.ofRun(judgedRun))).toMatchFileSnapshot(path.join(GOLDEN, `run.${format}.txt`));
+  });
+
+  test('shows times to first token and repairs as in the golden files', async () => {
+    const comparison = text(report.ofComparison(streamedComparison()));
+    await expect(comparison).toMatchFileSnapshot(path.join(GOLDEN, `streamed-comparison.${format}.txt`));
+    await expect(text(report.ofRun(streamedRun))).toMatchFileSnapshot(path.join(GOLDEN, `streamed-run.${format}.txt`));
   });
 
   test.each(ATTACKS)('stays intact with %j', attack => {
@@ -55,7 +61,7 @@ test.each(['terminal', 'md'] as const)('%s shows no interval for a difference me
       about,
     );
   };
-  expect(text(reports[format].ofComparison(sides('one')))).toMatch(/\+50 ms[^,;|]*one case has no interval/);
+  expect(text(reports[format].ofComparison(sides('one')))).toMatch(/\+50 ms[^,;|]*no interval for a single case/);
   expect(text(reports[format].ofComparison(sides('one', 'two')))).toMatch(/\+50 ms to \+50 ms/);
 });
 
@@ -64,7 +70,7 @@ test('the terminal lists fifty cases and counts the rest', () => {
   const cases = Array.from({ length: 80 }, (_, index) => ({ ...comparison.cases[0], case_id: `case-${index}` }));
   const told = text(reports.terminal.ofComparison({ ...comparison, cases: cases as typeof comparison.cases }));
   expect(told.match(/case-\d+/g)).toHaveLength(50);
-  expect(told).toContain('and 30 more that need a look');
+  expect(told).toContain('and 30 more that need attention');
 });
 
 test('JSON is the document itself, in canonical form', () => {

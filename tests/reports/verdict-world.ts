@@ -42,7 +42,7 @@ export function identical(): Comparison {
   return compared(side('baseline', same), side('new', same));
 }
 
-/** As versions without the current gate wrote it. */
+/** A comparison as versions without the current gate wrote it. */
 export function withoutDecision(): Comparison {
   const { decision: _, ...old } = withSuspect();
   return { ...old, verdict: 'regression', exit_code: 1, reason: '1 of 30 cases regressed.' };

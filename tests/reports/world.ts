@@ -1,5 +1,6 @@
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { Comparison } from '../../src/contracts/comparison/index.ts';
+import type { JudgedCase } from '../../src/judge/compare-input.ts';
 import { compareSides } from '../../src/judge/compare/compare.ts';
 import { gateOf } from '../../src/judge/compare/gate.ts';
 import type { JudgedRun } from '../../src/reports/report.ts';
@@ -86,6 +87,32 @@ const silence: CaseArtifact = {
     timeout_ms: 15_000,
     body_snippet: null,
     full_body_saved_to: null,
+  },
+};
+
+/** A comparison of streamed replies, some of them repaired. */
+export function streamedComparison(): Comparison {
+  const answers = (ttft_ms: number, over: Partial<JudgedCase>): JudgedCase[] =>
+    ['first', 'second'].map(id => judgedCase(id, { ...over, metrics: { ...judgedCase(id).metrics, ttft_ms } }));
+  return compareSides(
+    side('baseline', answers(200, {})),
+    side('new', answers(260, { repairs: { R10: 1, R6: 2 } })),
+    gateOf({ mode: 'strict' }),
+    {
+      comparisonId: 'comparison_20260107_093100_7a1f00c2d3e4',
+      generatedAt: '2026-01-07T09:31:00.000Z',
+      artifactOf: () => undefined,
+    },
+  );
+}
+
+/** A run of streamed replies, some of them repaired. */
+export const streamedRun: JudgedRun = {
+  run: { run_id: 'suite_2', version: 'new', base_url: 'http://127.0.0.1:8788' },
+  evaluation: {
+    summary: { total: 2, passed: 1, failed: 1, errors: 0, unjudged: 0 },
+    cases: [judgedCase('good', { metrics: { ...judgedCase('good').metrics, ttft_ms: 31.5 } }), failedCase('bad')],
+    repairs: { R6: 12, R10: 3 },
   },
 };
 

@@ -22,7 +22,7 @@ import { ROOT } from '../support/support.ts';
 import { runToy, toyIn, toyKind } from './toy/kind.ts';
 import type { Stop, Task } from './toy/process.ts';
 
-/** A list of kinds that has only the toy. */
+/** A list of kinds that contains only the toy. */
 const KINDS: Kinds = { toy: async () => toyKind };
 
 const COMMAND = ['/bin/sh', '-c', 'echo hello; sleep 0.2'];

@@ -166,7 +166,7 @@ export function endProcess(pid: number): boolean {
 
 export async function until(what: string, isTrue: () => boolean, timeoutMs = 60_000): Promise<void> {
   for (let waitedMs = 0; !isTrue(); waitedMs += 10) {
-    if (waitedMs > timeoutMs) throw new Error(`It never came true that ${what}`);
+    if (waitedMs > timeoutMs) throw new Error(`Timed out before ${what}`);
     await pause(10);
   }
 }

@@ -25,6 +25,7 @@ test.each<[what: string, declaration: TargetDeclaration, path: string]>([
   ['a reset without requests', { ...SOCKET, reset: { path: '/reset' } }, 'reset'],
   ['an unknown name in a message', { ...SOCKET, send: ['hi', { a: '${user}' }] }, 'send[1].a'],
   ['a broken path in until', { ...SOCKET, until: { path: '$..a', in: [1] } }, 'until.path'],
+  ['a version over a WebSocket', { ...SOCKET, version: { path: '/version' } }, 'version.path'],
   ['an HTTP address for a WebSocket', { ...SOCKET, url: 'http://127.0.0.1:9' }, 'url'],
   ['a header of the handshake', { ...SOCKET, headers: { 'Sec-WebSocket-Key': 'x' } }, 'headers.Sec-WebSocket-Key'],
 ])('reports %s with its key', (_what, declaration, path) => {
@@ -34,7 +35,7 @@ test.each<[what: string, declaration: TargetDeclaration, path: string]>([
 test('reports nothing for sound declarations', () => {
   const sound: TargetDeclaration[] = [
     { ...TOOL, run: ['server', '${env:A}'], env: { B: '${env:B}' }, arguments: { q: '${input.user}' } },
-    { ...TOOL, url: 'http://127.0.0.1:${port}/mcp', auth: { bearer: '${env:A}' } },
+    { ...TOOL, url: 'http://127.0.0.1:${port}/mcp', start: { run: ['server'] }, auth: { bearer: '${env:A}' } },
     { ...SOCKET, url: 'wss://desk.example.com/talk', headers: { 'sec-websocket-protocol': 'desk.v1' } },
   ];
   for (const declaration of sound) expect([...declarationFaults(declaration)]).toEqual([]);

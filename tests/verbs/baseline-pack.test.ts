@@ -71,10 +71,10 @@ test('reports a missing pack and guesses the causes', async () => {
   const { comparison } = await compare(cwd);
   expect(comparison.sides.baseline.pack).toBe('missing');
   expect(comparison.cases[1]?.divergence?.confidence ?? 'low').toBe('low');
-  expect(terminalText({ comparison }, (_, text) => text)).toContain('The pack of the baseline is missing');
+  expect(terminalText({ comparison }, (_, text) => text)).toContain("The baseline's pack is missing");
 });
 
-test('rejects a changed pack by name', async () => {
+test('rejects a changed pack and names it', async () => {
   const cwd = await accepted();
   const file = path.join(cwd, 'proctor-baseline.pack');
   const bytes = readFileSync(file);

@@ -14,33 +14,33 @@ const UNKNOWN = (verb: string) => new RegExp(`^${verb} has no option "too"\\. Op
 
 test.each<[string, (cwd: string, intent: string) => Promise<unknown>, RegExp]>([
   [
-    'a mode',
+    'an invalid mode',
     (cwd, intent) => call.runIntent({ intent, cwd, mode: 'execute' }),
     /^mode must be plan-only or execute-sandbox\./,
   ],
   [
-    'a model mode',
+    'an invalid model mode',
     (cwd, intent) => call.runIntent({ intent, cwd, modelMode: 'live' }),
     /^modelMode must be none or record or replay\./,
   ],
   [
-    'answers',
+    'answers that are not a path',
     (cwd, intent) => call.runIntent({ intent, cwd, answers: { a: 1 } }),
     /^answers must be the path of a file/,
   ],
   [
-    'a recording',
+    'a recording that is not a path',
     (cwd, intent) => call.runIntent({ intent, cwd, recording: [] }),
     /^recording must be the path of a file/,
   ],
-  ['an option of runIntent', (cwd, intent) => call.runIntent({ intent, cwd, too: 1 }), UNKNOWN('runIntent')],
-  ['an option of reproduce', cwd => call.reproduce('x', { cwd, too: 1 }), UNKNOWN('reproduce')],
-  ['an option of packRun', cwd => call.packRun('x', { cwd, too: 1 }), UNKNOWN('packRun')],
-  ['an option of unpack', (cwd, intent) => call.unpack(intent, { cwd, too: 1 }), UNKNOWN('unpack')],
-  ['no run for reproduce', () => call.reproduce(), /^reproduce requires a run: /],
-  ['no run for packRun', () => call.packRun(), /^packRun requires a run: /],
-  ['no pack for unpack', () => call.unpack(), /^unpack requires a pack: /],
-])('rejects %s that is invalid, and has no side effects', async (_, called, sentence) => {
+  ['an unknown option of runIntent', (cwd, intent) => call.runIntent({ intent, cwd, too: 1 }), UNKNOWN('runIntent')],
+  ['an unknown option of reproduce', cwd => call.reproduce('x', { cwd, too: 1 }), UNKNOWN('reproduce')],
+  ['an unknown option of packRun', cwd => call.packRun('x', { cwd, too: 1 }), UNKNOWN('packRun')],
+  ['an unknown option of unpack', (cwd, intent) => call.unpack(intent, { cwd, too: 1 }), UNKNOWN('unpack')],
+  ['a missing run for reproduce', () => call.reproduce(), /^reproduce requires a run: /],
+  ['a missing run for packRun', () => call.packRun(), /^packRun requires a run: /],
+  ['a missing pack for unpack', () => call.unpack(), /^unpack requires a pack: /],
+])('rejects %s, and has no side effects', async (_, called, sentence) => {
   const cwd = temporaryFolder();
   const intent = path.join(cwd, 'intent.json');
   writeFileSync(intent, '{"goal":"Run nothing","commands":[{"argv":["node","-e","0"]}]}');

@@ -32,8 +32,8 @@ describe('settings', () => {
   });
 
   test.each([
-    ['{"kept_stdout_bytes":1', /^settings\.json is not an acceptable JSON document: /],
-    ['{"kept_stdout_bytes":1,"kept_stdout_bytes":2}', /^settings\.json is not an acceptable JSON document: /],
+    ['{"kept_stdout_bytes":1', /^settings\.json is not a valid JSON document: /],
+    ['{"kept_stdout_bytes":1,"kept_stdout_bytes":2}', /^settings\.json is not a valid JSON document: /],
     ['[]', /^settings\.json must contain an object\.$/],
     ['{"stdout":1}', /^settings\.json has an unknown key: "stdout"\. Use kept_stdout_bytes, /],
     ['{"__proto__":1}', /^settings\.json has an unknown key: "__proto__"\./],

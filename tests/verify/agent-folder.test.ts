@@ -152,7 +152,11 @@ describe('FD12', () => {
     ],
     ['another version', { [METADATA]: { agent_version: '9' } }, [`${METADATA}#agent_version`]],
     ['another program', { [METADATA]: { program_sha256: bytesHash('x') } }, [`${METADATA}#program_sha256`]],
-    ['a tested version', { [METADATA]: { untested_version: true } }, [`${METADATA}#untested_version`]],
+    [
+      'a tested version marked as untested',
+      { [METADATA]: { untested_version: true } },
+      [`${METADATA}#untested_version`],
+    ],
     ['another session', { [METADATA]: { session_id: 'x' } }, [`${METADATA}#session_id`]],
     ['another model', { [METADATA]: { model: 'x' } }, [`${METADATA}#model`]],
     ['another exit code', { [METADATA]: { exit_code: 3 } }, [`${METADATA}#exit_code`], FORBIDDEN],
@@ -167,8 +171,16 @@ describe('FD12', () => {
       { 'result.json': { final_response_path: POLICY } },
       ['result.json#final_response_path'],
     ],
-    ['another file as transcript', { 'result.json': { transcript_path: METADATA } }, ['result.json#transcript_path']],
-    ['another approval', { [METADATA]: { approval_posture: 'deny_interactive' } }, [`${METADATA}#approval_posture`]],
+    [
+      'another file as the transcript',
+      { 'result.json': { transcript_path: METADATA } },
+      ['result.json#transcript_path'],
+    ],
+    [
+      'another approval posture',
+      { [METADATA]: { approval_posture: 'deny_interactive' } },
+      [`${METADATA}#approval_posture`],
+    ],
     ['killed_policy without a violation', { [POLICY]: { violations: [] } }, [`${POLICY}#violations`], FORBIDDEN],
     [
       'killed_policy for another violation',

@@ -92,6 +92,35 @@ describe('the evaluation of a run', () => {
     });
   });
 
+  describe('with repaired replies', () => {
+    beforeEach(async () => {
+      const attempt = { attempt: 1, started_at: '2026-01-06T12:00:00.000Z', latency_ms: 12, outcome: 'ok' } as const;
+      folder = await suiteFolder(temporaryFolder(), {
+        cases: [
+          { id: 'one', artifact: { attempts: [{ ...attempt, repairs: { R6: 2 } }] } },
+          { id: 'two', artifact: { attempts: [{ ...attempt, repairs: { R6: 1, R9: 4 } }] } },
+        ],
+      });
+      evaluation = await evaluateSuite(folder, { runCheck: noCheck });
+    });
+
+    test('is valid if it counts them', async () => {
+      expect(evaluation.repairs).toEqual({ R6: 3, R9: 4 });
+      writeEvaluation(folder, evaluation, undefined);
+      expect(await brokenIn(folder)).toEqual([]);
+    });
+
+    test('violates FD10 if it hides or changes them', async () => {
+      const { repairs: _, ...others } = evaluation;
+      const bare = others.cases.map(({ repairs: _repairs, ...one }) => one);
+      writeEvaluation(folder, { ...others, cases: bare }, undefined);
+      expect(await brokenIn(folder)).toEqual(['FD10 evaluation.json#repairs']);
+      const fewer = others.cases.map(one => ({ ...one, repairs: { R6: 1 } }));
+      writeEvaluation(folder, { ...others, cases: fewer, repairs: { R6: 2 } }, undefined);
+      expect(await brokenIn(folder)).toEqual(['FD10 evaluation.json#repairs']);
+    });
+  });
+
   test('is detected if it was moved to another run', async () => {
     const elsewhere = await suiteFolder(temporaryFolder(), { version: 'new', cases: [{ id: 'other' }] });
     writeEvaluation(elsewhere, evaluation, undefined);

@@ -145,12 +145,12 @@ describe('a suite folder', () => {
       ['FD2 answered.json#proposed_actions[0].evidence_refs[2].id'],
     ],
     [
-      'a path of the host',
+      'a host path',
       suite({ 'run.json': { ...at('run.json'), runner_version: '1.0.0 from /home/someone/proctor' } }),
       ['FD5 run.json#runner_version'],
     ],
     [
-      'a case in the file of another',
+      'a case in the file of another case',
       { ...suite(), 'failed.json': undefined as never, 'renamed.json': at('failed.json') },
       ['FD6 renamed.json#case_id'],
     ],
@@ -175,7 +175,7 @@ describe('a suite folder', () => {
     expect(await brokenIn(folderWith(present))).toEqual(broken);
   });
 
-  test('every folder rule is violated by a test here, except those for run folders', async () => {
+  test('the tests here violate every folder rule, except those for run folders', async () => {
     const tested = new Set([
       ...breaches.flatMap(([, , broken]) => broken.map(line => line.split(' ')[0] ?? '')),
       'FD1',
@@ -265,12 +265,16 @@ describe('failure metadata', () => {
     };
   };
   test.each([
-    ['that fits', {}, []],
-    ['of another case', { case_id: 'answered' }, ['FD6 assets/body.meta.json#case_id']],
-    ['of the other side', { version: 'baseline' }, ['FD6 assets/body.meta.json#version']],
-    ['of another class', { class: 'other' }, ['FD6 assets/body.meta.json#class']],
-    ['with another size', { bytes_written: 3, bytes_total: 3 }, ['FD3 assets/body.meta.json#bytes_written']],
-    ['with another hash', { sha256: bytesHash('other') }, ['FD3 assets/body.meta.json#sha256']],
+    ['that matches is valid', {}, []],
+    ['of another case is rejected', { case_id: 'answered' }, ['FD6 assets/body.meta.json#case_id']],
+    ['of the other side is rejected', { version: 'baseline' }, ['FD6 assets/body.meta.json#version']],
+    ['of another class is rejected', { class: 'other' }, ['FD6 assets/body.meta.json#class']],
+    [
+      'with another size is rejected',
+      { bytes_written: 3, bytes_total: 3 },
+      ['FD3 assets/body.meta.json#bytes_written'],
+    ],
+    ['with another hash is rejected', { sha256: bytesHash('other') }, ['FD3 assets/body.meta.json#sha256']],
   ])('%s', async (_, change, broken) => {
     expect(await brokenIn(folderWith(withMeta(change)))).toEqual(broken);
   });
@@ -299,7 +303,7 @@ test('unreadable evidence does not count as evidence', async () => {
   }
 });
 
-test('a suite needs run.json, only one document can be it, and a step needs its manifest', async () => {
+test('a suite needs exactly one run.json, and a step needs its manifest', async () => {
   const { 'run.json': run, ...rest } = suite();
   expect(await brokenIn(folderWith(rest))).toEqual(['FD7 answered.json']);
   expect(
@@ -399,7 +403,7 @@ describe('an agent step', () => {
 });
 
 describe('other folders', () => {
-  test('of a script: its artifacts are only a hint', async () => {
+  test('of a script treat its listed artifacts as a hint', async () => {
     const verdicts = await verdictsOf(
       folderWith({ 'result.json': scriptResult.example as object, 'output/other.json': '{"not":"ours' }),
     );
@@ -410,7 +414,7 @@ describe('other folders', () => {
     });
   });
 
-  test('of an intent: outputs, bundle and policy must match the result', async () => {
+  test('of an intent must have outputs, a bundle and a policy that match the result', async () => {
     const plan = bundle.example as Bundle;
     const other = { ...plan, network: true };
     const own = { ...builtInProfiles.default, name: 'mine', timeout_ms: 90_000 };
@@ -432,7 +436,7 @@ describe('other folders', () => {
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['RS5']);
   });
 
-  test('with two records of one runner_id: the second violates RN2', async () => {
+  test('with two records of one runner_id are invalid: the second violates RN2', async () => {
     const verdicts = await verdictsOf(
       folderWith({ 'a/runner.json': runner.example as object, 'b/runner.json': runner.example as object }),
     );
@@ -450,7 +454,7 @@ describe('other folders', () => {
     expect(await verdictsOf(temporaryFolder())).toMatchObject([{ outcome: 'refused' }]);
   });
 
-  test('with a truncated document next to a valid one are invalid and say which', async () => {
+  test('with a truncated document next to a valid one are refused', async () => {
     const verdicts = await verdictsOf(
       folderWith({ 'runner.json': runner.example as object, 'torn.json': '{"runner_schema' }),
     );

@@ -154,12 +154,12 @@ test('the folder of an accepted intent violates no rule', async () => {
 describe('the verifier detects a forged intent folder', () => {
   const breaches: [string, Readonly<Record<string, Change>>, string[]][] = [
     [
-      'another profile than requested',
+      'a different profile than requested',
       { 'evidence/request.json': (request: object) => ({ ...request, policy: 'default' }) },
       ['policy.name'],
     ],
     [
-      'another file than requested',
+      'a different file than requested',
       { 'run.json': (run: object) => ({ ...run, intent: { path: 'other.json', sha256: bytesHash(INTENT) } }) },
       ['intent.path'],
     ],
@@ -229,13 +229,9 @@ describe('the verifier detects a forged intent folder', () => {
     [
       'a bundle that exceeds its policy',
       rebundled(named({ ...planned, limits: { ...planned.limits, timeout_ms: 40_000 } })),
-      ['bundle', 'policy.timeout_ms', 'policy.timeout_ms'],
+      ['bundle', 'bundle', 'policy.timeout_ms'],
     ],
-    [
-      'a bundle with other write roots',
-      rebundled(named({ ...planned, write_roots: ['.'] })),
-      ['bundle', 'policy.allowed_write_roots'],
-    ],
+    ['a bundle with other write roots', rebundled(named({ ...planned, write_roots: ['.'] })), ['bundle', 'bundle']],
     [
       'a bundle with other commands than the intent',
       rebundled(named({ ...planned, commands: [{ argv: ['node', 'else.mjs'] }] }), { cmd: ['node', 'else.mjs'] }),
@@ -260,14 +256,14 @@ describe('the verifier detects a forged intent folder', () => {
       ['execution.cmd', 'policy.allowed_commands'],
     ],
     [
-      'an output outside the write roots of the policy',
+      "an output outside the policy's write roots",
       reintended({ outputs: ['etc/c.json', 'out/c.json'] }),
       ['execution.outputs', 'policy.allowed_write_roots'],
     ],
     [
       'network access that the policy denies and the runner did not have',
       reintended({ network: true }),
-      ['policy.allow_network', 'policy.allow_network'],
+      ['bundle', 'policy.allow_network'],
     ],
     [
       'network access that was not requested',
@@ -277,7 +273,7 @@ describe('the verifier detects a forged intent folder', () => {
           sandbox: { ...record.sandbox, network_blocked: false },
         }),
       },
-      ['policy.allow_network'],
+      ['bundle'],
     ],
     [
       'another sandbox id',

@@ -60,7 +60,7 @@ describe('an intact ledger', () => {
     expect(await brokenIn(path.join(home, 'runs', 'script', runId(1)))).toEqual([]);
   });
 
-  test('is valid if runs were pruned, are not finished, or are older', async () => {
+  test('is valid if runs were pruned, are not finished, or predate it', async () => {
     const home = await homeWithRuns(3);
     rmSync(path.join(home, 'runs', 'script', runId(1)), { recursive: true });
     const open = await addRun(home, 3, 'no line');
@@ -123,7 +123,7 @@ describe('the verifier names the line of', () => {
   });
 
   test.each([
-    ['no JSON', 'hello'],
+    ['not JSON', 'hello'],
     ['empty', ''],
     ['of another format', '{"schema_version":"event.v1"}'],
     ['of an unknown version', '{"schema_version":"ledger-line.v9"}'],

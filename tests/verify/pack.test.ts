@@ -169,14 +169,14 @@ test('the rows above violate every pack rule, except those for intents and the o
   expect(packRules.map(({ id }) => id).filter(id => !tested.has(id) && !elsewhere.has(id))).toEqual([]);
 });
 
-describe('a pack with', async () => {
+describe('a pack', async () => {
   const file = async (): Promise<string> => packOf(await scriptFolder());
 
-  test.each(breaches)('%s is invalid', async (_, tamper, broken) => {
+  test.each(breaches)('with %s is invalid', async (_, tamper, broken) => {
     expect(await brokenIn(tamper(await file()))).toEqual(broken);
   });
 
-  test('several violations lists them by number and path (PK10)', async () => {
+  test('with several violations lists them by number and path (PK10)', async () => {
     const found = await brokenIn(tampered(await file(), { 'z.txt': 'x', 'folder/b.txt': 'x', 'pack.json': null }));
     expect(found).toEqual(['PK1 pack.json', 'PK2 folder/b.txt', 'PK2 z.txt']);
   });
@@ -184,12 +184,16 @@ describe('a pack with', async () => {
 
 describe('the ledger line in a pack', () => {
   const wrong: [string, object, Broken][] = [
-    ['of this run', {}, []],
-    ['of another run', { run_id: 'script_other' }, ['PK9 ledger-line.json#run_id']],
-    ['of another kind', { kind: 'suite' }, ['PK9 ledger-line.json#kind']],
-    ['of another time', { sealed_at: '2026-01-01T00:00:00.000Z' }, ['PK9 ledger-line.json#sealed_at']],
-    ['of another seal', { seal_sha256: bytesHash('x') }, ['PK9 ledger-line.json#seal_sha256']],
-    ['of numbers', { sequence: 'x', run_id: 7 }, ['LD3', 'LD5', 'PK9 ledger-line.json', 'PK9 ledger-line.json#run_id']],
+    ['of this run is valid', {}, []],
+    ['of another run is rejected', { run_id: 'script_other' }, ['PK9 ledger-line.json#run_id']],
+    ['of another kind is rejected', { kind: 'suite' }, ['PK9 ledger-line.json#kind']],
+    ['of another time is rejected', { sealed_at: '2026-01-01T00:00:00.000Z' }, ['PK9 ledger-line.json#sealed_at']],
+    ['of another seal is rejected', { seal_sha256: bytesHash('x') }, ['PK9 ledger-line.json#seal_sha256']],
+    [
+      'with values of the wrong type is rejected',
+      { sequence: 'x', run_id: 7 },
+      ['LD3', 'LD5', 'PK9 ledger-line.json', 'PK9 ledger-line.json#run_id'],
+    ],
   ];
   test.each(wrong)('%s', async (_, changes, broken) => {
     const folder = await scriptFolder();
@@ -205,7 +209,7 @@ describe('the ledger line in a pack', () => {
   });
 });
 
-describe('an archive that cannot be read to its end', () => {
+describe('an archive', () => {
   const cuts: [string, (bytes: Buffer) => Buffer, RegExp][] = [
     ['is truncated in a header', bytes => bytes.subarray(0, 700), /beyond the end of the archive/],
     ['is truncated in its end marker', bytes => bytes.subarray(0, -512), /beyond the end of the archive/],
@@ -242,7 +246,7 @@ describe('an archive that cannot be read to its end', () => {
       /too long/,
     ],
   ];
-  test.each(cuts)('%s', async (_, change, message) => {
+  test.each(cuts)('is invalid if it %s', async (_, change, message) => {
     const file = fileOf(change(bytesIn(await packOf(await scriptFolder()))));
     const verdicts = await verdictsOf(file);
     expect(verdicts).toHaveLength(1);
@@ -252,7 +256,7 @@ describe('an archive that cannot be read to its end', () => {
     expect(verdict?.violations.map(({ message: text }) => text).join()).toMatch(message);
   });
 
-  test('is refused if it is not an archive', async () => {
+  test('is refused if it is not a tar archive', async () => {
     for (const bytes of [Buffer.from('\x1f\x8b\x08'), Buffer.alloc(0), Buffer.from('PK\x03\x04')]) {
       const [verdict] = await verdictsOf(fileOf(bytes));
       expect(verdict).toMatchObject({ outcome: 'refused', reason: { code: 'not_a_pack' } });
@@ -264,7 +268,7 @@ describe('an archive that cannot be read to its end', () => {
     expect(broken).toContain('PK7 ../a');
   });
 
-  test('rejects an extended header for a path that needs none', async () => {
+  test('is invalid if it has an extended header for a path that needs none', async () => {
     const pax = Buffer.concat([head('pax/path', 28, 156, 'x'), block(`28 path=${A}\n`), entry(A, 'aaa')]);
     const file = await packOf(await scriptFolder());
     expect(await brokenIn(withHead(file, A, () => pax))).toEqual([`PK15 ${A}`]);
@@ -278,7 +282,7 @@ describe('the pack of a run', () => {
     const folder = await scriptFolder();
     const [whole, packed] = await Promise.all([verdictsOf(folder), verdictsOf(await packOf(folder))]);
     expect(packed.at(-1)).toMatchObject({ outcome: 'valid', violations: [], advice: whole.at(-1)?.advice });
-    expect(packed.at(-1)?.not_checked).toContain('the internal files, which are not here');
+    expect(packed.at(-1)?.not_checked).toContain('the internal files, which are not included');
     expect(packed.at(-1)?.documents?.contracts).toEqual({ ...whole.at(-1)?.documents?.contracts, pack: 1 });
     const withInternal = await verdictsOf(await packOf(folder, undefined, true));
     expect(withInternal.at(-1)?.outcome).toBe('valid');
@@ -370,8 +374,16 @@ const tamperings: [string, (folder: string) => Changes, Broken][] = [
     ['PK4 bundle.json'],
   ],
   ['an extra patch file', () => ({ 'patch.json': { operations: [null] } }), ['PK2 patch.json']],
-  ['evidence of numbers', () => ({ 'evidence/metadata.json': '[1,2,3]' }), ['AG1', 'PK8 evidence/metadata.json']],
-  ['a runner record of numbers', () => ({ 'evidence/runner.json': '7' }), ['RN1', 'PK8 evidence/runner.json']],
+  [
+    'evidence that consists of numbers',
+    () => ({ 'evidence/metadata.json': '[1,2,3]' }),
+    ['AG1', 'PK8 evidence/metadata.json'],
+  ],
+  [
+    'a runner record that consists of numbers',
+    () => ({ 'evidence/runner.json': '7' }),
+    ['RN1', 'PK8 evidence/runner.json'],
+  ],
   ['another run', inRun({ run_id: 'intent_other' }), ['PK3 run.json#run_id']],
 ];
 
@@ -379,7 +391,7 @@ function inRun(changes: Record<string, unknown>): (folder: string) => Changes {
   return folder => ({ 'run.json': changedIn(folder, 'run.json', changes) });
 }
 
-describe('the pack of an intent with', () => {
+describe('the pack of an intent', () => {
   const cwd = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
   let folder = '';
   beforeAll(async () => {
@@ -387,13 +399,13 @@ describe('the pack of an intent with', () => {
   });
   afterAll(() => rmSync(cwd, { recursive: true, force: true }));
 
-  test.each(tamperings)('%s, sealed again, is invalid', async (_, changes, broken) => {
+  test.each(tamperings)('with %s, sealed again, has the expected violations', async (_, changes, broken) => {
     const found = await brokenIn(await packOf(await resealed(folder, changes(folder))));
     if (broken.length === 0) expect(found).toEqual([]);
     else expect(found).toEqual(expect.arrayContaining(broken));
   });
 
-  test.each(tamperings.slice(1))('%s and its old seal is also invalid', async (_, changes) => {
+  test.each(tamperings.slice(1))('with %s and its old seal is also invalid', async (_, changes) => {
     const entries = Object.entries(changes(folder)).map(([name, content]): [string, string | null] => [
       `folder/${name}`,
       typeof content === 'object' && content !== null ? canonicalize(content) : content,
@@ -402,7 +414,7 @@ describe('the pack of an intent with', () => {
     expect(found.filter(line => /^(?:SL5|FD2|FD3|PK2|PK4)/.test(line))).not.toEqual([]);
   });
 
-  test('a ledger line that contradicts it is invalid', async () => {
+  test('with a ledger line that contradicts it is invalid', async () => {
     const entry = JSON.parse(lineOf(folder)) as { intent: object };
     const denied = lineOf(folder, { intent: { ...entry.intent, accepted: false } });
     expect(await brokenIn(await packOf(folder, lineOf(folder)))).toEqual([]);
@@ -411,7 +423,7 @@ describe('the pack of an intent with', () => {
     expect(await brokenIn(await packOf(folder, planned))).toEqual(['PK9 ledger-line.json#intent.mode']);
   });
 
-  test('a violation has the same violation in its folder', async () => {
+  test('with a violation has the same violation in its folder', async () => {
     const rules = async (input: string): Promise<string[]> =>
       (await verdictsOf(input)).flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id));
     const flipped = await resealed(folder, inRun({ 'decision.accepted': false })(folder));

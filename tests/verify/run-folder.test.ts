@@ -190,7 +190,7 @@ describe('the folder of a finished run', () => {
     const files = Object.entries(sealed()).filter(([file]) => !file.startsWith('evidence/internal/'));
     const verdict = await lastOf(Object.fromEntries(files));
     expect(verdict).toMatchObject({ outcome: 'valid', violations: [] });
-    expect(verdict.not_checked).toContain('the internal files, which are not here');
+    expect(verdict.not_checked).toContain('the internal files, which are not included');
   });
 
   test('reduced to evidence/ counts the files outside', async () => {
@@ -322,12 +322,12 @@ const breaches: [string, Files, string[]][] = [
   ],
 ];
 
-describe('a run folder with', () => {
-  test.each(breaches)('%s is invalid', async (_, files, broken) => {
+describe('a run folder', () => {
+  test.each(breaches)('with %s is invalid', async (_, files, broken) => {
     expect(await brokenIn(folderWith(files))).toEqual(broken);
   });
 
-  test('every rule that only a run folder can violate is violated here', () => {
+  test('is tested here against every rule that only a run folder can violate', () => {
     const tested = new Set(breaches.flatMap(([, , broken]) => broken.map(place => place.slice(0, 3))));
     // Rules that need a key are violated in signatures.test.ts.
     const needed = folderRules.map(({ id }) => id).filter(id => /^(?:FD[89]|SL[1-7])$/.test(id));
@@ -346,7 +346,9 @@ test('a link in place of a sealed file does not count as that file', async () =>
 test('a folder that contains only a journal is an unfinished run, not an unknown format', async () => {
   const verdicts = await verdictsOf(folderWith({ 'journal.ndjson': '{"torn' }));
   expect(verdicts).toMatchObject([{ outcome: 'invalid', violations: [{ rule_id: 'SL7', path: 'journal.ndjson' }] }]);
-  expect(verdicts[0]?.violations[0]?.message).toContain('belongs to an unfinished run: interrupted, not started here');
+  expect(verdicts[0]?.violations[0]?.message).toContain(
+    'belongs to an interrupted run that you did not start on this machine',
+  );
   expect(verdicts[0]?.not_checked).toEqual([]);
 });
 

@@ -114,7 +114,7 @@ const forgeries: Forgery[] = [
     [`SL8 ${SEAL}`],
   ],
   [
-    "was changed and signed with the attacker's key under our key id",
+    "was changed and signed with the attacker's key under the signer's key id",
     () => {
       const { files, statement } = forged(signed);
       return withSeal(files, sealEnvelope(statement, { ...signerWith(theirs.privateKey), keyId: signer.keyId }));
@@ -132,19 +132,19 @@ const forgeries: Forgery[] = [
   ],
 ];
 
-describe('a folder that', () => {
-  test.each(forgeries)('%s', async (_, files, options, broken) => {
+describe('the verifier', () => {
+  test.each(forgeries)('gives the right verdict on a folder that %s', async (_, files, options, broken) => {
     expect(await brokenIn(laidOut(files()), options)).toEqual(broken);
   });
 
-  test('violates any rule that needs a key is covered above', () => {
+  test('is tested with every rule that needs a key', () => {
     const tested = new Set(forgeries.flatMap(([, , , broken]) => broken.map(line => line.split(' ')[0])));
     const needed = folderRules.map(({ id }) => id).filter(id => /^SL(?:[89]|\d\d)$/.test(id));
     expect(needed).toEqual(['SL8', 'SL9', 'SL10']);
     expect(needed.filter(id => !tested.has(id))).toEqual([]);
   });
 
-  test('lost its signatures is invalid even without a key', async () => {
+  test('rejects a folder that lost its signatures, even without a key', async () => {
     const verdicts = await verdictsOf(laidOut(withSeal(signed, { ...sealIn(signed), signatures: [] })));
     expect(verdicts.flatMap(({ violations }) => violations.map(({ rule_id }) => rule_id))).toEqual(['SL4']);
   });
@@ -153,8 +153,8 @@ describe('a folder that', () => {
 const lastOf = async (folder: string, options: Options = {}): Promise<Verdict> =>
   (await verdictsOf(folder, options)).at(-1) as Verdict;
 
-describe('the verdict describes', () => {
-  test('an unchecked signature, and an unsigned seal', async () => {
+describe('the verdict', () => {
+  test('describes an unchecked signature, and an unsigned seal', async () => {
     expect(await lastOf(laidOut(signed))).toMatchObject({
       outcome: 'valid',
       signatures: { signed: 1, unsigned: 0, key_ids: [signer.keyId], checked: false },
@@ -167,13 +167,13 @@ describe('the verdict describes', () => {
     });
   });
 
-  test('a checked signature', async () => {
+  test('describes a checked signature', async () => {
     const folder = laidOut(signed);
     expect(await lastOf(folder, KEY)).toMatchObject({ signatures: { signed: 1, checked: true }, notes: [] });
     expect(await lastOf(folder, { key: pemOf(theirs) })).toMatchObject({ signatures: { checked: false } });
   });
 
-  test('an unsigned seal if a key is given', async () => {
+  test('describes an unsigned seal if a key is given', async () => {
     const { outcome, advice, notes } = await lastOf(laidOut(unsigned), KEY);
     expect({ outcome, notes }).toEqual({ outcome: 'valid', notes: [] });
     expect(advice.filter(({ rule_id }) => rule_id === 'SL10')).toHaveLength(1);

@@ -26,7 +26,7 @@ export function AgentHtml({ html, side }: { readonly html: string; readonly side
       class="agent-html"
       sandbox=""
       srcdoc={page}
-      title={`HTML of the agent (${sideName(side)}), without scripts`}
+      title={`The agent’s HTML (${sideName(side)}), without scripts`}
     />
   );
 }

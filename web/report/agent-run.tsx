@@ -61,7 +61,7 @@ const ROWS: readonly (readonly [name: string, cell: (run: AgentRunNote) => Compo
 ];
 
 function Changes({ changes }: { readonly changes: AgentRunNote['changes'] }) {
-  if (!changes) return <span class="muted">not known</span>;
+  if (!changes) return <span class="muted">unknown</span>;
   const { files, added, removed, commits } = changes;
   if (files.total === 0 && !commits) return <span class="muted">none</span>;
   const head = [

@@ -1,6 +1,7 @@
 import type { PageCase } from '../../src/reports/page-data.ts';
 import * as format from './format.ts';
 import { KINDS, Mark } from './marks.tsx';
+import { repairsText } from './repairs.tsx';
 import { RunId } from './run-id.tsx';
 import { Section } from './section.tsx';
 import { Text } from './visible.tsx';
@@ -14,6 +15,7 @@ interface Props {
 export function TrialTable({ data: { trials, shown }, isRun }: Props) {
   const rows = (['baseline', 'new'] as const).flatMap(side => trials[side].map(trial => ({ side, trial })));
   if (rows.length === 0) return null;
+  const isStreamed = rows.some(({ trial }) => trial.ttft_ms !== undefined);
   return (
     <Section title="Trials">
       <div class="table-box" role="region" aria-label="Trials" tabIndex={0}>
@@ -24,6 +26,7 @@ export function TrialTable({ data: { trials, shown }, isRun }: Props) {
               <th scope="col">Run</th>
               <th scope="col">Verdict</th>
               <th scope="col">Latency</th>
+              {isStreamed && <th scope="col">First token</th>}
               <th scope="col">Cost</th>
               <th scope="col">Score</th>
               <th scope="col">Output</th>
@@ -35,7 +38,7 @@ export function TrialTable({ data: { trials, shown }, isRun }: Props) {
                 {!isRun && <th scope="row">{format.sideName(side)}</th>}
                 <td data-label="Run">
                   <RunId value={trial.run_id} />
-                  {trial.rerun && <span class="tag">asked again</span>}
+                  {trial.rerun && <span class="tag">run again</span>}
                   {trials[side].length > 1 && shown[side] === trial.run_id && <span class="tag">shown above</span>}
                 </td>
                 <td data-label="Verdict">
@@ -46,6 +49,11 @@ export function TrialTable({ data: { trials, shown }, isRun }: Props) {
                   </span>
                 </td>
                 <td data-label="Latency">{trial.latency_ms === null ? '–' : format.milliseconds(trial.latency_ms)}</td>
+                {isStreamed && (
+                  <td data-label="First token">
+                    {trial.ttft_ms === undefined ? '–' : format.milliseconds(trial.ttft_ms)}
+                  </td>
+                )}
                 <td data-label="Cost">{trial.cost_usd === null ? '–' : format.dollars(trial.cost_usd)}</td>
                 <td data-label="Score">{trial.score === null ? '–' : format.score(trial.score)}</td>
                 <td data-label="Output">
@@ -65,7 +73,8 @@ export function Attempts({ data, isRun }: Props) {
   const rows = (['baseline', 'new'] as const).flatMap(side =>
     (data[side]?.attempts ?? []).map(attempt => ({ side, attempt })),
   );
-  if (rows.every(({ attempt }) => attempt.attempt === 1 && attempt.outcome === 'ok')) return null;
+  const isRepaired = rows.some(({ attempt }) => attempt.repairs !== undefined);
+  if (!isRepaired && rows.every(({ attempt }) => attempt.attempt === 1 && attempt.outcome === 'ok')) return null;
   return (
     <Section title="Attempts">
       <div class="table-box" role="region" aria-label="Attempts" tabIndex={0}>
@@ -77,6 +86,7 @@ export function Attempts({ data, isRun }: Props) {
               <th scope="col">Started</th>
               <th scope="col">Took</th>
               <th scope="col">Outcome</th>
+              {isRepaired && <th scope="col">Repaired</th>}
               <th scope="col">Note</th>
             </tr>
           </thead>
@@ -92,6 +102,9 @@ export function Attempts({ data, isRun }: Props) {
                 <td data-label="Outcome">
                   {attempt.outcome === 'ok' ? 'answered' : (attempt.error_class ?? 'error').replaceAll('_', ' ')}
                 </td>
+                {isRepaired && (
+                  <td data-label="Repaired">{attempt.repairs ? <Text value={repairsText(attempt.repairs)} /> : '–'}</td>
+                )}
                 <td data-label="Note">
                   {attempt.http_status !== undefined && `HTTP ${attempt.http_status} `}
                   {attempt.note && <Text value={attempt.note} />}

@@ -127,8 +127,7 @@ function OnlyRow({ row }: { readonly row: PageRow }) {
           <Text value={row[11]} />{' '}
         </>
       )}
-      This page has no more than a row for this case. Its documents are <code>{row[0]}.json</code> in the folders of the
-      runs.
+      This page has only a row for this case. Its documents are <code>{row[0]}.json</code> in the run folders.
     </>
   );
 }
@@ -185,7 +184,7 @@ function Asked({ data: { input } }: { readonly data: PageCase }) {
   const { user, ...rest } = (input ?? {}) as { readonly user?: unknown };
   if (typeof user !== 'string') return null;
   return (
-    <section class="asked" aria-label="What was asked" data-at="baseline:case new:case" tabIndex={-1}>
+    <section class="asked" aria-label="Case input" data-at="baseline:case new:case" tabIndex={-1}>
       <blockquote>
         <Text value={user} />
       </blockquote>
@@ -199,7 +198,7 @@ function Asked({ data: { input } }: { readonly data: PageCase }) {
   );
 }
 
-/** The case changed since the baseline, so the two sides were asked different questions. */
+/** How the case changed since the baseline. The two sides then ran different versions of it. */
 function Changes({ data: { changes } }: { readonly data: PageCase }) {
   if (changes.length === 0) return null;
   return (
@@ -232,7 +231,7 @@ function Assertions({ data, address }: { readonly data: PageCase; readonly addre
             />
             <span>
               <strong>{name.replaceAll('_', ' ')}</strong>
-              <span class="unseen">{{ fail: ' failed', pass: ' held', not_judged: ' was not judged' }[status]}</span>{' '}
+              <span class="unseen">{{ fail: ' failed', pass: ' passed', not_judged: ' was not judged' }[status]}</span>{' '}
               {message && <Text value={message} />}
             </span>
             {at && <PlaceLink place={`new:${at}`} address={address} isPlain />}

@@ -68,7 +68,7 @@ function Row({
       <Mark kind={kind} />
       <span class="name">{title ? <Text value={title} /> : id}</span>
       <span class="change" data-much={baselineMs !== null && candidateMs !== null && candidateMs > baselineMs * 2}>
-        {changed !== null && <span class="unseen">Latency against baseline: </span>}
+        {changed !== null && <span class="unseen">Latency compared with the baseline: </span>}
         {changed}
       </span>
       <span class="line" title={plain(line)}>

@@ -34,12 +34,12 @@ function sentencesOf({ cases, rows, full, wanted, bytes_max }: Coverage): string
   const megabytes = count(bytes_max / 1_000_000);
   return [
     cases === 0
-      ? 'There is no case.'
+      ? 'There are no cases.'
       : full === cases
         ? `Full data for all ${count(cases)} cases.`
-        : `Full data for ${count(full)} of ${count(cases)} cases; the others have a row.`,
+        : `Full data for ${count(full)} of ${count(cases)} cases; the others have only a row in the list.`,
     ...(full < wanted
-      ? [`${count(wanted - full)} more would be here in full, but the page reached its limit of ${megabytes} MB.`]
+      ? [`${count(wanted - full)} more do not fit in full, because the page reached its limit of ${megabytes} MB.`]
       : []),
     ...(rows < cases ? [`${count(cases - rows)} cases have no row, for the same reason.`] : []),
   ];

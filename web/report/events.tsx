@@ -3,9 +3,11 @@ import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts
 import type { PageCase } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
 import { align, type Pair, toolsOf } from './align.ts';
-import { count, milliseconds, plural, sideName } from './format.ts';
+import { count, milliseconds, plural } from './format.ts';
+import { Failure } from './failure.tsx';
 import { Flag } from './marks.tsx';
 import { PlaceLink } from './places.tsx';
+import { isLatencyRepaired, LatencyNote } from './repairs.tsx';
 import { textOf } from './value-diff.ts';
 import { JsonView, ValueDiff } from './values.tsx';
 import { Section, SideTitles } from './section.tsx';
@@ -46,6 +48,7 @@ export function Events({ data, address, isRun }: Props) {
                 : `${count(differing)} of ${plural(pairs.length, 'step')} ${differing === 1 ? 'differs' : 'differ'}`
         }
       >
+        <LatencyNote data={data} />
         {!isRun && <SideTitles />}
         <ol class={isRun ? 'events run' : 'events'}>
           {pairs.map((pair, index) => (
@@ -183,7 +186,9 @@ function Title({ event, data, side, at, word, otherTool }: TitleProps) {
           <Text value={tells.slice(0, 200)} />
         </span>
       )}
-      {typeof latency_ms === 'number' && <span class="took">{milliseconds(latency_ms)}</span>}
+      {typeof latency_ms === 'number' && !isLatencyRepaired(data[side]) && (
+        <span class="took">{milliseconds(latency_ms)}</span>
+      )}
     </span>
   );
 }
@@ -244,56 +249,5 @@ function Asset({
         return text === undefined ? null : <JsonView key={String(href)} value={text} />;
       })}
     </>
-  );
-}
-
-function Failure({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {
-  const sides = (isRun ? (['new'] as const) : (['baseline', 'new'] as const)).flatMap(side => {
-    const failure = data[side]?.runner_failure;
-    return failure ? [{ side, failure }] : [];
-  });
-  if (sides.length === 0) return null;
-  return (
-    <Section title="No answer that could be judged">
-      {sides.map(({ side, failure }) => {
-        const {
-          class: name,
-          status,
-          status_text,
-          error_message,
-          latency_ms,
-          timeout_ms,
-          body_snippet,
-          full_body_saved_to: href,
-        } = failure;
-        const body = (href && data.assets[side][href]) || body_snippet;
-        return (
-          <div class="failure" key={side} data-at={`${side}:runner_failure`} tabIndex={-1}>
-            <p>
-              <span class="tag">{sideName(side)}</span> <strong>{name.replaceAll('_', ' ')}</strong>{' '}
-              {[
-                status && `HTTP ${status} ${status_text ?? ''}`.trim(),
-                error_message,
-                latency_ms !== undefined && `after ${milliseconds(latency_ms)}`,
-                timeout_ms !== undefined && `limit ${milliseconds(timeout_ms)}`,
-              ]
-                .filter(part => typeof part === 'string' && part !== '')
-                .map((part, index) => (
-                  <span key={index} class="muted">
-                    {index > 0 && ' · '}
-                    <Text value={String(part)} />
-                  </span>
-                ))}
-            </p>
-            {body && <JsonView value={body} />}
-            {href && (
-              <p class="note">
-                The body as it was received: <code>{href}</code>
-              </p>
-            )}
-          </div>
-        );
-      })}
-    </Section>
   );
 }

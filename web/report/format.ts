@@ -1,4 +1,4 @@
-/** Formats do not depend on the locale of the machine. */
+/** Formats do not depend on the machine's locale. */
 const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const SHORT = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 });
 

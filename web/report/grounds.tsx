@@ -14,7 +14,7 @@ export function Grounds({ of, address }: Props) {
   const { rates, rates_note, notes, findings } = of;
   return (
     <section class="card grounds">
-      <h3>How sure the verdict is</h3>
+      <h3>Confidence in the verdict</h3>
       {rates && <IntervalPlot rates={rates} says={rates_note ?? ''} />}
       {notes.length > 0 && (
         <dl class="notes">
@@ -69,9 +69,11 @@ function Findings({ of: { findings, found }, address }: Props) {
         </table>
       </div>
       {found > findings.length && (
-        <p class="note">And {count(found - findings.length)} more, which the list of cases marks.</p>
+        <p class="note">And {count(found - findings.length)} more, marked in the list of cases.</p>
       )}
-      <p class="note">A broken case fails more often than chance explains. A suspect may still be due to chance.</p>
+      <p class="note">
+        A broken case fails more often than chance explains. The failures of a suspect case may be due to chance.
+      </p>
     </>
   );
 }

@@ -49,7 +49,7 @@ export function Header({ head, address, onKeys }: Props) {
 /** Counts next to the verdict. Each one toggles a filter for its cases. */
 function Counts({ head, address }: Pick<Props, 'head' | 'address'>) {
   return (
-    <ul class="counts" aria-label="Numbers of cases">
+    <ul class="counts" aria-label="Case counts">
       {head.counts.map(({ label, value, filter, of }) => {
         const isChosen = address[filter] === of;
         return (

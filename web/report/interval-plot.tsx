@@ -53,9 +53,7 @@ export function IntervalPlot({ rates, says }: Props) {
           </g>
         ))}
       </svg>
-      <figcaption class="note">
-        Pass rate, with the interval that holds it with 95 % confidence. A case counts once.
-      </figcaption>
+      <figcaption class="note">Pass rate with its 95 % confidence interval. Each case counts once.</figcaption>
     </figure>
   );
 }

@@ -37,7 +37,7 @@ const LIST = [
   ['j', 'k', 'next and previous case'],
   ['↓', '↑', 'the same, inside the list'],
   ['Enter', '', 'open the case'],
-  ['Esc', '', 'close what is open'],
+  ['Esc', '', 'close the case or dialog'],
   ['/', '', 'search'],
   ['?', '', 'this list'],
 ] as const;

@@ -7,6 +7,7 @@ import type { Values } from './histogram.ts';
 import { Icon } from './marks.tsx';
 import { useJump } from './places.tsx';
 import { Plot } from './plots.tsx';
+import { Repaired } from './repairs.tsx';
 import { RunId } from './run-id.tsx';
 import { Text } from './visible.tsx';
 
@@ -123,7 +124,7 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         <dt>Target</dt>
         <dd>
           {side.target === null && side.target_sha256 === null ? (
-            'not known'
+            'unknown'
           ) : side.target === null ? (
             <Hash value={side.target_sha256 ?? ''} />
           ) : (
@@ -140,7 +141,8 @@ function Side({ name, of: side }: { readonly name: string; readonly of: Compared
         <dt>Seal</dt>
         <dd>{side.seals[0] ? <Hash value={side.seals[0]} /> : '–'}</dd>
         <dt>Environment</dt>
-        <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'not known'}</dd>
+        <dd>{side.environment_hash ? <Hash value={side.environment_hash} /> : 'unknown'}</dd>
+        <Repaired of={side.repairs} />
       </dl>
     </div>
   );
@@ -160,7 +162,7 @@ function Short({ value }: { readonly value: string | null }) {
 }
 
 function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
-  const { version, target, seal_sha256, unjudged, note } = run;
+  const { version, target, seal_sha256, unjudged, repairs, note } = run;
   return (
     <section class="card">
       <h3>What was run</h3>
@@ -177,7 +179,8 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
             <Hash value={seal_sha256} />
           </dd>
           <dt>Not judged</dt>
-          <dd>{format.plural(unjudged, 'case')} without an expectation that could be judged</dd>
+          <dd>{format.plural(unjudged, 'case')} without an expectation to judge</dd>
+          <Repaired of={repairs} />
         </dl>
       </div>
       {note !== null && <p class="note">{note}</p>}
@@ -187,6 +190,7 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
 
 const METRICS = {
   latency_ms: { label: 'Latency', format: format.milliseconds },
+  ttft_ms: { label: 'Time to first token', format: format.milliseconds },
   cost_usd: { label: 'Cost', format: format.dollars },
   score: { label: 'Score', format: format.score },
 } as const;
@@ -194,7 +198,7 @@ const METRICS = {
 function Metrics({ of: { metrics } }: { readonly of: Compared }) {
   return (
     <section class="card">
-      <h3>Measured, case by case</h3>
+      <h3>Metrics (cases measured on both sides)</h3>
       <div class="table-box" role="region" aria-label="Metrics of both sides" tabIndex={0}>
         <table class="numbers">
           <thead>
@@ -222,7 +226,7 @@ function Metrics({ of: { metrics } }: { readonly of: Compared }) {
                     <strong>{format.signed(difference.mean, show)}</strong>{' '}
                     <span class="muted">
                       {pairs < 2
-                        ? 'one case has no interval'
+                        ? 'no interval for a single case'
                         : `${format.signed(difference.low, show)} to ${format.signed(difference.high, show)}`}
                     </span>
                   </td>

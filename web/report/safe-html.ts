@@ -23,7 +23,7 @@ const HTML = 'http://www.w3.org/1999/xhtml';
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
-/** Removed with their content, which is not text for readers or parses differently the second time. */
+/** Removed with their content, which is not readable text or would parse differently the second time. */
 const REMOVED = words(
   'script noscript template link meta base title iframe frame frameset noframes object embed applet param portal fencedframe svg math audio video source track canvas textarea select option xmp plaintext noembed listing',
 );
@@ -38,7 +38,7 @@ const ATTRIBUTES = words(
   'id class style title lang dir alt width height align valign colspan rowspan span scope start reversed value datetime open color face size border',
 );
 
-/** Links lose their targets, so nothing looks them up or opens them. Only embedded images stay. */
+/** Links lose their targets, so the browser neither looks them up nor opens them. Only embedded images stay. */
 function isKept(element: Element, name: string): boolean {
   if (element.localName === 'img' && name === 'src') {
     return /^data:image\/(?:png|jpeg|gif|webp);/i.test(element.getAttribute(name) ?? '');

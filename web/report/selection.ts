@@ -7,9 +7,9 @@ export const SORTS = [
   { value: '', label: 'Regressions first', compares: false },
   { value: 'id', label: 'Case id, A to Z', compares: false },
   { value: 'slowest', label: 'Slowest first', compares: false },
-  { value: 'slower', label: 'Became slower first', compares: true },
-  { value: 'faster', label: 'Became faster first', compares: true },
-  { value: 'costlier', label: 'Became costlier first', compares: true },
+  { value: 'slower', label: 'Largest slowdown first', compares: true },
+  { value: 'faster', label: 'Largest speedup first', compares: true },
+  { value: 'costlier', label: 'Largest cost increase first', compares: true },
 ] as const;
 
 /** The indices of the rows that pass all filters, in the chosen order. */

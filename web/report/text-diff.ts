@@ -1,6 +1,6 @@
 import { diffLines, diffWordsWithSpace } from 'diff';
 
-/** A run of text that both sides have, or only one of them. */
+/** A stretch of text that is on both sides or only on one. */
 export interface Stretch {
   readonly text: string;
   readonly on: 'both' | 'baseline' | 'new';
@@ -9,7 +9,7 @@ export interface Stretch {
 const WORDS_CHARS_MAX = 40_000;
 const EDITS_MAX = 1_500;
 
-/** The difference of two texts, by word, or by line if they are long; undefined if they have little in common. */
+/** The difference between two texts, by word, or by line if they are long; undefined if they have little in common. */
 export function stretches(baseline: string, candidate: string): Stretch[] | undefined {
   const bound = { maxEditLength: EDITS_MAX };
   const parts =

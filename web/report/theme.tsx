@@ -45,6 +45,6 @@ function remember(theme: Theme): void {
   try {
     localStorage.setItem(KEY, theme);
   } catch {
-    // Nothing is lost but the memory of a colour.
+    // Without storage, the page forgets the theme.
   }
 }

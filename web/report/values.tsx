@@ -50,7 +50,7 @@ export function ValueDiff({ baseline, candidate }: { readonly baseline: unknown;
           </dl>
         </details>
       )}
-      {isCut && <p class="note">There are more values than are compared here.</p>}
+      {isCut && <p class="note">Not all values are compared here.</p>}
     </div>
   );
 }

@@ -67,7 +67,7 @@ Model credentials and addresses come from these variables. None of them enters t
 Exit codes:
   0  completed without a policy violation
   1  any other termination, or a policy violation
-  2  cannot run as requested, or a fault of Proctor or the machine
+  2  cannot run as requested, or a fault in Proctor or the machine
   130, 143  interrupted; the run is stopped and sealed
 
 Example:

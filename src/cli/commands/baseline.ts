@@ -45,8 +45,8 @@ export async function acceptCommand(word: string, { out, json }: { out: string; 
 
 function packText({ bytes, artifacts, left_out }: Accepted['pack']): string {
   const rest = left_out === 0 ? '' : `; ${countText(left_out, 'document')} left out because of size`;
-  return `${countText(artifacts, 'answer')} to explain changes with, ${Math.ceil(bytes / 1024)} KiB${rest}`;
+  return `${countText(artifacts, 'answer')} for explaining changes, ${Math.ceil(bytes / 1024)} KiB${rest}`;
 }
 
 const NOTHING_PASSES =
-  'warning: No case of this run passes, so no candidate can regress against this baseline. Accept a run of a version that works.\n';
+  'warning: No case in this run passes, so no candidate can regress against this baseline. Accept a run of a version that works.\n';

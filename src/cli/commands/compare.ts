@@ -34,6 +34,8 @@ export interface CompareFlags extends LimitFlags {
   readonly baselineUrl?: string;
   readonly script?: string;
   readonly baselineScript?: string;
+  readonly target?: string;
+  readonly baselineTarget?: string;
   readonly policy?: string;
   readonly dir?: string;
   readonly header?: readonly string[];
@@ -88,9 +90,10 @@ const MAKE_ONE = `
 `;
 
 function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
-  const { again, againTrials, againTime, againCost, baseUrl, baselineUrl, script, baselineScript, policy, dir } = flags;
+  const { again, againTrials, againTime, againCost } = flags;
+  const { baseUrl, baselineUrl, script, baselineScript, target, baselineTarget, policy, dir } = flags;
   const given = { maxTrials: againTrials, maxMs: againTime, maxCostUsd: againCost };
-  const targets = { baseUrl, baselineUrl, script, baselineScript, policy, dir };
+  const targets = { baseUrl, baselineUrl, script, baselineScript, target, baselineTarget, policy, dir };
   const said = Object.entries({ ...given, ...targets }).filter(([, value]) => value !== undefined);
   if (!again) {
     if (said.length === 0 && flags.header === undefined) return {};
@@ -160,12 +163,12 @@ function notHereText(ids: readonly string[]): string {
   const named = ids.slice(0, NAMED_MAX).map(printable).join(', ');
   const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : '';
   const runs = ids.length === 1 ? 'The run' : 'The runs';
-  return `${runs} ${named}${more} ${ids.length === 1 ? 'is' : 'are'} not here, so the report shows none of their events and answers. Run proctor compare with the run folders to get a complete report.`;
+  return `${runs} ${named}${more} ${ids.length === 1 ? 'is' : 'are'} not available, so the report does not show ${ids.length === 1 ? 'its' : 'their'} events and answers. Run proctor compare with the run folders to get a complete report.`;
 }
 
 const NAMED_MAX = 5;
 
-/** GitHub shows this file on the page of the job. */
+/** GitHub shows this file on the page for the job. */
 function addStepSummary(subject: Parameters<typeof reportOf>[0]): void {
   const { GITHUB_STEP_SUMMARY: file } = process.env;
   if (!file) return;

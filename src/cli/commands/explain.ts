@@ -56,7 +56,7 @@ function aboutContract(contract: Contract, paint: Paint): string {
   const { name } = contract;
   lines.push(
     '',
-    paint('faint', `  proctor example ${name} prints a valid document, proctor schema ${name} its JSON Schema.`),
+    paint('faint', `  proctor example ${name} prints a valid document; proctor schema ${name} prints its JSON Schema.`),
   );
   return `${lines.join('\n')}\n`;
 }

@@ -6,7 +6,7 @@ import { atLeastOne, collect } from '../text/units.ts';
 export function addGateCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('gate')
-    .description('Decide whether the results of any tool got worse: CSV, JSON lines, JUnit XML or CTRF')
+    .description('Decide whether results from any tool got worse: CSV, JSON lines, JUnit XML or CTRF')
     .argument('<baseline>', 'results of the old version: a file, a folder, or several separated by commas')
     .argument('<new>', 'results of the new version')
     .option('--gate <gate>', HELP.gate)
@@ -33,7 +33,7 @@ function share(text: string): number {
 
 const EXITS = `
 Results:
-  CSV, JSON lines  columns case and pass; optional: trial, rerun, score, latency_ms, cost_usd
+  CSV, JSON lines  columns case and pass; optional: trial, rerun, score, latency_ms, ttft_ms, cost_usd
   JUnit, CTRF      one file per trial, such as before/1.xml, before/2.xml, before/3.xml
   *.rerun.*        trials of cases that you ran again, such as before/4.rerun.xml
 

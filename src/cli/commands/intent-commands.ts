@@ -15,7 +15,10 @@ export function addIntentCommands(run: Command, program: Command, ended: (code: 
     .option('--policy <name>', 'profile: strict, default, dev or a file', 'default')
     .option('--answers <file>', 'answers to the questions of an earlier run: {"KEY": answer}')
     .addOption(
-      new Option('--model-mode <mode>', 'how to plan a bare goal: not at all, record a model, or replay a recording')
+      new Option(
+        '--model-mode <mode>',
+        'how to plan a bare goal: not at all, with a model whose answer is recorded, or from a recording',
+      )
         .choices(['none', 'record', 'replay'])
         .default('none'),
     )

@@ -16,7 +16,7 @@ export async function newKeyCommand({ out, json }: { out?: string; json?: true }
   }
   const isUsed =
     out === undefined
-      ? 'Proctor signs the runs of this project with it.'
+      ? "Proctor signs this project's runs with it."
       : `To sign with it, set PROCTOR_KEY=${printable(out)}`;
   stdout.write(
     [
@@ -37,7 +37,9 @@ export async function showKeyCommand({ json }: { json?: true }): Promise<number>
   if (json) stdout.write(`${printableJson({ key_id: keyId ?? null })}\n`);
   else
     stdout.write(
-      keyId === undefined ? 'Runs here are not signed. Run proctor keys new to create a key.\n' : `${keyId}\n`,
+      keyId === undefined
+        ? 'Runs in this project are not signed. Run proctor keys new to create a key.\n'
+        : `${keyId}\n`,
     );
   return 0;
 }

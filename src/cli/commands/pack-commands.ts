@@ -9,7 +9,7 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
     .description('Pack a sealed run and its ledger line into one file')
     .argument('[run]', HELP.run, 'latest')
     .option('--out <file>', 'file to write (default: <run id>.proctor.tar); must not exist')
-    .option('--internal', 'include internal files, which are not for end users')
+    .option('--internal', 'include internal files, which are not meant for end users')
     .option('--json', HELP.json)
     .addHelpText('after', PACK_EXITS)
     .action(async (run: string, flags) => {
@@ -36,7 +36,11 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
     .option('--dir <folder>', 'work tree, or a folder in it (default: .)')
     .option('--check', 'check whether the changes apply, without applying them')
     .option('--anyway', 'apply even if the agent did not complete its task')
-    .option('--allow-active <path>', 'apply this file although it runs by itself; exact path, repeatable', collect)
+    .option(
+      '--allow-active <path>',
+      'apply this file even though it runs automatically; exact path, repeatable',
+      collect,
+    )
     .option('--json', HELP.json)
     .addHelpText('after', APPLY_EXITS)
     .action(async (run: string, flags) => {
@@ -51,17 +55,17 @@ The same run folder and ledger line give the same bytes on every machine.
 Exit codes:
   0  packed
   1  the run does not verify; nothing was written
-  2  no such run, the file exists, or a fault of the machine`;
+  2  no such run, the file exists, or a machine fault`;
 
 const UNPACK_EXITS = `
 Exit codes:
   0  unpacked
   1  the pack does not verify; nothing was written
-  2  the folder exists, or a fault of the machine`;
+  2  the folder exists, or a machine fault`;
 
 const APPLY_EXITS = `
 Exit codes:
   0  applied, or nothing to apply
   1  nothing was changed: the run does not verify, violated its policy or is incomplete, its changes do not apply, or a
-     file that runs by itself was not named with --allow-active
-  2  no such run or folder, or a fault of the machine`;
+     file that runs automatically was not named with --allow-active
+  2  no such run or folder, or a machine fault`;

@@ -13,6 +13,7 @@ import { namedKey } from '../options/variables.ts';
 interface Flags {
   readonly baseUrl?: string;
   readonly script?: string;
+  readonly target?: string;
   readonly header?: readonly string[];
   readonly timeout?: number;
   readonly json?: true;
@@ -30,6 +31,7 @@ export async function resendCommand(run: string, caseId: string, flags: Flags): 
       variable: name => process.env[name],
       ...(flags.baseUrl !== undefined && { baseUrl: flags.baseUrl }),
       ...(flags.script !== undefined && { script: flags.script }),
+      ...(flags.target !== undefined && { target: flags.target, environment: process.env }),
       ...(flags.timeout !== undefined && { timeoutMs: flags.timeout }),
     });
     if (flags.json) stdout.write(`${printableJson(asJson(resent))}\n`);

@@ -130,12 +130,13 @@ function taskOf({ task, taskFile }: RunAgentFlags): string {
   if (task !== undefined) return task;
   const shown = `The task file ${printable(path.basename(taskFile as string))}`;
   const bytes = bytesIn(taskFile as string, shown);
-  if (bytes.length > TASK_BYTES_MAX) throw new Fault('usage', `${shown} is too large: the limit for a task is 8 MiB.`);
+  if (bytes.length > TASK_BYTES_MAX)
+    throw new Fault('usage', `${shown} is too large: the limit for a task is 512 KiB.`);
   if (!isUtf8(bytes)) throw new Fault('usage', `${shown} is not UTF-8 text.`);
   return new TextDecoder().decode(bytes);
 }
 
-/** Reads at most one byte more than a task may have, because standard input may never end. Does not wait for a FIFO. */
+/** Reads at most `TASK_BYTES_MAX` + 1 bytes, because standard input may never end. Rejects a FIFO: it could block. */
 function bytesIn(file: string, shown: string): Buffer {
   const bytes = Buffer.alloc(TASK_BYTES_MAX + 1);
   let fd: number | undefined;
@@ -155,7 +156,7 @@ function bytesIn(file: string, shown: string): Buffer {
   }
 }
 
-/** Far above the real limit, so that the error for a large task can state its size. */
+/** Far above the limit for a task, 512 KiB, so that the error for most large tasks can state their size. */
 const TASK_BYTES_MAX = 8 * 1024 * 1024;
 
 function show(line: TranscriptLine, paint: Paint): void {

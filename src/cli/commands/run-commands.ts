@@ -55,7 +55,7 @@ function addRunsCommands(program: Command, ended: (code: number) => void): void 
     .command('show')
     .description('Show what a run did, its limits and its output')
     .argument('[run]', HELP.run, 'latest')
-    .option('--internal', 'include the internal log, which is not for end users')
+    .option('--internal', 'include the internal log, which is not meant for end users')
     .option('--json', HELP.json)
     .action(async (word: string, flags) => {
       const { showCommand } = await import('./show.ts');
@@ -94,7 +94,7 @@ function addRunsCommands(program: Command, ended: (code: number) => void): void 
 
   program
     .command('doctor')
-    .description('Check which sandboxes and agents work on this machine, and how to enable the others')
+    .description('Check which sandboxes and agents work on this machine, and show how to enable the others')
     .option('--json', HELP.json)
     .action(async flags => {
       const { doctorCommand } = await import('./doctor.ts');
@@ -106,7 +106,7 @@ const SCRIPT_EXITS = `
 Exit codes:
   0  succeeded
   1  failed or timed out
-  2  cannot run as requested, or a fault of Proctor or the machine
+  2  cannot run as requested, or a fault in Proctor or the machine
   130, 143  interrupted; the run is stopped and sealed
 
 Example:

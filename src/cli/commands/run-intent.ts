@@ -84,7 +84,7 @@ function told(error: unknown): number {
   const document = runErrorOf(error);
   stdout.write(canonicalize(document));
   stderr.write(`${afterAnswer()}error: ${printable(document.message)}\n`);
-  // The stack of an internal error helps only developers.
+  // Only developers need the stack of an internal error.
   if (!(error instanceof Fault) && process.env['PROCTOR_DEBUG'])
     stderr.write(`${error instanceof Error ? (error.stack ?? '') : String(error)}\n`);
   return 2;
@@ -97,7 +97,7 @@ function summary(
 ): string {
   const { kernel_result_kind: kind, decision, execution, clarify_questions = [], policy } = result;
   const mark = decision.accepted ? paint('good', '✓') : kind === 'CLARIFY' ? paint('note', '?') : paint('bad', '✗');
-  // The paths of the outputs are those inside the sandbox, so say where the files are.
+  // Output paths refer to the sandbox, so say where the files are.
   const taken = execution && execution.outputs.length > 0 ? ', outputs in output/' : '';
   const lines = [
     '',

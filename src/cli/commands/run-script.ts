@@ -135,7 +135,7 @@ function hintFor({ reason, interpreter, ending, forksDenied, limits }: ScriptRun
   if (reason === null) return undefined;
   if (forksDenied > 0) return `The script reached its limit of ${limits.pids} processes. Raise it with --pids.`;
   if (reason === 'result_missing') {
-    if (ending.how === 'exited' && ending.code !== 0) return 'See the last output of the script, above.';
+    if (ending.how === 'exited' && ending.code !== 0) return "See the script's last output, above.";
     if (interpreter.startsWith('python')) return 'End the script with: import proctor_tool; proctor_tool.succeed()';
     if (interpreter === 'node') return 'End the script with: (await import(process.env.PROCTOR_TOOL)).succeed()';
     return "A script must write result.json. In a shell script: python3 -c 'import proctor_tool; proctor_tool.succeed()'";

@@ -30,7 +30,7 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
     const where = renamed ? paint('note', `  in the folder ${printable(path.basename(folder))}`) : '';
-    const foreign = startedHere === false ? paint('note', '  interrupted, not started here') : '';
+    const foreign = startedHere === false ? paint('note', '  interrupted; you did not start it on this machine') : '';
     const torn = recovered ? paint('note', `  ${interruptedText(recovered)}`) : '';
     const style = STYLES[status] ?? 'bad';
     stdout.write(
@@ -106,8 +106,8 @@ const BECAME = {
   removed: 'had not started; removed',
   alive: 'is still running',
   resumable: 'is an interrupted suite; resume it',
-  foreign: 'was interrupted, not started here',
+  foreign: 'was interrupted; you did not start it on this machine',
   odd: 'is unchanged',
   entered: 'had no ledger line; added it',
-  repaired: 'is repaired',
+  repaired: 'was repaired',
 } as const;

@@ -88,7 +88,7 @@ function showText(shown: Shown, paint: Paint): string {
     ...(result.error_summary === null ? [] : [`  ${printable(result.error_summary)}`]),
     ...recoveredLines(outcome.recovered, paint),
     `  run       ${request.run_id}`,
-    `  script    ${printable(request.script.name)}, run by ${request.interpreter.name}, ${request.script.sha256.slice(0, 23)}…`,
+    `  script    ${printable(request.script.name)}, run with ${request.interpreter.name}, ${request.script.sha256.slice(0, 23)}…`,
     `  inputs    ${request.inputs.map(({ name, bytes }) => `${printable(name)} (${sizeText(bytes)})`).join(', ') || 'none'}`,
     `  env       ${[...request.env_names, ...request.secret_names.map(name => `${name} (secret)`)].map(printable).join(', ') || 'no variables'}`,
     `  when      ${whenText(shown)}`,
@@ -146,7 +146,7 @@ function whenText({ runner, metadata }: Shown): string {
   return `${started_at}, took ${durationText(Date.parse(ended_at) - Date.parse(started_at))}`;
 }
 
-/** Without a claim, the reason tells whether the result was invalid or never read. */
+/** Without a claim, the reason shows whether the result was invalid or never read. */
 function claimOf({ claimed_status, reason }: ScriptOutcome): string {
   if (claimed_status !== null) return `reported: ${claimed_status}`;
   return LOOKED_AT.test(reason ?? '')
@@ -154,7 +154,7 @@ function claimOf({ claimed_status, reason }: ScriptOutcome): string {
     : 'may have written a result, but Proctor did not read it';
 }
 
-/** Reasons of runs whose result Proctor read. The others are faults of Proctor or the machine. */
+/** Reasons given after Proctor looked for a result. The others are faults in Proctor or the machine. */
 const LOOKED_AT =
   /^(?:result|schema|version|artifact)_|_timeout$|^(?:policy|cancelled|oom_killed|killed_by_signal|not_started)$/;
 

@@ -65,7 +65,7 @@ function suiteFlags(suite: Command): Command {
     )
     .option('--strict-replies', 'reject replies that need a repair, instead of repairing and counting them')
     .option('--follow-redirects', 'follow redirects within the same origin')
-    .option('--max-body <size>', 'maximum number of bytes to read of an answer (default: 2000000)', size)
+    .option('--max-body <size>', 'maximum number of bytes to read from a response (default: 2000000)', size)
     .option('--profile <name>', `with --script: ${HELP.profile}`)
     .addOption(new Option('--sandbox <name>', `with --script: ${HELP.sandbox}`).choices(['process', 'none']))
     .addOption(
@@ -97,7 +97,7 @@ function addCompareCommand(program: Command, ended: (code: number) => void): voi
     .option('--format <formats>', 'reports to write: html (default), junit, md, json; separated by commas', formats)
     .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/comparisons/<id>)`)
     .option('--rejudge', 'judge the runs again, even if they have evaluations')
-    .option('--key <file>', 'public key that must have signed an accepted baseline (default: key of this project)')
+    .option('--key <file>', "public key that must have signed an accepted baseline (default: this project's key)")
     .option('--json', HELP.json)
     .addHelpText('after', COMPARE_EXITS)
     .action(async (baseline: string, candidate: string, flags) => {
@@ -112,11 +112,13 @@ function againFlags(compare: Command): Command {
     .option('--again-trials <count>', 'with --again: maximum number of trials, both sides (default: 200)', atLeastOne)
     .option('--again-time <time>', 'with --again: start no round after this long (default: 10m)', duration)
     .option('--again-cost <usd>', 'with --again: start no round after this many US dollars', dollars)
-    .option('--base-url <url>', 'with --again: API of the candidate, if it moved')
-    .option('--baseline-url <url>', 'with --again: API of the baseline')
+    .option('--base-url <url>', 'with --again: URL of the candidate, if it changed')
+    .option('--baseline-url <url>', 'with --again: URL of the baseline')
+    .option('--target <file>', 'with --again: target file of the candidate')
+    .option('--baseline-target <file>', 'with --again: target file of the baseline')
     .option('--script <file>', 'with --again: script of the candidate')
     .option('--baseline-script <file>', 'with --again: script of the baseline')
-    .option('--policy <file>', 'with --again: policy file of the agent')
+    .option('--policy <file>', 'with --again: policy file for the agent')
     .option('--dir <folder>', 'with --again: folder to work on; each attempt gets a private clone (default: .)')
     .option('--header <header>', `with --again: ${HELP.header}`, collect);
 }
@@ -125,10 +127,10 @@ function addReportCommand(program: Command, ended: (code: number) => void): void
   program
     .command('report')
     .description('Write reports for a comparison or a suite run')
-    .argument('[subject]', 'comparison or run: path, id, start of an id, or latest', 'latest')
+    .argument('[subject]', 'comparison or run: path, id, id prefix, or latest', 'latest')
     .option('--format <formats>', 'html (default), junit, md, json, terminal; separated by commas', formats)
     .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/reports/<id>)`)
-    .option('--key <file>', 'public key that must have signed the comparison (default: key of this project)')
+    .option('--key <file>', "public key that must have signed the comparison (default: this project's key)")
     .option('--json', HELP.json)
     .action(async (word: string, flags) => {
       const { reportCommand } = await import('./compare.ts');
@@ -141,7 +143,7 @@ function addBaselineCommand(program: Command, ended: (code: number) => void): vo
     .command('baseline')
     .description('Manage the baselines that candidates are compared with')
     .command('accept')
-    .description('Write a small baseline document and its pack, to commit; compare accepts it in place of the run')
+    .description('Write a small baseline document and its pack to commit; compare accepts it in place of the run')
     .argument('[run]', HELP.suiteRun, 'latest')
     .option('--out <file>', 'file to write', 'proctor-baseline.json')
     .option('--json', HELP.json)
@@ -171,11 +173,12 @@ function addTryCommand(program: Command, ended: (code: number) => void): void {
 function addResendCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('resend')
-    .description('Send the recorded request of a case again and compare the answers')
+    .description("Send a case's recorded request again and compare the answers")
     .argument('<run>', HELP.suiteRun)
     .argument('<case>', 'case id')
     .option('--base-url <url>', 'API to send the request to, instead of the recorded one')
     .option('--script <file>', 'script to run, required if the recorded target is a script')
+    .option('--target <file>', 'target file, required if the run used one')
     .option('--header <header>', HELP.header, collect)
     .option('--timeout <time>', 'stop after this long', duration)
     .option('--json', HELP.json)
@@ -190,7 +193,7 @@ const COMPARE_EXITS = `
 Exit codes:
   0  no regression
   1  a regression, or the candidate exceeds a limit
-  2  cannot compare as requested, or a fault of Proctor or the machine
+  2  cannot compare as requested, or a fault in Proctor or the machine
   3  not enough evidence: no baseline, not comparable, too much missing, or too few trials
 
 Examples:
@@ -208,7 +211,7 @@ const EXITS = `
 Exit codes:
   0  every case has an answer, and every limit is met
   1  a case has no answer, a limit is not met, or every judged case fails
-  2  cannot run as requested, or a fault of Proctor or the machine
+  2  cannot run as requested, or a fault in Proctor or the machine
   130, 143  interrupted; use --resume to continue
 
 Examples:

@@ -12,7 +12,7 @@ export function addVerifyCommands(program: Command, ended: (code: number) => voi
     .option('--internal', 'allow sandbox_path and model_io_path in run results')
     .option('--ndjson', 'read one record per line')
     .addOption(maxBytes())
-    .option('--key <file>', 'check the signatures of the folders with this public key')
+    .option('--key <file>', 'check folder signatures with this public key')
     .option('--require-signature', 'with --key: reject folders without a signature')
     .option('--json', HELP.json)
     .addHelpText('after', EXITS)
@@ -53,7 +53,7 @@ export function addVerifyCommands(program: Command, ended: (code: number) => voi
 
   program
     .command('example')
-    .description('Print a valid document of a format; without a name, list the formats')
+    .description('Print a valid example of a format; without a name, list the formats')
     .argument('[name]', 'format, such as runner')
     .action(async (name?: string) => {
       const { exampleCommand } = await import('./schema.ts');
@@ -74,7 +74,7 @@ export function addKeysCommands(program: Command, ended: (code: number) => void)
     });
   keys
     .command('show')
-    .description('Print the id of the key that signs runs here')
+    .description('Print the id of the key that signs runs in this project')
     .option('--json', HELP.json)
     .action(async options => {
       const { showKeyCommand } = await import('./keys.ts');
@@ -86,7 +86,7 @@ const EXITS = `
 Exit codes, the highest of all inputs:
   0  valid
   1  not readable
-  2  not an acceptable JSON document, unknown format, or bad usage
+  2  not a valid JSON document, unknown format, or bad usage
   3  rules broken`;
 
 function maxBytes(): Option {

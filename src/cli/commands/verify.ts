@@ -119,7 +119,7 @@ function linesFor(verdict: Verdict, paint: Paint): string {
   }
   const hidden = Math.max(0, violations.length - VIOLATIONS_SHOWN) + Math.max(0, advice.length - ADVICE_SHOWN);
   if (hidden > 0) lines.push(`    ${hidden} more; use --json to list all`);
-  if (omitted > 0) lines.push(`    ${omitted} more were counted but not kept`);
+  if (omitted > 0) lines.push(`    ${omitted} more were found but not recorded`);
   for (const note of notes) lines.push(`    ${paint('note', 'note')}   ${printable(note)}`);
   if (hash) lines.push(`    ${paint('faint', `hash         ${hash}`)}`);
   if (environment_hash) lines.push(`    ${paint('faint', `environment  ${environment_hash}`)}`);

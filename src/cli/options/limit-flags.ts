@@ -2,7 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { GateLimits } from '../../contracts/gate/limits/index.ts';
 import { wholeNumber } from '../text/units.ts';
 
-/** Flags for the most common limits. A gate file can set all of them. */
+/** Flags for the most common limits. A gate file can set all limits. */
 export interface LimitFlags {
   readonly minPassRate?: number;
   readonly maxFailing?: number;

@@ -35,7 +35,7 @@ export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint)
     ...(workspace.git_folder === 'kept' ? [] : [`.git is ${workspace.git_folder}`]),
     ...(workspace.git_config_changed ? ['.git/config was changed'] : []),
     ...(hooks.total > 0 ? [countText(hooks.total, 'hook')] : []),
-    ...(links_out.total > 0 ? [`${countText(links_out.total, 'link')} that point outside the tree`] : []),
+    ...(links_out.total > 0 ? [`${countText(links_out.total, 'link')} pointing outside the tree`] : []),
     ...(nested_repositories.total > 0
       ? [countText(nested_repositories.total, 'nested repository', 'nested repositories')]
       : []),
@@ -57,14 +57,14 @@ export function workspaceLines(workspace: ShownAgent['workspace'], paint: Paint)
   ];
 }
 
-/** Changed files that run by themselves once applied. */
+/** Changed files that run automatically once applied. */
 export function reviewLines(needsReview: ShownAgent['needsReview'], paint: Paint): string[] {
   if (!needsReview || needsReview.total === 0) return [];
   const shown = needsReview.listed.slice(0, REVIEW_MAX);
   const rest = needsReview.total - shown.length;
   return [
     '',
-    `  ${paint('note', 'needs review')}  ${countText(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} by ${needsReview.total === 1 ? 'itself' : 'themselves'}; name each with --allow-active to apply it`,
+    `  ${paint('note', 'needs review')}  ${countText(needsReview.total, 'file')} that ${needsReview.total === 1 ? 'runs' : 'run'} automatically; name each with --allow-active to apply it`,
     ...shown.map(({ path, reason }) => `    ${printable(shortText(path, PATH_UNITS_MAX))}: ${printable(reason)}`),
     ...(rest > 0 ? [paint('faint', `    ${countText(rest, 'more file')}`)] : []),
   ];
@@ -94,7 +94,7 @@ function minus(count: number): string {
   return count === 0 ? '' : `−${count.toLocaleString('en-US')}`;
 }
 
-/** Claims of the agent that do not match what it did. */
+/** The agent's claims that do not match what it did. */
 export function claimLines(flags: AgentEvaluation['flags'] | undefined, paint: Paint): string[] {
   if (!flags || flags.length === 0) return [];
   return [

@@ -14,7 +14,7 @@ export function doorLines(access: Access, paint: Paint): string[] {
     countText(requests, 'answer'),
     ...(input_tokens === null ? [] : [`${countText(input_tokens, 'token')} in`]),
     ...(output_tokens === null ? [] : [`${output_tokens.toLocaleString('en-US')} out`]),
-    ...(cost_usd === null ? [] : [`$${cost_usd.toFixed(4)} by your prices`]),
+    ...(cost_usd === null ? [] : [`$${cost_usd.toFixed(4)} at your prices`]),
     ...(estimated === 0 ? [] : [`${estimated} of them estimated`]),
   ];
   const limits = budgetText(budget);

@@ -77,7 +77,7 @@ function* findingLines(found: readonly Finding[]): Generator<string> {
   if (found.length > LINES_MAX) yield `and ${found.length - LINES_MAX} more`;
 }
 
-/** Limits of the gate file that are met. The reason names the others. */
+/** Limits in the gate file that are met. The reason names the others. */
 function* keptLimits(metrics: Gated['decision']['metrics']): Generator<string> {
   for (const { metric, bounds, limit, verdict, cases, change, high } of metrics) {
     if (verdict !== 'no_regression' || change === null || high === null) continue;

@@ -1,7 +1,7 @@
-/** Help texts of arguments and flags that several commands share. */
+/** Help texts for arguments and flags that several commands share. */
 export const HELP = {
-  run: 'path, id, start of an id, or latest',
-  suiteRun: 'run of a suite: path, id, start of an id, or latest',
+  run: 'path, id, id prefix, or latest',
+  suiteRun: 'suite run: path, id, id prefix, or latest',
   json: 'print one JSON document',
   secret: 'environment variable to pass and to mask in everything stored or shown; repeatable',
   keepCredentials: 'store well-known credentials unmasked; values of --secret stay masked',
@@ -23,7 +23,7 @@ export const HELP = {
   baseUrl: 'target: an API; cases go to URL/run-case',
   header: "request header, as 'NAME: env:VARIABLE'; repeatable",
   gate: 'balanced (default), proven (rules out a drop beyond the margin), strict (fails on any broken case), or a file',
-  allowRemoved: 'accept cases of the baseline that the candidate does not have',
+  allowRemoved: 'accept baseline cases that are missing from the candidate',
   reportsOut: 'folder for the reports',
   strict: 'treat unknown keys and non-canonical bytes as violations',
 } as const;

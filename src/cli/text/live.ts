@@ -2,7 +2,7 @@ import { StringDecoder } from 'node:string_decoder';
 import { printable } from '../../base/printable.ts';
 
 /**
- * Shows the output of a program in a terminal, with control characters escaped. It writes whole lines, so that two streams
+ * Shows a program's output in a terminal, with control characters escaped. It writes whole lines, so that two streams
  * do not mix within one, and flushes a partial line after 100 ms. A lone carriage return ends a line.
  */
 export class LiveText {

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
+import { repairedText } from '../../contracts/artifacts/repairs.ts';
 import type { SuiteRunResult } from '../../verbs/run-suite.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
@@ -31,7 +32,7 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
     all_failing: isAllFailing,
     checks,
     key_id: keyId,
-    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, notPassed }) => ({
+    runs: runs.map(({ place, total, ok, failed, gaveUp, isOpen, durationMs, judged, repairs, notPassed }) => ({
       run_id: place.id,
       folder: path.relative(process.cwd(), place.folder),
       cases_total: total,
@@ -41,6 +42,7 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
       finished: !isOpen,
       duration_ms: durationMs,
       judged: judged ?? null,
+      repairs: repairs ?? {},
       not_passed: notPassed,
     })),
   };
@@ -62,6 +64,7 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
       .slice(0, 3)
       .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
     ...judgedLines(run, paint),
+    ...(run.repairs ? [`  repaired  ${repairedText(run.repairs)}`] : []),
     isOpen
       ? `  resume    proctor run suite --resume ${wordFor(place)}`
       : `  evidence  ${printable(path.relative(process.cwd(), place.folder))}`,

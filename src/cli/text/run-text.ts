@@ -60,7 +60,9 @@ const STOPPED_BY = {
 export function openText(life: Life): string {
   if (life === 'alive') return 'is still running';
   if (life === 'dead') return 'was interrupted; run proctor recover to complete it';
-  return life === 'foreign' ? 'was interrupted, not started here' : 'is not finished, and its journal cannot be read';
+  return life === 'foreign'
+    ? 'was interrupted; you did not start it on this machine'
+    : 'is not finished, and its journal cannot be read';
 }
 
 export function startedJson(life: Life): { readonly started_here?: false } {
@@ -105,7 +107,7 @@ export function sandboxText(
   return `${sandbox.backend}, ${sandbox.isolation_level}: ${parts.join(', ')}${proof}`;
 }
 
-/** Whether no other line shows what a warning of a record says. */
+/** Whether a warning says something that no other line shows. */
 export function isNews(warning: string): boolean {
   return !hasCode(warning, 'network') && !hasCode(warning, 'version');
 }

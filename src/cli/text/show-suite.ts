@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
+import { repairedText } from '../../contracts/artifacts/repairs.ts';
 import { isAllFailing } from '../../contracts/evaluation/index.ts';
 import { type SuiteRequest, targetName } from '../../contracts/suite/index.ts';
 import type { ShownSuite } from '../../verbs/show-suite.ts';
@@ -22,6 +23,7 @@ export function suiteJson(shown: ShownSuite): object {
     run,
     request,
     judged: evaluation?.summary,
+    ...(evaluation?.repairs && { repairs: evaluation.repairs }),
     ...(evaluation?.gate && { checks: evaluation.gate.checks }),
     judgement: judgement ? judgementJson(judgement) : null,
     ...(done !== undefined && { progress: { done, total: request?.cases.count } }),
@@ -42,7 +44,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
           `${markOf(failed, evaluation, paint)} ${paint('strong', answeredText(ok, cases.count, evaluation))}  ${version}`,
         ]),
     ...limitLines(evaluation, paint),
-    `  run       ${place.id}${repetition.total > 1 ? `, ${repetition.number} of ${repetition.total} repetitions` : ''}`,
+    `  run       ${place.id}${repetition.total > 1 ? `, repetition ${repetition.number} of ${repetition.total}` : ''}`,
     `  target    ${printable(whomText(target))}`,
     ...elsewhereLines(request, paint),
     ...(done === undefined ? [] : [`  progress  ${done} of ${countText(cases.count, 'case')} so far`]),
@@ -50,6 +52,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
     `  limits    ${durationText(settings.timeout_ms)} per attempt, ${countText(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} per answer`,
     ...judgedLines(evaluation, paint),
+    ...(evaluation?.repairs ? [`  repaired  ${repairedText(evaluation.repairs)}`] : []),
     `  evidence  ${folder}`,
     ...whatNext(shown, paint),
   ];
@@ -129,7 +132,7 @@ export function wordFor({ id, folder }: { readonly id: string; readonly folder: 
 
 function stateOf(life: ShownSuite['life']): string {
   if (life === 'alive') return 'is running';
-  return life === 'foreign' ? 'was interrupted, not started here' : 'was interrupted';
+  return life === 'foreign' ? 'was interrupted; you did not start it on this machine' : 'was interrupted';
 }
 
 function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {

@@ -29,7 +29,7 @@ export function timelineLines({ moments, omitted, calls, denials }: Timeline, pa
   ];
 }
 
-/** Moments that are not tool calls, and ignore the columns. */
+/** Moments that are not tool calls, so they do not use the columns. */
 const WIDE: ReadonlySet<Moment['what']> = new Set(['pause', 'final', 'trouble', 'retry']);
 const REASON_UNITS_MAX = 120;
 const ABOUT_UNITS_MAX = 72;

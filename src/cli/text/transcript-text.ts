@@ -2,7 +2,7 @@ import { printable } from '../../base/printable.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import type { Paint } from './paint.ts';
 
-/** One line for an event of an agent; undefined for events that only the record needs. */
+/** One line for an agent event; undefined for events that are recorded but not shown. */
 export function eventText(line: TranscriptLine, paint: Paint): string | undefined {
   const at = paint('faint', `${(line.at_ms / 1_000).toFixed(1).padStart(6)}s`);
   const said = saidBy(line, paint);

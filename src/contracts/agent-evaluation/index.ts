@@ -28,7 +28,7 @@ const shape = record({
     record({
       flag: z.enum(FLAGS),
       message: wordyText(),
-      /** The transcript line that shows it, if there is one. */
+      /** The transcript line that shows the contradiction, if any. */
       seq: z.nullable(count().check(z.gte(1))),
     }),
   ),
@@ -45,13 +45,13 @@ const rules = [
   rule({
     id: 'AE2',
     title: 'Judged Agent Identified',
-    why: 'A flag applies only to the run that was judged, by a known judge.',
+    why: 'A flag is meaningful only if the judged run and the judge are known.',
     asks: [
       'run_id is a name',
       ...STEP_ASKS.name,
       'generated_at is an instant in UTC, with seconds and at most three fractional digits',
       'judge_version is a semantic version',
-      'seal_sha256 is sha256: and 64 hexadecimal digits: the hash of evidence/seal.json',
+      'seal_sha256 is sha256: followed by 64 hexadecimal digits: the hash of evidence/seal.json',
     ],
     fields: ['run_id', 'generated_at', 'judge_version', 'seal_sha256'],
     breach: evaluation => ({ ...evaluation, seal_sha256: 'sha256:12' }),
@@ -78,7 +78,7 @@ const rules = [
     why: 'A flag is not a verdict: it points to what the agent said or did, in words that are safe to publish.',
     asks: [
       'message is not blank, is at most 300 bytes, and contains no host path and no credential',
-      'seq is the seq of a transcript line, at least 1, or null',
+      'seq is null or the seq of a transcript line, at least 1',
     ],
     fields: ['flags[].message', 'flags[].seq'],
     *check({ flags }) {
@@ -101,8 +101,8 @@ export const agentEvaluation: Contract = {
   tells:
     'Contradictions between what an agent claims and what it did, as far as Proctor can detect them without a model.',
   schemaTells:
-    'Where what an agent says of its work does not fit what it did, as far as that can be seen without a model.',
-  source: 'Run folder of Proctor',
+    'Where what an agent says of its work does not fit what it did, as far as that can be seen without a model. (Run folder of Proctor)',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'agent-evaluation.v1' },
   shape,
   rules,

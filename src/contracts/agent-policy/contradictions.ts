@@ -29,11 +29,11 @@ export function* contradictions(policy: AgentPolicy): Generator<Finding> {
     if (isForbidden('.')) yield must('forbidden_paths', 'forbids every path that allowed_paths allows');
     else {
       for (const [index, path] of (allowed_paths ?? []).entries()) {
-        if (isForbidden(path)) yield must(`allowed_paths[${index}]`, 'is entirely inside one of forbidden_paths');
+        if (isForbidden(path)) yield must(`allowed_paths[${index}]`, 'is inside a forbidden path');
       }
     }
   }
-  // An extended policy that forbids push also closes the network; AP8 reports opening it.
+  // A built-in policy that forbids push also denies the network, so AP8 reports a policy that reopens it.
   if (network_posture === 'allow' && forbidden_operations.includes('push')) {
     yield must(
       'forbidden_operations',

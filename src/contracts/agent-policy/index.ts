@@ -28,7 +28,7 @@ const CONTENT = [
 const AP1 = rule({
   id: 'AP1',
   title: 'Agent Policy Version Known',
-  why: 'A misspelled key enforces nothing but looks as if it did.',
+  why: 'A misspelled key looks like a restriction but enforces nothing.',
   asks: ['schema_version, if present, is "agent-policy.v1"; hand-written files may omit it', NO_UNKNOWN_KEYS],
   fields: ['schema_version'],
   breach: policy => ({ ...policy, schema_version: 'agent-policy.v9' }),
@@ -40,7 +40,7 @@ const AP2 = rule({
   why: 'A run records the name of its policy, and a name such as "read-only" must always mean the same policy.',
   asks: [
     'name is 1 to 64 lower-case letters, digits and hyphens, and starts with a letter',
-    'a policy with the name of a built-in policy (read-only, edit, open) has the same content',
+    'a policy with a built-in name (read-only, edit, open) has the content of that built-in policy',
   ],
   fields: ['name'],
   reads: ['schema_version', ...CONTENT],
@@ -91,8 +91,8 @@ const AP5 = rule({
   why: 'Proctor can forbid only operations that it can detect.',
   asks: [
     `forbidden_operations, if present, is a list of ${OPERATIONS.join(', ')}`,
-    'commit is a new commit; delete is a deleted file; force is a branch that moved back or sideways',
-    'configure is a change to the configuration or hooks of the repository; push is any transfer to another repository',
+    'commit is a new commit; delete is a deleted file; force is a rewritten branch history',
+    "configure is a change to the repository's configuration or hooks; push is any transfer to another repository",
     'operations that the extended policy forbids stay forbidden',
     'should: the list has no duplicates',
   ],
@@ -129,11 +129,11 @@ const AP7 = rule({
     'no path in allowed_paths is equal to or below a path in forbidden_paths, and forbidden_paths does not cover everything',
     'forbidden_operations does not include push if network_posture is allow',
     'idle_timeout_ms is at most tool_idle_timeout_ms, and both are at most timeout_ms',
-    'absent keys have the values of the extended policy, or the strictest ones',
+    'an absent key has its value in the extended policy, or the strictest value',
   ],
   fields: [],
   reads: CONTENT,
-  // A policy needs a name, but it does not matter here.
+  // The shape requires a name, but any name works here.
   check: policy => contradictions({ name: '', ...policy }),
   breach: policy => ({ ...policy, allowed_paths: ['docs/generated/api'] }),
 });

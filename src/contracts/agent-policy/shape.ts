@@ -18,7 +18,7 @@ export const LIMIT_RANGES = {
   max_requests: [1, 1_000_000, 'The number of requests must be from 1 to 1,000,000.'],
   max_tokens: [1, 1_000_000_000_000, 'The number of tokens must be from 1 to 1,000,000,000,000.'],
   max_cost_usd: [0.01, 10_000, 'The cost must be from 0.01 to 10,000 US dollars.'],
-  memory_bytes: [16 * 1024 ** 2, 1024 ** 4, 'The memory must be from 16m to 1024g.'],
+  memory_bytes: [16 * 1024 ** 2, 1024 ** 4, 'The memory limit must be from 16m to 1024g.'],
   pids: [1, 100_000, 'The number of processes must be from 1 to 100,000.'],
   cpu_seconds: [1, 86_400, 'The CPU time must be from 1 second to 24 hours.'],
 } as const;

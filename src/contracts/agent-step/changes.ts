@@ -10,7 +10,7 @@ export interface Changes {
   readonly baseRef: string;
   readonly branch: string;
   readonly diff: WorkspaceDiff;
-  /** Compared with base: committed or not, staged or not, including new files. Sorted by bytes. */
+  /** All changes since base, committed or not, including new files. Sorted by path. */
   readonly changed: readonly FileChange[];
   /** New files that .gitignore excludes from the diff. */
   readonly ignored: { readonly files: number; readonly bytes: number; readonly paths: readonly string[] };
@@ -24,7 +24,7 @@ export interface Changes {
   readonly refs: readonly RefChange[];
   /** One of the user's branches moved. */
   readonly branchMoved: boolean;
-  /** The branch of the run no longer contains base. */
+  /** The run's branch no longer contains base. */
   readonly rewritten: boolean;
   /** Whether `.git` is still a folder, is missing, or was replaced by something else. */
   readonly gitFolder: 'kept' | 'gone' | 'replaced';
@@ -61,7 +61,7 @@ export interface WorkspaceDiff {
 
 export interface FileChange {
   readonly path: string;
-  /** The name contains bytes that are not allowed in a path; they are written as `%0A`. */
+  /** The name contains bytes that are not allowed in a path, which are percent-encoded, such as `%0A`. */
   readonly encoded?: true;
   readonly change: 'add' | 'update' | 'delete';
   /** Current size; 0 if deleted. */
@@ -81,7 +81,7 @@ export interface RefChange {
   /** `HEAD`, a full name such as `refs/heads/main`, or `worktrees/<name>/HEAD`. */
   readonly name: string;
   readonly change: 'new' | 'moved' | 'deleted';
-  /** Current target; null if the ref is gone or names no object. */
+  /** Current target; null if the ref is gone or does not name an object. */
   readonly sha: string | null;
   /** A user's branch, which the agent must not move. */
   readonly isProtected: boolean;

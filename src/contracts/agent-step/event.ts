@@ -82,7 +82,7 @@ const complete = rule({
     'event_type is not empty',
     'opcode, if present, is RUN_AGENT, RUN_VALIDATION, EVALUATE, GATE, ROLLBACK or STOP',
     'lifecycle_state, if present, is running, waiting, blocked, failed or completed',
-    'should: event_type is one of the 13 known types (of a step, artifact, gate, rollback, runner, route or status)',
+    'should: event_type is one of the 13 known types (for steps, artifacts, gates, rollbacks, runners, routes and status)',
     'should: step_started has opcode, and artifact_recorded has artifact_role and artifact_path',
     'should: runner_started and runner_completed have runner_family',
     'should: route_selected has next_step_id, and status_updated has lifecycle_state',
@@ -92,7 +92,7 @@ const complete = rule({
   reads: ['runner_family', 'artifact_role', 'artifact_path'],
   *check(event) {
     const keys = EVENT_TYPES.get(event.event_type);
-    // Readers ignore unknown types, so that a new type breaks none of them.
+    // Only advice: readers ignore unknown types, so a new type does not break them.
     if (!keys) yield should('event_type', 'is an unknown type');
     for (const key of keys ?? []) {
       if (event[key] === undefined) yield should(key, 'should be present for this event_type');
@@ -129,7 +129,7 @@ export const stepEvent: Contract = {
   *claims({ artifact_path }: Event): Generator<Claim> {
     if (artifact_path !== undefined) yield { at: 'artifact_path', file: artifact_path };
   },
-  beyond: ['whether lines before or after it are missing', 'whether it happened at that time'],
+  beyond: ['whether lines before or after it are missing', 'whether the event happened at the stated time'],
   bytesMax: MIB,
   example,
 };

@@ -13,17 +13,17 @@ export const AG = {
   AG2: {
     id: 'AG2',
     title: 'Agent Family Known',
-    why: 'Only the adapter for a family can parse the output of its agent, and only in the unattended mode.',
+    why: 'Proctor can parse the output of an agent only if it knows the family, and only in unattended mode.',
   },
   AG3: {
     id: 'AG3',
     title: 'Request Complete',
-    why: 'An agent that gets an incomplete task may do something that you never asked for.',
+    why: 'An agent with an incomplete task may do something that you never asked for.',
   },
   AG4: {
     id: 'AG4',
     title: 'Termination Mechanical',
-    why: 'The termination is one of a few values that anyone can check, and is never success if the program failed.',
+    why: 'The termination is one of a few values that anyone can check, and never means success if the program failed.',
   },
   AG5: {
     id: 'AG5',
@@ -38,7 +38,7 @@ export const AG = {
   AG7: {
     id: 'AG7',
     title: 'Required Artifacts Present',
-    why: 'A step without transcript, metadata or policy cannot be judged, even if raw captures exist.',
+    why: 'A step without a transcript, metadata or a policy cannot be judged, even if raw captures exist.',
   },
   AG8: {
     id: 'AG8',
@@ -58,7 +58,7 @@ export const AG = {
   AG11: {
     id: 'AG11',
     title: 'Violations Classified',
-    why: 'A reader must know the kind of a violation, its object, and whether it had to end the run.',
+    why: 'A reader must know what was violated, where, and whether the violation had to end the run.',
   },
   AG12: {
     id: 'AG12',
@@ -68,7 +68,7 @@ export const AG = {
   AG13: {
     id: 'AG13',
     title: 'Invocation Recorded',
-    why: 'To judge the success of an agent, a reader must know how it was started and what it could approve.',
+    why: 'To judge whether an agent succeeded, a reader must know how it was started and what it could approve.',
   },
   AG14: {
     id: 'AG14',
@@ -87,7 +87,7 @@ export const AG = {
   },
 } as const;
 
-/** AG1 for a document. Another rule of the document owns unknown keys. */
+/** AG1 for a document. Another of its rules reports unknown keys. */
 export function versionOf(version: string): Rule {
   return {
     ...AG.AG1,

@@ -11,7 +11,7 @@ export const leftRunningShape = record({
 });
 
 export const LEFT_RUNNING_ASKS = [
-  'left_running, if present, has processes, the number of processes besides the agent, and programs, the names of the first 20',
+  'left_running, if present, has processes (how many besides the agent) and programs (the names of the first 20)',
   'programs has no duplicates, and is empty if and only if processes is 0',
 ] as const;
 

@@ -104,7 +104,7 @@ const identified = rule({
     'branch_name and base_ref are not empty',
     'branch_name differs from base_ref, ignoring a leading refs/heads/',
     'base_sha and, if present, head_sha are 40 or 64 lower-case hexadecimal digits',
-    'environment_hash, if present, is sha256: and 64 lower-case hexadecimal digits',
+    'environment_hash, if present, is sha256: followed by 64 lower-case hexadecimal digits',
     'runner_record_absent, if present, is not blank',
     'environment_hash and runner_record_absent are not both present',
     NO_UNKNOWN_KEYS,

@@ -22,7 +22,7 @@ export const modelAccessShape = record({
   difference: z.nullable(wordyText()),
   /** The last HTTP status of the model API; null if it did not answer or the agent gave up. */
   last_status: z.optional(status()),
-  /** What the model proxy counted for all clients in the sandbox. `estimated`: answers that did not report their usage. */
+  /** The model proxy's counts for all clients in the sandbox. `estimated` counts answers that did not report usage. */
   counted: z.optional(
     record({
       requests: count(),
@@ -38,7 +38,7 @@ export const modelAccessShape = record({
   /** Requests that the proxy refused, and parts that it removed from requests. */
   refused: z.optional(tallied()),
   stripped: z.optional(tallied()),
-  /** The credential for the model API: an environment variable, or the login of the agent's program. */
+  /** The credential for the model API: an environment variable, or a login of the agent's program. */
   credential: z.optional(
     record({
       from: z.enum(['environment', 'login']),
@@ -49,7 +49,7 @@ export const modelAccessShape = record({
 
 type ModelAccess = z.infer<typeof modelAccessShape>;
 
-/** The proxy's counts that survive an interrupted run. */
+/** The proxy's counts, which survive an interrupted run. */
 export type DoorCount = Pick<ModelAccess, 'requests' | 'failures' | 'last_status' | 'counted' | 'refused' | 'stripped'>;
 
 /** The proxy's counts, as recovery reads them. */
@@ -73,7 +73,7 @@ export const MODEL_ACCESS_ASKS = [
   'counted, if present, has requests, input_tokens, cached_input_tokens, output_tokens, cost_usd and estimated, as counted by the model proxy; unknown values are null',
   'counted.requests, the requests that got a model answer, is at most requests',
   'budget, if present, has max_turns, max_requests, max_tokens and max_cost_usd, each null if unlimited',
-  'refused and stripped, if present, have total and listed: at most 100 entries with what, where and count, which add up to at most total',
+  'refused and stripped, if present, have total and listed: at most 100 entries with what, where and count; the counts add up to at most total',
   'credential, if present, has from (environment or login) and name; it is absent unless mode is live or record',
 ] as const;
 

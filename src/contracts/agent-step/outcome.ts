@@ -158,11 +158,11 @@ const rules = [
   rule({
     id: 'AO7',
     title: 'Bounds And Use Told',
-    why: 'The limits, tests and usage of a run are facts about the run, not about its plan.',
+    why: 'The effective limits, the sandbox self-test and the usage are facts about the run, not about its plan.',
     asks: [
       'ending, streams, enforcement, observed, limits and usage have the same form as for scripts',
       'clocks has timeout_ms, idle_timeout_ms, tool_idle_timeout_ms and grace_ms',
-      'turn_limit, if present, has max, at least 1, and enforced_by: agent or proctor',
+      'turn_limit, if present, has max (at least 1) and enforced_by (agent or proctor)',
       'survivors is the number of processes that could not be ended, or null; it is above 0 if reason is orphan_left',
       'network_attempts, if present, is the number of attempts to reach a network that is not available, or null',
       ...MASKING_ASKS,
@@ -225,8 +225,8 @@ const rules = [
 export const agentOutcome: Contract = {
   name: 'agent-outcome',
   title: 'Agent outcome',
-  tells: 'How an agent ended and why, which agent it was, what it used, and what limited it.',
-  source: 'Run folder of Proctor',
+  tells: 'How and why an agent ended, which agent it was, what it used, and which limits applied.',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'agent-outcome.v1' },
   shape,
   rules,

@@ -40,7 +40,7 @@ const paths = rule({
   ...AG.AG5,
   asks: [
     'allowed_paths and forbidden_paths, requested and effective, contain relative paths',
-    'path of a violation, if present, is a relative path',
+    'the path of a violation, if present, is a relative path',
     ...STEP_ASKS.relativePath,
   ],
   fields: [
@@ -83,7 +83,7 @@ const tightened = rule({
     'effective.network_posture is deny unless allow is requested',
     'effective.approval_posture is fail_on_prompt unless another one is requested',
     'effective.approval_posture is bounded_auto_approve only if that is requested',
-    'each path in effective.allowed_paths is equal to or below one in requested.allowed_paths, if those are given',
+    'each path in effective.allowed_paths is equal to or below one in requested.allowed_paths, if present',
     'each path in requested.forbidden_paths is equal to or below one in effective.forbidden_paths',
     'effective.forbidden_operations includes all of requested.forbidden_operations',
     'paths are compared by segments: slash and backslash are equal, and . is ignored',
@@ -153,7 +153,7 @@ const example: PolicySummary = {
     policy_reference: 'edit',
   },
   observed: [
-    { dimension: 'network_posture', held: true, note: 'A connection to an address outside was refused.' },
+    { dimension: 'network_posture', held: true, note: 'A connection to an outside address was refused.' },
     { dimension: 'allowed_paths', held: true, note: 'A write outside the allowed paths was refused.' },
   ],
   capability_notes: ['claude_cli has no network control; the sandbox blocks the network.'],
@@ -173,7 +173,7 @@ const example: PolicySummary = {
 export const policySummary: Contract = {
   name: 'policy-summary',
   title: 'Policy summary',
-  tells: 'The requested, effective and observed policy of a step, and its violations.',
+  tells: "A step's requested, effective and observed policies, and its violations.",
   source: 'Runner Contract (agent steps), sections 8 and 9',
   version: { field: 'schema_version', value: 'policy-summary.v1' },
   fileNames: ['policy_summary.json'],

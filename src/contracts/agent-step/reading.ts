@@ -53,11 +53,11 @@ export interface AgentUsage {
 /** A line of the normalized transcript. */
 export type TranscriptLine = {
   readonly schema_version: 'transcript-line.v1';
-  /** Consecutive, from 1. */
+  /** Counts from 1 without gaps. */
   readonly seq: number;
-  /** Milliseconds from the start of the agent to the arrival of the native line. */
+  /** Milliseconds from the agent's start to the arrival of the native line. */
   readonly at_ms: number;
-  /** The line of the native stream that it came from, from 1. */
+  /** The number of its line in the native stream, starting at 1. */
   readonly native_line: number;
 } & AgentEvent;
 
@@ -107,8 +107,8 @@ export const NOT_OF_THE_AGENT: ReadonlySet<Reason> = new Set<Reason>([
 export interface LineReading {
   readonly events: readonly AgentEvent[];
   /**
-   * `progress`: the agent made progress. `alive`: it is alive without progress. `terminal`: this was its last line. `kill`: it
-   * must be stopped.
+   * `progress`: the agent made progress. `alive`: it is alive but made no progress. `terminal`: this was its last line.
+   * `kill`: it must be stopped.
    */
   readonly sign?: 'progress' | 'alive' | 'terminal' | 'kill';
   /** Only with `kill`. */
@@ -123,7 +123,7 @@ export interface Denial {
   readonly path: string | null;
   /** The call needed the network. */
   readonly isNetwork: boolean;
-  /** The call asks the user, but the run is unattended. */
+  /** The call asks the user a question, but the run is unattended. */
   readonly isQuestion?: true;
   /** Not reported by the agent, but inferred from the output or path of a failed tool. */
   readonly fromOutput?: true;
@@ -132,7 +132,7 @@ export interface Denial {
 
 /** The result of reading the whole stream. */
 export interface AgentReading {
-  /** The final line, if any: whether it reports success, and the agent's word for the reason. */
+  /** The final line, if any: whether it reports success, and the agent's own code for the reason. */
   readonly terminal: { readonly ok: boolean; readonly word: string } | null;
   readonly finalText: string | null;
   /** The failure that the agent reports. */
@@ -154,15 +154,15 @@ export interface AgentReading {
   };
 }
 
-/** Facts about the ended program besides its stream. */
+/** Facts that are known only after the program ended, apart from its stream. */
 export interface EndFacts {
-  /** The content of the file in which some agents leave their last message. */
+  /** The content of the file to which some agents write their last message. */
   readonly lastMessage: string | null;
 }
 
 /** A piece of a model answer. */
 export interface ModelOutput {
-  /** It starts an answer. */
+  /** Whether this piece starts an answer. */
   readonly isFirst: boolean;
   /** The number of answers that completed before this one started. */
   readonly answersBefore: number;

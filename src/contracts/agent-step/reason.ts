@@ -24,5 +24,5 @@ export function* reasonFindings(ended: {
   const { termination, reason } = ended;
   if (reason === undefined) return;
   const fits = termination === 'error' ? reason !== 'ok' : REASONS_OF[termination].includes(reason);
-  if (!fits) yield must('reason', `does not fit the termination "${termination}"`);
+  if (!fits) yield must('reason', `does not match the termination "${termination}"`);
 }

@@ -54,7 +54,7 @@ const policy = rule({
     'requested_policy has no other keys',
   ],
   fields: ['requested_policy'],
-  // A violation even when not strict: a misspelled limit, or a flag of one agent, would not be enforced.
+  // A violation even when not strict: a misspelled limit, or an option of a single agent, would not be enforced.
   *check({ requested_policy }) {
     if (Object.keys(requested_policy).some(key => !Object.hasOwn(requestedPolicyShape.shape, key))) {
       yield must('requested_policy', 'has a key that is not a policy dimension, so it would not be enforced');
@@ -83,7 +83,7 @@ const example: AgentRequest = {
 export const agentRequest: Contract = {
   name: 'agent-request',
   title: 'Agent request',
-  tells: 'The task of an agent, its working directory and its policy.',
+  tells: "An agent's task, working directory and policy.",
   source: 'Runner Contract (agent steps), section 3',
   version: { field: 'schema_version', value: 'agent-request.v1' },
   shape,

@@ -95,14 +95,14 @@ const paths = rule({
 const invocation = rule({
   ...AG.AG13,
   asks: [
-    'command is a list of strings, not empty',
+    'command is a non-empty list of strings',
     'command includes, after its first entry, --print or -p for claude_cli, or exec for codex_cli',
     'prompt_reference is null or a non-empty string',
     'approval_posture is fail_on_prompt, deny_interactive or bounded_auto_approve',
     'capture_format is ndjson, or text for claude_cli only',
     'agent_version, session_id and model, if present, are not empty',
     'untested_version, if present, is a boolean',
-    'program_sha256, if present, is sha256: and 64 lower-case hexadecimal digits',
+    'program_sha256, if present, is sha256: followed by 64 lower-case hexadecimal digits',
     NO_UNKNOWN_KEYS,
   ],
   fields: [

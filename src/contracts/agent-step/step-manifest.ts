@@ -68,7 +68,7 @@ const termination = rule({
 
 const paths = rule({
   ...AG.AG5,
-  asks: ['path of an artifact is a relative path', ...STEP_ASKS.relativePath],
+  asks: ['the path of an artifact is a relative path', ...STEP_ASKS.relativePath],
   fields: ['artifacts[].path'],
   breach: ({ artifacts, ...rest }) => ({
     ...rest,
@@ -79,7 +79,7 @@ const paths = rule({
 const roles = rule({
   ...AG.AG6,
   asks: [
-    'role of an artifact is one that its step may have',
+    'the role of an artifact is one that its step may have',
     'policy_summary, workspace_diff and workspace_status may occur in any step',
     'runner_transcript, runner_final_response and runner_metadata occur only in RUN_AGENT',
     'validation_report, validation_stdout and validation_stderr occur only in RUN_VALIDATION',
@@ -153,7 +153,7 @@ const evidence = rule({
     'each reference has the role and path of one artifact',
     'notes is a list of strings',
     'media_type is a media type such as text/plain, with or without parameters',
-    'sha256 is sha256: and 64 lower-case hexadecimal digits',
+    'sha256 is sha256: followed by 64 lower-case hexadecimal digits',
     'size_bytes is a non-negative integer',
     'sha256 and size_bytes are present if and only if path is',
   ],
@@ -270,7 +270,7 @@ const example: StepManifest = {
 export const stepManifest: Contract = {
   name: 'step-manifest',
   title: 'Step manifest',
-  tells: 'What one step did, how it ended, and which file contains the evidence of each role.',
+  tells: 'What one step did, how it ended, and which file contains the evidence for each role.',
   source: 'Runner Contract (agent steps), sections 5, 7 and 8',
   version: { field: 'schema_version', value: 'step-manifest.v1' },
   shape,

@@ -137,7 +137,7 @@ const texts = rule({
   title: 'Texts Bounded',
   why: 'Agent output has no size limit; a transcript stays readable if it keeps the start and the length of each text.',
   asks: [
-    'body, input, command and output have text, at most 64 KiB',
+    'body, input, command and output have text of at most 64 KiB',
     'bytes_total is present if text was truncated, and is the original number of bytes',
   ],
   fields: CLIPPED,
@@ -206,7 +206,7 @@ function* overlong<Key extends string>(
 
 const WORD_BYTES_MAX = 4096;
 
-/** Describes the keys of a kind, for the text of the rule. */
+/** Describes the keys of a kind, for the rule's text. */
 function sentenceOf({ must: needed, may = [] }: Keys): string {
   return may.length === 0 ? listed(needed) : `${listed(needed)}, and may have ${listed(may)}`;
 }

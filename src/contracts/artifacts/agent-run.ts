@@ -6,11 +6,11 @@ import { firstRepeated } from '../lists.ts';
 import { type Finding, must } from '../rule.ts';
 import { contentHashText, count, filledText, matching, record, relativePath, wordyText } from '../shape.ts';
 
-/** The limits on listed entries. `total` counts all. */
+/** The limits on listed entries. `total` counts all entries. */
 export const VIOLATIONS_LISTED_MAX = 100;
 export const CASE_CHANGED_LISTED_MAX = 1_000;
 
-/** What Proctor observed of the agent run that answered a case. */
+/** What Proctor observed about the agent run that answered a case. */
 export const agentRunShape = record({
   run_id: nameText(),
   /** The hash of the run's evidence/seal.json, which identifies the run. */
@@ -44,7 +44,7 @@ export const agentRunShape = record({
           record({
             path: relativePath(),
             change: z.enum(['add', 'update', 'delete']),
-            /** Null if the diff does not show it. */
+            /** Null if the diff does not show the number of lines. */
             added: z.nullable(count()),
             removed: z.nullable(count()),
           }),
@@ -62,28 +62,28 @@ export const agentRunShape = record({
 export type AgentRunNote = z.infer<typeof agentRunShape>;
 
 export const AGENT_RUN_ASKS = [
-  "agent_run, if present, has run_id, the name of the agent's run, and seal_sha256, the hash of its evidence/seal.json",
+  "agent_run, if present, has run_id (the name of the agent's run) and seal_sha256 (the hash of its evidence/seal.json)",
   'run_id equals that of the last attempt, if it has one',
   `termination is ${TERMINATIONS.slice(0, -1).join(', ')} or ${TERMINATIONS.at(-1)}`,
   ...REASON_ASKS,
   'violations has total and listed; each entry has class and hard, and may have operation and path',
   `class is ${VIOLATION_CLASSES.slice(0, -1).join(', ')} or ${VIOLATION_CLASSES.at(-1)}`,
   'no violation is hard if termination is completed',
-  'flags is a list; each entry has flag, a unique lower-case name, and message, not blank',
+  'flags is a list; each entry has flag (a unique lower-case name) and message (not blank)',
   'changes is null, or has files, added, removed, commits and diff_sha256',
   'files has total and listed; each entry has path, change (add, update or delete), added and removed',
   'added, removed and commits are non-negative integers, or null if unknown',
-  'each list has total entries, up to 1,000 files and 100 violations',
+  'each list is complete up to 1,000 files or 100 violations',
 ] as const;
 
-/** Checks a run; `attempted` is the run_id of the last attempt. */
+/** Checks `agent_run`; `attempted` is the run_id of the last attempt. */
 export function* agentRunFindings(run: AgentRunNote, attempted: string | undefined): Generator<Finding> {
   const { run_id, termination, reason, violations, flags, changes } = run;
   if (attempted !== undefined && attempted !== run_id)
     yield must('agent_run.run_id', 'differs from that of the last attempt');
   for (const { path, message } of reasonFindings({ termination, reason })) yield must(`agent_run.${path}`, message);
   if (termination === 'completed' && violations.listed.some(({ hard }) => hard))
-    yield must('agent_run.violations', 'must not include a hard one if the run completed');
+    yield must('agent_run.violations', 'must not include a hard violation if the run completed');
   const repeated = firstRepeated(flags.map(({ flag }) => flag));
   if (repeated !== undefined) yield must(`agent_run.flags[${repeated}].flag`, 'is a duplicate');
   if (violations.listed.length !== Math.min(violations.total, VIOLATIONS_LISTED_MAX))

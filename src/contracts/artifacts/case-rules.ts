@@ -14,9 +14,9 @@ export const caseRules = [
   rule({
     ...AA.portablePaths,
     asks: [
-      'payload_asset_href of a tool_result and snippets_asset_href of a retrieval, if present, are links',
-      'full_body_saved_to and full_body_meta_saved_to of a failure (unless null) or an attempt (if present) are links',
-      'id of evidence of kind asset is a link if it contains a slash or backslash',
+      'the payload_asset_href of a tool_result and the snippets_asset_href of a retrieval, if present, are links',
+      'in a failure (unless null) or an attempt (if present), full_body_saved_to and full_body_meta_saved_to are links',
+      'the id of an asset is a link if it contains a slash or backslash',
       'links are relative paths that start with assets/',
       ...ARTIFACT_ASKS.portablePath,
     ],
@@ -54,7 +54,7 @@ export const caseRules = [
     ],
     *check({ runner_failure: failure }) {
       if (failure && failure.body_snippet !== null && failure.full_body_saved_to === null) {
-        yield must('runner_failure.full_body_saved_to', 'must name the body of body_snippet');
+        yield must('runner_failure.full_body_saved_to', 'must name the file with the full body');
       }
     },
     breach: () => failedWith({ full_body_saved_to: null }),
@@ -62,15 +62,15 @@ export const caseRules = [
   rule({
     ...AA.errorClasses,
     asks: [
-      'class of a runner_failure is timeout, http_error, invalid_json, schema_mismatch, network_error or other',
-      'error_class of an attempt, if present, is one of these',
+      'runner_failure.class is timeout, http_error, invalid_json, schema_mismatch, network_error or other',
+      'the error_class of an attempt, if present, is one of these',
     ],
     fields: ['attempts[].error_class', 'runner_failure.class'],
     breach: () => failedWith({ class: 'dns_error' }),
   }),
   rule({
     ...AA.targetAddress,
-    asks: ['url of a runner_failure is a URL', ...ARTIFACT_ASKS.targetUrl],
+    asks: ['runner_failure.url is a URL', ...ARTIFACT_ASKS.targetUrl],
     fields: ['runner_failure.url'],
     breach: () => failedWith({ url: 'https://qa:secret@agent.example.com/v2/run-case' }),
   }),
@@ -120,8 +120,8 @@ export const caseRules = [
       'ttft_ms, if present, is a non-negative number, and repairs counts repairs by id',
       'reply_sha256, if present, is the hash of the stored reply',
       'runner_failure.attempt is the number of attempts, if attempts is present',
-      'should: outcome of the last attempt equals status',
-      'should: error_class of the last attempt equals runner_failure.class',
+      'should: the outcome of the last attempt equals status',
+      'should: the error_class of the last attempt equals runner_failure.class',
     ],
     fields: ['attempts'],
     reads: ['status', 'runner_failure.attempt', 'runner_failure.class'],
@@ -187,9 +187,9 @@ export const caseRules = [
       'kind is tool_result, retrieval_doc, event or asset',
       'a tool_result has call_id, a retrieval_doc has doc_id, and an event or asset has id; none has a key of another kind',
       'call_id, doc_id and id are not empty',
-      'call_id is that of a tool_call or tool_result event',
+      'call_id matches a tool_call or tool_result event',
       'doc_id is among the doc_ids of a retrieval event',
-      'id of kind event is the id or the index of an event, such as events[0]',
+      'for kind event, id is the id of an event, or its index, such as events[0]',
     ],
     fields: ['proposed_actions[].evidence_refs'],
     reads: ['events[].type', 'events[].call_id', 'events[].doc_ids', 'events[].id'],
@@ -208,17 +208,17 @@ export const caseRules = [
   rule({
     ...AA.events,
     asks: [
-      'events is a list; each entry has type, a string, and ts, a number',
+      'events is a list; each entry has type (a string) and ts (a number)',
       'types other than those below are allowed, and may have any further keys',
-      'tool_call has call_id and tool, not empty, and args, an object',
-      'tool_call may have action_id, not empty, risk_level, as in AA14, and risk_tags, a list of strings',
-      'tool_result has call_id, not empty, status (ok or error), and latency_ms, a non-negative number',
-      'tool_result may have action_id, not empty, and payload_summary, a string or an object',
-      'retrieval has query, a string, and doc_ids, a list of non-empty strings',
+      'tool_call has call_id and tool (both not empty) and args (an object)',
+      'tool_call may have action_id (not empty), risk_level (as in AA14) and risk_tags (a list of strings)',
+      'tool_result has call_id (not empty), status (ok or error) and latency_ms (a non-negative number)',
+      'tool_result may have action_id (not empty) and payload_summary (a string or an object)',
+      'retrieval has query (a string) and doc_ids (a list of non-empty strings)',
       'retrieval may have snippets_hashes, a list of strings',
       'final_output has content_type and content, as in AA13',
-      'id of an event of these four types, if present, is not empty',
-      'should: call_id of a tool_result is that of a tool_call',
+      'the id of an event of these four types, if present, is not empty',
+      'should: the call_id of a tool_result matches a tool_call',
     ],
     fields: ['events'],
     *check({ events = [] }) {
@@ -257,7 +257,7 @@ export const caseRules = [
   }),
   rule({
     ...AA.assetDigests,
-    asks: ['payload_asset_sha256 of a tool_result, if present, is a digest', ...ARTIFACT_ASKS.digest],
+    asks: ['the payload_asset_sha256 of a tool_result, if present, is a digest', ...ARTIFACT_ASKS.digest],
     fields: ['events[].payload_asset_sha256'],
     breach: ({ events = [], ...artifact }) => ({
       ...artifact,

@@ -84,7 +84,7 @@ export const caseShape = record({
   runner_failure: z.optional(runnerFailure),
   /** The parts of the answer that the contract does not define, by location. Proctor does not interpret them. */
   agent_fields: z.optional(anyObject()),
-  /** What Proctor observed of the agent's run. Present only if the target is an agent. */
+  /** What Proctor observed about the agent's run. Present only if the target is an agent. */
   agent_run: z.optional(agentRunShape),
 });
 

@@ -31,6 +31,6 @@ export function* refFindings(
   }
   const id = ref[identifier];
   if (id === undefined) yield must(`${at}.${identifier}`, `is missing from evidence of kind "${kind}"`);
-  // Assets are outside the document: hrefs become claims, and other ids need the folder.
+  // Assets are outside the document: hrefs become claims, and other ids can be checked only with the folder.
   else if (kind !== 'asset' && !known[kind].has(id)) yield must(`${at}.${identifier}`, 'does not occur in any event');
 }

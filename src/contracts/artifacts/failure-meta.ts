@@ -6,7 +6,7 @@ import { anyObject, count, record } from '../shape.ts';
 import { AA, artifactVersion } from './invariants.ts';
 import { ARTIFACT_ASKS, caseId, digest, errorClass, side } from './words.ts';
 
-/** Only the version is required. The contract recommends the other keys, so a missing one is advice. */
+/** Only the version is required. The contract recommends the other keys, so a missing one is only advice. */
 const failureMetaShape = record({
   schema_version: z.literal('failure-meta.v1'),
   case_id: z.optional(caseId()),
@@ -85,7 +85,7 @@ const rules = [
       'should: bytes_written, bytes_total and truncated are present',
       'should: authorization, proxy-authorization, cookie and set-cookie are masked in headers',
       'should: x-api-key, api-key and x-auth-token are masked in headers',
-      'should: a masked value is empty, asterisks, or redacted, masked or removed, with or without brackets',
+      'should: a masked value is empty, only asterisks, or the word redacted, masked or removed, with or without brackets',
     ],
     fields: ['content_type', 'encoding', 'headers', 'note'],
     *check(meta) {
@@ -108,7 +108,7 @@ const rules = [
   }),
 ];
 
-/** Anchored, so that only these header names are repeated in a path. */
+/** Anchored, so that a violation's path never repeats any other header name. */
 const SECRET_HEADER = /^(?:authorization|proxy-authorization|cookie|set-cookie|x-api-key|api-key|x-auth-token)$/i;
 
 const MASKED = /^(?:\*+|\W*(?:redacted|masked|removed)\W*)?$/i;
@@ -131,7 +131,7 @@ const example: FailureMeta = {
 export const failureMeta: Contract = {
   name: 'failure-meta',
   title: 'Metadata of a saved body',
-  tells: 'The type of the body of a failed response, how much of it was kept, and its hash.',
+  tells: "The content type of a failed response's body, how much of the body was kept, and its hash.",
   source: 'Agent Artifact Contract v1, section 6.2',
   version: { field: 'schema_version', value: 'failure-meta.v1' },
   shape: failureMetaShape,

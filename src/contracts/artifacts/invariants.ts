@@ -20,7 +20,7 @@ export const AA = {
   errorClasses: {
     id: 'AA4',
     title: 'Stable Error Classes',
-    why: 'Failures of two runs can be compared only if both use the same few classes.',
+    why: 'Failures in two runs can be compared only if both use the same few classes.',
   },
   runIdentity: {
     id: 'AA5',
@@ -70,7 +70,7 @@ export const AA = {
   proposedActions: {
     id: 'AA14',
     title: 'Proposed Actions',
-    why: 'A reader who does not know the agent must understand its proposed actions and their risk.',
+    why: 'Even a reader who does not know the agent must be able to understand its proposed actions and their risk.',
   },
   evidenceRefs: {
     id: 'AA15',

@@ -67,7 +67,7 @@ const rules = [
     *check(run) {
       for (const key of ['cases_path', 'out_dir'] as const) {
         const fault = pathFault(run[key]);
-        // The suite file can be above the run folder, so .. is only advice.
+        // The suite file can be above the run folder, so `..` yields only advice.
         if (fault === CLIMBS_OUT) yield should(key, `${fault} and reveals the folder layout`);
         else if (fault) yield must(key, `must be a relative path, but ${fault}`);
       }

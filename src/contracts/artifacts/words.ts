@@ -10,7 +10,7 @@ export const errorClass = () =>
 /** A duration; fractions are allowed. */
 export const milliseconds = () => z.number().check(z.gte(0));
 
-/** The HTTP status, if any, and latency of the last attempt of an unanswered case. */
+/** The HTTP status (if any) and latency of an unanswered case's last attempt. */
 export const failedAttempt = () => record({ status: z.nullable(z.int()), latency_ms: z.nullable(milliseconds()) });
 
 /** The id of a case, which is also its file name. */
@@ -78,8 +78,8 @@ export const ARTIFACT_ASKS = {
   ],
   targetUrl: [
     'a URL starts with http:// or https://, contains no white space, and can be parsed',
-    'if a script or an agent answered, script: or agent: and the name of the program replace the URL',
-    'if a target without a fixed URL answered, target: and its name replace the URL',
+    'if a script or an agent answered, the URL is replaced by script: or agent: and the name of the program',
+    'if a target without a fixed URL answered, the URL is replaced by target: and its name',
     'a URL contains no user name and no password',
   ],
   isoTime: [

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { placeOf } from '../../base/place.ts';
 import { STEP_ASKS as NAME_ASKS } from '../agent-step/words.ts';
+import { REPAIRS_ASK } from '../artifacts/repairs.ts';
 import { ARTIFACT_ASKS, caseId, folderName } from '../artifacts/words.ts';
 import { trialKeys } from '../comparison/trial.ts';
 import { type Contract, MIB } from '../contract.ts';
@@ -64,7 +65,7 @@ const rules = [
     *check({ run_ids, seals }) {
       const repeated = firstRepeated(run_ids);
       if (repeated !== undefined) yield must(`run_ids[${repeated}]`, 'is a duplicate');
-      if (seals.length !== run_ids.length) yield must('seals', `must have ${run_ids.length} entries, one per run`);
+      if (seals.length !== run_ids.length) yield must('seals', 'must have one entry per run');
     },
     breach: baseline => ({ ...baseline, seal: undefined, seals: [] }),
   }),
@@ -86,9 +87,10 @@ const rules = [
     asks: [
       'cases is an object; each key is a case id, unique, ignoring letter case',
       ...ARTIFACT_ASKS.caseId,
-      'each case has case_sha256, a content hash, and trials, one per run, in the order of the runs',
+      'each case has case_sha256 (a content hash) and trials (one per run, in the order of the runs)',
       'a trial has verdict (pass, fail or error), and error_class, output_hash, latency_ms, cost_usd and score (each may be null)',
       'latency_ms and cost_usd are at least 0; score is from 0 to 1',
+      `ttft_ms, if present, is the time to the first token, a non-negative number; ${REPAIRS_ASK}`,
       'a trial without an answer may have failure, with the HTTP status and latency_ms of its last attempt (each may be null)',
       'error_class is null unless verdict is error',
     ],
@@ -142,7 +144,7 @@ const rules = [
     title: 'Pack Bound',
     why: 'Causes are derived from the events in the pack, so a changed pack would change them.',
     asks: [
-      'pack, if present, has sha256, the hash of the pack file next to the baseline, and bytes, its size, at most 32 MiB',
+      'pack, if present, has sha256 (the hash of the pack file next to the baseline) and bytes (its size, at most 32 MiB)',
       'artifacts is the number of stored answers; left_out is the number of documents that were too large or did not fit',
     ],
     fields: ['pack'],
@@ -161,7 +163,7 @@ function* caseFindings(id: string, one: Baseline['cases'][string], runs: number)
   }
   if (!isName) return;
   const { trials } = one;
-  if (trials.length !== runs) yield must(`${at}.trials`, `must have ${runs} entries, one per run`);
+  if (trials.length !== runs) yield must(`${at}.trials`, 'must have one entry per run');
   for (const [index, { verdict, error_class }] of trials.entries()) {
     if (verdict !== 'error' && error_class !== null) {
       yield must(`${at}.trials[${index}].error_class`, 'must be null unless verdict is "error"');

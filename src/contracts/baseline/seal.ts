@@ -44,7 +44,7 @@ export function* sealFindings({ seal, ...bare }: Baseline & { seal: SealEnvelope
   }
 }
 
-/** The hash by which a comparison refers to the seal of a baseline. */
+/** The hash by which a comparison refers to a baseline's seal. */
 export function baselineSealHash({ seal }: Baseline): string | undefined {
   return seal && bytesHash(canonicalize(seal));
 }

@@ -1,3 +1,4 @@
+import { REPAIRS_ASK } from '../artifacts/repairs.ts';
 import { must, rulesFor } from '../rule.ts';
 import type { Comparison, Divergence } from './shape.ts';
 import { changeOf, standingOf } from './trial.ts';
@@ -7,15 +8,16 @@ const rule = rulesFor<Comparison>();
 export const CM9 = rule({
   id: 'CM9',
   title: 'Change Follows From Trials',
-  why: 'The change of a case must follow from its trials alone.',
+  why: "A case's change must follow from its trials alone.",
   asks: [
-    'baseline and new of a case have trials, a list; run_id of each trial is among the run_ids of its side',
+    "baseline and new each have a list of trials; each trial's run_id is among the run_ids of its side",
     'a trial has verdict (pass, fail or error), and output_hash, latency_ms, cost_usd and score (each may be null)',
+    `ttft_ms, if present, is the time to the first token, a non-negative number; ${REPAIRS_ASK}`,
     'a trial without an answer may have failure, with the HTTP status and latency_ms of its last attempt (each may be null)',
     'rerun, if present, is true and marks a rerun; answer_hash, if present, is a content hash',
-    'run_id of a rerun ends in .a and the number of its round',
+    'the run_id of a rerun ends in .a and the number of its round',
     'run_ids are unique per case and side; if a side has trials, it has one for each planned run',
-    'again, if present, has sides (both or new), rounds, trials, cost_usd or null, stopped, max_trials, max_ms and optionally max_cost_usd',
+    'again, if present, has sides (both or new), rounds, trials, cost_usd (which may be null), stopped, max_trials, max_ms and optionally max_cost_usd',
     'again.trials is at most max_trials, and at most the number of trials marked rerun',
     'error_class is null unless verdict is error; it can also be null for an error if a check could not run',
     'a trial has passed if verdict is pass; it has failed if verdict is fail, or error with timeout, http_error, invalid_json or schema_mismatch',

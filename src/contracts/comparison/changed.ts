@@ -27,7 +27,7 @@ export type CaseChange = z.infer<typeof changedShape>;
 
 export type CaseDifference = NonNullable<CaseChange['differences']>[number];
 
-/** The limits on listed differences per case, and on the bytes of each text. */
+/** The limits on listed differences per case, and on the size of each text in bytes. */
 export const DIFFERENCES_MAX = 20;
 export const DIFFERENCE_BYTES_MAX = 300;
 
@@ -49,7 +49,7 @@ export const CM12 = rule({
   title: 'Changed Cases Shown',
   why: 'A case that expects less passes more easily, so the reader must see what was dropped.',
   asks: [
-    'changed, if present, is on a case with trials on both sides, and has differences: null, or a list of 1 to 20',
+    'changed, allowed only if a case has trials on both sides, has differences: null, or a list of 1 to 20',
     `what is ${KINDS.slice(0, -1).join(', ')} or ${KINDS.at(-1)}, and the list is in this order`,
     'at is not empty; baseline and new are strings of at most 300 bytes; one of them may be null',
     'more, if present, is the number of differences beyond the 20 that are listed',

@@ -3,7 +3,7 @@ import type { ComparedCase } from './shape.ts';
 import { standingOf } from './trial.ts';
 
 type TriedTrial = Readonly<Omit<ComparedCase['new']['trials'][number], 'run_id' | 'output_hash'>> & {
-  /** From another tool, which reports a pass without a score. */
+  /** The trial is from another tool, which reports passes without a score. */
   readonly isResult?: boolean;
 };
 
@@ -34,7 +34,7 @@ export interface Counts {
   readonly isIdentical: boolean;
 }
 
-/** Whether the model of a side replays recorded answers. */
+/** Whether a side's model replays recorded answers. */
 export interface ReplayedSides {
   readonly baseline: boolean;
   readonly new: boolean;
@@ -107,7 +107,7 @@ function isUnjudgedSide(cases: TriedCases): boolean {
   return isAnswered;
 }
 
-/** Whether more than half of the trials that count ended in an error of the agent. */
+/** Whether more than half of the trials that count ended in an agent error. */
 function isMostlyUnreadable(cases: TriedCases, side: 'baseline' | 'new'): boolean {
   let ended = 0;
   let unreadable = 0;

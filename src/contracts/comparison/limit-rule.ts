@@ -38,7 +38,7 @@ export const CM13 = rule({
     'checks has one entry per limit, and may be absent if there are no limits',
     'a check has of, name, limit, allowed, measured, is_met and message, all as computed from the trials of new',
     'measured is null if nothing was measured; is_met is then false',
-    'tags of a case, if present, is a list of strings; severity, if present, is a string',
+    'a case may have tags (a list of strings) and severity (a string)',
   ],
   fields: [
     'gate.limits',

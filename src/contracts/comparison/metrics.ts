@@ -74,7 +74,7 @@ type Bound = Pick<MetricFinding, 'metric' | 'bounds' | 'limit'>;
 
 function boundsIn(tolerances: Tolerances): Bound[] {
   const bounds: Bound[] = [];
-  for (const metric of ['latency_ms', 'cost_usd'] as const) {
+  for (const metric of ['latency_ms', 'ttft_ms', 'cost_usd'] as const) {
     const { statistic, max_increase_ratio: ratio, max_increase: step } = tolerances[metric] ?? {};
     const isTail = statistic === 'p95';
     if (ratio !== undefined) bounds.push({ metric, bounds: isTail ? 'p95' : 'ratio', limit: ratio });
@@ -160,11 +160,16 @@ function unknownSentence({ metric, cases, lacking = 0, without_ratio = 0 }: Metr
   return parts.length === 0 ? undefined : `The gate limits ${NAMES[metric]}, but ${parts.join('; ')}.`;
 }
 
-const NAMES = { latency_ms: 'latency', cost_usd: 'cost', score: 'the score' } as const;
+const NAMES = {
+  latency_ms: 'latency',
+  ttft_ms: 'time to first token',
+  cost_usd: 'cost',
+  score: 'the score',
+} as const;
 
 function inUnit(value: number, metric: MetricFinding['metric']): string {
   if (metric === 'score') return figure(value);
-  return metric === 'latency_ms' ? `${figure(value)} ms` : `$${figure(value)}`;
+  return metric === 'cost_usd' ? `$${figure(value)}` : `${figure(value)} ms`;
 }
 
 function percent(share: number): string {

@@ -61,7 +61,7 @@ const CM4 = rule({
   title: 'Breaches Beyond Their Limit',
   why: 'A failed gate must name the limit that was exceeded, and by how much.',
   asks: [
-    'gate has mode (balanced, proven or strict; statistical in older comparisons), tolerances as in a gate file, and breaches, a list',
+    'gate has mode (balanced, proven or strict; statistical in older comparisons), tolerances (as in a gate file) and breaches (a list)',
     'margin, alpha, confidence, critical, allow_removed, allow_weakened and looks, if present, are as in a gate file',
     'missing_max_ratio, if present, is a number from 0 to 1',
     'a breach has metric, limit, measured and message, and its metric is among the tolerances',
@@ -73,7 +73,8 @@ const CM4 = rule({
   *check({ gate: { tolerances, breaches }, decision }) {
     yield* boundless(tolerances, 'gate.tolerances');
     const found = decision?.metrics.filter(({ verdict }) => verdict === 'regression');
-    if (found && found.length !== breaches.length) yield must('gate.breaches', `must be ${found.length}`);
+    if (found && found.length !== breaches.length)
+      yield must('gate.breaches', 'must list exactly the regressions in decision.metrics');
     for (const [index, { metric, limit, measured }] of breaches.entries()) {
       const at = `gate.breaches[${index}]`;
       if (!tolerances[metric]) yield must(`${at}.metric`, 'has no tolerance');
@@ -96,7 +97,7 @@ const CM5 = rule({
   title: 'Drift Named',
   why: 'Runs in different environments can be compared only if the differences are known.',
   asks: [
-    'comparability has state (comparable, drift or not_comparable) and fields, a list',
+    'comparability has state (comparable, drift or not_comparable) and fields (a list)',
     'an entry has a unique field, and baseline and new: strings that differ, or null if unknown',
     'fields is empty if state is comparable, and not empty if it is drift',
     'state is not_comparable if a trial of either side has no seal',
@@ -128,7 +129,7 @@ const CM6 = rule({
   asks: [
     'summary has cases, regressed, improved, same, flaky and missing, all non-negative integers',
     'cases is the number of cases; each other number counts the cases with that change',
-    'without_expectations, if present, counts the cases whose trials of new all passed without a score',
+    'without_expectations, if present, counts the cases in which every trial of new passed without a score',
   ],
   fields: ['summary'],
   reads: ['cases[].change', 'cases[].new'],
@@ -151,8 +152,8 @@ const CM7 = rule({
   why: 'Numbers that no data could produce must not pass as statistics.',
   asks: [
     'mcnemar (older comparisons only) has broke and mended: pairs of trials that went from pass to fail, and from fail to pass',
-    'p_value is that of the exact two-sided test, which is 1 if broke equals mended',
-    'metrics has latency_ms, cost_usd and score at most once each; pairs is at most the number of cases',
+    'p_value is the p-value of the exact two-sided test, which is 1 if broke equals mended',
+    'metrics has latency_ms, ttft_ms, cost_usd and score at most once each; pairs is at most the number of cases',
     'mean, p50 and p95 of baseline and new are numbers, and p50 is at most p95',
     'difference has mean, low and high, with low ≤ mean ≤ high; with one pair, all three are equal',
     'resampled, if present, is less than pairs; more_trials is null or a non-negative integer',

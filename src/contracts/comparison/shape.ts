@@ -10,7 +10,7 @@ import { trialKeys } from './trial.ts';
 
 const verdict = () => z.enum(['no_regression', 'regression', 'not_enough_evidence']);
 
-const metricName = () => z.enum(['latency_ms', 'cost_usd', 'score']);
+const metricName = () => z.enum(['latency_ms', 'cost_usd', 'score', 'ttft_ms']);
 
 const side = record({
   source: z.enum(['runs', 'accepted']),
@@ -104,7 +104,7 @@ const finding = record({ case_id: caseId(), baseline: passes, new: passes, p: be
 
 const passRate = record({ rate: between(0, 1), low: between(0, 1), high: between(0, 1) });
 
-/** Whether a limit on time, cost or score is met. Positive is worse in `change`, `low` and `high`. */
+/** Whether a limit on time, cost or score is met. Positive values of `change`, `low` and `high` are worse. */
 const metricFinding = record({
   metric: metricName(),
   bounds: z.enum(['ratio', 'difference', 'p95', 'p95_difference', 'score']),
@@ -114,7 +114,7 @@ const metricFinding = record({
   change: z.nullable(z.number()),
   low: z.nullable(z.number()),
   high: z.nullable(z.number()),
-  /** Cases without the metric on a side, and cases that had a value of 0. Present only if there are too many. */
+  /** Cases that lack the metric on a side, and cases with a baseline value of 0. Present only if there are too many. */
   lacking: z.optional(count()),
   without_ratio: z.optional(count()),
 });
@@ -143,9 +143,9 @@ const again = record({
   rounds: count(),
   /** Reruns, counting each side. */
   trials: count(),
-  /** The cost that the reruns reported; null if one did not. */
+  /** The total cost that the reruns reported; null if any reported none. */
   cost_usd: z.nullable(z.number().check(z.gte(0))),
-  /** Why it ended: no suspects were left, or the budget was used up. */
+  /** Why rerunning ended, such as no suspects left or the budget used up. */
   stopped: z.enum(['settled', 'trials', 'time', 'cost', 'cost_unknown', 'cancelled']),
   max_trials: count(),
   max_ms: count(),

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { repairSums } from '../artifacts/repairs.ts';
 import { failedAttempt, milliseconds } from '../artifacts/words.ts';
 import { between, contentHashText, record } from '../shape.ts';
 
@@ -14,10 +15,14 @@ export const trialKeys = {
   /** The hash of the answer without its ids and times; absent if not computed. */
   answer_hash: z.optional(contentHashText()),
   latency_ms: z.nullable(milliseconds()),
+  /** Time to the first token of a streamed reply; absent if unknown. */
+  ttft_ms: z.optional(milliseconds()),
   cost_usd: z.nullable(z.number().check(z.gte(0))),
   score: z.nullable(between(0, 1)),
   /** Only for a trial without an answer. */
   failure: z.optional(failedAttempt()),
+  /** The repairs of the answer; absent if there are none. */
+  repairs: z.optional(repairSums),
 };
 
 const trial = record(trialKeys);
@@ -30,8 +35,8 @@ type Outcome = Pick<Trial, 'verdict' | 'error_class'>;
 export type Standing = 'passed' | 'failed' | 'missing';
 
 /**
- * A late, erroneous or malformed answer is a failure of the agent. A broken connection, or a check that could not run, does
- * not count.
+ * A late, erroneous or malformed answer counts as an agent failure. A broken connection, or a check that
+ * could not run, does not count.
  */
 export function standingOf({ verdict, error_class }: Outcome): Standing {
   if (verdict === 'pass') return 'passed';

@@ -11,11 +11,11 @@ export const EV8 = rule({
   title: 'Limits Checked',
   why: 'Whether a run met its limits follows from its cases, so the verifier recomputes every check.',
   asks: [
-    'gate, if present, has the limits of the run, and checks, one per limit',
+    'gate, if present, has the limits of the run, and one entry in checks per limit',
     ...LIMIT_ASKS,
     'groups, if present, is a list of entries with a unique case_id, and suite, tags and severity',
-    'earlier, if present, has run_ids and seals of the earlier repetitions, equally many, and a tally of every case',
-    'passed, failed, unjudged and missing of a tally add up to the number of run_ids',
+    'earlier, if present, has run_ids and seals, one of each per earlier repetition, and a tally for each case',
+    'the passed, failed, unjudged and missing counts of a tally add up to the number of run_ids',
     'a check has of, name, limit, allowed, measured, is_met and message, all as computed from the cases and tallies',
     'measured is null if nothing was measured; is_met is then false',
   ],
@@ -45,14 +45,13 @@ function* earlierFindings(
   const known = new Set(cases.map(({ case_id }) => case_id));
   if (known.size !== judged.length || !judged.every(({ case_id }) => known.has(case_id)))
     yield must('gate.earlier.cases', 'must be the cases of this run');
-  if (seals.length !== run_ids.length)
-    yield must('gate.earlier.seals', `must have ${run_ids.length} entries, one per run`);
+  if (seals.length !== run_ids.length) yield must('gate.earlier.seals', 'must have one entry per run');
   const repeated = firstRepeated(cases.map(({ case_id }) => case_id));
   if (repeated !== undefined) yield must(`gate.earlier.cases[${repeated}].case_id`, 'is a duplicate');
   for (const [index, { tally }] of cases.entries()) {
     const { passed, failed, unjudged, missing } = tally;
     if (passed + failed + unjudged + missing !== run_ids.length)
-      yield must(`gate.earlier.cases[${index}].tally`, `must count ${run_ids.length} trials, one per run`);
+      yield must(`gate.earlier.cases[${index}].tally`, 'must count one trial per run');
   }
 }
 
@@ -62,7 +61,7 @@ export function* checkFindings(
   found: readonly LimitCheck[],
   at: string,
 ): Generator<Finding> {
-  if (recorded.length !== found.length) yield must(at, `must have ${found.length} entries, one per limit`);
+  if (recorded.length !== found.length) yield must(at, 'must have one entry per limit');
   else {
     for (const [index, check] of found.entries()) {
       if (canonicalize(recorded[index]) !== canonicalize(check))

@@ -39,7 +39,7 @@ const example: Evaluation = {
         { name: 'contains', status: 'pass', message: null, at: 'final_output.content' },
         { name: 'tool_sequence', status: 'pass', message: null, at: 'events[1]' },
       ],
-      metrics: { latency_ms: 840, attempts: 2, cost_usd: 0.0031, tokens: 1_204, steps: 1, score: 1 },
+      metrics: { latency_ms: 840, ttft_ms: 310, attempts: 2, cost_usd: 0.0031, tokens: 1_204, steps: 1, score: 1 },
       output_hash: '8d1f2c90',
     },
     {
@@ -59,6 +59,7 @@ const example: Evaluation = {
       ],
       metrics: { latency_ms: 1_120.5, attempts: 1, cost_usd: null, tokens: null, steps: 2, score: 0.5 },
       output_hash: '77ac01de',
+      repairs: { R6: 1 },
     },
     {
       case_id: 'refund-large',
@@ -70,13 +71,14 @@ const example: Evaluation = {
       output_hash: null,
     },
   ],
+  repairs: { R6: 1 },
 };
 
 export const evaluation: Contract = {
   name: 'evaluation',
   title: 'Evaluation of a run',
   tells: 'Which cases of a sealed suite run passed, failed or could not be judged, and why.',
-  source: 'Run folder of Proctor',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'evaluation.v1' },
   fileNames: ['evaluation.json'],
   shape: evaluationShape,

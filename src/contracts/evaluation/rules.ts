@@ -1,5 +1,7 @@
+import { canonicalize } from '../../base/canonical.ts';
 import { hostPathIn } from '../../base/path.ts';
 import { holdsSecret } from '../../base/redact.ts';
+import { REPAIRS_ASK, sumOfRepairs } from '../artifacts/repairs.ts';
 import { ARTIFACT_ASKS } from '../artifacts/words.ts';
 import { firstRepeated } from '../lists.ts';
 import { PROVENANCE_ASKS } from '../provenance.ts';
@@ -15,12 +17,12 @@ const EV1 = versionRule('EV1', 'Evaluation Version Known', 'evaluation.v1', 'an 
 const EV2 = rule({
   id: 'EV2',
   title: 'Judged Run Identified',
-  why: 'A verdict applies only to the run that was judged, by a known judge.',
+  why: 'A verdict is meaningful only if the judged run and the judge are known.',
   asks: [
     'run_id is a folder name; version is baseline or new',
     'generated_at is an instant in UTC, with seconds and at most three fractional digits',
     'judge_version is a semantic version',
-    'seal_sha256 and cases_sha256 are sha256: and 64 hexadecimal digits: the hashes of evidence/seal.json and assets/cases.ndjson',
+    'seal_sha256 and cases_sha256 are sha256: followed by 64 hexadecimal digits: the hashes of evidence/seal.json and assets/cases.ndjson',
   ],
   fields: ['run_id', 'version', 'generated_at', 'judge_version', 'seal_sha256', 'cases_sha256'],
   breach: evaluation => ({ ...evaluation, seal_sha256: 'sha256:12' }),
@@ -55,7 +57,7 @@ const EV4 = rule({
     'case_id is a case id',
     ...ARTIFACT_ASKS.caseId,
     'case_id is unique, ignoring letter case',
-    'case_sha256 is the content hash of the id, input, expected and metadata of the case',
+    "case_sha256 is the content hash of the case's id, input, expected and metadata",
     'output_hash is a string of at most 200 characters, or null',
     'answer_hash, if present, is the SHA-256 of output, events and actions without their ids and times',
   ],
@@ -79,7 +81,7 @@ const EV5 = rule({
     'error_class is null, timeout, http_error, invalid_json, schema_mismatch, network_error, other or missing',
     'verdict is error if and only if error_class is not null',
     'otherwise verdict is fail if an assertion fails, and pass if none does',
-    'failure, if present, has the HTTP status and latency_ms of the last attempt of an unanswered case (each may be null)',
+    "failure, if present, has the HTTP status and latency_ms of an unanswered case's last attempt (each may be null)",
   ],
   fields: ['cases[].verdict', 'cases[].error_class', 'cases[].failure'],
   reads: ['cases[].assertions'],
@@ -143,10 +145,11 @@ const EV7 = rule({
   why: 'Averages and intervals are computed from these numbers; one negative cost or score above 1 would distort them.',
   asks: [
     'metrics has latency_ms, cost_usd and tokens, each a non-negative number or null',
+    'ttft_ms, if present, is the time to the first token, a non-negative number',
     'metrics has attempts and steps, non-negative integers',
     'score is the share of judged assertions that hold, from 0 to 1, or null',
     'score is null if and only if no assertion was judged or the verdict is error',
-    'if error_class is missing, attempts and steps are 0, and all other metrics and output_hash are null',
+    'if error_class is missing, attempts and steps are 0, ttft_ms is absent, and all other metrics and output_hash are null',
   ],
   fields: ['cases[].metrics'],
   reads: ['cases[].verdict', 'cases[].error_class', 'cases[].assertions', 'cases[].output_hash'],
@@ -157,7 +160,11 @@ const EV7 = rule({
       if (metrics.score !== score) yield must(`${at}.score`, `must be ${score}, but is ${metrics.score}`);
       if (one.error_class !== 'missing') continue;
       const { score: _, ...measured } = metrics;
-      if (output_hash !== null || Object.values(measured).some(value => value !== null && value !== 0)) {
+      if (
+        output_hash !== null ||
+        measured.ttft_ms !== undefined ||
+        Object.values(measured).some(value => value !== null && value !== 0)
+      ) {
         yield must(at, 'must have no values if error_class is "missing"');
       }
     }
@@ -186,4 +193,20 @@ const EV9 = rule({
   breach: evaluation => ({ ...evaluation, provenance: { model: [] } }),
 });
 
-export const evaluationRules = [EV1, EV2, EV3, EV4, EV5, EV6, EV7, EV8, EV9];
+const EV10 = rule({
+  id: 'EV10',
+  title: 'Repairs Add Up',
+  why: 'A reader of the totals must see how often replies broke the contract.',
+  asks: [
+    `in a case, ${REPAIRS_ASK}`,
+    'at the top level, repairs is the sum over the cases; it is absent if no case has repairs',
+  ],
+  fields: ['repairs', 'cases[].repairs'],
+  *check({ repairs = {}, cases }) {
+    const sums = sumOfRepairs(cases.map(one => one.repairs)) ?? {};
+    if (canonicalize(repairs) !== canonicalize(sums)) yield must('repairs', 'must be the sum over the cases');
+  },
+  breach: evaluation => ({ ...evaluation, repairs: { R6: 2 } }),
+});
+
+export const evaluationRules = [EV1, EV2, EV3, EV4, EV5, EV6, EV7, EV8, EV9, EV10];

@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { caseId, errorClass, failedAttempt, folderName, milliseconds, side } from '../artifacts/words.ts';
+import { repairSums } from '../artifacts/repairs.ts';
 import { seenProvenance } from '../provenance.ts';
 import { between, contentHashText, count, instant, matching, record, semver } from '../shape.ts';
 import { judgedLimits } from '../gate/limits/shape.ts';
@@ -24,6 +25,8 @@ const amount = () => z.number().check(z.gte(0));
 const metrics = record({
   /** Latency of the last attempt. */
   latency_ms: z.nullable(milliseconds()),
+  /** Time to the first token of a streamed reply. Absent if unknown. */
+  ttft_ms: z.optional(milliseconds()),
   attempts: count(),
   cost_usd: z.nullable(amount()),
   tokens: z.nullable(amount()),
@@ -45,6 +48,8 @@ const judgedCase = record({
   output_hash: z.nullable(matching(/^[^]{0,200}$/u, 'a string of at most 200 characters')),
   /** The hash of output, events and actions without ids and times. Absent without an answer. */
   answer_hash: z.optional(contentHashText()),
+  /** The repairs of the answer. Absent if there are none. */
+  repairs: z.optional(repairSums),
 });
 
 const sums = {
@@ -68,6 +73,8 @@ export const evaluationShape = record({
   cases: z.array(judgedCase),
   /** What the answers report about the agent. Absent if they report nothing. */
   provenance: z.optional(seenProvenance),
+  /** The sum of the repairs of all cases. Absent if there are none. */
+  repairs: z.optional(repairSums),
 });
 
 export type Evaluation = z.infer<typeof evaluationShape>;

@@ -46,17 +46,27 @@ export function isAllFailing(cases: readonly JudgedCase[]): boolean {
   return counts.has('failed') && !counts.has('passed');
 }
 
-export function trialOf({ verdict, error_class, output_hash, answer_hash, metrics, failure }: JudgedCase): Trial {
-  const { latency_ms, cost_usd, score } = metrics;
+export function trialOf({
+  verdict,
+  error_class,
+  output_hash,
+  answer_hash,
+  metrics,
+  failure,
+  repairs,
+}: JudgedCase): Trial {
+  const { latency_ms, ttft_ms, cost_usd, score } = metrics;
   return {
     verdict,
     error_class,
     output_hash,
     ...(answer_hash && { answer_hash }),
     latency_ms,
+    ...(ttft_ms !== undefined && { ttft_ms }),
     cost_usd,
     score,
     ...(failure && { failure }),
+    ...(repairs && { repairs }),
   };
 }
 

@@ -51,9 +51,9 @@ const rules = [
     title: 'Tolerances Bound Something',
     why: 'A tolerance without a limit looks like protection but lets everything pass.',
     asks: [
-      'tolerances, if present, may have latency_ms, cost_usd and score',
-      'statistic of latency_ms and cost_usd, if present, is mean, p50 or p95',
-      'latency_ms and cost_usd have max_increase_ratio (0.2 is 20 % more), max_increase (in their unit), or both',
+      'tolerances, if present, may have latency_ms, ttft_ms (time to first token), cost_usd and score',
+      'latency_ms, ttft_ms and cost_usd may have statistic: mean, p50 or p95',
+      'latency_ms, ttft_ms and cost_usd have max_increase_ratio (0.2 is 20 % more), max_increase (in their unit), or both',
       'max_increase_ratio and max_increase are non-negative numbers',
       'score has max_decrease, a number from 0 to 1',
     ],
@@ -81,7 +81,7 @@ const rules = [
 
 /** Finds tolerances that set no limit. */
 export function* boundless(tolerances: Tolerances, at: string) {
-  for (const metric of ['latency_ms', 'cost_usd'] as const) {
+  for (const metric of ['latency_ms', 'ttft_ms', 'cost_usd'] as const) {
     const { max_increase, max_increase_ratio } = tolerances[metric] ?? { max_increase: 0 };
     if (max_increase === undefined && max_increase_ratio === undefined) {
       yield must(`${at}.${metric}`, 'must have max_increase_ratio or max_increase');
@@ -95,6 +95,7 @@ const example: GateFile = {
   margin: 0.05,
   tolerances: {
     latency_ms: { statistic: 'p95', max_increase_ratio: 0.2, max_increase: 500 },
+    ttft_ms: { statistic: 'p95', max_increase_ratio: 0.2 },
     cost_usd: { statistic: 'mean', max_increase_ratio: 0.1 },
     score: { max_decrease: 0.02 },
   },

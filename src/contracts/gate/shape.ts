@@ -14,6 +14,7 @@ const increase = record({
 
 export const tolerances = record({
   latency_ms: z.optional(increase),
+  ttft_ms: z.optional(increase),
   cost_usd: z.optional(increase),
   score: z.optional(record({ max_decrease: between(0, 1) })),
 });

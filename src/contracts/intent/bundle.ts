@@ -9,7 +9,7 @@ import { acceptCheck } from './parts.ts';
 
 const shape = record({
   schema_version: z.literal('bundle.v1'),
-  bundle_id: matching(/^bundle_[a-f0-9]{16}$/, 'bundle_ and 16 hexadecimal digits'),
+  bundle_id: matching(/^bundle_[a-f0-9]{16}$/, 'bundle_ followed by 16 hexadecimal digits'),
   /** The hash of the effective intent. */
   intent_sha256: contentHashText(),
   status: z.enum(['complete', 'incomplete']),
@@ -25,7 +25,7 @@ const shape = record({
   /** The questions that must be answered before the bundle is complete. */
   questions: z.array(
     record({
-      id: matching(/^q_[a-f0-9]{16}$/, 'q_ and 16 hexadecimal digits'),
+      id: matching(/^q_[a-f0-9]{16}$/, 'q_ followed by 16 hexadecimal digits'),
       /** The key of the answer in an answers file. */
       key: filledText(),
       text: wordyText(),
@@ -51,8 +51,8 @@ const rules = [
     title: 'Bundle Named By Content',
     why: 'If the id is a hash of the content, any change to a bundle changes its id.',
     asks: [
-      'bundle_id is bundle_ and the first 16 digits of the content hash of all other keys',
-      'intent_sha256 is sha256: and 64 lower-case hexadecimal digits',
+      'bundle_id is bundle_ followed by the first 16 digits of the content hash of all other keys',
+      'intent_sha256 is sha256: followed by 64 lower-case hexadecimal digits',
     ],
     fields: ['bundle_id', 'intent_sha256'],
     *check(bundle) {
@@ -135,7 +135,7 @@ export const bundle: Contract = {
   unknownKeys: 'BU1',
   programText: ['files', 'commands', 'outputs', 'accept', 'questions'],
   beyond: ['whether it was made from the intent whose hash it names, unless that intent is next to it'],
-  // It has a hash for every file, which can be longer than the file.
+  // A bundle has a hash for every file, which can be longer than the file itself.
   bytesMax: 32 * MIB,
   example,
 };

@@ -7,7 +7,7 @@ export function bundleIdOf(bundle: { readonly [key: string]: unknown }): string 
   return idOf('bundle', rest);
 }
 
-/** The id depends only on the bundle and the profile. */
+/** Depends only on the bundle and the profile. */
 export function sandboxIdOf(bundleId: string, policy: Profile): string {
   return idOf('sandbox', { bundle_id: bundleId, policy, backend: 'process' });
 }

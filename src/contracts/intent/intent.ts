@@ -11,7 +11,7 @@ const shape = record({
   schema_version: z.optional(z.literal('intent.v1')),
   goal: wordyText(),
   constraints: z.optional(z.array(z.string()).check(z.maxLength(1_000_000))),
-  /** Notes of the author. Proctor ignores them. */
+  /** The author's notes. Proctor ignores them. */
   context: z.optional(anyObject()),
   files: z.optional(z.array(record({ path: filledText(), content: z.string() })).check(z.maxLength(10_000))),
   commands: z.optional(
@@ -51,7 +51,7 @@ const rules = [
     asks: [
       'schema_version, if present, is "intent.v1"',
       'context, if present, is an object with any content',
-      'should (must, when it runs): no other key is unknown',
+      'should (must, when it runs): there are no unknown keys',
     ],
     fields: ['schema_version', 'context'],
     breach: intent => ({ ...intent, context: 'none' }),
@@ -59,8 +59,8 @@ const rules = [
   rule({
     id: 'IN2',
     title: 'Goal Stated',
-    why: 'Readers of the evidence must be able to see its purpose.',
-    asks: ['goal is not blank', 'constraints, if present, is a list of strings, at most 1,000,000'],
+    why: 'Readers of the evidence must be able to see the purpose of the run.',
+    asks: ['goal is not blank', 'constraints, if present, is a list of at most 1,000,000 strings'],
     fields: ['goal', 'constraints'],
     breach: intent => ({ ...intent, goal: ' ' }),
   }),
@@ -86,11 +86,11 @@ const rules = [
   rule({
     id: 'IN4',
     title: 'Commands Are Arguments',
-    why: 'An argument list runs exactly as written. A shell interprets its command line, so it must be requested.',
+    why: 'An argument list runs exactly as written. A shell interprets its command line, so an intent must request a shell explicitly.',
     asks: [
       'commands, if present, is a list of at most 1,000; each has either argv, a list of 1 to 4,000 arguments, or shell, a command line for sh',
       'makes, if present, is a list of outputs',
-      'no argument contains a NUL, and all arguments of a command together have at most 1 MiB',
+      'no argument contains a NUL, and the arguments of a command total at most 1 MiB',
       'should (must, when it runs): every argument and every command line for sh is shorter than 128 KiB',
     ],
     fields: ['commands'],
@@ -122,9 +122,9 @@ const rules = [
     title: 'Outputs Listed',
     why: 'Proctor keeps only listed outputs, so that two runs of an intent produce the same files.',
     asks: [
-      'outputs, if present, is a list of paths, at most 10,000; a final slash means a folder and its contents',
+      'outputs, if present, is a list of at most 10,000 paths; a final slash means a folder and its contents',
       'no path appears twice',
-      'should (must, when it runs): no two paths are the same on some file system, such as A.md and a.md',
+      'should (must, when it runs): no two paths name the same file on any file system; on some, A.md and a.md do',
     ],
     fields: ['outputs'],
     *check({ outputs = [] }, context) {

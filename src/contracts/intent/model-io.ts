@@ -86,7 +86,7 @@ const rules = [
     id: 'MI6',
     title: 'Prompt Hashed',
     why: 'Replay finds a response by the hash of its prompt.',
-    asks: ['prompt_hash is sha256: and 64 lower-case hexadecimal digits, over the bytes of the prompt'],
+    asks: ['prompt_hash is sha256: followed by 64 lower-case hexadecimal digits, over the bytes of the prompt'],
     fields: ['interactions[].prompt_hash'],
     breach: session => withEach(session, one => ({ ...one, prompt_hash: 'abc' })),
   }),
@@ -134,7 +134,7 @@ const rules = [
     why: 'Measurements say nothing about the content, so the content hash leaves them out.',
     asks: [
       'created_at_utc and ended_at_utc, if present, are instants; stats, if present, has totals',
-      'tokens_input, tokens_output and latency_ms of an interaction, if present, are integers, at least 0',
+      'tokens_input, tokens_output and latency_ms of an interaction, if present, are non-negative integers',
       'the content hash leaves out created_at_utc, ended_at_utc and stats',
       NO_UNKNOWN_KEYS,
     ],
@@ -164,7 +164,7 @@ const answer = '{"commands":[{"argv":["node","-e","0"]}]}';
 export const modelIo: Contract = {
   name: 'model-io',
   title: 'Model recording',
-  tells: 'The prompts (as hashes) and responses of a model, so that a run can be replayed without it.',
+  tells: 'The prompts sent to a model (as hashes) and its responses, so that a run can be replayed without it.',
   source: 'Model recordings 1.0.0',
   version: { field: 'model_io_schema_version', value: '1.0.0' },
   fileNames: ['model_io.json'],
@@ -173,7 +173,7 @@ export const modelIo: Contract = {
   unknownKeys: 'MI12',
   core: ['model_io_schema_version', 'adapter_id', 'model_id', 'mode', 'interactions'],
   programText: ['interactions'],
-  beyond: ['whether a model ever gave these answers', 'the prompts, of which it has only the hashes'],
+  beyond: ['whether a model ever gave these answers', 'the prompts: it contains only their hashes'],
   bytesMax: 128 * MIB,
   example: {
     model_io_schema_version: '1.0.0',

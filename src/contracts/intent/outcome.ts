@@ -86,7 +86,7 @@ const rules = [
     title: 'Checks Told',
     why: 'Readers must be able to see why a run was accepted or not.',
     asks: [
-      'each check has check, path or null, held, and message, which is null if and only if the check held',
+      'each check has check, path (or null), held and message; message is null if and only if the check held',
       'refused is null, or a code for why Proctor kept no output files',
       'missing_outputs lists the declared outputs that do not exist',
     ],
@@ -128,7 +128,7 @@ export const intentOutcome: Contract = {
   name: 'intent-outcome',
   title: 'Intent outcome',
   tells: 'How the commands of an intent ended, which checks held, and which limits applied.',
-  source: 'Run folder of Proctor',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'intent-outcome.v1' },
   shape,
   rules,

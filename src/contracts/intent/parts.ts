@@ -26,14 +26,14 @@ export const CHECK_KEYS: Readonly<Record<AcceptCheck['check'], readonly (keyof A
 
 export const LIMIT_NAMES = ['timeout_ms', 'max_output_files', 'max_total_output_bytes'] as const;
 
-/** The arguments of a command as a result shows them, without absolute paths. The bundle has them in full. */
+/** A command's arguments as shown in a result, without absolute paths. The bundle has them in full. */
 export function shownCommand(argv: readonly string[]): string[] {
   return argv.map(word => (holdsAbsolutePath(word) ? PATH_HIDDEN : word));
 }
 
 const PATH_HIDDEN = '[a word with a path]';
 
-/** Whether `shown` is `argv` as a result shows it. Earlier versions hid only well-known host paths. */
+/** Whether `shown` is `argv` as shown in a result. Earlier versions hid only well-known host paths. */
 export function isShownCommand(shown: readonly string[], argv: readonly string[]): boolean {
   return (
     shown.length === argv.length &&

@@ -74,7 +74,7 @@ export const intentRequest: Contract = {
   name: 'intent-request',
   title: 'Intent request',
   tells: 'The request for a run: the intent, the answers, the mode and the profile.',
-  source: 'Run folder of Proctor',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'intent-request.v1' },
   shape,
   rules,

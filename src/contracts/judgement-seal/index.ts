@@ -23,7 +23,7 @@ export const judgementSeal: Contract = {
   title: 'Seal of a judgement',
   tells:
     'The files of an evaluation, comparison or baseline, and the seals of the runs, evaluations and baseline behind it.',
-  source: 'Run folder of Proctor, as DSSE 1.0 and in-toto Statement v1',
+  source: 'Proctor run folder, as DSSE 1.0 and in-toto Statement v1',
   version: { field: 'schema_version', value: 'judgement-seal.v1' },
   fileNames: ['evaluation.seal.json', 'comparison.seal.json'],
   shape: judgementEnvelopeShape,
@@ -31,7 +31,7 @@ export const judgementSeal: Contract = {
   unknownKeys: 'JS1',
   // Base64 text can look like a host path by chance.
   programText: ['payload'],
-  beyond: ['whether the sealed files are unchanged, and who sealed them: verify the folder, with --key'],
+  beyond: ['whether the sealed files are unchanged, and who sealed them: verify the folder with --key'],
   bytesMax: 8 * MIB,
   example: sealDocument(
     judgementStatement({

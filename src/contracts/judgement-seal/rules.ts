@@ -51,7 +51,7 @@ const JS3 = rule({
   why: 'The seal covers only the files that it lists.',
   asks: [
     'subject is a list; each entry has name, digest.sha256 and annotations.size_bytes, as in seal.json',
-    'each name is that of a file next to the seal; names are sorted, without duplicates',
+    'each name is the name of a file next to the seal; names are sorted, without duplicates',
     'the seal of an evaluation lists only evaluation.json',
     'the seal of a comparison lists comparison.json and the reports that `proctor compare` wrote',
     'the seal in a baseline lists one file: the baseline without its seal, as Proctor writes it',
@@ -85,7 +85,7 @@ const JS5 = rule({
     'rests_on is not empty; id is null if and only if kind is baseline',
     'an evaluation rests only on the run that its id names',
     'in a comparison, and only there, each entry has side: baseline or new',
-    'an entry whose what is baseline has no id, and is on the baseline side of a comparison',
+    'if what is baseline, the entry has no id and is on the baseline side of a comparison',
   ],
   fields: [],
   reads: ['payload'],

@@ -8,7 +8,7 @@ const JUDGEMENT_KINDS = ['evaluation', 'comparison', 'baseline'] as const;
 
 export type JudgementKind = (typeof JUDGEMENT_KINDS)[number];
 
-/** The seal of an input of a judgement. */
+/** The seal of one input to a judgement. */
 const foundation = record({
   what: z.enum(['run', 'evaluation', 'baseline']),
   /** Its side in a comparison. */
@@ -21,7 +21,7 @@ const foundation = record({
 
 export type Foundation = z.infer<typeof foundation>;
 
-/** Two sides of 1,000 repetitions rest on 4,000 seals: a run and an evaluation each. */
+/** Two sides of 1,000 repetitions rest on 4,000 seals: one per run and one per evaluation. */
 const FOUNDATIONS_MAX = 10_000;
 
 const PREDICATE_TYPE = 'urn:proctor:judgement:v1';

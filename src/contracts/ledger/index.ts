@@ -27,8 +27,9 @@ export const ledgerLine: Contract = {
   name: 'ledger-line',
   title: 'Ledger Line',
   tells: 'The record of a sealed run, with the hash of its seal and of the previous line; a line of ledger.ndjson.',
-  schemaTells: 'That a run was sealed, with the digest of its seal and of the line before: one line of ledger.ndjson.',
-  source: 'Ledger Specification, and the ledger of a home of Proctor',
+  schemaTells:
+    'That a run was sealed, with the digest of its seal and of the line before: one line of ledger.ndjson. (Ledger Specification, and the ledger of a home of Proctor)',
+  source: 'Ledger Specification, and the ledger in a Proctor home',
   version: { field: 'schema_version', value: 'ledger-line.v1' },
   shape: ledgerLineShape,
   rules: ledgerRules,

@@ -21,7 +21,7 @@ export const ledgerRules = [
   rule({
     id: 'LD2',
     title: 'Times In Order',
-    why: 'A ledger is a history. The order is advice, because processes seal concurrently and clocks can be set back.',
+    why: 'A ledger is a history. The order is only advice, because processes seal concurrently and clocks can be set back.',
     asks: [
       'sealed_at is an instant',
       ...STEP_ASKS.instant,
@@ -51,7 +51,7 @@ export const ledgerRules = [
     title: 'Hashes Formed',
     why: 'Hashes can be compared only if all have the same form and name their algorithm.',
     asks: [
-      'seal_sha256, over the bytes of evidence/seal.json, is sha256: and 64 lower-case hexadecimal digits',
+      'seal_sha256, over the bytes of evidence/seal.json, is sha256: followed by 64 lower-case hexadecimal digits',
       'so are intent.intent_sha256, and intent.bundle_sha256 unless it is null',
     ],
     fields: ['seal_sha256', 'intent.intent_sha256', 'intent.bundle_sha256'],
@@ -61,7 +61,7 @@ export const ledgerRules = [
     id: 'LD5',
     title: 'Sequence Without Gap',
     why: 'A removed line leaves a gap in the sequence.',
-    asks: ['sequence is an integer, at least 1', 'in a ledger, the first is 1 and each line adds 1'],
+    asks: ['sequence is a positive integer', 'in a ledger, the first is 1 and each line adds 1'],
     fields: ['sequence'],
     breach: line => ({ ...line, sequence: 0.5 }),
   }),

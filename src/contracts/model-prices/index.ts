@@ -9,7 +9,7 @@ const dollars = () => between(0, USD_MAX);
 const USD_MAX = 100_000;
 
 const modelPricesShape = record({
-  /** Optional, because users write these files. */
+  /** Optional, because users write these files by hand. */
   schema_version: z.optional(z.literal('model-prices.v1')),
   models: z.record(
     z.string(),

@@ -76,7 +76,7 @@ const PL7 = rule({
     'strict: no network, 30 s, 200 files, 10 MiB, node and npm, writes to out, dist and build',
     'default: no network, 60 s, 500 files, 50 MiB, node, npm and npx, writes to out, dist, build and tmp',
     'dev: no network, 300 s, 1,000 files, 100 MiB, any command, writes anywhere in the work folder',
-    'a profile with other content has another name',
+    'a profile with different content has a different name',
   ],
   fields: [],
   reads: [

@@ -1,4 +1,4 @@
-/** Rules of profiles. Some apply to the profile, some to the result of a run under it. */
+/** The rules for profiles. Some apply to the profile itself, others to the result of a run under it. */
 export const PL = {
   PL1: { id: 'PL1', title: 'Profile Named', why: 'A run names the profile that it ran under.' },
   PL2: { id: 'PL2', title: 'Profile Complete', why: 'An unstated limit cannot be enforced.' },

@@ -50,7 +50,7 @@ const example: Recording = {
 export const recording: Contract = {
   name: 'recording',
   title: 'Recording',
-  tells: 'The requests of an agent to its model and the responses, so that the run can be replayed without the model.',
+  tells: "An agent's requests to its model and the responses, so that the run can be replayed without the model.",
   source: 'Agent recording and replay',
   version: { field: 'schema_version', value: 'recording.v1' },
   fileNames: ['recording.json'],

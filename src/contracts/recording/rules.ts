@@ -25,7 +25,7 @@ export const recordingRules = [
     asks: [
       'created_at is an instant',
       ...STEP_ASKS.instant,
-      'task_sha256, over the bytes of the task, is sha256: and 64 lower-case hexadecimal digits',
+      'task_sha256, over the bytes of the task, is sha256: followed by 64 lower-case hexadecimal digits',
       'session_id is a UUID in lower case',
     ],
     fields: ['created_at', 'task_sha256', 'session_id'],
@@ -43,7 +43,7 @@ export const recordingRules = [
     id: 'RC5',
     title: 'Masks Counted',
     why: 'If text was masked, replay differs from the original.',
-    asks: ['masked is an integer, at least 0'],
+    asks: ['masked is a non-negative integer'],
     fields: ['masked'],
     breach: recording => ({ ...recording, masked: -1 }),
   }),

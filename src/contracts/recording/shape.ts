@@ -5,7 +5,7 @@ import { contentHashText, count, instant, matching, record } from '../shape.ts';
 /** The wire format of requests, responses and errors. */
 const APIS = ['anthropic', 'openai', 'openai-chat', 'gemini'] as const;
 
-/** How the agent authenticates. Its requests differ between a login and a key. */
+/** How the agent authenticates. Its requests with a login differ from those with a key. */
 const CREDENTIALS = ['key', 'bearer', 'oauth'] as const;
 
 /** A JSON value, text, or base64 for bytes that are not text. Null if there was no body. */

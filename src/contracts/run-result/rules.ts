@@ -33,8 +33,8 @@ const RS3 = rule({
   why: 'A refusal with a bundle, or a CLARIFY without questions, contradicts itself.',
   asks: [
     'bundle is null if and only if the result is a REFUSE',
-    'a CLARIFY, and no other result, has clarify_questions, at least one',
-    'a REFUSE, and no other result, has refuse_reason, which is not empty',
+    'clarify_questions is present if and only if the result is a CLARIFY, and has at least one entry',
+    'refuse_reason is present if and only if the result is a REFUSE, and is not empty',
     'execution is null unless the result is a BUNDLE',
   ],
   fields: ['bundle', 'clarify_questions', 'refuse_reason', 'execution'],
@@ -58,7 +58,7 @@ const RS4 = rule({
   id: 'RS4',
   title: 'Reference Integrity',
   why: 'A reference can be verified only if it is a content hash.',
-  asks: ['every hash is sha256: and 64 lower-case hexadecimal digits', 'bundle_id is not empty'],
+  asks: ['every hash is sha256: followed by 64 lower-case hexadecimal digits', 'bundle_id is not empty'],
   fields: [
     'bundle.bundle_id',
     'bundle.sha256',

@@ -41,7 +41,7 @@ const RN3 = rule({
   asks: [
     'os is linux, darwin or win32',
     'arch is x64, arm64 or ia32',
-    'node_version is v and a semantic version',
+    'node_version is v followed by a semantic version',
     'npm_version is a semantic version',
   ],
   fields: ['platform'],
@@ -214,7 +214,7 @@ const RN10 = rule({
   why: 'The exit status is the first thing a reader looks for.',
   asks: [
     'code is an integer from 0 to 255',
-    'signal, if present, is SIG and upper-case letters or digits',
+    'signal, if present, is SIG followed by upper-case letters or digits',
     'oom_killed and timeout_killed are true or false',
     'should: after a timeout, signal is SIGKILL or SIGTERM',
     'should: a killed program does not have code 0',

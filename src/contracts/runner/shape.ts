@@ -23,7 +23,10 @@ export const runnerShape = record({
   platform: record({
     os: z.enum(['linux', 'darwin', 'win32']),
     arch: z.enum(['x64', 'arm64', 'ia32']),
-    node_version: matching(new RegExp(SEMVER.source.replace('^', '^v')), 'v and a semantic version, such as v24.11.1'),
+    node_version: matching(
+      new RegExp(SEMVER.source.replace('^', '^v')),
+      'v followed by a semantic version, such as v24.11.1',
+    ),
     npm_version: semver(),
   }),
   sandbox: record({

@@ -1,4 +1,4 @@
-/** Codes of the warnings that programs act on. A warning of a runner record reads `code: text`. */
+/** Codes of the warnings that programs act on. A warning in a runner record has the form `code: text`. */
 export type WarningCode = 'network' | 'version';
 
 export function warningOf(code: WarningCode, text: string): string {

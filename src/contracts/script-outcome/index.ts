@@ -61,8 +61,10 @@ const example: ScriptOutcome = {
 export const scriptOutcome: Contract = {
   name: 'script-outcome',
   title: 'Script outcome',
-  tells: 'How a script really ended, and what Proctor cut, replaced, counted and enforced.',
-  source: 'Run folder of Proctor',
+  tells: 'How a script actually ended, and what Proctor truncated, replaced, counted and enforced.',
+  schemaTells:
+    'How a script really ended, and what Proctor cut, replaced, counted and enforced. (Run folder of Proctor)',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'script-outcome.v1' },
   shape: scriptOutcomeShape,
   rules: scriptOutcomeRules,

@@ -4,7 +4,7 @@ import type { RecoveredNote } from './shape.ts';
 
 /** The requirements for `recovered` in the outcomes of scripts, agents and intents. */
 export const RECOVERED_ASKS: readonly string[] = [
-  'recovered is present only if the run was interrupted and completed later; it has at, an instant, and unknown',
+  'recovered is present only if the run was interrupted and completed later; it has at (an instant) and unknown',
   'unknown lists what Proctor could not observe: ending, usage, streams, output, checks, requests or workspace',
   'unknown has no duplicates',
   'a count listed as unknown covers only the time until the interruption, and may be too low',

@@ -92,7 +92,7 @@ const SO7 = rule({
   title: 'Result Kept',
   why: 'Proctor may replace parts of the result. The hash proves what the script wrote.',
   asks: [
-    'result is null, or has sha256, bytes and unknown_keys, a list of at most 1,000 strings',
+    'result is null, or has sha256, bytes and unknown_keys (a list of at most 1,000 strings)',
     'if result is null, claimed_status is null',
   ],
   fields: ['result'],
@@ -109,7 +109,7 @@ const SO8 = rule({
   why: 'A reader must know whether the stored output is complete, and how much there was.',
   asks: [
     'streams has stdout and stderr, each at most once',
-    'each has bytes_total, bytes_kept, which is at most bytes_total, and masked, the number of masked ranges',
+    'each has bytes_total, bytes_kept (at most bytes_total) and masked (the number of masked ranges)',
     'sha256 covers the whole stream after masking',
     'truncated is true if and only if bytes_kept is less than bytes_total',
     ...MASKING_ASKS,
@@ -136,7 +136,7 @@ const SO9 = rule({
   title: 'Cuts Told',
   why: 'Proctor must report everything that it truncated or replaced, with the full size.',
   asks: [
-    'cuts is a list of at most 1,000; each has what, a word, and bytes_kept, which is less than bytes_total',
+    'cuts is a list of at most 1,000; each has what (a word), bytes_total and bytes_kept, which is less than bytes_total',
     'every truncated stream has a cut of the same name',
     'replaced is a list of at most 100 words',
     'should: replaced has no duplicates',
@@ -161,7 +161,7 @@ const SO10 = rule({
   title: 'Output Counted',
   why: 'The outcome counts the actual files, and reports where the script’s list differs from them.',
   asks: [
-    'artifacts has files, bytes, undeclared and size_mismatches, integers, at least 0',
+    'artifacts has files, bytes, undeclared and size_mismatches, all non-negative integers',
     'declared_missing is a list of at most 50 strings',
     'undeclared is at most files, and less than files if size_mismatches is not 0',
     'bytes is 0 if files is 0',
@@ -183,13 +183,13 @@ const SO11 = rule({
   title: 'Enforcement Stated',
   why: 'A reader must know what enforced each limit, because mechanisms differ in strength.',
   asks: [
-    'memory, pids and cpu of enforcement are cgroup_v1, cgroup_v2, rlimit or none',
-    'claims of enforcement, if present, lists each limit at most once, with its value or null',
+    'in enforcement, memory, pids and cpu are cgroup_v1, cgroup_v2, rlimit or none',
+    'enforcement.claims, if present, lists each limit at most once, with its value or null',
     'each claim is enforced, watched, per_process or absent',
-    'output is tmpfs or none; kill is pid_namespace or process_group; seccomp and user are true or false',
-    'cpu_ms, memory_peak_bytes and forks_denied of usage are integers, at least 0, or null',
-    'measured_by of usage, if present, is cgroup, samples or null',
-    'pids, idle_timeout_ms and open_files of limits are integers, at least 0, or null if there was no limit',
+    'in enforcement, output is tmpfs or none; kill is pid_namespace or process_group; seccomp and user are true or false',
+    'in usage, cpu_ms, memory_peak_bytes and forks_denied are non-negative integers or null',
+    'usage.measured_by, if present, is cgroup, samples or null',
+    'in limits, pids, idle_timeout_ms and open_files are non-negative integers, or null if there was no limit',
   ],
   fields: ['enforcement', 'limits', 'usage'],
   *check({ enforcement: { claims = [] } }) {

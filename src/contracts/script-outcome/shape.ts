@@ -45,7 +45,7 @@ export const enforcementShape = record({
   cpu: holder(),
   output: z.enum(['tmpfs', 'none']),
   seccomp: z.boolean(),
-  /** The program did not run as root of the host. */
+  /** The program did not run as root on the host. */
   user: z.boolean(),
   kill: z.enum(['pid_namespace', 'process_group']),
   /** How strongly each limit was enforced. Absent in old evidence. */
@@ -77,7 +77,7 @@ export const usageShape = record({
   measured_by: z.optional(z.nullable(z.enum(['cgroup', 'samples']))),
 });
 
-/** The facts of an interrupted run that Proctor may not know. */
+/** Facts about an interrupted run that Proctor may not know. */
 const UNKNOWNS = ['ending', 'usage', 'streams', 'output', 'checks', 'requests', 'workspace'] as const;
 
 /** Present only if `recover` completed the run. */
@@ -100,7 +100,7 @@ export const scriptOutcomeShape = record({
   /** Proctor kept the files in output/ although the run did not succeed. */
   salvaged: z.boolean(),
   ending: endingShape,
-  /** The unmodified result.json of the script. */
+  /** The script's unmodified result.json. */
   result: z.nullable(
     record({
       sha256: contentHashText(),

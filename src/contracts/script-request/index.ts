@@ -42,8 +42,10 @@ const example: ScriptRequest = {
 export const scriptRequest: Contract = {
   name: 'script-request',
   title: 'Script request',
-  tells: 'What was asked for: which script, with which arguments and inputs, under which limits.',
-  source: 'Run folder of Proctor',
+  tells: 'The request for a script run: the script, its arguments, its inputs and the limits.',
+  schemaTells:
+    'What was asked for: which script, with which arguments and inputs, under which limits. (Run folder of Proctor)',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'script-request.v1' },
   shape: scriptRequestShape,
   rules: scriptRequestRules,

@@ -25,8 +25,8 @@ const SQ3 = rule({
   why: 'The hash identifies the script; its location on the host stays private.',
   asks: [
     'script has name, sha256 and bytes; interpreter has name, a bare name such as python3',
-    'name of the script is a bare name: no path, no control or invisible characters, at most 255 bytes',
-    'sha256 is sha256: and 64 lower-case hexadecimal digits; bytes is an integer, at least 0',
+    "the script's name is a bare name: no path, no control or invisible characters, at most 255 bytes",
+    'sha256 is sha256: followed by 64 lower-case hexadecimal digits; bytes is a non-negative integer',
   ],
   fields: ['script', 'interpreter'],
   *check({ script }) {
@@ -54,7 +54,7 @@ const SQ4 = rule({
 const SQ5 = rule({
   id: 'SQ5',
   title: 'Inputs Listed',
-  why: 'To reproduce a result, you need the same inputs, and one folder cannot have two files of the same name.',
+  why: 'To reproduce a result, you need the same inputs, and one folder cannot have two files with the same name.',
   asks: [
     'inputs is a list of at most 1,000; each has name, sha256 and bytes',
     'name is a bare name: no path, no control or invisible characters, at most 255 bytes',
@@ -106,10 +106,10 @@ const SQ7 = rule({
   title: 'Limits Stated',
   why: 'The requested limits are recorded separately from the enforced ones.',
   asks: [
-    'requested has profile, a string that is not blank, or null',
+    'requested has profile: a string that is not blank, or null',
     'sandbox is none, process, container, vm or null; isolation is strict, standard, none or null',
-    'timeout_ms, idle_timeout_ms, cpu_seconds, memory_bytes and pids are integers, at least 1, or null',
-    'max_output_files and max_total_output_bytes are integers, at least 1, or null',
+    'timeout_ms, idle_timeout_ms, cpu_seconds, memory_bytes and pids are positive integers or null',
+    'max_output_files and max_total_output_bytes are positive integers or null',
     'null means that the caller did not set the limit',
   ],
   fields: ['requested'],

@@ -11,7 +11,7 @@ const rule = rulesFor<ScriptResult>();
 const SR1 = rule({
   id: 'SR1',
   title: 'Contract Version Known',
-  why: 'The other keys have a meaning only if the version is known, so it is checked first.',
+  why: 'The other keys are meaningful only if the version is known, so it is checked first.',
   asks: ['contract_version is 1; otherwise, no other violation is reported', NO_UNKNOWN_KEYS],
   fields: ['contract_version'],
   breach: result => ({ ...result, contract_version: 2 }),
@@ -95,7 +95,7 @@ const SR6 = rule({
   why: 'The script chooses these paths, so they are untrusted: they must not leave output/ on any system.',
   asks: [
     'every path is relative and inside output/, without .. or \\',
-    'no name is one that another system interprets differently: devices, colons, trailing dots, invisible characters',
+    'no name means something else on another system: no device names, colons, trailing dots or invisible characters',
     'a path has at most 1,024 bytes and 16 levels, a name at most 255 bytes',
   ],
   fields: ['artifacts[].path'],

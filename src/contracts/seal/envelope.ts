@@ -67,8 +67,8 @@ export function sealDocument(
 }
 
 /**
- * Yields the text of the same document in pieces, for files sorted by path. A list of 100,000 files is never one string,
- * as JSON or as base64. Only a signer holds all bytes, because the signature covers them.
+ * Yields the text of the same document in pieces, for files sorted by path. Never builds one large string, because a seal
+ * can list 100,000 files. Only a signer buffers all bytes, because the signature covers them.
  */
 export function* sealPieces(
   sealed: Omit<Sealed, 'files'> & { readonly files: Iterable<SealedFile> },
@@ -215,7 +215,7 @@ export function* subjectFaults(statement: unknown, shape: Shape = statementShape
   }
 }
 
-/** A statement that fits has no faults. Looking for them takes ten times as long. */
+/** Fast path: a statement that fits the shape has no faults. Looking for faults takes ten times as long. */
 function shapeFaults(statement: unknown, shape: Shape): Iterable<StatementFault> {
   const form = formOf(shape);
   return form.fits(statement) ? [] : form.faults(statement, '');

@@ -50,7 +50,7 @@ export const seal: Contract = {
   name: 'seal',
   title: 'Seal',
   tells: 'The digest and size of every file in a run folder: a DSSE envelope around an in-toto statement.',
-  source: 'Run folder of Proctor, as DSSE 1.0 and in-toto Statement v1',
+  source: 'Proctor run folder, as DSSE 1.0 and in-toto Statement v1',
   version: { field: 'schema_version', value: 'seal.v1' },
   // Old seals do not name their format.
   fileNames: ['seal.json'],
@@ -61,7 +61,7 @@ export const seal: Contract = {
   programText: ['payload'],
   // From evidence/ to the run folder. Separate rules check its files.
   claimsFrom: 1,
-  beyond: ['whether the sealed files are unchanged, and who sealed them: verify the folder, with --key'],
+  beyond: ['whether the sealed files are unchanged, and who sealed them: verify the folder with --key'],
   bytesMax: 96 * MIB,
   example,
 };

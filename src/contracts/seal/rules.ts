@@ -58,7 +58,7 @@ const SL3 = rule({
   why: 'A list with duplicates, or with paths outside the folder, is ambiguous.',
   asks: [
     'subject is a list; each entry has name, digest.sha256 and annotations.size_bytes',
-    'digest.sha256 is 64 lower-case hexadecimal digits; size_bytes is an integer, at least 0',
+    'digest.sha256 is 64 lower-case hexadecimal digits; size_bytes is a non-negative integer',
     'name is a normalized relative path, without .. or control characters',
     'names are sorted by UTF-16 code unit, without duplicates',
   ],

@@ -30,7 +30,7 @@ export function signerWith(privateKey: KeyObject): Signer {
 export type Signed = 'right' | 'wrong' | 'by another key';
 
 /**
- * Whether a key has signed an envelope. The key id of a signature is not authenticated: it only selects the signatures
+ * Whether a key has signed an envelope. A signature's key id is not authenticated: it only selects the signatures
  * to check.
  */
 export function signedBy(publicKey: KeyObject, { payload, signatures }: SealEnvelope): Signed {

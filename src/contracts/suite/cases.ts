@@ -56,7 +56,7 @@ const rules = [
   rule({
     ...CS.input,
     asks: [
-      'input, if present, has user, a string, and may have context of any type',
+      'input, if present, has user (a string), and may have context of any type',
       'metadata, if present, is an object',
     ],
     fields: ['cases[].input', 'cases[].metadata'],

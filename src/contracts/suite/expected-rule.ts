@@ -10,14 +10,14 @@ export const EXPECTED_ASKS = [
   'tool_required, tool_sequence, tool_forbidden and action_required: a string or a list of strings, not empty',
   'equals: a string or an object; json_schema: an object',
   'json_path: a list; each entry has path and exactly one of exists (true or false), equals (any value) and regex',
-  'path of a json_path is $ followed by any number of .name, ["name"], [0] and [*]',
-  'evidence_required_for_actions: true or false; retrieval_required: an object with doc_ids, a list of strings',
-  'max_latency_ms and max_cost_usd: a number, at least 0; max_steps: an integer, at least 0',
-  'script: an object with file, a string, and optionally timeout_ms, a number, at least 0',
+  'the path of a json_path entry is $ followed by any number of .name, ["name"], [0] and [*]',
+  'evidence_required_for_actions: true or false; retrieval_required: an object with doc_ids (a list of strings)',
+  'max_latency_ms, max_ttft_ms and max_cost_usd: a non-negative number; max_steps: a non-negative integer',
+  'script: an object with file (a string) and optionally timeout_ms (a non-negative number)',
   'semantic, tool_telemetry, planning_gate, repl_policy and assumption_state: objects that are stored but not evaluated',
   `termination: ${TERMINATIONS.slice(0, -1).join(', ')} or ${TERMINATIONS.at(-1)}`,
-  'no_violations and no_flags: true or false; max_diff_lines: an integer, at least 0',
-  `allow_violations: one, or a list, of ${VIOLATION_CLASSES.slice(0, -1).join(', ')} and ${VIOLATION_CLASSES.at(-1)}`,
+  'no_violations and no_flags: true or false; max_diff_lines: a non-negative integer',
+  `allow_violations: one of the following, or a list of them: ${VIOLATION_CLASSES.slice(0, -1).join(', ')} and ${VIOLATION_CLASSES.at(-1)}`,
   'allow_violations and no_violations are not both present',
   'if termination is killed_policy, no_violations is false or allow_violations is present',
   'changed_only and not_changed: a relative path or a list of at most 100, each of at most 500 characters',
@@ -61,7 +61,7 @@ function* patternFindings(asked: string | readonly string[] | undefined, at: str
     const place = typeof asked === 'string' ? at : placeOf(at, index);
     // A folder may end with a slash.
     const fault = unsafePath(pattern.replace(/\/$/, ''));
-    if (fault) yield must(place, `must be a path inside the folder of the agent, but ${fault}`);
+    if (fault) yield must(place, `must be a path inside the agent's folder, but ${fault}`);
     else if (pattern.length > PATTERN_LENGTH_MAX) yield must(place, `is longer than ${PATTERN_LENGTH_MAX} characters`);
   }
 }

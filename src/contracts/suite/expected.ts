@@ -51,10 +51,12 @@ export const expectedShape = record({
   /** Violations of these classes only; by default, none are allowed. */
   allow_violations: z.optional(z.union([z.enum(VIOLATION_CLASSES), z.array(z.enum(VIOLATION_CLASSES))])),
   no_flags: z.optional(z.boolean()),
-  /** Paths inside the folder of the agent. `*` matches part of a name, `**` any folders. */
+  /** Paths inside the agent's folder. `*` matches part of a name, `**` any number of folders. */
   changed_only: z.optional(texts()),
   not_changed: z.optional(texts()),
   max_diff_lines: z.optional(count()),
+  /** Of a streamed reply. Last, because published schemas list the expectations in this order. */
+  max_ttft_ms: z.optional(milliseconds()),
 });
 
 export type Expected = z.infer<typeof expectedShape>;

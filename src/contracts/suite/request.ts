@@ -1,13 +1,13 @@
 import * as z from 'zod/mini';
 import { contentHash } from '../../base/hash.ts';
-import { ARTIFACT_ASKS, caseId, folderName, side, targetUrl } from '../artifacts/words.ts';
+import { ARTIFACT_ASKS, caseId, folderName, side } from '../artifacts/words.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { STATED_PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
 import { askedLimits } from '../gate/limits/shape.ts';
 import { LIMIT_ASKS, limitFindings } from '../gate/limits/findings.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
 import { type SuiteTarget, suiteTargetShape } from './target.ts';
-import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
+import { between, contentHashText, count, filledText, record } from '../shape.ts';
 
 const positive = () => z.int().check(z.gte(1));
 
@@ -69,15 +69,15 @@ const rules = [
   rule({
     id: 'SU2',
     title: 'Suite Run Identified',
-    why: 'Repetitions count as trials of the same suite only if they name it.',
+    why: 'Repetitions count as trials of one suite only if they name the same first run.',
     asks: [
       'run_id is a valid folder name, kind is "suite", and version is baseline or new',
-      'repetition has of, the run_id of the first repetition, and number and total, integers, at least 1',
+      'repetition has of (the run_id of the first repetition), number and total (positive integers)',
       'number is at most total, and total is at most 1,000',
-      'run_id equals of; from the second repetition on, a dot and the number follow',
-      'rerun, if present, has of, a run of the same side, round, from 1 to 100, and cases, the same as in only',
-      'each case of rerun has case_id, baseline and new (passes and trials so far), and p, from 0 to 1',
-      'run_id of a rerun is of, a dot, the letter a and the round',
+      'run_id equals of, followed by a dot and the number from the second repetition on',
+      'rerun, if present, has of (a run of the same side), round (1 to 100) and cases (the same as in only)',
+      'each case of rerun has case_id, baseline and new (passes and trials so far), and p (0 to 1)',
+      'the run_id of a rerun is of, a dot, the letter a and the round',
       'begun_elsewhere, if present, has cases_done, the number of cases answered before the run was resumed here',
     ],
     fields: ['run_id', 'kind', 'version', 'repetition', 'rerun', 'begun_elsewhere'],
@@ -124,7 +124,7 @@ const rules = [
     title: 'Cases Pinned',
     why: 'The exact cases must be known, even if the original file is gone.',
     asks: [
-      'cases has sha256 and bytes of assets/cases.ndjson, and count, the number of its lines',
+      'cases has the sha256 and bytes of assets/cases.ndjson, and count (the number of its lines)',
       'only is null, or the list of selected case ids',
     ],
     fields: ['cases', 'only'],
@@ -135,9 +135,9 @@ const rules = [
     title: 'Bounds Of Every Attempt',
     why: 'Time and retry limits affect the results, so both sides must state them.',
     asks: [
-      'settings has timeout_ms, idle_timeout_ms, retries and breaker_failures, integers, at least 0',
-      'settings has concurrency, an integer, at least 1',
-      'settings has max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, integers, at least 0',
+      'settings has timeout_ms, idle_timeout_ms, retries and breaker_failures, non-negative integers',
+      'settings has concurrency, a positive integer',
+      'settings has max_body_bytes, max_inline_snippet_bytes and max_payload_inline_bytes, non-negative integers',
       'secret_names is a list of names that are not empty; the values are never stored',
       'keep_credentials, if present, is true: well-known credentials are not masked',
     ],
@@ -204,7 +204,7 @@ export const suiteRequest: Contract = {
   name: 'suite-request',
   title: 'Suite request',
   tells: 'The request for a suite run: the cases, the target, the side and the limits.',
-  source: 'Run folder of Proctor',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'suite-request.v1' },
   shape: suiteRequestShape,
   rules,

@@ -28,7 +28,7 @@ const rules = [
   }),
   rule({
     ...CS.input,
-    asks: ['input has user, a string, and may have context of any type', 'metadata, if present, is an object'],
+    asks: ['input has user (a string), and may have context of any type', 'metadata, if present, is an object'],
     fields: ['input', 'metadata'],
     breach: one => ({ ...one, input: { user: null } }),
   }),
@@ -63,9 +63,10 @@ export const suiteCaseExample: SuiteCase = {
 export const suiteCase: Contract = {
   name: 'suite-case',
   title: 'Case of a suite, as it was sent',
-  tells: 'What one case asked and what it expected of the answer; a line of assets/cases.ndjson.',
-  schemaTells: 'What one case asked, and what it expected of the answer; a line per case lies in assets/cases.ndjson.',
-  source: 'Run folder of Proctor',
+  tells: 'The input of one case, and what it expects of the answer; a line of assets/cases.ndjson.',
+  schemaTells:
+    'What one case asked, and what it expected of the answer; a line per case lies in assets/cases.ndjson. (Run folder of Proctor)',
+  source: 'Proctor run folder',
   version: { field: 'schema_version', value: 'suite-case.v1' },
   shape: suiteCaseShape,
   rules,

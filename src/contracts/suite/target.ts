@@ -79,7 +79,7 @@ export function kindName(target: SuiteTarget): string {
   return target.kind === 'declared' ? target.declaration.kind : target.kind;
 }
 
-/** Where the cases were sent, as failures name it. */
+/** The address to which the cases were sent, as failures state it. */
 export function askedAt(target: SuiteTarget): string {
   return target.kind === 'http' ? caseUrl(target.url) : targetName(target);
 }

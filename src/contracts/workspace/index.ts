@@ -6,7 +6,7 @@ import { contentHashText, count, filledText, matching, record, relativePath } fr
 import { LEFT_OUT } from '../agent-step/changes.ts';
 import { STEP_ASKS, nameText } from '../agent-step/words.ts';
 
-/** The maximum number of listed entries; `total` counts all. */
+/** The maximum number of listed entries; `total` counts all entries. */
 export const CHANGED_LISTED_MAX = 10_000;
 export const LISTED_MAX = 1_000;
 
@@ -88,7 +88,7 @@ const rules = [
       'run_id is a name',
       ...STEP_ASKS.name,
       'kind is clone or copy',
-      'base has ref and branch, which are not empty, and sha, a commit',
+      'base has ref and branch (both not empty) and sha (a commit)',
     ],
     fields: ['run_id', 'kind', 'base'],
     breach: ({ base, ...status }) => ({ ...status, base: { ...base, sha: 'HEAD' } }),
@@ -98,7 +98,7 @@ const rules = [
     title: 'Diff Named',
     why: 'Proctor applies a diff only if it is complete and unchanged.',
     asks: [
-      'diff has path, relative to the run folder, sha256 and bytes',
+      'diff has path (relative to the run folder), sha256 and bytes',
       ...STEP_ASKS.relativePath,
       'diff.cut is null, or has bytes_total and why: bytes, file_bytes, entries or time',
       'if diff.cut is null, diff.bytes is 0 if and only if changed.total is 0',
@@ -120,11 +120,11 @@ const rules = [
       'changed has total and listed; each entry has path, change, bytes and mode, and may have encoded and mode_before',
       'change is add, update or delete; mode is 100644, 100755, 120000 or 160000',
       'encoded is true if the name contains characters that a document must not contain, which are written like %0A',
-      'ignored has total, bytes and listed, a list of paths',
-      'left_out lists path, why and bytes of files that a diff cannot represent',
+      'ignored has total, bytes and listed (a list of paths)',
+      'left_out lists files that a diff cannot represent, with path, why and bytes',
       `why is ${LEFT_OUT.slice(0, -1).join(', ')} or ${LEFT_OUT.at(-1)}`,
       'submodules lists path, from and to; links_out, collisions, nested_repositories and hooks list paths',
-      'needs_review, if present, lists path and reason of files that run automatically once applied',
+      'needs_review, if present, lists files that run automatically once applied, with path and reason',
       'each list is complete up to 1,000 entries; changed is complete up to 10,000',
       'changed lists no path twice, unless it is encoded',
     ],
@@ -162,7 +162,7 @@ const rules = [
     title: 'History Told',
     why: 'A diff does not show commits, branches, settings or hooks, which can hide changes or run code.',
     asks: [
-      'commits has total, which is null if not all can be read, and lists sha and subject',
+      'commits has total (null if not all can be read), and lists sha and subject',
       'refs lists name, change (new, moved or deleted), sha and protected',
       'branch_moved, rewritten and git_config_changed are true or false',
       'git_folder is kept, gone or replaced',
@@ -230,8 +230,9 @@ const example: WorkspaceStatus = {
 export const workspaceStatus: Contract = {
   name: 'workspace-status',
   title: 'Workspace status',
-  tells: 'The changes to the work tree of an agent, recorded after all its processes ended.',
-  schemaTells: 'What an agent left of the tree it was given, as it was found when everything of the agent was dead.',
+  tells: "The changes to an agent's work tree, recorded after all its processes ended.",
+  schemaTells:
+    'What an agent left of the tree it was given, as it was found when everything of the agent was dead. (Runner Contract (agent steps), sections 8 and 9: the role workspace_status)',
   source: 'Runner Contract (agent steps), sections 8 and 9: the role workspace_status',
   version: { field: 'schema_version', value: 'workspace-status.v1' },
   fileNames: ['workspace_status.json'],

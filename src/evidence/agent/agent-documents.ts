@@ -14,7 +14,7 @@ import { usageOf } from '../step/usage.ts';
 const STEP = 'agent';
 export const AGENT_STEP_FOLDER = `evidence/steps/${STEP}`;
 
-/** Files written before the documents: while the agent runs, and right after it. */
+/** Files written before the documents: while the agent runs, and right after it ends. */
 export const AGENT_FILES = {
   transcript: `${AGENT_STEP_FOLDER}/transcript.ndjson`,
   stdout: 'evidence/native/stdout.log',
@@ -116,8 +116,8 @@ function metadataOf(run: AgentRun): object {
 }
 
 /**
- * When the agent process started and ended. The run itself starts earlier, to make the clone, and ends later, after
- * it inspects the work tree. If the agent never started, these are the times of the run.
+ * When the agent process started and ended. The run itself starts earlier, to make the clone, and ends later, after it
+ * inspects the work tree. If the agent never started, these are the run's times.
  */
 function agentTimes({ plan, capture, completedAtMs }: AgentRun): { startedAtMs: number; endedAtMs: number } {
   const phase = capture.phases.find(({ name }) => name === 'execute');
@@ -126,7 +126,9 @@ function agentTimes({ plan, capture, completedAtMs }: AgentRun): { startedAtMs: 
   return { startedAtMs, endedAtMs: Math.min(startedAtMs + phase.durationMs, completedAtMs) };
 }
 
-/** False if the agent did not run to its end, or had already finished when Proctor stopped it. */
+/**
+ * False if the agent's exit is unknown, if it never started, or if it had finished its work when Proctor stopped it.
+ */
 export function hasOwnCode(termination: AgentOutcome['termination'], { how }: AgentOutcome['ending']): boolean {
   return how !== 'lost' && how !== 'not_started' && !(how === 'killed' && termination === 'completed');
 }

@@ -68,7 +68,7 @@ export function readAgentFolder(folder: string): AgentFolder {
   };
 }
 
-/** Reads the plan of an agent run that is not finished; undefined if the folder holds no such run. */
+/** Reads the plan of an agent run that is not finished; undefined if the folder contains no such run. */
 export function openAgentIn(folder: string): Pick<AgentPlan, 'asked' | 'agent' | 'startedAtMs'> | undefined {
   if (!existsSync(path.join(folder, JOURNAL))) return undefined;
   try {
@@ -94,14 +94,17 @@ const plannedShape = record({
   }),
 });
 
-/** Finds the file for a role, relative to the folder. Adapters choose file names freely, so look up the role. */
+/**
+ * Returns the path of the file with the given role, relative to the folder. Adapters choose the file names, so look
+ * files up by role.
+ */
 export function fileOf(manifest: StepManifest | undefined, role: Role): string | undefined {
   return manifest?.artifacts.find(artifact => artifact.role === role)?.path;
 }
 
 /**
- * Reads the transcript line by line in constant memory; if the run is open, up to the last line written. Skips lines
- * that violate their contract.
+ * Reads the transcript line by line, in constant memory. If the run is open, stops at the last complete line. Skips
+ * lines that violate their contract.
  */
 export function* transcriptLines(folder: string): Generator<TranscriptLine> {
   const isOpen = existsSync(path.join(folder, JOURNAL));

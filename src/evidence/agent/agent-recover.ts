@@ -28,7 +28,7 @@ import type { Because, Interrupted, JournaledKind, Rebuilt, RunSummary } from '.
 import { areSound, lostCapture, PARTS, recoveredNote, seenAtMs } from '../recovery/recovery-parts.ts';
 import type { CaptureNote, StreamNote } from '../step/capture-note.ts';
 
-/** An interrupted run of an agent that was not judged. */
+/** An interrupted agent run that was not judged. */
 export interface AgentLeft {
   readonly folder: string;
   readonly plan: AgentPlan;
@@ -103,12 +103,12 @@ function notCompleted(judged: AgentJudgement, { reason, message, detail }: Becau
   return { ...judged, termination: 'error', reason: recoveredReason(reason), detail: message, remarks };
 }
 
-/** The reason in the terms of the agent documents. */
+/** Maps a recovery reason to one that agent documents allow. */
 export function recoveredReason(reason: string): 'interrupted' | 'runner_failed' {
   return reason === 'interrupted' ? 'interrupted' : 'runner_failed';
 }
 
-/** Removes a torn last line. Keeps the file's time, which says when the run was last seen alive. */
+/** Removes a torn last line. Keeps the file's modification time, which shows when the run was last alive. */
 function cutToWholeLines(file: string): void {
   if (!existsSync(file)) return;
   const fd = openSync(file, 'r+');
@@ -129,7 +129,7 @@ function cutToWholeLines(file: string): void {
 
 const LINE_BYTES_MAX = 1024 * 1024;
 
-/** The stored streams. Creates those that are missing. */
+/** The stored streams. Creates missing files. */
 function streamsIn(folder: string): Omit<AgentFiles, 'diff'> {
   const stored = (file: string): Stored => {
     const place = path.join(folder, file);
@@ -147,13 +147,13 @@ function storedAt(place: string): Stored {
   return { sha256, bytes: statSync(place).size };
 }
 
-/** Whether the files that were judged are unchanged. */
+/** Whether the judged files are unchanged. */
 function isThere(folder: string, files: AgentFiles): boolean {
   const isNotThere = files.diff !== null || !existsSync(path.join(folder, AGENT_FILES.diff));
   return isNotThere && sealedAgentFiles(files).every(file => fileHash(path.join(folder, file.path)) === file.sha256);
 }
 
-/** The files of an agent's run that are stored before its documents are written. */
+/** The files of an agent run that are stored before its documents. */
 export function sealedAgentFiles({ transcript, stdout, stderr, diff }: AgentFiles): SealedFile[] {
   return [
     { path: AGENT_FILES.transcript, ...transcript },
@@ -163,7 +163,7 @@ export function sealedAgentFiles({ transcript, stdout, stderr, diff }: AgentFile
   ];
 }
 
-/** Moves the diff that the launcher saved to its final path. Any other diff is incomplete, and is removed. */
+/** Moves the diff that the launcher saved to its final path. Removes any other diff, because it is incomplete. */
 function diffIn(folder: string, tree: KeptTree | undefined): Stored | null {
   const saved = path.join(folder, PARTS.diff);
   const place = path.join(folder, AGENT_FILES.diff);
@@ -211,7 +211,7 @@ function summarize(folder: string): RunSummary {
   };
 }
 
-/** The beginning of a task, for one line of a list. */
+/** The start of a task, for one line of a list. */
 function firstWords(task: string): string {
   const [line = ''] = task.trim().split('\n', 1);
   return line.length > WORDS_UNITS_MAX ? `${line.slice(0, WORDS_UNITS_MAX).trimEnd()}…` : line;

@@ -10,7 +10,7 @@ import type { Remark } from '../step/log.ts';
 
 /** Everything decided before the agent starts. */
 export interface AgentPlan {
-  /** Tells a recovery which kind of run the journal belongs to. */
+  /** Tells recovery which kind of run the journal belongs to. */
   readonly request: { readonly run_id: string; readonly kind: 'agent' };
   readonly asked: {
     readonly agent_family: Family;
@@ -23,7 +23,7 @@ export interface AgentPlan {
   readonly agent: Pick<AgentOutcome['agent'], 'family' | 'version' | 'sha256' | 'untested' | 'newest_tried'>;
   readonly invocation: {
     readonly mode: 'claude_print' | 'codex_exec';
-    /** The program by its bare name, and its arguments. */
+    /** The program's bare name, and its arguments. */
     readonly command: readonly string[];
     readonly approval: 'fail_on_prompt' | 'deny_interactive' | 'bounded_auto_approve';
   };
@@ -39,7 +39,7 @@ export interface AgentPlan {
   readonly credential?: NonNullable<AgentOutcome['model_access']['credential']>;
   /** Absent in older journals. */
   readonly budget?: AgentOutcome['model_access']['budget'];
-  /** The policy summary before the start. */
+  /** The policy summary before the agent starts. */
   readonly policy: object;
   readonly workspace: object | undefined;
   readonly correlationId: string;
@@ -82,7 +82,7 @@ export interface AgentFiles {
   readonly diff: Stored | null;
 }
 
-/** A line of the journal of an agent's run. */
+/** A line in an agent run's journal. */
 export type AgentLine = JournalLine<AgentPlan, AgentJudgement>;
 
 export interface AgentRun {

@@ -67,11 +67,11 @@ interface Growing {
   added: number;
   removed: number;
   binary: boolean;
-  /** Lines of the old and the new file that the hunk still has to deliver. */
+  /** Lines of the old and the new file that are still to come in the hunk. */
   hunk: { old: number; new: number };
 }
 
-/** Counts one line of a hunk. Inside a hunk no line is parsed as Git's own, even if it looks like a header. */
+/** Counts one line of a hunk. Inside a hunk, no line is parsed as a Git header, even if it looks like one. */
 function within(file: Growing, first: number | undefined): void {
   if (first === BACKSLASH) return;
   // The line is too long to read. If one side of the hunk is complete, the line belongs to the other.
@@ -83,7 +83,7 @@ function within(file: Growing, first: number | undefined): void {
   if (first !== PLUS) file.hunk.old--;
 }
 
-/** Parses one of Git's header lines between the name of a file and its hunks. */
+/** Parses a Git header line between a file's name and its hunks. */
 function about(file: Growing, bytes: Buffer): void {
   const line = bytes.toString();
   const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);

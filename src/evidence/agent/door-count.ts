@@ -4,7 +4,7 @@ import { type DoorCount as Counted, doorCountShape } from '../../contracts/agent
 import { PARTS } from '../recovery/recovery-parts.ts';
 import { hasShape } from '../document.ts';
 
-/** Model requests and tokens counted until Proctor ended. */
+/** Model requests and tokens that were counted until Proctor exited. */
 export interface RecoveredDoorCount extends Counted {
   /** In a replay, the first request that differs from the recording. */
   readonly difference: string | null;

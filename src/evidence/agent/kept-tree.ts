@@ -12,13 +12,13 @@ export interface KeptTree {
   readonly changes: Changes;
   /** Policy violations found in the tree. */
   readonly breaches: readonly PolicyViolation[];
-  /** Warnings about the clone that the user has already seen. */
+  /** Warnings about the clone. The user has already seen them. */
   readonly notes: readonly string[];
   /** The diff contains a declared secret. */
   readonly holdsSecret: boolean;
 }
 
-/** Undefined if the tree was not saved, or not completely. */
+/** Undefined if the tree was not saved completely. */
 export function keptTreeIn(folder: string): KeptTree | undefined {
   const bytes = readRegular(path.join(folder, PARTS.workspace), KEPT_BYTES_MAX);
   if (!bytes) return undefined;

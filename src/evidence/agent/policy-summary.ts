@@ -3,7 +3,7 @@ import type { PolicySummary, PolicyViolation } from '../../contracts/agent-step/
 
 type Dimension = (typeof DIMENSIONS)[number];
 
-/** A check inside the sandbox before the agent started. */
+/** A check that ran inside the sandbox before the agent started. */
 interface Tried {
   readonly what: 'network' | 'file_system' | 'environment' | 'privileges';
   readonly held: boolean;
@@ -48,11 +48,11 @@ export function against(
   };
 }
 
-/** An agent can be denied something at every turn, but a summary must stay readable. */
+/** An agent may be denied something on every turn, and the summary must stay readable. */
 const VIOLATIONS_MAX = 1_000;
 
 /**
- * The policy dimension that a check covers. Environment and privileges are not part of a policy; the outcome has
+ * The policy dimension that a check covers. Environment and privileges are not part of a policy; the outcome records
  * them.
  */
 const DIMENSION_OF: Readonly<Record<Tried['what'], Dimension | undefined>> = {

@@ -5,7 +5,10 @@ import type { MaskingNote } from '../../contracts/script-outcome/masking.ts';
 
 export type Flagged = MaskingNote['flagged'][number];
 
-/** Whether a file name contains a declared secret. Every list of the run would show it, and names cannot be masked. */
+/**
+ * Whether a file name contains a declared secret. Every listing of the run would show it, and file names cannot be
+ * masked.
+ */
 export function hasSecretInName(files: readonly { readonly path: string }[], secrets: readonly string[]): boolean {
   const masker = new Masker(secrets);
   for (const { path: file } of files) masker.text(file);
@@ -54,7 +57,7 @@ export function flagWarnings(flagged: readonly Flagged[]): string[] {
 const SENTENCES: Readonly<Record<Flagged['code'], string>> = {
   secret_in_file: 'a declared secret was found in',
   credential_in_file: 'a possible credential was found in',
-  credential_file_name: 'credentials are usually stored in files named like',
+  credential_file_name: 'a name that suggests credentials was found on',
 };
 
 /** The kinds of secrets in a file, and how many bytes were read. */

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, lstatSync, openSync, type Stats, statS
 import { Fault } from '../../base/fault.ts';
 
 /**
- * Opens the script's work folder and returns its descriptor, or text that says what the script did to the folder.
+ * Opens the script's work folder and returns its descriptor, or a message that says what the script did to the folder.
  * Everything below is reached through the descriptor, so a link that the script swaps in leads nowhere.
  */
 export function holdWorkFolder(workFolder: string): number | string {
@@ -25,12 +25,12 @@ export function holdWorkFolder(workFolder: string): number | string {
   throw unreadable(undefined);
 }
 
-/** The path of an entry in a held folder. `name` is a single segment, because only the last segment is untrusted. */
+/** The path of an entry in an open folder. `name` is a single segment, because only the last segment is untrusted. */
 export function below(fd: number, name: string): string {
   return `/proc/self/fd/${fd}/${name}`;
 }
 
-/** Opens a folder, but not if a link has taken its place. */
+/** Opens a folder. Fails if a link has replaced it. */
 export const FOLDER_FLAGS = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** Does not block if the file has become a FIFO or a device. */
@@ -43,7 +43,7 @@ export function scriptFault(error: unknown): string | undefined {
 }
 
 const DOINGS: Record<string, string> = {
-  ENOENT: 'vanished while it was read',
+  ENOENT: 'disappeared while it was being read',
   ENOTDIR: 'is no longer a folder',
   EISDIR: 'is now a folder',
   ELOOP: 'is now a link',
@@ -77,5 +77,5 @@ export function systemCodeOf(error: unknown): string {
 
 function unreadable(cause: unknown): unknown {
   if (cause !== undefined && systemCodeOf(cause) === '') return cause;
-  return new Fault('ingest_io', 'The files of the run could not be read.', { cause });
+  return new Fault('ingest_io', "The run's files could not be read.", { cause });
 }

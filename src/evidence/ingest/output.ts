@@ -33,12 +33,12 @@ export type OutputReading =
   | (Breach & { readonly seen: { readonly files: number; readonly bytes: number } });
 
 /**
- * Copies the files that an ended script left in output/ to the folder `target`: all of them, or none. Follows no
- * link, waits for no FIFO and trusts nothing that the script made. Removes `target` first, because it may come from
- * an interrupted ingestion. Without files there is no `target`.
+ * Copies the files that an ended script left in output/ to the folder `target`: all of them, or none. Follows no link,
+ * waits for no FIFO and trusts nothing that the script made. Removes `target` first, because it may come from an
+ * interrupted ingestion. If there are no files, there is no `target`.
  *
- * `wanted` lists the only files to take, as paths below output/. A path that ends with a slash is a folder with
- * everything in it. Other entries are ignored, and missing ones are not an error.
+ * `wanted` lists the only files to copy, as paths below output/. A path that ends with a slash is a folder with
+ * everything in it. Ignores other entries. Missing files are not an error.
  */
 export async function ingestOutput(
   workFolder: string,

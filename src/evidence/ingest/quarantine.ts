@@ -11,7 +11,7 @@ import { printable } from '../../base/printable.ts';
 import { systemCodeOf, FILE_FLAGS, FOLDER_FLAGS } from './held.ts';
 import { within } from './within.ts';
 
-/** What was kept of a rejected output tree. */
+/** What Proctor kept of a rejected output tree. */
 export interface Quarantine {
   readonly entries: number;
   readonly bytes: number;
@@ -21,8 +21,8 @@ export interface Quarantine {
 
 /**
  * Keeps rejected output as `0001.bin` and so on, with an index.json, so that admins can find out what the script did.
- * Uses no name that the script chose, follows no link, reads no file that has a second name, and masks secrets.
- * Nothing that the script does makes it throw; a full disk does.
+ * Uses no name that the script chose, follows no link, reads no file with a second hard link, and masks secrets. The
+ * script cannot make it throw, but a full disk can.
  */
 export async function quarantineOutput(
   workFolder: string,
@@ -41,7 +41,7 @@ export async function quarantineOutput(
   }
 }
 
-/** False if the time ran out, for example on a mount that never answers. Entries collected by then are kept. */
+/** False if the time ran out, for example on a mount that never answers. Keeps the entries collected by then. */
 async function isDone(work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
   try {
     await within(WALL_MS, work);
@@ -56,7 +56,7 @@ async function isDone(work: (signal: AbortSignal) => Promise<void>): Promise<boo
 interface Listed {
   readonly name: string;
   readonly kind: string;
-  /** The file that holds the bytes; absent if `left_out` says why there is none. */
+  /** The file that contains the bytes; absent if `left_out` says why there is none. */
   readonly file?: string;
   readonly left_out?: string;
   readonly bytes?: number;

@@ -5,7 +5,8 @@
 export type ReasonCode = keyof typeof SENTENCES;
 
 /**
- * The script's output breaks a limit. It is a value, because it is an outcome of the run and not a fault of Proctor.
+ * The script's output violates a rule. Returned, not thrown, because it is an outcome of the run and not a Proctor
+ * fault.
  */
 export interface Breach {
   readonly ok: false;

@@ -13,7 +13,7 @@ import { type Breach, breach, type ReasonCode } from './reason.ts';
 export type ResultReading =
   | {
       readonly ok: true;
-      /** Known keys only. `bytes` has everything the script wrote. */
+      /** Known keys only. `bytes` contains everything that the script wrote. */
       readonly value: ScriptResult;
       readonly bytes: Buffer;
       readonly sha256: ContentHash;
@@ -25,8 +25,8 @@ export type ResultReading =
     });
 
 /**
- * Reads the result.json of a script after it and all its children have ended. A defect of the file is the script's
- * and is returned; a failure of the machine is thrown.
+ * Reads a script's result.json after the script and all its children have ended. Returns a defect in the file, because
+ * the script caused it. Throws if the machine fails.
  */
 export function readResult(workFolder: string): ResultReading {
   const bytes = readBytes(workFolder);
@@ -43,7 +43,7 @@ function readBytes(workFolder: string): Buffer | Breach {
     if (isCode(cause, 'ENOENT')) return breach('result_missing', 'there is no result.json');
     if (doing) return breach('result_not_regular', `result.json ${doing}`);
     if (systemCodeOf(cause) === '') throw cause;
-    throw new Fault('ingest_io', 'The result of the run could not be read.', { cause });
+    throw new Fault('ingest_io', "The run's result could not be read.", { cause });
   } finally {
     closeSync(held);
   }

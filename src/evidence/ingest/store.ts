@@ -150,7 +150,7 @@ function readInto(buffer: Buffer, fd: number): number {
   return total;
 }
 
-/** Reads one chunk while it hashes and writes the other. Undefined if the size is not the expected one. */
+/** Reads one chunk while it hashes and writes the other. Returns undefined if the size is not as expected. */
 async function pour(from: number, to: number, size: number, signal: AbortSignal): Promise<ContentHash | undefined> {
   const hash = createHash('sha256');
   let chunk = Buffer.allocUnsafe(CHUNK);

@@ -33,7 +33,7 @@ export function safeSummary(
   const harmless = isUnsafe(line, forms) ? undefined : harmlessOf(line);
   if (harmless === undefined) return unshowable;
   const { text: head, truncated } = clip(harmless, bytesMax);
-  // Joining or cutting lines can create an unsafe text that no single line contained.
+  // Joining or cutting lines can create unsafe text that no single line contained.
   if (isUnsafe(head, forms) || hostPathIn(head) !== undefined || unsafeParts(head).length > 0) return unshowable;
   const changed = harmless !== line ? 'redacted' : truncated ? 'cut' : head === text ? undefined : 'cleaned';
   return { text: head === '' ? null : head, changed, bytesTotal };
@@ -58,7 +58,7 @@ const REMOVED = '[removed]';
 const PARTS_MAX = 5;
 const WORDS_MIN = 2;
 
-/** HTML of a script, for a frame that runs no scripts. */
+/** A script's HTML, for a frame that does not run scripts. */
 export interface SafeHtml {
   readonly text: string;
   readonly masked: number;
@@ -67,8 +67,8 @@ export interface SafeHtml {
 }
 
 /**
- * Masks before cutting, so that no half of a secret remains that no pattern matches. Appends nothing: after a cut
- * inside a tag or an entity, the appended text would become part of it.
+ * Masks before cutting, because no pattern would match half a secret. Appends nothing: after a cut inside a tag or an
+ * entity, the appended text would become part of it.
  */
 export function safeHtml(
   text: string,
@@ -94,8 +94,7 @@ function plain(text: string): string {
 
 function isUnsafe(text: string, forms: readonly string[]): boolean {
   if (holdsTrace(text) || holdsSecret(text)) return true;
-  // A secret may be split over several lines. Short ones are skipped, because they would match in any text without
-  // spaces.
+  // A secret may be split over several lines. Skip short ones, because they would match almost any text without spaces.
   const dense = text.replace(/\s+/g, '');
   const denseForms = new Set(forms.map(form => form.replace(/\s+/g, '')).filter(form => form.length >= DENSE_MIN));
   return [...denseForms].some(form => dense.includes(form)) || forms.some(form => text.includes(form));
@@ -111,7 +110,7 @@ const TERMINAL =
   /(?:\u001b\[|\u009b)[0-?]{0,100}[ -/]{0,10}[@-~]|(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u0090\u0098\u009c-\u009f\n]{0,2000}(?:\u0007|\u001b\\|\u009c)|\u001b[ -/]{0,10}[0-~]/g;
 
 /**
- * Control characters, lone surrogates, private-use letters, and characters that reorder text or have no width. Keeps
+ * Control characters, lone surrogates, private-use characters, and characters that reorder text or have no width. Keeps
  * line feeds.
  */
 const INVISIBLE = /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}/gu;

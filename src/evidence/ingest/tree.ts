@@ -160,7 +160,7 @@ export class Walk {
     if (stat.isDirectory()) return undefined;
     if (isRoot) return odd(path, 'is not a folder');
     if (!stat.isFile()) return odd(path, 'is neither a file nor a folder');
-    // A hard link may lead to a file outside that the script cannot read but Proctor can.
+    // A hard link may lead to an outside file that Proctor can read but the script cannot.
     return stat.nlink === 1 ? undefined : odd(path, 'has more than one hard link');
   }
 

@@ -8,7 +8,7 @@ export class Unsynced {
   #open: number[] = [];
   #syncing: Promise<unknown> = Promise.resolve();
 
-  /** Takes over a descriptor that is completely written. */
+  /** Takes ownership of a descriptor whose bytes are all written. */
   async add(fd: number): Promise<void> {
     this.#open.push(fd);
     if (this.#open.length >= BATCH) await this.#sync();

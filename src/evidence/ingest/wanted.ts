@@ -1,4 +1,4 @@
-/** What to take of a folder entry: a file, a whole folder, or some names in a folder. */
+/** What to copy from a folder entry: a file, a whole folder, or some names in a folder. */
 export interface Wanted {
   isFile: boolean;
   isWhole: boolean;
@@ -7,7 +7,7 @@ export interface Wanted {
 
 export const EVERYTHING: Wanted = { isFile: false, isWhole: true, names: new Map() };
 
-/** Turns paths below a folder into a tree of names. A trailing slash takes the whole folder; `./` takes everything. */
+/** Turns paths below a folder into a tree of names. A trailing slash means the whole folder; `./` means everything. */
 export function wantedTree(paths: readonly string[]): Wanted {
   const root = unwanted();
   for (const path of paths) {

@@ -21,7 +21,7 @@ const CONTRACTS: ReadonlyMap<string, Contract> = new Map([
   ['evidence/outcome.json', intentOutcome],
 ]);
 
-/** Names that an intent may write before its first command starts. Recovery removes a run that has only these. */
+/** Entries that an intent run may have before its first command starts. Recovery removes a run that has only these. */
 const BEFORE_START =
   /^(?:journal\.ndjson|evidence|(?:run|intent|bundle|policy|model_io)\.json(?:\.tmp)?|\.(?:intent|bundle|model_io)\.json\.[0-9a-f]{12}\.tmp)$/;
 

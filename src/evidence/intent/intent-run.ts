@@ -37,17 +37,17 @@ export interface IntentReading {
   /** Null if the run was interrupted before the exit was known. The result then has no execution. */
   readonly exitCode: number | null;
   readonly outputs: readonly { readonly path: string; readonly bytes: number; readonly sha256: string }[];
-  /** The reason, as a code, why Proctor kept no output. */
+  /** The code of the reason why Proctor kept no output. */
   readonly refused: string | null;
   readonly missing: readonly string[];
   readonly checks: IntentOutcome['checks'];
-  /** Sentences for people. The same result always gives the same sentences. */
+  /** Sentences for human readers. The same result always gives the same sentences. */
   readonly reasons: readonly string[];
   readonly masking?: MaskingNote;
   readonly remarks: readonly Remark[];
 }
 
-/** A line of the journal of an intent's run. */
+/** A line in an intent run's journal. */
 export type IntentLine = JournalLine<IntentPlan, IntentReading>;
 
 export interface IntentRun {
@@ -58,7 +58,7 @@ export interface IntentRun {
   readonly recovered?: RecoveredNote;
 }
 
-/** The texts stored next to the documents: the effective intent, its bundle and the recorded model traffic. */
+/** The files stored next to the documents: the effective intent, its bundle and the recorded model traffic. */
 export interface IntentTexts {
   readonly intent: string | Uint8Array;
   readonly bundle: Bundle | null;

@@ -54,9 +54,8 @@ export type FoundEvaluation =
   | { readonly state: 'sound'; readonly seal: JudgementSeal; readonly bytes: Buffer };
 
 /**
- * Checks that the evaluation in a folder belongs to its run. Its seal must list these bytes and name the seal of the
- * run, and the key that signed the run must have signed the evaluation. `key` verifies that signature if it is the
- * same key.
+ * Checks that the evaluation in a folder belongs to its run. Its seal must list these bytes and name the run's seal,
+ * and the key that signed the run must have signed the evaluation. If `key` is that key, it verifies the signature.
  */
 export function findEvaluation(folder: string, contract: Contract, key: Checker | undefined): FoundEvaluation {
   const bytes = readRegular(path.join(folder, EVALUATION), contract.bytesMax);
@@ -105,7 +104,7 @@ interface RunSeal {
   readonly envelope: SealEnvelope;
 }
 
-/** Reads the seal of a run. It does not hash the files that the seal lists: there may be 100,000. */
+/** Reads a run's seal. Does not hash the files that the seal lists: there may be 100,000. */
 function runSealIn(folder: string): RunSeal | undefined {
   const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });

@@ -18,13 +18,16 @@ export interface Pending {
   readonly file: string;
 }
 
-/** Stores a run whose ledger line could not be written. Outside the home, because a checkout can contain anything. */
+/**
+ * Stores a run whose ledger line could not be written. It is stored outside the home, because a checkout can contain
+ * anything.
+ */
 export function keepPending(home: string, entry: LedgerEntry): void {
   const folder = ownFolder(nameFor(home));
   writeAtomic(path.join(folder, `${bytesHash(ledgerName(entry)).slice(-16)}.json`), canonicalize(entry));
 }
 
-/** The pending runs of a home, ordered by the time of their seals. */
+/** A home's pending runs, ordered by seal time. */
 export function pendingOf(home: string): Pending[] {
   let folder: string;
   let names: string[];

@@ -49,7 +49,7 @@ interface Held {
 }
 
 export interface Appended {
-  /** The names of the runs that got a line. */
+  /** The names of the runs that were added. */
   readonly added: readonly string[];
   /** The last line was incomplete and was cut off. */
   readonly isRepaired: boolean;
@@ -57,8 +57,8 @@ export interface Appended {
 
 /**
  * Appends a durable line for each run that has none. One process writes at a time. A partial line is cut off by its
- * writer, or by the next one. By default, only the end of the ledger is searched for existing lines, because a run
- * that was just sealed can be nowhere else.
+ * writer, or by the next one. By default, only the end of the ledger is searched for existing lines, because the line
+ * of a run that was just sealed can be nowhere else.
  */
 export async function appendLines(
   home: string,
@@ -130,9 +130,9 @@ function openOwn(file: string, flags: number): number {
 }
 
 interface End {
-  /** Of the last complete line; 0 if there is none. */
+  /** The sequence number of the last complete line; 0 if there is none. */
   readonly sequence: number;
-  /** Over the last complete line, including its line feed. */
+  /** The hash of the last complete line, including its line feed. */
   readonly hash: ContentHash | null;
   /** The size of the ledger up to the end of that line. */
   readonly bytes: number;
@@ -150,7 +150,7 @@ function endOf(fd: number): End {
   const feed = tail.lastIndexOf(LINE_FEED);
   const torn = tail.subarray(feed + 1);
   const start = feed < 1 ? 0 : tail.lastIndexOf(LINE_FEED, feed - 1) + 1;
-  // Proctor writes no line that is longer.
+  // Proctor never writes a longer line.
   if (torn.length > ledgerLine.bytesMax || feed + 1 - start > ledgerLine.bytesMax) throw broken();
   if (feed < 0) return { sequence: 0, hash: null, bytes: 0, tail, torn };
   const last = tail.subarray(start, feed);
@@ -220,7 +220,7 @@ function write(fd: number, end: End, entries: readonly LedgerEntry[]): void {
   }
 }
 
-/** The names that this run uses up. Older lines do not state a side and use up their run id on both sides. */
+/** The names that this run occupies. Older lines do not state a side, so they occupy their run id on both sides. */
 function takenBy(entry: LedgerEntry): string[] {
   return [ledgerName(entry), entry.run_id];
 }
@@ -230,7 +230,7 @@ function namesIn(lines: Buffer): Set<string> {
   return new Set(Array.from(found, ([, id = '', version]) => (version === undefined ? id : `${version}/${id}`)));
 }
 
-/** Searches the whole ledger for some names. Memory depends on `wanted`, not on the size of the ledger. */
+/** Searches the whole ledger for some names. Memory use depends on `wanted`, not on the size of the ledger. */
 function namesFrom(fd: number, wanted: ReadonlySet<string>): Set<string> {
   const names = new Set<string>();
   for (const { bytes } of linesOf(fd, ledgerLine.bytesMax, 0)) {

@@ -29,7 +29,7 @@ export interface PackFault {
   readonly what: string;
 }
 
-/** Reads the headers of a pack. Closing the pack closes `fd`. */
+/** Reads a pack's headers. Closing the pack closes `fd`. */
 export function packFile(fd: number): PackFile {
   const entries = new Map<string, TarEntry>();
   const faults: PackFault[] = [];
@@ -141,7 +141,7 @@ export function entryBytes(pack: PackFile, name: string, bytesMax: number): Buff
 
 export interface OpenedSeal {
   readonly statement: SealStatement;
-  /** Over the bytes of the seal. */
+  /** The hash of the seal's bytes. */
   readonly sha256: ContentHash;
 }
 

@@ -3,10 +3,10 @@ import type { PackDocument } from '../../contracts/pack/index.ts';
 import type { SealStatement } from '../../contracts/seal/index.ts';
 import { SEAL } from '../run-folder/finish.ts';
 
-/** The files of the run folder. They come first in the archive, pack.json comes last. */
+/** The prefix of the files in the run folder. They come first in the archive, and pack.json comes last. */
 export const FOLDER = 'folder/';
 
-/** The ledger line of the run, with its line feed. It is a single line, so it cannot be verified as a ledger. */
+/** The run's ledger line, with its line feed. It is a single line, so it cannot be verified as a ledger. */
 export const LEDGER_LINE = 'ledger-line.json';
 
 export const PACK = 'pack.json';
@@ -35,7 +35,7 @@ export function packedFiles(
 /** An entry that no seal covers. */
 export type Unsealed = PackDocument['unsealed'][number];
 
-/** Builds pack.json. Every value follows from the other entries of the pack. */
+/** Builds pack.json. Every value follows from the other entries in the pack. */
 export function packDocument(
   { subject, predicate }: SealStatement,
   sealSha256: string,

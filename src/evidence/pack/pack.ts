@@ -28,7 +28,7 @@ export interface Packing {
 
 export interface Packed {
   readonly bytes: number;
-  /** Over the whole pack. */
+  /** The hash of the whole pack. */
   readonly sha256: ContentHash;
   readonly entries: number;
   /** The number of sealed files that were left out. */

@@ -39,8 +39,8 @@ export function digestsIn(pack: PackFile): Digests {
 }
 
 /**
- * Extracts the run folder of a pack, completely or not at all. Every file must match its digest, because the pack may
- * have changed since it was verified.
+ * Extracts a pack's run folder, completely or not at all. Every file must match its digest, because the pack may have
+ * changed since it was verified.
  */
 export async function writeFolder(
   pack: PackFile,

@@ -7,7 +7,7 @@ import { anyObject, count, record } from '../../contracts/shape.ts';
 import type { Document } from '../document.ts';
 import type { CaptureNote } from '../step/capture-note.ts';
 
-/** What the plan of every kind of run states. */
+/** The fields that every plan has, whatever the kind of run. */
 export interface JournaledPlan {
   readonly request: { readonly run_id: string; readonly kind: string };
   readonly startedAtMs: number;
@@ -17,14 +17,14 @@ export interface JournaledPlan {
   readonly launcher?: { readonly pid: number; readonly startTicks: number };
 }
 
-/** A line of a run's journal. Each is written before the next step begins. */
+/** A line in a run's journal. Each is written before the next step begins. */
 export type JournalLine<Plan = JournaledPlan, Reading = unknown> =
   | { readonly is: 'planned'; readonly plan: Plan }
   | { readonly is: 'started'; readonly atMs: number }
   | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
   | { readonly is: 'read'; readonly atMs: number; readonly reading: Reading };
 
-/** Why a run is completed by recovery. */
+/** Why recovery completes a run. */
 export interface Because {
   readonly reason: string;
   readonly message: string;
@@ -33,7 +33,7 @@ export interface Because {
 
 type Line<Is extends JournalLine['is'], Reading> = Extract<JournalLine<never, Reading>, { is: Is }>;
 
-/** What the journal of an interrupted run states. */
+/** The contents of an interrupted run's journal. */
 export interface Interrupted<Plan = JournaledPlan, Reading = unknown> {
   readonly folder: string;
   readonly plan: Plan;
@@ -54,7 +54,7 @@ export interface Rebuilt {
   readonly discarded: readonly string[];
 }
 
-/** What `proctor list` shows of a run. A field is undefined if the documents do not state it. */
+/** What `proctor list` shows about a run. A field is undefined if the documents do not state it. */
 export interface RunSummary {
   readonly runId: string | undefined;
   readonly startedAt: string | undefined;
@@ -65,20 +65,21 @@ export interface RunSummary {
 }
 
 /**
- * A kind of run, as recovery and `proctor list` see it. `run/pipeline.ts` runs it, and `run/kinds.ts` lists all kinds.
+ * A kind of run, as recovery and `proctor list` see it. `run/pipeline/pipeline.ts` runs it, and `run/kinds.ts` lists
+ * all kinds.
  */
 export interface JournaledKind<Plan extends JournaledPlan = JournaledPlan, Reading = unknown> {
   /** The folder below `runs/`, and the first word of the run's id. */
   readonly name: string;
   /** Its name in seals and ledgers. Their published formats allow only certain names. */
   readonly sealedAs: RunKind;
-  /** Where the documents of its step are. */
+  /** The folder of its step's documents. */
   readonly stepFolder: string;
   /** The contracts of its documents, by file. */
   readonly contracts: ReadonlyMap<string, Contract>;
   /** If set, recovery removes a run that had not started and whose folder contains only these names. */
   readonly removable?: RegExp;
-  /** Makes the evidence of an interrupted run from its journal and its files. */
+  /** Builds the evidence of an interrupted run from its journal and its files. */
   rebuild(left: Interrupted<Plan, Reading>): Rebuilt | Promise<Rebuilt>;
   summarize(folder: string): RunSummary;
 }

@@ -7,14 +7,14 @@ import { type LedgerLine, ledgerLine } from '../../contracts/ledger/index.ts';
 import { LEDGER } from '../ledger/ledger.ts';
 import { sealedEntry } from './sealed-entry.ts';
 
-/** The ledger line of a run, with its line feed; undefined if its home has none. */
+/** A run's ledger line, with its line feed; undefined if its home has none. */
 export function ledgerLineOf(folder: string): string | undefined {
   const home = homeAround(folder);
   const entry = home === undefined ? undefined : sealedEntry(folder);
   return home === undefined || !entry ? undefined : lineIn(home, entry);
 }
 
-/** The ledger line of a run in a known home. */
+/** The same for a run in a known home. */
 export function lineIn(home: string, run: Pick<LedgerLine, 'run_id' | 'version'>): string | undefined {
   const fd = openRegular(path.join(home, LEDGER));
   if (fd === undefined) return undefined;

@@ -59,12 +59,12 @@ function entryAt(file: string): Stats | undefined {
   }
 }
 
-/** How an interrupted run is completed. */
+/** How to complete an interrupted run. */
 export interface Recovery {
   readonly nowMs: number;
   readonly sealing?: Sealing;
   readonly because?: Because;
-  /** The process that made the folder needs no proof that the journal is ours. */
+  /** The process that created the folder knows that the journal is ours. */
   readonly whose?: 'made by us' | 'found';
 }
 
@@ -127,7 +127,7 @@ function lineOf<Is extends JournalLine['is']>(
   return lines.findLast((line): line is Extract<JournalLine, { is: Is }> => line.is === is);
 }
 
-/** Removes and seals nothing if the documents break a contract, because then the journal is not ours. */
+/** If the documents violate a contract, removes and seals nothing, because then the journal is not ours. */
 async function complete(kind: JournaledKind, left: Interrupted, sealing: Sealing): Promise<void> {
   const { folder, plan, nowMs } = left;
   const { documents, discarded } = await kind.rebuild(left);

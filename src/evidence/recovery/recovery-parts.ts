@@ -60,7 +60,7 @@ export function seenAtMs(left: Interrupted, timeoutMs: number, growing: readonly
   return lastSeenMs(folder, { startedAtMs: plan.startedAtMs, timeoutMs, files: growing, stated, nowMs });
 }
 
-/** The capture of a run whose streams are stored as text in the folder of its step, and when it was last seen alive. */
+/** The capture of a run that stores its streams as text in its step folder, and when the run was last seen alive. */
 export function captureLeft(
   left: Interrupted,
   stepFolder: string,
@@ -79,7 +79,7 @@ export function captureLeft(
   };
 }
 
-/** A stream as far as it was stored: its document if there is one, else the part that was written during the run. */
+/** The stored part of a stream: its document if there is one, else the part file that was written during the run. */
 function streamLeft(
   folder: string,
   stepFolder: string,
@@ -90,7 +90,7 @@ function streamLeft(
   const left = bytesLeft && storedPart(bytesLeft, captured);
   const bytes = readRegular(path.join(folder, stepFolder, `${name}.txt`), STREAM_BYTES_MAX);
   if (!bytes) return left ?? storedPart(Buffer.alloc(0), captured);
-  // An earlier recovery that was interrupted made this document from the part alone.
+  // An earlier, interrupted recovery made this document from the part file alone.
   if (left && bytes.equals(left.bytes)) return left;
   return captured ? { bytes, note: captured } : storedPart(bytes);
 }
@@ -99,7 +99,7 @@ const STREAM_BYTES_MAX = 128 * 1024 * 1024;
 
 type Stored = ReturnType<typeof storedStream>;
 
-/** The head of a stream. Only a capture knows how much more there was. */
+/** The head of a stream. Only a capture states how many bytes there were in total. */
 function storedPart(part: Buffer, captured?: StreamNote): Stored {
   const { bytesTotal, sha256 } = captured ?? { bytesTotal: part.length, sha256: bytesHash(part) };
   const head = part.subarray(0, bytesTotal);
@@ -129,7 +129,7 @@ export function lostCapture(
   };
 }
 
-/** What Proctor did not see of an interrupted run. Nothing is unknown about a program that never started. */
+/** Lists what is unknown about an interrupted run. If the program never started, nothing is unknown. */
 export function recoveredNote(
   { nowMs, started, captured }: Interrupted,
   further: RecoveredNote['unknown'],

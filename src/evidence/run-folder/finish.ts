@@ -54,7 +54,7 @@ export interface Finished extends Sealing {
 }
 
 /**
- * Writes the documents of a run durably, then the seal over every file of the folder. All documents are on disk under
+ * Writes the documents of a run durably, then the seal over every file in the folder. All documents are on disk under
  * temporary names before the first one appears, and all have appeared before the seal does. The ledger comes last:
  * until then the journal still exists, so a folder without a ledger line can be explained.
  */
@@ -96,7 +96,7 @@ export async function finish(folder: string, run: Finished): Promise<void> {
     });
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
-    throw new Fault('write_failed', `The evidence of the run could not be written${fullDisk(cause)}.`, { cause });
+    throw new Fault('write_failed', `The run's evidence could not be written${fullDisk(cause)}.`, { cause });
   }
 }
 
@@ -111,7 +111,7 @@ function sealed(file: string, bytes: string | Uint8Array, sha256: string = bytes
   return { path: file, sha256, bytes: Buffer.byteLength(bytes) };
 }
 
-/** Passes the pieces on and hashes them. */
+/** Hashes the chunks and passes them on. */
 function* hashing(pieces: Iterable<string | Uint8Array>, hash: Hash): Generator<string | Uint8Array> {
   for (const piece of pieces) {
     hash.update(piece);

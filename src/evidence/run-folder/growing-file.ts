@@ -45,5 +45,5 @@ export class GrowingFile {
 }
 
 function written<Value>(act: () => Value): Value {
-  return orWriteFault('write_failed', 'The evidence of the run', act);
+  return orWriteFault('write_failed', "The run's evidence", act);
 }

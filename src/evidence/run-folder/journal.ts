@@ -22,7 +22,7 @@ export const JOURNAL = 'journal.ndjson';
 
 /**
  * The record of a run while it is alive: one line per event, written before the next step begins. A written line
- * survives the death of Proctor; a synced line survives a power failure.
+ * survives a crash of Proctor; a synced line survives a power failure.
  */
 export class Journal<Line> {
   readonly #fd: number;
@@ -51,7 +51,10 @@ export class Journal<Line> {
     });
   }
 
-  /** Continues a journal after its last proven line and cuts off the rest. `chain` must have taken the proven lines. */
+  /**
+   * Continues a journal after its last proven line and cuts off the rest. `chain` must already have read the proven
+   * lines.
+   */
   static reopen<Line>(folder: string, provenBytes: number, chain: JournalChain): Journal<Line> {
     const file = path.join(folder, JOURNAL);
     return written(() => {
@@ -60,7 +63,9 @@ export class Journal<Line> {
     });
   }
 
-  /** Rewrites the journal of a folder as this user's. The old journal stays until the new one is complete. */
+  /**
+   * Rewrites a folder's journal with codes from this user's key. The old journal stays until the new one is complete.
+   */
   static replace(folder: string, write: (append: (line: object) => void) => void): void {
     const file = path.join(folder, JOURNAL);
     const temporary = `${file}.tmp`;
@@ -122,7 +127,7 @@ export class Journal<Line> {
     }
   }
 
-  /** Writes the queued lines. After a line that could not be written whole, the journal accepts no more lines. */
+  /** Writes the queued lines. After a line that was only partly written, the journal accepts no more lines. */
   flush(): void {
     if (this.#failure) throw this.#failure;
     clearImmediate(this.#flushing);
@@ -200,7 +205,7 @@ export function readJournal<Line>(folder: string): JournalReading<Line> {
   const fd = openJournal(folder);
   try {
     if (fstatSync(fd).size > JOURNAL_BYTES_MAX)
-      throw new Fault('journal_too_large', 'The journal of the run exceeds 256 MiB.');
+      throw new Fault('journal_too_large', "The run's journal exceeds 256 MiB.");
     const lines: Line[] = [];
     let isOurs = false;
     for (const line of chainedLines(fd, JournalChain.read(folder), JOURNAL_BYTES_MAX)) {
@@ -234,10 +239,7 @@ export function openJournal(folder: string): number {
     throw new Fault('finished', 'The run is finished. There is nothing to resume.');
   if (fd !== undefined && isMineAlone(fstatSync(fd))) return fd;
   if (fd !== undefined) closeSync(fd);
-  throw new Fault(
-    'foreign_journal',
-    'The journal of the run must belong to you, and no other user may have access to it.',
-  );
+  throw new Fault('foreign_journal', "The run's journal must belong to you, and no other user may have access to it.");
 }
 
 export function parsedLine(bytes: Buffer): unknown {
@@ -251,5 +253,5 @@ export function parsedLine(bytes: Buffer): unknown {
 const JOURNAL_BYTES_MAX = 256 * 1024 * 1024;
 
 function written<Value>(act: () => Value): Value {
-  return orWriteFault('journal_failed', 'The journal of the run', act);
+  return orWriteFault('journal_failed', "The run's journal", act);
 }

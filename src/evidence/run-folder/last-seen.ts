@@ -2,7 +2,7 @@ import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { JOURNAL } from './journal.ts';
 
-/** The facts that limit how late an interrupted run can have been alive. */
+/** The facts that show when an interrupted run was last alive. */
 interface Life {
   readonly startedAtMs: number;
   readonly timeoutMs: number;

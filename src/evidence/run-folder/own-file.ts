@@ -6,7 +6,7 @@ import { printable } from '../../base/printable.ts';
 import { openBelow } from '../../base/regular.ts';
 
 /**
- * Opens a file of a run folder to seal or pack it. Rejects files of other users and anything behind a link, because
+ * Opens a file in a run folder to seal or pack it. Rejects files of other users and anything behind a link, because
  * Proctor must not sign files that it did not write.
  */
 export function openOwn(folder: string, file: string): { readonly fd: number; readonly stat: Stats } {

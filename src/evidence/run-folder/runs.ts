@@ -30,7 +30,7 @@ export function homeFrom(cwd: string): string {
   if ([here, path.join(here, 'runs')].some(folder => isFolder(folder) && !isOwnFolder(folder))) {
     throw new Fault(
       'foreign_home',
-      `The folder ${HOME} here must belong to you, and other users must not be able to write to it. ${ELSEWHERE}`,
+      `The ${HOME} folder in the current directory must belong to you, and other users must not be able to write to it. ${ELSEWHERE}`,
     );
   }
   return here;
@@ -39,7 +39,7 @@ export function homeFrom(cwd: string): string {
 const HOME = '.proctor';
 const ELSEWHERE = 'Change to a folder that you own and can write to.';
 
-/** Checks the link as well as its target, because the owner of a link decides where it leads. */
+/** Checks the link as well as its target, because a link's owner decides where it leads. */
 function isOwnFolder(folder: string): boolean {
   try {
     const stat = statSync(folder);
@@ -170,7 +170,7 @@ function beganAt(folder: string): number | undefined {
 
 const METADATA_BYTES_MAX = 1024 * 1024;
 
-/** The part of an id from its time on: `20260106_120000_…`. */
+/** The part of an id that starts with its time: `20260106_120000_…`. */
 function timeIn(id: string): string {
   return /\d{8}_\d{6}_.*$/.exec(id)?.[0] ?? id;
 }
@@ -187,7 +187,7 @@ function foldersIn(folder: string): string[] {
 
 /**
  * Finds a run by path, id, part of an id, or `latest`. Both sides of a comparison may have a run with the same id:
- * `side` picks one, or the word itself does, as in `new/ID`. `words` are further suggestions for a mistyped word.
+ * `side` picks one, or a prefix does, as in `new/ID`. `words` are additional suggestions for a typo.
  */
 export function findRun(home: string, word: string, words: readonly string[] = [], side?: string): RunFolder {
   const runs = runsIn(home);

@@ -24,11 +24,11 @@ export async function sealDifference(folder: string): Promise<Sealed> {
   return { trouble: await sealed.firstChange(), hasChecks: sealed.hasChecks };
 }
 
-export const NO_SEAL = 'it has no seal that can be read';
+export const NO_SEAL = 'it has no readable seal';
 
 /**
  * The files of a folder as its seal lists them. `read` checks the bytes that it returns; `firstChange` checks the rest.
- * Columns instead of objects, because a seal may list 100,000 files while they are judged.
+ * Stores columns instead of objects, because a seal may list 100,000 files.
  */
 export class SealedFolder {
   readonly hasChecks: boolean;
@@ -37,7 +37,7 @@ export class SealedFolder {
   readonly #rows = new Map<string, number>();
   readonly #hashes: Buffer;
   readonly #sizes: Float64Array;
-  /** 1 once the bytes of the file have matched. */
+  /** 1 once the file's bytes have matched. */
   readonly #checked: Uint8Array;
 
   /** Undefined if the folder has no readable seal. */
@@ -59,7 +59,7 @@ export class SealedFolder {
     this.hasChecks = subject.some(({ name }) => name.startsWith('assets/check_'));
   }
 
-  /** Checks the wanted files that are not checked yet. Returns the first difference, in the order of the seal. */
+  /** Checks the wanted files that have not been checked yet. Returns the first difference, in seal order. */
   async firstChange(isWanted: (name: string) => boolean = () => true): Promise<string | undefined> {
     let count = 0;
     for (const [name, row] of this.#rows) {
@@ -106,7 +106,7 @@ function isTheSame(folder: string, name: string, bytes: number, sha256: string):
 
 const HASH_BYTES = 32;
 
-/** Other work of this process gets a turn after this many files. */
+/** After this many files, other work in this process gets a turn. */
 const FILES_AT_ONCE = 256;
 
 function changed(name: string): string {
@@ -118,7 +118,7 @@ export function notAsSealed(folder: string, trouble: string): Fault {
   return new Fault('not_as_sealed', `${id} does not match its seal: ${trouble}. Run proctor verify for details.`);
 }
 
-/** A separate function, so that bytes and text of the seal (20 MB each) are freed before its payload is decoded. */
+/** A separate function, so that the seal's bytes and text (20 MB each) are freed before its payload is decoded. */
 function sealIn(folder: string): unknown {
   const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });

@@ -23,8 +23,8 @@ export function keyFileIn(home: string): string {
 }
 
 /**
- * Loads the named key, else the key of the home; undefined if there is neither. An existing key that cannot be used
- * is a fault, because users with a key rely on every seal being signed.
+ * Loads the named key, else the home's key; undefined if there is neither. An existing key that cannot be used is a
+ * fault, because users with a key rely on every seal being signed.
  */
 export function signerFor(home: string, named?: string): Signer | undefined {
   const file = named ?? keyFileIn(home);
@@ -57,7 +57,7 @@ function isThere(file: string): boolean {
   }
 }
 
-/** Secrets are often mounted as links, so the permissions of the target count. */
+/** Secrets are often mounted as links, so the target's permissions count. */
 function realFile(file: string, name: string): string {
   try {
     return realpathSync(file);
@@ -66,7 +66,7 @@ function realFile(file: string, name: string): string {
   }
 }
 
-/** Why another user may read or change a key; undefined if none can. */
+/** Why another user may be able to read or change a key; undefined if no other user can. */
 function looseness(stat: Stats): string | undefined {
   if (!isMineOrRoots(stat)) return 'belongs to another user';
   const isOpen = process.platform !== 'win32' && (stat.mode & 0o077) !== 0;
@@ -99,7 +99,7 @@ export function makeKey(privateFile: string): NewKey {
   return { keyId: pair.keyId, privateFile, publicFile };
 }
 
-/** Creates the key of a home, with its own .gitignore, in case the runs next to it are committed. */
+/** Creates a home's key and a .gitignore for it, in case the runs next to it are committed. */
 export function makeKeyIn(home: string): NewKey {
   const key = makeKey(keyFileIn(home));
   const folder = path.dirname(key.privateFile);

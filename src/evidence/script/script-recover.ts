@@ -76,7 +76,7 @@ function notSucceeded(judged: ScriptReading, plan: ScriptPlan, because: Because)
   };
 }
 
-/** The reading of a run whose files are gone. A timeout stays a timeout. */
+/** The reading of a run whose files are missing. A timeout stays a timeout. */
 function unread({ ending }: CaptureNote, plan: ScriptPlan, because: Because): ScriptReading {
   const isOver = isTime(ending);
   return {

@@ -39,11 +39,11 @@ export interface ScriptReading {
   readonly warnings: readonly string[];
   /** What was masked in stored files other than the streams, and which files are flagged. */
   readonly masking?: MaskingNote;
-  /** For the internal log. End users must not see these texts. */
+  /** For the internal log. End users must not see this. */
   readonly remarks: readonly Remark[];
 }
 
-/** A line of the journal of a script's run. */
+/** A line in a script run's journal. */
 export type ScriptLine = JournalLine<ScriptPlan, ScriptReading>;
 
 export interface ScriptRun {

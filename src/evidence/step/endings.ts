@@ -3,13 +3,12 @@ import { canonicalize } from '../../base/canonical.ts';
 import type { Ending } from '../../contracts/ending.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 
-/** The exit of a runner record. */
+/** The exit that a runner record states. */
 export function exitOf(ending: Ending): Runner['exit'] {
   const flags = { oom_killed: ending.how === 'out_of_memory', timeout_killed: isTime(ending) };
   if (ending.how === 'exited' || ending.how === 'not_started') return { code: ending.code, ...flags };
-  // If the kernel killed only a child, the code is the program's own and there is no signal. A run that lost a
-  // process
-  // to the kernel never ends with code 0, so its record states SIGKILL.
+  // If the kernel killed only a child, the program has its own exit code and no signal. But a run that lost a process
+  // to the kernel must not end with code 0, so its record then states SIGKILL.
   const isOwn = ending.how === 'out_of_memory' && ending.code !== 0 && ending.code !== codeOf('SIGKILL');
   if (isOwn) return { code: ending.code, ...flags };
   const signal = 'signal' in ending ? ending.signal : 'SIGKILL';
@@ -44,7 +43,7 @@ function codeOf(signal: string): number {
   return 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
 }
 
-/** An ending as documents state it. */
+/** Describes an ending, for documents. */
 export function endingText(ending: Ending): string {
   if (ending.how === 'exited') return `exit code ${ending.code}`;
   if (ending.how === 'signalled') return `ended by ${ending.signal}`;

@@ -8,7 +8,7 @@ import type { SealedFile } from '../../contracts/seal/statement.ts';
 import type { Document } from '../document.ts';
 import type { stepTermination } from './endings.ts';
 
-/** A file of the run under its role: its bytes, or their hash and size; null if the file does not exist. */
+/** A file of the run, with its role and its content: bytes, or their hash and size; null if the file does not exist. */
 export type Artifact = readonly [
   role: string,
   path: string,
@@ -29,7 +29,7 @@ export interface StepFacts {
   /** Roles of files that every such step must have. */
   readonly required: readonly string[];
   readonly notes: readonly string[];
-  /** For agents: the times are those of the agent process. */
+  /** For agents. The times are those of the agent process. */
   readonly agent?: {
     readonly family: Family;
     readonly workspace: object | undefined;
@@ -145,7 +145,7 @@ function manifestOf(step: StepFacts): object {
   };
 }
 
-/** An entry without a file has no path, hash and size. */
+/** An entry without a file has no path, hash or size. */
 function entryOf([role, path, media_type, content]: Artifact, required: readonly string[]): object {
   const entry = { role, media_type, required: required.includes(role) };
   return content === null ? entry : { ...entry, path, ...hashed(content) };

@@ -10,8 +10,8 @@ import { SUITE_LINE_BYTES_MAX, suiteLines } from './suite-resume.ts';
 import type { AssetNote, SuiteLine, SuitePlan } from './suite-run.ts';
 
 /**
- * Turns a suite that was started elsewhere into a run of this user. Keeps the cases and their answers, but nothing
- * else that the folder's plan says. `planOf` receives the number of answers.
+ * Turns a suite that was started elsewhere into this user's run. Keeps the cases and their answers, but nothing else
+ * from the folder's plan. `planOf` receives the number of answers.
  */
 export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan): void {
   refuseOdd(folder);
@@ -39,7 +39,7 @@ interface Kept {
   readonly done: number;
 }
 
-/** Collects one answer per case of the folder. The assets must match the journal. */
+/** Collects one answer for each case in the folder. The assets must match the journal. */
 function keptOf(folder: string, linesIn: () => Iterable<SuiteLine>): Kept {
   const ids = new Set([...suiteCases(folder)].map(({ id }) => id));
   const done = new Set<string>();
@@ -67,6 +67,9 @@ function checkAssets(folder: string, assets: readonly AssetNote[]): void {
   for (const { href, sha256 } of assets) {
     const isInAssets = /^assets\/[^/]+$/.test(href) && path.posix.normalize(href) === href;
     if (isInAssets && fileHash(path.join(folder, href)) === sha256) continue;
-    throw new Fault('odd_folder', 'A file of the run differs from its journal. Proctor did not change the folder.');
+    throw new Fault(
+      'odd_folder',
+      'A file in the run folder differs from the journal. Proctor did not change the folder.',
+    );
   }
 }

@@ -47,7 +47,7 @@ export function suiteDocuments(run: SuiteRun): Document[] {
   ];
 }
 
-/** Failures that are retried, as run.json names them. */
+/** Failures that Proctor retries, by their names in run.json. */
 const RETRIED = ['timeout', 'network_error', 'http_408', 'http_425', 'http_429', 'http_5xx'];
 
 function runJsonOf({ plan, ids, stats, startedAtMs, completedAtMs }: SuiteRun): RunArtifact {
@@ -84,7 +84,10 @@ function runJsonOf({ plan, ids, stats, startedAtMs, completedAtMs }: SuiteRun): 
   };
 }
 
-/** What is known about the agent. The user states it; Proctor itself knows the agent program, its version and model. */
+/**
+ * What is known about the agent. The user states it, but if Proctor runs the agent, the name, version and model that
+ * Proctor knows take precedence.
+ */
 function provenanceIn({ provenance: stated = {}, target }: SuiteRequest): Pick<RunArtifact, 'provenance'> {
   const seen =
     target.kind === 'agent'

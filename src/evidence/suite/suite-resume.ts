@@ -39,7 +39,7 @@ export function openSuite(
   try {
     const chain = JournalChain.begin(folder);
     const { plan, isOurs, bytes } = stateIn(chainedLines(fd, chain, SUITE_LINE_BYTES_MAX));
-    if (!plan) throw new Fault('not_a_suite', 'The journal does not belong to a suite that had started.');
+    if (!plan) throw new Fault('not_a_suite', 'The journal does not belong to a suite run that started.');
     if (!isOurs)
       throw new Fault('not_started_here', 'The run was interrupted, and you did not start it on this machine.');
     refuseOdd(folder);
@@ -77,7 +77,7 @@ export function openSuite(
 export interface SuiteState {
   /** The plan, with the latest owner; undefined while the suite is being set up, or if this is not a suite. */
   readonly plan: SuitePlan | undefined;
-  /** The process that set up the suite, or still does. */
+  /** The process that set up the suite, or is still setting it up. */
   readonly layer: SuitePlan['owner'] | undefined;
   /** The number of finished cases. */
   readonly done: number;
@@ -125,7 +125,7 @@ function stateIn(lines: Iterable<ChainedLine>): SuiteState & { readonly bytes: n
   return { plan, layer, done, startedAtMs, isOurs, bytes };
 }
 
-/** Few lines concern the run as a whole. The others need not be parsed to find them. */
+/** Matches the few lines that concern the whole run, so that the others need not be parsed. */
 const PLAN_LINE = /^\{"is":"(?:laying|planned|begun|left)"/;
 const CASE_LINE = /^\{"is":"case"/;
 const CLOSING_BRACE = 0x7d;
@@ -140,7 +140,7 @@ export function* suiteLines(lines: Iterable<ChainedLine>): Generator<SuiteLine> 
   }
 }
 
-/** A case artifact and the fields around it. */
+/** Enough for a case artifact and the fields around it. */
 export const SUITE_LINE_BYTES_MAX = 32 * 1024 * 1024;
 
 const owner = record({ pid: count(), startTicks: count(), bootId: z.string() });
@@ -220,7 +220,7 @@ function hasReply({ case_id, attempts = [] }: CaseArtifact, replies: ReadonlyMap
   return last?.reply_sha256 === undefined || replies.get(replyName(case_id, last.attempt)) === last.reply_sha256;
 }
 
-/** Removes files that were stored just before the journal would have listed them. */
+/** Removes files that were stored, but not yet listed in the journal. */
 function removeUnknown(folder: string, assets: readonly AssetNote[]): void {
   const known = new Set([REPLIES, ...assets.map(({ href }) => href)]);
   for (const entry of readdirSync(path.join(folder, 'assets'))) {

@@ -53,7 +53,7 @@ export interface AssetNote {
   readonly sha256: string;
 }
 
-/** One line of the journal. */
+/** A line in the journal. */
 export type SuiteLine =
   /** A process stores the cases. No request is sent before the `planned` line. */
   | { readonly is: 'laying'; readonly owner: SuitePlan['owner'] }

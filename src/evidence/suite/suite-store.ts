@@ -22,7 +22,7 @@ export interface Asset {
   readonly bytes: Uint8Array | string;
 }
 
-/** Writes files of the folder in another thread. */
+/** Writes files to the folder in another thread. */
 export interface FileWriter {
   /** Returns false if it does not accept the files. */
   take(files: readonly { readonly name: string; readonly text: string; readonly bytes: number }[]): boolean;
@@ -101,7 +101,7 @@ export class SuiteStore {
     else this.#writing ??= setTimeout(() => this.#tryToWriteFiles(), UNWRITTEN_MS);
   }
 
-  /** Writing many files in a row takes a third of the time, because the CPU caches stay warm. */
+  /** Writes files in batches, which takes a third of the time, because the CPU caches stay warm. */
   #writeFiles(): void {
     clearTimeout(this.#writing);
     this.#writing = undefined;
@@ -119,7 +119,7 @@ export class SuiteStore {
     for (const { name, text, bytes } of files) written(() => replaceFile(`${this.folder}/${name}`, text, bytes));
   }
 
-  /** Runs on a timer, so the next call throws the failure. */
+  /** Runs on a timer, so it stores a failure for the next call to throw. */
   #tryToWriteFiles(): void {
     try {
       this.#writeFiles();

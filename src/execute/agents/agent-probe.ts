@@ -26,7 +26,7 @@ export interface Probed {
 }
 
 /**
- * Runs a program in a sandbox without network. The result is cached until the machine reboots or the program changes.
+ * Runs a program in a sandbox without a network. The result is cached until the machine reboots or the program changes.
  */
 export async function probe(
   launcher: Launcher,
@@ -36,7 +36,7 @@ export async function probe(
 ): Promise<Probed> {
   if (rememberIn === undefined) return tried(launcher, program, args);
   const memory = new Memory(rememberIn, 'agent-probes.json');
-  // Includes the job, because another version of Proctor may use another sandbox.
+  // The key includes the job, because another version of Proctor may use another sandbox.
   const key = contentHash([await digestOf(program, rememberIn), program.argv0, args, bootId(), JOB]);
   const known = probedIn(memory.recall(key));
   if (known) return known;
@@ -55,7 +55,7 @@ function probedIn(text: string | undefined): Probed | undefined {
   }
 }
 
-/** The hash of a program file. Some have hundreds of megabytes, so the hash is cached until the file changes. */
+/** The hash of a program file. The file can be hundreds of megabytes, so the hash is cached until the file changes. */
 export async function digestOf({ name, file }: AgentProgram, rememberIn?: string): Promise<ContentHash> {
   const memory = new Memory(rememberIn, 'agent-digests.json');
   const key = identityOf(file);
@@ -65,12 +65,12 @@ export async function digestOf({ name, file }: AgentProgram, rememberIn?: string
   try {
     for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES })) hash.update(chunk as Buffer);
   } catch (cause) {
-    throw new Fault('agent_unusable', `Cannot read the program of ${name}.`, { cause });
+    throw new Fault('agent_unusable', `Cannot read the ${name} program.`, { cause });
   }
   const digest: ContentHash = `sha256:${hash.digest('hex')}`;
-  // The hash would belong to neither version.
+  // Otherwise the hash could match neither version of the file.
   if (identityOf(file) !== key)
-    throw new Fault('agent_unusable', `The program of ${name} changed while Proctor read it.`);
+    throw new Fault('agent_unusable', `The ${name} program changed while Proctor was reading it.`);
   memory.keep(key, digest);
   return digest;
 }

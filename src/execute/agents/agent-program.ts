@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Mount } from '../job/job.ts';
 import { firstLineOf, isElf, isExecutable, isVisible, PATH_FOLDERS, packageOf } from '../host/programs.ts';
 
-/** An agent's program on this machine, and how the sandbox shows it. */
+/** An agent's program on this machine, and how it appears in the sandbox. */
 export interface AgentProgram {
   readonly name: string;
   readonly argv0: string;
@@ -28,7 +28,7 @@ export function findAgentProgram(name: string, searchPath: string): AgentProgram
   return binary === undefined ? script(name, real) : native(name, binary);
 }
 
-/** A binary: alone, or with the folder in which it was installed. */
+/** A binary, alone or with its installation folder. */
 function native(name: string, file: string): AgentProgram {
   const folder = installedWith(file, name);
   if (folder === undefined) return shown(name, file, file, `/agent/bin/${name}`);
@@ -43,7 +43,7 @@ function installedWith(file: string, name: string): string | undefined {
   return existsSync(path.join(above, `${name}-package.json`)) ? above : undefined;
 }
 
-/** A script runs with the interpreter in its first line. A script of a package needs the package folder. */
+/** A script runs with the interpreter in its first line. A script in a package needs the package folder. */
 function script(name: string, file: string): AgentProgram {
   const modules = nodeModulesOf(file);
   const program =
@@ -54,7 +54,7 @@ function script(name: string, file: string): AgentProgram {
   return { ...program, mounts: [...program.mounts, { source: process.execPath, target: '/agent/bin/node' }] };
 }
 
-/** A program that every sandbox shows anyway keeps its path. */
+/** A program that is visible in every sandbox keeps its path. */
 function shown(name: string, file: string, source: string, target: string): AgentProgram {
   if (isVisible(file)) return { name, argv0: file, file, mounts: [] };
   return { name, argv0: target + file.slice(source.length), file, mounts: [{ source, target }] };
@@ -66,7 +66,7 @@ function nodeModulesOf(file: string): string | undefined {
   return rest.length === 0 ? undefined : `${before}/node_modules`;
 }
 
-/** The native binary that a script of an npm package would start, if the package declares it. */
+/** The native binary that an npm package's script would start, if the package declares one. */
 function binaryBehind(file: string, name: string): string | undefined {
   const own = packageOf(file);
   if (own === file || nodeModulesOf(file) === undefined) return undefined;

@@ -11,7 +11,7 @@ export type { Cgroup } from './group.ts';
 
 export interface Cgroups {
   readonly version: 'v1' | 'v2' | 'none';
-  /** Why version 2 or all control groups are unavailable. */
+  /** Why cgroup v2, or cgroups in general, cannot be used. */
   readonly reason?: string;
   /** Whether a group can be limited to a share of the CPUs. */
   readonly dividesCpus: boolean;
@@ -21,7 +21,7 @@ export interface Cgroups {
   open(name: string): Promise<Cgroup>;
 }
 
-/** Finds out what this machine allows by trying it in a probe group. */
+/** Determines what this machine supports by trying it in a probe group. */
 export async function findCgroups(options: { readonly mounts?: CgroupMounts } = {}): Promise<Cgroups> {
   const mounts = options.mounts ?? (await cgroupMounts());
   const second = await tryV2(mounts);
@@ -46,8 +46,8 @@ export async function findCgroups(options: { readonly mounts?: CgroupMounts } = 
 }
 
 /**
- * Kills what is left in the groups of a dead process and removes them. The list comes from a file, so only groups with
- * Proctor's prefix are touched, and never one that contains this process.
+ * Kills the processes left in a dead process's groups and removes the groups. The list comes from a file, so only
+ * groups with Proctor's prefix are touched, and never one that contains this process.
  */
 export async function removeCgroups(folders: readonly string[]): Promise<void> {
   const ours: string[] = [];
@@ -137,6 +137,7 @@ const probeName = (): string => `probe-${ownName()}-${++probes}`;
 
 function reasonOf(error: unknown): string {
   const code = codeOf((error as { cause?: unknown }).cause);
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'This user may not create control groups.';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS')
+    return 'This user is not permitted to create control groups.';
   return error instanceof Fault ? error.message : 'Control groups could not be tested.';
 }

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { codeOf, Fault } from '../../base/fault.ts';
 import { signal } from '../host/processes.ts';
 
-/** The processes in some groups. A process may be in groups of several hierarchies. */
+/** The processes in the given groups. A process may be in groups of several hierarchies. */
 export async function processesInGroups(folders: readonly string[]): Promise<number[]> {
   const lists = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.procs')));
   const pids = lists.flatMap(list => (list ?? '').split('\n').filter(Boolean).map(Number));
@@ -27,7 +27,7 @@ export async function killIn(folders: readonly string[]): Promise<void> {
     }
     await sleep(Math.min(2 ** round, WAIT_MS_MAX));
   }
-  throw new Fault('processes_left', 'Some processes of the run could not be killed.');
+  throw new Fault('processes_left', "Some of the run's processes could not be killed.");
 }
 
 /** Removes empty groups. A group stays busy for some milliseconds after its last process has ended. */
@@ -42,7 +42,7 @@ async function removeFolder(folder: string): Promise<void> {
     } catch (cause) {
       if (codeOf(cause) === 'ENOENT') return;
       if (codeOf(cause) !== 'EBUSY' || attempt >= REMOVE_ATTEMPTS) {
-        throw new Fault('cgroup_left', 'A control group of the run could not be removed.', { cause });
+        throw new Fault('cgroup_left', "One of the run's control groups could not be removed.", { cause });
       }
     }
     await sleep(Math.min(2 ** attempt, WAIT_MS_MAX));
@@ -54,13 +54,13 @@ const KILL_ROUNDS = 64;
 const REMOVE_ATTEMPTS = 24;
 const WAIT_MS_MAX = 50;
 
-/** Only version 2 reports this. It includes the groups below. */
+/** Only version 2 reports this. The answer covers child groups too. */
 async function isPopulated(folders: readonly string[]): Promise<boolean> {
   const events = await Promise.all(folders.map(folder => readFileOf(folder, 'cgroup.events')));
   return events.some(text => text !== undefined && fieldOf(text, 'populated') === 1);
 }
 
-/** The text of a group file, if the kernel has it. Synchronous, because the kernel answers in microseconds. */
+/** The contents of a group file, if the kernel provides it. Synchronous, because the kernel answers in microseconds. */
 export async function readFileOf(folder: string, name: string): Promise<string | undefined> {
   try {
     return readFileSync(path.join(folder, name), 'utf8');

@@ -13,7 +13,7 @@ export interface Cgroup {
   join(pid: number): Promise<void>;
   counters(): Promise<CgroupCounters>;
   countsSockets(): Promise<boolean>;
-  /** Bytes in TCP and UDP buffers beyond the memory of the group: 0 if they count as memory, undefined if unknown. */
+  /** Bytes in TCP and UDP buffers that do not count as the group's memory: 0 if they do, undefined if unknown. */
   socketBytes(): Promise<number | undefined>;
   processes(): Promise<number[]>;
   /** Resolves when no process is left. */
@@ -74,7 +74,7 @@ export async function makeGroup(version: 'v1' | 'v2', parents: GroupFolders, nam
 
 export const PREFIX = 'proctor-';
 
-/** Where this process moves when its own group must become a parent. */
+/** The child group to which this process moves when its own group must become a parent. */
 export const OWN_LEAF = `${PREFIX}self`;
 
 /** Replaces the folder of an earlier group, whose counters would otherwise remain. */
@@ -109,7 +109,7 @@ export class ControlGroup implements Cgroup {
       if (cpus !== undefined) await this.#limitCpus(cpus);
       if (pids !== undefined) await take(this.#at.pids, 'pids.max', pids, 0);
     } catch (cause) {
-      throw new Fault('limits_not_enforced', 'The kernel did not accept the limits of a control group.', { cause });
+      throw new Fault('limits_not_enforced', "The kernel did not accept a control group's limits.", { cause });
     }
   }
 
@@ -117,7 +117,7 @@ export class ControlGroup implements Cgroup {
     const folder = this.#at.memory;
     if (this.#version === 'v1') {
       await take(folder, 'memory.limit_in_bytes', bytes, PAGE_BYTES_MAX);
-      // The limit with swap must not be smaller, so it is set second. Kernels that do not count swap do not have it.
+      // The limit including swap must not be smaller, so it is set second. Kernels without swap accounting lack it.
       if ((await readFileOf(folder, MEMSW)) !== undefined) await take(folder, MEMSW, bytes, PAGE_BYTES_MAX);
       return;
     }
@@ -144,7 +144,7 @@ export class ControlGroup implements Cgroup {
     await take(cpu, 'cpu.cfs_quota_us', quota, 0);
     for (const pid of inside) {
       await writeFileOf(cpu, 'cgroup.procs', String(pid)).catch((error: unknown) => {
-        // The process has ended meanwhile.
+        // The process has ended in the meantime.
         if (codeOf(error) !== 'ESRCH') throw error;
       });
     }
@@ -182,9 +182,9 @@ export class ControlGroup implements Cgroup {
       this.#cpuMs(),
     ]);
     const oomKills = fieldOf(oom ?? '', 'oom_kill');
-    // Reporting 0 for an unread counter would be a false claim.
+    // A counter that cannot be read must not be reported as 0.
     if (oomKills === undefined) {
-      throw new Fault('counters_unreadable', 'The counters of a control group could not be read.');
+      throw new Fault('counters_unreadable', "A control group's counters could not be read.");
     }
     const forksDenied = fieldOf(forks ?? '', 'max');
     return {

@@ -8,7 +8,7 @@ export interface CgroupMount {
   readonly own: string;
 }
 
-/** The control groups of this machine. It may have both versions, with each controller in one of them. */
+/** This machine's control groups. It may have both versions, with each controller in one of them. */
 export interface CgroupMounts {
   readonly v1: Readonly<Partial<Record<Controller, CgroupMount>>>;
   readonly v2?: CgroupMount;

@@ -8,7 +8,7 @@ import type { CgroupMount } from './mounts.ts';
 import { descendantsOf } from '../host/processes.ts';
 
 /**
- * Finds a folder of the unified hierarchy below which Proctor may create groups with limits. The parent must contain no
+ * Finds a folder in the unified hierarchy below which Proctor may create groups with limits. The parent must contain no
  * processes, and the user must own that part of the tree.
  */
 export async function findParent(
@@ -124,4 +124,4 @@ function ignoreExisting(error: unknown): void {
   if (codeOf(error) !== 'EEXIST') throw error;
 }
 
-const NOT_OURS = 'This user may not create control groups.';
+const NOT_OURS = 'This user is not permitted to create control groups.';

@@ -5,8 +5,8 @@ import { isObject } from '../../contracts/kind.ts';
 import type { Gateway, AnswerPart } from './gateway.ts';
 
 /**
- * Reads model, tokens and end of an answer while it is forwarded. Keeps one line of a stream at a time, or a whole
- * answer up to 16 MiB, and skips events that contain none of this.
+ * Reads the model, token counts and end of an answer while it is forwarded. Buffers one line of a stream at a time, or
+ * a whole answer of up to 16 MiB. Skips events that contain none of these facts.
  */
 export class AnswerReader {
   readonly #gateway: Gateway;
@@ -37,7 +37,7 @@ export class AnswerReader {
     chunk.copy(this.#whole, this.#bytes - chunk.length);
   }
 
-  /** What was read so far. For a non-streamed answer, nothing until its end. */
+  /** The facts read so far. A non-streamed answer has none until it ends. */
   heard(): AnswerPart {
     return this.#heard;
   }
@@ -63,12 +63,14 @@ export class AnswerReader {
   }
 }
 
-/** The last event of a response repeats all of it. Longer events are not read, and their tokens are estimated. */
+/**
+ * The last event of a response repeats the whole response. Longer events are skipped, and their tokens are estimated.
+ */
 const EVENT_BYTES_MAX = 16 * 1024 * 1024;
 
 const DATA = Buffer.from('data:');
 const D = 0x64;
 const DONE = /^ ?\[DONE\]\s*$/;
 
-/** Events without any of these are pieces of text, of which there are thousands. */
+/** Events without any of these are pieces of text. An answer has thousands of them. */
 const TELLING: readonly string[] = ['"usage', '"message_stop"', '"error"', '"response.failed"'];

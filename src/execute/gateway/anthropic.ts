@@ -34,7 +34,7 @@ export const anthropic: Gateway = {
   },
   features: { header: 'anthropic-beta', dropped: /^(?:mcp-client|files-api|code-execution|skills)-/ },
   hear({ type, message, usage, ...rest }) {
-    // The first event does not know the length of the answer yet.
+    // The first event is sent before the length of the answer is known.
     if (type === 'message_start' && isObject(message)) return { ...messageIn(message), output: undefined };
     if (type === 'message_delta' && isObject(usage)) return usageIn(usage);
     if (type === 'message_stop') return { isDone: true };

@@ -3,7 +3,7 @@ import type { Admitted } from './budget.ts';
 import type { Gateway } from './gateway.ts';
 
 export interface AskEnd {
-  /** The status of the model API; null if it did not answer. */
+  /** The HTTP status from the model API; null if it did not answer. */
   readonly status: number | null;
   /** The answer is complete and contains no error. */
   readonly isWhole: boolean;
@@ -36,7 +36,7 @@ export class ModelRequest {
     this.#reader?.take(chunk);
   }
 
-  /** If the agent hung up, the end says nothing about the model: agents often do so right after the last event. */
+  /** A disconnect by the agent says nothing about the model: agents often disconnect right after the last event. */
   over({ isWhole, isHungUp, says }: { isWhole: boolean; isHungUp: boolean; says: string | null }): void {
     const heard = this.#reader?.end() ?? {};
     // Errors cost nothing.

@@ -3,7 +3,7 @@ import { costOf, type Price, priceOf } from '../../contracts/model-prices/price.
 import type { AnswerPart } from './gateway.ts';
 import { Refused } from './refused.ts';
 
-/** The total budget of an agent. Undefined means no limit. */
+/** An agent's total budget. Undefined means no limit. */
 export interface BudgetLimits {
   readonly maxRequests?: number;
   readonly maxTokens?: number;
@@ -12,7 +12,7 @@ export interface BudgetLimits {
   readonly prices?: ModelPrices;
 }
 
-/** What was counted. Null if unknown. */
+/** The counts so far. Null if unknown. */
 export interface Spent {
   readonly requests: number;
   readonly inputTokens: number;
@@ -24,20 +24,20 @@ export interface Spent {
 }
 
 export interface Admitted {
-  /** Called once with the facts of the answer. */
+  /** Called once with the facts about the answer. */
   readonly settle: (answer: AnswerFacts) => void;
 }
 
 export interface AnswerFacts {
-  /** The provider bills it: it answered, or had received the request when the agent hung up. */
+  /** Whether the provider bills the request: it answered, or had the request when the agent disconnected. */
   readonly isBilled: boolean;
   readonly bytes: number;
   readonly heard: AnswerPart;
 }
 
 /**
- * Counts model requests, tokens and cost, and refuses further requests once a limit is reached. It never cuts an
- * answer, so the last one may exceed a limit on tokens or cost.
+ * Counts model requests, tokens and cost, and refuses further requests once a limit is reached. It never truncates an
+ * answer, so the last answer may exceed a token or cost limit.
  */
 export class Budget {
   readonly #limits: BudgetLimits;

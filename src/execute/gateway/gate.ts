@@ -8,7 +8,7 @@ import { BoundedTally, type Tallied } from './tally.ts';
 
 export interface RequestFilterOptions {
   readonly gateway: Gateway;
-  /** With an open network, an agent does not need its model to reach other servers, so bodies are not checked. */
+  /** With an open network, an agent can reach other servers without its model, so bodies are not checked. */
   readonly network: 'deny' | 'allow';
   readonly budget: BudgetLimits;
   readonly requestBytesMax: number;
@@ -19,7 +19,7 @@ export interface GateStats {
   readonly refused: Tallied;
   readonly stripped: Tallied;
   readonly spent: Spent;
-  /** The end of the last model request; null if there was none. Requests that the agent gave up do not count. */
+  /** The end of the last model request; null if there was none. Requests that the agent aborted do not count. */
   readonly lastAsk: AskEnd | null;
 }
 
@@ -68,7 +68,7 @@ export class RequestFilter {
   pass(request: GateRequest): Passed {
     const { method, url } = request;
     const endpoint = endpointOf(this.#options.gateway, method, url);
-    if (!endpoint) throw new Refused('endpoint', whereOf(request), 'A request had an endpoint that is not allowed');
+    if (!endpoint) throw new Refused('endpoint', whereOf(request), 'A request used an endpoint that is not allowed');
     return this.#passTo(endpoint, request);
   }
 
@@ -85,7 +85,7 @@ export class RequestFilter {
     const { headers, body } = request;
     const { 'content-encoding': encoding = 'identity' } = headers;
     if (this.#reads() && encoding.toLowerCase() !== 'identity')
-      throw new Refused('encoding', whereOf(request), 'A request had a body in an unsupported encoding');
+      throw new Refused('encoding', whereOf(request), 'A request used an unsupported encoding for its body');
     if (endpoint.use === 'list') return this.#passList(headers, body);
     const { gateway, network, requestBytesMax, mask } = this.#options;
     const isClosed = network === 'deny';
@@ -99,7 +99,7 @@ export class RequestFilter {
   }
 
   #passList(headers: IncomingHttpHeaders, body: Buffer): Passed {
-    if (body.length > 0) throw new Refused('body', 'body', 'A request had an unexpected body');
+    if (body.length > 0) throw new Refused('body', 'body', 'A request contained an unexpected body');
     return { headers, body, ask: undefined };
   }
 
@@ -131,7 +131,7 @@ export class RequestFilter {
   }
 }
 
-/** The endpoint of a request for evidence: without query, at most 180 characters of path. */
+/** The endpoint of a request, as shown in evidence: no query, at most 180 characters of path. */
 export function whereOf({ method, url }: Pick<GateRequest, 'method' | 'url'>): string {
   return `${method} ${url.replace(/\?.*$/s, '').slice(0, WHERE_UNITS_MAX)}`;
 }

@@ -15,7 +15,7 @@ export interface Gateway {
 export interface Endpoint {
   readonly method: 'GET' | 'POST';
   readonly path: RegExp;
-  /** The whole query, without the question mark. If undefined, there must be none. */
+  /** The whole query, without the question mark. Undefined means that the request must have no query. */
   readonly query?: RegExp;
   /** `ask` makes the model answer. Only these requests count towards budgets. */
   readonly use: 'ask' | 'count' | 'list';
@@ -25,17 +25,17 @@ export interface Endpoint {
 
 /** What a body may contain if the network is denied. */
 export interface BodyRules {
-  /** Permitted top-level keys. A key in neither set is refused, so that new features do not pass unnoticed. */
+  /** Permitted top-level keys. A key in neither set is refused, so that no new feature passes unnoticed. */
   readonly keys: ReadonlySet<string>;
-  /** Top-level keys that reach beyond this request. They pass only as null or false. */
+  /** Top-level keys that affect more than this request. They are permitted only as null or false. */
   readonly reach: ReadonlySet<string>;
   /** Returns the tool, a part of it, or undefined if the provider would run it. */
   readonly tool: (tool: Members, keep: ToolKeeper) => Members | undefined;
-  /** Values of `type` that the provider would act on anywhere outside of `tools`. */
+  /** Values of `type` that the provider would act on outside of `tools`. */
   readonly refusedTypes: RegExp;
   /** Keys whose values are the agent's data. No provider acts on them. */
   readonly data: ReadonlySet<string>;
-  /** The same for a key in certain objects only. */
+  /** The same, but only in certain objects. */
   readonly isData?: (key: string, parent: Members) => boolean;
   /** The key that selects a tool, and the values of `type` that are permitted in it. */
   readonly choice?: { readonly key: string; readonly types: ReadonlySet<string> };
@@ -49,7 +49,7 @@ export type ToolKeeper = (tools: readonly unknown[]) => unknown[];
 
 export type Members = Record<string, unknown>;
 
-/** What an answer says about itself. Undefined if not reported. */
+/** The facts that an answer reports. Undefined if not reported. */
 export interface AnswerPart {
   readonly model?: string | undefined;
   /** Input tokens that were neither read from a cache nor written to one. */

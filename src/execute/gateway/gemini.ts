@@ -32,7 +32,7 @@ function inBothCases(keys: string): ReadonlySet<string> {
   return wordsIn(`${keys} ${inCamelCase}`);
 }
 
-/** A tool of this API is an object with one key per capability. Only functions run in the agent. */
+/** In this API, a tool is an object with one key per capability. Only functions run in the agent. */
 function functionsOf(tool: Members): Members | undefined {
   const kept = Object.fromEntries(Object.entries(tool).filter(([key]) => FUNCTIONS.has(key)));
   const length = Object.keys(kept).length;

@@ -8,12 +8,12 @@ export interface JudgedBody {
   /** The original bytes, or the serialized body if something was removed. */
   readonly bytes: Buffer;
   readonly model: string | undefined;
-  /** Paths of removed or forced members, with their number. */
+  /** How many members were removed or forced, by path. */
   readonly stripped: ReadonlyMap<string, number>;
 }
 
 /**
- * Checks the body of a request if the network is denied. Throws `Refused` if the request must not leave.
+ * Checks the body of a request if the network is denied. Throws `Refused` if the request must not be forwarded.
  *
  * The parser refuses everything that two parsers could read differently, so the provider understands an unchanged body
  * exactly as Proctor does.
@@ -25,8 +25,8 @@ export function judgeBody(bytes: Buffer, rules: BodyRules, endpoint: Endpoint, b
     const isEmpty = body[key] === null || body[key] === false;
     if (rules.reach.has(key) ? !isEmpty : !rules.keys.has(key))
       throw rules.reach.has(key)
-        ? new Refused('reach', keyText(key), 'A request had a key that reaches beyond the model')
-        : new Refused('key', keyText(key), 'A request had an unknown key');
+        ? new Refused('reach', keyText(key), 'A request contained a key that gives access to more than the model')
+        : new Refused('key', keyText(key), 'A request contained an unknown key');
   }
   const model = typeof body['model'] === 'string' ? body['model'] : undefined;
   if (model !== undefined && rules.refusedModels?.test(model))
@@ -54,7 +54,7 @@ function membersIn(bytes: Buffer, bytesMax: number): Members {
 
 /** One pass over a body. Removes the provider's tools from the parsed copy. */
 class Walk {
-  /** Paths of removed tools, with their number. A hostile body can have millions. */
+  /** How many tools were removed, by path. A hostile body can have millions. */
   readonly dropped = new Map<string, number>();
   readonly #rules: BodyRules;
   readonly #path: string[] = [];
@@ -82,7 +82,7 @@ class Walk {
   settle(body: Members): void {
     const [first] = this.dropped.keys();
     if (first !== undefined && this.#kept === 0)
-      throw new Refused('tool', first, 'A request had only tools that the provider would run');
+      throw new Refused('tool', first, 'A request offered only tools that the provider would run');
     const { choice } = this.#rules;
     const chosen = choice && body[choice.key];
     if (choice && isObject(chosen)) this.#choice(chosen, choice.types, choice.key);
@@ -144,14 +144,14 @@ class Walk {
   }
 }
 
-/** Keys that refer to something that the provider would fetch, unless they contain it (`data:`). */
+/** Keys with a URL or file that the provider would fetch, unless the value contains the data itself (`data:`). */
 const REFERENCES: ReadonlySet<string> = wordsIn(
   `url uri file_id file_url file_uri fileUri image_url audio_url video_url`,
 );
 
 const NAMES: ReadonlySet<string> = new Set(['name', 'type', 'server_label']);
 
-/** A key for evidence. An unusual key may contain anything, so it is not shown. */
+/** A key as shown in evidence. An unusual key may contain anything, so it is not shown. */
 function keyText(key: string): string {
   return /^(?:[A-Za-z_][\w-]{0,63}|\[\])$/.test(key) ? key : '?';
 }

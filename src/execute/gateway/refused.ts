@@ -1,4 +1,4 @@
-/** Why a request is refused. These words are part of the evidence. */
+/** Why a request is refused. The evidence contains these words. */
 type Refusal =
   | 'token'
   | 'load'

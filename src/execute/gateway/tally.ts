@@ -9,7 +9,7 @@ interface Counted {
   readonly count: number;
 }
 
-/** Counts repeated events. The agent controls their number, so only 50 different ones are listed. */
+/** Counts repeated events. The agent controls their number, so at most 50 distinct ones are listed. */
 export class BoundedTally {
   #total = 0;
   readonly #counts = new Map<string, Counted>();
@@ -26,5 +26,5 @@ export class BoundedTally {
   }
 }
 
-/** Each with a text of at most 200 characters. */
+/** The text of each event has at most 200 characters. */
 const LISTED_MAX = 50;

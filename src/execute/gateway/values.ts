@@ -1,4 +1,4 @@
-/** A set of words that are separated by whitespace. */
+/** The set of whitespace-separated words in a text. */
 export function wordsIn(text: string): ReadonlySet<string> {
   return new Set(text.trim().split(/\s+/));
 }

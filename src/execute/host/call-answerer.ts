@@ -1,4 +1,4 @@
-/** The worker of `CallThread`. Calls the function `answer` of the given module. */
+/** The worker of `CallThread`. Calls the `answer` function of the given module. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { pathToFileURL } from 'node:url';
 

@@ -1,14 +1,15 @@
 import type { ProcessTimes } from './proc-files.ts';
 
 /**
- * The CPU time of a group of processes, from samples of live processes. A parent inherits the time of children that it
- * waits for. The time of other children is lost when they end, so their last sample is added here.
+ * The CPU time of a group of processes, from samples of live processes. When a parent waits for a child, the kernel
+ * adds the child's time to the parent's. The time of other children is lost when they end, so their last sample is
+ * added here.
  */
 export class CpuTally {
   #last: readonly ProcessTimes[] = [];
   #lostTicks = 0;
 
-  /** All ticks so far. A process that starts and ends between two samples, and that no parent waits for, is missing. */
+  /** All ticks so far. Misses a process that starts and ends between two samples and that no parent waits for. */
   add(now: readonly ProcessTimes[]): number {
     this.#lostTicks += lostBetween(this.#last, now);
     this.#last = now;
@@ -16,7 +17,7 @@ export class CpuTally {
   }
 }
 
-/** A lower bound of the time lost: a parent may also have inherited from other children. */
+/** A lower bound on the time lost: a parent may also have inherited from other children. */
 function lostBetween(before: readonly ProcessTimes[], now: readonly ProcessTimes[]): number {
   const known = new Map(before.map(each => [each.pid, each]));
   const alive = new Map(now.map(each => [each.pid, each]));

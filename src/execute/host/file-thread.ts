@@ -31,7 +31,7 @@ export class FileThread {
     this.#worker.on('exit', () => this.#lose(new Error('the worker thread has ended')));
   }
 
-  /** Queues files. Returns false if more than 8 MiB are queued; the caller then writes them itself. */
+  /** Queues files. Returns false if more than 8 MiB is queued; the caller then writes the files itself. */
   take(files: readonly WaitingFile[]): boolean {
     if (this.#failure) throw this.#failure;
     const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
@@ -57,7 +57,7 @@ export class FileThread {
   }
 
   #fail(cause: Error): void {
-    this.#failure ??= new Fault('write_failed', 'The evidence of a case could not be written.', { cause });
+    this.#failure ??= new Fault('write_failed', "A case's evidence could not be written.", { cause });
   }
 }
 

@@ -23,8 +23,8 @@ export function takeOwnLock(name: string): Lock | undefined {
 }
 
 /**
- * Takes the named lock in a folder. Returns undefined if another process holds it. Requires write access to the folder.
- * A lock whose holder died is free.
+ * Acquires the named lock in a writable folder. Returns undefined if another process holds it. A lock whose holder died
+ * is free.
  *
  * A lock is a dangling symlink whose target names its holder. Creating it fails if it exists, so only one process
  * succeeds. Process names are never reused. To take over from a dead holder, a process first creates a second symlink
@@ -48,7 +48,7 @@ export function takeLock(folder: string, name: string): Lock | undefined {
 
 const ROUNDS_MAX = 100;
 
-/** A process that holds a lock or may take it over, and the symlink that says so. */
+/** A process that holds a lock or may take it over, and the symlink that names it. */
 interface Holder {
   readonly name: string;
   readonly link: string;
@@ -92,12 +92,15 @@ function foreign(lock: string): Fault {
 const HEIRS_MAX = 1_000;
 const heirLink = (lock: string, holder: string): string => `${lock}.${holder}`;
 
-/** Takes over from the last process of the line, which is dead. Returns false if another process was faster. */
+/**
+ * Takes over from the last process in the line of successors, which is dead. Returns false if another process was
+ * faster.
+ */
 function succeed(lock: string, line: readonly Holder[], me: string): boolean {
   const right = heirLink(lock, line.at(-1)?.name ?? '');
   if (!link(me, right)) return false;
   try {
-    // The successor symlink may have been used and removed meanwhile. Then another process holds the lock.
+    // The successor symlink may have been used and removed in the meantime. Then another process holds the lock.
     if (lineOf(lock).at(-1)?.name === me) {
       renameSync(right, lock);
       for (const { link: used } of line.slice(1)) remove(used);

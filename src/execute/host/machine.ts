@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { findProgram, isProgram } from './programs.ts';
 
-/** What this machine offers. Only running a sandbox shows whether it really works. */
+/** This machine's sandboxing features. Only running a sandbox shows whether they really work. */
 export interface Machine {
   readonly cgroups: 'v1' | 'v2' | 'none';
-  /** Why control groups are unavailable or only v1. */
+  /** Why control groups are unavailable or limited to v1. */
   readonly cgroupsReason?: string;
   /** Whether control groups can limit a run to a share of the CPUs. */
   readonly dividesCpus: boolean;
@@ -35,7 +35,7 @@ export function lookAt({ version, reason, dividesCpus, countsSockets }: ControlG
   };
 }
 
-/** What the process sandbox is built from. */
+/** The programs that the process sandbox needs. */
 const PARTS: readonly string[] = [
   '/usr/bin/bwrap',
   '/usr/bin/unshare',
@@ -52,7 +52,7 @@ export function bootId(): string {
   }
 }
 
-/** The interpreters that a script may use, with the path at which a sandbox finds each. */
+/** The interpreters that a script may use, each with its path in a sandbox. */
 export function interpreters(): { readonly name: string; readonly path: string | undefined }[] {
   return ['python3', 'node', 'bash', 'sh', 'perl', 'ruby'].map(name => ({ name, path: findProgram(name) }));
 }

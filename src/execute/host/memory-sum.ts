@@ -4,7 +4,7 @@ import { kilobytesIn, procText } from './proc-files.ts';
 
 /**
  * The memory of processes and file systems together. The cheap sum counts shared pages several times. Only if it
- * exceeds the limit does Proctor ask the kernel for proportional shares, which walks all pages.
+ * exceeds the limit does Proctor request proportional shares, for which the kernel walks all pages.
  */
 export function memoryOf(proc: string, pids: readonly number[], besides: number, limitBytes: number): number {
   const cheap = besides + sum(pids, pid => kilobytesIn(read(proc, pid, 'status'), CHEAP));
@@ -44,7 +44,7 @@ function privateOf(proc: string, pid: number): number {
   );
 }
 
-/** Shared memory that is in no file system: anonymous shared mappings, System V and memfd. */
+/** Shared memory outside any file system: anonymous shared mappings, System V and memfd. */
 function unnamedOf(smaps: string): number {
   const mappings = smaps.split(/\n(?=[0-9a-f]+-[0-9a-f]+ )/);
   return sum(mappings, mapping => (UNNAMED.test(mapping) ? kilobytesIn(mapping, ['Pss']) : 0));

@@ -50,7 +50,7 @@ export function procText(file: string): string | undefined {
   }
 }
 
-/** The first lines of a file that can be very long, and whether they are all. */
+/** The first lines of a file that can be very long, and whether that is the whole file. */
 export function firstLinesOf(file: string, bytesMax: number): { readonly lines: string[]; readonly isAll: boolean } {
   let fd: number | undefined;
   try {

@@ -42,7 +42,7 @@ export function isExecutable(file: string): boolean {
 }
 
 export interface Closure {
-  /** Files and folders that have the same path inside. */
+  /** Files and folders that have the same path inside the sandbox. */
   readonly files: readonly string[];
   readonly links: readonly { readonly target: string; readonly link: string }[];
 }
@@ -58,7 +58,7 @@ export function closureOf(names: readonly string[]): Closure {
   return known;
 }
 
-/** Programs do not change while a launcher runs, and asking the loader takes longer than a launch. */
+/** Programs do not change while a launcher runs, and querying the loader takes longer than a launch. */
 const closures = new Map<string, Closure>();
 
 function closed(names: readonly string[]): Closure {
@@ -98,7 +98,7 @@ function interpretersOf(places: readonly string[]): string[] {
   });
 }
 
-/** What language runtimes load beyond their linked libraries. */
+/** Files that language runtimes load in addition to their linked libraries. */
 function loadedBesides(program: string): { readonly folders: readonly string[]; readonly modules: readonly string[] } {
   if (/^np[mx]/.test(program))
     return { folders: ['/usr/share/nodejs', '/usr/share/npm'].filter(existsSync), modules: [] };
@@ -114,7 +114,7 @@ function loadedBesides(program: string): { readonly folders: readonly string[]; 
   return { folders, modules };
 }
 
-/** Asks the loader. Only for programs of the machine, never for ones that the user supplied. */
+/** Queries the loader. Used only for the machine's own programs, never for those that a user supplies. */
 function librariesOf(files: readonly string[]): string[] {
   if (files.length === 0) return [];
   // For a static program ldd fails, and there is nothing to load.
@@ -148,7 +148,7 @@ export function shebangOf(file: string): string | undefined {
   return /^#![ \t]*([^ \t\n]+)/.exec(firstLineOf(file))?.[1];
 }
 
-/** Up to 256 bytes, as far as the kernel reads it. */
+/** Up to 256 bytes, which is all that the kernel reads. */
 export function firstLineOf(file: string): string {
   const fd = openSync(file, 'r');
   try {

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 
-/** Whether a run can read a folder of git objects. As root, every run is a different user. */
+/** Whether a run can read a folder of git objects. When Proctor runs as root, every run has a different user. */
 export function isWorldReadable(folder: string): boolean {
   if (process.geteuid?.() !== 0) return true;
   try {

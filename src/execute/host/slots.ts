@@ -9,8 +9,8 @@ import { bootId } from './machine.ts';
 export const SLOTS = Math.max(4, 2 * availableParallelism());
 
 /**
- * Waits for a slot. Each slot is a lock of the current user, which is free again when its holder dies. If the state
- * folder is unusable, the number of concurrent runs is not limited.
+ * Waits for a slot. Each slot is a per-user lock that is released when its holder dies. If the state folder is
+ * unusable, the number of concurrent runs is not limited.
  */
 export async function takeSlot({ onWait, signal }: Waiting = {}): Promise<() => void> {
   for (let waitedMs = 0; waitedMs < WAIT_MS; ) {

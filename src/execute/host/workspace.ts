@@ -23,8 +23,8 @@ import { findInPackage } from '../../base/package-file.ts';
 import { isDead, NAME, ownName } from './processes.ts';
 
 /**
- * Creates the private folder of a job: `work/` for its files, `roots/` for files that it may change, `opt/` for
- * Proctor's helpers. It is not in the run folder, which a sandbox cannot always reach.
+ * Creates a job's private folder: `work/` for its files, `roots/` for files that it may change, `opt/` for Proctor's
+ * helpers. It is not in the run folder, which a sandbox cannot always reach.
  */
 export function makeStage(id: string): string {
   const stage = stagePath(id);
@@ -55,7 +55,7 @@ export function isAbandoned(name: string): boolean {
 
 const STAGE = new RegExp(`^${STAGE_PREFIX}(${NAME.source})-`);
 
-/** The range that systemd reserves for dynamic users. As root, every run gets a uid from it. */
+/** The range that systemd reserves for dynamic users. If Proctor runs as root, every run gets a uid from it. */
 export const RUN_UIDS = { first: 61_184, count: 4_336 } as const;
 
 /** Whether this is a real folder that belongs to the current user or, for root, to a run. */
@@ -80,19 +80,19 @@ export function giveStage(stage: string, uid: number): void {
 
 const SLASH = Buffer.from('/');
 
-/** Removes a stage. Ignores every path that does not have the name of one. */
+/** Removes a stage. Ignores every path that is not named like a stage. */
 export function removeStage(stage: string): void {
   if (!path.basename(stage).startsWith(STAGE_PREFIX)) return;
   if (lstatSync(stage, { throwIfNoEntry: false }) === undefined) return;
-  if (!isStageOfOurs(stage)) throw new Fault('stage_left', 'The temporary files of the run belong to another user.');
+  if (!isStageOfOurs(stage)) throw new Fault('stage_left', "The run's temporary files belong to another user.");
   try {
     rmSync(stage, { recursive: true, force: true, maxRetries: 3 });
   } catch {
-    // An unsandboxed program may remove permissions, or nest folders deeper than a path can be long.
+    // An unsandboxed program may remove permissions, or nest folders beyond the maximum path length.
     const options = { timeout: REMOVE_MS, stdio: 'ignore' } as const;
     spawnSync('/bin/chmod', ['-R', 'u+rwX', '--', stage], options);
     spawnSync('/bin/rm', ['-rf', '--', stage], options);
-    if (existsSync(stage)) throw new Fault('stage_left', 'The temporary files of the run could not be removed.');
+    if (existsSync(stage)) throw new Fault('stage_left', "The run's temporary files could not be removed.");
   }
 }
 

@@ -2,7 +2,7 @@ import { closeSync, readdirSync, readFileSync } from 'node:fs';
 
 /**
  * Closes every file that this process inherited. Node sets close-on-exec only on its own files and on the first few
- * inherited ones. Child processes would inherit the others, and an open folder of this machine is a way out of any
+ * inherited ones. Child processes would inherit the others, and an open folder on this machine is a way out of any
  * sandbox.
  */
 export function closeInherited(): void {

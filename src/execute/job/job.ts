@@ -2,7 +2,7 @@ import type { KeepTree } from '../worktree/keep-tree.ts';
 
 /** One program to run, with all its limits. It is sent to the launcher as a message, so it is plain data. */
 export interface Job {
-  /** The run ID. It names the files, groups and processes of the job on this machine. */
+  /** The run ID. The job's files, groups and processes on this machine are named after it. */
   readonly id: string;
   readonly backend: 'none' | 'process';
   /** The program by its path inside the sandbox, and its arguments. */
@@ -23,29 +23,31 @@ export interface Job {
   readonly staged: readonly string[];
   /**
    * The only paths in the work folder that the program may write to; `.` means all of it. If undefined, the work folder
-   * is writable and has a folder `output`. The roots are in `output/` of the cell's work folder and start with the
+   * is writable and has a folder `output`. The roots are in `output/` of the sandbox's work folder and start with the
    * contents of `roots/` in the stage. A root may be inside a staged folder, but must neither be a staged entry nor
    * contain one.
    */
   readonly writeRoots?: readonly string[];
   /** Files and folders of a writable work folder that stay read-only. None is a symlink. */
   readonly readOnly?: readonly string[];
-  /** The only programs that exist inside, by bare name. If undefined, all programs of the machine exist. */
+  /** The only programs that exist in the sandbox, by bare name. If undefined, all of the machine's programs exist. */
   readonly programs?: readonly string[];
   /** The folder in which the program starts, relative to the work folder. Defaults to the work folder. */
   readonly startIn?: string;
   /** The name of a file in the stage that the first program reads as standard input. */
   readonly stdin?: string;
-  /** Gives the program a writable folder `/agent/home`, which counts as work folder. The caller sets `HOME`. */
+  /**
+   * Gives the program a writable folder `/agent/home`, which counts as part of the work folder. The caller sets `HOME`.
+   */
   readonly home?: true;
-  /** Shown read-only below /agent. `reachable` makes sure that the sandbox can read them. */
+  /** Mounted read-only below /agent. `reachable` makes sure that the sandbox can read them. */
   readonly mounts?: readonly Mount[];
   /**
    * Child processes cannot impersonate the program. Its streams are sockets, which cannot be reopened through
    * /proc/PID/fd, and /proc is read-only, so they cannot write to its memory.
    */
   readonly guarded?: true;
-  /** Shows the folder `door` of the stage, with the socket `model.sock`, as `/agent/door`. It is the only way out. */
+  /** Mounts the stage's `door` folder, with the socket `model.sock`, as `/agent/door`. It is the only way out. */
   readonly door?: true;
   readonly network: 'blocked' | 'open';
   readonly limits: JobLimits;

@@ -70,7 +70,7 @@ export class StreamKeeper {
       this.#fd ??= openSync(file, 'wx', 0o600);
       writeSync(this.#fd, bytes);
     } catch {
-      // Only recovery reads this file, so the run continues. After a gap, later bytes would not be part of the head.
+      // Only recovery reads this file, so the run continues. The head must have no gap, so nothing more is written.
       this.#isFileLost = true;
     }
   }

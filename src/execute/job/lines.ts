@@ -18,7 +18,7 @@ export async function* lines(stream: Readable): AsyncGenerator<string> {
   }
 }
 
-/** The next line; undefined if the stream ends first. Discards what follows the line in the same read. */
+/** The next line; undefined if the stream ends first. Discards any bytes after it in the same read. */
 export async function firstLine(stream: Readable): Promise<string | undefined> {
   for await (const line of lines(stream)) return line;
   return undefined;

@@ -7,13 +7,15 @@ import { promisify } from 'node:util';
 import { Fault } from '../../base/fault.ts';
 import { stagePath } from '../host/workspace.ts';
 
-/** A stream of a program: Proctor reads from one end, the program writes to the other. */
+/** A program's stream: Proctor reads from one end, the program writes to the other. */
 export interface Pipe {
   readonly reader: Readable;
   readonly writeFd: number;
 }
 
-/** Makes kernel pipes. Node's pipes are sockets, which programs cannot reopen as /dev/stdout, as many scripts do. */
+/**
+ * Creates kernel pipes. Node's pipes are sockets, which cannot be reopened as /dev/stdout, but many scripts do that.
+ */
 export async function makePipes(count: number): Promise<Pipe[]> {
   const folder = mkdtempSync(stagePath('pipes-'));
   try {
@@ -22,7 +24,7 @@ export async function makePipes(count: number): Promise<Pipe[]> {
     await promisify(execFile)('/usr/bin/mkfifo', ['-m', '666', ...names], { env: {}, timeout: 10_000 });
     return names.map(open);
   } catch (cause) {
-    throw new Fault('pipes_failed', 'The streams of the program could not be created.', { cause });
+    throw new Fault('pipes_failed', "The program's streams could not be created.", { cause });
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -9,13 +9,15 @@ export interface SandboxInstance {
   readonly workFolder: string;
   /** The path of the program's home on this machine, if the job has one. */
   readonly homeFolder?: string;
-  /** Starts the programs of the job. `ended` reports a program that cannot start, and rejects if the sandbox cannot. */
+  /**
+   * Starts the job's programs. `ended` reports a program that cannot start, and rejects if the sandbox cannot start.
+   */
   start(): Started;
   /** The processes that a guarded program has started and that are still running. */
   running(): LeftRunning | undefined;
-  /** Sends SIGTERM to every process of the program. No further program starts. */
+  /** Sends SIGTERM to all of the program's processes. No further program starts. */
   terminate(): void;
-  /** Sends SIGKILL to every process of the program. `ended` reports the result. */
+  /** Sends SIGKILL to all of the program's processes. `ended` reports the result. */
   kill(): void;
   counters(): Promise<Counters>;
   /** Which of the sampled limits the run has exceeded. The kernel enforces the other limits by itself. */
@@ -29,11 +31,11 @@ export interface SandboxInstance {
 export interface Started {
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Resolves when the program and everything it started has ended. */
+  /** Resolves when the program and everything it started have ended. */
   readonly ended: Promise<RawEnd>;
 }
 
-/** The end as reported by the kernel or by bubblewrap. `command` is the index of the program. */
+/** How the program ended, as reported by the kernel or by bubblewrap. `command` is the index of the program. */
 export type RawEnd = ({ readonly code: number } | { readonly signal: string } | { readonly notStarted: 126 | 127 }) & {
   readonly command?: number;
   /** The number of processes that could not be killed. Undefined if a process may have escaped. */

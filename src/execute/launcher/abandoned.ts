@@ -24,7 +24,7 @@ export async function removeAbandoned(): Promise<void> {
 
 /**
  * Removes a stage from the shared temporary folder. Root first moves it to a private folder and checks it again there,
- * because the name may meanwhile be a symlink or belong to another user.
+ * because it may have been replaced by a symlink or by another user's folder.
  */
 function removeFound(stage: string): void {
   if (process.getuid?.() !== 0) return removeStage(stage);
@@ -36,7 +36,7 @@ function removeFound(stage: string): void {
     if (isStageOfOurs(moved)) removeStage(moved);
     else renameSync(moved, stage);
   } finally {
-    // Fails if the stage could not be moved back, and so keeps it.
+    // Fails if the stage could not be removed or moved back, and so keeps it.
     rmdirSync(apart);
   }
 }

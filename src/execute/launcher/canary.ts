@@ -24,7 +24,7 @@ export interface Observation {
   readonly note: string;
 }
 
-/** Tries to break out of a sandbox like that of the job. The result is cached until the machine reboots. */
+/** Tries to break out of a sandbox like the job's. The result is cached until the machine reboots. */
 export async function observe(launcher: Launcher, job: Job, rememberIn?: string): Promise<readonly Observation[]> {
   const file = rememberIn && path.join(rememberIn, `canary-${digestOf(job).slice('sha256:'.length, 23)}.json`);
   const remembered = file === undefined ? undefined : rememberedIn(file, job);
@@ -70,8 +70,8 @@ function triedIn({ network }: Job): readonly Tried[] {
 
 const NOTES: Readonly<Record<Observation['what'], string>> = {
   network: 'A connection to a server on this machine was refused.',
-  file_system: 'Writes outside the work folder failed, and folders of this machine are not visible.',
-  environment: 'No process inside shows an environment variable from outside.',
+  file_system: "Writes outside the work folder failed, and this machine's folders are not visible.",
+  environment: 'No process in the sandbox has an environment variable from outside.',
   privileges: 'No capabilities, no new privileges, a system call filter, not root.',
 };
 
@@ -79,7 +79,7 @@ function noteOf(what: Tried, { writeRoots }: Job): string {
   return what === 'file_system' && writeRoots && !writeRoots.includes('.') ? NOTE_OF_ROOTS : NOTES[what];
 }
 
-const NOTE_OF_ROOTS = 'Writes outside the writable paths failed, and folders of this machine are not visible.';
+const NOTE_OF_ROOTS = "Writes outside the writable paths failed, and this machine's folders are not visible.";
 
 /** Where the canary may write. Only the kind of restriction matters, not the actual paths. */
 function rootsLike({ writeRoots }: Job): Pick<Job, 'writeRoots'> {
@@ -178,7 +178,9 @@ async function listening(place: ListenOptions): Promise<Server> {
   return server;
 }
 
-/** A bash script of builtins. Arguments: a port, a folder of this machine, and further read-only folders. */
+/**
+ * A bash script that uses only builtins. Arguments: a port, a folder on this machine, and further read-only folders.
+ */
 const TRIALS = `
 (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null || echo network held
 files=held

@@ -11,7 +11,7 @@ import type { LauncherReply, LauncherRequest } from './messages.ts';
 /** Starts programs through a separate launcher process. One launcher serves any number of runs. */
 export interface Launcher {
   machine(): Promise<Machine>;
-  /** Creates the sandbox of a job without starting its program. */
+  /** Creates a job's sandbox without starting its program. */
   open(job: Job): Promise<SandboxHandle>;
   /** Ends the launcher. Returns true if it exited by itself and left nothing behind. */
   close(): Promise<boolean>;
@@ -84,7 +84,7 @@ class Line {
     this.#child = child;
     child.on('message', (answer: LauncherReply) => this.#take(answer));
     child.once('exit', () => this.#lose());
-    // An unreferenced child may not emit `exit`. The closed channel still tells pending requests that it is gone.
+    // An unreferenced child may not emit `exit`, but pending requests still fail when the channel closes.
     child.once('disconnect', () => this.#lose());
     child.once('error', cause => this.#lose(cause));
     // Only a pending request keeps this process alive.

@@ -1,7 +1,6 @@
 /**
- * The launcher: a small process that starts all programs. Fork time grows with the memory of the parent, so Proctor
- * does not fork itself. When Proctor dies, the launcher kills everything it started and saves the work tree of an
- * agent, then exits.
+ * The launcher: a small process that starts all programs. Fork time grows with the parent's memory, so Proctor itself
+ * does not fork. When Proctor dies, the launcher kills everything it started, saves the agent's work tree and exits.
  */
 import { renameSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -36,13 +35,13 @@ closeInherited();
 const runs = new Map<number, Promise<Run>>();
 /** After a second run a third is likely, so the launcher prepares its sandbox in advance. */
 let hasSeries = false;
-/** A run has a work tree to save. */
+/** Whether a run has a work tree to save. */
 let hasTree = false;
 const cgroups = findCgroups();
 const bound = cgroups.then(processSandbox);
 
 const say = (answer: LauncherReply): void => {
-  // Proctor may be gone. Then the piece is not needed.
+  // Proctor may be gone. Then the message is not needed.
   process.send?.(answer, undefined, undefined, () => undefined);
 };
 
@@ -80,7 +79,7 @@ async function answer(message: LauncherRequest): Promise<void> {
   } else {
     await close(no);
     say({ say: 'closed', no });
-    // Later, because Proctor is still writing the evidence of the run and needs the CPU.
+    // Delayed, because Proctor is still writing the run's evidence and needs the CPU.
     if (hasSeries) setTimeout(() => void warm(), REST_MS).unref();
   }
 }
@@ -129,7 +128,7 @@ function renamed({ id, stage }: Job): string {
   }
 }
 
-/** Saves the work tree of an agent after Proctor has died. If this fails, recovery reports the changes as unknown. */
+/** Saves the agent's work tree after Proctor has died. If this fails, recovery reports the changes as unknown. */
 async function saveTree({ job, cell }: Run, stage: string): Promise<void> {
   if (!job.keepTree) return;
   try {
@@ -166,7 +165,7 @@ process.on('message', (message: LauncherRequest) => {
   });
 });
 
-// Proctor has exited or died, so nothing needs to run any more.
+// Proctor has exited or died, so nothing needs to run any longer.
 function end(): void {
   const closing = [...runs.keys()].map(async no => {
     runs.get(no)?.then(

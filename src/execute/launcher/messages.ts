@@ -10,7 +10,7 @@ export type LauncherRequest =
   | { readonly ask: 'start'; readonly no: number }
   | { readonly ask: 'stop'; readonly no: number; readonly by: StoppedBy }
   | { readonly ask: 'close'; readonly no: number }
-  /** The reader took a piece of a live stream, so the launcher may send the next. */
+  /** The reader has consumed a piece of a live stream, so the launcher may send the next. */
   | { readonly ask: 'more'; readonly no: number };
 
 export type LauncherReply =

@@ -8,7 +8,7 @@ import type { SandboxInstance, Counters, RawEnd, Started } from '../job/sandbox-
 import type { Job, StreamName } from '../job/job.ts';
 import { StreamKeeper } from '../job/kept-stream.ts';
 
-/** Sends a piece of output on. The stream pauses until the promise resolves. */
+/** Forwards a piece of output. The stream pauses until the promise resolves. */
 export type Show = (stream: StreamName, bytes: Buffer) => Promise<void>;
 
 export interface Watched {
@@ -16,7 +16,7 @@ export interface Watched {
   readonly captured: Promise<Capture>;
 }
 
-/** Runs the program of a cell within its limits, until it and everything it started has ended. */
+/** Runs the program of a sandbox within its limits, until the program and everything it started have ended. */
 export function supervise(cell: SandboxInstance, job: Job, openedAtMs: number, show?: Show): Watched {
   const supervision = new Supervision(cell, job, show);
   return { stop: by => supervision.stop(by), captured: supervision.capture(openedAtMs) };
@@ -36,10 +36,10 @@ class Supervision {
   readonly #streams: readonly [Promise<KeptStream>, Promise<KeptStream>];
   readonly #timers = new Set<NodeJS.Timeout>();
   #lastOutputMs = this.#startedMs;
-  /** Pieces of output that the reader has not taken yet. */
+  /** Pieces of output that the reader has not consumed yet. */
   #unread = 0;
   #stopped: Stopped | undefined;
-  /** What was running when Proctor stopped the program. */
+  /** The processes that were running when Proctor stopped the program. */
   #left: LeftRunning | undefined;
   /** Proctor killed the program because it used too much memory. */
   #isOverMemory = false;
@@ -119,7 +119,7 @@ class Supervision {
 
   #watchIdle(idleMs: number, waitMs: number): void {
     this.#after(waitMs, () => {
-      // The program cannot write more while the reader has not taken its output.
+      // The program cannot write more until the reader consumes its output.
       const leftMs = this.#unread > 0 ? idleMs : idleMs - (monotonicMs() - this.#lastOutputMs);
       if (leftMs <= 0) this.stop('idle');
       else this.#watchIdle(idleMs, leftMs);
@@ -132,7 +132,7 @@ class Supervision {
     const everyMs = cpuSeconds === undefined ? MEMORY_LOOK_MS : CPU_LOOK_MS;
     const look = async (): Promise<void> => {
       const fromMs = monotonicMs();
-      // The cell may close meanwhile. Then no limit applies any more.
+      // The sandbox may close in the meantime. Then the limits no longer apply.
       this.#enforce(await this.#cell.exceeded().catch(() => undefined));
       if (this.#hasEnded || this.#isOverMemory) return;
       // Sampling a run with many processes is slow. It must not use much of a CPU.
@@ -150,8 +150,8 @@ class Supervision {
   }
 
   /**
-   * Closes the streams a second after the program has ended: an escaped process may hold a pipe open, and its output does
-   * not belong to this run. Output of the program that a slow reader has not taken yet stays in the pipe until then.
+   * Closes the streams a second after the program has ended: an escaped process may hold a pipe open, and its output
+   * does not belong to this run. Program output that a slow reader has not consumed yet stays in the pipe until then.
    */
   #closeStreams(rounds: number): void {
     // One turn later: the event loop reads what has arrived between the timer and the next turn.
@@ -165,7 +165,7 @@ class Supervision {
   }
 }
 
-/** Proctor's own action takes precedence over the kernel's, and that over the exit of the program. */
+/** Proctor's own action takes precedence over the kernel's, which takes precedence over the program's exit. */
 function endingOf(end: RawEnd, stopped: Stopped | undefined, { oomKills }: Counters): Ending {
   if (stopped) return { how: 'killed', ...stopped };
   if (oomKills > 0) return { how: 'out_of_memory', code: 'code' in end ? end.code : 128 + 9 };
@@ -208,7 +208,7 @@ async function keepStream(
   });
   // Proctor may have closed the stream itself.
   await finished(stream).catch(() => undefined);
-  // The reader may not have taken the last piece yet.
+  // The reader may not have consumed the last piece yet.
   await shown;
   const { rest, kept } = keeper.end();
   if (show && rest.length > 0) await show(name, rest);

@@ -31,7 +31,7 @@ function isBranch(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** Keys of the recording first, then new keys. */
+/** Recorded keys first, then new keys. */
 function keysOf(recorded: object, asked: object, isList: boolean): string[] {
   const keys = [...new Set([...Object.keys(recorded), ...Object.keys(asked)])];
   return isList ? keys.sort((a, b) => Number(a) - Number(b)) : keys;

@@ -35,7 +35,7 @@ export class DoorCounter {
   }
 }
 
-/** The counts of a proxy for the outcome of a run. */
+/** The model proxy's counts, in the form that the run's outcome uses. */
 export function countOf({ requests, failures, spent, lastAsk, refused, stripped }: DoorStats): DoorCount {
   return {
     requests,

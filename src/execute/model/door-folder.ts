@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, constants, mkdirSync, openSync } from 'node:fs';
 import path from 'node:path';
 
-/** The folder of a stage that the sandbox shows, with the socket of the proxy. */
+/** The stage folder that contains the model proxy's socket and is visible in the sandbox. */
 export interface DoorFolder {
   readonly socket: string;
   /** Where to listen: through the descriptor of the folder, because a socket address has at most 107 bytes. */

@@ -14,7 +14,7 @@ interface Asking {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
-  /** Aborts when the agent hangs up. */
+  /** Aborts when the agent disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -23,7 +23,7 @@ export interface ModelAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Buffer> | Iterable<Buffer>;
-  /** Why this is not an answer of the model. */
+  /** Why this is not an answer from the model. */
   readonly problem?: string;
   readonly masked?: () => number;
   /** `keep` gets every piece before it is sent; `over` is called once at the end. */
@@ -33,7 +33,7 @@ export interface ModelAnswer {
 
 /** The source of a proxy's answers. */
 export interface Answerer {
-  /** Undefined if the agent hung up before there was an answer. */
+  /** Undefined if the agent disconnected before there was an answer. */
   answer(asking: Asking): Promise<ModelAnswer | undefined>;
   readonly difference: string | undefined;
   readonly unasked: number;
@@ -50,7 +50,7 @@ export function answererOf(mode: DoorMode, api: Api, limits: DoorLimits, masking
   return new Taped(new Live(upstream, api, RECORDED, key), recorder, masking);
 }
 
-/** An error of Proctor, in the format of the API. */
+/** A Proctor error in the format of the API. */
 export function failed(api: Api, status: number, problem: string): ModelAnswer {
   const headers = { 'content-type': 'application/json', ...(status < 500 && { 'x-should-retry': 'false' }) };
   return { status, headers, body: [Buffer.from(apiError(api, status, problem))], problem };
@@ -195,7 +195,7 @@ class Replayer implements Answerer {
     if (replayed.kind === 'different') return failed(this.#api, 400, `${replayed.says}.`);
     const { response } = replayed.exchange;
     if (response === null) {
-      // During recording the agent hung up without an answer.
+      // During recording, the agent disconnected before there was an answer.
       if (!signal.aborted) await new Promise(resolve => signal.addEventListener('abort', resolve, { once: true }));
       return undefined;
     }

@@ -17,14 +17,14 @@ import type { Recorded, RecordingHeader } from './recorder.ts';
 import type { UpstreamLimits, UpstreamOptions } from './upstream.ts';
 
 export interface DoorOptions {
-  /** `socket`: in the folder `door` of this stage. `tcp`: at 127.0.0.1, for a run without a sandbox network. */
+  /** `socket`: in the folder `door` of this stage. `tcp`: at 127.0.0.1, for a run with an open network. */
   readonly at: { readonly kind: 'socket'; readonly stage: string } | { readonly kind: 'tcp' };
   readonly api: Api;
   readonly mode: DoorMode;
   /** If denied, Proctor refuses requests that would make the provider use the network. */
   readonly network: 'deny' | 'allow';
   readonly budget?: BudgetLimits;
-  /** Secrets of the run. Proctor masks them, the key and the token in everything it records or reports. */
+  /** The run's secrets. Proctor masks them, the key and the token in everything it records or reports. */
   readonly secrets: readonly string[];
   /** Leaves well-known credential formats unmasked. */
   readonly keepCredentials?: boolean;
@@ -46,7 +46,7 @@ export interface DoorLimits extends UpstreamLimits {
   readonly answerBytesMax: number;
   readonly requestsAtOnce: number;
   readonly connectionsMax: number;
-  /** The time limits for the header of a request and for all of it. */
+  /** The time limits for a request's header and for the whole request. */
   readonly requestHeadMs: number;
   readonly requestMs: number;
   readonly recordingBytesMax: number;
@@ -54,7 +54,7 @@ export interface DoorLimits extends UpstreamLimits {
 
 export interface DoorStats extends GateStats {
   readonly requests: number;
-  /** Requests without a complete, successful answer of the model. */
+  /** Requests without a complete, successful answer from the model. */
   readonly failures: number;
   /** Body bytes from the agent and to it. */
   readonly bytesAsked: number;
@@ -173,7 +173,7 @@ function serverFor(keeper: Doorkeeper, limits: DoorLimits): { server: Server; co
   server.maxConnections = limits.connectionsMax;
   server.on('request', (request, response) => keeper.receive(request, response));
   for (const event of ['upgrade', 'connect'] as const) server.on(event, refuseTunnel);
-  // The server does not track connections that asked for a tunnel, but they would keep it from closing.
+  // The server does not track connections that requested a tunnel, but they would keep it from closing.
   const connections = new Set<Duplex>();
   server.on('connection', connection => {
     connections.add(connection);
@@ -196,11 +196,9 @@ const CHECKING_MS = 1_000;
 function listening(server: Server, socket: string | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     // Later errors are failed connections, which the kernel reports to the client.
-    server.on('error', cause =>
-      reject(new Fault('door_failed', 'The door to the model API could not be opened.', { cause })),
-    );
+    server.on('error', cause => reject(new Fault('door_failed', 'The model proxy could not be started.', { cause })));
     if (socket === undefined) server.listen(0, '127.0.0.1', resolve);
-    // The program may run as another user. The stage controls access to the folder.
+    // The program may run as another user. The permissions of the stage control access to the folder.
     else server.listen({ path: socket, readableAll: true, writableAll: true }, resolve);
   });
 }

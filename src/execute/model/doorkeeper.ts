@@ -123,18 +123,18 @@ export class Doorkeeper {
 
   #refusalOf({ method = '', url = '', headers }: IncomingMessage): Refused | undefined {
     if (!this.#isKnown(headers))
-      return new Refused('token', 'request', 'A request did not carry the token of this run', 401);
+      return new Refused('token', 'request', "A request did not carry this run's token", 401);
     if (this.#underWay.size >= this.#limits.requestsAtOnce)
       return new Refused('load', 'request', 'Too many requests at once', 503);
-    if (!isPlainPath(url)) return new Refused('endpoint', 'request', 'A request had a path that is not allowed');
+    if (!isPlainPath(url)) return new Refused('endpoint', 'request', 'A request used a path that is not allowed');
     if (!METHODS.has(method))
-      return new Refused('endpoint', whereOf({ method, url }), 'A request had a method that is not allowed', 405);
+      return new Refused('endpoint', whereOf({ method, url }), 'A request used a method that is not allowed', 405);
     if (Number(headers['content-length'] ?? 0) > this.#limits.requestBytesMax) return this.#tooLarge();
     return undefined;
   }
 
   #tooLarge(): Refused {
-    return new Refused('size', 'request', `A request had more than ${this.#limits.requestBytesMax} bytes`, 413);
+    return new Refused('size', 'request', `A request exceeded ${this.#limits.requestBytesMax} bytes`, 413);
   }
 
   #isKnown(headers: IncomingHttpHeaders): boolean {
@@ -157,7 +157,7 @@ export class Doorkeeper {
         this.#bytesAsked += chunk.length;
         if (length > this.#limits.requestBytesMax) refusal = this.#tooLarge();
         else if (this.#heldBytes > HELD_BYTES_MAX)
-          refusal = new Refused('load', 'request', 'The open requests are too large together', 503);
+          refusal = new Refused('load', 'request', 'The open requests together are too large', 503);
         if (refusal) break;
       }
     } catch {
@@ -185,7 +185,7 @@ export class Doorkeeper {
         if (isAnswer) this.onSpeech?.({ isFirst: bytes === 0, answersBefore });
         bytes += chunk.length;
         if (bytes > this.#limits.answerBytesMax)
-          throw new UpstreamError(`An answer had more than ${this.#limits.answerBytesMax} bytes.`);
+          throw new UpstreamError(`An answer exceeded ${this.#limits.answerBytesMax} bytes.`);
         answer.keep?.(chunk);
         ear?.take(chunk);
         ask?.take(chunk);
@@ -201,7 +201,7 @@ export class Doorkeeper {
       answer.over?.(isWhole);
       ask?.over({ isWhole, isHungUp: hungUp.aborted, says: answer.problem ?? broke ?? null });
     }
-    // An answer counts even if the agent hung up: agents do that right after the last event.
+    // An answer counts even if the agent disconnected: agents often do so right after the last event.
     if (isAnswer && bytes > 0 && (isWhole || hungUp.aborted)) this.#answers++;
     if (isWhole) response.end();
     // Flushes what was written before the failure.
@@ -230,7 +230,7 @@ function digestOf(word: string): Buffer {
   return createHash('sha256').update(word).digest();
 }
 
-/** Whether a URL stays below the address of the API for every parser: no `..`, no empty segment, no other host. */
+/** Whether every parser resolves a URL to a path below the API's address: no `..`, no empty segment, no other host. */
 function isPlainPath(url: string): boolean {
   const [path = '', query = ''] = url.split(/\?(.*)/s);
   return PATH.test(path) && !CLIMBS.test(path) && QUERY.test(query) && url.length <= URL_UNITS_MAX;

@@ -1,7 +1,7 @@
 /**
  * Runs inside a sandbox in front of an agent: `SOCKET PORT -- PROGRAM ARGS…`. It listens on the port that the agent
- * uses for its model, forwards every connection to the socket of the proxy, and exits with the agent's exit code. It
- * prints nothing, because all streams belong to the agent. Every run waits for it to start, so it loads very little.
+ * uses for its model, forwards every connection to the proxy's socket, and exits with the agent's exit code. It prints
+ * nothing, because all streams belong to the agent. Every run waits for it to start, so it loads very little.
  */
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
@@ -22,7 +22,7 @@ server.maxConnections = CONNECTIONS_MAX;
 server.unref();
 server.once('error', () => end(NOT_RUNNABLE));
 server.listen(Number(port), '127.0.0.1', start);
-// Without a listener, SIGUSR1 makes Node open a debugger port to every process of the agent.
+// Without a listener, SIGUSR1 makes Node open a debugger port, which all of the agent's processes could use.
 process.on('SIGUSR1', () => undefined);
 
 /** Forwards data and its end from one socket to the other. An error on one closes both. */

@@ -2,7 +2,7 @@ import { builtProgram } from '../host/package-files.ts';
 import type { Mount } from '../job/job.ts';
 import { DOOR } from '../sandboxes/root.ts';
 
-/** Wraps a command so that it finds the model on a port of its own loopback. */
+/** Wraps a command so that it reaches the model through a port on its own loopback interface. */
 export function forwarded(argv: readonly string[], port: number): string[] {
   return [NODE, ...QUICKLY, FORWARD, `${DOOR}/model.sock`, String(port), '--', ...argv];
 }

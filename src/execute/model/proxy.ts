@@ -5,7 +5,7 @@ import { urlSecrets } from '../../base/secret-parts.ts';
 export interface Proxy {
   /** An http or https URL, with user and password. */
   readonly url: string;
-  /** The parts of it that must be masked. */
+  /** The parts of the URL that must be masked. */
   readonly secrets: readonly string[];
 }
 
@@ -55,7 +55,8 @@ function isExempt({ hostname, port, protocol }: URL, list: string): boolean {
 const ENTRIES_MAX = 1_000;
 
 /**
- * User and password are also masked in base64, as they are sent. Undefined if they are not properly percent-encoded.
+ * User and password are also masked in base64, which is how they are sent. Undefined if their percent-encoding is
+ * invalid.
  */
 function secretsOf(url: string): string[] | undefined {
   const { username, password } = new URL(url);

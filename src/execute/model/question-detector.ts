@@ -3,8 +3,8 @@ import { readJson } from '../../base/json.ts';
 import { isObject } from '../../contracts/kind.ts';
 
 /**
- * Watches one streamed answer of a model for a call of a tool that asks the user. Some agents answer such a call
- * themselves and do not report it. Keeps one line at a time and parses only lines that contain a tool name.
+ * Watches a model's streamed answer for calls to tools that ask the user. Some agents answer such a call themselves and
+ * do not report it. Keeps one line at a time and parses only lines that contain a tool name.
  */
 export class QuestionDetector {
   readonly #tools: readonly string[];

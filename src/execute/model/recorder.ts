@@ -39,8 +39,8 @@ export interface Recorded {
 }
 
 /**
- * Writes a recording: a line per request and response to `<file>.part`, so that a crash loses no answer, and at the end
- * the whole document. All input is already masked.
+ * Writes a recording: one line per request and response to `<file>.part`, so that a crash loses no answer, and the
+ * whole document at the end. All input is already masked.
  */
 export class Recorder {
   readonly #file: string;
@@ -184,7 +184,7 @@ function* linesIn(bytes: Buffer): Generator<PartLine> {
   }
 }
 
-/** On an almost full disk, a write may take only part of the bytes. */
+/** On an almost full disk, a write may store only part of the bytes. */
 function writeWhole(fd: number, text: string): void {
   const bytes = Buffer.from(text);
   for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);

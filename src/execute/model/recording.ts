@@ -19,9 +19,9 @@ export function openRecording(file: string, family: Family): Recording {
   if (value === undefined) return refuse('does not exist, so there is nothing to replay.');
   if (!isObject(value) || !String(value.schema_version).startsWith('recording.'))
     return refuse('is not a recording of an agent.');
-  if (value.schema_version !== 'recording.v1') return refuse('is a recording of an unsupported version.');
+  if (value.schema_version !== 'recording.v1') return refuse('has an unsupported recording format version.');
   const [first] = check(contract, value, { strict: false, internal: false }).violations;
-  if (first) return refuse(`breaks a rule of recordings: ${first.rule_id}: ${first.message}`);
+  if (first) return refuse(`is not a valid recording: ${first.rule_id}: ${first.message}`);
   const recording = value as Recording;
   if (recording.agent_family !== family)
     return refuse(`is a recording of ${AGENTS[recording.agent_family]} and cannot be replayed for ${AGENTS[family]}.`);

@@ -1,4 +1,5 @@
 import { canonicalize } from '../../base/canonical.ts';
+import { counted } from '../../base/counted.ts';
 import { bytesHash, type ContentHash } from '../../base/hash.ts';
 import type { Exchange, RecordedRequest, Recording } from '../../contracts/recording/index.ts';
 import { firstRequestDifference } from './difference.ts';
@@ -59,12 +60,12 @@ export class Replay {
       return `${which} differs from the recording at ${at}: recorded ${found.recorded}, received ${found.asked}`;
     }
     const { exchanges, ended } = this.#recording;
-    if (this.#waiting.length > 0) return `${which} is not in the recording, which has no more ${asked.lane}`;
-    return `${which} is not in the recording, which has ${exchanges.length}${ENDS[ended]}`;
+    if (this.#waiting.length > 0) return `${which} is not in the recording, which has no more ${asked.lane} requests`;
+    return `${which} is not in the recording, which has ${counted(exchanges.length, 'request')}${ENDS[ended]}`;
   }
 }
 
-/** The maximum number of concurrent requests of an agent. */
+/** The maximum number of an agent's concurrent requests. */
 const PARALLEL_MAX = 64;
 
 const ENDS: Readonly<Record<Recording['ended'], string>> = {
@@ -76,7 +77,7 @@ const ENDS: Readonly<Record<Recording['ended'], string>> = {
 /** A request with its volatile parts replaced. */
 class Asked {
   readonly index: number;
-  /** Method and path. Requests of one lane are ordered. */
+  /** Method and path. Requests in one lane are ordered. */
   readonly lane: string;
   readonly #request: RecordedRequest;
   #digest: ContentHash | undefined;

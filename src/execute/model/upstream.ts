@@ -119,9 +119,9 @@ const HEADER_BYTES_MAX = 64 * 1024;
 function judgedUrl(text: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
-    throw new Fault('usage', 'The address of the model API must start with http:// or https://.');
+    throw new Fault('usage', "The model API's address must start with http:// or https://.");
   if (url.username || url.password || url.search || url.hash)
-    throw new Fault('usage', 'The address of the model API must not contain a user, query or fragment.');
+    throw new Fault('usage', "The model API's address must not contain a user, query or fragment.");
   return url;
 }
 
@@ -145,7 +145,7 @@ function refusalOf({ statusCode, headers }: Dispatcher.ResponseData): string | u
   return encoding === 'identity' ? undefined : 'The model API answered in an encoding that Proctor did not request.';
 }
 
-/** The error code of the system or of undici, as a sentence. */
+/** An error code from the system or from undici, as a sentence. */
 export function connectionFailure(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   const code = codeOf(cause) || codeOf(error);
@@ -161,24 +161,24 @@ function proxyTroubleOf(error: unknown): string | undefined {
 
 const PROXY_TROUBLES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The proxy refuses connections.',
-  ENOTFOUND: 'The host name of the proxy does not exist.',
-  EAI_AGAIN: 'The host name of the proxy cannot be resolved.',
+  ENOTFOUND: "The proxy's host name does not exist.",
+  EAI_AGAIN: "The proxy's host name cannot be resolved.",
   UND_ERR_CONNECT_TIMEOUT: 'The proxy cannot be reached.',
 };
 
 const UNTRUSTED =
-  'The certificate of the model API is signed by an untrusted authority. Set NODE_EXTRA_CA_CERTS to a file with additional authorities.';
+  "The model API's certificate is signed by an untrusted authority. Set NODE_EXTRA_CA_CERTS to a file with additional authorities.";
 
 const TROUBLES: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The model API refuses connections.',
-  ENOTFOUND: 'The host name of the model API does not exist.',
-  EAI_AGAIN: 'The host name of the model API cannot be resolved.',
+  ENOTFOUND: "The model API's host name does not exist.",
+  EAI_AGAIN: "The model API's host name cannot be resolved.",
   UND_ERR_CONNECT_TIMEOUT: 'The model API cannot be reached.',
   UND_ERR_HEADERS_TIMEOUT: 'The model API did not start to answer in time.',
   UND_ERR_BODY_TIMEOUT: 'The model API stopped in the middle of an answer.',
-  CERT_HAS_EXPIRED: 'The certificate of the model API has expired.',
-  CERT_NOT_YET_VALID: 'The certificate of the model API is not valid yet.',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate of the model API is for another host name.',
+  CERT_HAS_EXPIRED: "The model API's certificate has expired.",
+  CERT_NOT_YET_VALID: "The model API's certificate is not valid yet.",
+  ERR_TLS_CERT_ALTNAME_INVALID: "The model API's certificate is for another host name.",
   ERR_SSL_WRONG_VERSION_NUMBER: 'The model API does not use TLS, although its address starts with https://.',
   SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,

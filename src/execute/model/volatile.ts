@@ -1,6 +1,6 @@
 import { isObject } from '../../contracts/kind.ts';
 
-/** A part of a request that may differ between two equal runs. */
+/** A part of a request that may differ between two otherwise equal runs. */
 export interface Volatile {
   readonly what: string;
   readonly why: string;
@@ -9,13 +9,13 @@ export interface Volatile {
 }
 
 /**
- * Parts that may differ between equal runs and are therefore ignored. Applied to every text of a request, in this
- * order. A change in these parts goes unnoticed, so the list is as short as real agents allow.
+ * Parts that may differ between otherwise equal runs and are therefore ignored. Applied to every text of a request, in
+ * this order. A change in these parts goes unnoticed, so the list is as short as real agents allow.
  */
 export const VOLATILE: readonly Volatile[] = [
   {
     what: 'commits',
-    why: 'Claude sends the last commits of its clone to the model before the task. Their content is compared where the agent reads it.',
+    why: 'Claude sends the last commits of its clone to the model before the task. File contents are compared when the agent reads them.',
     pattern: /(?<=^Status:\n\(clean\)\n\nRecent commits:\n)(?:[0-9a-f]{7,40} .{0,4000}\n?){1,20}/gm,
   },
   {
@@ -25,12 +25,12 @@ export const VOLATILE: readonly Volatile[] = [
   },
   {
     what: 'uuid',
-    why: 'Both agents send random IDs of sessions, messages and calls.',
+    why: 'Both agents send random IDs for sessions, messages and calls.',
     pattern: /(?<![0-9A-Za-z])[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?![0-9A-Za-z])/g,
   },
   {
     what: 'id',
-    why: 'Codex gives random IDs to command output and to running commands.',
+    why: 'Codex assigns random IDs to command output and to running commands.',
     pattern: /(?<=\b(?:Chunk|session) ID:? )[0-9a-f]{1,12}\b/g,
   },
   {
@@ -51,12 +51,12 @@ export const VOLATILE: readonly Volatile[] = [
   },
   {
     what: 'hash',
-    why: "The hash of a commit depends on its time. Claude's device ID has the same format.",
+    why: "A commit's hash depends on its time. Claude's device ID has the same format.",
     pattern: /(?<![0-9A-Za-z])(?=[a-f]{0,64}\d)(?=\d{0,64}[a-f])[0-9a-f]{7,64}(?![0-9A-Za-z])/g,
   },
   {
     what: 'hash',
-    why: 'One in thirty short hashes consists of digits only. Its position in the output of git log and git commit tells it apart from a number.',
+    why: 'One in thirty short hashes consists of digits only. Its position in the output of git log and git commit distinguishes it from a number.',
     pattern: /(?:^|(?<=\[[^\]\n]{1,200} ))[0-9a-f]{7,40}(?= \S|\])/gm,
   },
   {
@@ -66,7 +66,7 @@ export const VOLATILE: readonly Volatile[] = [
   },
   {
     what: 'port',
-    why: 'The port of the door may change between runs.',
+    why: 'The port of the model proxy may change between runs.',
     pattern: /(?<=\b(?:127\.0\.0\.1|localhost):)\d{1,5}\b/g,
   },
 ];

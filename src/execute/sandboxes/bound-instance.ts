@@ -32,7 +32,7 @@ export class ProcessInstance implements SandboxInstance {
   readonly #watch: RunWatch;
   /** System calls that are refused because the memory they create cannot be counted. */
   readonly #uncounted: Bounded['uncounted'];
-  /** The first process of the program's pid namespace, as a pid of this machine. Killing it kills the namespace. */
+  /** The first process in the program's pid namespace, as a pid on this machine. Killing it kills the namespace. */
   #init: number | undefined;
   #hasEnded = false;
   #isMet = false;
@@ -113,8 +113,8 @@ export class ProcessInstance implements SandboxInstance {
 
   /**
    * Passes arguments and filter to bubblewrap through descriptors, because every user can read a command line, and the
-   * arguments contain secrets and paths of this machine. A pipe can be read only once, so several programs get files.
-   * Returns the shell redirections for them.
+   * arguments contain secrets and host paths. A pipe can be read only once, so several programs get files. Returns the
+   * shell redirections for them.
    */
   #handOver(): string {
     const { then, stage } = this.#job;
@@ -171,7 +171,7 @@ export class ProcessInstance implements SandboxInstance {
 
   kill(): void {
     if (this.#hasEnded) return;
-    // Killing the first process of the namespace kills all. Until its pid is known, the signal stays pending.
+    // Killing the first process in the namespace kills all others. Until its pid is known, the signal stays pending.
     this.#wish = 'SIGKILL';
     if (this.#init !== undefined) signal(this.#init, 'SIGKILL');
   }
@@ -206,7 +206,7 @@ export class ProcessInstance implements SandboxInstance {
     return code;
   }
 
-  /** Looks up the first process of the program. Bubblewrap reports a pid of the holder's namespace. */
+  /** Looks up the program's first process. Bubblewrap reports a pid in the holder's namespace. */
   #meet(): void {
     const { shell = 0 } = this.#holder;
     // A dead process of an earlier program may still wait to be reaped.
@@ -220,7 +220,7 @@ export class ProcessInstance implements SandboxInstance {
   }
 
   /**
-   * Kills what is left after bubblewrap has reported the end of the program. The program can force this report by
+   * Kills remaining processes after bubblewrap has reported the program's end. The program can force this report by
    * killing bubblewrap's process inside the sandbox.
    */
   async #alone(): Promise<Pick<RawEnd, 'survivors' | 'left'>> {

@@ -4,13 +4,13 @@ import { GroupWatch, type RunWatch, SampleWatch, socketShare } from './run-watch
 import { DISK, type Holder } from './holder.ts';
 import type { Uncounted } from './seccomp.ts';
 
-/** How a run is held to limits that the kernel does not enforce by itself. */
+/** How Proctor enforces limits that the kernel does not enforce by itself. */
 export interface Bounded {
   readonly watch: RunWatch;
   readonly uncounted: Uncounted;
 }
 
-/** Applies the limits of a job to a holder, by control groups or by sampling /proc, and mounts its work folder. */
+/** Applies a job's limits to a holder, by control groups or by sampling /proc, and mounts its work folder. */
 export async function bounded(job: Job, holder: Holder): Promise<Bounded> {
   const { limits } = job;
   const { cgroup } = holder;
@@ -41,7 +41,10 @@ function ofGroup({ memoryBytes, pids, cpus }: JobLimits) {
   };
 }
 
-/** Limits System V memory if the kernel can, and otherwise refuses it. Always refuses memfd, which no process shows. */
+/**
+ * Limits System V memory if the kernel can, and otherwise refuses it. Always refuses memfd, which is not counted for
+ * any process.
+ */
 async function uncountedIn({ memoryBytes }: JobLimits, holder: Holder): Promise<Uncounted> {
   if (memoryBytes === undefined) return {};
   const isBounded = await holder.limitSystemV(memoryBytes / SYSTEM_V_PART);
@@ -52,7 +55,7 @@ async function uncountedIn({ memoryBytes }: JobLimits, holder: Holder): Promise<
 /** An eighth of the memory limit. */
 const SYSTEM_V_PART = 8;
 
-/** The keeper, the shell, bubblewrap and its first process inside. */
+/** The keeper, the shell, bubblewrap and its first process inside the sandbox. */
 const OURS_WITHIN = 4;
 
 /** Limits per process, as a backstop for sampling. The kernel counts `nproc` over all processes. */

@@ -13,7 +13,7 @@ export function assemble(lines: readonly BpfLine[]): Buffer {
   }
   const distance = (to: string | undefined, from: number, max: number): number => {
     const steps = to === undefined ? 0 : (places.get(to) ?? -1) - from - 1;
-    if (steps < 0 || steps > max) throw new Error(`No jump of the filter reaches "${to}"`);
+    if (steps < 0 || steps > max) throw new Error(`No jump in the filter reaches "${to}"`);
     return steps;
   };
   const bytes = Buffer.alloc(BYTES * instructions.length);

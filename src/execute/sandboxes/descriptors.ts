@@ -11,7 +11,7 @@
  * the work folder, copies the files of the run into it and starts bubblewrap. Keeper and shell die with their parents,
  * and the death of the shell kills its whole pid namespace.
  *
- * The launcher and the shell communicate over the descriptors below. The arguments of bubblewrap and the system call
+ * The launcher and the shell communicate over the descriptors below. Bubblewrap's arguments and the system call
  * filter also pass through descriptors, because every user of the machine can read a command line.
  */
 export const FD = {
@@ -25,7 +25,7 @@ export const FD = {
   filter: 3,
   /** Bubblewrap to launcher: JSON lines about its child. The shell adds `{"over":true}`. */
   status: 4,
-  /** Program to launcher. They become 1 and 2 of bubblewrap. */
+  /** Program to launcher. They become descriptors 1 and 2 of bubblewrap. */
   stdout: 5,
   stderr: 6,
   /** Launcher to bubblewrap: its arguments, each ended by a zero byte. */
@@ -46,7 +46,10 @@ export const PIPED: readonly number[] = [
   FD.args,
 ];
 
-/** Files of /etc that bubblewrap copies from a descriptor. The shell closes `stdout`, `stderr` and `stdin` for it first. */
+/**
+ * Files in /etc that bubblewrap copies from a descriptor. The shell first closes `stdout`, `stderr` and `stdin` for
+ * bubblewrap.
+ */
 export const ETC_FD = { passwd: FD.stdout, group: FD.stderr, hosts: FD.stdin, 'resolv.conf': 9 } as const;
 
 /** Shell redirections that close some descriptors. */

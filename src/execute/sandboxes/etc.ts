@@ -1,13 +1,13 @@
 import type { Job } from '../job/job.ts';
 import { ETC_FD } from './descriptors.ts';
 
-/** A file of /etc that bubblewrap copies from a descriptor, which needs neither a mount nor a file in the stage. */
+/** A file in /etc that bubblewrap copies from a descriptor, which needs neither a mount nor a file in the stage. */
 export interface EtcFile {
   readonly name: keyof typeof ETC_FD;
   readonly text: string;
 }
 
-/** Files that programs expect in /etc. They describe the user of the sandbox, who does not exist on this machine. */
+/** Files that programs expect in /etc. They describe the sandbox's user, who does not exist on this machine. */
 const FILES: readonly EtcFile[] = [
   { name: 'passwd', text: 'sandbox:x:1000:1000:sandbox:/tmp:/bin/sh\n' },
   { name: 'group', text: 'sandbox:x:1000:\n' },

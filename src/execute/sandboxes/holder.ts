@@ -64,7 +64,7 @@ export class Holder {
     });
     handOver(pipes);
     for (const stream of child.stdio) stream?.on('error', () => undefined);
-    // Node discards unread output of an ended process, and with it the reason. A listener prevents that.
+    // Node discards the unread output of an exited process, which contains the error. A listener prevents that.
     child.stderr?.on('readable', () => undefined);
     await new Promise<void>((resolve, reject) => {
       child.once('spawn', resolve);
@@ -127,7 +127,7 @@ export class Holder {
 
   /**
    * Limits System V shared memory, messages and semaphores, which belong to no process. Returns false if the kernel
-   * refuses: older kernels allow it only to the root user of the machine.
+   * refuses: older kernels allow it only to the machine's root user.
    */
   async limitSystemV(bytes: number): Promise<boolean> {
     const settings = [
@@ -191,8 +191,8 @@ async function joinWhole(cgroup: Cgroup, pid: number): Promise<void> {
 }
 
 /**
- * `user`: to be root inside. `mount`: to mount a work folder. `pid`: so that nothing outlives the shell, not even what
- * bubblewrap is just starting. `ipc`: to limit System V memory.
+ * `user`: to be root inside. `mount`: to mount a work folder. `pid`: so that nothing outlives the shell, not even a
+ * process that bubblewrap is just starting. `ipc`: to limit System V memory.
  */
 const NAMESPACES = ['--user', '--map-root-user', '--mount', '--pid', '--ipc'];
 

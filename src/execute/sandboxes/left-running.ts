@@ -12,7 +12,7 @@ export function startedIn(init: number, isForwarded: boolean): LeftRunning {
   return programsOf(descendantsOf(init).filter(pid => pid !== first && pid !== program));
 }
 
-/** Names what processes run. The caller masks the names, because a program chooses its own. */
+/** Names the programs that processes run. The caller masks the names, because a program can choose its own. */
 export function programsOf(pids: readonly number[]): LeftRunning {
   const alive = pids.filter(isAlive);
   const names = new Set<string>();

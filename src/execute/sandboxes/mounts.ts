@@ -8,8 +8,8 @@ import { DOOR, HOME } from './root.ts';
 import { uidFor } from './users.ts';
 
 /**
- * Makes every mount source readable for the sandbox. As root, the run is another user, who cannot read a private home.
- * Sources that it cannot read are copied into the stage.
+ * Makes every mount source readable for the sandbox. If Proctor runs as root, the run has another user, who cannot read
+ * a private home folder. Sources that it cannot read are copied into the stage.
  */
 export async function reachable(mounts: readonly Mount[], stage: string): Promise<Mount[]> {
   const isAnother = uidFor(0) !== undefined;
@@ -45,7 +45,7 @@ function isOpenItself(stat: Stats): boolean {
 const OTHERS = { read: 0o004, enter: 0o001 } as const;
 const OWNER_RUNS = 0o100;
 
-/** Never a hard link, because changing the owner of the stage would change the owner of the original. */
+/** Never a hard link, because changing the copy's owner would also change the original's. */
 async function copied(source: string, stage: string, index: number): Promise<string> {
   const target = path.join(stage, 'mounts', String(index));
   let entries = 0;
@@ -74,16 +74,16 @@ async function copied(source: string, stage: string, index: number): Promise<str
 const COPY_ENTRIES_MAX = 1_000_000;
 const COPY_BYTES_MAX = 8 * 1024 ** 3;
 
-/** Checks what a job needs besides its work folder. `isAnother`: the program runs as another user. */
+/** Checks everything that a job needs except its work folder. `isAnother`: the program runs as another user. */
 export function checkExtras(job: Job, isAnother: boolean): void {
   const { mounts = [], door, home, stdin, stage, network, writeRoots } = job;
   if (stdin !== undefined) checkStdin(stage, stdin);
   if (home && !writeRoots) throw new Fault('stage_failed', 'In the process sandbox, a home requires write roots.');
-  // Abstract Unix sockets belong to the network namespace, which would then be that of the machine.
+  // Abstract Unix sockets belong to the network namespace, which would then be the machine's.
   if (door && network === 'open')
-    throw new Fault('not_enforceable', 'In the process sandbox, a door requires a blocked network.');
+    throw new Fault('not_enforceable', 'In the process sandbox, the model proxy requires a blocked network.');
   if (door && !statSync(path.join(stage, 'door', 'model.sock'), { throwIfNoEntry: false })?.isSocket())
-    throw new Fault('stage_failed', 'The door of the sandbox has no server.');
+    throw new Fault('stage_failed', 'The model proxy is not running.');
   for (const mount of mounts) checkTarget(mount.target, mounts);
   for (const mount of mounts) {
     const source = realOf(mount);
@@ -95,7 +95,7 @@ export function checkExtras(job: Job, isAnother: boolean): void {
 export function checkStdin(stage: string, name: string): void {
   const isName = name !== '' && path.basename(name) === name && !['.', '..'].includes(name) && !name.includes('\0');
   if (!isName || !lstatSync(path.join(stage, name), { throwIfNoEntry: false })?.isFile())
-    throw new Fault('stage_failed', 'The input of the program is not a file in its stage.');
+    throw new Fault('stage_failed', "The program's input is not a file in its stage.");
 }
 
 function checkTarget(target: string, mounts: readonly Mount[]): void {
@@ -105,7 +105,7 @@ function checkTarget(target: string, mounts: readonly Mount[]): void {
   const others = [HOME, DOOR, ...mounts.map(other => other.target)];
   const isAlone = others.filter(other => isIn(target, other) || isIn(other, target)).length === 1;
   if (!isBelow || !isAlone)
-    throw new Fault('mount_failed', 'Mounts of the sandbox must be below /agent and must not overlap.');
+    throw new Fault('mount_failed', "The sandbox's mounts must be below /agent and must not overlap.");
 }
 
 function isIn(file: string, folder: string): boolean {
@@ -122,7 +122,7 @@ function realOf({ source, target }: Mount): string {
   } catch (cause) {
     throw new Fault(
       'mount_failed',
-      `${path.basename(target)} does not exist or is not readable, so the sandbox cannot show it.`,
+      `${path.basename(target)} does not exist or is not readable, so it cannot be mounted in the sandbox.`,
       { cause },
     );
   }

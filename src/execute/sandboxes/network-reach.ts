@@ -1,13 +1,13 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 
 /**
- * Counts the packets and connections of a sandbox without a route. The kernel counts them per network namespace, and
- * the sandbox cannot reset the counter. An open counter file keeps the namespace alive, so Proctor can read it after
- * every process has ended.
+ * Counts the packets and connections for which a sandbox has no route. The kernel counts them per network namespace,
+ * and the sandbox cannot reset the counter. An open counter file keeps the namespace alive, so Proctor can read it
+ * after every process has ended.
  */
 export class NetworkReach {
   #files: readonly CounterFile[] = [];
-  /** Attempts of earlier programs of the job. */
+  /** Attempts by the job's earlier programs. */
   #before = 0;
   #isKnown = false;
 

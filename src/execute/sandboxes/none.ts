@@ -10,9 +10,9 @@ import { handOver, makePipes, type Pipe } from '../job/pipes.ts';
 import { isAlive, processesInGroup, processesMarked, signal } from '../host/processes.ts';
 
 /**
- * No sandbox: a plain process of the user, with limits on time and output only. Proctor finds its descendants by
- * process group and by a variable in their environment. A process that leaves the group and clears its environment
- * escapes.
+ * No sandbox: an ordinary process of the current user, with limits on time and output only. Proctor finds its
+ * descendants by process group and by a variable in their environment. A process that leaves the group and clears its
+ * environment escapes.
  */
 export const none: Sandbox = {
   async open(job) {
@@ -39,7 +39,7 @@ class BareCell implements SandboxInstance {
   readonly #job: Job;
   readonly #marker: string;
   readonly #pipes: readonly Pipe[];
-  /** The process group of the program, until all its processes have ended. Then the kernel may reuse the number. */
+  /** The program's process group, until all its processes have ended. Then the kernel may reuse the number. */
   #group: number | undefined;
 
   constructor(job: Job, pipes: readonly Pipe[]) {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import type { Job } from '../job/job.ts';
 
 /**
- * The bubblewrap arguments for a /proc that shows only the processes of the sandbox and does not describe the machine.
+ * The bubblewrap arguments for a /proc that shows only the sandbox's processes and reveals little about the machine.
  * The kernel can hide everything but processes (subset=pid), but programs need cpuinfo, meminfo and stat. So Proctor
  * covers the other files one by one, at about 0.15 ms each.
  */
@@ -30,14 +30,14 @@ const COVERED: readonly string[] = [
   '/proc/config.gz',
   '/proc/kallsyms',
   '/proc/modules',
-  // The identity, boot time and hardware of the machine.
+  // The machine's identity, boot time and hardware.
   '/proc/sys/kernel/random/boot_id',
   '/proc/acpi',
   '/proc/asound',
   '/proc/bus',
   '/proc/fs',
   '/proc/scsi',
-  // Activity of the machine: interrupts, keys of the same user, tasks (old kernels).
+  // The machine's activity: interrupts, the same user's keys, tasks (old kernels).
   '/proc/interrupts',
   '/proc/keys',
   '/proc/sched_debug',

@@ -19,7 +19,7 @@ export function processSandbox(cgroups: Cgroups): ProcessSandbox {
   let lastStreams: StreamKind = 'pipes';
   const make = (streams: StreamKind): Promise<Holder> => {
     const holder = Holder.open(`${ownName()}-${++count}`, cgroups, { uid: uidFor(count), disk, streams });
-    // A spare may never be used. `open` reports its failure.
+    // A spare may never be used. If it fails, the `open` that uses it reports the failure.
     holder.catch(() => undefined);
     return holder;
   };

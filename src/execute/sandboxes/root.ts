@@ -11,7 +11,7 @@ import { TERMINALS } from './shares.ts';
  * The bubblewrap arguments for a job. The root contains only what the program needs and is read-only, except for the
  * work folder, /tmp and /dev/shm.
  *
- * `disk` is where the holder has mounted the file system of the work folder.
+ * `disk` is where the holder has mounted the work folder's file system.
  */
 export function rootFor(job: Job, disk: string): string[] {
   const { stage, network, programs } = job;
@@ -20,8 +20,8 @@ export function rootFor(job: Job, disk: string): string[] {
     ['--unshare-user', '--unshare-pid', '--unshare-uts', '--unshare-cgroup-try'],
     network === 'open' ? [] : ['--unshare-net'],
     ['--disable-userns', '--new-session'],
-    // Proctor examines what a guarded program leaves running before it kills it. In any case, everything dies with the
-    // holder.
+    // Proctor examines the processes that a guarded program leaves running before it kills them. They always die with
+    // the holder.
     job.guarded ? [] : ['--die-with-parent'],
     ['--uid', '1000', '--gid', '1000', '--hostname', 'sandbox'],
     programs ? only(programs) : everything(),
@@ -60,9 +60,9 @@ function workFolder(job: Job, disk: string): string[] {
       '/work/output',
       ...laidOut,
     ];
-  // Later programs of a job see what earlier ones left in /tmp.
+  // A job's later programs see what earlier ones left in /tmp.
   const tmp = ['--bind', `${disk}/tmp`, '/tmp'];
-  // One mount for everything: each costs bubblewrap time, and a repository may have thousands of entries.
+  // One mount for everything: each mount takes bubblewrap time, and a repository may have thousands of entries.
   if (writeRoots.length === 0) return [...tmp, '--ro-bind', path.join(stage, 'work'), '/work'];
   const { everywhere, roots } = writableIn(writeRoots, staged);
   return [
@@ -74,7 +74,7 @@ function workFolder(job: Job, disk: string): string[] {
   ];
 }
 
-/** What only agents have: a home, mounts and the socket of the model proxy. */
+/** The parts that only agents need: a home, mounts and the model proxy's socket. */
 function ofAgent({ stage, home, mounts = [], door }: Job, disk: string): string[] {
   return [
     ...(home ? ['--bind', `${disk}/home`, HOME] : []),
@@ -105,8 +105,8 @@ export function writableIn(
 
 const SHM_BYTES = String(16 * 1024 * 1024);
 /**
- * The size of /tmp, which counts as memory. Tools of agents keep their output there, so agents get half of their memory
- * limit. A full /tmp then fails a write instead of ending the run.
+ * The size of /tmp, which counts as memory. Agents' tools store output there, so for agents it is half of their memory
+ * limit. A full /tmp then makes a write fail instead of ending the run.
  */
 export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guarded' | 'limits'>): number {
   return guarded && memoryBytes !== undefined ? Math.floor(memoryBytes / 2) : TMP_BYTES;
@@ -114,7 +114,7 @@ export function tmpBytesOf({ guarded, limits: { memoryBytes } }: Pick<Job, 'guar
 
 const TMP_BYTES = 64 * 1024 * 1024;
 
-/** All programs of the machine, but not its settings, users and homes. */
+/** All of the machine's programs, but not its settings, users and homes. */
 function everything(): string[] {
   const optional = ['/etc/ld.so.cache', '/etc/alternatives', '/nix/store'];
   return [

@@ -16,9 +16,7 @@ export interface RunWatch {
 
 type Watched = Pick<Job, 'limits' | 'network'>;
 
-/**
- * The share of `--memory` that is reserved for socket buffers, which the kernel does not count as memory of a process.
- */
+/** The share of `--memory` that is reserved for socket buffers, which the kernel does not count as process memory. */
 export function socketShare(memoryBytes: number): number {
   return Math.min(Math.floor(memoryBytes / 16), SOCKET_BYTES_MAX);
 }
@@ -49,7 +47,7 @@ export class GroupWatch implements RunWatch {
   }
 }
 
-/** Without control groups, Proctor sums the usage of every process of the run from /proc. */
+/** Without control groups, Proctor sums the usage of all of the run's processes from /proc. */
 export class SampleWatch implements RunWatch {
   readonly #job: Watched;
   readonly #proc: string;
@@ -66,7 +64,7 @@ export class SampleWatch implements RunWatch {
     this.#disk = disk;
     // With the /proc of the whole machine, the run would be charged for unrelated processes.
     const isOurs = shell !== undefined && timesOf(proc, 1)?.startTicks === startTicksOf(shell);
-    if (!isOurs) throw new Error('Cannot tell the processes of the run apart from others');
+    if (!isOurs) throw new Error("Cannot distinguish the run's processes from others");
     this.#ticksBefore = this.#ticks(processesIn(proc));
   }
 
@@ -117,7 +115,7 @@ function uncountedBytes(init: number, counted: number | undefined): number {
   return netlinkBytes(init) + (counted === undefined ? datagramAndStreamBytes(init) : 0);
 }
 
-/** In an open network, the sockets of the run cannot be told apart from others. */
+/** In an open network, the run's sockets cannot be distinguished from others. */
 function hasOwnNetwork({ network }: Watched, init: number | undefined): init is number {
   return network === 'blocked' && init !== undefined;
 }

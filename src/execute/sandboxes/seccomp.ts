@@ -16,7 +16,7 @@ import {
 import { ALLOWED, type CallNumbers, DENIED, JUDGED } from './syscalls.ts';
 
 export interface FilterOptions {
-  /** Allows Unix sockets with names. Socket pairs are always allowed. */
+  /** Allows named Unix sockets. Socket pairs are always allowed. */
   readonly unixSockets: boolean;
   /** The network is open. Otherwise only plain TCP and UDP sockets exist, because many programs open them. */
   readonly network: boolean;
@@ -31,7 +31,7 @@ type UncountedCall = 'memfd_create' | 'shmget' | 'msgget' | 'semget';
 /** Further restrictions for a run without control groups. */
 export type Uncounted = Pick<FilterOptions, 'uncounted' | 'plainBuffers'>;
 
-/** The filter for a job. It allows Unix sockets with names only for a job with a model proxy. */
+/** The filter for a job. It allows named Unix sockets only for a job with a model proxy. */
 export function filterFor({ door, network }: Job, uncounted: Uncounted = {}): Buffer | undefined {
   return seccompFilter(process.arch, { unixSockets: door === true, network: network === 'open', ...uncounted });
 }
@@ -42,7 +42,7 @@ export function hasSystemCallFilter(): boolean {
 }
 
 /**
- * The system call filter of a sandboxed program, as bytes for `bwrap --seccomp`. Undefined for an unknown processor.
+ * The system call filter for a sandboxed program, as bytes for `bwrap --seccomp`. Undefined for an unknown processor.
  *
  * It is an allow list. Denied calls fail with EPERM. All other calls, including x32 and future ones, fail with ENOSYS,
  * for which libraries have fallbacks.
@@ -137,7 +137,7 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Bpf
       whenEqual(TERMINAL.TIOCLINUX, 'not permitted'),
       ...ALLOWS,
     ],
-    // Querying and plain Linux are harmless. Other values disable exploit mitigations.
+    // Querying the personality and selecting plain Linux are harmless. Other values disable exploit mitigations.
     personality: [load(argument(0)), whenEqual(0, 'allow'), whenEqual(0xffff_ffff, 'allow'), ...DENIES],
   };
 }

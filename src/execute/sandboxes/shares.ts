@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * Shell commands that limit a run to an eighth of what the kernel counts per user or over all sandboxes, so that other
- * runs and the user's own programs keep working.
+ * Shell commands that limit a run to an eighth of each resource that the kernel counts per user or across all sandboxes,
+ * so that other runs and the user's own programs keep working.
  *
  * The kernel counts inotify per user namespace, and the holder is root of one. If `isShared`, the run has the same user
  * as other programs, so its pending signals and message queues are limited too.
@@ -19,12 +19,12 @@ export function boundShares(isShared: boolean): string[] {
     ...(isShared
       ? [`/usr/bin/prlimit --pid $$ --sigpending=${signals}:${signals} --msgqueue=${queues}:${queues} 2>/dev/null`]
       : []),
-    // If this fails, the sandbox would show the terminals of the machine.
+    // Without this mount, the machine's terminals would be visible in the sandbox.
     ...TERMINALS.map(folder => `mount -t devpts -o ${TERMINAL_OPTIONS} devpts ${folder} || exit 1`),
   ];
 }
 
-/** Each holder mounts its own pseudo terminals. Otherwise one run could use up those of all sandboxes. */
+/** Each holder mounts a separate set of pseudoterminals. Otherwise one run could exhaust those of all sandboxes. */
 export const TERMINALS: readonly string[] = ['/dev/pts'].filter(existsSync);
 const TERMINAL_OPTIONS = 'newinstance,nosuid,noexec,ptmxmode=0666,mode=620,max=64';
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Job } from '../job/job.ts';
 import { closureOf, findProgram, shebangOf, isExecutable, isVisible } from '../host/programs.ts';
 
-/** Why a program would not start inside, as the exit code of a shell. Bubblewrap does not report the reason. */
+/** Why a program would not start in the sandbox, as a shell's exit code. Bubblewrap does not report the reason. */
 export function whyNotStartable(job: Job, argv: readonly string[]): 126 | 127 | undefined {
   const words = [...argv, ...Object.entries(job.env).map(([name, value]) => `${name}=${value}`)];
   if (words.some(word => Buffer.byteLength(word) >= WORD_BYTES_MAX)) return 126;
@@ -13,7 +13,7 @@ export function whyNotStartable(job: Job, argv: readonly string[]): 126 | 127 | 
 /** The kernel's limit for one argument or variable, including the zero byte. */
 const WORD_BYTES_MAX = 128 * 1024;
 
-/** As deep as the kernel follows interpreters that are scripts. */
+/** How many scripts the kernel follows if each has another script as its interpreter. */
 const INTERPRETERS_MAX = 5;
 
 function whyNot(program: string, job: Job, depth: number): 126 | 127 | undefined {

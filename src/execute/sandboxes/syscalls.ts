@@ -2,8 +2,8 @@
 export type CallNumbers = readonly [x64: number, arm64?: number];
 
 /**
- * Calls of ordinary programs, as `name x64/arm64`. Based on what Docker allows a container without capabilities, minus
- * calls that affect the whole machine or reach rarely used kernel code: see DENIED.
+ * Calls that ordinary programs make, as `name x64/arm64`. Based on what Docker allows a container without capabilities,
+ * minus calls that affect the whole machine or reach rarely used kernel code: see DENIED.
  */
 export const ALLOWED = calls(`
   # Files and folders

@@ -8,7 +8,7 @@ import { FD } from './descriptors.ts';
 import { DISK, type Holder } from './holder.ts';
 import { tmpBytesOf, writableIn } from './root.ts';
 
-/** If nothing is writable, the sandbox shows the whole folder, so empty standard folders are removed. */
+/** If nothing is writable, the sandbox mounts the whole folder, so empty standard folders are removed. */
 export function removeUnstaged({ stage, staged, writeRoots }: Job): void {
   if (writeRoots?.length !== 0) return;
   for (const name of ['input', 'output'].filter(each => !staged.includes(each))) {
@@ -56,7 +56,7 @@ export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
     `mount -t tmpfs -o size=${tmpBytesOf(job)},mode=0755 tmp ${DISK}/tmp`,
     // Not as an argument of cp, because every user can read a command line.
     `cd ${shellQuoted(path.join(stage, 'roots'))}`,
-    // Discards the errors of cp, one per file that does not fit, because they are not read until it ends.
+    // Discards cp's errors, one per file that does not fit, because they are not read until it ends.
     `{ cp -R . ${output} 2>/dev/null || { echo 'cp: not enough space for all files' >&2; false; }; }`,
     `chmod -R u+rwX ${output}`,
   ];
@@ -64,8 +64,8 @@ export async function layOutRoots(job: Job, holder: Holder): Promise<void> {
 }
 
 /**
- * Copies the standard input of the program to an unlinked file on the disk of the run. The program may reopen it and
- * write to it; then it fills only its own disk.
+ * Copies the program's standard input to an unlinked file on the run's disk. The program may reopen the file and write
+ * to it, but then fills only its own disk.
  */
 export async function layOutInput({ stage, stdin }: Job, holder: Holder): Promise<void> {
   if (stdin === undefined) return;
@@ -77,7 +77,7 @@ export async function layOutInput({ stage, stdin }: Job, holder: Holder): Promis
 async function done(script: string, holder: Holder): Promise<void> {
   holder.say(`${script} && echo ready || echo failed\n`);
   if ((await firstLine(holder.output(FD.answers))) === 'ready') return;
-  throw new Fault('stage_failed', 'The files of the run could not be copied into its work folder.', {
+  throw new Fault('stage_failed', "The run's files could not be copied into its work folder.", {
     cause: textSoFar(holder.output(FD.errors)),
   });
 }

@@ -20,12 +20,12 @@ import { pathText, placeIn } from './tree.ts';
 import { isThere, linkIn, REVIEWED_TEXT_BYTES_MAX } from './tree-review.ts';
 
 export interface Reviewed extends ReviewedPath {
-  /** Cannot be allowed. */
+  /** The user cannot allow it. */
   readonly isForbidden: boolean;
 }
 
 /**
- * Finds files of a diff that would run by themselves in the tree. Applies the diff to copies of the files, so that
+ * Finds files in a diff that would run automatically in the tree. Applies the diff to copies of the files, so that
  * symlinks, modes and texts are judged exactly as git leaves them.
  */
 export async function reviewDiff(
@@ -129,7 +129,8 @@ async function linksIn(top: string, repository: string | undefined, paths: reado
 }
 
 /**
- * Files and folders of the tree that the user's git runs or reads, by configuration or by symlinks in its hooks folder.
+ * Files and folders in the tree that the user's git runs or reads: its configuration names them, or its hooks folder
+ * links to them.
  */
 async function namedByGit(top: string, repository: string): Promise<string[]> {
   const asking: Asking = { cwd: repository, asUser: true };

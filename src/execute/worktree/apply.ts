@@ -10,18 +10,18 @@ import { askGit, type Asking } from './git.ts';
 import { isGitName, pathText, placeIn } from './tree.ts';
 
 export interface Application {
-  /** Paths of the diff are relative to the top of the repository, not to the folder. */
+  /** Paths in the diff are relative to the top of the repository, not to the folder. */
   readonly fromTop: boolean;
   readonly isTrial: boolean;
   /** The base commit of the diff, which the repository must contain. */
   readonly base?: string;
-  /** Exact paths of files that may change although they run by themselves. */
+  /** Exact paths of files that may change although they run automatically. */
   readonly allowActive?: readonly string[];
 }
 
 /**
- * Applies a diff to a work tree, completely or not at all. Commits and the index stay unchanged, and nothing configured
- * by the user or the diff runs. Returns the allowed files that run by themselves.
+ * Applies a diff to a work tree, completely or not at all. Commits and the index stay unchanged. Programs that the user
+ * or the diff configures do not run. Returns the allowed files that run automatically.
  */
 export async function applyDiff(
   diff: Buffer,
@@ -32,7 +32,7 @@ export async function applyDiff(
     throw new Fault('usage', 'The target of the diff does not exist or is not a folder.');
   }
   if (MOVES.some(line => diff.includes(line))) {
-    throw notApplied('The diff copies or renames a file, which the diff of a run never does.');
+    throw notApplied("The diff copies or renames a file, which a run's diff never does.");
   }
   const folder = realpathSync(dir);
   const repository = await topOf(folder);
@@ -42,7 +42,7 @@ export async function applyDiff(
     cwd: top,
     asUser: true,
     input: diff,
-    // If the folder is not a repository, one above it must not make git skip files.
+    // If the folder is not a repository, git must not find one above it, because it would skip files.
     env: { GIT_CEILING_DIRECTORIES: path.dirname(top) },
     settings: [...(await filtersOff(top)), ['apply.whitespace', 'nowarn'], ['apply.ignoreWhitespace', 'no']],
   };
@@ -66,7 +66,7 @@ export async function applyDiff(
   return allowed;
 }
 
-/** A folder of git or Proctor is not a work tree. */
+/** A folder inside .git or .proctor is not a work tree. */
 function refuseTop(top: string, repository: string | undefined): void {
   const isGits = repository !== top && top.split('/').some(isGitName);
   if (isGits || isProctors(Buffer.from(top).toString('latin1'))) {
@@ -74,7 +74,7 @@ function refuseTop(top: string, repository: string | undefined): void {
   }
 }
 
-/** The user must allow each file that runs by itself. Proctor's own files never change. */
+/** The user must allow each file that runs automatically. Proctor's own files never change. */
 function refuseActive(reviewed: readonly Reviewed[], allowed: ReadonlySet<string>): void {
   const proctors = reviewed.find(({ isForbidden }) => isForbidden);
   if (proctors) throw forbidden(proctors.path);
@@ -83,7 +83,7 @@ function refuseActive(reviewed: readonly Reviewed[], allowed: ReadonlySet<string
   const listed = refused.slice(0, LISTED_MAX).map(({ path: at, reason }) => `\n  ${printable(at)}: ${reason}`);
   const more = refused.length > LISTED_MAX ? `\n  and ${refused.length - LISTED_MAX} more` : '';
   throw notApplied(
-    `Files that run by themselves need review, so nothing was changed.${listed.join('')}${more}\nReview each file, then allow it with --allow-active PATH.`,
+    `Files that run automatically need review, so nothing was changed.${listed.join('')}${more}\nReview each file, then allow it with --allow-active PATH.`,
   );
 }
 

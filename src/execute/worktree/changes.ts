@@ -37,7 +37,7 @@ export const CHANGE_LIMITS: ChangeLimits = {
 };
 
 /**
- * Finds out what an agent did to its tree, and writes the diff to `out`. All processes of the agent must have ended.
+ * Finds an agent's changes to its tree, and writes the diff to `out`. All of the agent's processes must have ended.
  *
  * The tree and its `.git` may be hostile, so git never reads them. Proctor reads the tree itself and imports the bytes
  * into its own git folder.
@@ -123,7 +123,7 @@ async function touchedIndex(clone: Clone, gitDir: string): Promise<Map<string, B
 const INDEX_BYTES_MAX = 64 * 1024 * 1024;
 const INDEX_MS = 30_000;
 
-/** Whether the agent changed the configuration, or added a file that acts as one. */
+/** Whether the agent changed the git configuration, or added a file that acts as one. */
 function isOtherConfig(gitDir: string, config: Buffer | undefined, { format }: Clone): boolean {
   if (config?.toString() !== configFor(format)) return true;
   return ['config.worktree', 'info/attributes', 'objects/info/http-alternates'].some(name =>
@@ -204,6 +204,6 @@ function notesOf(gitFolder: Changes['gitFolder'], commits: number | null, abando
     ...(abandoned
       ? [`The agent made ${abandoned === 1 ? 'a commit' : `${abandoned} commits`} that no ref reaches.`]
       : []),
-    ...(commits === null ? ['Some commits of the agent are unreadable.'] : []),
+    ...(commits === null ? ["Some of the agent's commits are unreadable."] : []),
   ];
 }

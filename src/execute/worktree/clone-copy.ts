@@ -27,7 +27,7 @@ export async function copyFolder(folder: string, tree: string): Promise<{ entrie
   return { entries, notes: notesOf(skipped) };
 }
 
-/** Evidence of runs, and nested repositories. */
+/** Run evidence, and nested repositories. */
 const OURS: ReadonlySet<string> = new Set(['.git', '.proctor']);
 
 function isEntered({ path }: TreeEntry): boolean {

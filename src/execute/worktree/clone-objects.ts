@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { askGit } from './git.ts';
 
-/** Copies the history of a commit into another git folder, as one pack. */
+/** Copies a commit's history into another git folder, as one pack. */
 export async function packed(
   source: { readonly gitDir: string; readonly head: string; readonly isShallow: boolean },
   gitDir: string,

@@ -4,7 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { type GitResult, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
 export interface SourceRepository {
-  /** The folder with objects and branches. For a linked work tree, that of its main repository. */
+  /** The folder with objects and branches. For a linked work tree, it belongs to the main repository. */
   readonly gitDir: string;
   readonly objects: string;
   readonly head: string;
@@ -30,8 +30,8 @@ export interface Uncommitted {
 /** The repository that contains a folder; undefined if there is none. Throws if an agent cannot work on it. */
 export async function sourceAt(folder: string): Promise<SourceRepository | undefined> {
   const stat = statSync(folder, { throwIfNoEntry: false });
-  if (!stat) throw new Fault('usage', 'The folder to work in does not exist.');
-  if (!stat.isDirectory()) throw new Fault('usage', 'The folder to work in is a file.');
+  if (!stat) throw new Fault('usage', "The agent's folder does not exist.");
+  if (!stat.isDirectory()) throw new Fault('usage', "The agent's folder is a file. Specify a folder.");
   const asking: Asking = { cwd: folder, asUser: true };
   const [found, configured, refs] = (await askGits([FACTS, SETTINGS, BRANCHES], asking)) as [
     GitResult,
@@ -39,12 +39,13 @@ export async function sourceAt(folder: string): Promise<SourceRepository | undef
     GitResult,
   ];
   if (found.stdout.length === 0) {
-    if (hasGitAbove(folder)) throw new Fault('usage', 'The folder to work in has a .git that git cannot read.');
+    if (hasGitAbove(folder)) throw new Fault('usage', "The agent's folder has a .git that git cannot read.");
     return undefined;
   }
   const [isBare, isInside, isShallow, format, up = '', ...rest] = lineOf(found.stdout).split('\n');
-  if (isBare === 'true') throw new Fault('usage', 'The folder to work in is a bare repository, without files.');
-  if (isInside !== 'true') throw new Fault('usage', 'The folder to work in is inside .git, not in the work tree.');
+  if (isBare === 'true') throw new Fault('usage', "The agent's folder is a bare repository, which has no files.");
+  if (isInside !== 'true')
+    throw new Fault('usage', "The agent's folder is inside .git. Specify a folder in the work tree.");
   const head = rest.at(-1);
   if (found.code !== 0 || head === undefined) {
     const isBorn = (await askGit(['rev-parse', '--verify', '--quiet', 'HEAD'], asking)).code === 0;
@@ -155,7 +156,7 @@ export async function filtersOff(folder: string): Promise<Setting[]> {
   return withoutFilters(namesIn(await askGit(SETTINGS, { cwd: folder, asUser: true })));
 }
 
-/** Settings of filters, and settings that tell whether objects are elsewhere. */
+/** Filter settings, and settings that show whether objects are elsewhere. */
 const SETTINGS = ['config', '-z', '--name-only', '--get-regexp', String.raw`^(filter|extensions|remote)\.`];
 
 function namesIn({ stdout }: GitResult): string[] {

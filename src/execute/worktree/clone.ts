@@ -11,7 +11,7 @@ import { commitOf } from './tree-import.ts';
 import { listingOf } from './tree-state.ts';
 import { isWorldReadable } from '../host/readable.ts';
 
-/** The private work tree of an agent, with facts that the agent cannot change. */
+/** An agent's private work tree, with facts that the agent cannot change. */
 export interface Clone {
   readonly kind: 'clone' | 'copy';
   /** Where the tree was created. For a writable tree, the agent sees a copy of it on the disk of its sandbox. */
@@ -27,11 +27,11 @@ export interface Clone {
   readonly protectedRefs: readonly string[];
   /** The folder to start in, relative to the top; `.` for the top. */
   readonly startIn: string;
-  /** All files of base, as printed by `git ls-tree`. */
+  /** All files in base, as printed by `git ls-tree`. */
   readonly baseFiles: Buffer;
   /** The hash of the original index. */
   readonly indexSha256: ContentHash | undefined;
-  /** What the sandbox must show read-only. */
+  /** The paths that the sandbox must mount read-only. */
   readonly mounts: readonly { readonly source: string; readonly target: string }[];
   readonly staged: readonly string[];
   readonly notes: readonly string[];
@@ -41,9 +41,9 @@ export interface CloneOptions {
   readonly runId: string;
   /** Ignores uncommitted changes, which the agent does not see. */
   readonly allowDirty: boolean;
-  /** The agent may change nothing, so the sandbox mounts the tree directly from the stage. */
+  /** The agent cannot change anything, so the sandbox mounts the tree directly from the stage. */
   readonly readOnly: boolean;
-  /** Copies the history instead of mounting objects of the user's repository. */
+  /** Copies the history instead of mounting objects from the user's repository. */
   readonly selfContained?: boolean;
 }
 
@@ -56,7 +56,7 @@ export async function cloneFor(folder: string, stage: string, options: CloneOpti
   const trusted = path.join(stage, 'trusted.git');
   const source = await sourceAt(folder);
   try {
-    // Standard folders of a stage, which do not belong to the tree.
+    // The stage's standard folders, which do not belong to the tree.
     if (options.readOnly) for (const name of ['input', 'output']) removeEmpty(path.join(tree, name));
     makeTrusted(trusted, source);
     const made = source
@@ -80,7 +80,7 @@ function removeEmpty(folder: string): void {
   if (existsSync(folder) && readdirSync(folder).length === 0) rmdirSync(folder);
 }
 
-/** Where the sandbox shows the user's git objects. */
+/** Where the sandbox mounts the user's git objects. */
 const OBJECTS_INSIDE = '/agent/objects';
 
 type Made = Omit<Clone, 'tree' | 'trusted' | 'staged' | 'indexSha256'>;
@@ -255,6 +255,6 @@ function startFolder(tree: string, below: string): void {
   try {
     mkdirSync(path.join(tree, below), { recursive: true });
   } catch (cause) {
-    throw new Fault('usage', 'The folder to work in is not a folder in the last commit.', { cause });
+    throw new Fault('usage', "The agent's folder is not a folder in the last commit.", { cause });
   }
 }

@@ -12,7 +12,7 @@ export interface Commits {
   readonly listed: readonly Commit[];
   /** Null if some are unreadable. */
   readonly total: number | null;
-  /** The branch of the run does not contain base any more, or this is unknown. */
+  /** The run's branch no longer contains base, or this is unknown. */
   readonly rewritten: boolean;
   /** The number of commits that no ref reaches; null if some objects are unreadable. */
   readonly abandoned: number | null;
@@ -61,7 +61,7 @@ export async function commitsOf(
   }
 }
 
-/** Counts unreachable commits. All commits in the agent's object folder are new, except those of known packs. */
+/** Counts unreachable commits. All commits in the agent's object folder are new, except those in known packs. */
 async function abandonedIn(
   objects: string,
   held: readonly string[],
@@ -114,7 +114,7 @@ function readLog(log: Buffer): Commit[] {
 /** Copies loose objects and packs only. Returns false if something was left out. */
 async function copyObjects(clone: Clone, from: string, to: string): Promise<boolean> {
   mkdirSync(path.join(to, 'pack'), { recursive: true });
-  // Packs of the original clone contain nothing new.
+  // Packs from the original clone contain nothing new.
   const given = new Set(namesOf(path.join(clone.tree, '.git', 'objects', 'pack')));
   const until = monotonicMs() + PACKS_MS;
   let bytes = 0;

@@ -13,7 +13,7 @@ const DIFF = [
 
 /**
  * Writes the diff between two commits to a file. A diff of more than `bytesMax` bytes is cut at a file boundary.
- * `missed` is what exceeded another limit and is not in the commits.
+ * `missed` is set if the tree exceeded another limit, so that the commits are incomplete.
  */
 export async function writeDiff(
   gitDir: string,
@@ -28,7 +28,7 @@ export async function writeDiff(
     if (why === undefined) return { ...hashed(fd, bytes), cut: null };
     const kept = bytes > bytesMax || isSlow ? boundary : bytes;
     const bytesTotal = bytes + (missed?.bytes ?? 0);
-    const mark = Buffer.from(`# This diff is incomplete: it was cut after ${kept} bytes.\n`);
+    const mark = Buffer.from(`# This diff is truncated after ${kept} bytes.\n`);
     ftruncateSync(fd, kept);
     writeSync(fd, mark, 0, mark.length, kept);
     return { ...hashed(fd, kept + mark.length), cut: { bytesTotal, why } };

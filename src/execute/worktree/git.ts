@@ -6,13 +6,13 @@ import { shellQuoted } from '../../base/shell.ts';
 import { signal } from '../host/processes.ts';
 import { PATH_FOLDERS } from '../host/programs.ts';
 
-/** How to run git. It gets no environment except what is set here. */
+/** How to run git. Its environment contains only the variables that are set here. */
 export interface Asking {
   readonly gitDir?: string;
   readonly workTree?: string;
   readonly cwd?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Further settings, which override those of any file. */
+  /** Further settings, which override those in any file. */
   readonly settings?: readonly Setting[];
   /**
    * Applies the user's settings too, unless they run something. Otherwise only the settings of the git folder apply.
@@ -43,7 +43,7 @@ export async function askGit(args: readonly string[], asking: Asking = {}): Prom
   return { code, stdout: output(), stderr };
 }
 
-/** Gathers the output of git, and kills it if there is too much. The result throws in that case. */
+/** Collects git's output, and kills git if there is too much. The result then throws. */
 function collected(child: ChildProcess, bytesMax: number, kill: () => void): () => Buffer {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -53,7 +53,7 @@ function collected(child: ChildProcess, bytesMax: number, kill: () => void): () 
     else chunks.push(chunk);
   });
   return () => {
-    if (bytes > bytesMax) throw new Fault('git_failed', 'The output of git is too large to read.');
+    if (bytes > bytesMax) throw new Fault('git_failed', "Git's output is too large to read.");
     return Buffer.concat(chunks);
   };
 }
@@ -104,7 +104,7 @@ export async function askGits(
   }
 }
 
-/** Splits the output at the markers. Commands that did not run get the exit code of the shell. */
+/** Splits the output at the markers. Commands that did not run get the shell's exit code. */
 function answersIn(
   said: Buffer,
   mark: string,
@@ -192,7 +192,7 @@ const KILLED = 137;
 const MEMORY_BOUND = `ulimit -v ${4 * 1024 * 1024} 2>/dev/null`;
 
 const SAFE: readonly Setting[] = [
-  // As root, the user's repository and the stage of a run belong to other users.
+  // If Proctor runs as root, the user's repository and the run's stage belong to other users.
   ['safe.directory', '*'],
   ['core.hooksPath', '/dev/null'],
   ['core.fsmonitor', 'false'],

@@ -5,8 +5,8 @@ import { placeIn, type TreeEntry } from './tree.ts';
 import { treeContent } from './tree-import.ts';
 
 /**
- * Finds the paths that .gitignore files of the tree hide. Git runs in a folder that contains only copies of those
- * files. If it does not answer in time, nothing counts as ignored.
+ * Finds the paths that the tree's .gitignore files hide. Git runs in a folder that contains only copies of those files.
+ * If it does not answer in time, nothing counts as ignored.
  */
 export async function ignoredAmong(
   gitDir: string,

@@ -13,8 +13,8 @@ import { git } from './git.ts';
 import { listingOf } from './tree-state.ts';
 
 /**
- * Saves what an agent did to its work tree after Proctor has died, for recovery. The tree is on the disk of the sandbox
- * and disappears with it. The facts are written last, so their presence means that the diff is complete.
+ * Saves an agent's changes to its work tree after Proctor has died, for recovery. The tree is on the sandbox's disk and
+ * disappears with it. The facts are written last, so their presence means that the diff is complete.
  *
  * A separate bundle, because the launcher starts for every run and rarely needs it.
  */
@@ -54,7 +54,7 @@ export interface KeepTree {
 /** The clone with the new path of its stage, which has been renamed. */
 async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnly: boolean): Promise<Clone> {
   const trusted = path.join(stage, path.basename(clone.trusted));
-  // Proctor may have died while taking the changes. Git does not overwrite a ref with another commit.
+  // Proctor may have died while importing the changes. Git does not overwrite a ref with another commit.
   rmSync(path.join(trusted, 'refs', 'proctor'), { recursive: true, force: true });
   return {
     ...clone,
@@ -64,7 +64,7 @@ async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnl
   };
 }
 
-/** The agent chooses names of files and branches, so they may contain a secret. */
+/** The agent chooses file and branch names, so they may contain a secret. */
 function maskedChanges(changes: Changes, mask: (text: string) => string): Changes {
   const named = <Item extends { readonly path: string }>(item: Item): Item => ({ ...item, path: mask(item.path) });
   const { ignored, commits } = changes;

@@ -23,7 +23,7 @@ export class RefWatch {
     return this.#written;
   }
 
-  /** Reads all pending events, then stops. All processes of the agent must have ended. */
+  /** Reads all pending events, then stops. All of the agent's processes must have ended. */
   async close(): Promise<void> {
     for (let turns = 0; turns < TURNS; turns++) await setImmediate();
     for (const watcher of this.#watchers.values()) watcher.close();
@@ -52,7 +52,7 @@ export class RefWatch {
   }
 }
 
-/** Events are read between two turns of the event loop. One more turn, in case `close` was called during one. */
+/** Node reads events between two turns of the event loop. Wait one more turn, in case `close` was called during one. */
 const TURNS = 3;
 const FOLDERS_MAX = 200;
 const REFS_MAX = 1_000;

@@ -14,11 +14,13 @@ export function gitFolderOf(top: string): 'kept' | 'gone' | 'replaced' {
 /** The refs of a git folder: full name to object ID, or null if it has none. */
 export interface Refs {
   readonly found: ReadonlyMap<string, string | null>;
-  /** There are more than the limit. Refs that existed before are always included. */
+  /** There are more refs than the limit. Refs that existed before are always included. */
   readonly isCut: boolean;
 }
 
-/** Reads all refs of an untrusted git folder itself. Includes `HEAD` only if it is not on the branch of the run. */
+/**
+ * Reads all refs in an untrusted git folder without running git. Includes `HEAD` only if it is not on the run's branch.
+ */
 export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
   const raw = new Map<string, string>();
   const known = new Set([...refsBefore(clone), ...clone.protectedRefs]);

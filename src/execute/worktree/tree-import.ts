@@ -10,7 +10,7 @@ export function modeOf({ kind, isExecutable }: TreeEntry): string {
   return isExecutable ? '100755' : '100644';
 }
 
-/** The git object ID of an entry's content; undefined if it is unreadable or has changed its size. */
+/** The git object ID of an entry's content; undefined if it is unreadable or its size has changed. */
 export function blobName(top: string, entry: TreeEntry, format: 'sha1' | 'sha256'): string | undefined {
   const hash = createHash(format).update(`blob ${entry.bytes}\0`);
   let bytes = 0;
@@ -102,7 +102,7 @@ function* commandsFor(top: string, { from, message, deleted, put }: Edits): Gene
       // A copy, because the next piece may be read before this one is written.
       yield Buffer.from(chunk);
     }
-    if (bytes !== entry.bytes) throw new Fault('tree_changed', 'A file changed while Proctor read it.');
+    if (bytes !== entry.bytes) throw new Fault('tree_changed', 'A file changed while Proctor was reading it.');
     yield '\n';
   }
   yield 'done\n';

@@ -6,7 +6,7 @@ import { pathText, placeIn, type TreeEntry } from './tree.ts';
 import { treeContent } from './tree-import.ts';
 import type { BaseEntry } from './tree-state.ts';
 
-/** Finds changed files that run by themselves once they are applied. Reads the tree without following symlinks. */
+/** Finds changed files that run automatically once they are applied. Reads the tree without following symlinks. */
 export async function reviewTree(
   gitDir: string,
   top: string,

@@ -14,14 +14,14 @@ export interface TreeState {
   readonly ignored: readonly TreeEntry[];
   readonly nested: readonly string[];
   readonly modules: ReadonlyMap<string, BaseEntry>;
-  /** Submodules that are not empty folders any more. */
+  /** Submodules that are no longer empty folders. */
   readonly submodules: readonly string[];
   readonly linksOut: readonly string[];
   /** All symlinks, changed or not. */
   readonly links: readonly string[];
   readonly collisions: readonly string[];
   readonly leftOut: readonly LeftOut[];
-  /** What exceeded a limit and is missing from the diff. */
+  /** The exceeded limit, and the number of bytes that the diff omits because of it. */
   readonly missed: { readonly why: 'file_bytes' | 'entries'; readonly bytes: number } | undefined;
 }
 
@@ -116,7 +116,7 @@ async function changesIn(
   for (const entry of files) {
     const before = base.get(entry.path);
     const isLarge = entry.bytes > limits.fileBytesMax || read + entry.bytes > limits.readBytesMax;
-    // Lets other work of this process run.
+    // Lets other work in this process run.
     if (Math.floor(read / TURN_BYTES) !== Math.floor((read + entry.bytes) / TURN_BYTES)) await others();
     if (!isLarge) read += entry.bytes;
     const sha = isLarge ? undefined : blobName(top, entry, format);

@@ -38,7 +38,7 @@ export async function* walkTree(top: string, { isEntered, isOurs }: Walking): As
       const entry = entryAt(top, folder === '' ? name : `${folder}/${name}`);
       if (entry.kind === 'folder' && isEntered(entry)) pending.push(entry.path);
       yield entry;
-      // Lets other work of this process run.
+      // Lets other work in this process run.
       if (++count % 1_000 === 0) await others();
     }
   }

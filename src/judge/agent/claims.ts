@@ -9,7 +9,7 @@ import { asksAtEnd } from './closing-question.ts';
 import { type MessageClaims, claimsIn } from './said.ts';
 import { gitDeeds, looksLikeTestRun } from './test-run.ts';
 
-/** The observed results of an agent, independent of what it claims. */
+/** An agent's observed results, independent of its claims. */
 export interface Effects {
   /** Its last message; null if there is none. */
   readonly finalText: string | null;
@@ -144,7 +144,7 @@ function* doneWithoutChange(
 function* deniedThenSuccess(said: MessageClaims, { denial, denials }: Seen): Generator<Flag> {
   if (!denial || !said.success || said.trouble) return;
   const times = denials === 1 ? 'was denied' : `was denied, and ${denials - 1} more after it`;
-  const message = `A call of ${printable(clip(denial.tool, TOOL_BYTES_MAX).text)} ${times}; the last message claims success and does not mention it.`;
+  const message = `A call to ${printable(clip(denial.tool, TOOL_BYTES_MAX).text)} ${times}; the last message claims success and does not mention it.`;
   yield { flag: 'denied_then_success', message, seq: denial.seq };
 }
 
@@ -185,7 +185,7 @@ function* commitOrPush({ commitSeq, pushSeq }: Seen, { commits }: Effects): Gene
 
 function* closingQuestion({ finalSeq }: Seen, { finalText }: Effects): Generator<Flag> {
   if (finalText === null || !asksAtEnd(finalText)) return;
-  const message = 'The last message asks the user a question, but no user is there to answer.';
+  const message = 'The last message asks the user a question, but no user can answer.';
   yield { flag: 'asks_at_end', message, seq: finalSeq };
 }
 

@@ -29,7 +29,7 @@ const TO_USER =
 const COURTESY =
   /\b(?:anything else|something else|any (?:other|further|more) (?:questions?|changes|help)|else (?:i|we) can (?:do|help)|make sense|sound good)\b|^(?:would you like|do you want|shall i|should i|want) (?:me )?(?:to )?(?:also|explain|anything else|help with (?:anything|something) else)\b/i;
 
-/** Matches English words only if the text can be English. */
+/** Text in Latin script, which may be English. English words are matched only in such text. */
 const LATIN = /^[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]+$/u;
 
 /** Code is not addressed to the user. */

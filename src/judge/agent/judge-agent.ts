@@ -12,7 +12,7 @@ import { SEAL } from '../../evidence/run-folder/finish.ts';
 import type { Untrusted } from '../../evidence/judgement/judgement.ts';
 import { claimsAgainstEffects, type Effects } from './claims.ts';
 
-/** Judges the sealed run of an agent from its folder. Writes the evaluation and its seal, and replaces an older one. */
+/** Judges an agent's sealed run from its folder. Writes the evaluation and its seal, and replaces an older one. */
 export async function judgeAgentRun(
   folder: string,
   signer: Signer | undefined,
@@ -45,7 +45,7 @@ function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
   const run = readAgentFolder(folder);
   const sealSha256 = fileHash(path.join(folder, SEAL));
   if (sealSha256 === undefined)
-    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing shows that it is complete.');
+    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing proves that it is complete.');
   if (!run.outcome) throw new Fault('unreadable_run', 'Cannot judge the folder: it does not contain an agent run.');
   return {
     schema_version: 'agent-evaluation.v1',

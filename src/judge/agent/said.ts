@@ -1,8 +1,6 @@
 import { clip } from '../../base/clip.ts';
 
-/**
- * What the last message of an agent claims, by small literal word lists. English only; it does not interpret meaning.
- */
+/** What an agent's last message claims, according to small English word lists. Does not interpret meaning. */
 export interface MessageClaims {
   /** Something was made, changed or fixed. */
   readonly change: boolean;

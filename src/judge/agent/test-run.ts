@@ -7,7 +7,7 @@ export function looksLikeTestRun(command: string): boolean {
   });
 }
 
-/** `git commit` or `git push` among the commands of a line. */
+/** `git commit` or `git push` in a shell line. */
 export function gitDeeds(command: string): ReadonlySet<'commit' | 'push'> {
   const deeds = new Set<'commit' | 'push'>();
   for (const words of partsOf(command)) {
@@ -97,7 +97,7 @@ const READERS: ReadonlySet<string> = new Set([
 
 const TESTING = /test|spec|check/i;
 
-/** Test runners without such a word in their names. */
+/** Test runners whose names do not match `TESTING`. */
 const RUNNERS: ReadonlySet<string> = new Set([
   'ava',
   'bats',

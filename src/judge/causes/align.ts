@@ -1,4 +1,4 @@
-/** A stretch of two lists that both have in common, or that only one has at that point. */
+/** Entries that both lists have in common, or that only one of them has at that point. */
 interface Stretch {
   readonly same: boolean;
   /** The range in each list; `to` is exclusive. */
@@ -36,7 +36,7 @@ export function align(baseline: readonly string[], candidate: readonly string[])
   return { stretches: stretches.list, isWhole };
 }
 
-/** Replaces texts by numbers, so that long texts are compared only once. */
+/** Replaces texts with numbers, so that long texts are compared only once. */
 function numbered(baseline: readonly string[], candidate: readonly string[]): [Int32Array, Int32Array] {
   const numbers = new Map<string, number>();
   const numberOf = (text: string): number => {

@@ -11,7 +11,7 @@ export interface Difference {
   readonly plainly?: string;
   /** Its position among the baseline's steps: earlier differences may cause later ones. */
   readonly order: number;
-  /** How much it says: see WEIGHT. */
+  /** How significant it is; see WEIGHT. */
   readonly weight: (typeof WEIGHT)[keyof typeof WEIGHT];
   /** The highest confidence it can have. */
   readonly atMost?: 'medium' | 'low';
@@ -34,7 +34,7 @@ export const WEIGHT = {
   passing: 1,
 } as const;
 
-/** The names of both sides in sentences; `is` begins one. */
+/** The names of both sides in sentences; `is` begins a sentence. */
 export interface Names {
   readonly was: string;
   readonly is: string;

@@ -38,19 +38,19 @@ function differenceOfFailures(
   names: Names,
 ): UnorderedDifference | undefined {
   if (is && (was?.class !== is.class || was.status !== is.status)) {
-    const before = was ? `ended in ${failureText(was)}` : 'answered';
+    const before = was ? `failed with ${failureText(was)}` : 'answered';
     return {
       kind: 'runner',
       baselineAt: was ? 'runner_failure' : 'final_output',
       newAt: 'runner_failure',
-      says: `${names.is} ended in ${failureText(is)} where ${names.was} ${before}${because(is.error_message)}`,
+      says: `${names.is} failed with ${failureText(is)}, but ${names.was} ${before}${because(is.error_message)}`,
       plainly: 'Certain, because a case without an answer cannot pass.',
       weight: WEIGHT.otherwise,
       isMet: true,
     };
   }
   if (was && !is) {
-    const says = `${names.is} answered where ${names.was} ended in ${failureText(was)}`;
+    const says = `${names.is} answered, but ${names.was} failed with ${failureText(was)}`;
     return {
       kind: 'runner',
       baselineAt: 'runner_failure',
@@ -93,7 +93,7 @@ function differenceOfOutputs(
   }
   if (canonicalize(was.content) === canonicalize(is.content)) return undefined;
   if (typeof was.content === 'string' || typeof is.content === 'string') {
-    return { ...common, says: 'After the same steps, the final output has a different text' };
+    return { ...common, says: 'After the same steps, the text of the final output differs' };
   }
   const keys = quotedList(differingKeys(was.content, is.content));
   return { ...common, says: `After the same steps, the final output differs in ${keys}` };

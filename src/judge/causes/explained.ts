@@ -37,10 +37,10 @@ export function explained({ difference, isFirst }: Lead, failed: FailedAssertion
   if (beside < 0) return told({ kind, confidence, cites: places }, why);
   // The environment may have made the tool fail.
   const isDoubted = kind === 'tool_result' && confidence === 'high';
-  const field = `${drift[beside]?.field} differs, too.`;
+  const field = `${drift[beside]?.field} also differs.`;
   return told(
     { kind, confidence: isDoubted ? 'medium' : confidence, cites: [...places, citeOf(beside)] },
-    `${isDoubted ? 'Likely the cause, because a tool failed that worked in the baseline.' : why} ${field}`,
+    `${isDoubted ? 'Likely the cause, because a tool that worked in the baseline failed.' : why} ${field}`,
   );
 }
 
@@ -113,7 +113,7 @@ function isSurrounding(field: string): boolean {
 }
 
 /**
- * Agents that did the same, apart from ids and times, but got different verdicts. Only the environment and timing
+ * Explains different verdicts on agents that did the same, apart from ids and times. Only the environment and timing
  * remain as causes. Null if no difference in them is known.
  */
 export function byDrift(drift: Drift, failing: readonly string[], known: Difference | undefined): Divergence | null {

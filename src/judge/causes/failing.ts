@@ -39,7 +39,7 @@ export function aboutOf(
 
 /** Time and cost, which an answer does not explain. */
 export function isEffort(name: string): boolean {
-  return /^max_(?:latency|cost)/.test(name);
+  return /^max_(?:latency|ttft|cost)/.test(name);
 }
 
 /** The expectations about each kind of difference. */
@@ -49,7 +49,7 @@ const ABOUT: Readonly<Partial<Record<Divergence['kind'], RegExp>>> = {
   output: /^(?:not_)?(?:contains|equals|regex|json_)|^must_|^evidence_/,
 };
 
-/** The messages of expectations about tools and actions, which name one. */
+/** Matches messages of expectations that name a tool or an action. */
 const OF_TOOL = /^The (?:tool|action) "/;
 
 function names(message: string, tools: readonly string[]): boolean {

@@ -1,10 +1,10 @@
 import { align } from './align.ts';
 import { lasting, type Step } from './steps.ts';
 
-/** A baseline step and its counterpart on the candidate, by index. */
+/** A baseline step and its counterpart in the candidate, by index. */
 export type PairOfSteps = readonly [before: number, now: number];
 
-/** Matches the steps of both sides. Each step is in exactly one of these lists. */
+/** The matched steps of both sides. Each step is in exactly one of these lists. */
 export interface Matched {
   /** The key that identifies each step. */
   readonly marks: { readonly before: readonly string[]; readonly now: readonly string[] };

@@ -53,7 +53,7 @@ function firstCause({ judged, artifacts, drift }: Scene): Divergence | null {
 }
 
 function leadOf(baseline: CaseArtifact, candidate: CaseArtifact, failed: FailedAssertions): ReturnType<typeof leading> {
-  // A violation or change is named before the steps that led to it, if it is what fails.
+  // A violation or change that fails the case takes precedence over the steps that led to it.
   const ofRun = runDifference(baseline, candidate, failingNames(failed));
   return leading(ofRun ? [ofRun] : differencesOf(baseline, candidate), isNamedBy(failed));
 }
@@ -80,7 +80,7 @@ function byHashes(judged: Scene['judged'], candidate: CaseArtifact | undefined):
       kind: 'runner',
       baseline_at: null,
       new_at: 'runner_failure',
-      says: `The candidate ended in ${is.error_class}. Certain, because a case without an answer cannot pass.`,
+      says: `The candidate failed with ${is.error_class}. Certain, because a case without an answer cannot pass.`,
       confidence: 'high',
       cites: ['new:runner_failure'],
     };

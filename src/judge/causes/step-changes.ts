@@ -40,7 +40,7 @@ function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names
   if (!was.reply || !is.reply) {
     if (was.reply === is.reply) return undefined;
     const places = { baselineAt: place(was.reply?.at ?? was.at), newAt: place(is.reply?.at ?? is.at) };
-    const has = is.reply ? 'got a result' : 'got no result';
+    const has = is.reply ? 'received a result' : 'received no result';
     return {
       ...places,
       kind: 'tool_result',
@@ -59,14 +59,14 @@ function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names
       : { ...met, says };
   }
   if (hasChanged(was.reply, is.reply))
-    return { ...met, says: `${tool} got the same request and gave a different result` };
+    return { ...met, says: `${tool} received the same request but returned a different result` };
   if (was.attempts !== is.attempts) return otherAttempts(was, is, names);
   if (was.asks !== is.asks) return changedStep(was, is, names);
   if (was.reply.payload === is.reply.payload) return undefined;
   return { ...met, says: `The result of ${tool} has different ids or times`, weight: WEIGHT.passing, atMost: 'low' };
 }
 
-const TOOL_BROKE = 'Very likely the cause, because a tool failed that worked in the baseline.';
+const TOOL_BROKE = 'Very likely the cause, because a tool that worked in the baseline failed.';
 
 /** A call that was retried after an error and then had the same result as on the other side. */
 function otherAttempts(was: Call, is: Call, names: Names): UnorderedDifference {
@@ -92,7 +92,7 @@ function hasChanged(was: ToolReply | null, is: ToolReply | null): boolean {
   return was.payload !== is.payload && lasting(was.payload) !== lasting(is.payload);
 }
 
-/** Two steps of one kind, or calls of one tool, with different requests. */
+/** Two steps of one kind, or calls to one tool, with different requests. */
 export function changedStep(was: Step, is: Step, names: Names): UnorderedDifference {
   const places = { baselineAt: place(was.at), newAt: place(is.at) };
   if (was.kind === 'call' && is.kind === 'call') {
@@ -110,7 +110,7 @@ export function changedStep(was: Step, is: Step, names: Names): UnorderedDiffere
     return {
       ...places,
       kind: 'tool_result',
-      says: 'A tool gave a different result',
+      says: 'A tool returned a different result',
       weight: WEIGHT.otherwise,
       isMet: true,
     };

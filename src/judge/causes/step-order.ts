@@ -72,7 +72,7 @@ function orderText(first: Step, second: Step): string {
     return `${DID[first.kind](first)} before it ${DID[second.kind](second)}`;
   }
   return first.tool === second.tool
-    ? `made two calls of ${toolOf(first)} in a different order`
+    ? `made two calls to ${toolOf(first)} in a different order`
     : `called ${toolOf(first)} before ${toolOf(second)}`;
 }
 

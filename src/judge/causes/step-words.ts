@@ -23,21 +23,21 @@ export const place = (at: number): string => `events[${at}]`;
 
 export const DID: Says = {
   call: step => `called ${toolOf(step)}`,
-  reply: () => 'got the result of a tool',
+  reply: () => 'received a tool result',
   retrieval: () => 'retrieved documents',
-  final_output: () => 'gave its final output',
+  final_output: () => 'returned its final output',
 };
 
 export const OMITTED: Says = {
   call: step => `did not call ${toolOf(step)}`,
-  reply: () => 'got no result from a tool',
+  reply: () => 'received no result from a tool',
   retrieval: () => 'skipped a retrieval',
   final_output: () => 'recorded no event with its final output',
 };
 
 export const ADDED: Says = {
   call: step => `also called ${toolOf(step)}`,
-  reply: () => 'got an extra tool result',
+  reply: () => 'received an extra tool result',
   retrieval: () => 'made an extra retrieval',
-  final_output: () => 'gave an extra final output',
+  final_output: () => 'returned an extra final output',
 };

@@ -1,5 +1,6 @@
 import { canonicalize } from '../../base/canonical.ts';
 import type { CaseArtifact, Event } from '../../contracts/artifacts/index.ts';
+import { isLatencyRepaired } from '../../contracts/artifacts/repairs.ts';
 import { contentHashOf } from '../../contracts/artifacts/words.ts';
 
 type Of<Type extends string> = Extract<Event, { type: Type }>;
@@ -39,7 +40,7 @@ export interface Retrieval extends Placed {
   readonly snippets: string;
 }
 
-/** One step of an agent with its result, without ids and times. */
+/** An agent's step with its result, without ids and times. */
 export type Step =
   | Call
   | Retrieval
@@ -48,14 +49,15 @@ export type Step =
   | (Placed & { readonly kind: 'reply'; readonly reply: ToolReply });
 
 /**
- * The steps of an agent in a stable order. Calls that were open at the same time are sorted, because their order is a
+ * An agent's steps in a stable order. Calls that were open at the same time are sorted, because their order is a
  * matter of timing. Events of other types are ignored.
  */
-export function stepsOf({ events = [] }: Pick<CaseArtifact, 'events'>): Step[] {
+export function stepsOf(artifact: Pick<CaseArtifact, 'events' | 'attempts'>): Step[] {
+  const { events = [] } = artifact;
   const replies = repliesOf(events);
   const answered = new Set(replies.values());
   const steps: Step[] = [];
-  const batch = new Batch();
+  const batch = new Batch(!isLatencyRepaired(artifact));
   for (const [at, event] of events.entries()) {
     if (event.type === 'tool_call') {
       const reply = replies.get(at);
@@ -77,7 +79,7 @@ export function stepsOf({ events = [] }: Pick<CaseArtifact, 'events'>): Step[] {
   return withRetries(steps);
 }
 
-/** The event of the result for each call, by the event of the call. A reused id refers to its latest call. */
+/** Maps the index of each call's event to that of its result. A reused id refers to its latest call. */
 function repliesOf(events: readonly Event[]): ReadonlyMap<number, number> {
   const open = new Map<string, number>();
   const replies = new Map<number, number>();
@@ -100,6 +102,12 @@ class Batch {
   /** The earliest result, by position, and by clock if the clock is consistent. */
   #endsAt = Number.POSITIVE_INFINITY;
   #endsBy = Number.POSITIVE_INFINITY;
+  readonly #isMeasured: boolean;
+
+  /** `isMeasured`: whether the latencies of the tools are measurements. */
+  constructor(isMeasured: boolean) {
+    this.#isMeasured = isMeasured;
+  }
 
   isOpenAt(at: number, ts: number): boolean {
     return this.#calls.length > 0 && (this.#endsAt > at || this.#endsBy > ts);
@@ -109,8 +117,9 @@ class Batch {
     this.#calls.push(call);
     // A call without a result may have ended immediately.
     this.#endsAt = Math.min(this.#endsAt, call.reply?.at ?? call.at);
-    const isTimed = reply !== undefined && reply.latency_ms > 0 && reply.ts - ts >= reply.latency_ms;
-    this.#endsBy = Math.min(this.#endsBy, isTimed ? reply.ts : Number.NEGATIVE_INFINITY);
+    const { ts: answeredAt, latency_ms: tookMs } = reply ?? { ts, latency_ms: 0 };
+    const isTimed = this.#isMeasured && tookMs > 0 && answeredAt - ts >= tookMs;
+    this.#endsBy = Math.min(this.#endsBy, isTimed ? answeredAt : Number.NEGATIVE_INFINITY);
   }
 
   closed(): Call[] {

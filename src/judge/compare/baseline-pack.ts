@@ -56,7 +56,7 @@ const TRIALS_MAX = 5;
 const ARTIFACT_UNITS_MAX = 256 * 1024;
 
 /**
- * The cases of a side with the numbers of their trials. Passing trials come first, because causes are found by
+ * A side's cases with their trial numbers. Passing trials come first, because causes are found by
  * comparing with them.
  */
 function knownCases({ trials }: Side): ReadonlyMap<string, readonly number[]> {

@@ -13,7 +13,7 @@ export function plannedOnly(side: Side): Side {
   return { ...side, trials: side.trials.filter(({ isRerun }) => !isRerun) };
 }
 
-/** Makes a small sealed document of a side. Accepts only planned trials, and only sealed runs. */
+/** Makes a small sealed document from a side. Accepts only planned trials, and only sealed runs. */
 export function acceptedFrom(
   whole: Side,
   acceptedAt: string,
@@ -80,7 +80,8 @@ export function sideFromAccepted(baseline: Baseline, keptOf?: (trial: number) =>
 }
 
 function judgedFrom(case_id: string, case_sha256: string, trial: Trial): JudgedCase {
-  const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score, failure } = trial;
+  const { verdict, error_class, output_hash, answer_hash, latency_ms, ttft_ms, cost_usd, score } = trial;
+  const { failure, repairs } = trial;
   return {
     case_id,
     case_sha256,
@@ -88,8 +89,17 @@ function judgedFrom(case_id: string, case_sha256: string, trial: Trial): JudgedC
     error_class,
     ...(failure && { failure }),
     assertions: [],
-    metrics: { latency_ms, cost_usd, score, attempts: 0, tokens: null, steps: 0 },
+    metrics: {
+      latency_ms,
+      ...(ttft_ms !== undefined && { ttft_ms }),
+      cost_usd,
+      score,
+      attempts: 0,
+      tokens: null,
+      steps: 0,
+    },
     output_hash,
     ...(answer_hash && { answer_hash }),
+    ...(repairs && { repairs }),
   };
 }

@@ -8,7 +8,7 @@ export interface Comparability {
   readonly why: string | null;
 }
 
-/** What the cases of both sides have in common. */
+/** How many cases the two sides have in common. */
 export interface CommonCases {
   readonly common: number;
   /** How many common cases have different hashes. */
@@ -30,16 +30,16 @@ export function comparabilityOf(
 function obstacle(baseline: Side, candidate: Side, { common, askedOtherwise }: CommonCases): string | null {
   for (const [name, side] of [
     ['baseline', baseline],
-    ['new side', candidate],
+    ['candidate', candidate],
   ] as const) {
     if (side.incomplete !== undefined) return side.incomplete;
     if (side.trials.some(({ sealSha256 }) => sealSha256 === undefined)) {
-      return `A run of the ${name} has no seal, so nothing shows that it is what was run.`;
+      return `A run of the ${name} has no seal, so nothing proves that it is unchanged.`;
     }
   }
   if (common === 0) return 'The two sides have no case in common.';
   if (askedOtherwise > common / 2) {
-    return `${askedOtherwise} of ${common} common cases are not the same case any more, so the two sides were asked different things.`;
+    return `${askedOtherwise} of ${common} common cases changed, so the two sides ran different cases.`;
   }
   return null;
 }
@@ -81,13 +81,13 @@ export function conditionsOf(side: Side): Conditions | undefined {
   return Object.fromEntries(names.map(name => [name, allOf(side, ({ conditions }) => conditions?.[name]) ?? '']));
 }
 
-/** The distinct values that the planned trials of a side report; null if none does. Reruns cover only some cases. */
+/** The distinct values that a side's planned trials report; null if none does. Reruns cover only some cases. */
 function allOf(side: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
   const values = new Set(plannedOf(side).flatMap(trial => valueOf(trial) ?? []));
   return values.size === 0 ? null : [...values].sort().join(', ');
 }
 
-/** The value that all planned trials of a side share; null if they differ or report none. */
+/** The value that all of a side's planned trials share; null if they differ or report none. */
 export function agreed(side: Side, valueOf: (trial: TrialOfSide) => string | undefined): string | null {
   const trials = plannedOf(side);
   const [value, other] = new Set(trials.map(valueOf));

@@ -12,7 +12,7 @@ import { rootCause } from '../causes/root-cause.ts';
 export interface ComparisonOptions {
   readonly comparisonId: string;
   readonly generatedAt: string;
-  /** Called only for cases that fail on the candidate, one at a time. */
+  /** Called only for cases that fail in the candidate, one at a time. */
   readonly artifactOf: ArtifactReader;
   /** Called only for cases that differ between the sides. Without it, the differences stay unknown. */
   readonly caseOf?: CaseReader;
@@ -25,7 +25,7 @@ export function compareSides(baseline: Side, candidate: Side, gate: Gate, option
   if (candidate.trials.length === 0) {
     throw new Fault(
       'nothing_to_compare',
-      'There is no candidate run. To make one, run: proctor run suite CASES --base-url URL --as new.',
+      'There is no candidate run. Create one: proctor run suite CASES --base-url URL --as new',
     );
   }
   const fields = driftOf(baseline, candidate);

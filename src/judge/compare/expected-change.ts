@@ -142,6 +142,7 @@ const COMPARERS: { readonly [Key in keyof Expected]-?: Comparer } = {
   evidence_required_for_actions: flag,
   retrieval_required: entries(({ retrieval_required }) => retrieval_required?.doc_ids ?? []),
   max_latency_ms: limit,
+  max_ttft_ms: limit,
   max_cost_usd: limit,
   max_steps: limit,
   // The file name contains the hash.

@@ -17,7 +17,7 @@ export interface GatedResults extends Pick<Comparison, 'verdict' | 'exit_code' |
   readonly skipped: readonly string[];
 }
 
-/** Decides on results of any tool as `compare` decides on runs. */
+/** Decides on results from any tool as `compare` decides on runs. */
 export function gateResults(baseline: ResultSide, candidate: ResultSide, gate: Gate): GatedResults {
   checkGate(gate, baseline, candidate);
   const { moreTrials, decision, ...ruling } = decideGate(gate, {
@@ -76,7 +76,7 @@ function checkGate(gate: Gate, baseline: ResultSide, candidate: ResultSide): voi
   if (lost !== undefined) {
     throw new Fault(
       'no_case',
-      `The critical case "${printable(lost)}" is in the results of neither side.${didYouMean(lost, names)}`,
+      `The critical case "${printable(lost)}" is missing from the results of both sides.${didYouMean(lost, names)}`,
     );
   }
 }
@@ -91,6 +91,6 @@ const KNOWN: ReadonlySet<string> = new Set<keyof Gate>([
   'critical',
   'allow_removed',
   'looks',
-  // A budget for reruns, which this command does not make.
+  // A budget for reruns, which this command does not perform.
   'again',
 ]);

@@ -71,7 +71,7 @@ export function decideGate(gate: Gate, { comparability, ...measured }: Measured)
 }
 
 const NO_BASELINE =
-  'There is no baseline yet: proctor run suite with --as baseline makes a run of one, and proctor baseline accept a document to commit.';
+  'There is no baseline yet. Create one with proctor run suite --as baseline; proctor baseline accept turns it into a document to commit.';
 
 function breachesOf({ metrics }: Decision): Comparison['gate']['breaches'] {
   return metrics.flatMap(finding => {

@@ -1,7 +1,7 @@
 import type { MetricComparison, Trial } from '../../contracts/comparison/index.ts';
 import { meanInterval, meanOf, percentile } from './statistics.ts';
 
-const METRICS = ['latency_ms', 'cost_usd', 'score'] as const;
+const METRICS = ['latency_ms', 'ttft_ms', 'cost_usd', 'score'] as const;
 
 /** Collects time, cost and scores of cases on both sides, and compares them at the end. */
 export class Metrics {
@@ -46,7 +46,7 @@ function meanOver(trials: readonly Trial[], name: (typeof METRICS)[number]): num
   let sum = 0;
   let count = 0;
   for (const { [name]: value } of trials) {
-    if (value === null) continue;
+    if (value === null || value === undefined) continue;
     sum += value;
     count++;
   }

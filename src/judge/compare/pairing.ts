@@ -71,10 +71,13 @@ class Trials {
 
 /** Written key by key: objects made by spreading take twice the memory, and there may be a million. */
 function toldTrial(trial: Side['trials'][number] | undefined, one: JudgedCase | undefined): Told {
-  const { verdict, error_class, output_hash, answer_hash, latency_ms, cost_usd, score, failure } = pairedTrial(one);
+  const paired = pairedTrial(one);
+  const { verdict, error_class, output_hash, answer_hash, latency_ms, ttft_ms, cost_usd, score } = paired;
   const told: Told = { run_id: trial?.runId ?? '', verdict, error_class, output_hash, latency_ms, cost_usd, score };
   if (answer_hash) told.answer_hash = answer_hash;
-  if (failure) told.failure = failure;
+  if (ttft_ms !== undefined) told.ttft_ms = ttft_ms;
+  if (paired.failure) told.failure = paired.failure;
+  if (paired.repairs) told.repairs = paired.repairs;
   if (trial?.isRerun) told.rerun = true;
   return told;
 }

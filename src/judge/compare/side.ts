@@ -10,7 +10,7 @@ import {
 import { runner } from '../../contracts/runner/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { PROVENANCE, type SeenProvenance } from '../../contracts/provenance.ts';
-import { groupOf, kindName, type SuiteCase, type SuiteTarget, targetName } from '../../contracts/suite/index.ts';
+import { groupOf, kindName, type SuiteCase, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type {
   ArtifactReader,
   CaseName,
@@ -21,7 +21,7 @@ import type {
   TrialOfSide,
 } from '../compare-input.ts';
 
-/** A run of a suite and its evaluation, as one trial of a side. */
+/** A suite run and its evaluation, as one trial of a side. */
 export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: string): TrialOfSide {
   const suite = readSuiteFolder(folder);
   return {
@@ -33,7 +33,7 @@ export function trialFrom(folder: string, evaluation: Judged, evaluationSeal?: s
     evaluationSeal,
     environmentHash: CONTENT_HASH.test(suite.environmentHash ?? '') ? suite.environmentHash : undefined,
     targetSha256: suite.request.target_sha256,
-    ...(/^https?:/.test(targetName(suite.request.target)) && { address: targetName(suite.request.target) }),
+    ...(suite.request.target.kind === 'http' && { address: suite.request.target.url }),
     casesSha256: suite.request.cases.sha256,
     conditions: {
       ...conditionsOf(suite, documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined),
@@ -52,7 +52,7 @@ export function isUnanswered({ isRerun, evaluation }: TrialOfSide): boolean {
  * expectations. Texts are copied, because a concatenated string keeps its parts alive.
  */
 function leanCase(one: JudgedCase): JudgedCase {
-  const { case_id, verdict, error_class, assertions, metrics, output_hash, answer_hash, failure } = one;
+  const { case_id, verdict, error_class, assertions, metrics, output_hash, answer_hash, failure, repairs } = one;
   const isGood = assertions.length > 0 && assertions.every(({ status }) => status === 'pass');
   const lean: JudgedCase = {
     case_id,
@@ -65,6 +65,7 @@ function leanCase(one: JudgedCase): JudgedCase {
     answer_hash: answer_hash === undefined ? undefined : flat(answer_hash),
   };
   if (failure) lean.failure = failure;
+  if (repairs) lean.repairs = repairs;
   return lean;
 }
 
@@ -77,7 +78,7 @@ const HELD: JudgedCase['assertions'] = [{ name: 'contains', status: 'pass', mess
 /** A value that does not look like a hash counts as unknown. */
 const CONTENT_HASH = /^sha256:[a-f0-9]{64}$/;
 
-/** The names of the cases of a run. */
+/** The names of a run's cases. */
 export function caseNames(folder: string): ReadonlyMap<string, CaseName> {
   const names = new Map<string, CaseName>();
   for (const one of suiteCases(folder)) names.set(one.id, caseName(one));

@@ -29,6 +29,6 @@ export function percentile(sorted: Float64Array, share: number): number {
   const below = Math.floor(at);
   const low = sorted[below] as number;
   const high = sorted[Math.min(below + 1, sorted.length - 1)] as number;
-  // This form returns exactly the value of two equal neighbours.
+  // This form is exact if the two neighbours are equal.
   return low + (high - low) * (at - below);
 }

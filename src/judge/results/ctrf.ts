@@ -18,7 +18,7 @@ function rowOf(test: unknown, index: number): ResultRow {
   if (!suites.every(part => typeof part === 'string'))
     throw new ResultFault(undefined, `${at}.suite must be a string or a list of strings`);
   if (typeof status !== 'string' || !Object.hasOwn(PASSES, status))
-    throw new ResultFault(undefined, `${at}.status must be ${Object.keys(PASSES).join(', ')}`);
+    throw new ResultFault(undefined, `${at}.status must be one of ${Object.keys(PASSES).join(', ')}`);
   const isRetried = flaky === true || (typeof retries === 'number' && retries > 0);
   const named = rowName([...suites, name]);
   if (named === '') throw new ResultFault(undefined, `${at}.name is blank`);

@@ -14,7 +14,7 @@ export interface ReadResults {
   readonly rows: Iterable<ResultRow>;
 }
 
-/** Reads results of any tool. Detects the format by content, because tools use arbitrary file names. */
+/** Reads results from any tool. Detects the format by content, because tools use arbitrary file names. */
 export function readResults(bytes: Buffer): ReadResults {
   const text = plainText(bytes);
   if (typeof text !== 'string') throw new ResultFault(text.line, text.says);

@@ -3,7 +3,7 @@ import type { MetricComparison } from '../../contracts/comparison/index.ts';
 /** A number that a tool measured for a trial. */
 export type Metric = MetricComparison['name'];
 
-export const METRIC_NAMES: readonly Metric[] = ['latency_ms', 'cost_usd', 'score'];
+export const METRIC_NAMES: readonly Metric[] = ['latency_ms', 'ttft_ms', 'cost_usd', 'score'];
 
 /** One result of one case, from any tool. */
 export interface ResultRow {

@@ -1,11 +1,12 @@
 import { type Metric, type ResultRow, ResultFault } from './row.ts';
 
 /** A trial as a comparison counts it. */
-interface ResultTrial extends Readonly<Record<Metric, number | null>> {
+interface ResultTrial extends Readonly<Record<Exclude<Metric, 'ttft_ms'>, number | null>> {
   readonly verdict: 'pass' | 'fail';
   readonly error_class: null;
-  /** The tool that wrote it judged it, with or without a score. */
+  /** Judged by the tool that wrote it, with or without a score. */
   readonly isResult: true;
+  readonly ttft_ms?: number;
   readonly rerun?: true;
 }
 
@@ -75,4 +76,4 @@ const MEASURE_MAX = 1e12;
 const CASES_MAX = 100_000;
 const TRIALS_MAX = 1_000_000;
 
-const NOT_MEASURED: Readonly<Record<Metric, null>> = { latency_ms: null, cost_usd: null, score: null };
+const NOT_MEASURED = { latency_ms: null, cost_usd: null, score: null } as const;

@@ -11,7 +11,7 @@ export function* csvRows(text: string): Generator<ResultRow> {
     const line = row[0]?.line ?? 1;
     if (names) {
       if (row.length !== names.length)
-        throw new ResultFault(line, `The row has ${row.length} cells, and the header has ${names.length}`);
+        throw new ResultFault(line, `The row has ${row.length} cells, but the header has ${names.length}`);
       yield rowOf(fieldsOf(names, row), line);
     } else names = headerOf(row);
   }

@@ -96,7 +96,7 @@ export const maxDiffLines: Judge<'max_diff_lines'> = (max, answer) => {
   if (added === null || removed === null) throw new Unjudgeable('The run does not record how many lines changed.');
   const lines = added + removed;
   if (lines <= max) return [holds(null)];
-  return [fails(`The agent changed ${lines} ${lines === 1 ? 'line' : 'lines'}, and at most ${max} are allowed.`, null)];
+  return [fails(`The agent changed ${lines} ${lines === 1 ? 'line' : 'lines'}, but at most ${max} are allowed.`, null)];
 };
 
 function runOf({ artifact: { agent_run } }: Answer): AgentRunNote {

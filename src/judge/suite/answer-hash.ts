@@ -3,7 +3,7 @@ import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 
 /**
  * A hash over output, events and proposed actions, without ids and times. Equal hashes mean equal answers. Undefined
- * if there is no answer, if a part has no hash, or for an agent program, which does more than it answers.
+ * if there is no answer, if a part has no hash, or for an agent program, because its effects go beyond its answer.
  */
 export function hashOfAnswer({ final_output, events = [], proposed_actions = [], agent_run }: CaseArtifact) {
   if (!final_output || agent_run || events.some(isElsewhere)) return undefined;
@@ -31,7 +31,7 @@ function isElsewhere(event: object): boolean {
   return 'snippets_asset_href' in event || ('payload_asset_href' in event && !('payload_asset_sha256' in event));
 }
 
-/** Replaces each id by the order of its first appearance, which keeps references intact. */
+/** Replaces each id with the order of its first appearance, which keeps references intact. */
 function withoutTimes(values: object, named: (id: unknown) => string): Record<string, unknown> {
   const kept: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(values)) {

@@ -54,6 +54,11 @@ export class Answer {
     return latencyOf(this.artifact);
   }
 
+  /** The time to the first token; null if unknown. */
+  get ttftMs(): number | null {
+    return ttftOf(this.artifact) ?? null;
+  }
+
   get usage(): Usage {
     return reportedUsage(this.artifact);
   }
@@ -76,4 +81,9 @@ function jsonOf(content: string | Record<string, unknown>): Json {
 /** The latency of the last attempt at a case, even if it failed. */
 export function latencyOf({ attempts = [], runner_failure }: CaseArtifact): number | null {
   return attempts.at(-1)?.latency_ms ?? runner_failure?.latency_ms ?? null;
+}
+
+/** The time to the first token of the answer; undefined if unknown. */
+export function ttftOf({ attempts = [], runner_failure }: CaseArtifact): number | undefined {
+  return runner_failure ? undefined : attempts.at(-1)?.ttft_ms;
 }

@@ -11,7 +11,7 @@ import type { JudgeTask } from './judge-thread.ts';
 /** Runs slow judgements in a worker thread. Fails with a `cancelled` fault if the user stops it. */
 export type JudgeApart = (question: JudgeTask) => Promise<unknown>;
 
-/** Judges an answer in this thread, or in a worker thread if that takes long. */
+/** Judges an answer in this thread, or in a worker thread if that takes too long. */
 export function judgeAnswerSomewhere(
   expected: Expected,
   artifact: CaseArtifact,
@@ -43,7 +43,7 @@ export async function judgeAccept(
   }
 }
 
-/** If the thread runs out of memory, only the request that exhausted it fails. */
+/** Falls back to `ifItDied` if the thread died, for example because it ran out of memory. */
 async function judgedApart<Judged>(
   judging: Promise<unknown>,
   ifItDied: () => Judged,
@@ -59,5 +59,5 @@ async function judgedApart<Judged>(
   }
 }
 
-/** Patterns that need more steps than this are not judged. */
+/** Without a worker thread, patterns that need more steps than this are not judged. */
 const BRIEF_STEPS_MAX = 1_000_000;

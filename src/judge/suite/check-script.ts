@@ -12,8 +12,8 @@ export interface CheckContext extends Pick<RunContext, 'home' | 'signal'> {
   /** Called for the first check, because most suites have none. */
   readonly launcher: () => Promise<RunContext['launcher']>;
   /**
-   * What to do if this machine cannot run a check. The process of the run records it in the evaluation. A reader that
-   * judges again throws, so that a failed check never turns into one that could not run.
+   * What to do if this machine cannot run a check. `tell` records it in the evaluation. `throw` is for
+   * judging again, so that a failed check never turns into one that could not run.
    */
   readonly onMachineFault?: 'tell' | 'throw';
 }
@@ -31,7 +31,7 @@ export function checkByScript({ launcher, onMachineFault = 'tell', ...around }: 
       const lastWords = new LastLine();
       const answer = await executeScript(orderOf(check, folder), {
         ...around,
-        // The run folder is removed after the check, so a signature has no use.
+        // The run folder is removed after the check, so it needs no signature.
         signer: undefined,
         launcher: await launcher(),
         onOutput: (stream, bytes) => (stream === 'stderr' ? lastWords.take(bytes) : undefined),
@@ -71,7 +71,7 @@ function orderOf({ script, input, timeoutMs }: Check, folder: string) {
 }
 
 /**
- * Uses only fixed sentences and the check's output: faults of a run contain its id, and equal checks must give equal
+ * Uses only fixed sentences and the check's output: run faults contain the run id, and equal checks must give equal
  * answers.
  */
 function answerOf({ ending, reading: { reason, errorSummary } }: ScriptAnswer, lastWords: string): CheckAnswer {

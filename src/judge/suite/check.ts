@@ -5,7 +5,7 @@ import type { SuiteCase } from '../../contracts/suite/index.ts';
 export interface Check {
   readonly script: string;
   readonly input: { readonly case: SuiteCase; readonly artifact: CaseArtifact };
-  /** The default is the time limit of any script. */
+  /** Defaults to the time limit for scripts. */
   readonly timeoutMs?: number;
 }
 

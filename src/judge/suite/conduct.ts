@@ -49,7 +49,7 @@ export const actionRequired: Judge<'action_required'> = (expected, { artifact: {
     );
   });
 
-/** Every action with more than low risk names evidence, and every cited result exists. */
+/** Every action whose risk is not low must name evidence, and every cited result must exist. */
 export const evidenceRequired: Judge<'evidence_required_for_actions'> = (isRequired, { artifact }) => {
   if (!isRequired) return [];
   const { proposed_actions = [], events = [] } = artifact;

@@ -1,7 +1,7 @@
 import { Unjudgeable } from './unjudgeable.ts';
 
 /**
- * Counts pattern steps: instructions of the pattern times characters of the text. The count is known before a search
+ * Counts pattern steps: instructions in the pattern times characters in the text. The count is known before a search
  * and is the same on every machine, so it limits time without a clock.
  */
 export class Effort {

@@ -7,6 +7,7 @@ import { Fault } from '../../base/fault.ts';
 import { fileHash } from '../../base/file-hash.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { VERSION } from '../../base/version.ts';
+import { sumOfRepairs } from '../../contracts/artifacts/repairs.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import {
   evaluation as contract,
@@ -36,7 +37,7 @@ import { type Earlier, judgeLimits } from './run-limits.ts';
 export interface Judging {
   /** Runs check scripts. */
   readonly runCheck: RunCheck;
-  /** Judges cases whose patterns take long. Without it, such expectations are not judged. */
+  /** Judges cases whose patterns take a long time. Without it, such expectations are not judged. */
   readonly judgeApart?: JudgeApart;
   /** The results of the earlier repetitions. Called only for the last one, and only if there are limits. */
   readonly earlier?: () => Earlier | undefined;
@@ -56,12 +57,13 @@ export async function evaluateSuite(
   const suite = readSuiteFolder(folder);
   const { run, sealSha256 } = suite;
   if (sealSha256 === undefined) {
-    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing shows that it is complete.');
+    throw new Fault('not_sealed', 'Cannot judge the run: it has no seal, so nothing proves that it is complete.');
   }
   const cases_sha256 = casesHash(suite);
   const said = new Provenance();
   const cases = await judgeAll(suite, judging, said);
   const provenance = said.seen();
+  const repairs = sumOfRepairs(cases.map(one => one.repairs));
   const gate = judgeLimits(suite, cases, earlier);
   return {
     schema_version: 'evaluation.v1',
@@ -75,6 +77,7 @@ export async function evaluateSuite(
     ...(gate && { gate }),
     cases,
     ...(provenance && { provenance }),
+    ...(repairs && { repairs }),
   };
 }
 
@@ -141,7 +144,7 @@ const NOTHING = (): void => undefined;
 /** Each check runs in a sandbox. A separate limit applies to all programs on the machine. */
 const CHECKS_AT_ONCE = 4;
 
-/** Yields to the event loop, so that a signal can stop the evaluation. */
+/** How many cases to judge before yielding to the event loop, so that a signal can stop the evaluation. */
 const CASES_AT_ONCE = 256;
 
 /** An estimate of an entry's size, to stop early. */

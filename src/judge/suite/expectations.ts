@@ -21,11 +21,11 @@ import {
 import { TooMuchHere } from './effort.ts';
 import { jsonPath, judgeJsonSchema } from './json.ts';
 import { type Judge, type Judgement, notJudged } from './judgement.ts';
-import { maxCost, maxLatency, maxSteps } from './limits.ts';
+import { maxCost, maxLatency, maxSteps, maxTtft } from './limits.ts';
 import { contains, equals, mustInclude, mustNotInclude, notContains, notRegex, regex } from './texts.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
-/** The results for the expectations of a case. */
+/** The results for a case's expectations. */
 export interface JudgedExpectations {
   readonly assertions: Assertion[];
   /** An expectation is invalid, so the case has no verdict. */
@@ -33,7 +33,7 @@ export interface JudgedExpectations {
 }
 
 /**
- * Judges an answer by everything its case expects, except check scripts, which need a sandbox. Throws `TooMuchHere` if
+ * Judges an answer by its case's expectations, except check scripts, which need a sandbox. Throws `TooMuchHere` if
  * that takes too long for this thread.
  */
 export function judgeAnswer(expected: Expected, answer: Answer): JudgedExpectations {
@@ -76,7 +76,7 @@ const unknown = (): Iterable<ReturnType<typeof notJudged>> => [
   notJudged('Proctor stores this expectation but does not judge it.'),
 ];
 
-/** The judge of each expectation, in the order in which assertions are listed. */
+/** Each expectation's judge, in the order in which assertions are listed. */
 const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Judge<Key> } = {
   contains,
   not_contains: notContains,
@@ -94,6 +94,7 @@ const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Jud
   evidence_required_for_actions: evidenceRequired,
   retrieval_required: retrievalRequired,
   max_latency_ms: maxLatency,
+  max_ttft_ms: maxTtft,
   max_cost_usd: maxCost,
   max_steps: maxSteps,
   semantic: unknown,

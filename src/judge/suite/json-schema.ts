@@ -43,7 +43,7 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
   // `$async` makes the validator return a promise, which is always truthy.
   if (schema['$async']) throw new Unjudgeable('The schema is asynchronous ($async), which Proctor does not support.');
   if (grammarFault(schema, dialect) !== undefined) {
-    throw new Unjudgeable(`The schema is not a valid JSON Schema of ${dialect.name}.`);
+    throw new Unjudgeable(`The schema is not a valid JSON Schema (${dialect.name}).`);
   }
   if (isEndless(schema)) throw new Unjudgeable('The schema refers to itself endlessly.');
   try {
@@ -58,11 +58,11 @@ function compiled(schema: Record<string, unknown>, effort: Effort): Compiled {
       const [error] = validate.errors ?? [];
       return error
         ? { place: placeIn(value, error.instancePath), message: messageOf(error) }
-        : { place: '', message: 'breaks the schema' };
+        : { place: '', message: 'does not match the schema' };
     };
     return { validate: judge, steps: patterns.compiling };
   } catch (error) {
-    // The message of a pattern is more specific.
+    // A pattern's own message is more specific.
     if (error instanceof Unjudgeable || error instanceof TooMuchHere) throw error;
     throw new Unjudgeable('The schema refers to something that does not exist.');
   }
@@ -78,7 +78,7 @@ function fits(validate: (value: unknown) => unknown, value: unknown): boolean {
   }
 }
 
-const TOO_MANY_STEPS = 'The schema takes too many steps to judge this answer.';
+const TOO_MANY_STEPS = 'Checking this answer against the schema takes too many steps.';
 
 /**
  * Counts followed references. A schema that refers to itself in several branches takes exponential time in the depth
@@ -111,7 +111,7 @@ class Patterns {
   }
 }
 
-/** Takes time linear in the answer, and handles keys such as `valueOf`. */
+/** An ajv whose validators take time linear in the answer and handle keys such as `valueOf`. */
 function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnType<Dialect['ajv']> {
   const regExp = Object.assign((pattern: string) => patterns.of(pattern), { code: 'patternOf' });
   const ajv = dialect.ajv({
@@ -158,7 +158,7 @@ function among(wanted: readonly unknown[]): (value: unknown) => boolean {
 function messageOf({ keyword, message, params }: ErrorObject): string {
   const name: unknown = params['additionalProperty'] ?? params['unevaluatedProperty'];
   const key = typeof name === 'string' ? ` (${placeOf('', name)})` : '';
-  return `${message ?? `breaks ${keyword}`}${key}`;
+  return `${message ?? `violates ${keyword}`}${key}`;
 }
 
 /** Turns `/items/0/price` into `items[0].price`, guided by the value. */

@@ -48,7 +48,7 @@ interface Asked {
   readonly regex?: string | undefined;
 }
 
-/** What a value at a path must be. */
+/** Tests a value at a path. */
 function fitting({ exists, regex, equals }: Asked, effort: Effort): (value: unknown) => boolean {
   if (exists !== undefined) return () => true;
   if (regex !== undefined) {

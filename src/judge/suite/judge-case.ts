@@ -2,10 +2,11 @@ import path from 'node:path';
 import { bytesHash, contentHash } from '../../base/hash.ts';
 import { NOT_OF_THE_AGENT } from '../../contracts/agent-step/reading.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import { repairsOf } from '../../contracts/artifacts/repairs.ts';
 import { pathFault } from '../../contracts/artifacts/words.ts';
 import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
-import { latencyOf } from './answer.ts';
+import { latencyOf, ttftOf } from './answer.ts';
 import { hashOfAnswer } from './answer-hash.ts';
 import { judgeAnswerSomewhere, type JudgeApart } from './apart.ts';
 import type { RunCheck } from './check.ts';
@@ -15,7 +16,7 @@ import { fails, holds, notJudged } from './judgement.ts';
 import { saying } from './sentence.ts';
 import { reportedUsage } from './usage.ts';
 
-/** Judges one case. Returns a promise only if a check script must run or a pattern takes long. */
+/** Judges one case. Returns a promise only if a check script must run or a pattern takes a long time. */
 export function judgeCase(
   asked: SuiteCase,
   artifact: CaseArtifact | undefined,
@@ -65,7 +66,7 @@ function judged(
   assertions: Assertion[],
 ): JudgedCase {
   const verdict = verdictOf({ error_class, assertions });
-  const { latency_ms, attempts, cost_usd, tokens, steps } = measured(artifact);
+  const repairs = artifact && repairsOf(artifact);
   return {
     case_id: asked.id,
     case_sha256: askedHash(asked),
@@ -73,9 +74,10 @@ function judged(
     error_class,
     ...(artifact?.runner_failure && { failure: failureIn(artifact.runner_failure) }),
     assertions,
-    metrics: { latency_ms, attempts, cost_usd, tokens, steps, score: scoreOf({ verdict, assertions }) },
+    metrics: { ...measured(artifact), score: scoreOf({ verdict, assertions }) },
     output_hash: hashOf(artifact?.final_output?.output_hash),
     ...answerHash(artifact),
+    ...(repairs && { repairs }),
   };
 }
 
@@ -83,7 +85,7 @@ function failureIn({ status, latency_ms }: NonNullable<CaseArtifact['runner_fail
   return { status: status ?? null, latency_ms: latency_ms ?? null };
 }
 
-/** Covers only what can affect an answer, so a new title or suite name does not change the case. */
+/** Covers only what can affect the verdict, so a new title or suite name does not change the case. */
 function askedHash({ id, input, expected, metadata }: SuiteCase): string {
   return contentHash({ id, input, ...(expected && { expected }), ...(metadata && { metadata }) });
 }
@@ -91,9 +93,11 @@ function askedHash({ id, input, expected, metadata }: SuiteCase): string {
 function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'], 'score'> {
   if (!artifact) return { latency_ms: null, attempts: 0, cost_usd: null, tokens: null, steps: 0 };
   const { costUsd, tokens } = reportedUsage(artifact);
+  const ttft_ms = ttftOf(artifact);
   return {
     // The time without an answer says nothing about the agent's speed.
     latency_ms: artifact.runner_failure ? null : latencyOf(artifact),
+    ...(ttft_ms !== undefined && { ttft_ms }),
     attempts: artifact.attempts?.length ?? artifact.runner_failure?.attempt ?? 1,
     cost_usd: costUsd,
     tokens,
@@ -125,7 +129,7 @@ async function judgeByScript(
   { folder, file, timeout_ms: timeoutMs, input }: ScriptOrder,
   runCheck: RunCheck,
 ): Promise<{ readonly assertion: Assertion; readonly isBroken: boolean }> {
-  // The runner stored it there; any other path was written by something else.
+  // The runner stores checks only there, so it did not write any other path.
   const isOurs = pathFault(file) === undefined && /^assets\/[^/\\]+$/.test(file);
   const answer = isOurs
     ? await runCheck({ script: path.join(folder, file), input, ...(timeoutMs !== undefined && { timeoutMs }) })

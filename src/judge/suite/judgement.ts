@@ -23,7 +23,7 @@ export function notJudged(message: string): Judgement {
   return { status: 'not_judged', message, at: null };
 }
 
-/** One value, or several that must all hold. */
+/** One expected value, or several that all apply. */
 export function all<Value>(value: Value | Value[]): readonly Value[] {
   return Array.isArray(value) ? value : [value];
 }

@@ -1,4 +1,4 @@
-/** A cache by text that evicts its oldest values. */
+/** A cache with text keys that evicts its oldest values. */
 export class BoundedCache<Value> {
   readonly #values = new Map<string, Value>();
   readonly #max: number;

@@ -14,7 +14,7 @@ export interface Pattern {
 }
 
 /**
- * Compiles the pattern of an expectation. Throws `Unjudgeable` if the syntax is unsupported or the pattern too large.
+ * Compiles an expectation's pattern. Throws `Unjudgeable` if the syntax is unsupported or the pattern too large.
  * A cached pattern costs the same steps, because a verdict must not depend on earlier judgements.
  */
 export function patternOf(source: string, effort: Effort): Pattern {

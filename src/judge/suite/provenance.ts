@@ -10,7 +10,7 @@ import {
   type SeenProvenance,
 } from '../../contracts/provenance.ts';
 
-/** Collects what the answers of a run report about the agent: each distinct value once, up to a limit. */
+/** Collects what a run's answers report about the agent: each distinct value once, up to a limit. */
 export class Provenance {
   readonly #seen = new Map<ProvenanceName, Set<string>>();
 
@@ -66,7 +66,7 @@ function shortText(text: string): string {
 
 const ELLIPSIS_BYTES = 3;
 
-/** An own key of an untrusted object; inherited keys do not count. */
+/** Reads an own key of an untrusted object. Inherited keys do not count. */
 export function own(value: unknown, key: string): unknown {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
   return (value as Record<string, unknown>)[key];

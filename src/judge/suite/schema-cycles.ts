@@ -1,8 +1,8 @@
 type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * Whether a schema returns to itself by references alone, as `{"$ref":"#"}` does. Validation would never end, because
- * no step looks deeper into the value. Schemas with embedded resources (`$id` inside) are left to the validator.
+ * Whether a schema leads back to itself through references alone, as `{"$ref":"#"}` does. Validation would never end,
+ * because no step looks deeper into the value. Leaves schemas with embedded resources (`$id` inside) to the validator.
  */
 export function isEndless(root: Schema): boolean {
   const { schemas, anchors, hasResources } = survey(root);

@@ -35,13 +35,13 @@ export type { AgentOrder } from './order.ts';
 
 /** Where a run is stored, and its callbacks. */
 export interface AgentContext extends Omit<RunContext, 'onOutput'> {
-  /** Receives each event of the agent, in the same turn of the event loop as its line. */
+  /** Receives each agent event, in the same turn of the event loop as its line. */
   readonly onEvent?: (line: TranscriptLine) => void;
-  /** Receives a sentence about something that does not affect the run. */
+  /** Receives a warning about something that does not affect the run. */
   readonly onWarning?: (sentence: string) => void;
 }
 
-/** How an agent's run ended, and where its evidence is. */
+/** How an agent run ended, and where its evidence is. */
 export interface AgentAnswer {
   readonly place: RunFolder;
   readonly run: AgentRun;
@@ -49,7 +49,7 @@ export interface AgentAnswer {
   readonly effective: EffectivePolicy;
   readonly violations: readonly PolicyViolation[];
   readonly changes: { readonly files: number; readonly commits: number } | null;
-  /** Changed files that run by themselves once they are applied, such as hooks. */
+  /** Changed files that run automatically once applied, such as hooks. */
   readonly needsReview: readonly ReviewedPath[];
 }
 
@@ -70,7 +70,7 @@ export async function executeAgent(order: AgentOrder, around: AgentContext): Pro
   return { place, run, result: resultOf(run), effective, violations, changes, needsReview };
 }
 
-/** A run that is checked against this machine. Nothing is created for it yet. */
+/** A run that was checked against this machine. Nothing has been created for it yet. */
 export interface CheckedAgentRun {
   readonly id: string;
   readonly order: AgentOrder;
@@ -99,7 +99,7 @@ async function checked(
   return { id, order, adapter, bound, program, model, sessionId, machine, around };
 }
 
-/** What is created for the run. */
+/** Everything that `prepare` creates for the run. */
 export interface AgentWorkspace {
   readonly stage: string;
   readonly clone: Clone;
@@ -152,7 +152,7 @@ function recordedRun({ plan, seen, judged, completedAtMs }: CompletedRun<AgentTy
   return { plan, capture: seen.capture, judgement: judged.reading, completedAtMs };
 }
 
-/** The run is sealed, but the recording of its model could not be written. */
+/** The run is sealed, but its model recording could not be written. */
 function unrecorded(error: unknown): never {
   if (!(error instanceof Fault)) throw error;
   throw new Fault(error.code, `${error.message} The run itself is complete; see proctor show.`, {

@@ -16,16 +16,16 @@ export interface AgentHere {
   readonly version: string | undefined;
   /** Whether Proctor runs this version: its flags are known, or it is newer than every tested version. */
   readonly isUnderstood: boolean;
-  /** The variable that holds the model credential: the one that is set, else the first that could be. */
+  /** The variable that holds the model credential: the first one that is set, else the first one that Proctor reads. */
   readonly key: { readonly variable: string; readonly isSet: boolean };
-  /** Whether `--login` can use the login of the agent's program, and if not, why. */
+  /** Whether `--login` can use the agent program's login, and if not, why. */
   readonly login: { readonly isUsable: boolean; readonly why: string | undefined };
   /** What is wrong, and what to do about it. */
   readonly trouble: string | undefined;
   readonly advice: readonly string[];
 }
 
-/** Looks for every agent, and probes its version as a run would. */
+/** Looks up every agent, and probes its version like a run does. */
 export function agentsHere(launcher: Launcher, environment: AgentOrder['environment']): Promise<readonly AgentHere[]> {
   return Promise.all(AGENTS.map(adapter => agentHere(adapter, launcher, environment)));
 }

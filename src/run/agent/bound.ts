@@ -30,9 +30,9 @@ export interface Bound {
     readonly capabilityNotes: readonly string[];
     readonly appliedOverrides: readonly AppliedOverride[];
   };
-  /** Defaults that were applied, and requests that others tightened. */
+  /** Notes on applied defaults, and on requests that another setting tightened. */
   readonly decisions: readonly string[];
-  /** What can enforce each request, as far as it is known before the program is found. */
+  /** What can enforce each request, as far as Proctor knows before it finds the program. */
   readonly enforcers: Enforcers;
 }
 
@@ -87,7 +87,10 @@ export function boundFor(order: AgentOrder, adapter: AgentAdapter, offers: reado
   };
 }
 
-/** Refines the limits once the program is known: its version may be untested, or its sandbox may not work in ours. */
+/**
+ * Updates warnings and notes once the program is known: its version may be untested, or its sandbox may not work in
+ * ours.
+ */
 export function boundWith(bound: Bound, adapter: AgentAdapter, program: TriedProgram): Bound {
   const { effective, limits, bounds, summary, decisions, enforcers } = bound;
   const isUnconfined = adapter.sandboxProbe !== undefined && !program.nestedSandbox;
@@ -115,7 +118,7 @@ const RECORD_MS_MAX = 600_000;
 export const CHANGES_MAX = 10_000;
 export const CHANGED_BYTES_MAX = 1024 ** 3;
 
-/** The clocks of an agent, as its outcome states them. */
+/** The agent's clocks, as its outcome states them. */
 export function clocksOf({ limits }: Bound): AgentOutcome['clocks'] {
   return {
     timeout_ms: limits.timeoutMs,
@@ -133,5 +136,5 @@ export function turnLimitOf(
   return max === undefined || enforced_by === false ? {} : { turnLimit: { max, enforced_by } };
 }
 
-/** Between the agent's last line and its exit. */
+/** The time limit between the agent's last line and its exit. */
 const GRACE_MS = 10_000;

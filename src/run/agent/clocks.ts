@@ -1,16 +1,16 @@
 import { monotonicMs } from '../../base/clock.ts';
 
 export interface ClockLimits {
-  /** The time without progress after which the agent is stopped. */
+  /** How long the agent may go without progress before Proctor stops it. */
   readonly idleMs: number;
-  /** The same while a tool call is pending, because a long test run prints nothing. */
+  /** The same while a tool call is pending, because a long test run may print nothing. */
   readonly toolIdleMs: number;
-  /** The time between the agent's last line and its exit. */
+  /** The time limit between the agent's last line and its exit. */
   readonly graceMs: number;
 }
 
 /**
- * Stops an agent that makes no progress, or that keeps running after its last line. Output of the agent and its model
+ * Stops an agent that makes no progress, or that keeps running after its last line. Output from the agent or its model
  * resets these clocks. The launcher enforces the total time.
  */
 export class AgentClocks {
@@ -28,7 +28,7 @@ export class AgentClocks {
     this.#watch();
   }
 
-  /** Records progress. `inFlight` is the number of tools that the agent waits for. */
+  /** Records progress. `inFlight` is the number of pending tool calls. */
   progress(inFlight: number): void {
     if (this.#hasFinished || this.#isClosed) return;
     this.#since = monotonicMs();
@@ -38,7 +38,7 @@ export class AgentClocks {
     if (wasWaiting && inFlight === 0) this.#again();
   }
 
-  /** The agent wrote its last line. */
+  /** Called when the agent has written its last line. */
   finished(): void {
     if (this.#hasFinished || this.#isClosed) return;
     this.#since = monotonicMs();

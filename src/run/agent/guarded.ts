@@ -11,7 +11,7 @@ export interface Guarded {
   readonly notes: readonly string[];
 }
 
-/** Makes read-only what the sandbox can protect. The rest is checked after the run. */
+/** Selects the protected paths that the sandbox can mount read-only. Proctor checks the rest after the run. */
 export function guardedIn({ tree }: Pick<Clone, 'tree'>, policy: EffectivePolicy): Guarded {
   const { execution_posture, forbidden_paths, forbidden_operations } = policy;
   if (execution_posture === 'read_only') return { readOnly: [], notes: [] };
@@ -36,8 +36,8 @@ export function guardedIn({ tree }: Pick<Clone, 'tree'>, policy: EffectivePolicy
 }
 
 const JUDGED: Readonly<Record<string, string>> = {
-  delete: 'by the files that are missing; a file that was restored does not count as deleted',
-  force: 'by the history of the branch; a history that was restored does not count as rewritten',
+  delete: 'by looking for missing files; a restored file does not count as deleted',
+  force: 'by comparing the branch history; a restored history does not count as rewritten',
   push: 'there is no network to push to; a push to a folder inside the sandbox has no effect and is not detected',
 };
 

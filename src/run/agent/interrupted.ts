@@ -21,8 +21,8 @@ import { terminationOf } from './termination.ts';
 import { AGENT_LINE_BYTES_MAX } from './watch.ts';
 
 /**
- * Judges an agent whose Proctor died: by its stream, by the request count of the model proxy, and by the work tree that
- * the launcher saved. The evidence lists everything else as unknown.
+ * Judges an agent after Proctor died: by its stream, the model proxy's request count, and the work tree that the
+ * launcher saved. The evidence lists everything else as unknown.
  */
 export async function judgeInterrupted(left: AgentLeft): Promise<{
   readonly judgement: AgentJudgement;
@@ -39,7 +39,7 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   const head = tree?.changes.refs.find(({ name }) => name === 'HEAD')?.sha;
   const judgement: AgentJudgement = {
     ...endedAs(left, reading),
-    // Without a final line, no message is the last one.
+    // Without a final line, no message counts as the final one.
     finalText: reading.terminal ? reading.finalText : null,
     session: reading.session,
     model: reading.model,
@@ -53,7 +53,7 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
       tree === undefined ? null : maskedStatus(workspaceStatusOf(plan.request.run_id, tree.changes, tree.notes), asIs),
     workspace: plan.workspace && { ...plan.workspace, ...(head && { head_sha: head }) },
     files,
-    warnings: tree?.holdsSecret ? ['workspace.diff: holds the value of a secret'] : [],
+    warnings: tree?.holdsSecret ? ['workspace.diff: contains a declared secret'] : [],
     remarks: [{ level: 'error', code: because.reason, detail: because.detail }],
   };
   const unknown: RecoveredNote['unknown'] = [];
@@ -62,7 +62,7 @@ export async function judgeInterrupted(left: AgentLeft): Promise<{
   return { judgement, unknown };
 }
 
-/** The launcher masked the texts. What remains is to distinguish names that masking made equal. */
+/** The launcher already masked everything. `maskedStatus` still numbers names that masking made equal. */
 const asIs = (text: string): string => text;
 
 /** A timeout or a policy violation stands. Any other ending becomes an error. */
@@ -140,8 +140,8 @@ function notesOf({ isStarted, tree }: AgentLeft): string[] {
   if (!tree) return ['Proctor was interrupted, and the work tree is gone. Its changes are unknown.'];
   return [
     tree.breaches.length === 0
-      ? 'Proctor was interrupted. The launcher examined the work tree once every process was dead. It found no violation.'
-      : 'Proctor was interrupted. The launcher examined the work tree once every process was dead. Its violations are listed.',
+      ? 'Proctor was interrupted. The launcher examined the work tree after every process had ended and found no violations.'
+      : 'Proctor was interrupted. The launcher examined the work tree after every process had ended. The violations are listed.',
     ...(tree.holdsSecret ? ['workspace.diff contains a secret.'] : []),
     ...tree.changes.notes,
   ];

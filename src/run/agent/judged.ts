@@ -15,7 +15,7 @@ import { terminationOf } from './termination.ts';
 import type { WatchedStream } from './watch.ts';
 import type { After } from './workspace-after.ts';
 
-/** What Proctor knows about an agent once it is dead. */
+/** What Proctor knows about an agent that has ended. */
 interface Known {
   readonly run: StartedRun<AgentTypes>;
   readonly seen: AgentTypes['seen'];
@@ -61,7 +61,7 @@ export function judged({ run, seen, after, access, files }: Known): {
     apiStatus: ended.apiStatus,
     finalText: reading.finalText && mask(reading.finalText),
     session: reading.session && mask(reading.session),
-    // Not every agent reports its model. Then it is the one that was requested.
+    // If the agent does not report its model, use the requested one.
     model: mask(reading.model ?? ready.order.model ?? '') || null,
     reported: reading.usage,
     lines: reading.lines,
@@ -70,8 +70,8 @@ export function judged({ run, seen, after, access, files }: Known): {
     modelAccess: access,
     policy: policyAfter(run, violations, [
       breaches.length === 0
-        ? 'The work tree was examined once every process was dead. It has no violation.'
-        : 'The work tree was examined once every process was dead. Its violations are listed.',
+        ? 'Proctor examined the work tree after every process had ended and found no violations.'
+        : 'Proctor examined the work tree after every process had ended. The violations are listed.',
       ...after.changes.notes.map(mask),
     ]),
     workspaceStatus,
@@ -88,7 +88,7 @@ export function judged({ run, seen, after, access, files }: Known): {
   return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };
 }
 
-/** The policy summary with what was found during and after the run. */
+/** The policy summary, with the findings during and after the run. */
 function policyAfter(
   { made: { ready, door, invocation, guarded }, plan }: StartedRun<AgentTypes>,
   violations: readonly PolicyViolation[],

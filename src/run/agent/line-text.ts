@@ -51,7 +51,7 @@ function used({ turns, input_tokens, cached_input_tokens, output_tokens, cost_us
   return `{"cached_input_tokens":${cached_input_tokens},"cost_usd":${cost_usd},"input_tokens":${input_tokens},"output_tokens":${output_tokens},"turns":${turns}}`;
 }
 
-/** Most texts need no escaping. */
+/** Most strings need no escaping. */
 function quote(text: string): string {
   return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
 }

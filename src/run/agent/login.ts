@@ -7,8 +7,8 @@ import { readRegular } from '../../base/regular.ts';
 import type { AgentOrder } from './order.ts';
 
 /**
- * Reads the login that an agent's own program stores. Proctor never refreshes it, because that would log the user out. It
- * does not write the login, and does not show it to the sandbox.
+ * Reads the login that an agent's own program stores. Proctor never refreshes it, because that would log the user out.
+ * Proctor neither writes the login nor exposes it to the sandbox.
  */
 export function readLogin(agent: string, login: LoginFile, environment: AgentOrder['environment']): HeldLogin {
   const refuse = (why: string): never => {
@@ -25,7 +25,7 @@ export function readLogin(agent: string, login: LoginFile, environment: AgentOrd
   const held = reading.ok ? login.held(reading.value) : undefined;
   if (!held) return refuse(`${login.file} contains no login that Proctor understands. Log in with ${agent} again.`);
   if (held.expiresAtMs <= systemClock.now() + LEFT_MS_MIN)
-    return refuse(`it has expired. Run ${agent} once, which renews it, and try again.`);
+    return refuse(`it has expired. Run ${agent} once to renew it, and try again.`);
   return held;
 }
 

@@ -7,10 +7,10 @@ import type { CheckedAgentRun } from './agent.ts';
 import type { Door } from '../../execute/model/door.ts';
 import { secretsOf } from './model.ts';
 
-/** Removes secrets from a text. */
+/** Removes secrets from a string. */
 export type Mask = (text: string) => string;
 
-/** For texts from outside the agent's streams, which are masked as they are read. */
+/** For strings that do not come from the agent's streams. The streams are masked as they are read. */
 export function maskOf(ready: Pick<CheckedAgentRun, 'order' | 'model'>, door?: Door): Mask {
   const secrets = [...secretsOf(ready), ...(door ? [door.token] : [])];
   const masking = maskingOf(secrets, ready.order.keepCredentials);

@@ -139,7 +139,7 @@ export async function openDoorFor(ready: CheckedAgentRun, stage: string): Promis
   });
 }
 
-/** The model use of a run whose proxy is closed. */
+/** A run's model use, once its proxy is closed. */
 export function accessOf({ model, bound }: CheckedAgentRun, door: Door | undefined): AgentOutcome['model_access'] {
   const budget = budgetOf(bound.limits);
   if (!door || model.kind === 'none')

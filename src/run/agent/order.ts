@@ -24,13 +24,13 @@ export interface AgentOrder {
   readonly idleMs?: number;
   readonly model?: string;
   readonly maxTurns?: number;
-  /** Limits requests that make the model answer, including those of subprocesses. */
+  /** The maximum number of requests that make the model answer, including those of subprocesses. */
   readonly maxRequests?: number;
   readonly maxTokens?: number;
   readonly maxCostUsd?: number;
   /** The price file that the model proxy uses to count cost. */
   readonly prices?: string;
-  /** How many CPUs it may use at once. Refused if no control group can enforce it. */
+  /** How many CPUs the agent may use at once. Refused if no control group can enforce it. */
   readonly cpus?: number;
   /** Environment variables whose values are masked in everything that is stored or shown. */
   readonly secrets?: Readonly<Record<string, string>>;
@@ -43,9 +43,9 @@ export interface AgentOrder {
   readonly login?: 'env' | 'claude' | 'codex';
   /** Refuse the run if no model can be reached. */
   readonly needsModel?: boolean;
-  /** Run an untested version of the agent as well. */
+  /** Allow an untested version of the agent. */
   readonly allowUntestedVersion?: boolean;
-  /** Run although the folder has uncommitted changes, which the agent does not see. */
+  /** Run even if the folder has uncommitted changes. The agent does not see them. */
   readonly allowDirty?: boolean;
   /** Whether the agent gets the project's instructions for agents. Default: true. */
   readonly projectContext?: boolean;
@@ -62,7 +62,7 @@ export function checkAgentOrder(order: AgentOrder): AgentAdapter {
     const names = AGENTS.map(({ agent }) => agent);
     throw new Fault(
       'usage',
-      `There is no agent "${printable(order.agent)}".${didYouMean(order.agent, names)} There are: ${names.join(', ')}.`,
+      `Unknown agent "${printable(order.agent)}".${didYouMean(order.agent, names)} Use ${names.join(' or ')}.`,
     );
   }
   checkTask(order.task);

@@ -59,7 +59,7 @@ export function layOut(
       writeFileSync(file, text, { mode, flag: 'wx' });
     }
   } catch (cause) {
-    throw new Fault('stage_failed', 'The files of the agent could not be staged.', { cause });
+    throw new Fault('stage_failed', "The agent's files could not be staged.", { cause });
   }
   return invocation;
 }
@@ -127,7 +127,7 @@ const WORK_ENTRIES = 500_000;
 export function agentPlan(made: AgentTypes['made'], observed: readonly Observation[]): AgentPlan {
   const { ready, clone, invocation, job, startedAtMs } = made;
   const { id, order, adapter, bound, program, model, machine, around } = ready;
-  // The caller's texts are always masked. `keepCredentials` is about the agent's output.
+  // The caller's strings are always masked. `keepCredentials` applies only to the agent's output.
   const mask = maskOf({ ...ready, order: { ...order, keepCredentials: false } });
   return {
     request: { run_id: id, kind: 'agent' },
@@ -189,7 +189,7 @@ export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: s
 
 function runnerFor({ ready: { bound, model }, door, job }: AgentTypes['made']): AgentPlan['runner'] {
   if (bound.limits.timeoutMs > RECORD_MS_MAX)
-    return 'A runner record cannot state a timeout of more than 10 minutes, and this run has one.';
+    return 'The timeout of this run exceeds 10 minutes, the longest that a runner record can state.';
   // A proxy to a live model lets bytes leave the sandbox.
   const isLive = door !== undefined && model.kind !== 'replay';
   const bounds = isLive

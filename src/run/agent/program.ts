@@ -9,7 +9,7 @@ import { type AgentProgram, findAgentProgram } from '../../execute/agents/agent-
 import type { AgentContext } from './agent.ts';
 import type { AgentOrder } from './order.ts';
 
-/** The program of an agent, as found and probed on this machine. */
+/** An agent's program, as found and probed on this machine. */
 export interface TriedProgram extends AgentProgram {
   readonly version: string;
   readonly sha256: ContentHash;
@@ -21,7 +21,7 @@ export interface TriedProgram extends AgentProgram {
   readonly nestedSandbox: boolean;
 }
 
-/** Finds the program and probes its version. Refuses a version older than the tested ones. */
+/** Finds the program and probes its version. Refuses an unsupported version, unless the order allows it. */
 export async function programFor(
   order: AgentOrder,
   adapter: AgentAdapter,
@@ -61,6 +61,6 @@ export async function programFor(
 /** Warnings about an untested version, in the form that runner records use. */
 export function versionWarnings({ untested, version, newestTried }: TriedProgram): string[] {
   return untested
-    ? [warningOf('version', `${printable(version)} is untested, the newest tested version is ${newestTried}`)]
+    ? [warningOf('version', `${printable(version)} is untested; the newest tested version is ${newestTried}`)]
     : [];
 }

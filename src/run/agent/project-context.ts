@@ -9,14 +9,14 @@ import { CONTEXT_FILES_MAX, type ProjectContextNote } from '../../contracts/agen
 import type { Clone } from '../../execute/worktree/clone.ts';
 
 export interface FoundContext {
-  /** Undefined if the project has none, null if the caller omits it. */
+  /** Undefined if the project has none; null if the caller excludes it. */
   readonly given: ProjectContext | null | undefined;
   readonly told: ProjectContextNote;
 }
 
 /**
- * Finds the project's instructions in the commit that the agent gets. Ignores its settings, hooks, servers and
- * permissions, because they would change the policy.
+ * Finds the project's instructions in the commit that the agent gets. Ignores the project's settings, hooks, servers
+ * and permissions, because they would change the policy.
  */
 export function projectContext(adapter: AgentAdapter, clone: Clone, isWanted: boolean): FoundContext {
   if (!isWanted) return { given: null, told: { state: 'left_out', total: 0, files: [] } };
@@ -50,7 +50,7 @@ function takeInstructions(
   }
 }
 
-/** Follows imports as deep as the program does, and never out of the work folder. */
+/** Follows imports as deep as the agent does, but never outside the work folder. */
 function takeImports(found: ReadonlyMap<string, Buffer>, startIn: string, take: (file: string) => boolean): void {
   let files = [...found.keys()];
   for (let depth = 0; depth < IMPORT_DEPTH_MAX && files.length > 0; depth++) {

@@ -44,11 +44,11 @@ function bytesOf(file: string, word: string): Buffer {
     const names = Object.keys(builtInPolicies);
     throw new Fault(
       'bad_policy',
-      `There is no such agent policy: it is neither ${names.join(', ')}, nor a readable file.${didYouMean(word, names)}`,
+      `There is no such agent policy. Use ${names.join(', ')} or the path of a readable file.${didYouMean(word, names)}`,
     );
   }
   try {
-    // Reads one byte more than allowed, because the size of the file may change.
+    // Reads one byte more than allowed, because the file's size may change.
     const bytes = Buffer.alloc(Math.min(fstatSync(fd).size, contract.bytesMax) + 1);
     let length = 0;
     for (let read = -1; read !== 0 && length < bytes.length; length += read) {

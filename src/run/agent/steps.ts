@@ -19,7 +19,7 @@ import { accessOf, secretsOf } from './model.ts';
 import { AgentWatch, type WatchedStream } from './watch.ts';
 import { workspaceAfter } from './workspace-after.ts';
 
-/** Runs the agent to its end. */
+/** Runs the agent to completion. */
 export async function watchAgent(run: StartedRun<AgentTypes>): Promise<AgentTypes['seen']> {
   const { ready, door } = run.made;
   const refs = watchedRefs(run);
@@ -33,12 +33,12 @@ export async function watchAgent(run: StartedRun<AgentTypes>): Promise<AgentType
   return { ...seen, capture: noted, refsWritten: refs?.written() ?? new Set() };
 }
 
-/** Examines the work tree once every process of the agent is dead. */
+/** Examines the work tree once all the agent's processes have ended. */
 export async function judgeAgent(run: StartedRun<AgentTypes>, seen: AgentTypes['seen']): Promise<AgentTypes['judged']> {
   const { ready, door } = run.made;
   const after = await workspaceAfter(run, seen.refsWritten);
   refuseLostSandbox(run, seen.capture);
-  // The caller gets a failed recording once the run is sealed; the evidence does not depend on it.
+  // Proctor reports a failed recording once the run is sealed, because the evidence does not depend on it.
   await door?.close().catch(() => undefined);
   const files: AgentFiles = { ...seen.files, diff: after.diff };
   const { judgement, violations, needsReview } = judged({ run, seen, after, access: accessOf(ready, door), files });
@@ -93,7 +93,7 @@ async function listenTo(run: StartedRun<AgentTypes>): Promise<{ capture: Capture
   }
 }
 
-/** If an idle limit is not below the timeout, the idle clock waits until after the timeout. */
+/** An idle limit that is not below the timeout expires only after the timeout. */
 function timesOf(bound: CheckedAgentRun['bound']) {
   const { timeout_ms, grace_ms: graceMs, idle_timeout_ms, tool_idle_timeout_ms } = clocksOf(bound);
   const after = (ms: number): number => (ms < timeout_ms ? ms : timeout_ms + WALL_CLOCK_FIRST_MS);
@@ -102,7 +102,7 @@ function timesOf(bound: CheckedAgentRun['bound']) {
 
 const WALL_CLOCK_FIRST_MS = 10_000;
 
-/** The file in which some agents leave their last message, masked. */
+/** The last message that some agents leave in a file, masked. */
 function lastMessageOf({ prepared, made: { invocation, door, ready } }: StartedRun<AgentTypes>): string | null {
   if (invocation.lastMessageFile === undefined) return null;
   const bytes = readRegular(path.join(prepared.workFolder, 'home', invocation.lastMessageFile), MESSAGE_BYTES_MAX);

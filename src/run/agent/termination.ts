@@ -15,7 +15,7 @@ export interface TerminationFacts {
   readonly approval: EffectivePolicy['approval_posture'];
   /** Violations in the work tree. */
   readonly breaches: readonly PolicyViolation[];
-  /** Why there are more changes than a run may make, if so. */
+  /** Why the changes exceed their limits; null if they do not. */
   readonly tooMuch: string | null;
   /** The first request that differs from the recording. */
   readonly difference: string | null;
@@ -43,7 +43,10 @@ export function terminationOf(facts: TerminationFacts): Terminated {
   return exited(ending.code, facts);
 }
 
-/** The agent reported success, and Proctor killed what it left running, perhaps including the agent. The success stands. */
+/**
+ * Whether the agent reported success before Proctor killed it or the processes that it left running. The success
+ * stands.
+ */
 function isDone({ ending, stoppedFor, reading }: TerminationFacts): boolean {
   const isOurs = ending.how === 'exited' || (ending.how === 'killed' && ending.by === 'idle');
   return isOurs && stoppedFor?.hadFinished === true && reading.terminal?.ok === true;
@@ -102,11 +105,11 @@ function isGood({ status, isWhole }: AskEnd): boolean {
 }
 
 /**
- * The model did not answer the agent's last request. The exit code does not matter: some agents exit with 0. The status
- * that the agent reports does not count either, because the proxy sends one when no model answered.
+ * The model did not answer the agent's last request. The exit code does not matter: some agents exit with 0. Nor does
+ * the status that the agent reports, because the proxy sends one if no model answered.
  */
 function unanswered({ status, says }: AskEnd, failure: AgentReading['failure']): Terminated {
-  // The agent stopped at a limit of its own, perhaps in the middle of an answer.
+  // The agent stopped at one of its own limits, perhaps in the middle of an answer.
   if (failure && LIMITS.has(failure.reason)) return ended('error', failure.reason, failure.detail);
   const sentence =
     status !== null && status >= 400

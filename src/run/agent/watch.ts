@@ -35,7 +35,7 @@ export interface Watching {
   readonly onEvent: ((line: TranscriptLine) => void) | undefined;
 }
 
-/** Why Proctor stopped the agent, if the ending alone does not say it. */
+/** Why Proctor stopped the agent, if the ending alone does not show it. */
 export interface StoppedFor {
   readonly reason: Reason;
   readonly detail: string;
@@ -61,7 +61,7 @@ export class AgentWatch {
   readonly #cutter = new LineCutter(AGENT_LINE_BYTES_MAX);
   readonly #began = monotonicMs();
   readonly #onLine = (bytes: Buffer | null): void => this.#line(bytes);
-  /** When the current piece arrived. */
+  /** When the current chunk arrived. */
   #atMs = 0;
   #nativeLine = 0;
   #seq = 0;
@@ -86,14 +86,14 @@ export class AgentWatch {
       stderr: new GrowingFile(stderr, STDERR_BYTES_MAX),
     };
     this.#clocks = new AgentClocks(watching.clocks, hasFinished => {
-      // An agent that waits for an answer makes no progress, but the question is the reason.
+      // If the agent is waiting for an answer, the question is the reason, not the lack of progress.
       if (this.#asking !== undefined) return this.halt(ASKED);
       if (hasFinished) this.#stoppedFor ??= { reason: 'stalled', detail: LATE, hadFinished: true };
       watching.stop('idle');
     });
   }
 
-  /** Takes a piece of output, and reports its events before it returns. */
+  /** Processes a chunk of output, and reports its events before it returns. */
   take(stream: 'stdout' | 'stderr', bytes: Buffer): void {
     clearTimeout(this.#asking);
     this.#asking = undefined;
@@ -107,7 +107,7 @@ export class AgentWatch {
       this.#atMs = Math.round(nowMs - this.#began);
       this.#cutter.take(bytes, this.#onLine);
       this.#flush();
-      // The streams are read concurrently, so a piece that arrives now may be older than the other stream's.
+      // The streams are read concurrently, so this chunk may be older than the last one of the other stream.
       if (nowMs - this.#lastErrorMs > GOING_ON_MS) this.#lastError = '';
     }
     const rest = this.#cutter.rest(ASKING_BYTES_MAX);
@@ -120,18 +120,18 @@ export class AgentWatch {
     }
   }
 
-  /** The model sent bytes. That is progress, even if the agent prints nothing. */
+  /** Called when the model sends bytes. That is progress, even if the agent prints nothing. */
   heard(speech: ModelOutput): void {
     const { sign, reason } = this.#watching.reader.heard(speech);
     this.#obey(sign, reason);
   }
 
-  /** The proxy saw the model ask the user a question. */
+  /** Called when the proxy sees the model ask the user a question. */
   asked(): void {
     this.halt({ ...ASKED, source: 'door' });
   }
 
-  /** Every process of the agent is dead. */
+  /** Called when all the agent's processes have ended. */
   end(facts: EndFacts): WatchedStream {
     this.close();
     this.#cutter.end(this.#onLine);
@@ -211,7 +211,7 @@ export class AgentWatch {
   }
 }
 
-/** The events of masked lines. A line that masking made invalid JSON is not reported. */
+/** The events of masked lines. Skips lines that masking turned into invalid JSON. */
 function eventsIn(lines: Buffer): TranscriptLine[] {
   return lines
     .toString()
@@ -239,7 +239,7 @@ const ASKED: StoppedFor = {
 const LATE = 'The agent wrote its last line and did not exit.';
 const TOO_MUCH = 'The agent exceeded its output limit.';
 
-/** The limit for one line of an agent, which holds at most one message. */
+/** The size limit for one line of agent output, which contains at most one message. */
 export const AGENT_LINE_BYTES_MAX = 16 * 1024 * 1024;
 const STDOUT_BYTES_MAX = 256 * 1024 * 1024;
 const STDERR_BYTES_MAX = 16 * 1024 * 1024;

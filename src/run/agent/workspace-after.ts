@@ -16,14 +16,14 @@ export interface After {
   readonly changes: Changes;
   readonly diff: Stored;
   readonly breaches: readonly PolicyViolation[];
-  /** A sentence, if the agent changed more than it may. */
+  /** Why the changes exceed their limits, as a sentence; null if they do not. */
   readonly tooMuch: string | null;
   readonly counts: { readonly files: number; readonly commits: number };
   /** The diff if it contains secrets, and changed files whose names suggest credentials. */
   readonly flagged: readonly Flagged[];
 }
 
-/** Compares the work tree and the written refs with the policy, once every process of the agent is dead. */
+/** Compares the work tree and the written refs with the policy, once all the agent's processes have ended. */
 export async function workspaceAfter(
   { place: { folder }, made: { ready, clone }, prepared }: StartedRun<AgentTypes>,
   refsWritten: ReadonlySet<string>,

@@ -3,7 +3,7 @@ import { type Opposite, oppositesIn } from './opposites.ts';
 import { fileCountIn } from './quantities.ts';
 import { quotedText } from './words.ts';
 
-/** Two statements of an intent that contradict each other. */
+/** Two statements in an intent that contradict each other. */
 export interface Contradiction {
   readonly index: number;
   /** The path in the intent that contradicts `constraints[index]`. */
@@ -54,8 +54,8 @@ function againstOutputs(text: string, index: number, outputs: readonly string[])
 }
 
 /**
- * What some constraint requires and another forbids. Few of a million constraints conflict, so this stores only the
- * shorter side, and nothing if one side is empty.
+ * What one constraint requires and another forbids. Stores only the shorter side, and nothing if one side is empty,
+ * because few of a million constraints conflict.
  */
 function contestedIn(constraints: readonly string[]): ReadonlySet<string> {
   const contested = new Set<string>();
@@ -72,7 +72,10 @@ function contestedIn(constraints: readonly string[]): ReadonlySet<string> {
   return contested;
 }
 
-/** The earlier constraint that says the opposite. The first to say something is stored: `~index` if it forbids it. */
+/**
+ * The earlier constraint that says the opposite. `said` stores the first constraint on each subject: `index` if it
+ * requires it, `~index` if it forbids it.
+ */
 function oppositeOf(
   text: string,
   index: number,
@@ -122,7 +125,7 @@ function againstLimits(bound: number, unit: string, index: number, { limits = {}
   return found;
 }
 
-/** Unit words, each with its limit and its factor. Any other unit is a second. */
+/** Unit words, each with its limit and its factor. Any other unit means seconds. */
 const UNITS: ReadonlyMap<string, readonly [name: LimitName, factor: number]> = new Map(
   (
     [

@@ -16,7 +16,7 @@ import { quotedText } from './words.ts';
 export type IntentDecision = {
   /** Includes answers and proposals. */
   readonly intent: Intent;
-  /** Its text as stored in the run folder. */
+  /** The text that is stored in the run folder. */
   readonly text: Buffer;
   readonly sha256: ContentHash;
 } & (
@@ -45,7 +45,10 @@ export function decideIntent({ intent: written, answers, mode, profile, propose 
   return { kind: 'CLARIFY', intent, text, sha256, bundle, questions: questions.map(question => question.text) };
 }
 
-/** The intent for a model to plan; undefined if it needs no plan, or has open questions first. */
+/**
+ * The intent for a model to plan; undefined if it has commands, open questions or contradictions, or if the profile
+ * forbids it.
+ */
 export function goalToPlan({ intent: written, answers, mode, profile }: Omit<Asked, 'propose'>): Intent | undefined {
   const { intent } = settled(written, new Map(Object.entries(answers)), mode);
   return needsPlan(intent) && refusalsOf(intent, profile).length === 0 ? intent : undefined;
@@ -66,7 +69,7 @@ function answered(
   const open = new Map(Object.entries(answers));
   let { intent, questions } = settled(written, open, mode);
   if (propose && needsPlan(intent)) {
-    const proposed = judgedIntent(mergeProposal(intent, propose(intent)), 'The proposal of the model');
+    const proposed = judgedIntent(mergeProposal(intent, propose(intent)), "The model's proposal");
     ({ intent, questions } = settled(proposed, open, mode));
   }
   refuseStray(open, questions);
@@ -94,7 +97,7 @@ function settled(
 
 const ROUNDS_MAX = 16;
 
-/** Questions that have an answer. If two share a key, the first gets it, and the other is asked again. */
+/** Questions that have an answer. If two share a key, the first gets the answer, and the other is asked again. */
 function answerable(questions: readonly Question[], open: ReadonlyMap<string, unknown>): Question[] {
   const taken = new Set<string>();
   return questions.filter(({ key, id }) => {
@@ -121,7 +124,7 @@ function refuseStray(open: ReadonlyMap<string, unknown>, questions: readonly Que
   const many = open.size === 1 ? '' : `${open.size} such as `;
   throw new IntentFault(
     'intent_invalid',
-    `The answers contain ${many}${quotedText(stray)}, to which there is no question.${didYouMean(stray, keys)}`,
+    `The answers contain ${many}${quotedText(stray)}, which matches no question.${didYouMean(stray, keys)}`,
     { details: { open_questions: keys } },
   );
 }

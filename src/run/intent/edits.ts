@@ -14,7 +14,7 @@ export type Edit =
   | { readonly expectZero: number }
   | { readonly merge: Readonly<Record<string, unknown>> };
 
-/** Applies all changes at once, and checks the result like an intent that its author wrote. */
+/** Applies all changes at once, and validates the result like any other intent. */
 export function edited(intent: Intent, edits: readonly Edit[]): Intent {
   const fills = new Map(edits.flatMap(edit => ('fill' in edit ? [[edit.fill, edit.with] as const] : [])));
   const filled = fills.size > 0 ? filledIn(intent, fills) : intent;

@@ -29,7 +29,7 @@ import { furtherLimits, limitsOf, LOCALE, offersOf, runnerOf } from '../pipeline
 import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../pipeline/steps.ts';
 import { intentReading } from './reading.ts';
 
-/** Judges the checks of an intent on the stored outputs. */
+/** Runs an intent's checks on the stored outputs. */
 export type JudgeAccept = (
   checks: readonly AcceptCheck[],
   folder: string,
@@ -45,7 +45,7 @@ export interface IntentExecution {
   readonly judgeAccept: JudgeAccept;
   /** Store well-known credentials unmasked. */
   readonly keepCredentials?: boolean;
-  /** Called while the sandbox is still there. */
+  /** Called before the sandbox is closed. */
   readonly onEnded?: (workFolder: string) => Promise<void>;
   readonly context: RunContext;
 }
@@ -131,7 +131,7 @@ function layOut({ intent, bundle }: IntentExecution, stage: string): string[] {
     }
     for (const place of ['work', 'roots']) setModes(path.join(stage, place));
   } catch (cause) {
-    throw new Fault('stage_failed', 'The files of the intent could not be staged.', { cause });
+    throw new Fault('stage_failed', "The intent's files could not be staged.", { cause });
   }
   return [...staged].sort();
 }

@@ -45,7 +45,7 @@ export interface IntentOrder {
   readonly keepCredentials?: boolean;
 }
 
-/** The context of an intent's run. It opens the launcher only if something runs. */
+/** The context of an intent run. The launcher is opened only if something runs. */
 export interface IntentContext extends Omit<RunContext, 'launcher'> {
   readonly launcher: () => Promise<Launcher>;
 }
@@ -159,12 +159,12 @@ function resultIn(documents: readonly Document[], policy: Profile): RunResult {
   const { violations } = check(runResult, result, { strict: true, internal: false, profileBeside: policy });
   const [first] = violations;
   if (!first) return result;
-  throw new IntentFault('evidence_invalid', `The result of the run does not verify: ${first.message}`, {
+  throw new IntentFault('evidence_invalid', `The run's result does not verify: ${first.message}`, {
     ruleId: first.rule_id,
   });
 }
 
-/** Copies the sandbox's files, folders and symlinks. Every process in it is dead. */
+/** Copies the sandbox's files, folders and symlinks, after all its processes have ended. */
 async function keep(workFolder: string, target: string): Promise<void> {
   try {
     makeFolders(path.dirname(target));
@@ -173,12 +173,12 @@ async function keep(workFolder: string, target: string): Promise<void> {
       verbatimSymlinks: true,
       filter: source => {
         const stat = lstatSync(source, { throwIfNoEntry: false });
-        // Private modes: the program must not leave a setuid file, or one that others can read.
+        // Sets private modes, so that the program cannot leave setuid files or files that other users can read.
         if (stat?.isFile() || stat?.isDirectory()) chmodSync(source, stat.mode & 0o700);
         return stat?.isFile() === true || stat?.isDirectory() === true || stat?.isSymbolicLink() === true;
       },
     });
   } catch (cause) {
-    throw new Fault('not_kept', 'The files of the sandbox could not be copied.', { cause });
+    throw new Fault('not_kept', "The sandbox's files could not be copied.", { cause });
   }
 }

@@ -1,7 +1,7 @@
-/** What a text of an intent is for: a person, a file system, a program, a search, or a shell. */
+/** What reads a string in an intent: a person, a file system, a program, a search, or a shell. */
 export type TextKind = 'prose' | 'path' | 'argument' | 'search' | 'shell';
 
-/** A part of a text, and the patterns of its placeholders. The parts add up to the text. */
+/** A part of a string, and the patterns of its placeholders. The parts add up to the whole string. */
 export interface TextPart {
   readonly text: string;
   /** `<name>` and `{{name}}`. One of the groups captures the name. */
@@ -10,7 +10,7 @@ export interface TextPart {
   readonly open: RegExp | undefined;
 }
 
-/** Splits a text into parts with their placeholder patterns. Code, and words that are only mentioned, have none. */
+/** Splits a string into parts with their placeholder patterns. Code, and words that are only mentioned, have none. */
 export function partsOf(text: string, kind: TextKind): TextPart[] {
   if (kind === 'prose') return sentencesOf(text).map(inProse);
   if (kind === 'path') return [{ text, named: ANYWHERE, open: OPEN_IN_NAME }];
@@ -19,7 +19,7 @@ export function partsOf(text: string, kind: TextKind): TextPart[] {
   return [{ text, named: IN_ARGUMENT, open: kind === 'search' || /\s/.test(text) ? undefined : OPEN_IN_NAME }];
 }
 
-/** Most texts contain none. */
+/** A quick test, because most strings contain no placeholder. */
 export function mayHold(text: string): boolean {
   return text.includes('<') || text.includes('{{') || MAY_BE_OPEN.test(text);
 }
@@ -33,7 +33,7 @@ const BRACES = String.raw`\{\{\s{0,4}(${NAME}?)\s{0,4}\}\}`;
 /** Not after a letter, because that is a type: `List<string>`. */
 const IN_PROSE = new RegExp(`(?<![\\w<])${ANGLE}|${BRACES}`, 'gi');
 
-/** File names on some systems cannot contain these characters. */
+/** In a path, these characters always mark a placeholder, because some systems do not allow them in file names. */
 const ANYWHERE = new RegExp(`${ANGLE}|${BRACES}`, 'gi');
 
 /** After a letter only inside a name (`app<env>.txt`), or for a version (`v<version>`). */
@@ -60,7 +60,7 @@ function inProse(sentence: string): TextPart {
   };
 }
 
-/** A sentence ends at a full stop that white space follows. */
+/** A sentence ends at a full stop, a semicolon, an exclamation mark or a line feed, if white space follows. */
 function sentencesOf(text: string): string[] {
   return MAY_BE_OPEN.test(text) ? text.split(/(?<=[.;!\n])(?=\s)/) : [text];
 }
@@ -77,7 +77,7 @@ const TALKS = new RegExp(
   ].join('|'),
 );
 
-/** Brackets, quotation marks and operators outside of placeholders. JSON is data, not code. */
+/** Whether a string has brackets, quotation marks or operators outside its placeholders. JSON is data, not code. */
 function isCode(text: string): boolean {
   const rest = text.replace(ANYWHERE, '');
   return CODE.test(rest) && !isJson(text);

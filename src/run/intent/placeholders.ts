@@ -29,7 +29,7 @@ export function placeholdersIn(intent: Intent): Placeholder[] {
 const listed = (found: ReadonlyMap<string, { word: string; places: string[] }>): Placeholder[] =>
   [...found].map(([key, { word, places }]) => ({ key, word, places }));
 
-/** Replaces placeholders by their answers. */
+/** Replaces placeholders with their answers. */
 export function filledIn(intent: Intent, answers: ReadonlyMap<string, string>): Intent {
   let added = 0;
   /** A placeholder may occur a million times, and its answer may be long. */
@@ -62,7 +62,7 @@ function filledName(
   return answer === undefined ? String(whole) : counted(answer);
 }
 
-/** The matching group. The offset and the text follow the groups. */
+/** Returns the matching group. The offset and the whole string follow the groups. */
 function nameIn(groups: readonly unknown[]): string {
   const name = groups.find(group => typeof group === 'string');
   return typeof name === 'string' ? name : '';
@@ -80,7 +80,7 @@ function* wordsIn(text: string, place: string, kind: TextKind): Generator<{ key:
   }
 }
 
-/** Whether a path or an argument is still open. Proctor cannot refuse it yet. */
+/** Whether a path or an argument still contains a placeholder, so that Proctor cannot refuse it yet. */
 export function isOpen(text: string, kind: TextKind = 'path'): boolean {
   return !wordsIn(text, '', kind).next().done;
 }
@@ -94,7 +94,10 @@ interface Text {
   readonly kind: TextKind;
 }
 
-/** The texts that may contain a placeholder, with their paths. Builds no paths for others: there may be a million. */
+/**
+ * The strings that may contain a placeholder, with their paths. Builds no paths for other strings: there may be a
+ * million.
+ */
 function* textsOf(intent: Intent): Generator<Text> {
   const { goal, constraints = [], files = [], commands = [], outputs = [], accept = [] } = intent;
   yield { place: 'goal', text: goal, kind: 'prose' };
@@ -119,7 +122,7 @@ function* textsOfCommand({ argv = [], shell, makes = [] }: Command, at: string):
     if (mayHold(text)) yield { place: `${at}.makes[${index}]`, text, kind: 'path' };
 }
 
-/** `grep TODO` searches for the word, and `sh -c` takes a shell line. */
+/** `grep TODO` searches for the word, and `sh -c` runs a shell line. */
 function kindOf(argv: readonly string[], word: number): TextKind {
   const [program = ''] = argv;
   if (word > 0 && /^(?:[ef]?grep|rg|ag|ack|sed|awk)$/.test(program)) return 'search';
@@ -129,7 +132,7 @@ function kindOf(argv: readonly string[], word: number): TextKind {
 
 type Fill = (text: string, place: string, kind: TextKind) => string;
 
-/** Replaces each of these texts. */
+/** Replaces each of these strings. */
 function mapTexts(intent: Intent, fill: Fill): Intent {
   const { goal, constraints, files, commands, outputs, accept } = intent;
   return {

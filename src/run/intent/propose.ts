@@ -7,7 +7,7 @@ import { MIB } from '../../contracts/contract.ts';
 import { type Intent, type ModelIo, modelIo } from '../../contracts/intent/index.ts';
 import { IntentFault } from './trouble.ts';
 
-/** The prompt for an intent that has only a goal. Recordings are looked up by it, so it must not change. */
+/** The prompt for an intent that has only a goal. Proctor looks up recordings by this prompt, so it must not change. */
 export function plannerPrompt({ goal, constraints = [], context = {} }: Intent): string {
   return [
     'Plan how to reach the goal below inside a sandbox without network.',
@@ -21,7 +21,7 @@ export function plannerPrompt({ goal, constraints = [], context = {} }: Intent):
   ].join('\n');
 }
 
-/** Reads a recording, and checks it first. */
+/** Validates a recording. */
 export function judgedRecording(value: unknown): ModelIo {
   const { violations } = check(modelIo, value, { strict: false, internal: false });
   const [first] = violations;
@@ -41,18 +41,21 @@ export function replayed({ interactions }: ModelIo, intent: Intent): Readonly<Re
     });
   const reading = readJson(Buffer.from(unfenced(answer.response_content)), { bytesMax: MIB });
   if (!reading.ok || typeof reading.value !== 'object' || reading.value === null || Array.isArray(reading.value))
-    throw new IntentFault('recording_unusable', 'The answer of the model is not one JSON object.', {
+    throw new IntentFault('recording_unusable', "The model's answer is not a single JSON object.", {
       details: { interaction: answer.i },
     });
   const { commands } = reading.value as { commands?: unknown };
   if (!Array.isArray(commands) || commands.length === 0)
-    throw new IntentFault('recording_unusable', 'The answer of the model has no commands.', {
+    throw new IntentFault('recording_unusable', "The model's answer contains no commands.", {
       details: { interaction: answer.i },
     });
   return reading.value as Record<string, unknown>;
 }
 
-/** Models wrap JSON in a fence even if told not to. Other text, or a second fence, makes the answer invalid. */
+/**
+ * Models often wrap JSON in a fence, even if the prompt forbids it. Other text, or a second fence, makes the answer
+ * invalid.
+ */
 function unfenced(response: string): string {
   const [, inside] = /^\s*```(?:json)?[ \t]*\r?\n((?:(?!```)[^])*)```\s*$/.exec(response) ?? [];
   return inside ?? response;

@@ -12,13 +12,13 @@ export interface Question {
   /** The key of its answer. */
   readonly key: string;
   readonly text: string;
-  /** Returns the edits for an answer, or a text that describes the expected answer. */
+  /** Returns the edits for an answer, or a description of the expected answer. */
   readonly answer: (value: unknown) => readonly Edit[] | string;
 }
 
 type Ask = Omit<Question, 'id'>;
 
-/** Asks about gaps and contradictions of an intent, in a fixed order and up to a limit. */
+/** Asks about gaps and contradictions in an intent, in a fixed order and up to a limit. */
 export function questionsOf(intent: Intent, mode: IntentMode): Question[] {
   const questions = [
     ...placeholdersIn(intent).map(ofPlaceholder),
@@ -38,7 +38,7 @@ export function hasCommands({ commands = [] }: Intent): boolean {
 }
 
 function asked(question: Ask): Question {
-  // The text alone must show the key of the answer.
+  // The text alone must show which key to answer.
   const text = `${question.key}: ${question.text}`;
   return { ...question, text, id: idOf('q', { key: question.key, text }) };
 }
@@ -85,7 +85,7 @@ function unmadeOutputs({ outputs = [], files = [], commands = [] }: Intent): Ask
   if (outputs.length === 0 || commands.some(({ makes }) => makes === undefined)) return [];
   const made = new Set([...files.map(({ path }) => path), ...commands.flatMap(({ makes = [] }) => makes)]);
   const folders = new Set([...made].flatMap(foldersAbove));
-  // Making a folder makes everything in it, and making a file makes its parent folders.
+  // A command that makes a folder makes everything in it. One that makes a file makes its parent folders.
   const isMade = (output: string): boolean =>
     made.has(output) || folders.has(output) || foldersAbove(output).some(folder => made.has(folder));
   return outputs.flatMap((output, index) => (isMade(output) || isOpen(output) ? [] : [ofOutput(output, index)]));

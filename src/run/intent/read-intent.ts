@@ -38,14 +38,14 @@ export function readGiven(
 function jsonIn(bytes: Buffer, what: string, bytesMax: number): unknown {
   const reading = readJson(bytes, { bytesMax });
   if (reading.ok) return reading.value;
-  throw new IntentFault('intent_syntax', `${what} is not one acceptable JSON document: ${reading.refusal.message}`, {
+  throw new IntentFault('intent_syntax', `${what} is not a valid JSON document: ${reading.refusal.message}`, {
     details: { refusal: reading.refusal.code },
   });
 }
 
 function yamlIn(bytes: Buffer, what: string): unknown {
   const notYaml = (line: number, says: string): IntentFault =>
-    new IntentFault('intent_syntax', `${what} is not one acceptable YAML document: line ${line}: ${says}.`);
+    new IntentFault('intent_syntax', `${what} is not a valid YAML document: line ${line}: ${says}.`);
   const text = plainText(bytes);
   if (typeof text !== 'string') throw notYaml(1, text.says);
   const document = yamlDocument(text);

@@ -3,7 +3,7 @@ import { holdsAbsolutePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import { holdsSecret } from '../../base/redact.ts';
 
-/** Quotes a text of an intent: short, on one line, and without secrets. */
+/** Quotes a string from an intent: short, on one line, and without secrets. */
 export function quotedText(text: string): string {
   const shown = printable(clip(text, SHOWN_BYTES).text);
   return holdsAbsolutePath(shown) || holdsSecret(shown) ? 'a text that is not shown here' : `"${shown}"`;

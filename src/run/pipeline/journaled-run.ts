@@ -16,7 +16,7 @@ export interface RunContext extends Sealing {
   readonly home: string;
   /** Aborting it stops the run. */
   readonly signal?: AbortSignal;
-  /** Receives the output of the program as it arrives. */
+  /** Receives the program's output as it arrives. */
   readonly onOutput?: (stream: 'stdout' | 'stderr', bytes: Uint8Array) => void | Promise<void>;
   /** Called if the run has to wait for a slot. */
   readonly onWait?: () => void;
@@ -24,7 +24,7 @@ export interface RunContext extends Sealing {
   readonly onFolder?: (place: RunFolder) => void;
 }
 
-/** The values that the steps of a kind hand to each other, with what the pipeline itself needs of them. */
+/** The values that a kind's steps pass to each other, with the fields that the pipeline needs. */
 export interface StepTypes {
   readonly plan: JournaledPlan;
   /** What `prepare` put into the stage. */
@@ -38,7 +38,7 @@ export interface JudgedStep<Reading = unknown> {
   readonly reading: Reading;
   /** Files that are already stored in the run folder. */
   readonly stored: readonly SealedFile[];
-  /** A failure of Proctor that the evidence states, and that the caller gets once the run is sealed. */
+  /** A Proctor fault. The evidence records it, and the pipeline throws it once the run is sealed. */
   readonly fault?: Fault | undefined;
 }
 
@@ -69,13 +69,13 @@ export interface JournaledRun<Types extends StepTypes> {
   readonly id: string;
   /** Fills the stage. `folder` is where the run folder will be. */
   prepare(stage: string, folder: string): Types['made'] | Promise<Types['made']>;
-  /** Makes the first line of the journal. `observed` is what the self-test of the sandbox proved. */
+  /** Builds the plan for the journal's first line. `observed` is what the sandbox's self-test proved. */
   plan(made: Types['made'], observed: readonly Observation[]): Types['plan'];
   /** Writes what recovery needs, before the program starts. */
   begin?(run: StartedRun<Types>): void;
-  /** Runs the program to its end. */
+  /** Runs the program to completion. */
   watch(run: StartedRun<Types>, show: RunContext['onOutput']): Promise<Types['seen']>;
-  /** Reads and judges what the program left, while the sandbox is still there. */
+  /** Reads and judges what the program left, before the sandbox is closed. */
   judge(run: StartedRun<Types>, seen: Types['seen']): Promise<Types['judged']>;
   documents(run: CompletedRun<Types>): readonly Document[];
   /** Closes what `prepare` opened. It must not throw. */

@@ -21,12 +21,12 @@ import type { JournaledRun, RunContext, SealedRun, StartedRun, StepTypes } from 
 import { OutputObserver } from './steps.ts';
 
 /**
- * Takes a run from its slot to its seal: prepare a stage, open a sandbox, begin the journal, run the program, judge what
- * it left, seal the evidence, clean up. A kind supplies the steps, and the pipeline decides their order. The journal gets
- * a line before each step that recovery must know about, so a run that fails or dies leaves a folder that recovery can
- * complete.
+ * Takes a run from its slot to its seal: prepare a stage, open a sandbox, begin the journal, run the program, judge
+ * what it left, seal the evidence, clean up. A kind supplies the steps, and the pipeline decides their order. The
+ * journal gets a line before each step that recovery must know about, so a run that fails or dies leaves a folder that
+ * recovery can complete.
  *
- * `check` compares the run with this machine before it takes a slot.
+ * `check` compares the run with this machine before the run takes a slot.
  */
 export async function runJournaled<Types extends StepTypes>(
   context: RunContext,
@@ -36,7 +36,7 @@ export async function runJournaled<Types extends StepTypes>(
   try {
     return await runInSlot(context, await check(await launcher.machine()));
   } finally {
-    // A launcher that died leaves files that only its pid identifies.
+    // A dead launcher leaves files that can be identified only by its pid.
     if (launcher.isLost()) await removeAfter(launcher.pid);
   }
 }
@@ -83,7 +83,7 @@ async function runAndSeal<Types extends StepTypes>(
   // The system clock may have been set back during the run.
   const completedAtMs = Math.max(systemClock.now(), plan.startedAtMs);
   journal.append({ is: 'read', atMs: completedAtMs, reading: judged.reading });
-  // Not earlier: until the journal holds the reading, only the sandbox holds what the program changed.
+  // Close the sandbox only now: until the journal contains the reading, only the sandbox has the program's changes.
   const closed = prepared.close().catch(() => sweep(prepared.leftovers));
   const completed = { ...started, seen, judged, completedAtMs };
   const documents = run.documents(completed);
@@ -139,7 +139,7 @@ async function completeAfter(
   { folder }: RunFolder,
   context: RunContext,
 ): Promise<boolean> {
-  const fault = error instanceof Fault ? error : new Fault('bug', 'Proctor had an internal error.', { cause: error });
+  const fault = error instanceof Fault ? error : new Fault('bug', 'Proctor hit an internal error.', { cause: error });
   try {
     // If the sandbox did not start, its output is not the program's.
     if (fault.code === 'sandbox_unavailable')

@@ -19,7 +19,7 @@ export function offersOf(machine: Machine): Offer[] {
   const { cgroups, seccomp, missing, dividesCpus, countsSockets } = machine;
   const can = { dividesCpus, countsSockets };
   const lacks = [
-    ...(cgroups === 'none' ? ['limits on the memory of a whole run, for which control groups are needed'] : []),
+    ...(cgroups === 'none' ? ['memory limits for a whole run, which require control groups'] : []),
     ...(seccomp ? [] : ['system call filters for this processor']),
   ];
   const parts = missing.map(part => path.basename(part)).join(', ');
@@ -68,7 +68,7 @@ export function furtherLimits(effective: Effective): ScriptPlan['limits'] {
   };
 }
 
-/** Identifies this process. Its runs are dead once it is gone. */
+/** Identifies this process. Its runs are dead once it has exited. */
 export function ownerHere(): ScriptPlan['owner'] {
   return { pid: process.pid, startTicks: startTicksOf(process.pid) ?? 0, bootId: bootId() };
 }

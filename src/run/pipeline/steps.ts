@@ -5,7 +5,7 @@ import type { CaptureNote, StoredStreams } from '../../evidence/step/capture-not
 import { storedStream } from '../../evidence/step/stored-stream.ts';
 import type { RunContext, StartedRun } from './journaled-run.ts';
 
-/** Runs the program to its end, or until the caller aborts it. */
+/** Runs the program to completion, or until the caller aborts it. */
 export async function runToEnd(
   { prepared, context: { signal } }: StartedRun,
   show: RunContext['onOutput'],
@@ -38,12 +38,12 @@ export async function watchStreams(run: StartedRun, show: RunContext['onOutput']
 }
 
 /**
- * Throws if the sandbox died, because missing files then say nothing about the program. If memory ran out, the kernel may
- * have killed the sandbox as well; then the verdict is clear without the files.
+ * Throws if the sandbox died, because missing files then say nothing about the program. If memory ran out, the kernel
+ * may have killed the sandbox as well; in that case, the verdict is clear without the files.
  */
 export function refuseLostSandbox({ prepared }: StartedRun, { ending }: CaptureNote): void {
   if (ending.how !== 'out_of_memory' && !existsSync(prepared.workFolder))
-    throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
+    throw new Fault('sandbox_lost', 'The sandbox died before its files could be read.');
 }
 
 /** Calls a callback until it fails. The run continues, and its caller gets the failure at the end. */

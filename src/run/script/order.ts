@@ -66,7 +66,7 @@ export function checkOrder(order: ScriptOrder): CheckedOrder {
   };
 }
 
-/** Refuses texts that Linux cannot pass to a program, or that a request document cannot hold. */
+/** Refuses strings that Linux cannot pass to a program, or that a request document cannot contain. */
 function checkTexts(what: string, texts: readonly string[]): void {
   const bytes = texts.map(text => Buffer.byteLength(text));
   const isTooMuch = texts.length > TEXTS_MAX || bytes.reduce((sum, size) => sum + size, 0) > TEXTS_BYTES_MAX;
@@ -88,10 +88,11 @@ function interpreterFor(script: string, name: string): CheckedOrder['interpreter
   if (stat.isDirectory()) throw new Fault('usage', `${shown} is a folder, not a script.`);
   if (!stat.isFile()) throw new Fault('usage', `${shown} is not a regular file.`);
   if (stat.size > SCRIPT_BYTES_MAX)
-    throw new Fault('usage', `${shown} is too large. A script may have at most 16 MiB.`);
-  if (bareNameFault(name) || RESERVED.has(name.toLowerCase())) {
+    throw new Fault('usage', `${shown} is too large. The limit for a script is 16 MiB.`);
+  const trouble = bareNameFault(name);
+  if (trouble) throw new Fault('usage', `The name of the script ${shown} ${trouble}.`);
+  if (RESERVED.has(name.toLowerCase()))
     throw new Fault('usage', `A script cannot be named ${shown}: the work folder reserves that name.`);
-  }
   const wanted = interpreterOf(name, headOf(script, shown));
   if (!wanted) {
     throw new Fault(
@@ -117,10 +118,10 @@ function interpreterFor(script: string, name: string): CheckedOrder['interpreter
 export const SCRIPT_BYTES_MAX = 16 * 1024 * 1024;
 const HEAD_BYTES = 1024 * 1024;
 
-/** Names that a request document can hold. */
+/** Program names that a request document can contain. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._+-]{0,99}$/;
 
-/** Names that the work folder uses itself. */
+/** Names that Proctor uses in the work folder. */
 const RESERVED: ReadonlySet<string> = new Set(['input', 'output', 'result.json']);
 
 function headOf(file: string, shown: string): Buffer {
@@ -155,7 +156,7 @@ function checkInputs(inputs: readonly string[]): CheckedOrder['inputs'] {
       );
     bytes += stat.size;
     if (bytes > INPUT_BYTES_MAX)
-      throw new Fault('usage', 'The inputs are too large. Together they may have at most 1 GiB.');
+      throw new Fault('usage', 'The inputs are too large. The limit for all inputs together is 1 GiB.');
     const trouble = bareNameFault(name);
     if (trouble) throw new Fault('usage', `The name of the input ${shown} ${trouble}.`);
     const key = name.normalize('NFKC').toLowerCase();

@@ -24,7 +24,7 @@ export function scriptJob(id: string, order: CheckedOrder, effective: Effective,
       order.interpreter.path,
       ...order.interpreter.args,
       at(`/work/${order.script.name}`, `work/${order.script.name}`),
-      // Otherwise proctor_tool would treat the first argument of the script as a function name.
+      // Otherwise proctor_tool would treat the script's first argument as a function name.
       ...(order.interpreter.args.includes('proctor_tool') ? ['run_tool'] : []),
       ...order.args,
     ],

@@ -22,7 +22,7 @@ export interface Facts {
   readonly result: ResultReading;
   /** A fault if Proctor could not store the output. */
   readonly output: OutputReading | Fault;
-  /** Stored files that contain secrets, or whose names suggest it. */
+  /** Stored files that contain secrets, or whose names suggest that they do. */
   readonly flagged: readonly Flagged[];
   readonly secrets: readonly string[];
   readonly keepCredentials?: boolean;
@@ -76,7 +76,7 @@ interface Verdict {
   /** The public message; undefined if the script's own message is shown. */
   readonly message?: string;
   readonly timeoutSource?: 'proctor' | 'script';
-  /** The verdict is the script's own claim. */
+  /** The verdict follows the script's own claim. */
   readonly isClaim?: true;
 }
 
@@ -100,7 +100,7 @@ function verdictOf({ ending, result, output }: Facts): Verdict {
   return { status, reason: null, isClaim: true };
 }
 
-const NOT_STORED = 'Proctor could not store the output of the run. The script did not cause this.';
+const NOT_STORED = "Proctor could not store the run's output. The script did not cause this.";
 const CRASHED = 'The script exited with an error before it wrote a result.';
 
 function timeReason(ending: Ending): { reason: string; message: string } {
@@ -111,7 +111,7 @@ function timeReason(ending: Ending): { reason: string; message: string } {
   return { reason: 'wall_timeout', message: 'The run exceeded its time limit.' };
 }
 
-/** Endings that override any claim of the script. */
+/** Endings that override the script's claim. */
 function failedBy(ending: Ending): { reason: string; message: string } | undefined {
   if (ending.how === 'exited') return undefined;
   if (ending.how === 'killed') return ending.by === 'policy' ? FAILED_BY.policy : FAILED_BY.cancel;
@@ -152,7 +152,7 @@ function summaryOf(
   const text = safe.text ?? UNSAID[verdict.status];
   if (safe.changed === 'unsafe' || safe.changed === 'redacted') {
     const detail =
-      'The error summary contained a stack trace, a path or a secret, so it is not shown. The raw result has it.';
+      'The error summary contained a stack trace, a path or a secret, so it is not shown. The raw result contains it.';
     return {
       ...none,
       text,
@@ -184,7 +184,7 @@ function htmlOf(
   return { text, cuts: [{ what: 'html_output', bytes_total, bytes_kept }] };
 }
 
-/** The size that script-result leaves for the HTML. JSON writes a control character in six bytes. */
+/** The size that script-result leaves for the HTML. JSON escapes a control character with six bytes. */
 const JSON_BYTES_MAX = 1_000_000;
 const ESCAPE_BYTES = 6;
 
@@ -195,7 +195,7 @@ function hiding(secrets: readonly string[]): (text: string) => string {
   return text => redactCut(text, needles, forms).text;
 }
 
-/** Hashes the masked result: a digest over a secret would let anyone test guesses. */
+/** Hashes the masked result: a digest of a secret would let anyone test guesses. */
 function noteOf(
   { result, secrets, keepCredentials }: Facts,
   hide: (text: string) => string,
@@ -259,5 +259,5 @@ function note(code: string, detail: string): Remark {
 
 const NUL_REPLACED = note(
   'nul_replaced',
-  'The HTML contained U+0000, which is replaced by U+FFFD. The raw result has it.',
+  'The HTML contained U+0000, which is replaced with U+FFFD. The raw result contains it.',
 );

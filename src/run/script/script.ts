@@ -26,7 +26,7 @@ import { scriptJob, type PlannedScriptRun, scriptPlan } from './plan.ts';
 import { scriptReading } from './reading.ts';
 import { refuseLostSandbox, type WatchedStreams, watchStreams } from '../pipeline/steps.ts';
 
-/** How a script's run ended, and where its evidence is. */
+/** How a script run ended, and where its evidence is. */
 export interface ScriptAnswer {
   readonly place: RunFolder;
   readonly plan: ScriptPlan;

@@ -3,7 +3,7 @@ import type { SuiteTarget } from '../../contracts/suite/index.ts';
 import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import { readPrices } from '../agent/read-prices.ts';
 
-/** The options of every attempt by an agent, besides its policy and its folder. */
+/** The options of every agent attempt, except its policy, its folder and its CPU limit. */
 export type AgentAsked = Omit<NonNullable<SuitePlan['agent']>, 'dir' | 'policy' | 'cwd' | 'cpus'>;
 
 export const AGENT_ASKED: Readonly<Record<keyof AgentAsked, string>> = {
@@ -23,7 +23,7 @@ export function askedIn(options: AgentAsked): AgentAsked {
   return Object.fromEntries(keys.flatMap(key => (options[key] === undefined ? [] : [[key, options[key]]])));
 }
 
-/** The same options as fields of the request. Another model or other limits make another target. */
+/** The same options as fields of the request. A different model or different limits make a different target. */
 export function askedNote(asked: AgentAsked & { readonly cwd: string }): Partial<SuiteTarget & { kind: 'agent' }> {
   const { model, maxTurns, maxRequests, maxTokens, maxCostUsd, prices, modelMode = 'live' } = asked;
   return {

@@ -3,7 +3,7 @@ import type { Event } from '../../contracts/artifacts/index.ts';
 import type { AgentEvent, TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import { isObject } from '../../contracts/kind.ts';
 
-/** The tool calls of an agent and their results as events of a case artifact, in the order received. */
+/** An agent's tool calls and their results, as events of a case artifact, in the order received. */
 export class AgentEvents {
   readonly list: Event[] = [];
   /** Events dropped because they exceed the byte limit. */

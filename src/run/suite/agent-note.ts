@@ -12,7 +12,7 @@ import type { Mask } from '../agent/masked.ts';
 
 export type RunFlag = AgentRunNote['flags'][number];
 
-/** Summarizes the agent's run for the case artifact. `claims` are flags on what the agent says. */
+/** Summarizes the agent's run for the case artifact. `claims` are flags about what the agent claims. */
 export function agentRunNote(answer: AgentAnswer, claims: readonly RunFlag[], mask: Mask): AgentRunNote {
   const { place, run, violations } = answer;
   const { termination, reason, workspaceStatus } = run.judgement;
@@ -51,8 +51,8 @@ function flagsOf({ run }: AgentAnswer, claims: readonly RunFlag[], status: Works
     ...counted(
       'needs_review',
       status?.needs_review?.total ?? 0,
-      'changed file runs by itself once applied',
-      'changed files run by themselves once applied',
+      'changed file runs automatically once applied',
+      'changed files run automatically once applied',
     ),
     ...counted(
       'ignored_files',

@@ -77,7 +77,7 @@ export function agentTarget(agent: CliAgent): Target {
         throw error;
       }
     },
-    // Each attempt observes the signal of its question.
+    // Nothing to do: each attempt observes its own abort signal.
     cancel: () => undefined,
     close: async () => undefined,
   };
@@ -129,7 +129,8 @@ function judged(
 }
 
 /**
- * Returns a final text that is a reply in the format of HTTP agents. Proctor still fills in the events and the usage.
+ * Parses a final text that is a reply in the HTTP agent format; undefined if it is not. Proctor still fills in the
+ * events and the usage.
  */
 function replyIn(said: Buffer): object | undefined {
   const reading = readJson(said, { bytesMax: said.length });

@@ -37,7 +37,9 @@ export class CaseFindings {
       return undefined;
     }
     const one = resolve(written);
-    const wrongs = one ? this.#wrongsOf(one, written) : [wrong('', `must be an object, is ${kindOf(written.value)}`)];
+    const wrongs = one
+      ? this.#wrongsOf(one, written)
+      : [wrong('', `must be an object, but is ${kindOf(written.value)}`)];
     if (wrongs.length > 0) this.#tellAll(written.index, wrongs);
     return this.#told.length === 0 ? (one as SuiteCase) : undefined;
   }
@@ -128,14 +130,14 @@ const TOO_LARGE = `is larger than ${suiteCase.bytesMax / MIB} MiB as JSON, the l
 function resolve({ value, suite }: WrittenCase): Record<string, unknown> | undefined {
   if (!isObject(value)) return undefined;
   const one: Record<string, unknown> = { schema_version: 'suite-case.v1', ...value };
-  // JSON reads an unquoted id as a number.
+  // In JSON, an unquoted numeric id is a number.
   if (typeof one.id === 'number') one.id = String(one.id);
   if (one.input === undefined) one.input = { user: '' };
   if (one.suite === undefined && suite !== undefined) one.suite = suite;
   return one;
 }
 
-/** Tests whether the stored line of a case would exceed the read limit. The estimate avoids serializing most cases. */
+/** Tests whether a case's stored line would exceed the read limit. The estimate avoids serializing most cases. */
 function isTooLarge(one: object, jsonBytesMost: number): boolean {
   return jsonBytesMost > suiteCase.bytesMax && Buffer.byteLength(JSON.stringify(one)) > suiteCase.bytesMax;
 }

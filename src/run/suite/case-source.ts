@@ -11,13 +11,13 @@ export interface CaseSource {
   readonly lineOf: (index: number, place: string) => number;
 }
 
-/** A case as written in the file, or a fault of the file itself. */
+/** A case as written in the file, or a fault in the file itself. */
 export type Written = WrittenCase | WrittenWrong;
 
 export interface WrittenCase {
   readonly index: number;
   readonly value: unknown;
-  /** The default suite of the file. */
+  /** The file's default suite. */
   readonly suite?: string | undefined;
   /** An upper bound for the size as JSON. The exact size is computed only if this exceeds the limit. */
   readonly jsonBytesMost: number;

@@ -27,7 +27,7 @@ class CaseTable {
       else {
         const { columns, wrongs } = columnsOf(row);
         yield* wrongs;
-        // Every row would repeat the faults of the header.
+        // Every row would repeat the header's faults.
         if (wrongs.length > 0) return;
         this.#columns = columns;
         width = row.length;

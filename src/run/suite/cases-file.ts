@@ -12,8 +12,8 @@ import { jsonLinesSource, jsonSource } from './cases-json.ts';
 import { yamlSource } from './cases-yaml.ts';
 
 /**
- * Passes every case of a file to `take`, resolved and in order. If it throws, discard all cases: earlier ones were
- * already passed on. `kind` is the kind of the target, if known.
+ * Passes every case in a file to `take`, resolved and in order. If it throws, discard all cases: earlier ones were
+ * already passed on. `kind` is the kind of target, if known.
  */
 export function readCases(file: string, take: (one: SuiteCase) => void, kind?: SuiteTarget['kind']): void {
   const name = printable(path.basename(file));

@@ -14,7 +14,7 @@ export interface Column {
   readonly read: (text: string) => unknown;
 }
 
-/** Why a cell does not fit its column. The text follows the path of the cell. */
+/** Why a cell does not fit its column. The message follows the cell's path. */
 export class Unreadable {
   readonly says: string;
 
@@ -58,6 +58,7 @@ const asText = (text: string): string => text;
 const PLAIN_VALUES: ReadonlySet<string> = new Set([
   'evidence_required_for_actions',
   'max_latency_ms',
+  'max_ttft_ms',
   'max_cost_usd',
   'max_steps',
   'no_violations',
@@ -90,7 +91,7 @@ function listOrText(text: string): unknown {
 function jsonOrText(text: string): unknown {
   const reading = readJson(Buffer.from(text), LIMITS);
   if (reading.ok) return reading.value;
-  // `[a-z]+` and an order number of thirty digits are text. A duplicate key is a mistake in intended JSON.
+  // `[a-z]+` and a 30-digit order number are text. A duplicate key shows that the cell was meant to be JSON.
   return SLIPS.has(reading.refusal.code) ? unreadable(reading.refusal.message) : text;
 }
 

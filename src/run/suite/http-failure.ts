@@ -63,12 +63,12 @@ const BROKEN: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The agent refused the connection.',
   ECONNRESET: 'The connection was reset.',
   UND_ERR_SOCKET: 'The connection closed before the answer was complete.',
-  ENOTFOUND: 'The host name of the agent cannot be resolved.',
-  EAI_AGAIN: 'The host name of the agent cannot be resolved at the moment.',
+  ENOTFOUND: "The agent's host name cannot be resolved.",
+  EAI_AGAIN: "The agent's host name cannot be resolved at the moment.",
   EPIPE: 'The agent closed the connection during the request.',
   ETIMEDOUT: 'The agent could not be reached.',
   EHOSTUNREACH: 'The agent could not be reached.',
-  UND_ERR_HEADERS_OVERFLOW: 'The headers of the answer are too large.',
+  UND_ERR_HEADERS_OVERFLOW: 'The response headers are too large.',
   UNKNOWN_CONTENT_ENCODING: 'The answer uses an unknown compression, although Proctor asked for none.',
   BROKEN_CONTENT_ENCODING: 'The compressed answer cannot be decompressed.',
 };
@@ -117,7 +117,7 @@ function sanitized(headers: Readonly<Record<string, string>>, masking: Masking):
   );
 }
 
-/** URLs in headers carry tokens in their queries. */
+/** URLs in headers may have tokens in their queries. */
 function withoutQuery(name: string, value: string): string {
   return ADDRESSES.test(name) ? withoutQueryValues(value) : value;
 }

@@ -18,7 +18,7 @@ export interface LaidOut {
 }
 
 /**
- * Writes the selected cases of a file and their check scripts into a run folder. Rejects cases with expectations that
+ * Writes selected cases from a file, and their check scripts, into a run folder. Rejects cases with expectations that
  * Proctor cannot observe for a target of this kind.
  */
 export function layOutCases(
@@ -76,7 +76,7 @@ export function copyLayout(from: string, { cases, assets }: LaidOut, folder: str
   return { cases, assets };
 }
 
-/** Stores the check script of a case under its hash, because the script is evidence. */
+/** Stores a case's check script under its hash, because the script is evidence. */
 function withStoredScript(one: SuiteCase, beside: string, folder: string, stored: Map<string, AssetNote>): SuiteCase {
   const script = one.expected?.script;
   if (!script) return one;

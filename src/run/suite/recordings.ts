@@ -25,9 +25,9 @@ export function recordingsOf(
 /** Rejects a folder that recording would overwrite, or that replay cannot find. */
 export function checkRecordings({ mode, folder }: Recordings): void {
   const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory();
+  if (isFolder === false) throw new Fault('usage', 'The recordings path is not a folder. Specify a folder.');
   if (mode === 'replay' && !isFolder)
     throw new Fault('usage', 'The recordings folder does not exist, so there is nothing to replay.');
-  if (isFolder === false) throw new Fault('usage', 'The recordings path is a file. Name a folder.');
   if (mode === 'record' && isFolder && readdirSync(folder).length > 0)
     throw new Fault(
       'usage',

@@ -66,7 +66,7 @@ export function scriptTarget(agent: ScriptAgent): Target {
         rmSync(folder, { recursive: true, force: true });
       }
     },
-    // Each attempt observes the signal of its question.
+    // Nothing to do: each attempt observes its own abort signal.
     cancel: () => undefined,
     close: async () => undefined,
   };

@@ -59,7 +59,7 @@ export interface Layout {
   readonly planOf: (cases: WrittenCases) => SuitePlan;
 }
 
-/** Prepares the run folder. When it returns, the journal contains all that a resume needs. */
+/** Prepares the run folder. When it returns, the journal contains everything that a resume needs. */
 export function layOutSuite({ place, write, planOf }: Layout): SuitePlan {
   makeFolderIn(path.dirname(place.folder), place.id);
   try {

@@ -8,7 +8,7 @@ import type { SuiteCase } from '../../contracts/suite/index.ts';
 
 /** What a suite asks: an HTTP API, a script or an agent. */
 export interface Target {
-  /** Makes one attempt. A failure of the target is a result, not an exception. */
+  /** Makes one attempt. A target failure is a result, not an exception. */
   ask(question: CaseQuestion): Promise<AttemptResult>;
   /** Cancels all attempts in progress. */
   cancel(): void;
@@ -29,7 +29,7 @@ export interface CaseQuestion {
 export interface AttemptResult {
   readonly latencyMs: number;
   readonly httpStatus?: number;
-  /** The id of the run, for a script or an agent. */
+  /** The run id, for a script or an agent. */
   readonly runId?: string;
   /** A summary of the run, for an agent. */
   readonly agentRun?: AgentRunNote;
@@ -41,7 +41,7 @@ export interface Answered {
   readonly reply: AgentReply;
   /** Masked ranges by kind. */
   readonly masked: MaskedKinds;
-  /** The size of the whole answer. No part of it is larger. */
+  /** The size of the whole answer, and so an upper limit for each of its parts. */
   readonly bytes: number;
   readonly repairs: RepairCounts;
   /** Time to the first output, for a streamed reply. */

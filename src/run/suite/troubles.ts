@@ -1,6 +1,6 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 
-/** Counts the failures of cases, so that a thousand identical ones take one line. */
+/** Counts case failures, so that a thousand identical ones need only one line. */
 export class Failures {
   readonly #counts = new Map<string, Counted & { count: number }>();
 

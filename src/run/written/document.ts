@@ -10,7 +10,7 @@ import { offsetOf } from './yaml-places.ts';
 import { YamlFault, YamlValues } from './yaml-values.ts';
 
 /** Something wrong at a path such as `reply.events[0].tool`. */
-export interface WrittenFault {
+interface WrittenFault {
   readonly path: string;
   readonly message: string;
 }

@@ -89,7 +89,7 @@ function valueEnd(text: string, start: number): number {
   return at;
 }
 
-/** Skips a number, a word, or the separators between two values. */
+/** Skips a number, a literal, or the separators between two values. */
 function plainEnd(text: string, start: number): number {
   let at = start + 1;
   while (at < text.length && !STOPS.has(text[at] as string)) at++;

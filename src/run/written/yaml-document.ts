@@ -42,9 +42,9 @@ const OPTIONS = {
 } as const;
 
 /**
- * Tokenizes a text within limits on depth and count. The composer is recursive, and a stack overflow inside a regular
- * expression ends the process instead of throwing. A token takes about 200 bytes of memory, and an invalid one more
- * than 1,000.
+ * Tokenizes YAML text within limits on depth and count. The composer is recursive, and a stack overflow inside a
+ * regular expression ends the process instead of throwing. A token takes about 200 bytes of memory, and an invalid one
+ * more than 1,000.
  */
 function tokensOf(text: string, lines: LineCounter): CST.Token[] | { readonly offset: number; readonly says: string } {
   const { Lexer, Parser } = yamlLibrary();

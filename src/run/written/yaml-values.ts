@@ -90,7 +90,7 @@ export class YamlValues {
   }
 }
 
-const HALF = 'A string holds half of a surrogate pair';
+const HALF = 'A string contains half a surrogate pair';
 
 export const REPEATED = 'The key is a duplicate';
 

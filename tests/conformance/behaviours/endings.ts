@@ -17,7 +17,7 @@ export const endings: Behaviour[] = [
     }),
   ),
   {
-    name: 'reports a signal that the program sent itself as its own',
+    name: 'attributes a signal that the program sent itself to the program',
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({ argv: shell('kill -SEGV $$') });
@@ -28,7 +28,7 @@ export const endings: Behaviour[] = [
   },
   ...(['INT', 'QUIT', 'TERM'] as const).map(
     (name): Behaviour => ({
-      name: `a program dies of SIG${name} sent inside, unless it ignores it`,
+      name: `a program dies of a SIG${name} sent inside the sandbox, unless it ignores the signal`,
       needs: 'always',
       holds: async world => {
         const number = { INT: 2, QUIT: 3, TERM: 15 }[name];
@@ -84,7 +84,7 @@ export const endings: Behaviour[] = [
     },
   },
   {
-    name: 'refuses a zero byte in an argument or variable',
+    name: 'refuses a NUL byte in an argument or variable',
     needs: 'always',
     holds: async world => {
       await expect(world.run({ argv: ['/bin/echo', 'a\0b'] })).rejects.toMatchObject({ code: 'zero_byte' });
@@ -163,7 +163,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'kills what a program leaves in its process group before reading its output, whatever its environment',
+    name: 'kills processes left in the process group before it returns, whatever their environment',
     needs: 'always',
     holds: async world => {
       const marker = unique('companion');
@@ -194,7 +194,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'stops a program without output',
+    name: 'stops a program that becomes idle',
     needs: 'always',
     holds: async world => {
       const { ending, out } = await world.run({ argv: shell('echo once; sleep 60'), limits: { idleMs: 2_500 } });

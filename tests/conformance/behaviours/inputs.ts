@@ -57,7 +57,7 @@ export const inputs: Behaviour[] = [
     },
   },
   {
-    name: 'the input reveals no path of this machine, and writing to it fills only the disk of the run',
+    name: "the input reveals no path of this machine, and writing to it fills only the run's disk",
     needs: 'work folder',
     holds: async world => {
       const code = `
@@ -77,7 +77,7 @@ print(written)`;
     },
   },
   {
-    name: 'refuses an input that does not fit on the disk of the run',
+    name: "refuses an input that does not fit on the run's disk",
     needs: 'work folder',
     holds: async world => {
       const asked = { argv: shell('cat'), input: 'x'.repeat(2 * MB), limits: { workBytes: MB } };

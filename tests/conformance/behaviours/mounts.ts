@@ -80,7 +80,7 @@ export const mounts: Behaviour[] = [
         argv: shell('cat /agent/one'),
         mountsAsTheyAre: [{ source: path.join(folder, 'file'), target: '/agent/one' }],
       });
-      // Only when started by root does a sandbox run as another user.
+      // A sandbox runs as another user only when root starts it.
       if (process.getuid?.() === 0) await expect(asTheyAre).rejects.toMatchObject({ code: 'mount_failed' });
       else expect((await asTheyAre).out).toBe('shown\n');
     }),

@@ -114,7 +114,7 @@ export const sequences: Behaviour[] = [
     }
     expect(existsSync(prepared.leftovers.stage)).toBe(false);
   }),
-  several('a stop at any moment ends a row of short programs', async world => {
+  several('a stop at any moment ends a sequence of short programs', async world => {
     const rounds = Array.from({ length: 6 }, async (_, round) => {
       const then = Array.from({ length: 100 }, () => shell('echo x >> output/count'));
       const prepared = await world.open({ argv: shell(':'), then, limits: { timeoutMs: 60_000 } });
@@ -182,7 +182,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     'memory',
   ),
   several(
-    'an ended program leaves its memory to the next',
+    'the memory of an ended program is free for the next one',
     async world => {
       const { ending, command } = await world.run({
         argv: python('x = bytearray(40 << 20)'),
@@ -244,7 +244,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     const { ending, command, out } = await world.run({ argv: ['no-such-program'], then: [shell('echo second')] });
     expect({ ending, command, out }).toEqual({ ending: { how: 'not_started', code: 127 }, command: 0, out: '' });
   }),
-  several('every program has the same filter, and sees no arguments of Proctor', async world => {
+  several("every program has the same filter, and sees none of Proctor's arguments", async world => {
     const code = shell(
       'grep -E "^(Seccomp|NoNewPrivs|CapEff):" /proc/self/status; cat /proc/[0-9]*/cmdline | tr "\\0" "\\n"; echo open $(ls /proc/self/fd | wc -l)',
     );
@@ -253,7 +253,7 @@ while not os.path.exists('output/beat'): time.sleep(0.01)`;
     expect(out).not.toContain('proctor-stage');
     expect(out.match(/Seccomp:\t2/g)).toHaveLength(2);
     expect(out.match(/CapEff:\t0{16}/g)).toHaveLength(2);
-    // Its three streams and the folder itself, and no file of Proctor.
+    // Its three streams and the folder itself, but none of Proctor's files.
     expect(out.match(/^open [0-9]+/gm)).toEqual(['open 4', 'open 4']);
   }),
 ];

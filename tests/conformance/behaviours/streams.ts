@@ -107,7 +107,7 @@ os.write(2, secret * 3)`;
     },
   },
   {
-    name: 'live output arrives in order, each piece after the previous one was taken',
+    name: 'live output arrives in order, each piece after the previous one was handled',
     needs: 'always',
     holds: async world => {
       const code = `
@@ -135,7 +135,7 @@ for number in range(30):
     },
   },
   {
-    name: 'a slow reader slows the program down, and the launcher stays small',
+    name: "a slow reader slows the program down, and the launcher's memory stays small",
     needs: 'always',
     holds: async world => {
       const code = `
@@ -192,7 +192,7 @@ for number in range(3000):
     },
   },
   {
-    name: 'the standard input is open and empty',
+    name: 'standard input is open and empty',
     needs: 'always',
     holds: async world => {
       const { out } = await world.run({ argv: shell('wc -c; ls -l /proc/self/fd/0 | sed "s/.*-> //"') });

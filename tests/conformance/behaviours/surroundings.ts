@@ -57,7 +57,7 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'no visible process shows variables or arguments of Proctor',
+    name: "no visible process shows Proctor's variables or arguments",
     needs: 'environment',
     holds: async world => {
       const token = unique('token');
@@ -105,7 +105,7 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'a program cannot reach a server of this machine',
+    name: 'a program cannot reach a server on this machine',
     needs: 'network',
     holds: async world => expect(await connected(world, {})).toBe('refused\n'),
     lacking: async world => expect(await connected(world, {})).toBe('connected\n'),
@@ -163,7 +163,7 @@ export const surroundings: Behaviour[] = [
     },
   },
   {
-    name: 'removes folders that are nested deeper than a path can be long',
+    name: 'removes folders that are nested too deeply for a single path',
     needs: 'always',
     holds: async world => {
       const code = `
@@ -178,7 +178,7 @@ print('deep')`;
     },
   },
   {
-    name: 'limits the bytes of the work folder to the page',
+    name: 'limits the size of the work folder',
     needs: 'work folder',
     holds: async world => {
       const code = `
@@ -204,7 +204,7 @@ print(written)`;
     },
   },
   {
-    name: 'limits the entries of the work folder',
+    name: 'limits the number of entries in the work folder',
     needs: 'work folder',
     holds: async world => {
       const code = `
@@ -327,7 +327,7 @@ async function expectEach(world: World, trials: readonly Trial[]): Promise<void>
 
 const ended = (code: number) => ({ how: 'exited', code });
 
-/** The output of a program that tries to reach a server of this machine. */
+/** The output of a program that tries to reach a server on this machine. */
 async function connected(world: World, asked: Omit<Asked, 'argv'>): Promise<string> {
   const server = createServer(socket => socket.on('error', () => undefined).destroy()).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -32,7 +32,7 @@ describe('a single case', () => {
     ['3/3 0/3', 1 / 64],
     ['4/4 0/4', 1 / 256],
     ['5/5 0/1', (5 / 6) ** 5 / 6],
-  ])('has the exact Boschloo p at %s', (counts, p) => {
+  ])('has the exact Boschloo p value at %s', (counts, p) => {
     const [one] = casesOf(counts);
     // The test tries pass rates in steps of 1/200.
     expect(caseP(one?.baseline.planned as Count, one?.candidate.planned as Count)).toBeCloseTo(p, 4);
@@ -42,7 +42,7 @@ describe('a single case', () => {
     ['200/200 0/1', (200 / 201) ** 200 / 201],
     ['2500/2500 0/1', (2_500 / 2_501) ** 2_500 / 2_501],
     ['1000/2500 0/1', 0.5],
-  ])('keeps its p at %s, even with many trials on one side', (counts, least) => {
+  ])('keeps its p value at %s, even with many trials on one side', (counts, least) => {
     const [one] = casesOf(counts);
     const p = caseP(one?.baseline.planned as Count, one?.candidate.planned as Count);
     // The test tries pass rates in steps of 1/200.
@@ -92,7 +92,7 @@ describe('the suite', () => {
     expect(decision.p).toBeCloseTo((1 + 7 / 2) / 2 ** 7, 10);
   });
 
-  test('gives similar p values exactly and by normal approximation', () => {
+  test('gets similar p values from the exact test and the normal approximation', () => {
     const mix = (count: number): CaseTrials[] =>
       casesOf(...many(count, '3/3 2/3'), ...many(count, '2/3 3/3'), ...many(count / 5, '3/3 1/3'));
     const exact = decideCases(mix(135));

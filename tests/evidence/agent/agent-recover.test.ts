@@ -169,7 +169,7 @@ describe('an interrupted agent run', () => {
     expect(json(left.folder, 'evidence/steps/agent/workspace_status.json')).toMatchObject({ changed: { total: 1 } });
   });
 
-  test('is killed_policy if the saved diff violates the policy', async () => {
+  test('ends as killed_policy if the saved diff violates the policy', async () => {
     const message = 'The agent changed src/generated/a.ts, which is forbidden.';
     const breach = { class: 'forbidden_path', message, path: 'src/generated/a.ts', hard: true } as const;
     const left = torn(2, { diff: null }, { ...SAID, ...COUNTED, ...kept({}, { breaches: [breach] }) });
@@ -178,11 +178,11 @@ describe('an interrupted agent run', () => {
   });
 
   test.each([
-    ['no JSON', { [PARTS.workspace]: '{"changes":' }],
+    ['invalid JSON', { [PARTS.workspace]: '{"changes":' }],
     ['no changes', { [PARTS.workspace]: '{"changes":{},"breaches":[],"notes":[],"holdsSecret":false}' }],
-    ['another diff', { [PARTS.diff]: 'diff --git a/x b/x\n' }],
+    ['a different diff', { [PARTS.diff]: 'diff --git a/x b/x\n' }],
     ['a status that violates its contract', kept({ gitFolder: 'eaten' as never })],
-  ])('ignores saved files that are %s', async (_, odd) => {
+  ])('ignores saved files with %s', async (_, odd) => {
     const left = torn(2, { diff: null }, { ...SAID, ...COUNTED, ...kept(), ...odd });
     expect((await recovered(left)).recovered?.unknown).toContain('workspace');
     expect(existsSync(path.join(left.folder, AGENT_FILES.diff))).toBe(false);

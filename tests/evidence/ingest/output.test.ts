@@ -427,7 +427,7 @@ describe('E16 a file that changes after it was checked', () => {
   }
 });
 
-describe('a failure of the machine', () => {
+describe('a machine failure', () => {
   const fault = (code: string): Error =>
     expect.objectContaining({ name: 'Fault', code, message: expect.not.stringContaining('/') }) as Error;
 

@@ -112,7 +112,7 @@ function picture(folder: string, except: string): string[] {
   return lines.sort();
 }
 
-test('ingestion of any tree ends in a known form and changes nothing but its target', async () => {
+test('ingestion of any tree ends with a known result and changes nothing but its target', async () => {
   let accepted = 0;
   let refused = 0;
   await fc.assert(

@@ -14,7 +14,7 @@ interface Index {
 const indexOf = (target: string): Index => JSON.parse(readFileSync(path.join(target, 'index.json'), 'utf8')) as Index;
 
 describe('a quarantined output', () => {
-  test('keeps regular files under numbers and lists all other entries', async () => {
+  test('stores regular files under numbers and lists all other entries', async () => {
     const { base, work, output, target } = newWorld();
     write(base, 'secret', 'not for us');
     write(output, 'a/CON', 'bad name');

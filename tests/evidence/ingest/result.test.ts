@@ -130,7 +130,7 @@ describe('result.json as a directory entry', () => {
     chmodSync(world.work, 0o755);
   });
 
-  test('F10 reads a constantly rewritten file whole or not at all', async () => {
+  test('F10 reads a constantly rewritten file completely or not at all', async () => {
     const world = newWorld();
     const long = textWith({ html_output: 'x'.repeat(100_000) });
     const program = `const fs = require('fs'); const [, a, b] = process.argv;

@@ -25,7 +25,7 @@ describe('replaces an unsafe summary completely', () => {
     ['H6 a Node trace in one line', 'TypeError: x at Object.<anonymous> (main.js:3:1) at run (file.js:1:1)'],
     ['H6 a bare Node frame in one line', 'Error: x at async main.mjs:3:1'],
     ['H6 a Ruby trace', "app.rb:3:in `load': no such file (RuntimeError)"],
-    ['H6 a trace of a current Ruby', "app.rb:3:in 'Object#load': no such file (RuntimeError)"],
+    ['H6 a trace of a current Ruby version', "app.rb:3:in 'Object#load': no such file (RuntimeError)"],
     ['H6 a Perl message', 'Died at load.pl line 12.'],
     ['H6 a Perl message of a script without an extension', 'Illegal division by zero at report line 7.'],
     ['H6 a Rust panic', "thread 'main' panicked at src/main.rs:2:5: index out of bounds"],
@@ -35,7 +35,7 @@ describe('replaces an unsafe summary completely', () => {
     ['H6 a Java trace in one line', 'java.lang.Error: x at com.foo.Bar.baz(Bar.java:10)'],
     ['H6 a trace behind a thousand spaces', `x\n${' '.repeat(1_000)}at run (file.js:3:1)`],
     ['H6 a trace with invisible letters in it', 'Trace\u200bback (most recent \u2060call last)'],
-    ['H7 a file address', 'see file:///etc/passwd'],
+    ['H7 a file URL', 'see file:///etc/passwd'],
     ['H8 a secret of the run', `The key ${SECRET} was refused.`],
     ['H8 in base64', `The key ${base64(SECRET)} was refused.`],
     ['H8 in base64, after a byte', `The key ${base64(`x${SECRET}yz`)} was refused.`],
@@ -68,9 +68,9 @@ describe('removes unsafe parts of a summary', () => {
     ['H7 a home folder', 'Could not read ~/secrets here', 'Could not read [removed] here'],
     ['H7 a file URL with one slash', 'Could not read file:/home/alice here', 'Could not read [removed] here'],
     ['H7 a path in a variable', 'Could not read $HOME/.netrc here', 'Could not read [removed] here'],
-    ['H8 a password by its key', 'Login failed: password=hunter2', 'Login failed: password=[removed]'],
+    ['H8 a password after its key', 'Login failed: password=hunter2', 'Login failed: password=[removed]'],
     ['H8 a quoted password', 'Login failed, password: "hunter2" is bad', 'Login failed, password: "[removed]" is bad'],
-    ['H8 a key by its name', 'Call failed, api_key: abc123', 'Call failed, api_key: [removed]'],
+    ['H8 a key after its name', 'Call failed, api_key: abc123', 'Call failed, api_key: [removed]'],
     ['H8 a key in JSON', 'Call failed {"apiKey":"abc123","x":1}', 'Call failed {"apiKey":"[removed]","x":1}'],
     ['H8 a password in a sentence', 'The password is hunter2 here', 'The password is [removed] here'],
     ['H8 a token with a prefix', 'Call failed: DB_TOKEN=abc', 'Call failed: DB_TOKEN=[removed]'],
@@ -218,7 +218,7 @@ test('H13 rejections use a few fixed public sentences that reveal nothing', () =
   for (const sentence of sentences) expect(sentence).toMatch(/^The run [a-z ]+\.$/);
 });
 
-describe('a text of a hostile script', () => {
+describe("a hostile script's text", () => {
   test.each(['\u009d', '\u0090', '\u009d\u0098x', '\u001b]', '\u009b0'])(
     // Backtracking from every start would take hours.
     'that repeats %j is read in linear time',
@@ -232,7 +232,7 @@ describe('a text of a hostile script', () => {
     expect(safeSummary('All is well.', ['          ']).text).toBe('All is well.');
   });
 
-  test('is not shown with a secret that lost its final line feed', () => {
+  test('does not show a secret that lost its final line feed', () => {
     expect(safeSummary('The key hunter2 was refused.', ['hunter2\n']).text).toBe(UNSHOWABLE);
     expect(safeHtml('<p>hunter2</p>', ['hunter2\n']).text).toBe('<p>[masked]</p>');
   });

@@ -70,7 +70,7 @@ export async function addRun(home: string, number: number, has: 'a line' | 'no l
   return folder;
 }
 
-/** `RULE place` for each finding of the verifier on a ledger, a home or a run. Ledger lines have their number. */
+/** `RULE place` for each finding of the verifier. Findings in a ledger include the line number. */
 export async function brokenIn(input: string): Promise<string[]> {
   const broken: string[] = [];
   for await (const { violations, reason, input: of } of verify([input])) {

@@ -116,7 +116,7 @@ describe('an incomplete last line', () => {
     expect(linesIn(home)).toMatchObject([{ sequence: 1, run_id: 'a' }]);
   });
 
-  test('stays if it cannot be recorded in a file that we own', async () => {
+  test('stays if the repair cannot be recorded in a regular file', async () => {
     for (const make of [(file: string) => symlinkSync('/dev/null', file), fifo]) {
       const home = newHome();
       await append(home, [entryOf('a')]);

@@ -16,7 +16,7 @@ import { type Verdict, verify } from '../../../src/verify/index.ts';
 import { exampleWith, temporaryFolder } from '../../support/support.ts';
 import { captureOf, finishRun, put, said, succeeded } from '../script/script-world.ts';
 
-/** The run id in the examples of scripts. The folder has the same name. */
+/** The run id in the script examples. The folder has the same name. */
 export const SCRIPT_RUN = 'script_20260403_101500_4f1c9a7be210';
 
 const OUTPUT = { 'output/a.txt': 'aaa', 'output/ä/b.bin': '\u0000\u0001bb', 'output/empty': '' };

@@ -148,7 +148,7 @@ describe('unpacking', () => {
     expect(filesIn(unpacked.folder)).toEqual(filesIn(folder).filter(name => !name.startsWith('evidence/internal/')));
     const [before, after] = [await verdictsOf(folder), await verdictsOf(unpacked.folder)];
     expect(after.at(-1)).toMatchObject({ outcome: 'valid', documents: before.at(-1)?.documents });
-    expect(after.at(-1)?.not_checked[0]).toBe('the internal files, which are not here');
+    expect(after.at(-1)?.not_checked[0]).toBe('the internal files, which are not included');
     expect(readdirSync(cwd).sort()).toEqual(['out', `${SCRIPT_RUN}.proctor.tar`]);
   });
 

@@ -108,7 +108,7 @@ describe('a folder that is not writable', () => {
     const writing = finished(folder);
     await expect(writing).rejects.toMatchObject({
       code: 'write_failed',
-      message: 'The evidence of the run could not be written.',
+      message: "The run's evidence could not be written.",
     });
     expect(existsSync(path.join(folder, SEAL))).toBe(false);
   });

@@ -42,7 +42,7 @@ describe('a home in a parent folder', () => {
     expect(homeFrom(below)).toBe(path.join(below, '.proctor'));
   });
 
-  test('is skipped if it is a link of another user, but not if the link is ours', () => {
+  test("is skipped if it is another user's link, but not if it is this user's", () => {
     const { home } = above();
     const top = temporaryFolder();
     mkdirSync(path.join(top, 'a'));

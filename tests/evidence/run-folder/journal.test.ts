@@ -34,7 +34,7 @@ describe('a journal', () => {
   test('is created once: a run cannot write into the journal of another run', () => {
     const { folder } = written();
     expect(() => Journal.open(folder)).toThrow(
-      expect.objectContaining({ code: 'journal_failed', message: 'The journal of the run could not be written.' }),
+      expect.objectContaining({ code: 'journal_failed', message: "The run's journal could not be written." }),
     );
     expect(readJournal(folder).lines).toEqual(LINES);
   });

@@ -41,7 +41,7 @@ const insideOf = (folder: string): Record<string, string> =>
     }),
   );
 
-describe('a folder that contains something other than files and folders', () => {
+describe('a run folder', () => {
   const rows: [string, (folder: string) => void][] = [
     ['a pipe in place of a kept stream', folder => fifo(path.join(folder, 'evidence/internal/stdout.part'))],
     ['a pipe in place of a stored stream', folder => fifo(path.join(folder, 'evidence/steps/script/stderr.txt'))],
@@ -55,7 +55,7 @@ describe('a folder that contains something other than files and folders', () => 
     ],
   ];
 
-  test.each(rows)('%s is refused and not changed', async (_, spoil) => {
+  test.each(rows)('with %s is refused and not changed', async (_, spoil) => {
     const folder = runFolder();
     put(folder, 'output.partial/a', 'mine');
     spoil(folder);
@@ -67,7 +67,7 @@ describe('a folder that contains something other than files and folders', () => 
     expect(insideOf(folder)).toEqual(before);
   });
 
-  test('a link to another folder is not followed', async () => {
+  test('with a link to another folder is refused, and the link is not followed', async () => {
     const outside = temporaryFolder();
     put(outside, 'internal/stdout.part', 'secret');
     put(outside, 'draft.tmp', 'precious');
@@ -88,18 +88,18 @@ describe('a folder that contains something other than files and folders', () => 
     expect(hasJournal(folder)).toBe(true);
   });
 
-  test('a folder nested deeper than any run is refused', async () => {
+  test('nested deeper than any run is refused', async () => {
     const folder = runFolder();
     mkdirSync(path.join(folder, ...Array.from({ length: 150 }, () => 'd')), { recursive: true });
     await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ code: 'odd_folder' });
   });
 });
 
-describe('a journal that is not ours', () => {
+describe('a journal', () => {
   const rows: [string, (file: string) => void][] = [
-    ['another user’s', file => chownSync(file, 65_533, 65_533)],
-    ['one that its group can write to', file => chmodSync(file, 0o660)],
-    ['one that everyone can write to', file => chmodSync(file, 0o646)],
+    ['that another user owns', file => chownSync(file, 65_533, 65_533)],
+    ['that its group can write to', file => chmodSync(file, 0o660)],
+    ['that everyone can write to', file => chmodSync(file, 0o646)],
   ];
 
   test.each(rows)('%s is not trusted', async (_, spoil) => {
@@ -111,7 +111,7 @@ describe('a journal that is not ours', () => {
     expect(Object.keys(insideOf(folder)).sort()).toEqual([JOURNAL, 'output', 'output/a.txt']);
   });
 
-  test('a link or a pipe in its place is found but not read', async () => {
+  test('that is a link or a pipe is found but not read', async () => {
     const real = runFolder();
     const folder = path.join(temporaryFolder(), ID);
     mkdirSync(folder);
@@ -130,7 +130,7 @@ describe('a journal that is not ours', () => {
 describe('a journal with unexpected content', () => {
   const { owner, request } = plan();
   const plans: [string, unknown][] = [
-    ['an empty one', {}],
+    ['nothing', {}],
     ['only an owner', { owner }],
     ['an owner and a name', { owner, request: { run_id: ID }, startedAtMs: STARTED_AT }],
     ['an invalid request', { ...plan(), request: { run_id: ID, kind: 'script' } }],
@@ -140,7 +140,7 @@ describe('a journal with unexpected content', () => {
     ['an unknown enforcement', { ...plan(), enforcement: { memory: 'prayer' }, request }],
   ];
 
-  test.each(plans)('%s as its plan causes no file to be lost', async (_, odd) => {
+  test.each(plans)('with %s in its plan causes no file to be lost', async (_, odd) => {
     const folder = runFolder([{ is: 'planned', plan: odd }]);
     put(folder, 'output/a.txt', 'mine');
     put(folder, 'notes.tmp', 'mine');
@@ -156,14 +156,14 @@ describe('a journal with unexpected content', () => {
     ['captured', { is: 'captured', atMs: STARTED_AT, capture: { ending: { how: 'exited', code: 0 } } }],
     ['read', { is: 'read', atMs: 'soon', reading: {} }],
     ['fields of older versions', { is: 'opened', leftovers: { processes: [{ pid: process.pid }] } }],
-  ])('an invalid line counts as not written: %s', async (_, odd) => {
+  ])('with an invalid line is read as if the line were missing: %s', async (_, odd) => {
     const folder = runFolder([...LINES.slice(0, 2), odd]);
     expect(await recoverRun(folder, KINDS, { nowMs: NOW })).toBe('recovered');
     const outcome: unknown = JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8'));
     expect(outcome).toMatchObject({ reason: 'interrupted', ending: { how: 'lost' } });
   });
 
-  test('an invalid reading refuses the whole recovery, because the rest may be invalid too', async () => {
+  test('with an invalid reading is not recovered at all, because the rest may be invalid too', async () => {
     const folder = runFolder([...LINES.slice(0, 3), { is: 'read', atMs: COMPLETED_AT, reading: { status: 'fine' } }]);
     await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ code: 'odd_journal' });
   });

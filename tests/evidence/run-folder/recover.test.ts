@@ -89,10 +89,10 @@ const timesIn = (folder: string): object => {
   return { started_at, ended_at };
 };
 
-describe('a run whose journal ends', () => {
+describe('an interrupted run', () => {
   const journal = Buffer.from(journalOf(LINES));
   test.each(cuts(journal).map(cut => [wholeLines(journal, cut), cut]))(
-    'after line %d, at byte %d, is recovered',
+    'whose journal ends after line %d, at byte %d, is recovered',
     async (lines, cut) => {
       const isBegun = lines > 0;
       const folder = interrupted(journal.subarray(0, cut), isBegun ? { ...PARTS, ...OUTPUT } : {});
@@ -125,7 +125,7 @@ describe('a run whose journal ends', () => {
     },
   );
 
-  test('after a time limit ended the program has timed out', async () => {
+  test('that was ended by a time limit counts as timed out', async () => {
     const folder = interrupted(journalOf(linesOf(LATE, succeeded()).slice(0, 3)), PARTS);
     await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
@@ -137,7 +137,7 @@ describe('a run whose journal ends', () => {
     });
   });
 
-  test('early states the reason, if it is known', async () => {
+  test('states the reason, if it is known', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 2)));
     const because = { reason: 'ingest_io', message: 'It could not be completed.', detail: 'ENOSPC' };
     await recoverRun(folder, KINDS, { nowMs: NOW, because });
@@ -146,7 +146,7 @@ describe('a run whose journal ends', () => {
     expect(readFileSync(path.join(folder, 'evidence/internal/log.ndjson'), 'utf8')).toContain('ENOSPC');
   });
 
-  test('in garbage is recovered as if it ended before', async () => {
+  test('whose journal ends in garbage is recovered as if it ended before the garbage', async () => {
     for (const garbage of [Buffer.alloc(4_096), Buffer.from('null\n7\n'), Buffer.from([0xff, 0xfe])]) {
       const folder = interrupted(Buffer.concat([Buffer.from(journalOf(LINES.slice(0, 2))), garbage]));
       expect(await recoverRun(folder, KINDS, { nowMs: NOW })).toBe('recovered');
@@ -154,7 +154,7 @@ describe('a run whose journal ends', () => {
     }
   });
 
-  test('before the start, on a clock that was set back since, is still valid', async () => {
+  test('that is recovered after the clock was set back to before its start is still valid', async () => {
     for (const lines of [1, 2, 3, 4]) {
       const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...(lines === 4 && OUTPUT) });
       await recoverRun(folder, KINDS, { nowMs: STARTED_AT - 3_600_000 });
@@ -209,7 +209,7 @@ test('a failure that was judged before the interruption keeps its reason', async
   expect(outcomeIn(folder)).toMatchObject({ status: 'failed', reason: 'script_failed', recovered: { unknown: [] } });
 });
 
-describe('the rest of a stream', () => {
+describe('a recovered stream', () => {
   const long = `head${'x'.repeat(3_000)}tail`;
   // Streams are masked as they arrive.
   const capture = captureOf(EXITED, said(long), { ...said('key [masked]'), masked: 1 });
@@ -222,7 +222,7 @@ describe('the rest of a stream', () => {
     'evidence/internal/stderr.part': Buffer.from(capture.stderr.head),
   };
 
-  test('is its head with a mark for the missing bytes, and a count', async () => {
+  test('has its head, a mark for the missing bytes, and their count', async () => {
     const folder = interrupted(journalOf(lines), parts);
     await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);

@@ -39,7 +39,7 @@ describe('the Proctor home', () => {
     expect(homeFrom(below)).toBe(path.join(top, 'a', '.proctor'));
   });
 
-  test('is in the current folder if there is none, and asking does not create it', () => {
+  test('is in the current folder if there is none, and looking it up does not create it', () => {
     const here = temporaryFolder();
     expect(homeFrom(here)).toBe(path.join(here, '.proctor'));
     expect(existsSync(path.join(here, '.proctor'))).toBe(false);
@@ -164,8 +164,12 @@ describe('a run', () => {
       `${A.slice(0, -1)}b`,
       `no_run: There is no run "${A.slice(0, -1)}b". Did you mean "${A}"? \`proctor list\` shows all runs.`,
     ],
-    ['a word with a colour', '\u001b[31m', 'no_run: There is no run "\\u{1b}[31m". `proctor list` shows all runs.'],
-  ])('is found by %s', (_, word, expected) => {
+    [
+      'a word with a terminal escape',
+      '\u001b[31m',
+      'no_run: There is no run "\\u{1b}[31m". `proctor list` shows all runs.',
+    ],
+  ])('is looked up by %s', (_, word, expected) => {
     expect(refusal(home(), word)).toBe(expected);
   });
 
@@ -182,7 +186,7 @@ describe('a run', () => {
     expect(findRun(path.join(temporaryFolder(), 'other'), `${folder}/`)).toEqual({ id: A, lane: 'script', folder });
   });
 
-  test('is an existing folder rather than a run whose id contains the word', () => {
+  test('is found by its folder name before any run whose id contains the word', () => {
     const [folder, elsewhere] = [home(), path.join(temporaryFolder(), 'script')];
     mkdirSync(path.join(elsewhere, 'evidence'), { recursive: true });
     const before = process.cwd();
@@ -202,7 +206,7 @@ describe('a run', () => {
     expect(refusal(home(), file)).toContain('no_run');
   });
 
-  test('is the last one created within the latest second', async () => {
+  test('named latest is the last one created within the latest second', async () => {
     const folder = home();
     for (const end of ['ffff', '0000', '8888']) {
       await fileClockMoves();
@@ -211,7 +215,7 @@ describe('a run', () => {
     expect(findRun(folder, 'latest').id).toBe('script_20260104_090000_8888');
   });
 
-  test('is never one that claims a future time in its id or its metadata', () => {
+  test('named latest is never one that claims a future time in its id or its metadata', () => {
     const folder = home();
     makeRunFolder(folder, 'script', 'script_20990101_090000_ffffffffffff');
     const { folder: named } = makeRunFolder(folder, 'new', 'nightly');

@@ -55,7 +55,7 @@ describe('the signing key', () => {
     ['is a public key', () => withFile(pair.publicPem), /k is not an Ed25519 private key/],
     ['has another type', () => withFile(rsa.export({ type: 'pkcs8', format: 'pem' }) as string), /k is not an Ed25519/],
     ['has a passphrase', () => withFile(locked as string), /k is not an Ed25519 .* without a passphrase/],
-    ['is large', () => withFile('x'.repeat(70_000)), /k is not a readable file of at most 64 KiB/],
+    ['is too large', () => withFile('x'.repeat(70_000)), /k is not a readable file of at most 64 KiB/],
   ];
   test.each(bad)('causes a fault if it %s', (_, make, said) => {
     const file = make();

@@ -22,8 +22,8 @@ function folderOf(files: Record<string, string>): string {
 
 const NODE = { source: process.execPath, target: '/agent/bin/node' };
 
-describe('the program of an agent', () => {
-  test('mounts a native binary by itself, following symlinks', () => {
+describe("an agent's program", () => {
+  test('is mounted alone if it is a native binary, following symlinks', () => {
     const folder = folderOf({ 'real/claude-1': 'native', 'bin/claude': '->../real/claude-1' });
     const file = path.join(folder, 'real/claude-1');
     expect(findAgentProgram('claude', path.join(folder, 'bin'))).toEqual({
@@ -34,7 +34,7 @@ describe('the program of an agent', () => {
     });
   });
 
-  test("mounts a plain script by itself, with Proctor's Node if it needs Node", () => {
+  test("is mounted alone if it is a plain script, with Proctor's Node if it needs Node", () => {
     const folder = folderOf({ 'a/claude': '#!/usr/bin/env node\n', 'a/codex': '#!/bin/sh\n# node\n' });
     const shown = { source: path.join(folder, 'a/claude'), target: '/agent/bin/claude' };
     expect(findAgentProgram('claude', path.join(folder, 'a'))).toMatchObject({
@@ -72,7 +72,7 @@ describe('the program of an agent', () => {
   });
 });
 
-describe('the program of an agent in node_modules', () => {
+describe("an agent's program in node_modules", () => {
   const scripts = {
     'node_modules/.bin/codex': '->../@openai/codex/bin/codex.js',
     'node_modules/@openai/codex/bin/codex.js': '#!/usr/bin/env node\n',

@@ -207,8 +207,8 @@ describe.runIf(here.version !== 'none')('a control group', () => {
   });
 });
 
-describe.runIf(here.version === 'v1')('version 1 and version 2 together', () => {
-  test.runIf(mounts.v2)('kill and count CPU time with version 2, and limit with version 1', async () => {
+describe.runIf(here.version === 'v1')('control groups of version 1', () => {
+  test.runIf(mounts.v2)('kill and count CPU time through version 2 if that is also mounted', async () => {
     const { memory, pids } = mounts.v1;
     const cgroups = await findCgroups({
       mounts: { ...mounts, v1: { ...(memory && { memory }), ...(pids && { pids }) } },
@@ -225,7 +225,7 @@ describe.runIf(here.version === 'v1')('version 1 and version 2 together', () => 
     expect((await group.counters()).cpuMs).toBeGreaterThanOrEqual(100);
   });
 
-  test('work with version 1 alone', async () => {
+  test('work without version 2', async () => {
     const cgroups = await findCgroups({ mounts: { v1: mounts.v1 } });
     expect(cgroups).toMatchObject({ version: 'v1', reason: expect.stringMatching(/^[A-Z].*\.$/) });
     const group = await newGroup(cgroups);
@@ -312,7 +312,10 @@ describe('a machine without usable groups', () => {
     const stdout = execFileSync(process.execPath, ['--input-type=module', '-e', script, bundle], {
       ...{ uid: 65_534, gid: 65_534, cwd: '/', env: {}, encoding: 'utf8' },
     });
-    expect(JSON.parse(stdout)).toEqual({ version: 'none', reason: 'This user may not create control groups.' });
+    expect(JSON.parse(stdout)).toEqual({
+      version: 'none',
+      reason: 'This user is not permitted to create control groups.',
+    });
   });
 });
 
@@ -350,7 +353,7 @@ describe('the mounts', () => {
 
 /** Version 2 needs controllers that may be in use elsewhere, so these tests imitate its files. */
 describe('version 2', () => {
-  /** A group with the files of the kernel. */
+  /** A group with the kernel's files. */
   function imitated(folder: string, files: Record<string, string> = {}): string {
     mkdirSync(folder, { recursive: true });
     const usual = {

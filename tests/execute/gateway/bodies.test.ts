@@ -73,7 +73,7 @@ describe('a body with a denied network', () => {
     ],
   ];
   test.each(PROVIDER_TOOLS)(
-    'of %s loses a tool that the provider runs, and is refused without another tool',
+    'of %s loses a tool that the provider runs, and is refused if it has no other tool',
     (api, tools) => {
       const { body, tool } = PLAIN[api];
       for (const provider of tools) {
@@ -228,7 +228,7 @@ describe('a body with a denied network', () => {
     expect(judged(api, { ...body, tools: [tool, provider], tool_choice })).toBe('tool tool_choice');
   });
 
-  test('keeps a selection among the tools of the agent', () => {
+  test("keeps a selection among the agent's tools", () => {
     const { body, tool } = PLAIN.anthropic;
     const tool_choice = { type: 'tool', name: 'Read' };
     expect(judged('anthropic', { ...body, tools: [tool, { type: 'mcp_toolset' }], tool_choice })).toMatchObject({
@@ -269,7 +269,7 @@ describe('the bodies of real agents', () => {
   test.each([
     ['claude-2.1.325', 'anthropic'],
     ['codex-0.166.0', 'openai'],
-  ] as const)('%s: pass byte for byte', (name, api) => {
+  ] as const)('pass byte for byte: %s', (name, api) => {
     const requests = realRequests(name);
     expect(requests.length).toBeGreaterThan(1);
     for (const { body } of requests) {

@@ -76,7 +76,7 @@ describe('a budget', () => {
     expect(budget.spent()).toMatchObject({ requests: 3, inputTokens: 107, outputTokens: 1_000, estimated: 2 });
   });
 
-  test('of cost uses the prices of the user', () => {
+  test("of cost uses the user's prices", () => {
     const budget = new Budget({ prices });
     budget.admit(300, 'big').settle(answer());
     // 100 × 10 + 40 × 1 + 10 × 20 + 50 × 100, for a million.

@@ -8,7 +8,7 @@ const use = (api: ApiName, line: string): string | undefined => {
   return endpointOf(GATEWAYS[api], method, url)?.use;
 };
 
-describe('the endpoints of an API', () => {
+describe('the allowed endpoints', () => {
   test.each<[ApiName, string, string]>([
     ['anthropic', 'POST /v1/messages', 'ask'],
     ['anthropic', 'POST /v1/messages?beta=true', 'ask'],
@@ -30,7 +30,7 @@ describe('the endpoints of an API', () => {
     ['gemini', 'POST /v1beta/models/gemini-3-pro:countTokens', 'count'],
     ['gemini', 'GET /v1beta/models', 'list'],
     ['gemini', 'GET /v1beta/models/gemini-3-pro', 'list'],
-  ])('%s permits %s', (api, line, expected) => {
+  ])('of %s include %s', (api, line, expected) => {
     expect(use(api, line)).toBe(expected);
   });
 
@@ -71,7 +71,7 @@ describe('the endpoints of an API', () => {
     '/v1/responses?include=x',
     '/v1beta/models/gemini-3:generateContent?key=x',
   ];
-  test.each(APIS)('%s permits no other endpoint, method or query', api => {
+  test.each(APIS)('of %s include no other endpoint, method or query', api => {
     for (const url of NEVER)
       for (const method of ['GET', 'POST', 'PUT']) expect(use(api, `${method} ${url}`), url).toBe(undefined);
     for (const { path } of [{ path: '/v1/messages' }, { path: '/responses' }, { path: '/v1/chat/completions' }])
@@ -81,7 +81,7 @@ describe('the endpoints of an API', () => {
     expect(use(api, 'HEAD /')).toBe(undefined);
   });
 
-  test('permit every request of real agents', () => {
+  test('include every request of real agents', () => {
     for (const { method, path } of realRequests('claude-2.1.325'))
       expect(use('anthropic', `${method} ${path}`)).toBe('ask');
     for (const { method, path } of realRequests('codex-0.166.0'))

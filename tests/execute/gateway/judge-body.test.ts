@@ -45,7 +45,7 @@ describe('a hostile body', () => {
   const deep = (depth: number): string => `{"messages":${'['.repeat(depth)}1${']'.repeat(depth)}}`;
   test.each([
     ['nothing', ''],
-    ['no JSON', 'model=m'],
+    ['text that is not JSON', 'model=m'],
     ['a list', '[]'],
     ['a word', 'null'],
     ['two documents', '{}{}'],
@@ -53,7 +53,7 @@ describe('a hostile body', () => {
     ['duplicate keys with different escapes', String.raw`{"tools":[],"\u0074ools":[{"type":"mcp_toolset"}]}`],
     ['more depth than the parser accepts', deep(100_000)],
     ['a byte order mark', '\ufeff{}'],
-    ['half a character', String.raw`{"system":"\ud800"}`],
+    ['half a surrogate pair', String.raw`{"system":"\ud800"}`],
     ['a number that would be rounded', '{"max_tokens":90071992547409931}'],
     ['comments', '{/* */"tools":[]}'],
   ])('of %s is refused because it cannot be checked', (_, text) => {

@@ -34,7 +34,7 @@ export const PLAIN: Readonly<Record<ApiName, { path: string; body: Record<string
   },
 };
 
-/** The result of checking a body: what leaves and what was removed, or the refusal and its location. */
+/** The result of checking a body: the forwarded body and the removed parts, or the refusal and its location. */
 export function judged(api: ApiName, body: unknown): { out: unknown; stripped: readonly string[] } | string {
   const bytes = Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   try {

@@ -39,6 +39,6 @@ test('reports a write error on the next call', async () => {
   const { folder, thread } = world();
   mkdirSync(path.join(folder, 'taken.json'));
   expect(thread.take([file('taken.json', '{}')])).toBe(true);
-  await expect(thread.close()).rejects.toThrow('The evidence of a case could not be written.');
+  await expect(thread.close()).rejects.toThrow("A case's evidence could not be written.");
   expect(() => thread.take([file('next.json', '{}')])).toThrow('could not be written');
 });

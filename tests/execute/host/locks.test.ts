@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { takeLock } from '../../../src/execute/host/locks.ts';
 import { temporaryFolder } from '../../support/support.ts';
 
-test('has one holder, and is free after it is closed', () => {
+test('a lock has one holder, and is free after it is closed', () => {
   const folder = temporaryFolder();
   const first = takeLock(folder, 'a');
   expect(takeLock(folder, 'a')).toBeUndefined();
@@ -15,7 +15,7 @@ test('has one holder, and is free after it is closed', () => {
   expect(takeLock(folder, 'a')).toBeDefined();
 });
 
-test('is free after its holder is killed, and one waiting process gets it', async () => {
+test('a lock is free after its holder is killed, and one waiting process gets it', async () => {
   const folder = temporaryFolder();
   const holder = await holding(folder, 'takes');
   expect(takeLock(folder, 'a')).toBeUndefined();
@@ -28,7 +28,7 @@ test('is free after its holder is killed, and one waiting process gets it', asyn
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test('is never held by two processes that take it in turns and are killed', async () => {
+test('a lock is never held by two processes that take turns and are killed', async () => {
   const folder = temporaryFolder();
   const said: string[] = [];
   for (let round = 0; round < 4; round++) {
@@ -54,7 +54,7 @@ test('removes successors that died before they took over', () => {
   expect(readdirSync(folder)).toEqual(['a', 'b']);
 });
 
-test('stays with a holder in another container for a minute', () => {
+test('a lock stays with a holder in another container for a minute', () => {
   const folder = temporaryFolder();
   for (const [name, holder] of [
     ['machine', '1.2.3.00000000.0123456789abcdef'],
@@ -83,7 +83,7 @@ function bootOf(folder: string): string {
 }
 
 /**
- * A process that takes the lock and keeps it, or takes it in turns with others until it kills itself while holding it.
+ * A process that takes the lock and keeps it, or takes turns with others until it kills itself while holding it.
  */
 async function holding(folder: string, act: 'takes' | 'dies'): Promise<ChildProcess> {
   const script = path.join(temporaryFolder(), 'holder.mjs');

@@ -123,7 +123,7 @@ describe('a credential in the output', () => {
   });
 });
 
-describe('an unwritable file', () => {
+describe('an unwritable stream file', () => {
   test('does not affect the run', () => {
     const file = path.join(temporaryFolder(), 'no', 'such', 'folder');
     expect(keep(['said'], { file }).kept).toMatchObject({ bytesTotal: 4, head: Buffer.from('said') });
@@ -140,7 +140,7 @@ describe('an unwritable file', () => {
     expect(() => readFileSync(file)).toThrow('ENOENT');
   });
 
-  test('is not replaced if its name is taken', () => {
+  test('does not replace an existing file of the same name', () => {
     const file = path.join(temporaryFolder(), 'stdout.part');
     writeFileSync(file, 'of another');
     keep(['said'], { file });

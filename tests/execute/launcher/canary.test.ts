@@ -55,7 +55,7 @@ test.runIf(missing.length === 0)('detects a sandbox that allows writes elsewhere
   }
 });
 
-test.runIf(missing.length === 0)('detects an uncovered file of /proc that describes the machine', async () => {
+test.runIf(missing.length === 0)('detects an uncovered file in /proc that describes the machine', async () => {
   for (const place of ['/proc/cmdline', '/proc/1/mem']) {
     const leaky: Launcher = {
       ...launcher,
@@ -68,7 +68,7 @@ test.runIf(missing.length === 0)('detects an uncovered file of /proc that descri
   }
 });
 
-test.runIf(missing.length === 0)('tests and caches the sandbox of an agent separately', async () => {
+test.runIf(missing.length === 0)("tests and caches an agent's sandbox separately", async () => {
   const memory = temporaryFolder();
   const sandboxes: Partial<Job>[] = [
     { home: true },
@@ -86,7 +86,7 @@ test.runIf(missing.length === 0)('tests and caches the sandbox of an agent separ
     ]);
     expect(readdirSync(memory)).toHaveLength(index + 1);
   }
-  // Only whether there are mounts matters, not which.
+  // Only the presence of mounts matters, not which ones.
   await observe(launcher, job(['.'], { mounts: [{ source: '/elsewhere', target: '/agent/x' }] }), memory);
   expect(readdirSync(memory)).toHaveLength(sandboxes.length);
 });

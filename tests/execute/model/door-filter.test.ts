@@ -68,7 +68,7 @@ describe.each(APIS)('a proxy to %s', name => {
     });
   });
 
-  test('refuses other endpoints with an error of the API, whatever the network policy', async () => {
+  test("refuses other endpoints with an error in the API's format, whatever the network policy", async () => {
     for (const network of ['deny', 'allow'] as const) {
       const { door: made, api, ask } = await opened(name, { network });
       expectRefused(await ask({ path: '/v1/files' }));
@@ -93,7 +93,7 @@ describe.each(APIS)('a proxy to %s', name => {
     expect(made.stats().lastAsk).toMatchObject({ status: null, isWhole: false });
   });
 
-  test('removes a tool of the provider, and refuses the request if it has no other tool', async () => {
+  test('removes a tool that the provider runs, and refuses the request if it has no other tool', async () => {
     const { door: made, api, ask } = await opened(name);
     expect(await ask({ body: JSON.stringify({ ...body, tools: [PROVIDER[name], tool] }) })).toMatchObject({
       status: 200,
@@ -125,7 +125,7 @@ describe.each(APIS)('a proxy to %s', name => {
     expect(made.stats()).toMatchObject({ requests: 6, failures: 4, spent: { requests: 2 }, refused: { total: 4 } });
   });
 
-  test('counts an error of the model as a failure without cost', async () => {
+  test('counts a model error as a failure without cost', async () => {
     const { door: made, ask } = await opened(name, {}, 429);
     await ask();
     expect(made.stats()).toMatchObject({
@@ -136,7 +136,7 @@ describe.each(APIS)('a proxy to %s', name => {
     });
   });
 
-  test('counts an answer that the agent gave up, but does not report it as the last', async () => {
+  test('counts an answer that the agent abandoned, but does not report it as the last', async () => {
     const fake = await fakeApi((_, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': wait\n\n');
     });
@@ -148,7 +148,7 @@ describe.each(APIS)('a proxy to %s', name => {
     expect(made.stats()).toMatchObject({ lastAsk: null, spent: { requests: 1, outputTokens: 8, estimated: 1 } });
   });
 
-  test('records forwarded requests and no refused ones, and replays through the same gate', async () => {
+  test('records forwarded but not refused requests, and applies the same checks in a replay', async () => {
     const { api } = await opened(name);
     const file = path.join(temporaryFolder(), 'recording.json');
     const made = await door({ kind: 'record', upstream: upstream(api.url), file, header: HEADER }, { api: name });
@@ -168,7 +168,7 @@ describe.each(APIS)('a proxy to %s', name => {
   });
 });
 
-test('drops Anthropic features that reach the network from the header, and keeps the order of the others', async () => {
+test('drops Anthropic features that reach the network, and keeps the order of the others in the header', async () => {
   const { door: made, api, ask } = await opened('anthropic');
   const words = 'claude-code-20250219, mcp-client-2025-11-20,files-api-2025-04-14,effort-2025-11-24,skills-2025-10-02';
   await ask({ headers: { 'anthropic-beta': words } });
@@ -198,7 +198,7 @@ test('counts an answer as complete if the agent hangs up after its last event', 
   expect(made.stats().spent).toMatchObject({ inputTokens: 100, outputTokens: 20, estimated: 0 });
 });
 
-test('reports requests that are refused unread, and does not attribute a request without token to the agent', async () => {
+test('reports requests that are refused unread, and does not attribute a request without a token to the agent', async () => {
   const { door: made, ask } = await opened('anthropic', { limits: { requestBytesMax: 100 } });
   expect((await ask({ headers: { 'x-api-key': 'guess' } })).status).toBe(401);
   expect(made.stats().lastAsk).toBeNull();
@@ -206,7 +206,7 @@ test('reports requests that are refused unread, and does not attribute a request
   expect((await ask({ path: '/v1/../files' })).status).toBe(400);
   expect((await ask({ body: 'x'.repeat(101) })).status).toBe(413);
   expect(made.stats()).toMatchObject({
-    lastAsk: { status: null, isWhole: false, says: 'A request had more than 100 bytes.' },
+    lastAsk: { status: null, isWhole: false, says: 'A request exceeded 100 bytes.' },
     refused: {
       total: 4,
       listed: [
@@ -219,7 +219,7 @@ test('reports requests that are refused unread, and does not attribute a request
   });
 });
 
-test('reports a body with millions of tools once, by their path', async () => {
+test('reports 50,000 removed tools once, by their path', async () => {
   const { door: made, ask } = await opened('anthropic');
   const tools = Array.from({ length: 50_000 }, () => ({ type: 'mcp_toolset' }));
   expect(

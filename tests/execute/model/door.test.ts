@@ -144,7 +144,7 @@ describe('a proxy to a live model', () => {
 
 describe('the proxy refuses', () => {
   const rows: [string, number, Parameters<typeof send>[1]][] = [
-    ['another token', 401, { headers: { 'x-api-key': 'guess' } }],
+    ['a wrong token', 401, { headers: { 'x-api-key': 'guess' } }],
     ['no token', 401, { headers: { 'x-api-key': '' } }],
     ['another method', 405, { method: 'DELETE' }],
     ['a path with ..', 400, { path: '/v1/../admin' }],
@@ -169,7 +169,7 @@ describe('the proxy refuses', () => {
     expect(opened.stats()).toMatchObject({ requests: 1, failures: 1, problem: errorIn(got.body) });
   });
 
-  test('rejects an invalid address, and one with a user, query or fragment', async () => {
+  test('an invalid address, and one with a user, query or fragment', async () => {
     for (const url of ['api.example.com', 'ftp://x', 'http://user:word@x', 'http://x/?a=b', 'http://x/#a']) {
       const options = { at: { kind: 'tcp' }, api: 'openai', network: 'deny', secrets: [] } as const;
       await expect(openDoor({ ...options, mode: { kind: 'live', upstream: upstream(url) } })).rejects.toMatchObject({
@@ -214,7 +214,7 @@ describe('a model that fails', () => {
     ['no answer', (r: Parameters<typeof events>[0]) => void r.destroy(), 'failed (UND_ERR_SOCKET)'],
     ['silence', () => undefined, 'did not start', { headersMs: 300 }],
   ] as const;
-  test.each(answers)('with %s is reported as an error of the API', async (_, answer, says, limits?: object) => {
+  test.each(answers)('with %s is reported as an API error', async (_, answer, says, limits?: object) => {
     const api = await fakeApi((_, response) => answer(response));
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, limits && { limits });
     const got = await send(opened);
@@ -252,9 +252,9 @@ describe('a model that fails', () => {
     ['hangs up', (r: Parameters<typeof events>[0]) => setTimeout(() => r.destroy(), 20), 'failed'],
     ['stops sending', () => undefined, 'stopped in the middle', { idleMs: 300 }],
     [
-      'does not end',
+      'sends too much',
       (r: Parameters<typeof events>[0]) => setTimeout(() => r.write('x'.repeat(2_000)), 20),
-      'more than 1000 bytes',
+      'exceeded 1000 bytes',
       { answerBytesMax: 1_000 },
     ],
   ] as const)('that %s in the middle of an answer interrupts it', async (_, next, says, limits?: object) => {
@@ -355,7 +355,7 @@ describe('the proxy under attack', () => {
   });
 });
 
-test('every user who can reach the folder of the proxy can connect', async () => {
+test("every user who can reach the proxy's folder can connect", async () => {
   const stage = temporaryFolder();
   const mode = { kind: 'live', upstream: upstream('http://127.0.0.1:1') } as const;
   const opened = await door(mode, { at: { kind: 'socket', stage } });

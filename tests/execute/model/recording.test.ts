@@ -42,7 +42,7 @@ describe('a recording', () => {
       if (++count === 1) events(response, 'ä', 'b');
       else if (count === 2) response.writeHead(529, { 'content-type': 'application/json' }).end('{"type":"error"}');
       else if (count === 3) response.writeHead(200).end(Buffer.from([0xff, 0xfe, 0x00]));
-      // An end that could be the start of a secret would not be recorded. No secret here starts with this character.
+      // The end of a text is not recorded if a secret could start there. No secret here starts with this character.
       else response.writeHead(200).write('half!', () => setTimeout(() => response.destroy(), 20));
     });
     const file = path.join(temporaryFolder(), 'recording.json');
@@ -116,10 +116,12 @@ describe('a recording', () => {
     expect((await send(again, { body: '2' })).status).toBe(200);
     const got = await send(again, { body: '3' });
     expect(got.status).toBe(400);
-    expect(errorIn(got.body)).toBe('request 3 is not in the recording, which has 2 and reached its size limit.');
+    expect(errorIn(got.body)).toBe(
+      'request 3 is not in the recording, which has 2 requests and reached its size limit.',
+    );
   });
 
-  test('survives the death of its recorder', async () => {
+  test('survives if its recorder dies', async () => {
     const api = await fakeApi((seen, response) => {
       if (!seen.body.includes('hang')) events(response, 'one');
     });
@@ -139,7 +141,7 @@ describe('a recording', () => {
     expect((await send(again, { body: ask('a') })).status).toBe(200);
     expect((await send(again, { body: ask('b') })).status).toBe(200);
     expect((await send(again, { body: ask('hang') })).status).toBe(400);
-    expect(again.difference).toBe('request 3 is not in the recording, which has 2 and was interrupted');
+    expect(again.difference).toBe('request 3 is not in the recording, which has 2 requests and was interrupted');
     await expect(door({ ...mode, file: left })).rejects.toThrow('died while writing it');
     // A recorder that finishes knows that there was no answer.
     expect(read(file).exchanges.map(({ response }) => response === null)).toEqual([false, true, false]);
@@ -160,7 +162,7 @@ describe('a recording', () => {
     const stage = temporaryFolder();
     mkdirSync(path.join(stage, 'door', 'model.sock'), { recursive: true });
     const nowhere = door({ ...mode, file: path.join(folder, 'none.json') }, { at: { kind: 'socket', stage } });
-    await expect(nowhere).rejects.toThrow('could not be opened');
+    await expect(nowhere).rejects.toThrow('could not be started');
     expect(readdirSync(folder)).toEqual([]);
   });
 });
@@ -196,7 +198,11 @@ describe('refuses an invalid recording before anything starts', () => {
     ['an empty file', '', 'r.json is not a recording: The document is empty.'],
     ['a truncated file', example({}).slice(0, -9), 'r.json is not a recording: '],
     ['another document', '{"schema_version":"intent.v1"}', 'r.json is not a recording of an agent.'],
-    ['another version', example({ schema_version: 'recording.v2' }), 'is a recording of an unsupported version.'],
+    [
+      'another version',
+      example({ schema_version: 'recording.v2' }),
+      'r.json has an unsupported recording format version.',
+    ],
     [
       'another agent',
       example({ agent_family: 'codex_cli' }),
@@ -206,7 +212,7 @@ describe('refuses an invalid recording before anything starts', () => {
     [
       'a gap in the sequence',
       example({ 'exchanges.0.seq': 2 }),
-      'r.json breaks a rule of recordings: RC6: exchanges[0].seq',
+      'r.json is not a valid recording: RC6: exchanges[0].seq',
     ],
   ])('%s', (_, text, says) => {
     expect(refusal(text)).toContain(says);

@@ -81,9 +81,9 @@ describe('a replay', () => {
     const one = recordingOf(request('a'));
     const over = new Replay(one);
     seqOf(over, request('a'));
-    expect(seqOf(over, request('b'))).toBe('request 2 is not in the recording, which has 1');
+    expect(seqOf(over, request('b'))).toBe('request 2 is not in the recording, which has 1 request');
     expect(seqOf(new Replay(one), request('a', '/v1/count'))).toBe(
-      'request 1 is not in the recording, which has no more POST /v1/count',
+      'request 1 is not in the recording, which has no more POST /v1/count requests',
     );
   });
 
@@ -130,12 +130,12 @@ const VALUES: Record<string, fc.Arbitrary<string>> = {
 };
 
 describe('volatile parts', () => {
-  test('are all tested here, with a reason', () => {
+  test('are all tested here, and each has a reason', () => {
     expect([...new Set(VOLATILE.map(({ what }) => what))].sort()).toEqual(Object.keys(VALUES).sort());
     for (const { why } of VOLATILE) expect(why).toMatch(/^[A-Z].*\.$/s);
   });
 
-  test.each(Object.entries(VALUES))('%s: two values are equal', (_, values) => {
+  test.each(Object.entries(VALUES))('of kind %s count as equal', (_, values) => {
     fc.assert(
       fc.property(values, values, (a, b) => {
         for (const around of [
@@ -148,7 +148,7 @@ describe('volatile parts', () => {
     );
   });
 
-  test('leave words and numbers unchanged', () => {
+  test('do not include ordinary words and numbers', () => {
     const word = fc.stringMatching(/^[g-z]{1,8}$/);
     const same = (text: string): void => {
       expect(settledText(text)).toBe(text);

@@ -6,7 +6,7 @@ import { uidFor } from '../../../src/execute/sandboxes/users.ts';
 import { temporaryFolder } from '../../support/support.ts';
 import { stageFor } from '../worktree/clone-world.ts';
 
-// Only when started by root does a sandbox run as another user, which may lack access.
+// A sandbox runs as another user, who may lack access, only when root starts it.
 const isAnother = uidFor(0) !== undefined;
 
 test('copies packages for a sandbox if one of them is unreadable, but not because of a hidden cache', async () => {

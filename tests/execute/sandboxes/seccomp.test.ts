@@ -132,7 +132,7 @@ describe.each(MACHINES)('the filter for $arch', ({ arch, column, audit, header }
   });
 });
 
-test('has no filter for an unknown processor', () => {
+test('there is no filter for an unknown processor', () => {
   expect(seccompFilter('riscv64', CLOSED)).toBeUndefined();
 });
 
@@ -359,7 +359,7 @@ async function inside(
   return { code: code as number, stdout, stderr };
 }
 
-/** The verdict of the kernel. */
+/** The kernel's verdict. */
 function judge(filter: Buffer, call: Call): string {
   return walk(filter, call).verdict;
 }

@@ -76,7 +76,7 @@ const edit = fc.oneof(
 function make(folder: string, edits: readonly (typeof edit extends fc.Arbitrary<infer Edit> ? Edit : never)[]): void {
   for (const each of edits) {
     const place = path.join(folder, each.name);
-    // A file is where this one needs a folder.
+    // A file exists where this one needs a folder.
     const names = each.name.split('/').slice(0, -1);
     for (const [index] of names.entries()) {
       const above = path.join(folder, ...names.slice(0, index + 1));
@@ -92,7 +92,7 @@ function make(folder: string, edits: readonly (typeof edit extends fc.Arbitrary<
 }
 
 describe('the diff of a run', () => {
-  test('reproduces the tree of the agent exactly, whatever the agent did', async () => {
+  test("reproduces the agent's tree exactly, whatever the agent did", async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(edit, { maxLength: 8 }),
@@ -190,7 +190,7 @@ describe('a forged diff', () => {
     'sub/.git/config',
     'git~1/x',
     'away/file',
-  ])('does not reach %s', async file => {
+  ])('cannot reach %s', async file => {
     const folder = repository();
     const outside = temporaryFolder();
     symlinkSync(outside, path.join(folder, 'away'));
@@ -205,16 +205,14 @@ describe('a forged diff', () => {
     put(outside, { secret: 'of this machine\n' });
     for (const from of [path.relative(folder, path.join(outside, 'secret')), '.git/config', 'readme.md']) {
       const diff = `diff --git a/${from} b/got\nsimilarity index 100%\n${does} from ${from}\n${does} to got\n`;
-      expect(await applied(diff, folder)).toBe(
-        'The diff copies or renames a file, which the diff of a run never does.',
-      );
+      expect(await applied(diff, folder)).toBe("The diff copies or renames a file, which a run's diff never does.");
     }
     expect(await applied(adding('new').replace('+x', '+x\n+copy from a').replace('+1 ', '+1,2 '), folder)).toBe(
       'applied',
     );
   });
 
-  test('cannot create a symlink and write through it, and must be a diff', async () => {
+  test('cannot write through a symlink that it creates, and is refused if it is not a diff', async () => {
     const folder = repository();
     const outside = temporaryFolder();
     const link = `diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+${outside}\n\\ No newline at end of file\n`;
@@ -223,7 +221,7 @@ describe('a forged diff', () => {
     expect(await applied('no diff at all\n', folder)).toBe('The diff does not apply here, so nothing was changed.');
   });
 
-  test('does not run git filters of the user', async () => {
+  test("does not run the user's git filters", async () => {
     const folder = repository();
     const canary = path.join(temporaryFolder(), 'canary');
     for (const key of ['clean', 'smudge']) git(folder, 'config', `filter.bite.${key}`, `touch ${canary}; cat`);

@@ -20,7 +20,7 @@ import { given, git, put, repository } from './clone-world.ts';
 const pathsOf = (changes: { changed: readonly { path: string; change: string }[] }): string[] =>
   changes.changed.map(({ path: at, change }) => `${change} ${at}`);
 
-describe('the changes of an agent', () => {
+describe("an agent's changes", () => {
   test('include committed, staged, unstaged and untracked files, and count ignored files separately', async () => {
     const { clone, tree, took } = await given(repository({ ...SOME, '.gitignore': '*.log\nbuild/\n' }));
     put(tree, { 'committed.txt': 'c\n', 'forced.log': 'tracked by force\n' });
@@ -72,7 +72,7 @@ describe('the changes of an agent', () => {
     expect(statSync(changes.out).size).toBe(changes.diff.bytes);
   });
 
-  test('are flagged if they run by themselves, by name, symlink or parts of package.json', async () => {
+  test('are flagged if they run automatically, by name, symlink or parts of package.json', async () => {
     const { tree, took } = await given(
       repository({ 'package.json': '{"scripts":{"test":"x"}}', 'b/package.json': '{}' }),
     );
@@ -189,7 +189,7 @@ describe('the changes of an agent', () => {
     expect(changes).toMatchObject({ gitFolder, branchMoved: true, gitConfigChanged: true });
   });
 
-  test('never run what the agent configured, and never read the files it refers to', async () => {
+  test('are collected without running programs that the agent configured or reading files it refers to', async () => {
     const { tree, took } = await given(repository());
     const canary = path.join(temporaryFolder(), 'canary');
     const bite = `touch ${canary}; cat`;
@@ -316,7 +316,7 @@ describe('the changes of an agent', () => {
     expect(changes.diff.cut).toEqual({ bytesTotal: whole.diff.bytes, why: 'bytes' });
     const text = readFileSync(changes.out, 'utf8');
     expect([...text.matchAll(/^diff --git a\/(\w)/gm)].map(([, name]) => name)).toEqual(['a']);
-    expect(text.split('\n').at(-2)).toMatch(/^# This diff is incomplete/);
+    expect(text.split('\n').at(-2)).toMatch(/^# This diff is truncated after \d+ bytes\.$/);
     expect(changes.changed).toHaveLength(3);
   });
 
@@ -330,7 +330,7 @@ describe('the changes of an agent', () => {
     expect(changes.leftOut).toEqual([{ path: 'huge', why: 'too_large', bytes: 1024 ** 4 }]);
   });
 
-  test('limit the bytes read, even of sparse files, and the length of all names', async () => {
+  test('are collected with a limit on the bytes read, even from sparse files, and on the length of all names', async () => {
     const { tree, took } = await given(repository());
     for (const name of ['x', 'y', 'z']) {
       put(tree, { [name]: '' });
@@ -360,7 +360,7 @@ describe('the changes of an agent', () => {
       { name: 'refs/heads/main', change: 'moved', sha: head, isProtected: true },
     ]);
     expect({ branchMoved, total: commits.total }).toEqual({ branchMoved: true, total: null });
-    expect(notes).toEqual(['Some commits of the agent are unreadable.']);
+    expect(notes).toEqual(["Some of the agent's commits are unreadable."]);
   });
 
   test('include the HEAD of a linked work tree', async () => {
@@ -390,7 +390,7 @@ describe('the changes of an agent', () => {
     expect(changes).toMatchObject({ gitConfigChanged: true, hooks: ['.git/hooks'] });
   });
 
-  test('write nothing through a symlink inside .git', async () => {
+  test('are collected without writing through a symlink inside .git', async () => {
     const { tree, took } = await given(repository());
     const outside = temporaryFolder();
     mkdirSync(path.join(outside, 'info'));
@@ -406,7 +406,7 @@ describe('the changes of an agent', () => {
     expect([outside, path.join(outside, 'info')].map(each => statSync(each).mode & 0o777)).toEqual([0o751, 0o755]);
   });
 
-  test('turn a file into a folder, a folder into a symlink, and a symlink into a file', async () => {
+  test('may turn a file into a folder, a folder into a symlink, and a symlink into a file', async () => {
     const folder = repository({ file: 'f', 'dir/x': 'x' });
     symlinkSync('file', path.join(folder, 'link'));
     git(folder, 'add', '-A');

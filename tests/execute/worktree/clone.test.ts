@@ -60,7 +60,7 @@ describe('a clone', () => {
 
   test.each<[string, (folder: string) => string]>([
     [
-      'a shallow one',
+      'a shallow repository',
       folder => {
         const shallow = path.join(temporaryFolder(), 'shallow');
         git(folder, 'commit', '-q', '--allow-empty', '-m', 'second');
@@ -69,7 +69,7 @@ describe('a clone', () => {
       },
     ],
     [
-      'one with alternates',
+      'a repository with alternates',
       folder => {
         const borrower = path.join(temporaryFolder(), 'borrower');
         git(folder, 'clone', '-q', '--shared', folder, borrower);
@@ -244,7 +244,7 @@ describe('a clone', () => {
         return folder;
       },
     ],
-  ])('refuses %s, in a message without a path', async (_, words, made) => {
+  ])('of %s is refused, in a message without a path', async (_, words, made) => {
     const error = await refusal(made());
     expect(error).toMatchObject({ code: 'usage', message: expect.stringMatching(words) as string });
     expect((error as Error).message).not.toMatch(/\/tmp|\/nowhere/);

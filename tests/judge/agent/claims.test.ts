@@ -48,7 +48,7 @@ describe('a message claims a change', () => {
     'The task is completed.',
     'I could not run the tests, but I fixed the parser.',
     'I’ve created the file.',
-  ])('%s', words => expect(claimsIn(words).change).toBe(true));
+  ])('in %j', words => expect(claimsIn(words).change).toBe(true));
 
   test.each([
     'No changes were needed.',
@@ -65,7 +65,7 @@ describe('a message claims a change', () => {
     'I will add a test.',
     '',
     'Datei angelegt.',
-  ])('and not: %s', words => expect(claimsIn(words).change).toBe(false));
+  ])('but not in %j', words => expect(claimsIn(words).change).toBe(false));
 });
 
 describe('a message claims that tests pass', () => {
@@ -75,7 +75,7 @@ describe('a message claims that tests pass', () => {
     'The test suite is green.',
     '12 tests passed',
     'Everything works and tests are passing!',
-  ])('%s', words => expect(claimsIn(words).tests).toBe(true));
+  ])('in %j', words => expect(claimsIn(words).tests).toBe(true));
 
   test.each([
     'I could not run the tests.',
@@ -87,7 +87,7 @@ describe('a message claims that tests pass', () => {
     'I added a test.',
     'Run the tests to see whether they pass.',
     'If the tests pass, merge it.',
-  ])('and not: %s', words => expect(claimsIn(words).tests).toBe(false));
+  ])('but not in %j', words => expect(claimsIn(words).tests).toBe(false));
 });
 
 describe('a message reports a problem', () => {
@@ -97,10 +97,10 @@ describe('a message reports a problem', () => {
     'I was unable to.',
     'One command failed.',
     "I couldn't.",
-  ])('%s', words => expect(claimsIn(words).trouble).toBe(true));
+  ])('in %j', words => expect(claimsIn(words).trouble).toBe(true));
 
   test.each(['There were no errors.', '12 passed, 0 failed', 'I fixed the error.', 'Done without failures.'])(
-    'and not: %s',
+    'but not in %j',
     words => expect(claimsIn(words).trouble).toBe(false),
   );
 });
@@ -113,7 +113,7 @@ test('reads long and hostile messages in linear time', () => {
   }
 });
 
-describe('a command looks like a test run', () => {
+describe('a test run is recognized', () => {
   test.each([
     'npm test',
     'CI=1 npm run test:unit -- --watch=false',
@@ -126,7 +126,7 @@ describe('a command looks like a test run', () => {
     'make check',
     'npx mocha',
     'bundle exec rspec',
-  ])('%s', command => expect(looksLikeTestRun(command)).toBe(true));
+  ])('in %j', command => expect(looksLikeTestRun(command)).toBe(true));
 
   test.each([
     'ls tests',
@@ -137,7 +137,7 @@ describe('a command looks like a test run', () => {
     'test -f a.txt',
     'echo tests pass',
     'bash -lc "cat tests/a"',
-  ])('and not: %s', command => expect(looksLikeTestRun(command)).toBe(false));
+  ])('but not in %j', command => expect(looksLikeTestRun(command)).toBe(false));
 });
 
 test('finds git subcommands behind options and shells', () => {

@@ -12,7 +12,7 @@ describe('a message ends with a question to the user', () => {
     'どちらの色にしますか？',
     'Which file do you mean — “a” or “b?”',
     'أي لون تريد؟',
-  ])('%s', text => expect(asksAtEnd(text)).toBe(true));
+  ])('in %j', text => expect(asksAtEnd(text)).toBe(true));
 
   test.each([
     'Done.',
@@ -24,7 +24,7 @@ describe('a message ends with a question to the user', () => {
     'I renamed the function to `isReady?`. It works.',
     'I added this to the docs:\n\n```\nWhich colour do you want?\n```',
     'I answered the question "what is it?" in the docs. All is well',
-  ])('but not with %s', text => expect(asksAtEnd(text)).toBe(false));
+  ])('but not in %j', text => expect(asksAtEnd(text)).toBe(false));
 
   test('searches any text in constant time', () => {
     expect(asksAtEnd(`${'what '.repeat(200_000)}?`)).toBe(true);

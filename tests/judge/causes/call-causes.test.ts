@@ -8,12 +8,17 @@ interface Over {
   readonly failing?: ExpectationName;
   readonly drift?: Scene['drift'];
   readonly said?: readonly [before: string, now: string];
+  readonly attempts?: CaseArtifact['attempts'];
 }
 
 /** The cause that Proctor names for two streams of events. */
-function cause(before: Event[], now: Event[], { failing = 'contains', drift = [], said }: Over = {}) {
+function cause(before: Event[], now: Event[], { failing = 'contains', drift = [], said, attempts }: Over = {}) {
   const artifact = (events: Event[], content: string | undefined): CaseArtifact =>
-    answer({ events, ...(content !== undefined && { final_output: { content_type: 'text', content } }) });
+    answer({
+      events,
+      ...(attempts && { attempts }),
+      ...(content !== undefined && { final_output: { content_type: 'text', content } }),
+    });
   return rootCause({
     judged: { baseline: judgedCase('c'), candidate: failedCase('c', failing) },
     artifacts: { baseline: artifact(before, said?.[0]), candidate: artifact(now, said?.[1]) },
@@ -77,6 +82,18 @@ describe('the order of calls', () => {
       cause([...timed('a', 10, 90), ...timed('b', 95, 99)], [...timed('b', 11, 60), ...timed('a', 63, 80)])?.kind,
     ).toBe('tool_order');
   });
+});
+
+test('a filled-in latency is not a clock: calls that seem to overlap by it count as sequential', () => {
+  const timed = (tool: string, from: number, to: number): Event[] => [
+    call(tool, {}, tool, from),
+    { ...result(`of ${tool}`, tool, 'ok', to), latency_ms: to - from },
+  ];
+  const before = [...timed('a', 10, 90), ...timed('b', 20, 50)];
+  const now = [...timed('b', 11, 60), ...timed('a', 13, 80)];
+  const attempt = { attempt: 1, started_at: '2026-01-06T12:00:00.000Z', outcome: 'ok' } as const;
+  expect(cause(before, now, { attempts: [{ ...attempt, repairs: { R6: 1 } }] })).toBeNull();
+  expect(cause(before, now, { attempts: [{ ...attempt, repairs: { R9: 1 } }] })?.kind).toBe('tool_order');
 });
 
 describe('sequential and parallel calls', () => {
@@ -206,11 +223,11 @@ describe('a difference has less weight', () => {
   });
 });
 
-describe('the provenance of the agent', () => {
+describe("the agent's provenance", () => {
   const field = (name: string) => ({ field: `provenance.${name}`, baseline: 'one', new: 'other' });
 
   test.each(['model', 'parameters.temperature'])(
-    '%s is the likely cause of a different decision, with its location',
+    '(%s) is the likely cause of a different decision, with its location',
     name => {
       expect(cause([...a], [...b], { drift: [field('commit'), field(name)], failing: 'tool_required' })).toMatchObject({
         kind: 'model',
@@ -234,13 +251,13 @@ describe('the provenance of the agent', () => {
       kind: 'tool_choice',
       cites: ['baseline:events[0]', 'new:events[0]', 'comparability.fields[0]'],
     });
-    expect(found?.says).toContain('provenance.commit differs, too');
+    expect(found?.says).toContain('provenance.commit also differs');
   });
 
   test.each([
     ['model', 'model'],
     ['commit', 'environment'],
-  ])('%s may be the cause if both sides behaved the same: %s', (name, kind) => {
+  ])('(%s) may be the cause if both sides behaved the same: %s', (name, kind) => {
     expect(cause(a, a, { drift: [field(name)] })).toMatchObject({
       kind,
       confidence: 'low',

@@ -38,8 +38,8 @@ function cause(
 
 const events = (...list: Event[]): Partial<CaseArtifact> => ({ events: list });
 
-describe('a cause is', () => {
-  test('tool choice if another tool was called', () => {
+describe('a cause', () => {
+  test('is tool choice if another tool was called', () => {
     expect(
       cause(events(call('orders.get'), result('order')), events(call('orders.list'), result('order')), {
         failing: 'tool_required',
@@ -54,7 +54,7 @@ describe('a cause is', () => {
     });
   });
 
-  test('tool choice if a tool was omitted or added', () => {
+  test('is tool choice if a tool was omitted or added', () => {
     const one = call('a.get', {}, 'call_1');
     const two = call('b.get', {}, 'call_2');
     const ones = [one, result('1', 'call_1')];
@@ -74,7 +74,7 @@ describe('a cause is', () => {
     });
   });
 
-  test('tool arguments if the same tool got other arguments; keys are named, values are not', () => {
+  test('is tool arguments if the same tool got other arguments; keys are named, values are not', () => {
     const found = cause(
       events(call('orders.get', { order_id: 'A-1', secret: 'same', gone: 1 }), result('x')),
       events(call('orders.get', { order_id: 'A-2', secret: 'same', come: 1 }), result('y')),
@@ -84,23 +84,23 @@ describe('a cause is', () => {
     expect(found?.says).not.toContain('A-2');
   });
 
-  test('a tool result if the same request got a different result', () => {
+  test('is a tool result if the same request got a different result', () => {
     expect(cause(events(call('t'), result('old')), events(call('t'), result('new')))).toMatchObject({
       kind: 'tool_result',
       new_at: 'events[1]',
       confidence: 'medium',
-      says: expect.stringContaining('“t” got the same request and gave a different result') as string,
+      says: expect.stringContaining('“t” received the same request but returned a different result') as string,
     });
   });
 
-  test('a tool result with high confidence if a working tool failed', () => {
+  test('is a tool result with high confidence if a working tool failed', () => {
     expect(cause(events(call('t'), result('old')), events(call('t'), result('old', 'call_1', 'error')))).toMatchObject({
       kind: 'tool_result',
       confidence: 'high',
     });
   });
 
-  test('retrieval if a document is no longer found', () => {
+  test('is retrieval if a document is no longer found', () => {
     const found = cause(events(retrieval('q', ['a', 'b'])), events(retrieval('q', ['a'])), {
       failing: 'retrieval_required',
     });
@@ -108,14 +108,14 @@ describe('a cause is', () => {
     expect(found?.says).toContain('The same query no longer found “b”');
   });
 
-  test('retrieval if the query differs or is missing', () => {
+  test('is retrieval if the query differs or is missing', () => {
     expect(cause(events(retrieval('q', ['a'])), events(retrieval('other', ['z', 'a'])))?.says).toContain(
       'A different query also found “z”',
     );
     expect(cause(events(retrieval('q', ['a'])), events())).toMatchObject({ kind: 'retrieval', new_at: null });
   });
 
-  test('the output if the same steps ended in a different text', () => {
+  test('is the output if the same steps led to a different text', () => {
     const steps = [call('t'), result('x')];
     expect(
       cause(
@@ -125,14 +125,14 @@ describe('a cause is', () => {
     ).toMatchObject({ kind: 'output', new_at: 'final_output', confidence: 'high' });
   });
 
-  test('the output if JSON differs in a key', () => {
+  test('is the output if JSON differs in a key', () => {
     const output = (total: number): Partial<CaseArtifact> => ({
       final_output: { content_type: 'json', content: { total, currency: 'EUR' } },
     });
     expect(cause(output(1), output(2), { failing: 'json_path' })?.says).toContain('differs in “total”');
   });
 
-  test('the choice or the parameters of a proposed action', () => {
+  test('is the choice or the parameters of a proposed action', () => {
     const action = (action_type: string, params: Record<string, unknown>): Partial<CaseArtifact> => ({
       proposed_actions: [
         { action_id: 'a', action_type, tool_name: 't', params, risk_level: 'low', risk_tags: [], evidence_refs: [] },
@@ -149,7 +149,7 @@ describe('a cause is', () => {
     expect(cause(action('refund', {}), {})).toMatchObject({ kind: 'tool_choice', new_at: null });
   });
 
-  test('the runner if there is no answer', () => {
+  test('is the runner if there is no answer', () => {
     const { events: _, proposed_actions: __, final_output: ___, ...nothing } = answer();
     const failed: CaseArtifact = {
       ...nothing,
@@ -173,10 +173,10 @@ describe('a cause is', () => {
       change: 'regressed',
     });
     expect(found).toMatchObject({ kind: 'runner', new_at: 'runner_failure', confidence: 'high' });
-    expect(found?.says).toContain('ended in http_error 503 where the baseline answered');
+    expect(found?.says).toContain('failed with http_error 503, but the baseline answered');
   });
 
-  test('the input, with high confidence if the agent behaved the same, otherwise medium confidence', () => {
+  test('is the input, with high confidence if the agent behaved the same, otherwise medium confidence', () => {
     const over = { case_sha256: hashOf('another case') };
     expect(cause({}, {}, { over })).toMatchObject({
       kind: 'input',
@@ -189,7 +189,7 @@ describe('a cause is', () => {
     });
   });
 
-  test('possibly the environment or the policy if nothing else differs', () => {
+  test('is possibly the environment or the policy if nothing else differs', () => {
     const environment = { field: 'environment_hash', baseline: 'x', new: 'y' };
     const policy = { field: 'policy.limits.timeout_ms', baseline: '1000', new: '2000' };
     expect(cause({}, {}, { drift: [environment] })).toMatchObject({
@@ -204,21 +204,20 @@ describe('a cause is', () => {
     });
   });
 
-  test('load or prices if only time or cost exceeds its limit', () => {
-    expect(cause({}, {}, { failing: 'max_latency_ms' })).toMatchObject({
-      kind: 'environment',
-      confidence: 'low',
-      cites: [],
-    });
-  });
+  test.each(['max_latency_ms', 'max_ttft_ms', 'max_cost_usd'] as const)(
+    'is load or prices if only %s is exceeded',
+    failing => {
+      expect(cause({}, {}, { failing })).toMatchObject({ kind: 'environment', confidence: 'low', cites: [] });
+    },
+  );
 
-  test('unknown if nothing differs', () => {
+  test('is unknown if nothing differs', () => {
     expect(cause({}, {})).toBeNull();
   });
 });
 
-describe('is not a difference:', () => {
-  test('times, latencies, ids of calls and events of unknown types', () => {
+describe('no difference is reported for', () => {
+  test('times, latencies, call ids and events of unknown types', () => {
     const before = events(call('t', { a: 1 }, 'call_1', 1), result('x', 'call_1', 'ok', 2));
     const now = events(
       { type: 'thought', ts: 1, text: 'hm' },
@@ -235,7 +234,7 @@ describe('is not a difference:', () => {
     expect(cause(before, now)).toBeNull();
   });
 
-  test('an event before it in the other stream: locations refer to each stream', () => {
+  test('an extra event of unknown type, although locations count it', () => {
     const found = cause(
       events(call('a', {}, '1'), result('x', '1'), call('b', {}, '2')),
       events({ type: 'thought', ts: 1 }, call('a', {}, '1'), result('x', '1'), call('c', {}, '2')),
@@ -290,7 +289,7 @@ test('every comparison of two agents is a valid document', async () => {
   );
 });
 
-describe('between two runs of an agent program, a cause is', () => {
+describe('a cause between two agent runs', () => {
   const DENIED = { class: 'native_policy_block', operation: 'Write', hard: false } as const;
   const killed = { termination: 'killed_policy', reason: 'forbidden_path' } as const;
   const rows: [ExpectationName, Partial<CaseArtifact>, Partial<CaseArtifact>, string, string][] = [
@@ -337,7 +336,7 @@ describe('between two runs of an agent program, a cause is', () => {
       'The candidate has flags that the baseline does not have: “needs_review”',
     ],
   ];
-  test.each(rows)('named if %s fails: %j and %j, %s', (failing, before, now, kind, says) => {
+  test.each(rows)('is named if %s fails: %j and %j, %s', (failing, before, now, kind, says) => {
     const [first, second] = [events(call('a')), events(call('b'))];
     expect(cause({ ...first, ...before }, { ...second, ...now }, { failing })).toEqual({
       kind,
@@ -349,7 +348,7 @@ describe('between two runs of an agent program, a cause is', () => {
     });
   });
 
-  test('a difference in steps if the answer fails or both runs ended alike', () => {
+  test('is a difference in steps if the answer fails or both runs ended alike', () => {
     const [first, second] = [events(call('a')), events(call('b'))];
     const run = agentRun({ violations: { total: 1, listed: [DENIED] } });
     expect(cause({ ...first, ...agentRun() }, { ...second, ...run })?.kind).toBe('tool_choice');

@@ -18,7 +18,7 @@ const told = (was: Expected | undefined, is: Expected | undefined): string[] =>
     ({ what, at, baseline, new: now }) => `${what} ${at.slice('expected.'.length)}: ${baseline} → ${now}`,
   );
 
-describe('an expectation that requires less', () => {
+describe('an expectation', () => {
   const rows: [string, Expected | undefined, Expected | undefined, string[]][] = [
     ['is gone', { contains: 'EUR' }, undefined, ['lost contains: EUR → null']],
     ['has lost an entry', { contains: ['EUR', '19.99'] }, { contains: 'EUR' }, ['lost contains: 19.99 → null']],
@@ -64,6 +64,7 @@ describe('an expectation that requires less', () => {
       ['lost tool_sequence: ["a","b"] → ["b"]'],
     ],
     ['has a higher limit', { max_steps: 3 }, { max_steps: 9 }, ['looser max_steps: 3 → 9']],
+    ['allows a later first token', { max_ttft_ms: 300 }, { max_ttft_ms: 900 }, ['looser max_ttft_ms: 300 → 900']],
     ['has no limit any more', { max_cost_usd: 0.1 }, {}, ['lost max_cost_usd: 0.1 → null']],
     ['was switched off', { no_flags: true }, { no_flags: false }, ['lost no_flags: true → false']],
     ['allows any violation', undefined, { no_violations: false }, ['looser allow_violations: none → any']],
@@ -93,13 +94,13 @@ describe('an expectation that requires less', () => {
       ['lost script: assets/check_0.py → assets/check_1.py'],
     ],
   ];
-  test.each(rows)('%s', (_, was, is, expected) => {
+  test.each(rows)('counts as weaker if it %s', (_, was, is, expected) => {
     expect(told(was, is)).toEqual(expected);
     expect(expected.some(line => /^(?:lost|looser) /.test(line))).toBe(true);
   });
 });
 
-describe('an expectation that requires as much or more', () => {
+describe('an expectation', () => {
   const rows: [string, Expected | undefined, Expected | undefined, string[]][] = [
     ['is new', undefined, { contains: 'EUR' }, ['added contains: null → EUR']],
     ['has a lower limit', { max_steps: 9 }, { max_steps: 3 }, ['tighter max_steps: 9 → 3']],
@@ -132,7 +133,7 @@ describe('an expectation that requires as much or more', () => {
     ],
     ['is not judged by Proctor', { semantic: { a: 1 } }, {}, ['not_judged semantic: {"a":1} → null']],
   ];
-  test.each(rows)('%s', (_, was, is, expected) => {
+  test.each(rows)('does not count as weaker if it %s', (_, was, is, expected) => {
     expect(told(was, is)).toEqual(expected);
   });
 });
@@ -160,7 +161,7 @@ describe('a case that leaves a group that a gate can limit is weakened', () => {
     expect(isWeakened(change)).toBe(true);
   });
 
-  test('a case that joins a group is not weakened', () => {
+  test('but not if it joins a group', () => {
     const was = { metadata: { tags: ['slow'] } };
     const is = { suite: 'refunds', metadata: { tags: ['billing', 'slow'], severity: 'high' } };
     expect(differences(was, is).map(({ what, at }) => `${what} ${at}`)).toEqual([

@@ -391,7 +391,7 @@ describe('tolerances', () => {
     expect(compared(before, side('new', now(0)), gate).verdict).toBe('no_regression');
   });
 
-  test('on an unmeasured metric are not enough evidence', () => {
+  test('on an unmeasured metric lack evidence', () => {
     const gate = gateOf({ tolerances: { cost_usd: { max_increase: 1 } } });
     const { verdict, reason } = compared(before, side('new', measuring(100, null, 1)), gate);
     expect(verdict).toBe('not_enough_evidence');
@@ -421,19 +421,19 @@ describe('tolerances', () => {
   });
 });
 
-describe('two sides are', () => {
+describe('two sides', () => {
   const before = side('baseline', passing(10));
   const withTrial = (cases: readonly JudgedCase[], over: Parameters<typeof trial>[2]): Side => ({
     source: 'runs',
     trials: [trial('new_1', cases, over)],
   });
 
-  test('comparable if only the target differs', () => {
+  test('are comparable if only the target differs', () => {
     const { comparability } = compared(before, withTrial(passing(10), { targetSha256: hashOf('another') }));
     expect(comparability).toEqual({ state: 'comparable', fields: [] });
   });
 
-  test('comparable with drift if anything else differs, and the fields are named', () => {
+  test('are comparable with drift if anything else differs, and the fields are named', () => {
     const { comparability, verdict } = compared(
       before,
       withTrial(passing(10), {
@@ -453,20 +453,20 @@ describe('two sides are', () => {
     expect(verdict).toBe('no_regression');
   });
 
-  test('not comparable without a seal, whatever else they show', () => {
+  test('are not comparable without a seal, whatever else they show', () => {
     const { comparability, verdict, reason } = compared(before, withTrial(broken(10, 3), { sealSha256: undefined }));
     expect(comparability.state).toBe('not_comparable');
     expect(verdict).toBe('not_enough_evidence');
     expect(reason).toContain('has no seal');
   });
 
-  test('not comparable without a case in common', () => {
+  test('are not comparable without a case in common', () => {
     const { comparability, reason } = compared(before, withTrial([judgedCase('other')], {}));
     expect(comparability.state).toBe('not_comparable');
     expect(reason).toBe('The two sides have no case in common.');
   });
 
-  test('not comparable if more than half of the cases changed', () => {
+  test('are not comparable if more than half of the cases changed', () => {
     const changed = (count: number): JudgedCase[] =>
       many(10, (id, index) => judgedCase(id, index < count ? { case_sha256: hashOf(`${id} again`) } : {}));
     const caseOf: CaseReader = ({ runId: user }, id) => ({ schema_version: 'suite-case.v1', id, input: { user } });
@@ -519,7 +519,7 @@ describe('an accepted baseline', () => {
     expect(acceptedSides).toEqual({ ...sides, baseline: { ...sides.baseline, source: 'accepted' } });
   });
 
-  test('leaves only hashes for causes, with low confidence', () => {
+  test('leaves only hashes to explain causes, with low confidence', () => {
     const before = side('baseline', [judgedCase('c', { output_hash: 'one' })]);
     const accepted = sideFromAccepted(acceptedFrom(before, '2026-01-06T12:30:00.000Z'));
     const now = side('new', [failedCase('c', 'contains', { output_hash: 'two' })]);

@@ -43,7 +43,7 @@ const faultOf = (act: () => unknown): string => {
     if (error instanceof Fault) return error.message;
     throw error;
   }
-  throw new Error('It was decided.');
+  throw new Error('A fault was expected.');
 };
 
 describe('the gate on results of any tool', () => {
@@ -91,7 +91,7 @@ describe('the gate on results of any tool', () => {
     }
   });
 
-  test('never reports no regression for sides that cannot get worse or have nothing in common', () => {
+  test('does not pass sides that cannot get worse or have nothing in common', () => {
     const failing = sideOf(cases(10, '000'));
     expect(gateResults(failing, sideOf(cases(10, '000')), gateOf({}))).toMatchObject({
       exit_code: 3,
@@ -122,7 +122,7 @@ describe('the gate on results of any tool', () => {
   test('rejects a critical case that neither side has, and settings that it does not support', () => {
     const side = () => sideOf(cases(3, '1'));
     expect(faultOf(() => gateResults(side(), side(), gateOf({ critical: ['refund-7'] })))).toBe(
-      'The critical case "refund-7" is in the results of neither side.',
+      'The critical case "refund-7" is missing from the results of both sides.',
     );
     const later = { ...gateOf({}), min_something: 1 };
     expect(faultOf(() => gateResults(side(), side(), later))).toBe(
@@ -146,6 +146,14 @@ describe('tolerances', () => {
     });
   });
 
+  test('apply to the time to first token as to latency', () => {
+    const gate = limits({ ttft_ms: { statistic: 'mean', max_increase_ratio: 0.2 } });
+    const found = gateResults(measured({ ttft_ms: 100 }), measured({ ttft_ms: 130 }), gate);
+    expect(found).toMatchObject({ verdict: 'regression', exit_code: 1 });
+    expect(found.reason).toBe('Time to first token is 30 % higher than before; at most 20 % is allowed.');
+    expect(gateResults(measured({ ttft_ms: 100 }), measured({ latency_ms: 1 }), gate)).toMatchObject({ exit_code: 3 });
+  });
+
   test('are undecided if cases disagree', () => {
     const candidate = sideOf(steady, name => ({ latency_ms: name === 'c1' ? 900 : 100 }));
     const found = gateResults(measured({ latency_ms: 100 }), candidate, slower);
@@ -163,7 +171,7 @@ describe('tolerances', () => {
     );
   });
 
-  test('allow a step in the unit of the metric, and a drop of a score', () => {
+  test("allow an absolute step in the metric's unit, and a drop in a score", () => {
     const step = limits({ cost_usd: { statistic: 'mean', max_increase: 0.01 } });
     expect(gateResults(measured({ cost_usd: 0.1 }), measured({ cost_usd: 0.12 }), step).reason).toBe(
       'Cost is $0.02 higher than before; at most $0.01 is allowed.',
@@ -212,7 +220,7 @@ describe('tolerances', () => {
       });
     });
 
-    test('hold if no more cases lack it than may be missing', () => {
+    test('hold if few enough cases lack the metric', () => {
       const found = gateResults(costs(5, 1), costs(5, undefined), dearer);
       expect(found).toMatchObject({ exit_code: 0 });
       expect(found.decision.metrics[0]).not.toHaveProperty('lacking');
@@ -220,7 +228,7 @@ describe('tolerances', () => {
     });
   });
 
-  test('on the 95th percentile limit the tail, also by a step in the unit of the metric', () => {
+  test("on the 95th percentile limit the tail, also by a step in the metric's unit", () => {
     const hundred = cases(100, '1');
     const slowest = (count: number) =>
       sideOf(hundred, name => ({ latency_ms: Number(name.slice(1)) < count ? 1_000 : 80 }));

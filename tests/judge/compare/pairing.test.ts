@@ -39,7 +39,7 @@ describe('the change of a case (+ passed, - failed, ? no verdict)', () => {
   });
 });
 
-describe('a trial that ended in', () => {
+describe('a trial', () => {
   const rows: [JudgedCase['error_class'], string][] = [
     ['timeout', 'failed'],
     ['http_error', 'failed'],
@@ -50,7 +50,7 @@ describe('a trial that ended in', () => {
     ['missing', 'missing'],
     [null, 'missing'],
   ];
-  test.each(rows)('%s counts as %s', (error_class, standing) => {
+  test.each(rows)('that ended in %s counts as %s', (error_class, standing) => {
     expect(standingOf({ verdict: 'error', error_class })).toBe(standing);
   });
 });

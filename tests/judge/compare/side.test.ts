@@ -17,7 +17,7 @@ const judging = {
 const judgedTrial = async (folder: string): Promise<TrialOfSide> =>
   trialFrom(folder, await evaluateSuite(folder, judging));
 
-/** Two runs of one case, in which the candidate calls another tool than the case requires. */
+/** Two runs of one case, in which the candidate does not call the tool that the case requires. */
 async function twoRuns(root: string): Promise<[baseline: string, candidate: string]> {
   const run = (version: 'baseline' | 'new', tool: string): Promise<string> =>
     suiteFolder(root, {

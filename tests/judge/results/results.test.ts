@@ -14,7 +14,7 @@ function troubleIn(text: string): string {
     if (error instanceof ResultFault) return `${error.line ?? '-'}: ${error.message}`;
     throw error;
   }
-  throw new Error('It was read.');
+  throw new Error('A fault was expected.');
 }
 
 describe('a CSV file', () => {
@@ -46,10 +46,11 @@ describe('a CSV file', () => {
     ['', '-: The file is empty'],
     ['id,ok\na,1\n', '1: The first line has no column case and no column pass'],
     ['case,pass,case\na,1,b\n', '1: The column case occurs twice in the first line'],
-    ['case,pass\na,1\nb\n', '3: The row has 1 cells, and the header has 2'],
+    ['case,pass\na,1\nb\n', '3: The row has 1 cells, but the header has 2'],
     ['case,pass\na,maybe\n', '2: pass must be 0, 1, true, false, pass, fail, passed, failed, error, skipped or empty'],
     ['case,pass\n,1\n', '2: case is missing'],
     ['case,pass,latency_ms\na,1,-3\n', '2: latency_ms must be a number of at least 0'],
+    ['case,pass,ttft_ms\na,1,soon\n', '2: ttft_ms must be a number of at least 0'],
     ['case,pass,score\na,1,Infinity\n', '2: score must be a number'],
     ['case,pass\n"a,1\n', '2: The quote that opens here is never closed'],
   ])('with the text %j is rejected', (text, says) => {
@@ -177,7 +178,7 @@ describe('a CTRF report', () => {
     [report([{ status: 'passed' }]), '-: results.tests[0].name must be a string'],
     [
       report([{ name: 'a', status: 'ok' }]),
-      '-: results.tests[0].status must be passed, failed, skipped, pending, other',
+      '-: results.tests[0].status must be one of passed, failed, skipped, pending, other',
     ],
     [
       report([{ name: 'a', status: 'passed', suite: 3 }]),
@@ -253,13 +254,16 @@ describe('a side', () => {
     );
   });
 
-  test.each(['latency_ms', 'cost_usd', 'score'] as const)('rejects a %s beyond 1e12 from any tool', metric => {
-    const side = new ResultSide();
-    side.add([row('a', { metrics: { [metric]: 1e12 } })], false);
-    expect(() => side.add([row('a', { metrics: { [metric]: 1e308 } })], false)).toThrow(
-      `${metric} must be at most 1,000,000,000,000`,
-    );
-  });
+  test.each(['latency_ms', 'ttft_ms', 'cost_usd', 'score'] as const)(
+    'rejects a %s beyond 1e12 from any tool',
+    metric => {
+      const side = new ResultSide();
+      side.add([row('a', { metrics: { [metric]: 1e12 } })], false);
+      expect(() => side.add([row('a', { metrics: { [metric]: 1e308 } })], false)).toThrow(
+        `${metric} must be at most 1,000,000,000,000`,
+      );
+    },
+  );
 
   test('has at most 100,000 cases, a million trials, and names of 1,024 bytes', () => {
     const many = function* (count: number, name: (at: number) => string): Generator<ResultRow> {

@@ -26,7 +26,7 @@ function failed(over: Partial<NonNullable<CaseArtifact['agent_run']>>, errorClas
   return { ...caseFailureExample, runner_failure, ...agentRun(over) } as CaseArtifact;
 }
 
-describe('the run of an agent program without expectations', () => {
+describe('an agent run without expectations', () => {
   test('passes without violations, but lists no passed expectation', () => {
     const { verdict, assertions } = judgedCase(answered('Done.', agentRun()));
     expect({ verdict, assertions }).toEqual({ verdict: 'pass', assertions: [] });
@@ -100,7 +100,7 @@ test('no name that an agent chooses breaks the evaluation', async () => {
       const artifact = { ...answered('x'), ...run };
       const one = judgedCase(artifact, { changed_only: ['no-such'], not_changed: ['**'] });
       const summary = { total: 1, passed: 0, failed: 1, errors: 0, unjudged: 0 };
-      const { gate: _gate, ...example } = contract.example as Evaluation;
+      const { gate: _gate, repairs: _repairs, ...example } = contract.example as Evaluation;
       const { outcome, violations: found } = await documentJudged(contract, {
         ...example,
         summary,
@@ -140,7 +140,7 @@ describe('a path pattern', () => {
     ['*', 'a/b', true],
     ['a.c', 'abc', false],
     ['src/a', 'src', false],
-  ])('%s and %s: %s', (pattern, path, expected) => {
+  ])('%s matches %s: %s', (pattern, path, expected) => {
     expect(matches(pattern, path)).toBe(expected);
   });
 

@@ -54,6 +54,29 @@ const failed = (error_class: 'timeout' | 'http_error' | 'other', attempts: numbe
   },
 });
 
+describe('an evaluation of streamed and repaired replies', () => {
+  const attempt = { attempt: 1, started_at: '2026-01-06T12:00:00.000Z', latency_ms: 12, outcome: 'ok' } as const;
+
+  test('states the time to first token and the repairs of each answer, and the sum of the repairs', async () => {
+    const { cases, repairs } = await evaluated([
+      { id: 'a', artifact: { attempts: [{ ...attempt, ttft_ms: 3.5, repairs: { R6: 2 } }] } },
+      { id: 'b', artifact: { attempts: [{ ...attempt, repairs: { R6: 1, R10: 1, other: 9 } }] } },
+      { id: 'c' },
+    ]);
+    expect(cases.map(one => [one.metrics.ttft_ms, one.repairs])).toEqual([
+      [3.5, { R6: 2 }],
+      [undefined, { R6: 1, R10: 1 }],
+      [undefined, undefined],
+    ]);
+    expect(repairs).toEqual({ R6: 3, R10: 1 });
+  });
+
+  test('adds no key for other replies, so that older seals still match', async () => {
+    const evaluation = await evaluated([{ id: 'a' }, { id: 'b', artifact: failed('timeout', 2) }]);
+    expect(JSON.stringify(evaluation)).not.toMatch(/ttft|repairs/);
+  });
+});
+
 describe('the evaluation of a run', () => {
   test('lists the cases in the order in which they were sent', async () => {
     const { cases, summary, ...rest } = await evaluated([
@@ -186,7 +209,7 @@ describe('the check script of a case', () => {
     [{ ok: false, message: ' ' }, 'fail', null, 'fail', 'The check failed.'],
     [{ ok: false, message: 'no /home/ann/x' }, 'fail', null, 'fail', 'The check failed.'],
     [{ trouble: 'The sandbox is missing.' }, 'error', 'other', 'not_judged', 'The sandbox is missing.'],
-  ] as const)('that answers %j: %s', async (answer, verdict, error_class, status, message) => {
+  ] as const)('that answers %j gives the verdict %s', async (answer, verdict, error_class, status, message) => {
     const { cases } = await evaluated(one({ contains: 'answer' }), answer);
     expect(cases[0]).toMatchObject({
       verdict,
@@ -224,7 +247,7 @@ describe('the check script of a case', () => {
     },
   );
 
-  test('runs in parallel with a few others, and the order of the cases stays', async () => {
+  test('runs in parallel with a few others, and the cases keep their order', async () => {
     let running = 0;
     let most = 0;
     const runCheck = async ({ input }: Check): Promise<CheckAnswer> => {
@@ -246,7 +269,7 @@ describe('the check script of a case', () => {
 describe('an evaluation in a folder', () => {
   const found = (folder: string) => findEvaluation(folder, contract, undefined);
 
-  test('is found with its seal, and judging again gives the same apart from the time', async () => {
+  test('is found with its seal, and judging again gives the same result apart from the time', async () => {
     const folder = await folderOf([{ id: 'one' }]);
     expect(found(folder)).toEqual({ state: 'none' });
     const first = await evaluateSuite(folder, judging);

@@ -39,6 +39,10 @@ const citing = (...call_ids: string[]): Partial<CaseArtifact> => {
 const retrieval = (...lists: string[][]): Partial<CaseArtifact> => ({
   events: lists.map((doc_ids, ts) => ({ type: 'retrieval', ts, query: 'q', doc_ids })),
 });
+const streamed = (ttft_ms: number): Partial<CaseArtifact> => ({
+  attempts: [{ attempt: 1, started_at: '2026-01-06T12:00:00Z', latency_ms: 900, ttft_ms, outcome: 'ok' }],
+});
+
 const attempt = (latency_ms?: number): Partial<CaseArtifact> => ({
   attempts: [
     {
@@ -204,18 +208,33 @@ const rows: Row[] = [
   ],
 
   [{ max_latency_ms: 50 }, '', ['pass'], attempt(50)],
-  [{ max_latency_ms: 50 }, '', ['fail The answer took 51 milliseconds, and at most 50 are allowed.'], attempt(51)],
+  [{ max_latency_ms: 50 }, '', ['fail The answer took 51 milliseconds, but at most 50 are allowed.'], attempt(51)],
   [{ max_latency_ms: 50 }, '', ['not_judged The run does not record how long the answer took.'], attempt()],
+  [{ max_ttft_ms: 50 }, '', ['pass'], streamed(50)],
+  [
+    { max_ttft_ms: 50 },
+    '',
+    ['fail The first token came after 50.5 milliseconds, but at most 50 are allowed.'],
+    streamed(50.5),
+  ],
+  [
+    { max_ttft_ms: 50 },
+    '',
+    [
+      'not_judged The time to first token is unknown: the reply was not a stream, or the target does not declare stream.first_output.',
+    ],
+    attempt(10),
+  ],
   [{ max_cost_usd: 0.5 }, '', ['pass'], { agent_fields: { token_usage: { cost_usd: 0.5 } } }],
   [
     { max_cost_usd: 0.5 },
     '',
-    ['fail The answer cost 0.6 US dollars, and at most 0.5 are allowed.'],
+    ['fail The answer cost 0.6 US dollars, but at most 0.5 are allowed.'],
     { agent_fields: { cost_usd: 0.6 } },
   ],
   [{ max_cost_usd: 0.5 }, '', ['not_judged The agent did not report what the answer cost.']],
   [{ max_steps: 2 }, '', ['pass'], calls('a', 'a')],
-  [{ max_steps: 1 }, '', ['fail The agent called 2 tools, and at most 1 are allowed.'], calls('a', 'a')],
+  [{ max_steps: 1 }, '', ['fail The agent called 2 tools, but at most 1 are allowed.'], calls('a', 'a')],
 
   [{ termination: 'completed' }, '', ['pass'], agentRun()],
   [
@@ -263,18 +282,18 @@ const rows: Row[] = [
     changing('src/x/y/a.ts'),
   ],
   [{ max_diff_lines: 4 }, '', ['pass'], changing('a', 'b')],
-  [{ max_diff_lines: 3 }, '', ['fail The agent changed 4 lines, and at most 3 are allowed.'], changing('a', 'b')],
+  [{ max_diff_lines: 3 }, '', ['fail The agent changed 4 lines, but at most 3 are allowed.'], changing('a', 'b')],
   ...NOT_JUDGED.map(
     (name): Row => [{ [name]: {} }, '', ['not_judged Proctor stores this expectation but does not judge it.']],
   ),
 ];
 
 describe('an answer is judged', () => {
-  test.each(rows)('%j by %j: %j', (expected, content, lines, over) => {
+  test.each(rows)('by %j: %j gives %j', (expected, content, lines, over) => {
     expect(found(expected, content, over)).toEqual(lines);
   });
 
-  test('by every known expectation: each can hold and fail, unless it is only stored', () => {
+  test('by every known expectation: each can pass and fail, unless it is only stored', () => {
     const statuses = (name: string): Set<string | undefined> =>
       new Set(
         rows

@@ -24,7 +24,7 @@ describe('the provenance in answers', () => {
       { model: ['m-1'], prompt_version: ['p7'] },
     ],
     ['next to it', { model: 'm-1', commit_sha: 'abc' }, { model: ['m-1'], commit: ['abc'] }],
-    ['with the version of the model', { model: 'm-1', model_version: '2026-02' }, { model: ['m-1 2026-02'] }],
+    ["with the model's version", { model: 'm-1', model_version: '2026-02' }, { model: ['m-1 2026-02'] }],
     [
       'as an object, in one order',
       { parameters: { top_p: 1, temperature: 0 } },

@@ -25,7 +25,7 @@ describe('a schema is not endless', () => {
     expect(isEndless(schema as Record<string, unknown>)).toBe(false);
   });
 
-  test('a tree is judged by it', () => {
+  test('if it describes a tree, which it can judge', () => {
     const validate = validatorOf(TREE, new Effort());
     expect(validate({ children: [{ children: [] }], left: null }, new Effort())).toBeUndefined();
     expect(validate({ children: [{ children: 1 }] }, new Effort())).toMatchObject({ place: 'children[0].children' });

@@ -186,7 +186,7 @@ describe('a login', () => {
     expect(world.place.runFolders()).toEqual([]);
   });
 
-  test('and the variables are the ones that doctor checks', async () => {
+  test('and the credential variables are the ones that doctor checks', async () => {
     const world = new AgentWorld();
     const env = { ...world.environment, ...loggedIn(world, 'codex'), ANTHROPIC_AUTH_TOKEN: SECRETS.bearer };
     const { stdout } = await world.place.start(['doctor', '--json'], env).ended;
@@ -214,7 +214,7 @@ describe('a model behind TLS', () => {
     expect(said(untrusted)).toContain('is signed by an untrusted authority');
     const elsewhere = { ...env, NODE_EXTRA_CA_CERTS: ours.file, ANTHROPIC_BASE_URL: `https://127.0.0.1:${port}` };
     const misnamed = await ran(world, 'claude', elsewhere);
-    expect(said(misnamed)).toContain('The certificate of the model API is for another host name.');
+    expect(said(misnamed)).toContain("The model API's certificate is for another host name.");
     expect(said(untrusted) + said(misnamed)).not.toContain(String(port));
     expect(seen).toHaveLength(1);
     for (const run of [trusted, untrusted, misnamed]) expectKept(run);
@@ -289,7 +289,7 @@ describe('a proxy', () => {
     expect(asked).toEqual([]);
   });
 
-  test('that refuses is distinguished from a model that refuses; an unsupported kind is rejected', async () => {
+  test('that refuses is distinguished from a model that refuses; an unsupported kind of proxy is rejected', async () => {
     const world = new AgentWorld();
     const { env } = await behind(407);
     const refused = await ran(world, 'claude', env);

@@ -24,7 +24,7 @@ const order = (parts: Partial<AgentOrder>): AgentOrder => ({
 });
 const bound = (parts: Partial<AgentOrder>, adapter = claude) => boundFor(order(parts), adapter, OFFERS);
 
-describe('the limits of an agent', () => {
+describe("an agent's limits", () => {
   test('are those of the policy', () => {
     expect(bound({}).effective).toMatchObject({ execution_posture: 'workspace_write', network_posture: 'deny' });
     expect(bound({}).bounds).toMatchObject({ network: 'blocked', sandbox: 'process' });
@@ -70,18 +70,14 @@ describe('the limits of an agent', () => {
   });
 });
 
-describe('an order for an agent', () => {
+describe('a request to run an agent', () => {
   test.each<[string, Partial<AgentOrder>, string]>([
-    [
-      'without an agent',
-      { agent: 'claud' },
-      'There is no agent "claud". Did you mean "claude"? There are: claude, codex.',
-    ],
+    ['with an unknown agent', { agent: 'claud' }, 'Unknown agent "claud". Did you mean "claude"? Use claude or codex.'],
     ['without a task', { task: ' \n' }, 'The task is empty. Describe what the agent should do.'],
     ['with a task of a megabyte', { task: 'x'.repeat(1_000_000) }, 'The task is too long: 1000000 bytes'],
-    ['with half a character', { task: 'a\ud800' }, 'The task contains a NUL or half a surrogate pair.'],
+    ['with half a surrogate pair', { task: 'a\ud800' }, 'The task contains a NUL or half a surrogate pair.'],
     [
-      'with a path with ..',
+      'with a path that contains ..',
       { overrides: { allowed_paths: ['../x'] } },
       '"../x" is not a path below the folder: it contains ".."',
     ],

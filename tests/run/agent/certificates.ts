@@ -4,7 +4,7 @@ import path from 'node:path';
 import { temporaryFolder } from '../../support/support.ts';
 
 export interface Authority {
-  /** The file of its certificate, for NODE_EXTRA_CA_CERTS. */
+  /** Its certificate file, for NODE_EXTRA_CA_CERTS. */
   readonly file: string;
   /** Key and certificate for a server of this name. */
   issue(name: string): { readonly key: string; readonly cert: string };

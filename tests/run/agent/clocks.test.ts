@@ -10,7 +10,7 @@ function clocks() {
   return { one, stopped };
 }
 
-describe('the clocks of an agent', () => {
+describe("an agent's clocks", () => {
   test('stop an agent that makes no progress', () => {
     const { stopped } = clocks();
     vi.advanceTimersByTime(999);
@@ -19,7 +19,7 @@ describe('the clocks of an agent', () => {
     expect(stopped).toEqual([false]);
   });
 
-  test('restart with every progress', () => {
+  test('restart with any progress', () => {
     const { one, stopped } = clocks();
     for (let round = 0; round < 5; round++) {
       vi.advanceTimersByTime(900);
@@ -48,7 +48,7 @@ describe('the clocks of an agent', () => {
     expect(stopped).toEqual([false]);
   });
 
-  test('grant a short grace time after the last line, and do not extend it', () => {
+  test('grant a short grace period after the last line, and do not extend it', () => {
     const { one, stopped } = clocks();
     one.finished();
     vi.advanceTimersByTime(200);

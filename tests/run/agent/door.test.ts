@@ -12,7 +12,7 @@ const AGENTS: readonly Agent[] = ['claude', 'codex'];
 const SEARCH = { model: 'm', messages: [{ role: 'user', content: 'x' }], tools: [{ type: 'web_search_20250305' }] };
 const FILES = { path: '/v1/files', body: {} };
 
-/** Runs an agent that only sends requests, against our own model API. */
+/** Runs an agent that only sends requests, against a fake model API. */
 class Asker {
   readonly world = new AgentWorld();
   readonly api: ModelApi;
@@ -54,7 +54,7 @@ const scenario = (agent: Agent, word: string): Asking => {
 };
 
 describe.each(AGENTS)('the budget of %s', agent => {
-  test('stops a run whose command sends 42 requests and may send 4', async () => {
+  test('stops a run whose command sends 42 requests but may send only 4', async () => {
     const made = await asker();
     const ran = await made.run(agent, [{ times: 42 }], ['--max-requests', '4']);
     expect(ran.answer).toMatchObject({
@@ -84,7 +84,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(made.api.asked).toHaveLength(3);
   });
 
-  test('of cost is counted with the prices of the user', async () => {
+  test("of cost is counted with the user's prices", async () => {
     const made = await asker();
     made.world.place.file(
       'prices.yaml',
@@ -100,13 +100,13 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(made.api.asked).toHaveLength(2);
     expect(accessIn(ran).counted?.cost_usd).toBeCloseTo(0.06, 10);
     const refusal = made.world.tried(made.world.args(agent, 'DO=say', [...flags, '--model', 'unpriced']));
-    expect(refusal.stderr).toContain('no price for the model of this run');
+    expect(refusal.stderr).toContain("no price for this run's model");
     expect(refusal.code).not.toBe(0);
   });
 });
 
-describe('at the model proxy of an agent without network', () => {
-  test('an endpoint, a search and a tool server are refused, and no byte of them is sent', async () => {
+describe('at the model proxy of an agent', () => {
+  test('other endpoints, searches and tool servers are refused, and no byte of them is sent', async () => {
     const made = await asker();
     const ran = await made.run('claude', [
       FILES,
@@ -153,7 +153,7 @@ describe('at the model proxy of an agent without network', () => {
     expect(made.world.place.proctor(['show', 'latest']).stdout).toContain('removed   tools[], anthropic-beta');
   });
 
-  test('with an open network, bodies pass, and the endpoint allow-list still applies', async () => {
+  test('all bodies pass if the network is open, and the endpoint allow-list still applies', async () => {
     const made = await asker();
     const ran = await made.run('claude', [FILES, { body: SEARCH }], ['--policy', 'open']);
     expect(ran.answer).toMatchObject({ ...completed, violations: [] });

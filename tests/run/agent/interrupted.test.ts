@@ -18,7 +18,7 @@ async function hanging(world: AgentWorld, deeds: string, flags: readonly string[
   const model = { ANTHROPIC_API_KEY: 'the-key-of-the-model', ANTHROPIC_BASE_URL: api.url, TOKEN: 'hunter2222' };
   const started = world.start('claude', `${deeds} DO=say DO=hang`, flags, model);
   onTestFinished(() => void endProcess(started.pid));
-  await until('the agent has done all but hang', () => {
+  await until('the agent has completed every action but the last', () => {
     const [folder] = world.place.runFolders();
     const transcript = path.join(folder ?? '', 'evidence/steps/agent/transcript.ndjson');
     return existsSync(transcript) && readFileSync(transcript, 'utf8').includes('I look around first.');

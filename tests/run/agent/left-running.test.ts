@@ -11,7 +11,7 @@ const LEAVES = 'DO=detach_as:daemon';
 test.each([
   ['with the model proxy', WITH_KEYS],
   ['without the model proxy', {}],
-])('kills a daemon that an agent leaves, and reports its name, %s', (_, env) => {
+])('kills a daemon that an agent leaves running, and reports its name, %s', (_, env) => {
   const world = new AgentWorld();
   const { answer, folder, stderr } = world.run('claude', LEAVES, [], env);
   expect(answer, stderr).toMatchObject({ ...completed, ending: { how: 'exited', code: 0 }, left_running: STAYS });
@@ -20,7 +20,7 @@ test.each([
   expect(world.tried(['show', 'latest']).stdout).toMatch(/running {3}1 process left when the agent ended: daemon\n/);
 });
 
-test('an agent that reports success and stays counts as completed; what it left running is reported', () => {
+test('an agent that reports success and keeps running counts as completed, and its leftover processes are reported', () => {
   const world = new AgentWorld();
   const { answer, code, folder, stderr } = world.run('codex', `${LEAVES} DO=linger`);
   expect(answer, stderr).toMatchObject({ ...completed, ending: { how: 'killed', by: 'idle' }, left_running: STAYS });

@@ -21,7 +21,7 @@ limits:
 `;
 
 describe('an agent policy', () => {
-  test.each(Object.entries(builtInPolicies))('%s can be named', (name, policy) => {
+  test.each(Object.entries(builtInPolicies))('%s can be selected by name', (name, policy) => {
     expect(readAgentPolicy(name, temporaryFolder())).toEqual({ policy, name, sha256: contentHash(policy) });
   });
 
@@ -71,7 +71,7 @@ describe('an agent policy', () => {
 
   test('that does not exist is refused without revealing a path', () => {
     const folder = temporaryFolder();
-    const none = 'There is no such agent policy: it is neither read-only, edit, open, nor a readable file.';
+    const none = 'There is no such agent policy. Use read-only, edit, open or the path of a readable file.';
     expect(() => readAgentPolicy('readonly', folder)).toThrow(`${none} Did you mean "read-only"?`);
     expect(() => readAgentPolicy('nothing.yaml', folder)).toThrow(new RegExp(`^${none}$`));
     mkdirSync(path.join(folder, 'folder'));

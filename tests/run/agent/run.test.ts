@@ -107,7 +107,7 @@ test.each([
   const { answer, folder, stderr } = world.run('claude', 'x', flags, env);
   const agent = { version, untested: true, newest_tried: '2.1.325' };
   expect(answer).toMatchObject({ ...completed, agent });
-  const warning = `version: ${version} is untested, the newest tested version is 2.1.325`;
+  const warning = `version: ${version} is untested; the newest tested version is 2.1.325`;
   expect(stderr).toContain(`warning: ${warning}`);
   expect(world.tried(['show', 'latest']).stdout).toContain('untested version (newest tested: 2.1.325)');
   const read = (file: string): object =>
@@ -148,7 +148,7 @@ test('a failing callback does not stop the run, and its error is thrown at the e
   expect(JSON.parse(readFileSync(path.join(folder, 'result.json'), 'utf8'))).toMatchObject(completed);
 });
 
-test('a recording that cannot be written keeps the run, and is reported at the end', async () => {
+test('a recording that cannot be written does not lose the run, and is reported at the end', async () => {
   const world = new AgentWorld();
   const api = await startModelApi();
   onTestFinished(() => api.close());
@@ -178,7 +178,7 @@ test('a recording that cannot be written keeps the run, and is reported at the e
   expect(readdirSync(tmpdir()).filter(name => name.startsWith(`proctor-stage-${ownName()}-`))).toEqual([]);
 });
 
-test('refuses an invalid order with one sentence, and leaves no files', () => {
+test('refuses an invalid request in one sentence, and leaves no files', () => {
   const world = new AgentWorld();
   const { place } = world;
   const dirty = repositoryFolder();
@@ -218,7 +218,7 @@ test('refuses an invalid order with one sentence, and leaves no files', () => {
     ],
     [['--task-file', 'long.md'], 'The task is too long: 1000000 bytes'],
     [['--task', 'x', '--dir', dirty], 'The work tree has uncommitted changes in 1 file.'],
-    [['--task', 'x', '--dir', 'broken'], 'The folder to work in has a .git that git cannot read.'],
+    [['--task', 'x', '--dir', 'broken'], "The agent's folder has a .git that git cannot read."],
     [
       ['--task', 'x', '--policy', 'contrary.yaml'],
       'The agent policy is not valid:\n  line 3: allowed_paths must be empty or absent because execution_posture is "read_only".',

@@ -42,7 +42,7 @@ const reading = (parts: Partial<AgentReading>): Pick<TerminationFacts, 'reading'
   reading: { ...READING, ...parts },
 });
 
-describe('a step', () => {
+describe('the expected ending is recorded for a step', () => {
   test.each<[string, Partial<TerminationFacts>, string]>([
     ['that succeeded', {}, 'completed ok'],
     ['that kept running after its last line, and exited before it was stopped', { stoppedFor: LATE }, 'completed ok'],
@@ -71,9 +71,9 @@ describe('a step', () => {
     ],
     ['with an empty last message', reading({ finalText: '\n' }), 'error incomplete_stream'],
     ['without a last message', reading({ finalText: null }), 'error incomplete_stream'],
-    ['whose model API failed, exit 0', reading(failure('api_error', 529)), 'error api_error 529'],
+    ['whose model API failed, with exit code 0', reading(failure('api_error', 529)), 'error api_error 529'],
     [
-      'whose model API failed, exit 1',
+      'whose model API failed, with exit code 1',
       { ...reading(failure('auth_missing')), ending: { how: 'exited', code: 1 } },
       'error auth_missing',
     ],
@@ -82,7 +82,7 @@ describe('a step', () => {
       { ...reading(failure('limit_turns')), ending: { how: 'exited', code: 1 } },
       'error limit_turns',
     ],
-    ['whose schema was not met, exit 0', reading(failure('schema_missing')), 'error schema_missing'],
+    ['whose schema was not met, with exit code 0', reading(failure('schema_missing')), 'error schema_missing'],
     ['with a denial that is only recorded', reading({ denialCount: 1 }), 'completed ok'],
     [
       'with a denial that must end it',
@@ -100,22 +100,22 @@ describe('a step', () => {
       'killed_policy prompt_detected',
     ],
     ['that asked, if questions are denied', { ending: killed('policy'), stoppedFor: ASKED }, 'error prompt_detected'],
-    ['that asked, and ended before we could stop it', { stoppedFor: ASKED }, 'error prompt_detected'],
+    ['that asked, and ended before Proctor could stop it', { stoppedFor: ASKED }, 'error prompt_detected'],
     [
       'that exceeded its output limit',
       { ending: killed('policy'), stoppedFor: { reason: 'limit_output', detail: 'x' } },
       'error limit_output',
     ],
-    ['out of time', { ending: killed('timeout') }, 'killed_timeout wall_clock'],
-    ['out of CPU time', { ending: killed('cpu') }, 'killed_timeout wall_clock'],
+    ['that ran out of time', { ending: killed('timeout') }, 'killed_timeout wall_clock'],
+    ['that ran out of CPU time', { ending: killed('cpu') }, 'killed_timeout wall_clock'],
     ['that made no progress', { ending: killed('idle') }, 'killed_idle stalled'],
     ['that was cancelled', { ending: killed('cancel') }, 'error cancelled'],
-    ['out of memory', { ending: { how: 'out_of_memory', code: 137 } }, 'error out_of_memory'],
+    ['that ran out of memory', { ending: { how: 'out_of_memory', code: 137 } }, 'error out_of_memory'],
     ['that never started', { ending: { how: 'not_started', code: 127 } }, 'error spawn_failed'],
     ['that was ended by a signal', { ending: { how: 'signalled', signal: 'SIGSEGV' } }, 'error signal'],
     ['that was lost', { ending: { how: 'lost' } }, 'error interrupted'],
     ['that left a process running', { survivors: 1 }, 'error orphan_left'],
-    ['that changed a forbidden path, exit 0', { breaches: [BREACH] }, 'killed_policy forbidden_path'],
+    ['that changed a forbidden path, with exit code 0', { breaches: [BREACH] }, 'killed_policy forbidden_path'],
     [
       'that changed a forbidden path, and ran out of time',
       { breaches: [BREACH], ending: killed('timeout') },
@@ -123,21 +123,29 @@ describe('a step', () => {
     ],
     ['with a soft violation', { breaches: [{ ...BREACH, hard: false }] }, 'completed ok'],
     ['that changed too much', { tooMuch: 'Too much.' }, 'error limit_output'],
-    ['whose model refused the last request, exit 0', { lastAsk: asked(401) }, 'error auth_missing 401'],
-    ['whose model forbade the last request, exit 0', { lastAsk: asked(403) }, 'error auth_missing 403'],
-    ['whose model failed the last request, exit 0', { lastAsk: asked(500) }, 'error api_error 500'],
+    ['whose model refused the last request, with exit code 0', { lastAsk: asked(401) }, 'error auth_missing 401'],
+    ['whose model forbade the last request, with exit code 0', { lastAsk: asked(403) }, 'error auth_missing 403'],
+    ['whose model failed the last request, with exit code 0', { lastAsk: asked(500) }, 'error api_error 500'],
     [
       'whose model failed the last request, and that does not report the status',
       { ...reading(failure('api_error')), lastAsk: asked(429) },
       'error api_error 429',
     ],
     [
-      'whose model is unreachable, and that reports the proxy error as the error of the model',
+      'whose model is unreachable, and that reports the proxy error as a model error',
       { ...reading(failure('api_error', 502)), lastAsk: { status: null, isWhole: false, says: 'Refused.' } },
       'error api_error',
     ],
-    ['whose last answer was cut off, exit 0', { lastAsk: { ...asked(200), isWhole: false } }, 'error api_error'],
-    ['whose last request the proxy refused, exit 0', { lastAsk: { ...asked(200), status: null } }, 'error api_error'],
+    [
+      'whose last answer was cut off, with exit code 0',
+      { lastAsk: { ...asked(200), isWhole: false } },
+      'error api_error',
+    ],
+    [
+      'whose last request the proxy refused, with exit code 0',
+      { lastAsk: { ...asked(200), status: null } },
+      'error api_error',
+    ],
     ['whose last answer was good', { lastAsk: asked(200) }, 'completed ok'],
     [
       'that failed after a good answer',
@@ -150,7 +158,7 @@ describe('a step', () => {
       'error limit_turns',
     ],
     [
-      'that used up its budget, and ended before we could stop it',
+      'that used up its budget, and ended before Proctor could stop it',
       { stoppedFor: { reason: 'limit_budget', detail: 'x' }, lastAsk: { ...asked(200), status: null } },
       'error limit_budget',
     ],

@@ -9,7 +9,7 @@ placePrograms();
 const read = (folder: string, file: string): Record<string, unknown> =>
   JSON.parse(readFileSync(path.join(folder, 'evidence', file), 'utf8')) as Record<string, unknown>;
 
-test('the agent starts with its process, and the run starts earlier', () => {
+test("the agent's start is that of its process, and the run starts earlier", () => {
   const world = new AgentWorld();
   const { folder } = world.run('claude', 'DO=write');
   const run = read(folder, 'metadata.json') as { started_at: string; ended_at: string };
@@ -29,7 +29,7 @@ test('the agent starts with its process, and the run starts earlier', () => {
 
 test.each([
   ['claude', 'agent', 'claude enforces it, at most 7'],
-  ['codex', 'proctor', 'Proctor counts turns in the stream of codex, at most 7'],
+  ['codex', 'proctor', "Proctor counts turns in codex's event stream, at most 7"],
 ] as const)('the evidence states the turn limit of %s, and what enforces it', (agent, enforced_by, note) => {
   const world = new AgentWorld();
   const { folder, answer } = world.run(agent, 'DO=write', ['--max-turns', '7']);
@@ -61,7 +61,7 @@ test('the evidence says that codex enforces nothing without its own sandbox', ()
   const { folder } = world.run('codex', 'x', ['--policy', 'read-only'], env);
   const { capability_notes } = read(folder, 'steps/agent/policy_summary.json') as { capability_notes: string[] };
   expect(capability_notes.join('\n')).toContain(
-    'the sandbox of codex is off, because it cannot start inside the sandbox of proctor',
+    "codex's own sandbox is off, because it cannot start inside Proctor's sandbox",
   );
   expect(capability_notes.join('\n')).not.toContain('codex enforces');
 });

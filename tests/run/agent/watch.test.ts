@@ -35,7 +35,7 @@ function watching(
 const SAID =
   '{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"the word is \\u0068unter2-hunter2"}]}}\n';
 
-test('reports events before it returns from a piece, wherever the piece is split', () => {
+test('reports the events in a piece before it returns, wherever the stream is split', () => {
   const { watch, heard } = watching();
   watch.take('stdout', Buffer.from(SAID.slice(0, 40)));
   expect(heard).toEqual([]);
@@ -126,7 +126,7 @@ test('bytes from a slow model count as progress until they stop', () => {
   watch.end({ lastMessage: null });
 });
 
-test('a command that Codex waits for may be silent longer than Codex', () => {
+test('a command that Codex waits for may be silent longer than Codex may', () => {
   fakeTimers();
   const { watch, stopped } = watching([], 2_000, { agent: 'codex' });
   watch.heard({ isFirst: true, answersBefore: 0 });

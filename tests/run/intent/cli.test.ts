@@ -67,7 +67,7 @@ describe('proctor run intent', () => {
     expect([bad.code, bad.stderr.includes('✗ BUNDLE')]).toEqual([1, true]);
   });
 
-  test('asks: exit 1, and an answer continues', () => {
+  test('asks: exit 1, and an answer lets it continue', () => {
     const open = run(given({ goal: 'Say <what>', commands: [node('0')] }), ...EXECUTE);
     const { clarify_questions: questions, execution } = resultIn(open);
     expect(questions).toEqual(['what: What should stand in place of <what> in goal?']);
@@ -100,7 +100,7 @@ describe('proctor run intent', () => {
     }
   });
 
-  test('copies its outputs to a new folder, and never overwrites', () => {
+  test('copies its outputs to a new folder, and never overwrites one', () => {
     given({ goal: 'g', commands: [writes(`fs.writeFileSync('out/a', 'x')`)], outputs: ['out/a'] });
     expect(run('intent.json', '--copy-output', 'copied', ...EXECUTE).code).toBe(0);
     expect(readFileSync(path.join(place.cwd, 'copied/out/a'), 'utf8')).toBe('x');
@@ -110,7 +110,7 @@ describe('proctor run intent', () => {
     expect(place.runFolders()).toHaveLength(before);
   });
 
-  test.each(['000', '077'])('gives the same result with umask %s, and again', mask => {
+  test.each(['000', '077'])('gives the same result with umask %s, and when repeated', mask => {
     const other = new Place();
     try {
       const code = `console.log(process.umask(), ...['src', 'src/a', 'out', 'out/b'].map(file => fs.statSync(file).mode.toString(8)))`;
@@ -153,7 +153,7 @@ describe('proctor run intent', () => {
     expect(stderr + shown.stdout).not.toMatch(/[\u001b\u0007\u009b\u202e]/);
   });
 
-  test('reads an intent from any path, and never reveals it', () => {
+  test('reads an intent from any path, and never reveals the path', () => {
     place.file('deep/er/intent.json', '{"goal":"g"}');
     for (const file of [
       'deep/er/intent.json',
@@ -166,13 +166,13 @@ describe('proctor run intent', () => {
     expect(resultIn(run('link.json')).intent.path).toBe('link.json');
   });
 
-  test('stopped while it waits for a slot: a run error, exit 130, no files left', async () => {
+  test('stops while it waits for a slot: a run error, exit 130, no files left', async () => {
     const free = await takeAllPlaces();
     try {
       const before = place.runFolders();
       given({ goal: 'g', commands: [node('0')] });
       const waiting = place.start(['run', 'intent', 'intent.json', ...EXECUTE]);
-      await until('it says that it waits', () => waiting.stderr.includes('waiting: '));
+      await until('it reports that it waits', () => waiting.stderr.includes('waiting: '));
       waiting.kill('SIGINT');
       const { code, stdout } = await waiting.ended;
       expect([code, (JSON.parse(stdout) as RunError).message]).toEqual([
@@ -186,7 +186,7 @@ describe('proctor run intent', () => {
   });
 });
 
-describe('RUN_E001: an intent that cannot be read', () => {
+describe('RUN_E001 reports an intent that cannot be read:', () => {
   beforeAll(() => {
     mkdirSync(path.join(place.cwd, 'folder.json'), { recursive: true });
     execFileSync('mkfifo', [path.join(place.cwd, 'pipe.json')]);
@@ -212,11 +212,11 @@ test.each<[string, string[], string, unknown]>([
   ['RUN_E003', [], 'breaks a rule', []],
   ['RUN_E003', [], 'has a key that is a host path', { goal: 'g', '/home/someone/x': 1 }],
   ['RUN_E004', ['--policy', '/home/someone/policy.json'], 'has a missing profile', { goal: 'g' }],
-])('%s: with %j, an intent that %s', (code, args, _, intent) => {
+])('%s, with flags %j, reports an intent that %s', (code, args, _, intent) => {
   expect(errorIn(run(given(intent), ...args)).code).toBe(code);
 });
 
-describe('RUN_E005: a sandbox that does not start', () => {
+describe('RUN_E005 reports a sandbox that does not start', () => {
   test.for([
     ['is missing', '/dev/null'],
     ['fails', '/bin/false'],
@@ -237,8 +237,8 @@ describe('RUN_E005: a sandbox that does not start', () => {
   });
 });
 
-describe('RUN_E006 and RUN_E007', () => {
-  test('a changed folder is not reproduced', () => {
+describe('the command line', () => {
+  test('does not reproduce a changed folder', () => {
     const other = new Place();
     try {
       other.file('intent.json', '{"goal":"g"}');
@@ -258,14 +258,14 @@ describe('RUN_E006 and RUN_E007', () => {
     [['intent.json', '--bogus\u001b[31m']],
     [['a', 'b']],
     [['intent.json', '--recording', '/home/someone/x']],
-  ])('usage: %j', args => {
+  ])('reports wrong usage as RUN_E007: %j', args => {
     given({ goal: 'g' });
     expect(errorIn(run(...args))).toMatchObject({ code: 'RUN_E007', details: { reason: 'usage' } });
   });
 });
 
 describe('proctor reproduce', () => {
-  test('confirms an equal result, and names the first difference of another', () => {
+  test('confirms an equal result, and names the first difference in another', () => {
     run(given({ goal: 'g', commands: [node('console.log(1)')], outputs: [] }), ...EXECUTE);
     const same = place.proctor(['reproduce', 'latest']);
     expect([same.code, same.stdout.split('\n')[0]]).toEqual([
@@ -285,7 +285,7 @@ describe('proctor reproduce', () => {
     expect(JSON.parse(other.stdout)).toMatchObject({ same: false, first: { path: 'execution.outputs[0].sha256' } });
   });
 
-  test('reproduces refusals and questions, too', () => {
+  test('also reproduces refusals and questions', () => {
     for (const intent of [{ goal: 'Say <x>' }, { goal: 'g', network: true }]) {
       run(given(intent));
       expect(place.proctor(['reproduce']).code).toBe(0);

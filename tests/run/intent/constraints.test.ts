@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { contradictionsIn } from '../../../src/run/intent/constraints.ts';
 
-describe('constraints that contradict', () => {
+describe('constraints', () => {
   test.each([
     ['within 20 seconds', 'timeout_ms', 20_000],
     ['no more than 2 s', 'timeout_ms', 2_000],
@@ -13,7 +13,7 @@ describe('constraints that contradict', () => {
     ['less than 2048 bytes', 'max_total_output_bytes', 2_048],
     ['not more than 3 MB', 'max_total_output_bytes', 3_000_000],
     ['at most 4 KiB', 'max_total_output_bytes', 4_096],
-  ])('"%s" limits %s', (text, name, value) => {
+  ])('such as "%s" limit %s', (text, name, value) => {
     const asking = (limit: number) => contradictionsIn({ goal: 'g', constraints: [text], limits: { [name]: limit } });
     expect(asking(value)).toEqual([]);
     expect(asking(value + 1)).toEqual([
@@ -26,7 +26,7 @@ describe('constraints that contradict', () => {
     ]);
   });
 
-  test('are those that require and forbid the same thing, in any order', () => {
+  test('contradict if they require and forbid the same thing, in any order', () => {
     const constraints = ['must not use npm', 'must be small', 'Must use NPM. ', 'must not be small', 'must use npm'];
     expect(contradictionsIn({ goal: 'g', constraints }).map(({ index, against }) => [index, against])).toEqual([
       [2, 'constraints[0]'],
@@ -35,7 +35,7 @@ describe('constraints that contradict', () => {
     ]);
   });
 
-  test('include too many outputs, and the network', () => {
+  test('can contradict the number of outputs, and the network', () => {
     const intent = {
       goal: 'g',
       constraints: ['at most 1 file', 'offline'],
@@ -46,7 +46,7 @@ describe('constraints that contradict', () => {
   });
 
   // Backtracking from every start would take hours.
-  test.each(['.', 'a', ' ', 'not '])('are searched in linear time for a text full of %j', filling => {
+  test.each(['.', 'a', ' ', 'not '])('are searched in linear time, even if full of %j', filling => {
     const constraints = [`must not ${filling.repeat(4_000_000 / filling.length)}1`];
     expect(contradictionsIn({ goal: 'g', constraints })).toEqual([]);
   });

@@ -40,17 +40,17 @@ describe('refuses what a profile forbids', () => {
       'PL6: commands[0].argv[0] is not the name of a program.',
     ],
     [
-      'more time',
+      'more time than allowed',
       { limits: { timeout_ms: 30_001 } },
       'PL6: limits.timeout_ms is 30001, the profile strict allows 30000.',
     ],
     [
-      'more files',
+      'more files than allowed',
       { limits: { max_output_files: 201 } },
       'PL6: limits.max_output_files is 201, the profile strict allows 200.',
     ],
     [
-      'more bytes',
+      'more bytes than allowed',
       { limits: { max_total_output_bytes: 10_485_761 } },
       'PL6: limits.max_total_output_bytes is 10485761, the profile strict allows 10485760.',
     ],
@@ -142,13 +142,13 @@ describe('refuses what a profile forbids', () => {
     expect(refused({ commands: [{ argv: ['\u001b[31mx'] }] }).join()).not.toContain('\u001b');
   });
 
-  test('lists twenty refusals, and counts the rest', () => {
+  test('and lists twenty refusals, and counts the rest', () => {
     const all = refused({ commands: Array.from({ length: 100 }, () => ({ argv: ['sh'] })) });
     expect(all.length).toBe(21);
     expect(all[20]).toBe('There are 80 more.');
   });
 
-  test('asks about placeholders first, and refuses once they are filled', () => {
+  test('but asks about placeholders first, and refuses once they are filled', () => {
     const intent = {
       goal: 'g',
       commands: [{ argv: ['<tool>'] }],
@@ -195,7 +195,7 @@ describe('a bundle', () => {
     });
   });
 
-  test('has the same id for the same input, and another id for any other', () => {
+  test('has the same id for the same input, and a different id for any other', () => {
     const others = [
       INTENT,
       { ...INTENT, goal: 'G' },

@@ -11,7 +11,7 @@ describe.each(MODES)('in mode %s, a plan of 0 files, 0 commands and 0 outputs', 
     ['of empty lists', { files: [], commands: [], outputs: [], accept: [], constraints: [] }],
     ['that only has limits and context', { limits: { timeout_ms: 5_000 }, context: { a: 1 }, network: false }],
     ['that only has a check', { accept: [{ check: 'exit_code', equals: 0 }] }],
-  ])('%s is one question that names --planner', (_, rest) => {
+  ])('%s leads to one question that names --planner', (_, rest) => {
     const decision = decided({ goal: 'Write the runbook', ...rest }, { mode });
     expect(questionsIn(decision)).toEqual(['commands']);
     const [question = ''] = decision.kind === 'CLARIFY' ? decision.questions : [];
@@ -40,7 +40,7 @@ describe.each(MODES)('in mode %s, a plan of 0 files, 0 commands and 0 outputs', 
   });
 });
 
-test('a plan of files alone is complete, and a question if it is to be executed', () => {
+test('a plan of files alone is complete, but leads to a question if it is to be executed', () => {
   const intent = { goal: 'g', files: [{ path: 'out/a.md', content: '' }] };
   expect(decided(intent).kind).toBe('BUNDLE');
   expect(questionsIn(decided(intent, { mode: 'execute-sandbox' }))).toEqual(['commands']);

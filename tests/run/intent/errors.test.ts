@@ -24,23 +24,28 @@ async function told(
   return document;
 }
 
-describe('RUN_E002: an intent that is not a document', () => {
+describe('RUN_E002 reports an intent that is not a document:', () => {
   test.each<[string, string, string | Uint8Array, RegExp]>([
     ['nothing', 'a.json', '', /empty/],
-    ['no JSON', 'a.json', '{"goal":', /JSON document/],
+    ['invalid JSON', 'a.json', '{"goal":', /JSON document/],
     ['two documents', 'a.json', '{"goal":"a"}{"goal":"b"}', /JSON document/],
     ['a duplicate key', 'a.json', '{"goal":"a","goal":"b"}', /twice|duplicate|already/i],
     ['a byte order mark', 'a.json', '\ufeff{"goal":"a"}', /mark/],
     ['bytes that are not UTF-8', 'a.json', Buffer.from([0x7b, 0xff, 0x7d]), /UTF-8/],
-    ['half a character', 'a.json', '{"goal":"\\ud800"}', /surrogate/],
-    ['too deep', 'a.json', `{"goal":"a","context":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`, /deep/],
+    ['half a surrogate pair', 'a.json', '{"goal":"\\ud800"}', /surrogate/],
+    [
+      'JSON that is nested too deeply',
+      'a.json',
+      `{"goal":"a","context":{"a":${'['.repeat(99)}${']'.repeat(99)}}}`,
+      /deep/,
+    ],
     ['invalid YAML', 'a.yaml', 'goal: a\nconstraints: [\n', /line [23]/],
     ['YAML with a duplicate key', 'a.yml', 'goal: a\ngoal: b\n', /line 2/],
     [
-      'YAML with half a character in a key',
+      'YAML with half a surrogate pair in a key',
       'a.yml',
       'goal: a\ncontext:\n  "\\uD800": 1\n',
-      /line 3: A string holds half of a surrogate pair/,
+      /line 3: A string contains half a surrogate pair/,
     ],
     ['empty YAML', 'a.yml', '# nothing\n', /empty/],
     [
@@ -66,7 +71,7 @@ const ENDLESS: readonly object[] = [
   { if: { type: 'object' }, then: { $dynamicRef: '#' } },
 ];
 
-describe('RUN_E003: an intent that breaks a rule', () => {
+describe('RUN_E003 reports an intent that breaks a rule:', () => {
   test.each<[string, unknown, string]>([
     ['no goal', {}, 'IN2'],
     ['an empty goal', { goal: '' }, 'IN2'],
@@ -76,7 +81,7 @@ describe('RUN_E003: an intent that breaks a rule', () => {
     ['a key that is a host path', { goal: 'g', '/home/someone/x': 1 }, 'IN1'],
     ['__proto__', '{"goal":"g","__proto__":{}}', 'IN1'],
     ['another version', { goal: 'g', schema_version: 'intent.v2' }, 'IN1'],
-    ['constraints of numbers', { goal: 'g', constraints: [1] }, 'IN2'],
+    ['constraints that are numbers', { goal: 'g', constraints: [1] }, 'IN2'],
     [
       'a duplicate file',
       {
@@ -150,18 +155,18 @@ describe('RUN_E003: an intent that breaks a rule', () => {
       'IN6',
     ],
     ['a limit of zero', { goal: 'g', limits: { timeout_ms: 0 } }, 'IN7'],
-    ['half a millisecond', { goal: 'g', limits: { timeout_ms: 1_500.5 } }, 'IN7'],
-    ['half a file', { goal: 'g', limits: { max_output_files: 2.5 } }, 'IN7'],
-    ['half a byte', { goal: 'g', limits: { max_total_output_bytes: 4_096.5 } }, 'IN7'],
+    ['a fractional number of milliseconds', { goal: 'g', limits: { timeout_ms: 1_500.5 } }, 'IN7'],
+    ['a fractional number of files', { goal: 'g', limits: { max_output_files: 2.5 } }, 'IN7'],
+    ['a fractional number of bytes', { goal: 'g', limits: { max_total_output_bytes: 4_096.5 } }, 'IN7'],
     [
       'an argument that is too long for the kernel',
       { goal: 'g', commands: [{ argv: ['node', 'x'.repeat(200_000)] }] },
       'IN4',
     ],
-    ['a line for sh that is too long', { goal: 'g', commands: [{ shell: `: ${'ü'.repeat(70_000)}` }] }, 'IN4'],
-    ['outputs that differ by case', { goal: 'g', outputs: ['out/Report.md', 'out/report.md'] }, 'IN5'],
-    ['outputs in folders that differ by case', { goal: 'g', outputs: ['out/Docs/a.md', 'out/docs/b.md'] }, 'IN5'],
-    ['outputs that differ by how a letter is composed', { goal: 'g', outputs: ['out/\u00e9', 'out/e\u0301'] }, 'IN5'],
+    ['a shell line that is too long', { goal: 'g', commands: [{ shell: `: ${'ü'.repeat(70_000)}` }] }, 'IN4'],
+    ['outputs that differ only in case', { goal: 'g', outputs: ['out/Report.md', 'out/report.md'] }, 'IN5'],
+    ['outputs in folders that differ only in case', { goal: 'g', outputs: ['out/Docs/a.md', 'out/docs/b.md'] }, 'IN5'],
+    ['outputs that differ only in Unicode composition', { goal: 'g', outputs: ['out/\u00e9', 'out/e\u0301'] }, 'IN5'],
     ...ENDLESS.map(
       (schema, at) =>
         [
@@ -191,13 +196,13 @@ describe('RUN_E003: an intent that breaks a rule', () => {
   });
 });
 
-describe('RUN_E004: an invalid profile', () => {
+describe('RUN_E004 reports an invalid profile:', () => {
   test.each<[string, string | Profile]>([
-    ['nowhere', 'nowhere.json'],
+    ['a file that does not exist', 'nowhere.json'],
     ['a folder', '.'],
     ['a device', '/dev/zero'],
     ['a limit out of range', own({ timeout_ms: 600_001 })],
-    ['half a millisecond', own({ timeout_ms: 1_500.5 })],
+    ['a fractional number of milliseconds', own({ timeout_ms: 1_500.5 })],
     ['a built-in name with other content', { ...builtInProfiles.strict, timeout_ms: 31_000 }],
     ['a root with ..', own({ allowed_write_roots: ['../x'] })],
     ['a command that is a path', own({ allowed_commands: ['/bin/sh'] })],
@@ -214,7 +219,7 @@ describe('RUN_E004: an invalid profile', () => {
   });
 });
 
-describe('RUN_E007: an invalid call', () => {
+describe('RUN_E007 reports an invalid call:', () => {
   test.each<[string, object]>([
     ['a misspelled option', { modus: 'x' }],
     ['an unknown mode', { mode: 'plan' }],
@@ -224,7 +229,7 @@ describe('RUN_E007: an invalid call', () => {
     expect(await told({ goal: 'g' }, options)).toMatchObject({ code: 'RUN_E007', details: { reason: 'usage' } });
   });
 
-  test('an internal error reveals no details', () => {
+  test('an internal error, without details', () => {
     expect(runErrorOf(new TypeError('at /home/someone/secret.js'))).toEqual({
       code: 'RUN_E007',
       message: 'Proctor hit an internal error.',

@@ -24,7 +24,7 @@ describe('constraints contradict each other', () => {
     ['Output must be a single runbook.md file', 'Must also write rollback.md'],
     ['Write only one file', 'Must write at least 2 files'],
     ['Must generate exactly one file', 'Outputs must be plan.md and notes.md'],
-  ])('%j, %j', (first, second) => {
+  ])('%j and %j', (first, second) => {
     expect(pairsIn([first, second])).toEqual(['1 constraints[0]']);
     expect(pairsIn([second, 'Must be small', first])).toEqual(['2 constraints[0]']);
   });
@@ -52,7 +52,7 @@ describe('constraints do not contradict each other', () => {
     ['Must return HTTP 400 for invalid input', 'Must return HTTP 200 for valid input'],
     ['Must not write secrets.json', 'Output must be a single file'],
     ['must', 'must not'],
-  ])('%j, %j', (first, second) => {
+  ])('%j and %j', (first, second) => {
     expect(pairsIn([first, second])).toEqual([]);
     expect(pairsIn([second, first])).toEqual([]);
   });

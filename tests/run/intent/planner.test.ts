@@ -109,7 +109,7 @@ test.each([
 });
 
 test.each<[string, object, string]>([
-  ['is prose', goalFor('Sure! Here it is: {}'), 'RUN_E007: The answer of the model is not one JSON object.'],
+  ['is prose', goalFor('Sure! Here it is: {}'), "RUN_E007: The model's answer is not a single JSON object."],
   [
     'asks for more than a plan may',
     goalFor({ ...PLAN, network: true }),
@@ -149,8 +149,8 @@ test('does not start a planner that is missing, or whose answer cannot be stored
 test.each<[string, Partial<RunIntentOptions>, string]>([
   ['without a model mode', { modelMode: 'none', recording: undefined as never }, 'RUN_E007: A planner requires'],
   ['that is unknown', { planner: 'gpt' as never }, 'RUN_E007: planner must be claude or codex.'],
-  ['left out', { planner: undefined as never }, 'RUN_E007: The model mode record requires a planner'],
-  ['under strict', { policy: 'strict' }, 'RUN_E004: The profile strict allows no model'],
+  ['that is left out', { planner: undefined as never }, 'RUN_E007: The model mode record requires a planner'],
+  ['under the profile strict', { policy: 'strict' }, 'RUN_E004: The profile strict allows no model'],
   ['without a recording', { recording: undefined as never }, 'RUN_E004: The model mode record requires a recording'],
 ])('a planner %s is an error', async (_, options, told) => {
   expect((await refused({ goal: 'g' }, options)).told).toContain(told);

@@ -42,7 +42,7 @@ describe('placeholders', () => {
     ],
     [{ accept: [{ check: 'file_exists', path: 'out/<version>.md' }] }, ['version']],
     [{ constraints: ['Reject bad input. The deadline is TBD'] }, ['constraints[0]']],
-  ])('%j', (intent, keys) => {
+  ])('are found in %j', (intent, keys) => {
     expect(keysIn(intent)).toEqual(keys);
   });
 
@@ -61,7 +61,7 @@ describe('placeholders', () => {
     { commands: [{ shell: 'sort <in >out/x; sort<in>out/y; wc -l <in > out/z; cat <<EOF >out/e' }] },
     { outputs: ['out/TODO.md', 'out/FIXME.txt', 'out/xxx.md', 'out/TBDs.md'] },
     { accept: [{ check: 'content_matches', path: 'out/a', pattern: '(?P<year>\\d+) <p> TBD' }] },
-  ])('%j has no placeholder', intent => {
+  ])('are not found in %j', intent => {
     expect(keysIn(intent)).toEqual([]);
   });
 });
@@ -74,7 +74,7 @@ describe('a placeholder inside a word or a path', () => {
     accept: [{ check: 'file_exists', path: 'out/<version>.md' }],
   };
 
-  test.each(['plan-only', 'execute-sandbox'] as const)('is one question that names it, in mode %s', mode => {
+  test.each(['plan-only', 'execute-sandbox'] as const)('leads to one question that names it, in mode %s', mode => {
     expect(decided(intent, { mode })).toMatchObject({
       kind: 'CLARIFY',
       questions: [
@@ -138,12 +138,12 @@ describe('contradictions', () => {
       { constraints: ['must sing', 'must not sing', 'must sing', 'must not sing . '] },
       ['1 constraints[0]', '3 constraints[0]'],
     ],
-  ])('%j', (intent, found) => {
+  ])('are found as expected in %j', (intent, found) => {
     expect(against(intent)).toEqual(found);
   });
 });
 
-describe('asks about an output that nothing makes', () => {
+describe('outputs that nothing makes', () => {
   const made = (...makes: string[]) => [{ ...node('0'), makes }];
   test.each<[object, string[]]>([
     [{ outputs: ['out/a'], commands: made('out/b') }, ['outputs[0].command']],
@@ -155,7 +155,7 @@ describe('asks about an output that nothing makes', () => {
     [{ outputs: ['out/a', 'out/sub/b', 'out/sub/'], commands: made('out/') }, []],
     [{ outputs: ['out/a', 'out/sub/b'], commands: made('out/sub/') }, ['outputs[0].command']],
     [{ outputs: ['out/sub/a'], commands: made('out/sub') }, ['outputs[0].command']],
-  ])('%j', (intent, questions) => {
+  ])('are asked about as expected in %j', (intent, questions) => {
     expect(questionsIn(decided({ goal: 'g', ...intent }))).toEqual(questions);
   });
 });
@@ -169,13 +169,13 @@ describe('an answer', () => {
     ['a number for a name', { goal: 'Deploy <count> of it' }, ['count'], { count: 3 }],
     ['a word', { goal: 'Deploy TBD' }, ['goal'], { goal: 'it with $1 and $&' }],
     [
-      'constraint or limit, the constraint',
+      'a constraint against a limit, choosing the constraint',
       { constraints: ['within 5 seconds'], limits },
       ['constraints[0] or limits.timeout_ms'],
       { 'constraints[0] or limits.timeout_ms': 'constraints[0]' },
     ],
     [
-      'constraint or limit, the limit',
+      'a constraint against a limit, choosing the limit',
       { constraints: ['within 5 seconds'], limits },
       ['constraints[0] or limits.timeout_ms'],
       { 'constraints[0] or limits.timeout_ms': 'limits.timeout_ms' },
@@ -190,13 +190,13 @@ describe('an answer', () => {
       },
     ],
     [
-      'constraint or constraint',
+      'a constraint against a constraint',
       { constraints: ['must sing', 'must not sing'] },
       ['constraints[1] or constraints[0]'],
       { 'constraints[1] or constraints[0]': 'constraints[1]' },
     ],
     [
-      'constraint or outputs',
+      'a constraint against outputs',
       { constraints: ['at most 1 file'], outputs: ['out/a', 'out/b'], commands: [node('0')] },
       ['constraints[0] or outputs'],
       { 'constraints[0] or outputs': 'outputs' },
@@ -219,7 +219,12 @@ describe('an answer', () => {
       ['outputs[0]'],
       { 'outputs[0]': 'out/a', 'outputs[0].command': ['node', 'make.mjs'] },
     ],
-    ['a check of another code', { accept: [{ check: 'exit_code', equals: 3 }] }, ['accept[0]'], { 'accept[0]': 0 }],
+    [
+      'a check for another exit code',
+      { accept: [{ check: 'exit_code', equals: 3 }] },
+      ['accept[0]'],
+      { 'accept[0]': 0 },
+    ],
     [
       'a check of a file that is not an output, added',
       { accept: [{ check: 'file_exists', path: 'out/a' }], commands: [node('0')] },
@@ -235,7 +240,7 @@ describe('an answer', () => {
     ['nothing to run', { goal: 'Sing' }, ['commands'], { commands: { commands: [node('0')] } }],
   ];
 
-  test.each(CASES)('%s: by its key, and by its id', (_, rest, keys, answers) => {
+  test.each(CASES)('resolves its question by key and by id: %s', (_, rest, keys, answers) => {
     const intent = { goal: 'Do it', files, ...rest };
     const more: Partial<Asked> = {
       profile: PROFILE,
@@ -244,7 +249,7 @@ describe('an answer', () => {
     const open = decided(intent, more);
     expect(questionsIn(open)).toEqual(keys);
     expect(decided(intent, { ...more, answers })).toMatchObject({ kind: 'BUNDLE', bundle: { status: 'complete' } });
-    if (open.kind !== 'CLARIFY') throw new Error('it was to ask');
+    if (open.kind !== 'CLARIFY') throw new Error('A question was expected.');
     const [first] = open.bundle.questions;
     const { [first?.key ?? '']: answer, ...others } = answers;
     expect(decided(intent, { ...more, answers: { ...others, [first?.id ?? '']: answer } }).kind).toBe('BUNDLE');
@@ -264,14 +269,14 @@ describe('an answer', () => {
     });
   });
 
-  test('with an endless chain of questions is a fault', () => {
+  test('that leads to an endless chain of questions is a fault', () => {
     const answers = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`n${at}`, `<n${at + 1}>`]));
     expect(fault(() => decided({ goal: 'to <n0>' }, { answers }))).toBe(
       'RUN_E003: Each answer raises a new question. Proctor stopped asking.',
     );
   });
 
-  test('with a shared key: the first question takes the key, the second needs its id', () => {
+  test('with a key that two questions share goes to the first, and the second needs its id', () => {
     const asked = { mode: 'execute-sandbox' } as const;
     const open = decided({ goal: 'Run <commands>' }, asked);
     expect(questionsIn(open)).toEqual(['commands', 'commands']);
@@ -284,18 +289,18 @@ describe('an answer', () => {
   });
 
   test.each<[string, object, Record<string, unknown>, string]>([
-    ['to a question that was not asked', {}, { x: 1 }, 'The answers contain "x", to which there is no question.'],
+    ['to a question that was not asked', {}, { x: 1 }, 'The answers contain "x", which matches no question.'],
     [
       'called __proto__',
       {},
       JSON.parse('{"__proto__":1}') as never,
-      'The answers contain "__proto__", to which there is no question.',
+      'The answers contain "__proto__", which matches no question.',
     ],
     [
       'by key and by id',
       { goal: '<a>' },
       { a: '1', q_0: '2' },
-      'The answers contain "q_0", to which there is no question.',
+      'The answers contain "q_0", which matches no question.',
     ],
     ['that is not a text', { goal: '<a>' }, { a: ['x'] }, 'The answer to a must be a text or a number.'],
     [
@@ -311,7 +316,7 @@ describe('an answer', () => {
       'The answer to outputs[0].command must be a list of words, or false.',
     ],
     [
-      'that is not a code',
+      'that is not an exit code',
       { accept: [{ check: 'exit_code', equals: 3 }] },
       { 'accept[0]': 4 },
       'The answer to accept[0] must be 0 or false.',
@@ -337,7 +342,7 @@ describe('an answer', () => {
     ['the network', { commands: [node('0')], network: true }, 'The proposal has a key that must not be proposed.'],
     ['another goal', { commands: [node('0')], goal: 'x' }, 'The proposal has a key that must not be proposed.'],
     ['invalid commands', { commands: 'node' }, 'The intent is invalid: commands must be a list, but is a string.'],
-  ])('%s is not a valid plan', (_, value, message) => {
+  ])('with %s is not a valid plan', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);
   });

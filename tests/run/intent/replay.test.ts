@@ -46,7 +46,7 @@ describe('a bare goal with a recording', () => {
     );
     expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', model_mode: 'replay', decision: { accepted: true } });
     expect(result.model_io_path).toBeUndefined();
-    // Only a recording run has one: seed 002, 3.6.
+    // Only a run that records has one.
     expect(internal.model_io_path).toBeUndefined();
     expect(saidIn(folder)).toBe('hello\n');
   });
@@ -100,14 +100,14 @@ describe('a bare goal with a recording', () => {
     [
       'invalid limits',
       { ...PLAN, limits: { timeout_ms: 'long' } },
-      'RUN_E003: The proposal of the model is invalid: limits.timeout_ms must be a number, but is a string.',
+      "RUN_E003: The model's proposal is invalid: limits.timeout_ms must be a number, but is a string.",
     ],
-    ['no commands', { outputs: ['out/a'] }, 'RUN_E007: The answer of the model has no commands.'],
-    ['a list', [], 'RUN_E007: The answer of the model is not one JSON object.'],
-    ['prose', 'Sure! Here is the plan: {}', 'RUN_E007: The answer of the model is not one JSON object.'],
-    ['text before a fence', 'Here:\n```json\n{}\n```', 'RUN_E007: The answer of the model is not one JSON object.'],
-    ['two fences', '```\n{}\n```\n```\n{}\n```', 'RUN_E007: The answer of the model is not one JSON object.'],
-    ['a duplicate key', '{"commands":[],"commands":[]}', 'RUN_E007: The answer of the model is not one JSON object.'],
+    ['no commands', { outputs: ['out/a'] }, "RUN_E007: The model's answer contains no commands."],
+    ['a list', [], "RUN_E007: The model's answer is not a single JSON object."],
+    ['prose', 'Sure! Here is the plan: {}', "RUN_E007: The model's answer is not a single JSON object."],
+    ['text before a fence', 'Here:\n```json\n{}\n```', "RUN_E007: The model's answer is not a single JSON object."],
+    ['two fences', '```\n{}\n```\n```\n{}\n```', "RUN_E007: The model's answer is not a single JSON object."],
+    ['a duplicate key', '{"commands":[],"commands":[]}', "RUN_E007: The model's answer is not a single JSON object."],
   ])('that proposes %s is refused', async (_, answer, told) => {
     expect(await replayed([[GOAL, answer]])).toBe(told);
   });

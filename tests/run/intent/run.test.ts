@@ -64,7 +64,7 @@ describe('an executed intent', () => {
     expect(readFileSync(path.join(folder, 'bundle.json'), 'utf8')).toContain('/home/someone/a');
   });
 
-  test('accepts arguments up to the limit of the kernel', async () => {
+  test("accepts arguments up to the kernel's limit", async () => {
     const { result } = await ran(intent({ commands: [node('0', 'x'.repeat(131_071))] }));
     expect(result.decision.accepted).toBe(true);
     const told = await ran(intent({ commands: [node('0', 'x'.repeat(131_072))] })).catch(toldOf);
@@ -73,7 +73,7 @@ describe('an executed intent', () => {
     );
   });
 
-  test('hides absolute paths, and shows every other word', async () => {
+  test('hides absolute paths, and shows every other argument', async () => {
     const words = [
       '/data/customers/x.csv',
       '--in=/srv2/x',
@@ -99,7 +99,7 @@ describe('an executed intent', () => {
     expect(saidIn(folder)).toBe('output 1\ninput/a 1\nA 1\na 1\n-x 1\ntmp/x 1\n');
   });
 
-  test('may have many words', async () => {
+  test('may have commands with many words', async () => {
     const words = Array.from({ length: 3_990 }, () => 'x');
     const files = Array.from({ length: 300 }, (_, at) => ({ path: `f${at}`, content: '' }));
     const { result } = await ran(
@@ -282,8 +282,8 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
   ],
 ];
 
-describe('a command that', () => {
-  test.each(TROUBLES)('%s is reported, and never accepted', async (_, rest, code, reasons, policy = 'strict') => {
+describe('a command', () => {
+  test.each(TROUBLES)('that %s is reported, and never accepted', async (_, rest, code, reasons, policy = 'strict') => {
     const { result } = await ran(intent(rest), { policy });
     expect(result).toMatchObject({ kernel_result_kind: 'BUNDLE', decision: { accepted: false, reasons } });
     expect(result.execution?.exit_code).toBe(code);
@@ -291,7 +291,7 @@ describe('a command that', () => {
       expect(reasons).toEqual(['The run left more output than its limits allow.']);
   });
 
-  test('tries to break out is blocked everywhere, under strict', async () => {
+  test('that tries to break out is blocked everywhere, under the profile strict', async () => {
     const code = `const { spawnSync } = require('node:child_process');
 const tried = (what, work) => { try { work(); console.log(what, 'done'); } catch (error) { console.log(what, error.code); } };
 for (const place of ['x', '/x', '/work/x', '/usr/x', 'src/x', 'out/../x', '../x']) tried(place, () => fs.writeFileSync(place, ''));
@@ -310,7 +310,7 @@ require('node:net').connect(1, '127.0.0.1').on('error', error => console.log('lo
     expect(result.execution?.outputs).toEqual([]);
   });
 
-  test('leaves a process running ends with its own exit', async () => {
+  test('that leaves a process running ends with its own exit code', async () => {
     const code = `require('node:child_process').spawn(process.execPath, ['-e', 'setTimeout(() => require("node:fs").writeFileSync("out/late", ""), 300)'], { detached: true, stdio: 'ignore' }).unref()`;
     const { result } = await ran(
       intent({ commands: [node(code), node('setTimeout(() => {}, 800)')], outputs: ['out/'] }),
@@ -318,7 +318,7 @@ require('node:net').connect(1, '127.0.0.1').on('error', error => console.log('lo
     expect(result.decision).toMatchObject({ accepted: false, reasons: ['The output "out/" is not there.'] });
   });
 
-  test('writes outside the write roots changes nothing for the next command', async () => {
+  test('that writes outside the write roots changes nothing for the next command', async () => {
     const files = [{ path: 'src/a', content: 'true' }];
     const { folder } = await ran(
       intent({
@@ -422,14 +422,14 @@ test('a sandbox that dies is a fault, and leaves evidence of a run that was not 
   )
     .catch(toldOf)
     .finally(closeLauncher);
-  expect(told).toBe('RUN_E005: The sandbox died before its files could be taken.');
+  expect(told).toBe('RUN_E005: The sandbox died before its files could be read.');
   const result = read(folder, 'run.json') as RunResult;
   await expectSound({ folder, result });
   expect(result.decision.accepted).toBe(false);
 });
 
 describe('an interrupted run', () => {
-  test.each(['plan-only', 'execute-sandbox'] as const)('before it started, %s, is removed', async mode => {
+  test.each(['plan-only', 'execute-sandbox'] as const)('in mode %s that had not started is removed', async mode => {
     const copy = path.join(temporaryFolder(), 'run');
     await ran(intent({ commands: [node('0')] }), {
       mode,
@@ -502,7 +502,7 @@ describe('an interrupted run', () => {
     expect(existsSync(path.join(folder, 'output'))).toBe(false);
   });
 
-  test('after a command failed is rejected with the code of that command', async () => {
+  test("after a command failed is rejected with that command's exit code", async () => {
     const append = vi.spyOn(Journal.prototype, 'append');
     onTestFinished(() => append.mockRestore());
     const folder = unsealed(await ran(intent({ commands: [node('process.exit(7)')] })));

@@ -18,7 +18,7 @@ function world(files: Record<string, string> = {}) {
   return { folder, at };
 }
 
-/** The fault of a refused order, which must not contain a host path. */
+/** The fault of a refused request, which must not contain a host path. */
 function refusal(order: ScriptOrder): string {
   try {
     checkOrder(order);
@@ -62,7 +62,7 @@ describe('a script', () => {
     truncateSync(at('ok.py'), 16 * 1024 * 1024);
     expect(refusal({ script: at('ok.py') })).toBe('accepted');
     truncateSync(at('ok.py'), 16 * 1024 * 1024 + 1);
-    expect(refusal({ script: at('ok.py') })).toBe('usage: ok.py is too large. A script may have at most 16 MiB.');
+    expect(refusal({ script: at('ok.py') })).toBe('usage: ok.py is too large. The limit for a script is 16 MiB.');
   });
 
   test('that cannot be read is refused', () => {
@@ -79,52 +79,71 @@ describe('a script', () => {
     );
   });
 
-  const named = (name: string): string =>
+  const reserved = (name: string): string =>
     `usage: A script cannot be named ${name}: the work folder reserves that name.`;
+  const named = (rest: string): string => `usage: The name of the script ${rest}.`;
   test.each([
-    ['input', '#!/bin/sh\n', named('input')],
-    ['OUTPUT', '#!/bin/sh\n', named('OUTPUT')],
-    ['Result.json', '#!/bin/sh\n', named('Result.json')],
-    ['~me.py', '', named('~me.py')],
-    ['a\\b.py', '', named('a\\b.py')],
-    ['a\u202eb.py', '', named('a\\u{202e}b.py')],
-    ['a\nb.py', '', named('a\\u{a}b.py')],
+    ['input', '#!/bin/sh\n', reserved('input')],
+    ['OUTPUT', '#!/bin/sh\n', reserved('OUTPUT')],
+    ['Result.json', '#!/bin/sh\n', reserved('Result.json')],
+    ['~me.py', '', named('~me.py starts with a home folder')],
+    ['a\\b.py', '', named('a\\b.py is a path, not a bare name')],
+    ['a\u202eb.py', '', named('a\\u{202e}b.py contains an invisible or bidirectional control character')],
+    ['a\nb.py', '', named('a\\u{a}b.py contains a control character')],
   ])('named %j is refused', (name, text, sentence) => {
     expect(withScript(name, text)).toBe(sentence);
   });
 
   test.each([
     [
-      'a shebang line and no extension',
+      'a shebang line and no extension must be executable',
       'run',
       '#!/usr/bin/env python3\n',
       0o644,
       'usage: run is not executable. Run chmod +x.',
     ],
-    ['a shebang line, and is executable', 'run', '#!/usr/bin/env python3\n', 0o755, 'accepted'],
-    ['a known extension, and is not executable', 'run.sh', '', 0o644, 'accepted'],
-    ['an unknown extension', 'run.xyz', 'x', 0o755, UNKNOWN('run.xyz')],
-    ['nothing', 'run', '', 0o755, UNKNOWN('run')],
+    ['a shebang line is accepted if it is executable', 'run', '#!/usr/bin/env python3\n', 0o755, 'accepted'],
+    ['a known extension need not be executable', 'run.sh', '', 0o644, 'accepted'],
+    ['an unknown extension is refused', 'run.xyz', 'x', 0o755, UNKNOWN('run.xyz')],
+    ['neither an extension nor a shebang line is refused', 'run', '', 0o755, UNKNOWN('run')],
     [
-      'a shebang line for a program that is not installed',
+      'a shebang line for a program that is not installed is refused',
       'run',
       '#!/usr/bin/env cobol\n',
       0o755,
       ABSENT('run', 'cobol'),
     ],
-    ['a path to a program that is not installed', 'run', '#!/usr/bin/cobol\n', 0o755, ABSENT('run', 'cobol')],
-    ['a path that is not visible in a sandbox', 'run', '#!/opt/own/python3\n', 0o755, ABSENT('run', 'python3')],
-    ['a path to a folder', 'run', '#!/usr/bin\n', 0o755, ABSENT('run', 'bin')],
-    ['a relative path', 'run', '#!bin/sh\n', 0o755, ABSENT('run', 'sh')],
-    ['an invalid name', 'run', '#!/usr/bin/env $(id)\n', 0o755, ABSENT('run', '$(id)')],
-    ['a program whose name cannot be recorded', 'run', '#!/usr/bin/[\n', 0o755, ABSENT('run', '[')],
-    ['an option of env', 'run', '#!/usr/bin/env -i sh\n', 0o755, ABSENT('run', '-i')],
-    ['a shebang line with a colour', 'run', '#!/usr/bin/env \u001b[31mred\n', 0o755, ABSENT('run', '\\u{1b}[31mred')],
+    [
+      'a path to a program that is not installed is refused',
+      'run',
+      '#!/usr/bin/cobol\n',
+      0o755,
+      ABSENT('run', 'cobol'),
+    ],
+    [
+      'a path that is not visible in a sandbox is refused',
+      'run',
+      '#!/opt/own/python3\n',
+      0o755,
+      ABSENT('run', 'python3'),
+    ],
+    ['a path to a folder is refused', 'run', '#!/usr/bin\n', 0o755, ABSENT('run', 'bin')],
+    ['a relative path is refused', 'run', '#!bin/sh\n', 0o755, ABSENT('run', 'sh')],
+    ['an invalid program name is refused', 'run', '#!/usr/bin/env $(id)\n', 0o755, ABSENT('run', '$(id)')],
+    ['a program whose name cannot be recorded is refused', 'run', '#!/usr/bin/[\n', 0o755, ABSENT('run', '[')],
+    ['an option of env is refused', 'run', '#!/usr/bin/env -i sh\n', 0o755, ABSENT('run', '-i')],
+    [
+      'a terminal escape in its shebang line is refused',
+      'run',
+      '#!/usr/bin/env \u001b[31mred\n',
+      0o755,
+      ABSENT('run', '\\u{1b}[31mred'),
+    ],
   ])('with %s', (_, name, text, mode, sentence) => {
     expect(withScript(name, text, mode)).toBe(sentence);
   });
 
-  test('behind a symlink has the name of the symlink', () => {
+  test('behind a symlink gets the name of the symlink', () => {
     const { at } = world();
     symlinkSync(at('ok.py'), at('linked.py'));
     expect(checkOrder({ script: at('linked.py') }).script.name).toBe('linked.py');
@@ -218,16 +237,16 @@ describe('an input', () => {
       'that is too large',
       at => truncateSync(at('a.csv'), 1024 ** 3 + 1),
       ['a.csv'],
-      'The inputs are too large. Together they may have at most 1 GiB.',
+      'The inputs are too large. The limit for all inputs together is 1 GiB.',
     ],
     [
       'that is too large together with the others',
       at => truncateSync(at('a.csv'), 1024 ** 3),
       ['a.csv', 'sub/b.csv'],
-      'The inputs are too large. Together they may have at most 1 GiB.',
+      'The inputs are too large. The limit for all inputs together is 1 GiB.',
     ],
   ];
-  test.each(rows)('%s', (_, prepare, names, sentence) => {
+  test.each(rows)('gets the expected answer: one %s', (_, prepare, names, sentence) => {
     expect(given(prepare, ...names)).toContain(sentence);
   });
 
@@ -273,12 +292,15 @@ describe('a variable', () => {
   );
 
   test.each([
-    ['a NUL', { A: 'a\0b' }],
-    ['half a character', { A: '\ud800' }],
-    ['too much', { A: 'x'.repeat(64 * 1024) }],
-    ['too much together', Object.fromEntries(Array.from({ length: 20 }, (_, no) => [`A${no}`, 'x'.repeat(60_000)]))],
-    ['too many', Object.fromEntries(Array.from({ length: 1_001 }, (_, no) => [`A${no}`, '']))],
-  ])('whose value contains %s is refused', (_, variables) => {
+    ['a NUL in its value', { A: 'a\0b' }],
+    ['half a surrogate pair in its value', { A: '\ud800' }],
+    ['a value that is too long', { A: 'x'.repeat(64 * 1024) }],
+    [
+      'values that are too long together',
+      Object.fromEntries(Array.from({ length: 20 }, (_, no) => [`A${no}`, 'x'.repeat(60_000)])),
+    ],
+    ['too many others', Object.fromEntries(Array.from({ length: 1_001 }, (_, no) => [`A${no}`, '']))],
+  ])('with %s is refused', (_, variables) => {
     for (const said of entering(variables)) {
       expect(said).toBe(
         'usage: The script has too many variables, or one is too long or contains a NUL or half a surrogate pair.',
@@ -294,15 +316,15 @@ describe('arguments', () => {
 
   test.each([
     ['a thousand', Array.from({ length: 1_000 }, () => 'x'), 'accepted'],
-    ['one more', Array.from({ length: 1_001 }, () => 'x'), refused],
+    ['a thousand and one', Array.from({ length: 1_001 }, () => 'x'), refused],
     ['64 KiB', ['x'.repeat(64 * 1024)], 'accepted'],
-    ['a byte more', ['x'.repeat(64 * 1024 + 1)], refused],
-    ['64 KiB of letters of two bytes', ['é'.repeat(64 * 1024)], refused],
+    ['64 KiB and a byte', ['x'.repeat(64 * 1024 + 1)], refused],
+    ['64 Ki letters of two bytes', ['é'.repeat(64 * 1024)], refused],
     ['more than can be passed to a program', Array.from({ length: 20 }, () => 'x'.repeat(60_000)), refused],
     ['a NUL', ['a\0b'], refused],
-    ['half a character', ['a\udc00b'], refused],
+    ['half a surrogate pair', ['a\udc00b'], refused],
     ['whole characters', ['😀', '-', '--', '', '\n'], 'accepted'],
-  ])('%s', (_, args, expected) => {
+  ])('get the expected answer: %s', (_, args, expected) => {
     expect(given(args)).toBe(expected);
   });
 });

@@ -49,9 +49,9 @@ describe('the guarantees of a machine', () => {
   test.each([
     ['everything', MACHINE, 'strict', []],
     ['no control groups', NO_GROUPS, 'standard', [/control groups/]],
-    ['no filter', { ...MACHINE, seccomp: false }, 'standard', [/system call filter/]],
-    ['neither', { ...NO_GROUPS, seccomp: false }, 'standard', [/control groups/, /system call filter/]],
-  ] as const)('with %s', (_, machine, isolation, lacks) => {
+    ['no system call filter', { ...MACHINE, seccomp: false }, 'standard', [/system call filter/]],
+    ['neither of them', { ...NO_GROUPS, seccomp: false }, 'standard', [/control groups/, /system call filter/]],
+  ] as const)('with %s are stated', (_, machine, isolation, lacks) => {
     const [bare, sandbox] = offersOf(machine);
     const { dividesCpus, countsSockets, cgroups } = machine;
     const can = { dividesCpus, countsSockets };
@@ -69,13 +69,13 @@ describe('the guarantees of a machine', () => {
     });
   });
 
-  test('names the missing programs without their paths', () => {
+  test('name the missing programs without their paths', () => {
     const [, sandbox] = offersOf({ ...MACHINE, missing: ['/usr/bin/bwrap', '/usr/bin/setpriv'] });
     expect(sandbox?.unusable).toBe('The sandbox needs programs that are not installed: bwrap, setpriv.');
   });
 });
 
-describe('the version of npm', () => {
+describe('the npm version', () => {
   /** The npm version of the record, if node has this package next to it. */
   function recorded(npm?: string) {
     const folder = temporaryFolder();
@@ -93,14 +93,14 @@ describe('the version of npm', () => {
     expect(recorded('{"version":"10.9.2"}')).toEqual({ npm: '10.9.2', isWarned: false });
   });
 
-  // Some systems install npm elsewhere, where it is found as well.
+  // Some systems install npm elsewhere, where it is also found.
   test.runIf(!existsSync('/usr/share/nodejs/npm')).each([
     ['is missing', undefined],
     ['is broken', '{"version":'],
     ['has no version', '{}'],
     ['has an invalid version', '{"version":"newest"}'],
     ['has a version that is not a string', '{"version":10}'],
-  ])('is 0.0.0 if that %s, and the record has a warning', async (_, npm) => {
+  ])('is 0.0.0 if that package %s, and the record has a warning', async (_, npm) => {
     expect(recorded(npm)).toEqual({ npm: '0.0.0', isWarned: true });
   });
 });
@@ -113,14 +113,14 @@ describe('the program of a run', () => {
     expect(job).toMatchObject({ backend: 'process', network: 'blocked', staged: ['sum.py', 'input'], secrets: [] });
   });
 
-  test('sees it in the stage without a sandbox', () => {
+  test('sees its script in the stage if there is no sandbox', () => {
     const { job } = planned({ bounds: { sandbox: 'none' } });
     expect(job.argv.at(-1)).toBe('/stage/work/sum.py');
     expect(job.env).toMatchObject({ PYTHONPATH: '/stage/opt', PROCTOR_TOOL: '/stage/opt/proctor-tool.mjs' });
     expect(job.limits).not.toHaveProperty('memoryBytes');
   });
 
-  test('gets its variables and secrets, and cannot override those of Proctor', () => {
+  test("gets its variables and secrets, and cannot override Proctor's", () => {
     const { job } = planned({ env: { A: '1' }, secrets: { B: SECRET } });
     expect(Object.keys(job.env).sort()).toEqual(['A', 'B', 'HOME', 'LANG', 'PATH', 'PROCTOR_TOOL', 'PYTHONPATH', 'TZ']);
     expect(job.secrets).toEqual([SECRET]);

@@ -113,29 +113,26 @@ const DECIDED: [Ending, string, string, string | null, string][] = [
 ];
 
 describe('after the ending', () => {
-  test.each(DECIDED)(
-    '%j the claim of the script is ignored',
-    async (ending, status, reason, timeoutSource, message) => {
-      for (const [name, result] of Object.entries(RESULTS)) {
-        for (const output of Object.values(OUTPUTS)) {
-          const reading = read({ ending, result, output });
-          expect(reading, name).toMatchObject({
-            status,
-            reason,
-            timeoutSource,
-            publicMessage: message,
-            errorSummary: `${message} Reference: ${CORRELATION}.`,
-            claimedStatus: result.ok ? result.value.status : null,
-            salvaged: output === OUTPUTS.files,
-          });
-          expect(reading.files).toEqual(output.ok ? output.files : []);
-        }
+  test.each(DECIDED)("%j, the script's claim is ignored", async (ending, status, reason, timeoutSource, message) => {
+    for (const [name, result] of Object.entries(RESULTS)) {
+      for (const output of Object.values(OUTPUTS)) {
+        const reading = read({ ending, result, output });
+        expect(reading, name).toMatchObject({
+          status,
+          reason,
+          timeoutSource,
+          publicMessage: message,
+          errorSummary: `${message} Reference: ${CORRELATION}.`,
+          claimedStatus: result.ok ? result.value.status : null,
+          salvaged: output === OUTPUTS.files,
+        });
+        expect(reading.files).toEqual(output.ok ? output.files : []);
       }
-      for (const result of [RESULTS.timed_out, RESULTS.missing]) {
-        await expectValid(await folderOf(read({ ending, result, output: OUTPUTS.files }), ending));
-      }
-    },
-  );
+    }
+    for (const result of [RESULTS.timed_out, RESULTS.missing]) {
+      await expectValid(await folderOf(read({ ending, result, output: OUTPUTS.files }), ending));
+    }
+  });
 });
 
 const NO_RESULT = 'The run did not produce a valid result.';
@@ -176,15 +173,18 @@ const TABLE: Row[] = [
 ];
 
 describe('a script that exited by itself', () => {
-  test.each(TABLE)('with code %d, says %s, and left %s output', async (code, result, output, ...expected) => {
-    const [status, reason, publicMessage, timeoutSource, salvaged] = expected;
-    const ending: Ending = { how: 'exited', code };
-    const reading = read({ ending, result: RESULTS[result], output: OUTPUTS[output] });
-    expect(reading).toMatchObject({ status, reason, publicMessage, timeoutSource, salvaged });
-    const isOwn = reason === 'script_failed' || reason === 'script_timed_out' || reason === null;
-    expect(reading.errorSummary).toBe(isOwn ? publicMessage : `${publicMessage} Reference: ${CORRELATION}.`);
-    await expectValid(await folderOf(reading, ending));
-  });
+  test.each(TABLE)(
+    'with code %d, claimed %s and left %s output gets the expected verdict',
+    async (code, result, output, ...expected) => {
+      const [status, reason, publicMessage, timeoutSource, salvaged] = expected;
+      const ending: Ending = { how: 'exited', code };
+      const reading = read({ ending, result: RESULTS[result], output: OUTPUTS[output] });
+      expect(reading).toMatchObject({ status, reason, publicMessage, timeoutSource, salvaged });
+      const isOwn = reason === 'script_failed' || reason === 'script_timed_out' || reason === null;
+      expect(reading.errorSummary).toBe(isOwn ? publicMessage : `${publicMessage} Reference: ${CORRELATION}.`);
+      await expectValid(await folderOf(reading, ending));
+    },
+  );
 
   test('and reports success with an error summary has succeeded; the summary is not shown', async () => {
     const reading = read({ result: claims({ error_summary: 'but not quite' }) });
@@ -230,7 +230,7 @@ describe('the internal log', () => {
     ]);
   });
 
-  test('has only a warning if the ending already decided', () => {
+  test('has only a warning if the ending already determined the result', () => {
     const { remarks } = read({ ending: { how: 'killed', by: 'timeout', signal: 'SIGTERM' }, result: RESULTS.missing });
     expect(remarks).toMatchObject([{ level: 'warning', code: 'result_missing' }]);
   });
@@ -251,7 +251,7 @@ const UNSAFE: [string, string][] = [
   ['a trace over two lines', 'Caused\nby: everything'],
 ];
 
-describe('a message of a script', () => {
+describe("a script's message", () => {
   test.each(UNSAFE)('with %s is replaced entirely, and reported', async (_, error_summary) => {
     const reading = read({ result: claims({ status: 'failed', error_summary }), secrets: [SECRET] });
     expect(reading).toMatchObject({
@@ -328,7 +328,7 @@ describe('a message of a script', () => {
   });
 });
 
-describe('the HTML of a script', () => {
+describe("a script's HTML", () => {
   const rows: [string, string, string[]][] = [
     ['is long', `<p>${'x'.repeat(600_000)}`, []],
     ['is long, with characters of three bytes', '€'.repeat(300_000), []],
@@ -387,7 +387,7 @@ describe('the files that a script declares', () => {
       named(['./output/./a.txt', 3], ['output/./sub/b.txt', 2]),
       { declared_missing: [], undeclared: 0, size_mismatches: 0 },
     ],
-  ])('%s, are compared with those that exist', async (_, facts, expected) => {
+  ])('are compared with those that exist: %s', async (_, facts, expected) => {
     const reading = read(facts);
     expect(reading.artifacts).toEqual({ files: 2, bytes: 5, ...expected });
     expect(reading.files.map(({ path: file }) => file)).toEqual(Object.keys(FILES));

@@ -178,7 +178,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     expect(readFileSync(path.join(copy, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
   });
 
-  test('a fault while sealing keeps the claim of the script, and is not a success', async () => {
+  test("a fault while sealing keeps the script's claim, and is not a success", async () => {
     const { answer, folder } = await run(
       'result()',
       { bounds },
@@ -197,7 +197,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
   });
 });
 
-describe('an order that is refused', () => {
+describe('a refused request', () => {
   test.each([
     ['a missing script', { script: 'no.py' }],
     ['a missing input', { inputs: ['no.csv'] }],

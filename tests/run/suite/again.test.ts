@@ -93,7 +93,7 @@ describe('compare --again', () => {
     expect(found.again?.rounds).toBe(1);
   });
 
-  test('confirms an input that the agent drops each time', async () => {
+  test('confirms an input on which the agent always drops the connection', async () => {
     const { compare } = await twoSides((_seen, response) => response.destroy(), { repeat: 3 });
     expect(await compare(undefined)).toMatchObject({ exit_code: 3, decision: { cause: 'suspect' } });
     expect(await compare({})).toMatchObject({ exit_code: 1, decision: { broken: [{ case_id: 'case-3' }] } });
@@ -119,7 +119,7 @@ describe('compare --again', () => {
     }
   });
 
-  test('refuses the address of the candidate as that of the baseline', async () => {
+  test("refuses the candidate's address for the baseline", async () => {
     const { compare, url } = await twoSides(answering('all is lost'));
     const refused = '--baseline-url is the URL of the candidate';
     await expect(compare({ baselineUrl: `${url}/` })).rejects.toThrow(refused);
@@ -133,13 +133,13 @@ describe('compare --again', () => {
     expect(now.times('case-3')).toBe(1);
   });
 
-  test('repeats only the candidate against an accepted baseline, and refuses a target for it', async () => {
+  test('repeats only the candidate against an accepted baseline, and refuses a target for the baseline', async () => {
     const { cwd, compare } = await twoSides(answering('all is lost'), { repeat: 3 });
     await acceptBaseline('before', 'accepted.json', cwd);
     const found = await compare({}, { baseline: 'accepted.json' });
     expect(found).toMatchObject({ exit_code: 1, again: { sides: 'new' } });
     await expect(compare({ baselineUrl: 'http://127.0.0.1:1' }, { baseline: 'accepted.json' })).rejects.toThrow(
-      'cannot run again',
+      'cannot be run again',
     );
   });
 
@@ -166,7 +166,7 @@ describe('compare --again', () => {
     expect(later).toMatchObject({ exit_code: 1, decision: { cause: 'broken' } });
   });
 
-  test('repeats a case whose round got no answer, and ends', async () => {
+  test('repeats an unanswered round, and ends', async () => {
     const worse: Behaviour = (seen, response, times) =>
       times === 1 ? answering('all is lost')(seen, response, times) : response.destroy();
     const { now, compare } = await twoSides(worse);
@@ -177,7 +177,7 @@ describe('compare --again', () => {
     expect(now.times('case-3')).toBe(1 + (found.again?.rounds ?? 0));
   });
 
-  test('ends at its budget, and says which', async () => {
+  test('stops at its budget, and names it', async () => {
     const { compare } = await twoSides(answering('all is lost'));
     expect(await compare({ maxTrials: 1 })).toMatchObject({ exit_code: 3, again: { trials: 0, stopped: 'trials' } });
     expect(await compare({ maxMs: 0 })).toMatchObject({ exit_code: 3, again: { trials: 0, stopped: 'time' } });
@@ -197,7 +197,7 @@ describe('compare --again', () => {
     const compare = (again: CompareOptions['again']) =>
       compareRuns({ baseline: 'before', candidate: 'now', cwd, again: again ?? {} });
     await expect(compare({})).rejects.toThrow('The runs used the script bad.sh. Specify its file: --script FILE.');
-    await expect(compare({ script: 'good.sh' })).rejects.toThrow('The script changed since the runs');
+    await expect(compare({ script: 'good.sh' })).rejects.toThrow("The script changed since this side's runs");
     const { comparison } = await compare({ script: 'bad.sh', baselineScript: 'good.sh', maxTrials: 4 });
     expect(comparison.again).toMatchObject({ sides: 'both', rounds: 1, trials: 4, stopped: 'trials' });
   });
@@ -219,7 +219,7 @@ describe('the trials of a side', () => {
     const { cwd, compare } = await twoSides(worse, { repeat: 3 });
     cpSync(runs(cwd, 'now'), path.join(cwd, 'best'), { recursive: true });
     for (const id of ['now.2', 'now.3']) rmSync(runs(cwd, id), { recursive: true });
-    const gone = notComparable('2 of 3 repetitions of now are not here, so the trials may be hand-picked.');
+    const gone = notComparable('2 of 3 repetitions of now are missing, so the trials may be hand-picked.');
     expect(await compare(undefined)).toMatchObject(gone);
     expect(await compare(undefined, { candidate: path.join(cwd, 'best') })).toMatchObject(gone);
     await expect(acceptBaseline('now', 'accepted.json', cwd)).rejects.toThrow('2 of 3 repetitions of now');
@@ -243,7 +243,7 @@ describe('the trials of a side', () => {
     );
     rmSync(runs(cwd, 'now.a1'), { recursive: true });
     expect(await compare(undefined, { candidate: 'now' })).toMatchObject(
-      notComparable('Round 1 of now is missing, but a later one is here, so the trials may be hand-picked.'),
+      notComparable('Round 1 of now is missing, but a later one exists, so the trials may be hand-picked.'),
     );
   });
 

@@ -13,7 +13,7 @@ import { expectValid, ranSuite } from './support.ts';
 placeAgents();
 
 describe('agent flags in a suite', () => {
-  test('limit every attempt, appear in the evidence, and make another target', async () => {
+  test('limit every attempt, appear in the evidence, and count as another target', async () => {
     const suite = { agent: 'claude', environment, timeoutMs: 60_000 };
     const flags = { model: 'a-model', maxTurns: 2, maxCostUsd: 0.5 };
     const cases = [asked('told', 'DO=tested'), asked('many', 'DO=lines:20', { termination: 'error' })];
@@ -37,7 +37,7 @@ describe('agent flags in a suite', () => {
     await expectValid(ran.folder);
   });
 
-  test('end an attempt that exceeds its model requests', async () => {
+  test('end an attempt that exceeds its limit on model requests', async () => {
     const api = await startModelApi();
     onTestFinished(() => api.close());
     const cwd = temporaryFolder();
@@ -62,23 +62,28 @@ describe('agent flags in a suite', () => {
   });
 
   test.each<[string, object, RegExp]>([
-    ['without an agent', { baseUrl: 'http://127.0.0.1:9', maxTurns: 3 }, /--max-turns requires an agent/],
-    ['that cannot be enforced', { agent: 'codex', maxCostUsd: 1 }, /cost/],
-    ['of recordings without a mode', { agent: 'claude', recordings: 'r' }, /--recordings requires --model-mode record/],
-    ['of a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /requires a recordings folder/],
+    ['a flag without an agent', { baseUrl: 'http://127.0.0.1:9', maxTurns: 3 }, /--max-turns requires an agent/],
+    ['a limit that cannot be enforced', { agent: 'codex', maxCostUsd: 1 }, /cost/],
+    ['recordings without a mode', { agent: 'claude', recordings: 'r' }, /--recordings requires --model-mode record/],
+    ['a mode without recordings', { agent: 'claude', modelMode: 'replay' }, /requires a recordings folder/],
     [
-      'of missing recordings',
+      'missing recordings',
       { agent: 'claude', modelMode: 'replay', recordings: 'r' },
       /recordings folder does not exist/,
     ],
-    ['of existing recordings', { agent: 'claude', modelMode: 'record', recordings: '.' }, /is not empty/],
+    ['existing recordings', { agent: 'claude', modelMode: 'record', recordings: '.' }, /is not empty/],
     [
-      'of recordings in a file',
+      'recordings in a file',
       { agent: 'claude', modelMode: 'record', recordings: 'cases.json' },
-      /recordings path is a file/,
+      /recordings path is not a folder/,
     ],
-    ['of an unknown mode', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
-  ])('are refused before anything is created: one %s', async (_, options, message) => {
+    [
+      'of recordings to replay from a file',
+      { agent: 'claude', modelMode: 'replay', recordings: 'cases.json' },
+      /recordings path is not a folder/,
+    ],
+    ['an unknown mode', { agent: 'claude', modelMode: 'tape' }, /modelMode must be "live"/],
+  ])('are refused before anything is created: %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);
     expect(readdirSync(cwd).filter(name => name !== 'cases.json' && name !== '.proctor')).toEqual([]);
@@ -131,7 +136,7 @@ describe('suite recordings', () => {
     await expectValid(replayed.folder);
   });
 
-  test('continue after an interruption, with the same flags only', async () => {
+  test('continue after an interruption, but only with the same flags', async () => {
     const api = await startModelApi();
     onTestFinished(() => api.close());
     const cwd = temporaryFolder();

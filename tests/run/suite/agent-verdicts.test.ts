@@ -67,7 +67,7 @@ describe.each(['claude', 'codex'] as const)('the verdict on a case of %s', agent
       'changed-other': `fail | changed_only: The agent changed ${other}`,
       'changed-none': `fail | changed_only: The agent changed ${other}`,
       'not-changed': 'fail | not_changed: The agent changed "hello.txt".',
-      'too-long': 'fail | max_diff_lines: The agent changed 1 line, and at most 0 are allowed.',
+      'too-long': 'fail | max_diff_lines: The agent changed 1 line, but at most 0 are allowed.',
     });
     expect(ran.artifact('changed').agent_run).toEqual({
       run_id: ran.artifact('changed').attempts?.[0]?.run_id,
@@ -116,7 +116,7 @@ test('the artifact reports a denied write that the agent claims as done, and mas
     added: 1,
   });
   expect(ran.artifact('active').agent_run?.flags).toEqual([
-    { flag: 'needs_review', message: 'A changed file runs by itself once applied.' },
+    { flag: 'needs_review', message: 'A changed file runs automatically once applied.' },
   ]);
   expect(ran.bytes('named.json').toString()).not.toContain(secret);
   await expectValid(ran.folder);
@@ -182,19 +182,29 @@ function worseAgent(): string {
 
 describe('an expectation about an agent run', () => {
   test.each<[string, object, object, RegExp]>([
-    ['of a script', {}, { script: 'agent.py' }, /expected\.changed_only requires an agent as the target/],
-    ['of an address', {}, { baseUrl: 'http://127.0.0.1:9' }, /cases\[0\]\.expected\.changed_only requires an agent/],
-    ['outside its folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
-    ['both ways', { no_violations: true, allow_violations: [] }, {}, /allow_violations must not be combined with/],
+    ['a script as the target', {}, { script: 'agent.py' }, /expected\.changed_only requires an agent as the target/],
     [
-      'as killed without a violation',
+      'an address as the target',
+      {},
+      { baseUrl: 'http://127.0.0.1:9' },
+      /cases\[0\]\.expected\.changed_only requires an agent/,
+    ],
+    ['a path outside the folder', { not_changed: ['../x'] }, {}, /expected\.not_changed\[0\] must be a path inside/],
+    [
+      'violations both forbidden and allowed',
+      { no_violations: true, allow_violations: [] },
+      {},
+      /allow_violations must not be combined with/,
+    ],
+    [
+      'killed_policy without a violation',
       { termination: 'killed_policy' },
       {},
       /termination is killed_policy, which implies a violation/,
     ],
-    ['with an unknown termination', { termination: 'killed' }, {}, /expected\.termination/],
-    ['of an unknown class', { allow_violations: ['mischief'] }, {}, /expected\.allow_violations/],
-  ])('is refused with its line: one %s', async (_, expected, target, message) => {
+    ['an unknown termination', { termination: 'killed' }, {}, /expected\.termination/],
+    ['an unknown violation class', { allow_violations: ['mischief'] }, {}, /expected\.allow_violations/],
+  ])('is refused with its line: %s', async (_, expected, target, message) => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'agent.py'), 'print("{}")\n');
     const cases = [asked('a', 'DO=say', { changed_only: ['docs'], ...expected })];

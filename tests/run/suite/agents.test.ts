@@ -115,7 +115,7 @@ describe('an agent as the target of a suite', () => {
     await expectValid(folder);
   });
 
-  test('is another target under another policy or program', async () => {
+  test('counts as another target with another policy or program', async () => {
     const targets = [];
     for (const [agent, policy] of [
       ['claude', 'read-only'],
@@ -129,26 +129,26 @@ describe('an agent as the target of a suite', () => {
   });
 });
 
-describe('an agent that cannot run', () => {
+describe('a target that cannot run', () => {
   test.each<[string, object, RegExp]>([
-    ['that is unknown', { agent: 'claud' }, /There is no agent "claud"\. Did you mean/],
+    ['an unknown agent', { agent: 'claud' }, /Unknown agent "claud"\. Did you mean/],
     [
-      'that is not installed',
+      'an agent that is not installed',
       { agent: 'claude', environment: { ...environment, PATH: '/nowhere' } },
       /claude is not on the PATH/,
     ],
-    ['without a model key', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
-    ['next to a script', { agent: 'claude', script: 'a.py' }, /only one target/],
-    ['with the limits of a script', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /in its policy/],
-    ['with an invalid policy', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],
-    ['that is missing, with its policy', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /require an agent/],
-  ])('is refused before anything is created: one %s', async (_, options, message) => {
+    ['an agent without a model key', { agent: 'codex', environment: { PATH: bin } }, /OPENAI_API_KEY is not set/],
+    ['an agent and a script', { agent: 'claude', script: 'a.py' }, /only one target/],
+    ['an agent with script limits', { agent: 'claude', bounds: { memoryBytes: 1e9 } }, /in its policy/],
+    ['an agent with an invalid policy', { agent: 'claude', policy: 'lenient' }, /no such agent policy/],
+    ['a policy without an agent', { baseUrl: 'http://127.0.0.1:9', policy: 'edit' }, /require an agent/],
+  ])('is refused before anything is created: %s', async (_, options, message) => {
     const cwd = temporaryFolder();
     await expect(ranSuite(['a'], { environment, cwd, ...options })).rejects.toThrow(message);
     expect(readdirSync(cwd).filter(name => name !== 'cases.json' && name !== '.proctor')).toEqual([]);
   });
 
-  test('is refused if its folder has uncommitted changes', async () => {
+  test('is refused: an agent whose folder has uncommitted changes', async () => {
     const dir = repositoryFolder();
     writeFileSync(path.join(dir, 'README.md'), 'changed');
     await expect(ranSuite(['a'], { agent: 'claude', environment, dir })).rejects.toThrow('uncommitted changes');

@@ -35,6 +35,7 @@ const expected = fc.record(
     evidence_required_for_actions: fc.boolean(),
     max_cost_usd: fc.double({ min: 0, max: 100, noNaN: true }),
     max_steps: fc.nat(),
+    max_ttft_ms: fc.nat(),
     script: fc.constant({ file: 'checks/total.py', timeout_ms: 500 }),
     semantic: object,
   },

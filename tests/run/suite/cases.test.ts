@@ -319,7 +319,7 @@ describe('reports errors outside the cases:', () => {
       '- id: a\n  metadata: {n: 12345678901234567890}',
       'line 2: The integer is beyond 2^53−1 and would be rounded; quote it to make it a string',
     ],
-    ['cases.yaml', '- id: a\n  title: "\\ud800"', 'line 2: A string holds half of a surrogate pair'],
+    ['cases.yaml', '- id: a\n  title: "\\ud800"', 'line 2: A string contains half a surrogate pair'],
     ['cases.yaml', '%YAML 1.1\n---\n- id: a', 'line 1: Only YAML 1.2 is supported'],
     ['cases.csv', 'id,title\na,"b\nc,d\n', 'line 2: The quote that opens here is never closed'],
     ['cases.csv', 'id,title\na,b"c\n', 'line 2: A quote appears inside an unquoted cell'],
@@ -329,7 +329,7 @@ describe('reports errors outside the cases:', () => {
     expect(faultsIn(name, text)[0]).toBe(fault);
   });
 
-  test.each(['json', 'jsonl', 'ndjson', 'yaml', 'yml', 'csv'])('an empty .%s contains no cases', ending => {
+  test.each(['json', 'jsonl', 'ndjson', 'yaml', 'yml', 'csv'])('an empty .%s, which contains no cases', ending => {
     expect(faultsIn(`cases.${ending}`, '')).toEqual([`cases.${ending} contains no cases.`]);
     expect(faultsIn(`cases.${ending}`, ' \n')).toHaveLength(1);
   });
@@ -341,7 +341,7 @@ describe('reports errors outside the cases:', () => {
     ['yaml', '# nothing\n'],
     ['yaml', 'cases: []'],
     ['csv', 'id,title\n'],
-  ])('.%s with %j contains no cases', (ending, text) => {
+  ])('.%s with %j, which contains no cases', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([`cases.${ending} contains no cases.`]);
   });
 });

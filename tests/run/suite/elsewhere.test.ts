@@ -51,7 +51,7 @@ describe('copied runs', () => {
   });
 });
 
-describe('a page', () => {
+describe('a report page', () => {
   test('shows the trial that its cause cites, and not one without agent data', async () => {
     const { comparison, page } = await compared((_seen, response) => response.destroy(), answering('all is lost'));
     expect(comparison.cases[0]).toMatchObject({ change: 'regressed', divergence: { kind: 'output' } });

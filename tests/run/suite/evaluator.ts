@@ -179,5 +179,5 @@ function listIn(holder: Json, key: string): Json[] {
 }
 
 function ask(holds: boolean, what: string): void {
-  if (!holds) throw new Error(`Not so: ${what}.`);
+  if (!holds) throw new Error(`Contract violation: it is not true that ${what}.`);
 }

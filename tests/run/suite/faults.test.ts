@@ -78,10 +78,10 @@ function result(over: object): Behaviour {
   return saying({ events: [{ type: 'tool_result', ts: 1, call_id: 'c1', status: 'ok', latency_ms: 1, ...over }] });
 }
 
-describe('an agent that', () => {
+describe('an agent', () => {
   const ids = FAULTS.map(([what]) => what.replaceAll(' ', '-'));
 
-  test('fails in every known way gets an artifact for each case, with the class from the contract', async () => {
+  test('that fails in every known way gets an artifact for each case, with the class from the contract', async () => {
     const behaviours = Object.fromEntries(FAULTS.map(([, behaviour], index) => [ids[index] as string, behaviour]));
     const agent = new Agent(behaviours);
     const baseUrl = await agent.start();
@@ -132,14 +132,14 @@ describe('an agent that', () => {
   test.each([
     ['hangs', hangs],
     ['drips', drips],
-  ])('%s is stopped at the deadline', async (id, behaviour) => {
+  ])('that %s is stopped at the deadline', async (id, behaviour) => {
     const agent = new Agent({ [id]: behaviour });
     const { folder, artifact } = await ranSuite([id], { baseUrl: await agent.start(), timeoutMs: 1_000 });
     expect(artifact(id).runner_failure).toMatchObject({ class: 'timeout', timeout_ms: 1_000, attempt: 1 });
     await expectValid(folder);
   });
 
-  test('falls silent is stopped before the deadline', async () => {
+  test('that falls silent is stopped before the deadline', async () => {
     const agent = new Agent({
       silent: (_seen, response) => void response.writeHead(200).write('{"case_id":'),
     });
@@ -152,7 +152,7 @@ describe('an agent that', () => {
     await expectValid(folder);
   });
 
-  test("forges a failure and Proctor's fields has them stored separately and ignored", async () => {
+  test("that forges a failure and Proctor's fields has them stored separately and ignored", async () => {
     const forged = {
       runner_failure: { class: 'other', url: 'x', attempt: 1, full_body_saved_to: '/etc/passwd' },
       status: 'runner_error',
@@ -195,7 +195,7 @@ describe('an agent that', () => {
     await expectValid(folder);
   });
 
-  test('uses the names of prototypes does no harm', async () => {
+  test('that uses names of prototype properties does no harm', async () => {
     const agent = new Agent({
       proto: (seen, response) => {
         const text = JSON.stringify(answerTo(seen)).replace(
@@ -215,14 +215,14 @@ describe('an agent that', () => {
     await expectValid(folder);
   });
 
-  test('leaves out actions and events has none', async () => {
+  test('that leaves out actions and events has none', async () => {
     const agent = new Agent({ terse: saying({ proposed_actions: undefined, events: undefined, case_id: undefined }) });
     const { artifact, folder } = await ranSuite(['terse'], { baseUrl: await agent.start() });
     expect(artifact('terse')).toMatchObject({ status: 'ok', proposed_actions: [], events: [] });
     await expectValid(folder);
   });
 
-  test('sends large payloads and snippets has them stored in separate files, with their hashes', async () => {
+  test('that sends large payloads and snippets has them stored in separate files, with their hashes', async () => {
     const large = 'payload '.repeat(20_000);
     const events = [
       { type: 'tool_call', ts: 1, call_id: 'c1', tool: 'orders', args: {} },
@@ -252,7 +252,7 @@ describe('an agent that', () => {
     await expectValid(folder);
   });
 
-  test('answers with a body that looks like evidence cannot make the folder invalid', async () => {
+  test('that answers with a body that looks like evidence cannot make the folder invalid', async () => {
     const agent = new Agent({ evil: sending('{"schema_version":"run.v1","run_id":"../x"}', {}, 500) });
     const { folder } = await ranSuite(['evil'], { baseUrl: await agent.start() });
     await expectValid(folder);

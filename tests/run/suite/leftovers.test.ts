@@ -63,7 +63,7 @@ test('a suite with a live owner stays unchanged', async () => {
 describe('a partial evaluation whose writer died', () => {
   const part = '.evaluation.json.0123456789ab.tmp';
 
-  test('gets advice from the verifier, and recover keeps it', async () => {
+  test('gets advice from the verifier, and is kept by recover', async () => {
     const { cwd, folder } = await ranSuite(['a'], { baseUrl: await new Agent().start() });
     writeFileSync(path.join(folder, part), '{"cases":[');
     const messages: string[] = [];

@@ -48,7 +48,7 @@ const bad = (id: string, more: object = {}) => good(id, { expected: { contains: 
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
 
 describe('a run without limits', () => {
-  test('exits 1 if every judged case fails, and says so first', async () => {
+  test('exits with 1 if every judged case fails, and says so first', async () => {
     const { suite, proctor } = await world([bad('a'), bad('b'), { id: 'smoke', input: { user: 'smoke' } }]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(1);
@@ -59,14 +59,14 @@ describe('a run without limits', () => {
     expect((await proctor('verify', '.proctor/runs/new')).code).toBe(0);
   });
 
-  test('exits 0 if some pass, but does not report a success', async () => {
+  test('exits with 0 if some pass, but does not report a success', async () => {
     const { suite } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(0);
     expect(firstLine(stderr)).toMatch(/^! all answered, not all passed/);
   });
 
-  test('exits 0 if nothing is expected, and says that nothing was judged', async () => {
+  test('exits with 0 if nothing is expected, and says that nothing was judged', async () => {
     const { suite } = await world([{ id: 'a', input: { user: 'a' } }]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(0);
@@ -75,7 +75,7 @@ describe('a run without limits', () => {
 });
 
 describe('a limit on a run', () => {
-  test('that is not met exits 1, comes first, and is kept in evidence that verifies', async () => {
+  test('that is not met leads to exit code 1, is reported first, and is kept in evidence that verifies', async () => {
     const { suite, proctor, place, evaluation } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new', '--run-id', 'r1', '--max-failing', '0');
     expect(code).toBe(1);
@@ -91,7 +91,7 @@ describe('a limit on a run', () => {
     expect((await proctor('verify', '.proctor/runs/new/r1')).code).toBe(0);
   });
 
-  test('that is met exits 0', async () => {
+  test('that is met leads to exit code 0', async () => {
     const { suite } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new', '--max-failing', '1', '--min-pass-rate', '0.5');
     expect(code).toBe(0);
@@ -170,7 +170,7 @@ describe('a limit on a run', () => {
     const slow: Behaviours = { b: (...asked) => (asked[2] === 1 ? hangs : answersBadly)(...asked) };
     const { place, agent, proctor, words } = await world([good('a'), good('b')], slow);
     const run = place.start(words('new', '--run-id', 'r1', '--concurrency', '1', '--max-failing', '0'));
-    await until('the last case was asked', () => agent.times('b') === 1);
+    await until('the last case was sent', () => agent.times('b') === 1);
     run.kill('SIGKILL');
     await run.ended;
     const { code, stderr } = await proctor('run', 'suite', '--resume', 'r1');
@@ -267,7 +267,7 @@ describe('reports of a run follow its verdicts', () => {
 });
 
 describe('a limit on a comparison', () => {
-  test('exits 1 and comes first, even if both sides are the same', async () => {
+  test('that is not met leads to exit code 1 and is reported first, even if both sides are the same', async () => {
     const { suite, proctor, place } = await world([good('a'), bad('b')]);
     await suite('baseline');
     await suite('new');

@@ -21,14 +21,14 @@ async function recorded(now: ConstructorParameters<typeof Agent>[0]) {
 test('a resend shows the new answer next to the recorded one', async () => {
   const { options } = await recorded({ plain: called('orders.list'), broken: sending('x', {}, 403) });
   const { difference } = await resendCase({ ...options, caseId: 'plain' });
-  expect(difference?.says).toBe('The agent now called “orders.list” where the recorded one called “orders.get”');
+  expect(difference?.says).toBe('The new attempt called “orders.list” where the recorded one called “orders.get”');
   const status = await resendCase({ ...options, caseId: 'broken' });
   expect(status.difference?.says).toMatch(
-    /^The agent now ended in http_error 403 where the recorded one ended in http_error 404/,
+    /^The new attempt failed with http_error 403, but the recorded one failed with http_error 404/,
   );
 });
 
-test('the same answer or the same failure is no difference', async () => {
+test('the same answer or the same failure is not a difference', async () => {
   const { options } = await recorded({ plain: called('orders.get'), broken: sending('y', {}, 404) });
   for (const caseId of ['plain', 'broken']) {
     expect((await resendCase({ ...options, caseId })).difference).toBeUndefined();
@@ -58,5 +58,5 @@ test('a timeout of zero or above the limit is refused before sending', async () 
 test('a missing run cannot be resent', async () => {
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'note.txt'), '');
-  await expect(resendCase({ run: 'latest', caseId: 'a', cwd })).rejects.toThrow('There is no run of a suite yet');
+  await expect(resendCase({ run: 'latest', caseId: 'a', cwd })).rejects.toThrow('No suite has been run yet');
 });

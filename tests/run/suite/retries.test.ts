@@ -67,7 +67,7 @@ describe('retries', () => {
     expect(ids.map(id => artifact(id).attempts?.length)).toEqual([1, 1, 3, 3]);
   });
 
-  test('do not happen unrecorded after a connection reset', async () => {
+  test('never happen silently after a connection reset', async () => {
     const agent = new Agent({ cut: (_seen, response) => response.destroy() });
     const { artifact } = await ranSuite(['cut'], { baseUrl: await agent.start(), retries: 0 });
     expect(agent.times('cut')).toBe(1);
@@ -76,7 +76,7 @@ describe('retries', () => {
 });
 
 describe('a target that stopped answering', () => {
-  test('is given up after a few tries, and unsent cases say so', async () => {
+  test('is abandoned after a few tries, and unsent cases say so', async () => {
     const cases = Array.from({ length: 200 }, (_, index) => `case-${index}`);
     const { artifact, run, result, folder } = await ranSuite(cases, {
       baseUrl: 'http://127.0.0.1:9',

@@ -29,7 +29,7 @@ export function askAgain(cases: readonly CaseTrials[], options: AgainOptions = {
   const level = alpha / (2 * both.length);
   const isOpen = (one: CaseTrials): boolean => {
     const rounds = sides === 'both' ? Math.ceil(-Math.log(level) / Math.log(4)) : roundsFor(one, level);
-    // An unanswered round clears no case, so the case is rerun, up to a limit.
+    // A round without an answer does not clear a case, so the case is rerun, up to a limit.
     if (one.candidate.again.trials >= rounds || asked >= UNANSWERED_MAX * rounds) return false;
     return findingOf(one).p <= suspicion(one);
   };
@@ -52,5 +52,5 @@ function roundsFor({ baseline, candidate }: CaseTrials, level: number): number {
 
 const ROUNDS_MAX = 50;
 
-/** Including unanswered rounds, a case gets at most this many times the rounds that can prove it broken. */
+/** The limit on rounds including unanswered ones, as a multiple of the rounds that can prove a case broken. */
 const UNANSWERED_MAX = 2;

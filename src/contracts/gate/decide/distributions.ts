@@ -56,7 +56,7 @@ function quantile(tail: number, tailOf: (value: number) => number): number {
 const QUANTILE_MAX = 1e5;
 const HALVINGS = 70;
 
-/** The regularised incomplete beta function, by its continued fraction (Lentz). */
+/** The regularized incomplete beta function, by its continued fraction (Lentz). */
 function incompleteBeta(x: number, a: number, b: number): number {
   if (x <= 0) return 0;
   if (x >= 1) return 1;

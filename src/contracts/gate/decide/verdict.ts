@@ -63,7 +63,7 @@ export interface GateDecision {
   readonly detectable: number | null;
   /** Pass rates over planned trials; null without cases. */
   readonly rates: { readonly baseline: PassRate; readonly candidate: PassRate } | null;
-  /** Approximate additional trials of every case and side that would settle the verdict; null if settled, or if none would. */
+  /** Approximate additional trials per case and side that would settle the verdict; null if settled or impossible. */
   readonly moreTrials: number | null;
 }
 
@@ -256,7 +256,7 @@ function findings(cases: readonly CaseTrials[], { alpha, critical }: Rules) {
   };
 }
 
-/** The p below which a case is suspect. Among many varying cases, some are this unlikely by chance, so it shrinks. */
+/** The p up to which a case is suspect. It shrinks with many flaky cases, because some reach it by chance. */
 const SUSPICIOUS = 0.02;
 const VARIED_MAX = 20;
 

@@ -50,7 +50,7 @@ const tally = record({
   unjudged: count(),
   /** Without an answer that counts for or against the agent. */
   missing: count(),
-  /** Trials with a known latency, and the sum of these. */
+  /** Trials with a known latency, and the sum of the known latencies. */
   timed: count(),
   latency_ms: milliseconds(),
   /** Trials that timed out after an unknown time. Absent if there are none. */

@@ -1,0 +1,20 @@
+import { REPAIRED_WHY, type RepairSums, repairsText, sumOfRepairs } from '../contracts/artifacts/repairs.ts';
+import type { Comparison } from '../contracts/comparison/index.ts';
+
+/** The repairs of both sides in a sentence; undefined if there are none. */
+export function repairedSidesText(comparison: Comparison): string | undefined {
+  const { baseline, new: candidate } = repairedSides(comparison);
+  if (!baseline && !candidate) return undefined;
+  return `baseline ${listed(baseline)}; candidate ${listed(candidate)}: ${REPAIRED_WHY}`;
+}
+
+function listed(repairs: RepairSums | undefined): string {
+  return repairs ? repairsText(repairs) : 'none';
+}
+
+/** The repairs of each side, summed over all trials. */
+export function repairedSides({ cases }: Comparison): Record<'baseline' | 'new', RepairSums | undefined> {
+  const sumOf = (side: 'baseline' | 'new'): RepairSums | undefined =>
+    sumOfRepairs(cases.flatMap(one => one[side].trials.map(({ repairs }) => repairs)));
+  return { baseline: sumOf('baseline'), new: sumOf('new') };
+}

@@ -1,0 +1,39 @@
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import type { PageCase } from '../../src/reports/page-data.ts';
+import * as format from './format.ts';
+
+/** How often each repair was applied: by number, such as "R6 × 12, R10 × 3". */
+export function repairsText(repairs: Readonly<Record<string, number | undefined>>): string {
+  return Object.entries(repairs)
+    .sort(([one], [other]) => Number(one.slice(1)) - Number(other.slice(1)))
+    .flatMap(([name, count]) => (count === undefined ? [] : [`${name} × ${format.count(count)}`]))
+    .join(', ');
+}
+
+/** A row in the facts of a side. */
+export function Repaired({ of: repairs }: { readonly of: Readonly<Record<string, number | undefined>> | null }) {
+  if (repairs === null) return null;
+  return (
+    <>
+      <dt>Repaired</dt>
+      <dd title="Values that replies lack or name differently">{repairsText(repairs)}</dd>
+    </>
+  );
+}
+
+/** Names the sides whose events hold latencies that are not measurements. */
+export function LatencyNote({ data }: { readonly data: Pick<PageCase, 'baseline' | 'new'> }) {
+  const sides = (['baseline', 'new'] as const).filter(side => isLatencyRepaired(data[side]));
+  if (sides.length === 0) return null;
+  return (
+    <p class="note">
+      Proctor filled in missing tool latencies (repair R9), so no latency_ms of a tool is a measurement here:{' '}
+      {sides.map(format.sideName).join(', ')}.
+    </p>
+  );
+}
+
+/** Whether Proctor filled in the latency of a tool, so that none of the answer's tool latencies is a measurement. */
+export function isLatencyRepaired(artifact: CaseArtifact | null): boolean {
+  return (artifact?.attempts?.at(-1)?.repairs?.['R9'] ?? 0) > 0;
+}
