@@ -26,8 +26,15 @@ export interface TalkingProgram {
   /** Whether the line could be taken. It cannot if the program has ended, or does not read what it gets. */
   write(line: string): boolean;
   hasEnded(): boolean;
-  /** Ends the program and everything it started. Returns what it wrote to standard error. */
-  stop(): Promise<ServedLog>;
+  /** Ends the program and everything it started. Never rejects. */
+  stop(): Promise<TalkingEnd>;
+}
+
+export interface TalkingEnd {
+  /** What the program wrote to standard error. */
+  readonly log: ServedLog;
+  /** The number of processes that could not be killed. */
+  readonly survivors: number;
 }
 
 /** Starts a program. Throws a Fault if it does not start. */
@@ -64,7 +71,7 @@ export async function startTalking(
       input.end();
       const end = await program.stop();
       output.destroy();
-      return servedLogOf(end, program.lastLines());
+      return { log: servedLogOf(end, program.lastLines()), survivors: end.survivors };
     },
   };
 }

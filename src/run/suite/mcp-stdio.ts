@@ -34,6 +34,8 @@ export class McpStdioChannel implements McpChannel {
   readonly #log = new RestartLog();
   #program: TalkingProgram | undefined;
   #starting: Promise<void> | undefined;
+  #stopped: Promise<void> = Promise.resolve();
+  #survivors = 0;
   #ids = 0;
   #others = 0;
   #isLegacy = false;
@@ -88,6 +90,7 @@ export class McpStdioChannel implements McpChannel {
     this.#isClosed = true;
     await this.#starting?.catch(() => undefined);
     await this.#stop();
+    if (this.#survivors > 0) throw new Fault('processes_left', 'Some processes of the agent could not be killed.');
   }
 
   async #startAgain(): Promise<void> {
@@ -105,11 +108,21 @@ export class McpStdioChannel implements McpChannel {
     });
   }
 
-  async #stop(): Promise<void> {
+  /** Resolves when every program that was started has ended. */
+  #stop(): Promise<void> {
     const program = this.#program;
     this.#program = undefined;
     this.#endAll('broken', ENDED);
-    if (program) this.#log.add(await program.stop());
+    if (program) this.#stopped = this.#end(program, this.#stopped);
+    return this.#stopped;
+  }
+
+  async #end(program: TalkingProgram, earlier: Promise<void>): Promise<void> {
+    const { log, survivors } = await program.stop();
+    // Logs are kept in the order of the starts.
+    await earlier;
+    this.#log.add(log);
+    this.#survivors += survivors;
   }
 
   async #answerTo(id: number, body: string, deadlineMs: number): Promise<HttpAnswer> {
