@@ -30,7 +30,7 @@ export interface TalkingProgram {
   stop(): Promise<TalkingEnd>;
 }
 
-export interface TalkingEnd {
+interface TalkingEnd {
   /** What the program wrote to standard error. */
   readonly log: ServedLog;
   /** The number of processes that could not be killed. */
