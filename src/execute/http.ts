@@ -16,8 +16,8 @@ export interface HttpRequest {
   readonly bodyBytesMax: number;
   /** How many redirects to the same origin to follow, with the same method and body. */
   readonly redirectsMax: number;
-  /** Receives the body as it arrives, with the time since the request. Not called for a redirect. */
-  readonly onData?: (chunk: Buffer, atMs: number) => void;
+  /** Receives the body as it arrives, with the time since the request. `enough` ends the answer as complete. */
+  readonly onData?: (chunk: Buffer, atMs: number) => 'enough' | void;
 }
 
 /** The result of one request. It includes everything that was received, up to the limit. */
@@ -145,8 +145,9 @@ class Listener implements Dispatcher.DispatchHandler {
     const room = this.#bytesMax - this.#length;
     this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
     this.#length += chunk.length;
-    this.#onData?.(chunk, monotonicMs() - this.#startedMs);
+    const told = this.#onData?.(chunk, monotonicMs() - this.#startedMs);
     if (chunk.length > room) this.#stop('too_large');
+    else if (told === 'enough') this.#stop('complete');
   }
 
   onResponseEnd(): void {

@@ -35,8 +35,8 @@ export class CallError extends Error {
 }
 
 type CallTemplate = (values: TemplateValues) => FilledCall;
-type CallText = (values: TemplateValues) => string;
-type CallFields = (values: TemplateValues) => Readonly<Record<string, string>>;
+export type CallText = (values: TemplateValues) => string;
+export type CallFields = (values: TemplateValues) => Readonly<Record<string, string>>;
 /** The first value at a path of a reply. */
 export type ReadPath = (document: unknown) => unknown;
 
@@ -54,14 +54,12 @@ interface Poll {
 export function compileCalls(declaration: ApiDeclaration, everyMs: (text: string) => number): ApiCalls {
   const variables = new Set<string>();
   const compiler = new CallCompiler(variables);
-  const { url, headers = {}, auth, session, reset } = declaration;
+  const { url, session, reset } = declaration;
   const { headers: ofKind = {}, ...request } = apiRequestOf(declaration);
   const poll = 'poll' in declaration ? declaration.poll : undefined;
-  const own = compiler.fields({ ...lowerCased(ofKind), ...lowerCased(headers) }, 'headers', 'header');
-  const bearer = auth && compiler.text(auth.bearer, 'auth.bearer', 'header');
   return {
     url: compiler.text(url, 'url', 'none', isOfTarget),
-    headers: values => ({ ...own(values), ...(bearer && { authorization: `Bearer ${bearer(values)}` }) }),
+    headers: compileHeaders(declaration, ofKind, compiler),
     main: compiler.call(request, declaration.kind === 'http' ? 'request' : '', isOfCase),
     ...(reset && { reset: compiler.call(reset, 'reset', isOfCase) }),
     ...(session && {
@@ -73,6 +71,17 @@ export function compileCalls(declaration: ApiDeclaration, everyMs: (text: string
     ...(poll && { poll: compilePoll(poll, compiler, everyMs) }),
     variables,
   };
+}
+
+/** The declared headers and those of the kind. A declared header wins. */
+export function compileHeaders(
+  { headers = {}, auth }: Pick<ApiDeclaration, 'headers' | 'auth'>,
+  ofKind: Readonly<Record<string, string>>,
+  compiler: CallCompiler,
+): CallFields {
+  const own = compiler.fields({ ...lowerCased(ofKind), ...lowerCased(headers) }, 'headers', 'header');
+  const bearer = auth && compiler.text(auth.bearer, 'auth.bearer', 'header');
+  return values => ({ ...own(values), ...(bearer && { authorization: `Bearer ${bearer(values)}` }) });
 }
 
 /** The URL of a declaration, with its placeholders filled in. */
@@ -100,7 +109,7 @@ export function readDeclaredPath(path: string): ReadPath {
   return readPath(path, 'version.read');
 }
 
-class CallCompiler {
+export class CallCompiler {
   readonly #variables: Set<string>;
 
   constructor(variables: Set<string>) {
@@ -137,6 +146,12 @@ class CallCompiler {
   fields(texts: Readonly<Record<string, string>>, place: string, encoded: Encoding, allowed = isOfCase): CallFields {
     const template = this.#template(texts, place, encoded, allowed);
     return values => filled(template, values) as Record<string, string>;
+  }
+
+  /** A tree of any values, such as the arguments of a tool. */
+  tree(tree: unknown, place: string, allowed = isOfCase): (values: TemplateValues) => unknown {
+    const template = this.#template(tree, place, 'none', allowed);
+    return values => filled(template, values);
   }
 
   #template(tree: unknown, place: string, encoded: Encoding, allowed: (name: string) => boolean): Template {
@@ -176,7 +191,7 @@ const POLL_MS_MIN = 10;
 type State = TargetPoll['until'];
 
 /** Whether the value at a path is one of a list. */
-function stateTest({ path, in: values }: State, place: string): (document: unknown) => boolean {
+export function stateTest({ path, in: values }: State, place: string): (document: unknown) => boolean {
   const read = readPath(path, place);
   return document => (values as readonly unknown[]).includes(read(document));
 }

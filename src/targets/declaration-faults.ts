@@ -1,11 +1,13 @@
 import { placeOf } from '../base/place.ts';
 import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
 import { compileCalls, isDeclarationError, isOfTarget } from './calls.ts';
+import { compileConversation } from './conversation.ts';
 import { isApi } from './kinds/kinds.ts';
 import { compileTemplate } from './mapping/template.ts';
 import { compileProgram, runsProgram } from './program-call.ts';
 import { programFaults } from './program-faults.ts';
 import { declaredReader } from './reader.ts';
+import { compileToolCall } from './tool-call.ts';
 
 export interface DeclarationFault {
   /** The key, such as `reply.events[0].tool`. */
@@ -16,6 +18,7 @@ export interface DeclarationFault {
 
 /** What is wrong with a declaration that keeps its contract: placeholders, paths, URLs and headers. */
 export function* declarationFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
+  yield* keyFaults(declaration);
   yield* urlFaults(declaration);
   yield* headerFaults(declaration);
   yield* startFaults(declaration);
@@ -24,6 +27,8 @@ export function* declarationFaults(declaration: TargetDeclaration): Generator<De
     yield* programFaults(declaration);
     yield* compiled('', () => compileProgram(declaration));
   }
+  yield* compiled('', () => declaration.kind === 'websocket' && compileConversation(declaration));
+  yield* compiled('', () => declaration.kind === 'mcp-tool' && compileToolCall(declaration));
   yield* compiled('reply', () => declaredReader(declaration, true, 0));
 }
 
@@ -41,8 +46,32 @@ function placeBelow(below: string, place: string): string {
   return place === '' ? below : place.startsWith('[') ? `${below}${place}` : `${below}.${place}`;
 }
 
+/** Keys that do not go together. The shape has checked each of them alone. */
+function* keyFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
+  if (declaration.kind !== 'mcp-tool' && declaration.kind !== 'websocket') return;
+  const { kind } = declaration;
+  for (const key of ['reset', 'session'] as const) {
+    if (declaration[key]) yield faultAt(key, `does not go with the kind ${kind}, which has no requests of its own`);
+  }
+  if (declaration.version?.path !== undefined && (kind === 'websocket' || declaration.run))
+    yield faultAt('version.path', 'needs a target that answers HTTP requests; use version.run');
+  if (kind === 'websocket') return;
+  if ((declaration.url === undefined) === (declaration.run === undefined)) {
+    yield faultAt('url', 'must be present if and only if run is not: a server is reached by HTTP or started');
+  } else {
+    const [over, others] = declaration.run
+      ? (['run', ['headers', 'auth', 'start']] as const)
+      : (['url', ['env']] as const);
+    for (const key of others) if (declaration[key]) yield faultAt(key, `does not go with ${over}`);
+  }
+}
+
+function faultAt(path: string, says: string): DeclarationFault {
+  return { path, message: `${path} ${says}.` };
+}
+
 function urlFault(says: string): DeclarationFault {
-  return { path: 'url', message: `url ${says}.` };
+  return faultAt('url', says);
 }
 
 function* urlFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
@@ -56,8 +85,11 @@ function* urlFaults(declaration: TargetDeclaration): Generator<DeclarationFault>
       declaration.kind === 'websocket' ? 'must start with ws:// or wss://' : 'must start with http:// or https://',
     );
   } else if (!url.startsWith('${') && !URL.canParse(plain)) yield urlFault('is not a valid URL');
-  else if (/[?#]/.test(url)) yield urlFault('must have no query and no fragment; declare a query in request.query');
-  else if (/^[a-z]+:\/\/[^/]*@/.test(url)) yield urlFault('must have no credentials; declare them in auth or headers');
+  else if (/[?#]/.test(url)) {
+    const where = isApi(declaration) ? '; declare a query in request.query' : '';
+    yield urlFault(`must have no query and no fragment${where}`);
+  } else if (/^[a-z]+:\/\/[^/]*@/.test(url))
+    yield urlFault('must have no credentials; declare them in auth or headers');
 }
 
 function* startFaults({ start, version, ...declaration }: TargetDeclaration): Generator<DeclarationFault> {
@@ -82,4 +114,4 @@ function* headerFaults(declaration: TargetDeclaration): Generator<DeclarationFau
 }
 
 const OF_THE_CONNECTION =
-  /^(?:connection|content-length|expect|host|idempotency-key|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;
+  /^(?:mcp-(?:method|name|protocol-version|session-id)|sec-websocket-(?!protocol).*|connection|content-length|expect|host|idempotency-key|keep-alive|te|trailer|transfer-encoding|upgrade)$/i;

@@ -11,6 +11,7 @@ import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
 import { compileCalls } from '../targets/calls.ts';
+import { compileConversation } from '../targets/conversation.ts';
 import { isApi, replyFormOf } from '../targets/kinds/kinds.ts';
 import { runsProgram } from '../targets/program-call.ts';
 import { replyReader } from '../targets/reader.ts';
@@ -104,7 +105,7 @@ export async function declaredFor(
 async function askedTarget(
   target: Declared,
   { request, declared, bounds = {} }: DeclaredRun,
-  { secrets = {}, environment = {}, home, onExchange, onProgram }: DeclaredContext,
+  { secrets = {}, environment = {}, signal, home, onExchange, onProgram }: DeclaredContext,
   settings: SuiteSettings,
   port: number | undefined,
 ): Promise<Target> {
@@ -134,5 +135,10 @@ async function askedTarget(
     const place = { dir: declared?.dir ?? '.', bounds, home };
     return programTargetFor(target, declaration, place, { ...common, environment, ...(onProgram && { onProgram }) });
   }
-  throw new Fault('usage', `Targets of kind ${declaration.kind} are not supported yet.`);
+  if (declaration.kind === 'websocket') {
+    const { websocketTarget } = await import('../run/suite/websocket-target.ts');
+    return websocketTarget({ ...common, calls: compileConversation(declaration) });
+  }
+  const { mcpFor } = await import('./declared-mcp.ts');
+  return mcpFor(declaration, common, { dir: declared?.dir ?? '.', environment, ...(signal && { signal }) });
 }

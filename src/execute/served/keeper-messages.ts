@@ -10,6 +10,8 @@ export interface KeptOrder {
   /** The whole environment. */
   readonly env: Readonly<Record<string, string>>;
   readonly stderr: 'merged' | 'dropped';
+  /** Connects standard input and output to Proctor, so that only standard error is kept. */
+  readonly talks?: true;
   /** The keeper reports when the output contains this text. */
   readonly awaited?: string;
   readonly stop: { readonly signal: NodeJS.Signals; readonly withinMs: number };
@@ -41,3 +43,6 @@ export interface ProgramExit {
   readonly code: number | null;
   readonly signal: string | null;
 }
+
+/** The descriptors of a keeper that become standard input and output of a program that talks to Proctor. */
+export const TALK_FDS = [4, 5] as const;

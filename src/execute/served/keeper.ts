@@ -12,6 +12,7 @@
  *   launcher/abandoned.ts.
  */
 import { execFile, spawn } from 'node:child_process';
+import { closeSync } from 'node:fs';
 import { setTimeout as wait } from 'node:timers/promises';
 import { finished } from 'node:stream/promises';
 import { promisify } from 'node:util';
@@ -21,7 +22,7 @@ import { newCorrelationId } from '../../base/ids.ts';
 import { startTicksOf } from '../host/processes.ts';
 import { closeInherited } from '../job/inherited.ts';
 import { handOver, makePipes, type Pipe } from '../job/pipes.ts';
-import type { KeeperReply, KeeperRequest, KeptOrder, ProgramExit } from './keeper-messages.ts';
+import { type KeeperReply, type KeeperRequest, type KeptOrder, type ProgramExit, TALK_FDS } from './keeper-messages.ts';
 import { KeptOutput } from './kept-output.ts';
 import { ProcessTree } from './process-tree.ts';
 import { startInGroup } from './start-in-group.ts';
@@ -71,6 +72,8 @@ async function start(order: KeptOrder): Promise<Running> {
   const words = [...(await tiedToParent()), ...order.run];
   const { program, cgroup } = await startInGroup(() => spawned(words, order, pipe, marker));
   handOver([pipe]);
+  // Otherwise, Proctor would not see that the program has closed its output.
+  if (order.talks) for (const fd of TALK_FDS) closeSync(fd);
   const { pid } = program;
   if (pid === undefined) {
     pipe.reader.destroy();
@@ -114,8 +117,12 @@ function spawned([program = '', ...args]: string[], order: KeptOrder, { writeFd 
     const child = spawn(program, args, {
       cwd: order.cwd,
       env: { ...order.env, [MARKER]: marker },
-      // One pipe for both streams keeps their order.
-      stdio: ['ignore', writeFd, order.stderr === 'merged' ? writeFd : 'ignore'],
+      stdio: [
+        order.talks ? TALK_FDS[0] : 'ignore',
+        // One pipe for both streams keeps their order.
+        order.talks ? TALK_FDS[1] : writeFd,
+        order.stderr === 'merged' ? writeFd : 'ignore',
+      ],
       detached: true,
     });
     return {

@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import type { Duplex, Readable, Writable } from 'node:stream';
 import { Fault } from '../../base/fault.ts';
 import type { KeptStream } from '../../contracts/capture.ts';
 import { builtProgram } from '../host/package-files.ts';
-import type { KeeperReply, KeeperRequest, KeptOrder, ProgramExit } from './keeper-messages.ts';
+import { type KeeperReply, type KeeperRequest, type KeptOrder, type ProgramExit, TALK_FDS } from './keeper-messages.ts';
 import { ProcessTree, type TreeId } from './process-tree.ts';
 
 /** A program that runs under a keeper process: see keeper.ts. */
@@ -18,6 +19,8 @@ export interface KeptProgram {
   lastLines(): readonly string[];
   /** Resolves with `over`. */
   stop(): Promise<ProgramEnd>;
+  /** Standard input and output of a program that talks. */
+  readonly streams?: { readonly input: Writable; readonly output: Readable };
 }
 
 export interface ProgramEnd extends ProgramExit {
@@ -34,8 +37,10 @@ export async function startKept(order: KeptOrder): Promise<KeptProgram> {
     serialization: 'advanced',
     env: { PATH: '/usr/bin:/bin', TMPDIR: tmpdir() },
     execArgv: [],
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    // The descriptors after the channel are TALK_FDS.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc', ...(order.talks ? (['pipe', 'pipe'] as const) : [])],
   });
+  const [input, output] = TALK_FDS.map(fd => (keeper.stdio as readonly unknown[])[fd] as Duplex | undefined);
   const line = new KeeperLine(keeper, order.stop.withinMs);
   const late = setTimeout(() => keeper.kill('SIGKILL'), START_MS);
   try {
@@ -48,6 +53,7 @@ export async function startKept(order: KeptOrder): Promise<KeptProgram> {
       hasSeen: () => line.hasSeen,
       lastLines: () => line.lines,
       stop: () => line.stop(),
+      ...(input && output && { streams: { input, output } }),
     };
   } catch (error) {
     line.hangUp();

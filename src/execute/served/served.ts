@@ -64,7 +64,7 @@ export async function startServed(declaration: StartDeclaration, options: Served
     );
   }
   const program = await startKept(orderOf(declaration, options));
-  const delivered = program.over.then(end => options.log(logOf(end, program.lastLines())));
+  const delivered = program.over.then(end => options.log(servedLogOf(end, program.lastLines())));
   // `stop` reports it.
   delivered.catch(() => undefined);
   try {
@@ -94,7 +94,7 @@ function orderOf(declaration: StartDeclaration, options: ServedOptions): Paramet
 
 const STOP_MS = 5_000;
 const READY_MS = 60_000;
-const LOG_BYTES_MAX = 8 * 1024 * 1024;
+export const LOG_BYTES_MAX = 8 * 1024 * 1024;
 
 async function expectReady(
   { ready = {} }: StartDeclaration,
@@ -173,7 +173,8 @@ async function reusedAgent(declaration: StartDeclaration, options: ServedOptions
   };
 }
 
-function logOf({ output }: ProgramEnd, lastLines: readonly string[]): ServedLog {
+/** The log of a program that has ended. */
+export function servedLogOf({ output }: ProgramEnd, lastLines: readonly string[]): ServedLog {
   if (output === undefined) {
     const known = lastLines.map(line => `${line}\n`).join('');
     return { bytes: Buffer.from(`${LOST}${known}`), bytesTotal: null, isCut: true, masked: 0, kinds: {} };

@@ -148,7 +148,8 @@ function documentIn({ body }: HttpAnswer): unknown {
   return reading.ok ? reading.value : undefined;
 }
 
-function notSent(message: string): FailedAttempt {
+/** The failure of a request that Proctor could not make. */
+export function notSent(message: string): FailedAttempt {
   return { ok: false, class: 'other', message, errorName: 'NOT_SENT', mayRetry: false };
 }
 

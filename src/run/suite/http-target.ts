@@ -3,7 +3,7 @@ import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
 import { type HttpAnswer, type HttpRequest, HttpTarget } from '../../execute/http.ts';
 import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
 import type { SideName } from '../../targets/reply.ts';
-import { failedResponse, responseFailure } from './http-failure.ts';
+import { failedResponse, type ResponseFailure, responseFailure } from './http-failure.ts';
 import type { SuiteSettings } from './settings.ts';
 import type { AttemptResult, CaseQuestion, FailedAttempt, Target } from './target.ts';
 
@@ -78,11 +78,11 @@ export function httpTarget(api: HttpApi): Target {
         return answer;
       };
       const result = await api.ask(question, send);
-      if ('failed' in result) return { latencyMs: rounded(monotonicMs() - startedMs), outcome: result.failed };
+      if ('failed' in result) return { latencyMs: roundedMs(monotonicMs() - startedMs), outcome: result.failed };
       const { answer, latencyMs = answer.latencyMs } = result;
-      const outcome = judged(result, question.one.id, api, masking);
+      const outcome = judgedAnswer({ ...result, failure: failureOf(result, settings) }, question.one.id, api, masking);
       const { status } = answer;
-      return { latencyMs: rounded(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
+      return { latencyMs: roundedMs(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
     },
     cancel: () => http.cancel(),
     close: () => http.close(),
@@ -91,22 +91,30 @@ export function httpTarget(api: HttpApi): Target {
 
 const REDIRECTS_MAX = 5;
 
-function judged(
-  { answer, frames, reported }: CountedAnswer,
+function failureOf({ answer, reported }: CountedAnswer, settings: SuiteSettings): ResponseFailure | undefined {
+  const failure = responseFailure(answer, settings);
+  if (failure || reported === undefined) return failure;
+  return { class: 'schema_mismatch', message: reported, errorName: 'AGENT_FAILED', mayRetry: false };
+}
+
+interface FinalAnswer extends Pick<CountedAnswer, 'answer'> {
+  readonly frames?: Pick<FrameTimes, 'times'>;
+  /** The failure that is known without reading the body. */
+  readonly failure: ResponseFailure | undefined;
+}
+
+/** Masks an answer, and reads what is left. */
+export function judgedAnswer(
+  { answer, frames, failure }: FinalAnswer,
   id: string,
-  api: HttpApi,
+  api: Pick<HttpApi, 'read' | 'side'>,
   masking: Masking,
 ): AttemptResult['outcome'] {
   const masker = new Masker(masking);
   const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.cut(answer.body);
   const masked = masker.kinds;
-  const failure = responseFailure(answer, api.settings);
   if (failure) return failedResponse({ ...failure, masked }, answer, bytes, masking);
-  if (reported !== undefined) {
-    const failed = { class: 'schema_mismatch', message: reported, errorName: 'AGENT_FAILED', mayRetry: false } as const;
-    return failedResponse({ ...failed, masked }, answer, bytes, masking);
-  }
-  const kept: KeptReply = { body: bytes, ...(frames && { frameMs: frames.times.map(rounded) }) };
+  const kept: KeptReply = { body: bytes, ...(frames && { frameMs: frames.times.map(roundedMs) }) };
   const reading = api.read(kept, { caseId: id, side: api.side });
   if (reading.ok && frames && hasSecret(reading.reply, masking)) return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
@@ -129,6 +137,6 @@ const SECRET_IN_PIECES: FailedAttempt = {
   mayRetry: false,
 };
 
-function rounded(ms: number): number {
+export function roundedMs(ms: number): number {
   return Math.round(ms * 10) / 10;
 }

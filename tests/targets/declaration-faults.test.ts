@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import type { DeclarationOf, TargetDeclaration } from '../../src/contracts/target/index.ts';
+import { declarationFaults } from '../../src/targets/declaration-faults.ts';
+
+const TOOL: DeclarationOf<'mcp-tool'> = { kind: 'mcp-tool', tool: 'ask', arguments: {} };
+const SOCKET: DeclarationOf<'websocket'> = {
+  kind: 'websocket',
+  url: 'ws://127.0.0.1:9',
+  send: ['hi'],
+  reply: { final_output: '$' },
+};
+
+test.each<[what: string, declaration: TargetDeclaration, path: string]>([
+  ['a tool without a server', TOOL, 'url'],
+  ['a tool with two servers', { ...TOOL, url: 'http://127.0.0.1:9', run: ['server'] }, 'url'],
+  ['headers for a program', { ...TOOL, run: ['server'], headers: { 'x-a': 'b' } }, 'headers'],
+  ['variables for a server that is not started', { ...TOOL, url: 'http://127.0.0.1:9', env: { A: 'b' } }, 'env'],
+  ['a case in the words of a program', { ...TOOL, run: ['server', '${case.id}'] }, 'run[1]'],
+  ['an unknown name in an argument', { ...TOOL, run: ['server'], arguments: { q: '${input.usr}' } }, 'arguments.q'],
+  [
+    'a header of the protocol',
+    { ...TOOL, url: 'http://127.0.0.1:9', headers: { 'Mcp-Name': 'x' } },
+    'headers.Mcp-Name',
+  ],
+  ['a reset without requests', { ...SOCKET, reset: { path: '/reset' } }, 'reset'],
+  ['an unknown name in a message', { ...SOCKET, send: ['hi', { a: '${user}' }] }, 'send[1].a'],
+  ['a broken path in until', { ...SOCKET, until: { path: '$..a', in: [1] } }, 'until.path'],
+  ['a version over a WebSocket', { ...SOCKET, version: { path: '/version' } }, 'version.path'],
+  ['an HTTP address for a WebSocket', { ...SOCKET, url: 'http://127.0.0.1:9' }, 'url'],
+  ['a header of the handshake', { ...SOCKET, headers: { 'Sec-WebSocket-Key': 'x' } }, 'headers.Sec-WebSocket-Key'],
+])('reports %s with its key', (_what, declaration, path) => {
+  expect([...declarationFaults(declaration)].map(fault => fault.path)).toEqual([path]);
+});
+
+test('reports nothing for sound declarations', () => {
+  const sound: TargetDeclaration[] = [
+    { ...TOOL, run: ['server', '${env:A}'], env: { B: '${env:B}' }, arguments: { q: '${input.user}' } },
+    { ...TOOL, url: 'http://127.0.0.1:${port}/mcp', start: { run: ['server'] }, auth: { bearer: '${env:A}' } },
+    { ...SOCKET, url: 'wss://desk.example.com/talk', headers: { 'sec-websocket-protocol': 'desk.v1' } },
+  ];
+  for (const declaration of sound) expect([...declarationFaults(declaration)]).toEqual([]);
+});

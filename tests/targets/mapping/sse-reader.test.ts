@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { readFrames } from '../../../src/targets/mapping/frames.ts';
+import { SseReader } from '../../../src/targets/mapping/sse-reader.ts';
+
+const piece = fc.constantFrom(
+  'data: a',
+  'data:b',
+  'data',
+  'event: x',
+  ': c',
+  '',
+  '\n',
+  '\r',
+  '\r\n',
+  '\n\n',
+  '\uFEFF',
+  'ü',
+);
+
+test('finds the same data as the reader of stored streams, however the bytes are split', () => {
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 30 }), fc.array(fc.nat(9), { maxLength: 20 }), (pieces, sizes) => {
+      const bytes = Buffer.from(pieces.join(''));
+      const reader = new SseReader(1_000);
+      const found: string[] = [];
+      let from = 0;
+      for (const size of [...sizes, bytes.length]) {
+        found.push(...reader.take(bytes.subarray(from, from + size)).map(String));
+        from = Math.min(bytes.length, from + size);
+      }
+      const whole = readFrames(bytes, 'sse');
+      expect(found).toEqual(whole.ok ? whole.document.frames.map(({ data }) => data) : []);
+    }),
+    { seed: 15, numRuns: 2_000 },
+  );
+});
+
+test('cuts a line that is too long, and goes on', () => {
+  const reader = new SseReader(10);
+  expect(reader.take(Buffer.from('data: 0123456789\n\ndata: x\n\n')).map(String)).toEqual(['0123', 'x']);
+});
