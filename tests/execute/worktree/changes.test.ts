@@ -105,7 +105,7 @@ describe("an agent's changes", () => {
     });
   });
 
-  test('are seen although the index says that nothing changed', async () => {
+  test('are found even if the index says that nothing changed', async () => {
     const { tree, took } = await given(repository());
     git(tree, 'update-index', '--assume-unchanged', 'readme.md');
     git(tree, 'update-index', '--skip-worktree', 'src/a.ts');
