@@ -72,7 +72,7 @@ describe("an agent's program", () => {
   });
 });
 
-describe("an agent's program in node_modules", () => {
+describe("an installed agent's program", () => {
   const scripts = {
     'node_modules/.bin/codex': '->../@openai/codex/bin/codex.js',
     'node_modules/@openai/codex/bin/codex.js': '#!/usr/bin/env node\n',
