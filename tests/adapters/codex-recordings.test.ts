@@ -135,7 +135,7 @@ describe.each(Object.entries(GOLDEN))('Codex, %s', (name, golden) => {
     expect(reading.finalText).toBe(golden.final ?? null);
   });
 
-  test('detects a block in its output', () => {
+  test('reports a denial only if its output shows a block', () => {
     const [reason, path] = golden.denial ?? [];
     const from = { isNetwork: false, fromOutput: true, native_line: 5 };
     const denial = { tool: 'command_execution', call: 'item_1', reason, path, ...from };
@@ -179,7 +179,7 @@ test('reports retries with their number', () => {
   expect(attempts).toEqual([2, 3, 4, 5, null, null, null, null, null]);
 });
 
-describe('Codex', () => {
+describe('the Codex reader', () => {
   test('prefers the message file to the stream unless the file is empty', () => {
     const stream = recordingOf('codex', 'write-ok');
     expect(readStream(codexCli, stream, CALM, 'From the file.').reading.finalText).toBe('From the file.');
@@ -249,8 +249,8 @@ describe('Codex', () => {
   });
 
   test.each([
-    ['outside its folder as blocked', '/etc/motd', ['the change to /etc/motd failed']],
-    ['in its folder as an ordinary failure', '/work/src/a.ts', []],
+    ['outside the work folder as blocked', '/etc/motd', ['the change to /etc/motd failed']],
+    ['in the work folder as an ordinary failure', '/work/src/a.ts', []],
   ])('reports a failed change to a file %s', (_, path, reasons) => {
     const change = { type: 'file_change', changes: [{ path, kind: 'add' }], status: 'failed' };
     const isGuarded = (one: string): boolean => one.startsWith('/etc/');
@@ -258,14 +258,14 @@ describe('Codex', () => {
     expect(denials.map(({ reason }) => reason)).toEqual(reasons);
   });
 
-  test('is stopped when it asks the user', () => {
+  test('stops Codex when it asks the user', () => {
     expect(readLines(codexCli, ['{"type":"request_user_input"}']).lines[0]).toMatchObject({
       sign: 'kill',
       reason: 'prompt_detected',
     });
   });
 
-  test('searches any output for sandbox errors in constant time', () => {
+  test('searches any output for sandbox errors in bounded time', () => {
     const aggregated_output = `${'x'.repeat(40_000)}${': Read-only file system'.repeat(500)}`;
     const line = item('item.completed', 'a', { ...command, aggregated_output, exit_code: 1, status: 'failed' });
     expect(

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { importsIn, plainSkill } from '../../src/adapters/context.ts';
 
 describe('imports', () => {
-  test('are the words that start with @, as in Claude', () => {
+  test('are words that start with @, but not in code or comments', () => {
     const text = [
       'See @docs/a.md and `@docs/span.md`, mail a@docs/mail.md, (@docs/paren.md) @./b.md',
       '```sh',

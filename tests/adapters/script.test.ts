@@ -9,28 +9,28 @@ const asked = (name: string, text: string | Uint8Array): string | undefined => {
 
 describe('a shebang line', () => {
   const rows: [string, string, string | undefined][] = [
-    ['of env', '#!/usr/bin/env python3\nprint()', 'python3'],
-    ['of env in another folder', '#!/bin/env python3\n', 'python3'],
-    ['of env with arguments', '#!/usr/bin/env node --no-warnings\n', 'node --no-warnings'],
-    ['of env -S', '#!/usr/bin/env -S node --no-warnings --test\n', 'node --no-warnings --test'],
-    ['of env -S with nothing', '#!/usr/bin/env -S\n', undefined],
-    ['of env alone', '#!/usr/bin/env\n', undefined],
+    ['with env', '#!/usr/bin/env python3\nprint()', 'python3'],
+    ['with env in another folder', '#!/bin/env python3\n', 'python3'],
+    ['with env and arguments', '#!/usr/bin/env node --no-warnings\n', 'node --no-warnings'],
+    ['with env -S', '#!/usr/bin/env -S node --no-warnings --test\n', 'node --no-warnings --test'],
+    ['with env -S and nothing else', '#!/usr/bin/env -S\n', undefined],
+    ['with env and nothing else', '#!/usr/bin/env\n', undefined],
     ['with a full path', '#!/bin/bash\n', '/bin/bash'],
     ['with a full path and arguments', '#!/bin/bash -e -u\n', '/bin/bash -e -u'],
     ['with spaces and tabs', '#! \t/bin/bash \t -e \t\n', '/bin/bash -e'],
     ['with a Windows line end', '#!/usr/bin/env python3\r\nprint()\r\n', 'python3'],
     ['without a line end', '#!/bin/sh', '/bin/sh'],
-    ['with nothing', '#!\n', undefined],
+    ['with nothing after #!', '#!\n', undefined],
     ['with only spaces', '#!   \n/bin/sh', undefined],
-    ['and nothing else', '#!', undefined],
+    ['with nothing after #! and no line end', '#!', undefined],
     ['with a NUL', '#!/bin/sh\0 -e\nx', '/bin/sh'],
     ['with a NUL in an argument', '#!/usr/bin/env node --a\0b\nx', 'node --a'],
-    ['without #!', '# !/bin/sh\n', undefined],
+    ['with a space before the !', '# !/bin/sh\n', undefined],
     ['after a blank line', '\n#!/bin/sh\n', undefined],
     ['after a byte order mark', '\ufeff#!/bin/sh\n', undefined],
-    ['of an empty file', '', undefined],
+    ['missing from an empty file', '', undefined],
   ];
-  test.each(rows)('%s selects the expected interpreter', (_, text, expected) => {
+  test.each(rows)('%s selects the expected interpreter, if any', (_, text, expected) => {
     expect(asked('script', text)).toBe(expected);
   });
 
@@ -39,12 +39,12 @@ describe('a shebang line', () => {
     expect(asked('script', long)).toBe(long.slice(2, 256));
   });
 
-  test('takes precedence over the file extension', () => {
+  test('takes precedence over the file extension unless it is empty', () => {
     expect(asked('a.py', '#!/usr/bin/env node\n')).toBe('node');
     expect(asked('a.py', '#!\nprint()')).toBe('python3');
   });
 
-  test('can be any bytes', () => {
+  test('can contain any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), bytes => {
         const found = interpreterOf('x', Buffer.concat([Buffer.from('#!'), bytes]));

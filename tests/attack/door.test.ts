@@ -12,10 +12,10 @@ const ATTEMPTS: readonly [string, Sending][] = [
   ["a provider's file", { path: '/v1/files', body: '{}' }],
   ['the key of another workspace', { path: '/v1/organizations/api_keys', method: 'GET' }],
   ['a batch that runs after the agent has ended', { path: '/v1/messages/batches' }],
-  ['an endpoint behind a known one', { path: '/v1/messages/..;/files' }],
-  ['an endpoint with encoded slashes', { path: '/v1/messages%2f..%2ffiles' }],
-  ['an endpoint in a query', { path: '/v1/messages?beta=true&path=/v1/files' }],
-  ['another method in a header', { path: '/v1/files', headers: { 'x-http-method-override': 'GET' } }],
+  ['another endpoint through ..;', { path: '/v1/messages/..;/files' }],
+  ['another endpoint through encoded slashes', { path: '/v1/messages%2f..%2ffiles' }],
+  ['another endpoint in the query', { path: '/v1/messages?beta=true&path=/v1/files' }],
+  ['a method override in a header', { path: '/v1/files', headers: { 'x-http-method-override': 'GET' } }],
   ['a search without other tools', { body: searching }],
   ['a search tool from a future version', { body: body({ tools: [{ type: 'web_search_20990101', name: 'x' }] }) }],
   ['a tool server', { body: body({ mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] }) }],
@@ -25,7 +25,7 @@ const ATTEMPTS: readonly [string, Sending][] = [
     { body: body({ messages: [{ content: [{ type: 'image', source: { type: 'url', url: 'https://x' } }] }] }) },
   ],
   [
-    'an image at a URL in a tool result',
+    'a file in a tool result',
     {
       body: body({
         messages: [{ content: [{ type: 'tool_result', content: [{ source: { type: 'file', file_id: 'f' } }] }] }],
@@ -33,7 +33,7 @@ const ATTEMPTS: readonly [string, Sending][] = [
     },
   ],
   [
-    'a search in the second of two equal keys',
+    'a search under a duplicate key',
     { body: `${body({ tools: [] }).slice(0, -1)},"tools":[${JSON.stringify(SEARCH)}]}` },
   ],
   ['a search under an escaped key', { body: searching.replace('"tools"', String.raw`"\u0074ools"`) }],
@@ -41,7 +41,7 @@ const ATTEMPTS: readonly [string, Sending][] = [
     'a search in the tool choice',
     { body: body({ tools: [SEARCH, { name: 'a' }], tool_choice: { type: 'tool', name: 'web_search' } }) },
   ],
-  ['a search in the prototype', { body: body({}).replace('{', `{"__proto__":{"tools":[${JSON.stringify(SEARCH)}]},`) }],
+  ['a search under __proto__', { body: body({}).replace('{', `{"__proto__":{"tools":[${JSON.stringify(SEARCH)}]},`) }],
   ['a compressed search', { body: gzipSync(searching), headers: { 'content-encoding': 'gzip' } }],
   [
     'a search that is compressed twice',
@@ -50,7 +50,7 @@ const ATTEMPTS: readonly [string, Sending][] = [
   ['a search behind a byte order mark', { body: `\ufeff${searching}` }],
   ['a search in UTF-16', { body: Buffer.from(searching, 'utf16le') }],
   ['a search in the second document', { body: `${body({})}\n${searching}` }],
-  ['a search below the parsed depth', { body: `{"tools":${'['.repeat(5_000)}${']'.repeat(5_000)}}` }],
+  ['tools nested deeper than the parser reads', { body: `{"tools":${'['.repeat(5_000)}${']'.repeat(5_000)}}` }],
   ['a search in a tool list that is not a list', { body: body({ tools: { 0: SEARCH, length: 1 } }) }],
   ['an unknown feature', { body: body({ remote_tools: ['https://x'] }) }],
 ];

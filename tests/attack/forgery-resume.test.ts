@@ -58,7 +58,7 @@ describe('a suite that came with a clone', () => {
     expect((await resume()).stderr).toContain(command);
   });
 
-  test('uses only the address and the variables that are named now', async () => {
+  test('uses only the address and the variables that the resume command names', async () => {
     const { folder, thief, resume } = await planted();
     const mine = new Agent();
     const target = ['--base-url', await mine.start()];

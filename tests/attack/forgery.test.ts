@@ -194,7 +194,7 @@ describe("the journal of this user's interrupted run", () => {
       },
     ],
     [
-      'kept after the line before it was removed',
+      'left without the line before it',
       (_, full) =>
         lines(full)
           .toSpliced(2, 1)
@@ -221,7 +221,7 @@ describe("the journal of this user's interrupted run", () => {
     expect(reason).toBe('interrupted');
   });
 
-  test('counts for nothing if its first line was edited', () => {
+  test('proves nothing if its first line was edited', () => {
     const { cwd, folder, journal } = interrupted(SCRIPT_LINES);
     writeFileSync(journal, readFileSync(journal, 'utf8').replace('"boot"', '"root"'));
     const { said, reason } = recovered(cwd, folder);

@@ -68,7 +68,7 @@ function expectRefutedEverywhere(here: Forged, why: RegExp): void {
 }
 
 describe('an evaluation with a check script', () => {
-  test('is reused as sealed while it is unchanged, and the check does not run again', () => {
+  test('is reused while it is unchanged, without running the check again', () => {
     const here = new Forged(place);
     const { code, stdout } = here.proctor('compare', 'before', 'after', '--gate', 'strict');
     expect(code).toBe(1);

@@ -121,7 +121,7 @@ for letter in said:
     expect(world.proctor(['show', 'latest']).stdout).not.toMatch(/hunter2|customers/);
   });
 
-  test('a file that contains a credential or is named like one, unless it is flagged; the file stays unchanged', () => {
+  test('a file with a credential or a name such as .env, unless the evidence flags it; the file stays unchanged', () => {
     const world = place();
     world.file('said.txt', `token ${TOKEN}\n`);
     world.file(

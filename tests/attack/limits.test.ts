@@ -238,7 +238,7 @@ for _ in range(6):
 for _ in range(6): os.wait()`),
     ],
     [
-      'of spinners that were forked twice',
+      'of busy loops that were forked twice',
       spinning(`
 import os, time
 reader, writer = os.pipe()
@@ -347,9 +347,12 @@ if os.getpid() < 10: proctor_tool.succeed()`;
     expect(outcome().enforcement.claims).toContainEqual({ limit: 'cpus', value: 0.2, claim: 'enforced' });
   });
 
-  test.runIf(!dividesCpus)('is not written for a CPU share that cannot be enforced, and the error names it', () => {
-    const { stdout, code } = run('--cpus', '0.5');
-    expect(code).toBe(2);
-    expect(stdout).toContain('Cannot enforce --cpus here: it requires control groups');
-  });
+  test.runIf(!dividesCpus)(
+    'claims no CPU share that cannot be enforced: the run is refused, and the error names the limit',
+    () => {
+      const { stdout, code } = run('--cpus', '0.5');
+      expect(code).toBe(2);
+      expect(stdout).toContain('Cannot enforce --cpus here: it requires control groups');
+    },
+  );
 });

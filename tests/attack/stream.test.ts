@@ -111,7 +111,7 @@ describe.runIf(missing.length === 0).each(WAYS)("an agent's command %s", (_, ask
     expect(came['debugger of the forwarder']).toEqual(asked.door ? ['ECONNREFUSED'] : []);
   });
 
-  test('still opens its own streams by name, and inherits nothing else', () => {
+  test('can still open its own streams by name, and inherits no other descriptors', () => {
     expect(came['names of the own streams']).toEqual(['through']);
     expect(told.tool).toContain('FORGED');
     expect(came['own descriptors']).toEqual([]);

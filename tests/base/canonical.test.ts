@@ -69,7 +69,7 @@ describe('canonical JSON by RFC 8785', () => {
     );
   });
 
-  test('is sliced only from a text that is already canonical', () => {
+  test('reuses the members of a text only if the text is already canonical', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { minKeys: 0 }), object => {
         for (const text of [canonicalize(object), `${canonicalize(object)}\n`]) {

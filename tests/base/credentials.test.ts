@@ -131,7 +131,7 @@ describe('hostile text', () => {
     'ghp_[masked]',
   ];
 
-  test.each(units)('that repeats %j needs linearly many reads', unit => {
+  test.each(units)('that repeats %j is searched with a linear number of reads', unit => {
     const readsOf = (length: number): number => {
       const { bytes, reads } = counted(Buffer.from(unit.repeat(Math.ceil(length / unit.length))));
       for (const finder of CREDENTIAL_FINDERS) {

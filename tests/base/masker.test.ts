@@ -35,7 +35,7 @@ describe('a secret in a stream', () => {
     ],
     ['inside another is masked with it across chunks', ['abcd', 'bc'], ['abc', 'd'], '[masked]'],
     ['inside an incomplete match of another is masked', ['abcd', 'bc'], ['abc', 'x'], 'a[masked]x'],
-    ['that overlaps another leaves nothing of the first', ['abcd', 'cdef'], ['abcdef'], '[masked]ef'],
+    ['that overlaps the start of another is masked completely', ['abcd', 'cdef'], ['abcdef'], '[masked]ef'],
     ['that does not occur changes nothing', ['hunter2'], ['hunter3', ' hunter'], 'hunter3 hunter'],
     ['in base64 is masked', ['correct-horse'], [`x ${base64('correct-horse')} y`], 'x [masked]== y'],
     ['in percent-encoding is masked', ['p@ss word/1'], [`?q=${encodeURIComponent('p@ss word/1')}&r`], '?q=[masked]&r'],
@@ -54,7 +54,7 @@ describe('a secret in a stream', () => {
   });
 
   test.each(['secrets', 'a longer one', 'pässwörter', 'ünïcödé-ßß', 'eight-by', 'nine-bytes'])(
-    '%s leaves at most one or two characters of its base64 form',
+    'in base64 leaves at most one character: %j',
     secret => {
       for (const after of ['', 'x', 'xy', 'xyz']) {
         const left = masked([`${secret}-long`], base64(`${secret}-long${after}`));
@@ -67,7 +67,7 @@ describe('a secret in a stream', () => {
     },
   );
 
-  test('can be a lone surrogate', () => {
+  test('can contain a lone surrogate', () => {
     expect(masked(['long enough \ud800'], 'text')).toBe('text');
   });
 

@@ -76,7 +76,7 @@ describe('finds exactly the needles in a large text', () => {
     );
   });
 
-  test.each([4, 11])('across the borders of blocks, of %i bytes', length => {
+  test.each([4, 11])('of %i bytes, across block boundaries', length => {
     const text = textOf(chanceFrom(length), 'abcdefghijklmnop0123456789', length);
     const needles = sieved([text]);
     const chance = chanceFrom(3);
@@ -95,7 +95,7 @@ describe('finds exactly the needles in a large text', () => {
     }
   });
 
-  test('with the first letters of all credentials', () => {
+  test('that start well-known credentials', () => {
     const anchors = CREDENTIALS.flatMap(credential => credential.anchors);
     const needles = sieved(anchors);
     for (let seed = 0; seed < 20; seed++) {
@@ -104,7 +104,7 @@ describe('finds exactly the needles in a large text', () => {
     }
   });
 
-  test('for any number of needles', () => {
+  test('if there are 3,000 of them', () => {
     const chance = chanceFrom(9);
     const all = Array.from({ length: 3_000 }, () => textOf(chance, 'abcdefghijklmnop0123456789', 14));
     const bytes = haystack(all, 1, 30_000);

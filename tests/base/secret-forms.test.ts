@@ -22,8 +22,8 @@ describe('a secret as Python writes it', () => {
   test.each([
     ['in JSON', 'json.dumps(s)[1:-1]'],
     ['in JSON with unescaped letters', 'json.dumps(s, ensure_ascii=False)[1:-1]'],
-    ['in JSON in JSON', 'json.dumps(json.dumps(s))[3:-3]'],
-    ['in JSON in JSON with unescaped letters', 'json.dumps(json.dumps(s), ensure_ascii=False)[3:-3]'],
+    ['in JSON inside JSON', 'json.dumps(json.dumps(s))[3:-3]'],
+    ['in JSON inside JSON with unescaped letters', 'json.dumps(json.dumps(s), ensure_ascii=False)[3:-3]'],
     [
       'in JSON with uppercase hexadecimal',
       'json.dumps(s).replace("\\\\u00e4", "\\\\u00E4").replace("\\\\u00f6", "\\\\u00F6").replace("\\\\u65e5", "\\\\u65E5").replace("\\\\u672c", "\\\\u672C").replace("\\\\ud83d\\\\ude00", "\\\\uD83D\\\\uDE00")[1:-1]',
@@ -35,8 +35,8 @@ describe('a secret as Python writes it', () => {
     ['in HTML', 'html.escape(s)'],
     ['in HTML with unescaped quotes', 'html.escape(s, quote=False)'],
     ['in HTML with numeric entities', 'html.escape(s).replace("&#x27;", "&#39;")'],
-    ['in HTML in JSON', 'json.dumps(html.escape(s))[1:-1]'],
-    ['in JSON in HTML', 'html.escape(json.dumps(s)[1:-1])'],
+    ['in HTML inside JSON', 'json.dumps(html.escape(s))[1:-1]'],
+    ['in JSON inside HTML', 'html.escape(json.dumps(s)[1:-1])'],
     ['in JSON that is a string in ASCII JSON', 'json.dumps(json.dumps(s, ensure_ascii=False))[3:-3]'],
     ['in ASCII HTML', 'html.escape(s).encode("ascii", "xmlcharrefreplace").decode()'],
     ['as a value in a printed dictionary', 'repr(s)[1:-1]'],
@@ -66,7 +66,7 @@ describe('a secret as Python writes it', () => {
   );
 });
 
-test('a secret is masked in base64 that is escaped for a URL, or as in JSON from PHP', () => {
+test('a secret is masked in base64 that is percent-encoded, or whose slashes are escaped as in JSON', () => {
   const secret = 'ÿþý-~~~???>>>-secret';
   for (const before of ['', 'x', 'xy']) {
     const all = Buffer.from(before + secret).toString('base64');
@@ -82,7 +82,7 @@ describe('a secret with white space', () => {
     expect(masked(['hunter2\n', '  abc\t'], Buffer.from('hunter2, abc'))).toBe('[masked], [masked]');
   });
 
-  test('alone masks only itself', () => {
+  test('and nothing else masks only itself', () => {
     expect(masked(['  \n'], Buffer.from('a b'))).toBe('a b');
   });
 
@@ -168,7 +168,7 @@ describe('for any secret', () => {
     );
   }, 60_000);
 
-  test('no base64 form of a text with the secret survives, in lines of 64 or 76', () => {
+  test('no base64 form of a text with the secret survives, in lines of 64 or 76 characters', () => {
     const widths = fc.constantFrom(64, 76);
     const ends = fc.constantFrom('\n', '\r\n', '\\n');
     fc.assert(

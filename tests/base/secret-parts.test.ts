@@ -19,7 +19,7 @@ describe('the secret parts of a header', () => {
     expect(headerSecrets(name, value)).toEqual(expect.arrayContaining([value, ...parts]));
   });
 
-  test('are never so short that they occur in any text', () => {
+  test('are never short enough to occur in ordinary text', () => {
     expect(headerSecrets('cookie', 'a=1; b=22')).toEqual(['a=1; b=22']);
   });
 });

@@ -33,7 +33,7 @@ describe('a folder from elsewhere', () => {
     expect(existsSync(path.join(folder, 'journal.ndjson'))).toBe(true);
   });
 
-  test('among the runs is unchanged if it contains more than a run that never started', () => {
+  test('among the runs is unchanged if it contains more than an empty journal', () => {
     const { cwd, run } = placeWith('');
     writeFileSync(path.join(run, 'thesis.txt'), 'precious');
     for (const look of LOOKS) proctor(look, { cwd });
@@ -61,7 +61,7 @@ describe('a folder from elsewhere', () => {
     expect(existsSync(stage)).toBe(true);
   });
 
-  test('with a pipe or a link neither blocks nor is followed', () => {
+  test('with a link keeps its journal, and the link is not followed', () => {
     const plan = { owner: { pid: 1, startTicks: 0, bootId: 'x' }, request: { run_id: ID } };
     const outside = temporaryFolder();
     writeFileSync(path.join(outside, 'draft.tmp'), 'precious');
@@ -72,7 +72,7 @@ describe('a folder from elsewhere', () => {
     expect(existsSync(path.join(run, 'journal.ndjson'))).toBe(true);
   });
 
-  test('is unchanged if others can write to its journal', () => {
+  test('does not make recover fail if others can write to its journal', () => {
     const { cwd, run } = placeWith('');
     writeFileSync(path.join(run, 'journal.ndjson'), '', { mode: 0o666 });
     const open = path.join(temporaryFolder(), '.proctor');

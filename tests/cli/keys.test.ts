@@ -89,7 +89,7 @@ describe('proctor keys new', () => {
   });
 });
 
-describe('with a key', () => {
+describe('Proctor with a key', () => {
   test('signs a script run, reports it, and keeps the key out of the run', () => {
     const { here, keyId } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
@@ -202,7 +202,7 @@ describe('PROCTOR_KEY', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test("and the project's key stop a run if they are dangling links", () => {
+  test("that is unset leaves the project's key, which stops a run if it is a dangling link", () => {
     const { here } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     unlinkSync(keyFile);
@@ -211,7 +211,7 @@ describe('PROCTOR_KEY', () => {
   });
 });
 
-describe('as a library', () => {
+describe('Proctor as a library', () => {
   test('signs with the key in the options and returns its id', async () => {
     const here = place();
     const script = here.file('ok.py', OK);

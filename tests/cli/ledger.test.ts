@@ -89,7 +89,7 @@ describe('the ledger of a project', () => {
     expect(proctor(['verify', '.proctor'], here).code).toBe(0);
   });
 
-  test('leaves runs valid if it cannot be written, warns, and gets the lines later', () => {
+  test('that cannot be written leaves runs valid with a warning, and gets their lines later', () => {
     const { here, home } = furnished();
     mkdirSync(ledgerIn(home), { recursive: true });
     const script = here.proctor(['run', 'script', 'ok.py']);

@@ -47,7 +47,7 @@ describe('lines', () => {
     expect(shownOf()).toEqual([]);
   });
 
-  test('that are slow are shown in part, and nothing twice', async () => {
+  test('that arrive slowly are shown in part, and no part is shown twice', async () => {
     const { text, shown } = live();
     text.take(Buffer.from('Name? '));
     expect(shown).toEqual([]);

@@ -56,7 +56,7 @@ describe.runIf(canBeApart)('a machine', () => {
   });
 
   // With control groups, the sandbox fails when it joins them; without them, it fails when it mounts its disk.
-  test.each([['us', undefined], ...(isRoot ? ([['an ordinary user', NOBODY]] as const) : [])] as const)(
+  test.each([['the current user', undefined], ...(isRoot ? ([['an ordinary user', NOBODY]] as const) : [])] as const)(
     'that forbids namespaces to %s rejects a run and says why',
     (_, uid) => {
       const here = furnished();

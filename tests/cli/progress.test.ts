@@ -24,7 +24,7 @@ describe('the progress line', () => {
     expect(await shownIn(120)).toMatch(/^suite_20260106_120000_a{12} {2}7\/1000, 2 without an answer {2}.* left$/);
   });
 
-  test.each([60, 20, 1, 0])('is narrower than the terminal and keeps the numbers: %d columns', async columns => {
+  test.each([60, 20, 1, 0])('fits a terminal of %d columns, and keeps the numbers if there is room', async columns => {
     const shown = await shownIn(columns);
     expect(shown.length).toBeLessThanOrEqual(Math.max(0, columns - 1));
     if (columns >= 20) expect(shown).toMatch(/^7\/1000, 2 without/);

@@ -16,7 +16,7 @@ const recordOf = (here: Place): Runner =>
   JSON.parse(readFileSync(path.join(folderOf(here), 'evidence', 'runner.json'), 'utf8')) as Runner;
 
 describe('the record of a run', () => {
-  test.each([[], ['--sandbox', 'none']])('lists the variables that the program sees %j', (...flags) => {
+  test.each([[], ['--sandbox', 'none']])('lists the variables that the program sees, with flags %j', (...flags) => {
     const here = place();
     here.file('names.py', ENVIRONMENT);
     const { code, stderr } = here.proctor(['run', 'script', 'names.py', ...flags.flat()]);

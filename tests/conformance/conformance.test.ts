@@ -29,12 +29,12 @@ const behaviours: readonly Behaviour[] = [
   ...limits,
 ];
 
-describe.concurrent.each(backends)('in the sandbox $name', backend => {
+describe.concurrent.each(backends)('the sandbox $name:', backend => {
   const world = new World(backend, launcher);
   for (const { name, needs, holds, lacking } of behaviours) {
     if (needs === 'always' || world.promises(needs)) test(name, () => holds(world));
-    else if (lacking) test(`is not promised and does not hold: ${name}`, () => lacking(world));
-    else test(`is neither promised nor claimed: ${name}`, () => expectNoClaim(backend.name, needs));
+    else if (lacking) test(`neither promises nor provides this: ${name}`, () => lacking(world));
+    else test(`neither promises nor claims this: ${name}`, () => expectNoClaim(backend.name, needs));
   }
 });
 

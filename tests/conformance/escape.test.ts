@@ -124,7 +124,7 @@ describe.runIf(machine.missing.length === 0)('from inside the process sandbox', 
     expect(out).toContain('sandbox\n1000\n');
   });
 
-  test('name lookups fail at once, with a server address that has no route', async () => {
+  test('name lookups are configured to fail at once: the server has no route and gets one attempt', async () => {
     const { out } = await inside({ argv: shell('cat /etc/resolv.conf') });
     expect(out).toBe('nameserver 192.0.2.1\noptions timeout:0 attempts:1\n');
   });

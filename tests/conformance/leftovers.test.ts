@@ -18,7 +18,7 @@ const backends = backendsOf(await launcher.machine()).map(({ name }) => name);
 /** Ignores every signal except SIGKILL, and has a child in another session. */
 const STUBBORN = 'trap "" TERM HUP INT; setsid sh -c "trap \\"\\" TERM HUP INT; sleep 60" "$1" & echo up; sleep 60';
 
-describe.each(backends)('in the sandbox %s', backend => {
+describe.each(backends)('the sandbox %s', backend => {
   test('kills the program and removes everything if its owner is killed', async () => {
     const marker = unique('owned');
     const { owner, launcher, leftovers } = await held({ backend, asked: { argv: shell(STUBBORN, marker) } });
@@ -30,7 +30,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     expect(groupsOf(launcher, leftovers)).toEqual([]);
   });
 
-  test('kills or sweeps the program if its launcher is killed, and leaves nothing behind', async () => {
+  test('leaves nothing behind after a sweep if its launcher is killed', async () => {
     const marker = unique('launched');
     const lost = openLauncher();
     await lost.machine();
@@ -81,7 +81,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     expect(groupsOf(other.pid, leftovers)).toEqual([]);
   });
 
-  test('two launchers run independently', async () => {
+  test('supports two independent launchers', async () => {
     const other = openLauncher();
     const marker = unique('other');
     const [mine, theirs] = await Promise.all([
@@ -101,7 +101,7 @@ describe.each(backends)('in the sandbox %s', backend => {
     await vi.waitFor(() => expectNothingLeft(mine.leftovers), PATIENT);
   });
 
-  test('concurrent programs of a new launcher get a sandbox each', async () => {
+  test('is separate for each concurrent program of a new launcher', async () => {
     const fresh = openLauncher();
     try {
       const runs = await Promise.all(

@@ -180,7 +180,7 @@ os._exit(0)`),
     expect(file?.out).toBe('ENOSYS\n');
   });
 
-  test('cleans up after an unsandboxed program that removes all permissions', async () => {
+  test('the files of an unsandboxed program that removes all permissions are cleaned up', async () => {
     const [said] = await asNobody(
       [{ argv: shell('mkdir -p output/a/b; echo x > output/a/b/c; chmod 000 output/a/b output/a output .') }],
       'none',

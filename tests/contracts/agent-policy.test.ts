@@ -76,7 +76,7 @@ const rows: Row[] = [
   ],
 ];
 
-describe('an agent policy', () => {
+describe('the agent policy contract', () => {
   test.each(titled(rows))('%s', (_, changes, broken) => {
     expect(places(exampleWith(agentPolicy, changes))).toEqual(broken);
   });
@@ -109,7 +109,7 @@ describe('the built-in policies', () => {
     },
   );
 
-  test('reserve their names for their content', () => {
+  test('have names that no other policy can use', () => {
     expect(places({ ...builtInPolicies['read-only'], network_posture: 'allow', forbidden_operations: [] })).toEqual([
       'AP2 name',
     ]);

@@ -13,7 +13,7 @@ const attempt = (change: object) => ({ attempt: 1, started_at: '2026-01-06T12:00
 
 const failed = (change: object) => attempt({ outcome: 'runner_error', error_class: 'timeout', ...change });
 
-describe('a case with a response', () => {
+describe('the contract for a case with a response', () => {
   const action = (change: object) => ({ proposed_actions: [{ ...exampleCase.proposed_actions?.[0], ...change }] });
   const refs = (...evidence_refs: unknown[]) => action({ evidence_refs });
   const ref = 'proposed_actions[0].evidence_refs[0]';
@@ -183,7 +183,7 @@ describe('a case with a response', () => {
   });
 });
 
-describe('a case with a failure', () => {
+describe('the contract for a case with a failure', () => {
   const failure = (change: object) => ({ runner_failure: { ...caseFailureExample.runner_failure, ...change } });
   const bodiless = { body_snippet: null, full_body_saved_to: null, full_body_meta_saved_to: null };
   const saved = 'runner_failure.full_body_saved_to';
@@ -243,7 +243,7 @@ describe('a case with a failure', () => {
   });
 });
 
-describe('a case answered by an agent', () => {
+describe('the contract for a case answered by an agent', () => {
   const run = (change: object) => ({ agent_run: { ...agentRunExample, ...change } });
   const files = (total: number, listed: readonly object[]) =>
     run({ changes: { ...agentRunExample.changes, files: { total, listed } } });

@@ -33,7 +33,7 @@ describe.each(contracts.map(contract => [contract.name, contract] as const))('%s
     expect(new Set(fields).size).toBe(fields.length);
   });
 
-  test('reports the missing keys of an empty document', () => {
+  test('reports the missing version of an empty document first', () => {
     const { violations } = judged(contract, {});
     expect(violations[0]).toEqual({
       rule_id: 'AA1',
@@ -76,7 +76,7 @@ function* withEachPlace(value: unknown, instead: unknown): Generator {
   }
 }
 
-describe('a run', () => {
+describe('the contract for a run', () => {
   const rows: Row[] = [
     ['a missing version', { schema_version: undefined }, 'AA1 schema_version'],
     ['a version that is not a string', { schema_version: 1 }, 'AA1 schema_version'],
@@ -158,7 +158,7 @@ describe('a run', () => {
   });
 });
 
-describe('metadata of a saved body', () => {
+describe('the contract for the metadata of a saved body', () => {
   const rows: Row[] = [
     ['a truncated body that is not marked', { truncated: false }, 'AA3 truncated'],
     ['a truncated body without truncated', { truncated: undefined }, 'AA3 truncated'],
@@ -201,7 +201,7 @@ describe('metadata of a saved body', () => {
   });
 });
 
-describe('an assets manifest', () => {
+describe('the contract for an assets manifest', () => {
   const [body, meta] = (assetsManifest.example as { items: object[] }).items;
   const items = (change: object) => ({ items: [body, { ...meta, ...change }] });
   const rows: Row[] = [

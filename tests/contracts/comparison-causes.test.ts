@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { comparison } from '../../src/contracts/comparison/index.ts';
 import { exampleWith, judged, rulesOf } from '../support/support.ts';
 
-describe('a comparison', () => {
+describe('the comparison contract', () => {
   const FIELD = { field: 'provenance.model', baseline: 'one', new: 'other' };
   const cites = ['baseline:events[1]', 'new:events[1]'];
   const at = 'cases.0.divergence';

@@ -8,7 +8,7 @@ import { gate } from '../../src/contracts/gate/index.ts';
 import { exampleWith, judged, judgedText, ROOT, rulesOf } from '../support/support.ts';
 import { titled } from './artifacts-words.ts';
 
-describe('a comparison', () => {
+describe('the comparison contract', () => {
   const rows: [string, Record<string, unknown>, string[]][] = [
     ['an exit code that does not match the verdict', { exit_code: 0 }, ['CM3']],
     ['not enough evidence although a case regressed', { verdict: 'not_enough_evidence', exit_code: 3 }, ['CM3']],
@@ -47,9 +47,9 @@ describe('a comparison', () => {
     ['a passing case marked as regressed', { 'cases.1.change': 'regressed' }, ['CM6', 'CM9']],
     ['a trial of an unknown run', { 'cases.0.new.trials.0.run_id': 'suite_9' }, ['CM9']],
     ['an error class without an error', { 'cases.0.new.trials.0.error_class': 'timeout' }, ['CM9']],
-    ['a malformed cite', { 'cases.0.divergence.cites': ['somewhere'] }, ['CM10']],
+    ['a malformed citation', { 'cases.0.divergence.cites': ['somewhere'] }, ['CM10']],
     [
-      'a cite of a field that does not exist',
+      'a citation of a field that does not exist',
       { 'cases.0.divergence.cites': ['baseline:events[1]', 'new:events[1]', 'comparability.fields[1]'] },
       ['CM10'],
     ],
@@ -69,7 +69,7 @@ const SEALS = (comparison.example as Comparison).sides.baseline.seals;
 
 const BREACH = { metric: 'latency_ms', limit: 0.2, measured: 0.3, message: 'Latency is 30 % higher than before.' };
 
-describe('an older comparison', () => {
+describe('the comparison contract for older versions', () => {
   const older = JSON.parse(readFileSync(path.join(ROOT, 'tests/corpus/comparison/example.json'), 'utf8')) as unknown;
   const rows: [string, Record<string, unknown>, string[]][] = [
     ['a regression that the test does not show', { 'gate.mode': 'statistical', 'gate.breaches': [] }, ['CM3']],
@@ -101,7 +101,7 @@ test('rejects any verdict but not_enough_evidence without a baseline', () => {
   expect(rulesOf({ violations })).toContain('CM3');
 });
 
-describe('a baseline', () => {
+describe('the baseline contract', () => {
   const trial = {
     verdict: 'pass',
     error_class: null,

@@ -5,7 +5,7 @@ import { costOf, priceOf } from '../../src/contracts/model-prices/price.ts';
 import { readPrices } from '../../src/run/agent/read-prices.ts';
 import { temporaryFolder } from '../support/support.ts';
 
-describe('the price of a model', () => {
+describe('a model price', () => {
   const prices = {
     models: {
       big: { input: 1, output: 1 },
@@ -20,7 +20,7 @@ describe('the price of a model', () => {
     ['big-2-2026', 3],
     ['small', 4],
     ['__proto__', 4],
-  ])('of %s is found by its exact name, then by the longest prefix', (model, input) => {
+  ])('for %s is found by its exact name, then by the longest prefix', (model, input) => {
     expect(priceOf(prices, model)?.input).toBe(input);
   });
 
@@ -30,7 +30,7 @@ describe('the price of a model', () => {
     expect(priceOf({ models }, 'constructor')).toBeUndefined();
   });
 
-  test('of cached input defaults to the input price', () => {
+  test('for cached input defaults to the input price', () => {
     const used = { input: 1_000_000, cached: 2_000_000, cacheWrite: 3_000_000, output: 4_000_000 };
     expect(costOf({ input: 1, output: 10 }, used)).toBe(46);
     expect(costOf({ input: 1, cached_input: 0, cache_write: 2, output: 10 }, used)).toBe(47);

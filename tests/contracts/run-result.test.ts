@@ -20,7 +20,7 @@ const refuse = {
 };
 
 const rows: Row[] = [
-  ['the example', {}, []],
+  ['the values of the example', {}, []],
   ['version 1.4.2, which a reader of 1.0.0 must accept', { run_schema_version: '1.4.2' }, []],
   ['version 2.0.0', { run_schema_version: '2.0.0' }, ['RS1']],
   ['no version', { run_schema_version: undefined }, ['RS1']],
@@ -41,7 +41,7 @@ const rows: Row[] = [
   ['a bundle with a reason', { refuse_reason: 'x' }, ['RS3']],
   ['no bundle key', { bundle: undefined }, ['RS3']],
   ['no execution key', { execution: undefined }, ['RS3']],
-  ['only a plan', { execution: null }, []],
+  ['a plan but no execution', { execution: null }, []],
   ['a bundle hash in upper case', { 'bundle.sha256': `sha256:${'A'.repeat(64)}` }, ['RS4']],
   ['a bundle hash without a prefix', { 'bundle.sha256': 'a'.repeat(64) }, ['RS4']],
   ['a bundle without an id', { 'bundle.bundle_id': '' }, ['RS4']],
@@ -62,8 +62,8 @@ const rows: Row[] = [
   ['a model path', { model_mode: 'none', model_io_path: 'x' }, ['PL5', 'RS6']],
   ['a command with an absolute path', { 'execution.cmd': ['node', '/data/customers/x.csv'] }, [], ['RS6']],
   ['a command with a URL', { 'execution.cmd': ['node', 'https://example.org/data/x.csv', 'a/b'] }, []],
-  ['a reason that leaks', { 'decision.reasons': ['wrote /home/x/y'] }, ['RS6']],
-  ['a refusal that leaks', { ...refuse, refuse_reason: 'ENOENT /var/lib/x' }, ['RS6']],
+  ['a reason that reveals a host path', { 'decision.reasons': ['wrote /home/x/y'] }, ['RS6']],
+  ['a refusal that reveals a host path', { ...refuse, refuse_reason: 'ENOENT /var/lib/x' }, ['RS6']],
   [
     'an output path with ..',
     { 'execution.outputs': [{ path: '../../etc/passwd', sha256: example.intent.sha256, size_bytes: 2_048 }] },

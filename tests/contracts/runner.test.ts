@@ -12,7 +12,7 @@ const timing = (changes: object) => ({ timing: { ...(runner.example as Runner).t
 type Row = [about: string, changes: Record<string, unknown>, broken: string[], advice?: string[]];
 
 const rows: Row[] = [
-  ['the example of the specification', {}, []],
+  ['the values of the example in the specification', {}, []],
   ['version 2.0.0', { runner_schema_version: '2.0.0' }, ['RN1']],
   ['no version', { runner_schema_version: undefined }, ['RN1']],
   ['an empty version', { runner_schema_version: '' }, ['RN1']],
@@ -39,7 +39,7 @@ const rows: Row[] = [
   ['an npm version that is not a version', { 'platform.npm_version': 'not-a-version' }, ['RN3']],
   ['no platform', { platform: undefined }, ['RN3']],
   ['a platform that is a list', { platform: [] }, ['RN3']],
-  ['no isolation in a process', { 'sandbox.isolation_level': 'none' }, ['RN4']],
+  ['a process sandbox without isolation', { 'sandbox.isolation_level': 'none' }, ['RN4']],
   [
     'no backend but strict isolation',
     { 'sandbox.backend': 'none', 'sandbox.isolation_level': 'strict', 'sandbox.network_blocked': false },
@@ -53,7 +53,7 @@ const rows: Row[] = [
     [],
   ],
   [
-    'no isolation in a process, and a flag of the wrong type',
+    'a process sandbox without isolation, and a flag of the wrong type',
     { 'sandbox.isolation_level': 'none', 'sandbox.network_blocked': 'x' },
     ['RN4', 'RN4'],
   ],
@@ -74,11 +74,11 @@ const rows: Row[] = [
   ['a timeout with half a millisecond', { 'limits.timeout_ms': 1000.5 }, [], ['RN5']],
   ['a limit of 1.5 files', { 'limits.max_output_files': 1.5 }, [], ['RN5']],
   ['a memory limit of 1e308', { 'limits.max_memory_bytes': 1e308 }, [], ['RN5']],
-  ['half a second of cpu', { 'limits.max_cpu_seconds': 0.5 }, []],
+  ['a CPU time limit of half a second', { 'limits.max_cpu_seconds': 0.5 }, []],
   ['an allowlist out of order', { 'commands.allowlist': ['npm', 'node'] }, ['RN6']],
   ['a blocklist out of order', { 'commands.blocklist': ['b', 'a'] }, ['RN6']],
   ['a command both allowed and blocked', { 'commands.blocklist': ['npm'] }, ['RN6']],
-  ['no shell', { 'commands.shell': '' }, ['RN6']],
+  ['an empty shell path', { 'commands.shell': '' }, ['RN6']],
   ['a duplicate command', { 'commands.allowlist': ['a', 'a'] }, [], ['RN6']],
   ['commands that are numbers', { 'commands.allowlist': [1, 2] }, ['RN6', 'RN6']],
   ['commands that are not all strings', { 'commands.allowlist': ['a', null] }, ['RN6']],
@@ -169,12 +169,12 @@ const rows: Row[] = [
     ['RN9'],
   ],
   [
-    'a negative phase',
+    'a phase of negative duration',
     timing({ phases: [{ name: 'a', started_at: '2026-01-06T12:00:01Z', duration_ms: -7 }] }),
     ['RN9'],
   ],
   [
-    'a phase in 1999',
+    'a phase before the run',
     timing({ phases: [{ name: 'a', started_at: '1999-01-06T12:00:01Z', duration_ms: 1 }] }),
     [],
     ['RN9'],

@@ -123,17 +123,29 @@ describe('a signed seal', () => {
   const other = generateKeyPairSync('ed25519');
   const theirs = sealEnvelope(statement(), signerWith(other.privateKey)).signatures;
   const answers: [string, object, string][] = [
-    ['that is unchanged is right', {}, 'right'],
-    ['without a key id is right', { signatures: [{ sig }] }, 'right'],
-    ['with another signature first is right', { signatures: [...theirs, { sig, keyid }] }, 'right'],
-    ['with a signature by another key is by another key', { signatures: theirs }, 'by another key'],
-    ['with a signature by another key under its key id is wrong', { signatures: [{ ...theirs[0], keyid }] }, 'wrong'],
-    ['with the id of another key is by another key', { signatures: [{ ...theirs[0], sig }] }, 'by another key'],
-    ['around another statement is wrong', { payload: sealEnvelope(statement([]), signer).payload }, 'wrong'],
-    ['with a truncated signature is wrong', { signatures: [{ keyid, sig: sig.slice(0, 40) }] }, 'wrong'],
-    ['with a signature that is not base64 is wrong', { signatures: [{ keyid, sig: '#' }] }, 'wrong'],
-    ['with a signature without padding is wrong', { signatures: [{ keyid, sig: sig.replace(/=+$/, '') }] }, 'wrong'],
-    ['without a signature is by another key', { signatures: [] }, 'by another key'],
+    ['that is unchanged verifies', {}, 'right'],
+    ['without a key id verifies', { signatures: [{ sig }] }, 'right'],
+    ['with another signature first verifies', { signatures: [...theirs, { sig, keyid }] }, 'right'],
+    ['with only a signature by another key counts as signed by another key', { signatures: theirs }, 'by another key'],
+    [
+      'with a signature by another key under its key id does not verify',
+      { signatures: [{ ...theirs[0], keyid }] },
+      'wrong',
+    ],
+    [
+      'with the id of another key counts as signed by another key',
+      { signatures: [{ ...theirs[0], sig }] },
+      'by another key',
+    ],
+    ['around another statement does not verify', { payload: sealEnvelope(statement([]), signer).payload }, 'wrong'],
+    ['with a truncated signature does not verify', { signatures: [{ keyid, sig: sig.slice(0, 40) }] }, 'wrong'],
+    ['with a signature that is not base64 does not verify', { signatures: [{ keyid, sig: '#' }] }, 'wrong'],
+    [
+      'with a signature without padding does not verify',
+      { signatures: [{ keyid, sig: sig.replace(/=+$/, '') }] },
+      'wrong',
+    ],
+    ['without a signature counts as signed by another key', { signatures: [] }, 'by another key'],
   ];
   test.each(answers)('%s', (_, changes, answer) => {
     expect(signedBy(publicKey, { ...envelope, ...changes })).toBe(answer);

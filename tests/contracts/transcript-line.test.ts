@@ -53,8 +53,8 @@ const calls: [about: string, changes: object, broken: string[]][] = [
   ['a text above 64 KiB', { input: { text: 'x'.repeat(65_537) } }, ['TR4 input.text']],
   ['a text above 64 KiB in bytes only', { input: { text: '€'.repeat(30_000) } }, ['TR4 input.text']],
   ['a truncated text', { input: { text: 'x', bytes_total: 2 } }, []],
-  ['a truncated text that lost nothing', { input: { text: 'x', bytes_total: 1 } }, ['TR4 input.bytes_total']],
-  ['a text without its record', { input: 'x' }, ['TR4 input']],
+  ['a complete text marked as truncated', { input: { text: 'x', bytes_total: 1 } }, ['TR4 input.bytes_total']],
+  ['a bare string as input', { input: 'x' }, ['TR4 input']],
   ['a tool without a name', { tool: '' }, ['TR5 tool']],
   ['a path of 5,000 letters', { path: 'x'.repeat(5_000) }, ['TR5 path']],
 ];

@@ -139,7 +139,7 @@ describe('Proctor', () => {
     }
   });
 
-  test(`leaves only a run that recover completes if it is killed at any moment (seed ${SEED})`, async () => {
+  test(`leaves only a run that recover completes, whenever it is killed (seed ${SEED})`, async () => {
     const random = randomFrom(SEED);
     const before = new Set(cgroupsOfOurs());
     for (let time = 0; time < 10; time++) {

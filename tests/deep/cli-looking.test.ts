@@ -186,7 +186,7 @@ describe('another user', () => {
     expect(readdirSync(temp)).toEqual([path.basename(theirs)]);
   });
 
-  test('who replaces a folder of runs with a symlink gets no run', () => {
+  test('who replaces a folder of runs with a symlink cannot redirect a run', () => {
     const cwd = temporaryFolder();
     const elsewhere = temporaryFolder();
     mkdirSync(path.join(cwd, '.proctor', 'runs'), { recursive: true });

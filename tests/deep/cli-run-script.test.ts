@@ -146,7 +146,7 @@ proctor_tool.succeed()`;
 });
 
 describe('the output of a script', () => {
-  test('is shown as it arrives, on two separate streams, and moves no cursor', async () => {
+  test('is shown as it arrives, on two separate streams, without control characters', async () => {
     const here = place();
     here.file(
       'talk.py',
@@ -214,7 +214,7 @@ proctor_tool.fail('Bad \\x1b[31m things')`,
     });
   });
 
-  test('leads to exit code 0 only if its claim of success is true', async () => {
+  test("comes with exit code 0 only if the script's claim of success is true", async () => {
     const here = place();
     const claim = `{'contract_version': 1, 'status': 'succeeded', 'html_output': '', 'error_summary': None, 'artifacts': []}`;
     const ends: [string, string | null, RegExp][] = [
@@ -298,7 +298,10 @@ ${end}`,
   const names: [string, string][] = [
     ['a file', `open('output/' + value + '.csv', 'w').write('x')`],
     ['a folder', `os.makedirs('output/a/' + value)\nopen('output/a/' + value + '/b.csv', 'w').write('x')`],
-    ['a file, in base64', `import base64\nopen('output/' + base64.b64encode(value.encode()).decode(), 'w').write('x')`],
+    [
+      'a file (in base64)',
+      `import base64\nopen('output/' + base64.b64encode(value.encode()).decode(), 'w').write('x')`,
+    ],
   ];
   test.each(names)('in the name of %s in the output ends the run, and appears nowhere', (_, write) => {
     const here = place();
@@ -524,7 +527,7 @@ describe('a request that cannot run', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test('for the strict profile, without control groups, is refused and names what is missing', () => {
+  test('for the strict profile is refused without control groups, and the message names what is missing', () => {
     const here = place();
     here.file('ok.py', OK);
     chmodSync(here.cwd, 0o777);

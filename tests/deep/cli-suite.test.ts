@@ -109,7 +109,7 @@ test('the report of a comparison warns about missing runs', async () => {
 });
 
 describe('a repeated suite', () => {
-  test('is reported one repetition at a time: the named one, or the first, which says so', async () => {
+  test('is reported one repetition at a time, the named one or the first, and the report says so', async () => {
     const { place, proctor, suite } = await world([asking('a', 'a')]);
     await suite('new', '--repeat', '3', '--run-id', 'r1');
     const first = await proctor('report', 'new', '--format', 'terminal,md,html');

@@ -76,7 +76,7 @@ const outcomeOf = (folder: string): IntentOutcome =>
   JSON.parse(readFileSync(path.join(folder, 'evidence/outcome.json'), 'utf8')) as IntentOutcome;
 
 describe('recovery of killed intent runs', () => {
-  test(`leaves true evidence or nothing, after ${KILLS} kills at any moment`, async () => {
+  test(`leaves correct evidence or nothing, after ${KILLS} kills at any moment`, async () => {
     for (let round = 0; round < KILLS / AT_ONCE; round++) {
       const place = new Place();
       try {
@@ -136,7 +136,7 @@ const count = (what: string): void => void told.set(what, (told.get(what) ?? 0) 
 
 describe('a full disk', () => {
   test.for([8, 24, 40, 64, 96])(
-    'of %i KiB causes an error without a result, or a true result',
+    'of %i KiB causes an error without a result, or a correct result',
     async (kib, context) => {
       const place = new Place();
       onTestFinished(() => place.remove());

@@ -78,14 +78,14 @@ describe('the case file reader', () => {
     ['json', '[{"id":"a","__proto__":{"id":"b"},"expected":{"__proto__":{"contains":"x"}}}]'],
     ['jsonl', '{"id":"a","__proto__":{"id":"b"},"expected":{"__proto__":{"contains":"x"}}}'],
     ['yaml', '- {id: a, __proto__: {id: b}, expected: {__proto__: {contains: x}}}'],
-  ])('rejects keys that are __proto__, in %s', (ending, text) => {
+  ])('rejects __proto__ as a key, in %s', (ending, text) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
       'line 1: cases[0].__proto__ is an unknown key',
       'line 1: cases[0].expected.__proto__ is an unknown key',
     ]);
   });
 
-  test('rejects keys that are __proto__ around the cases, in a column, or in a cell', () => {
+  test('rejects __proto__ as a key around the cases, in a column, or in a cell', () => {
     expect(faultsIn('cases.yaml', '__proto__: {suite: x}\ncases: [{id: a}]')[0]).toMatch(
       /^line 1: __proto__ is an unknown key/,
     );
@@ -140,7 +140,7 @@ describe('the case file reader', () => {
     ]);
   });
 
-  test('rejects numbers of four bytes that expand to sixteen', () => {
+  test('rejects a case that exceeds the limit once its numbers are written out', () => {
     const numbers = Array(900_000).fill('1e15').join(',');
     expect(faultsIn('cases.json', `[{"id":"a","metadata":{"n":[${numbers}]}}]`)).toEqual([
       'line 1: cases[0] is larger than 4 MiB as JSON, the limit for a case',

@@ -52,7 +52,7 @@ describe('the story of a suite', () => {
     expect(compared.code).toBe(0);
   });
 
-  test('a version that is worse fails it, and the reason comes first', async () => {
+  test('a version that is worse fails the gate, and the reason comes first', async () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline');
     await suite('new');
@@ -269,19 +269,19 @@ describe('a masked value', () => {
 
 describe('a suite command', () => {
   const refused: readonly (readonly [string, readonly string[], RegExp])[] = [
-    ['missing cases', ['missing.yaml', '--base-url', 'http://127.0.0.1:9', '--as', 'new'], /missing\.yaml/],
+    ['a missing case file', ['missing.yaml', '--base-url', 'http://127.0.0.1:9', '--as', 'new'], /missing\.yaml/],
     ['no side', ['cases.yaml', '--base-url', 'http://127.0.0.1:9'], /--as/],
     ['no target', ['cases.yaml', '--as', 'new'], /--base-url/],
     ['a password in the address', ['cases.yaml', '--base-url', 'http://a:b@x', '--as', 'new'], /credentials/],
-    ['another protocol', ['cases.yaml', '--base-url', 'file:///etc', '--as', 'new'], /http/],
+    ['an unsupported protocol', ['cases.yaml', '--base-url', 'file:///etc', '--as', 'new'], /http/],
     [
-      'a header that includes its value',
+      'a literal value in a header',
       ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--header', 'A: b'],
       /env:/,
     ],
-    ['a missing case', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--only', 'z'], /no case/],
+    ['the id of a missing case', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--only', 'z'], /no case/],
     ['a name with ..', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--run-id', '../x'], /name/],
-    ['an endless timeout', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
+    ['a timeout above the limit', ['cases.yaml', '--base-url', 'http://x', '--as', 'new', '--timeout', '2h'], /10m/],
   ];
   test.each(refused)('with %s is refused in one sentence and leaves nothing', async (_what, args, words) => {
     const { place, proctor } = await world();

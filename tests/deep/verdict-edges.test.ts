@@ -88,7 +88,7 @@ describe('the gate does not pass', () => {
     ]);
   });
 
-  test('an input that always crashes the agent: a suspect at first, and a regression once it was repeated', async () => {
+  test('an input that always crashes the agent: a suspect at first, and a regression once it is rerun', async () => {
     const drops: Behaviour = (_seen, response) => response.destroy();
     const { compare } = await sides({
       before: many(21),

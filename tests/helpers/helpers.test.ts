@@ -224,7 +224,7 @@ describe('both helpers', () => {
     }
   });
 
-  test('can be copied next to a script', async () => {
+  test('work from a copy next to a script (Node)', async () => {
     const work = workFolder();
     writeFileSync(path.join(work, 'proctor-tool.mjs'), readFileSync(NODE_FILE));
     const { result } = await node("import { succeed } from './proctor-tool.mjs';\nsucceed('<i>beside</i>');", work);

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hasResult, inNode, inPython, left, node, PYTHON_FILE, start, workFolder } from './tools.ts';
 
-describe('in Python', () => {
+describe('the Python helper', () => {
   const asModule = (source: string, ...args: string[]) => {
     const work = workFolder({ 'data.csv': 'x' });
     writeFileSync(path.join(work, 'tool.py'), source);
@@ -39,7 +39,7 @@ def run_tool(input_dir: str, output_dir: str) -> str:
     expect(result.html_output).toBe("['tool.py', 'one', 'two']");
   });
 
-  test('lets such a file raise an imported UserError and import modules next to it', async () => {
+  test('lets a file that only defines run_tool raise an imported UserError and import modules next to it', async () => {
     const work = workFolder();
     mkdirSync(path.join(work, 'code'));
     writeFileSync(path.join(work, 'code', 'beside.py'), "WORDS = 'From beside.'");
@@ -109,7 +109,7 @@ def run_tool(input_dir: str, output_dir: str) -> str:
   });
 });
 
-describe('in Node', () => {
+describe('the Node helper', () => {
   test.each([
     [
       'an unhandled rejection',

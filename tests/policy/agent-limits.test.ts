@@ -58,7 +58,7 @@ describe("an agent's limits", () => {
     [{ memoryBytes: 1 }, LIMIT_RANGES.memory_bytes[2]],
     [{ pids: 1e6 }, LIMIT_RANGES.pids[2]],
     [{ cpuSeconds: -1 }, LIMIT_RANGES.cpu_seconds[2]],
-  ] satisfies [RequestedAgentLimits, string][])('%j is out of range', (asked, sentence) => {
+  ] satisfies [RequestedAgentLimits, string][])('of %j are out of range', (asked, sentence) => {
     expect(refusal(asked)).toBe(`out_of_bounds: ${sentence}`);
   });
 

@@ -39,7 +39,7 @@ describe('a requested policy', () => {
     ]);
   });
 
-  test('uses the last value of each layer and accumulates what is forbidden', () => {
+  test('takes each value from the last layer that sets it, and accumulates what is forbidden', () => {
     const policy: AgentPolicy = {
       name: 'mine',
       extends: 'edit',
@@ -179,7 +179,7 @@ describe('an effective policy', () => {
     expect(decidedCount).toBeGreaterThan(200);
   });
 
-  test('does not change when it is requested again', () => {
+  test('does not change when it is requested as a policy itself', () => {
     fc.assert(
       fc.property(anyRequest, requested => {
         const { effective } = effectivePolicy(requested);

@@ -35,7 +35,7 @@ const words: Partial<RunFacts> = { denials: [denial({ isNetwork: true, fromOutpu
 describe('an agent run', () => {
   test.each<[string, Partial<RunFacts>, Partial<EffectivePolicy>, string[]]>([
     ['a denial', { denials: [denial({})] }, {}, ['native_policy_block agent Bash']],
-    ['a denial at a path outside', ofPath('/etc/motd'), {}, ['native_policy_block agent Bash']],
+    ['a denial at a path outside the work tree', ofPath('/etc/motd'), {}, ['native_policy_block agent Bash']],
     ['a denial at a forbidden path', ofPath('/work/docs/legal/a.md'), {}, ['forbidden_path agent docs/legal/a.md']],
     ['a denial at a relative forbidden path', ofPath('./docs/legal'), {}, ['forbidden_path agent docs/legal']],
     ['a denial at a path with ..', ofPath('docs/legal/../../x'), {}, ['native_policy_block agent Bash']],

@@ -19,7 +19,7 @@ describe.runIf(agentsFolder !== '').each<Agent>(['claude', 'codex'])('the real %
     await expectInOrder(made);
   });
 
-  test('triggers no violation on its own', async () => {
+  test('makes no network attempt on its own', async () => {
     const made = await world();
     const run = await made.run(agent, 'SCENARIO=write', ['--policy', 'edit']);
     const outcome = JSON.parse(readFileSync(path.join(run.folder, 'evidence', 'outcome.json'), 'utf8')) as object;

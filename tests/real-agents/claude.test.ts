@@ -13,7 +13,7 @@ test.runIf(agentsFolder !== '')('without a key, claude says so and ends', async 
   await expectInOrder(made);
 });
 
-test.runIf(agentsFolder !== '')('a background task that outlives the last line does not undo its success', async () => {
+test.runIf(agentsFolder !== '')('claude completes although a background task outlives its last line', async () => {
   const made = await world();
   const run = await made.run('claude', 'SCENARIO=background', EDIT);
   expect(run.answer, run.stderr).toMatchObject({ termination: 'completed', reason: 'ok', final_response: FINAL_TEXT });

@@ -33,7 +33,7 @@ describe('the evidence behind a verdict', () => {
     expect(notes).not.toHaveProperty('To settle it');
   });
 
-  test('shows, for a drop of the whole suite, its maximum size', () => {
+  test('shows, for a drop of the whole suite, which drop is ruled out', () => {
     const found = worse();
     expect(found.decision?.cause).toBe('worse');
     expect(notesOf(found)['Ruled out']).toMatch(/^a drop of more than/);
@@ -51,7 +51,7 @@ describe('the evidence behind a verdict', () => {
     expect(notesOf(notWorse())).not.toHaveProperty('To settle it');
   });
 
-  test('shows the largest drop if a limit on time or cost made the verdict', () => {
+  test('shows which drop is ruled out if a limit on time or cost decided the verdict', () => {
     const found: Comparison = { ...notWorse(), verdict: 'regression', exit_code: 1, reason: 'Latency is higher.' };
     expect(notesOf(found)['Ruled out']).toMatch(/^a drop of more than/);
   });
@@ -93,7 +93,7 @@ describe('the terminal and Markdown', () => {
     expect(markdown(withSuspect())).toContain(`**Pass rate:** ${rates}`);
   });
 
-  test('do not print the command for suspects, which only compare knows', () => {
+  test('differ in the command that reruns suspects: only Markdown prints it, with placeholders', () => {
     expect(told(withSuspect())).not.toContain('BASELINE NEW');
     expect(markdown(withSuspect())).toContain(
       '**To settle it:** run the suspect cases again with `proctor compare BASELINE NEW --again`',

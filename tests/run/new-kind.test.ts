@@ -127,7 +127,7 @@ test('a new kind runs, is sealed, and is listed, with nothing but its own file',
   expect(await sealDifference(place.folder)).toMatchObject({ trouble: 'toy.json is missing or was changed' });
 });
 
-test('a new kind whose judge fails is completed, and blames Proctor', async () => {
+test('a new kind whose judge fails leaves a valid run that counts as interrupted', async () => {
   const home = newHome();
   const fail = (step: string): void => {
     if (step === 'judge') throw new Error('a bug');

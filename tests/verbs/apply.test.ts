@@ -86,7 +86,7 @@ describe('proctor apply', () => {
     expect(textOf(home, 'src/a.ts')).toBe('one\n');
   });
 
-  test('applies the changes of an incomplete run only with the option anyway', async () => {
+  test('applies the changes of an incomplete run with --anyway', async () => {
     const { home } = await agentRun(LATE);
     expect(proctor(['apply', RUN, '--anyway', '--json'], { cwd: home })).toMatchObject({ code: 0 });
     expect(textOf(home, 'src/a.ts')).toBe('two\n');

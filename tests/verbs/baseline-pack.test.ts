@@ -85,7 +85,7 @@ test('rejects a changed pack and names it', async () => {
   await expect(compare(cwd)).rejects.toThrow('proctor-baseline.pack is not the pack that was accepted with');
 });
 
-test('seals the baseline with the digest of its pack, one line per trial', async () => {
+test('seals the description of its pack with the baseline, and writes one line per trial', async () => {
   const cwd = await accepted();
   const text = readFileSync(path.join(cwd, 'proctor-baseline.json'), 'utf8');
   const baseline = JSON.parse(text) as Baseline;

@@ -5,8 +5,8 @@ import { acceptBaseline, compareRuns, runSuite } from '../../src/verbs/index.ts'
 import { Agent, saying } from '../run/suite/agent.ts';
 import { temporaryFolder } from '../support/support.ts';
 
-describe('suites as a library', () => {
-  test('run, compare and accept, and return the folders', async () => {
+describe('the suite functions of the library', () => {
+  test('run and compare suites, and accept a baseline', async () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'cases.json'), JSON.stringify([{ id: 'a', expected: { contains: 'asked' } }]));
     const good = await new Agent().start();

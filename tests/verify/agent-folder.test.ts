@@ -82,9 +82,9 @@ describe('an agent run folder', () => {
     ['that changed a forbidden path', FORBIDDEN],
     ['that asked for input', ASKED],
     ['of an agent without output', SILENT],
-    ['that was denied something when its time ran out', LATE],
+    ['that ran out of time after a denial', LATE],
     [
-      'that was denied network access when its time ran out',
+      'that ran out of time after a network violation',
       { ...LATE, policy: { violations: [hard('network_violation')] } },
     ],
     [
@@ -107,7 +107,7 @@ describe('an agent run folder', () => {
     await expectValid(await agentFolder(temporaryFolder(), told));
   });
 
-  test('is also valid in strict mode, with a native stream without any JSON line', async () => {
+  test('is not refused in strict mode if a native stream has no valid JSON line', async () => {
     const files = agentFiles(SILENT);
     const folder = await sealedFolder('agent', AGENT_RUN, { ...files, 'evidence/native/stderr.log': '{"a":\n\n' });
     expect((await verdictsOf(folder, { strict: true })).map(({ outcome }) => outcome)).not.toContain('refused');

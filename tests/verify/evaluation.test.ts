@@ -33,9 +33,9 @@ describe('the evaluation of a run', () => {
 
   const other = bytesHash('another');
   const breaches: [string, Partial<Evaluation>, string][] = [
-    ['of another seal', { seal_sha256: other }, 'seal_sha256'],
-    ['of other cases', { cases_sha256: other }, 'cases_sha256'],
-    ['of another run', { run_id: 'suite_other' }, 'run_id'],
+    ['with the hash of another seal', { seal_sha256: other }, 'seal_sha256'],
+    ['with the hash of other cases', { cases_sha256: other }, 'cases_sha256'],
+    ['with the id of another run', { run_id: 'suite_other' }, 'run_id'],
     ['of the other side', { version: 'new' }, 'version'],
   ];
   const byTheSeal = (line: string): boolean => !line.startsWith('JS');

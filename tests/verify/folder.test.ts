@@ -331,7 +331,7 @@ test('judges a folder with thousands of cases and manifests in linear time', asy
   expect((await verdictsOf(folderWith(files))).length).toBeGreaterThan(4_000);
 });
 
-test('judges part of a run by its content, and counts references outside', async () => {
+test('judges part of a run by its content, and counts references to files outside it', async () => {
   const verdicts = await verdictsOf(path.join(folderWith(suite()), 'assets'));
   expect(verdicts.at(-1)).toMatchObject({ outcome: 'valid', violations: [] });
   expect(verdicts.at(-1)?.not_checked.join()).toContain('2 references to files outside this folder');

@@ -77,7 +77,7 @@ describe('the evaluation of a signed run', () => {
     ['was sealed again without a key', folder => sealedBy(folder, undefined), {}, [`JS9 ${SEAL}`]],
     ['was sealed again with another key', folder => sealedBy(folder, stranger), {}, [`JS9 ${SEAL}`]],
     [
-      'was sealed again under the name of the key',
+      'was sealed again with another key under the id of this key',
       folder => sealedBy(folder, { ...stranger, keyId: signer.keyId }),
       REQUIRED,
       [`SL9 ${SEAL}`],

@@ -150,7 +150,7 @@ describe('the verifier detects from the runs next to a ledger', () => {
     expect(await brokenIn(first)).toEqual(['LD8 evidence/seal.json']);
   });
 
-  test('a run that was sealed again, even if it has a journal again', async () => {
+  test('a run that was sealed again, even if a journal was added', async () => {
     const home = await homeWithRuns(2);
     const folder = path.join(home, 'runs', 'script', runId(1));
     sealAnew(folder);
@@ -158,7 +158,7 @@ describe('the verifier detects from the runs next to a ledger', () => {
     expect(await brokenIn(ledgerIn(home))).toEqual(['LD8 ledger.ndjson:2#seal_sha256']);
   });
 
-  test('a run that was sealed again, from both sides', async () => {
+  test('a run that was sealed again, by verifying either the run or the ledger', async () => {
     const home = await homeWithRuns(3);
     const folder = path.join(home, 'runs', 'script', runId(1));
     sealAnew(folder);
@@ -187,7 +187,7 @@ describe('the verifier detects from the runs next to a ledger', () => {
     );
   });
 
-  test('any change of a line, and any changed byte', async () => {
+  test('any change to a line, and any changed byte', async () => {
     const home = await homeWithRuns(3);
     const whole = readFileSync(ledgerIn(home));
     const lines = linesOf(home);

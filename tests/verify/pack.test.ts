@@ -114,17 +114,17 @@ const breaches: [string, (file: string) => string, Broken][] = [
     ['PK9 ledger-line.json', 'PK14 pack.json#unsealed'],
   ],
   [
-    'a time',
+    'a file time',
     file => withHead(file, A, piece => Buffer.concat([head(A, 3, 136, '00000000001'), piece.subarray(512)])),
     [`PK11 ${A}`],
   ],
   [
-    'an owner',
+    'a file owner',
     file => withHead(file, A, piece => Buffer.concat([head(A, 3, 265, 'root'), piece.subarray(512)])),
     [`PK11 ${A}`],
   ],
   [
-    'a right',
+    'a setuid bit',
     file => withHead(file, A, piece => Buffer.concat([head(A, 3, 100, '0004755'), piece.subarray(512)])),
     [`PK11 ${A}`],
   ],
@@ -433,7 +433,7 @@ describe('the pack of an intent', () => {
   });
 });
 
-test('a script that left an unexpected file is not packed as a script', async () => {
+test('a script run with an unexpected file gives an invalid pack', async () => {
   const folder = await sealedFolder('script', SCRIPT_RUN, {
     'notes.txt': 'x',
     'result.json': '{"contract_version":1}',

@@ -81,7 +81,7 @@ const unsignedStatement = (statement: SealStatement): SealStatement => ({
 type Forgery = [string, () => Record<string, string>, Options, string[]];
 
 const forgeries: Forgery[] = [
-  ['is signed, without a key to check', () => signed, {}, []],
+  ['is signed, if no key is given', () => signed, {}, []],
   ['is signed with the key', () => signed, REQUIRED, []],
   ['is not signed and need not be', () => unsigned, KEY, []],
   ['is not signed but must be', () => unsigned, REQUIRED, [`SL10 ${SEAL}`]],

@@ -203,7 +203,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'does not treat a program as idle that writes to either stream',
+    name: 'does not treat a program that writes to either stream as idle',
     needs: 'always',
     holds: async world => {
       const { ending } = await world.run({
@@ -214,7 +214,7 @@ time.sleep(60)`;
     },
   },
   {
-    name: 'does not treat a program as idle whose output is not read',
+    name: 'does not treat a program whose output is not read as idle',
     needs: 'always',
     holds: async world => {
       let pieces = 0;

@@ -160,7 +160,7 @@ except OSError as error: print(errno.errorcode[error.errno], opened)`;
     },
   },
   {
-    name: 'writes no core dump, and cannot enable one',
+    name: 'a program writes no core dump, and cannot enable one',
     needs: 'core dumps',
     holds: async world => {
       const code =

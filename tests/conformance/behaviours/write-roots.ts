@@ -67,7 +67,7 @@ export const writeRoots: Behaviour[] = [
     });
     expect(out).toBe('input\nout\nx\n');
   }),
-  within('the files of a program are below output, by the same paths', async world => {
+  within('the files of a program are stored below output, under the same paths', async world => {
     const kept: string[] = [];
     await world.run(
       { argv: shell('echo 1 > out/one; mkdir a/b/c; echo 2 > a/b/c/two'), writeRoots: ['out', 'a/b', 'empty'] },
@@ -131,7 +131,7 @@ export const writeRoots: Behaviour[] = [
     });
     expect({ ending, out }).toEqual({ ending: { how: 'exited', code: 0 }, out: 'begun\na:\nb\nmoved\nsame\n\na/b:\n' });
   }),
-  within('a dot makes the whole work folder writable except staged entries', async world => {
+  within('the root . makes the whole work folder writable except staged entries', async world => {
     let kept = 0;
     const { ending, out } = await world.run(
       {

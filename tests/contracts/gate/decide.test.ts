@@ -62,11 +62,11 @@ describe('a single case', () => {
     expect(enough.reason).toBe('1 of 100 cases broke, beyond chance: “case-0” (9/9 → 0/9).');
   });
 
-  test('uses mid-p with many trials', () => {
+  test('is a regression if it passes far less often over many trials', () => {
     expect(decideCases(casesOf('60/60 20/60'))).toMatchObject({ verdict: 'regression' });
   });
 
-  test('is tested apart from a large suite if it is critical', () => {
+  test('is tested separately from a large suite if it is critical', () => {
     const cases = casesOf('3/3 0/3', ...many(99, '3/3 3/3'));
     expect(decideCases(cases, { critical: ['case-0'] })).toMatchObject({ verdict: 'regression' });
   });
@@ -111,7 +111,7 @@ describe('the suite', () => {
     });
   });
 
-  test('is never proven with one case', () => {
+  test('is never proven to be no worse with one case', () => {
     expect(decideCases(casesOf('9/9 9/9'), { mode: 'proven' })).toMatchObject({
       verdict: 'not_enough_evidence',
       high: 1,
@@ -119,7 +119,7 @@ describe('the suite', () => {
     });
   });
 
-  test('is proven at once if all answers are identical', () => {
+  test('is proven to be no worse at once if all answers are identical', () => {
     const cases = casesOf(...many(3, '1/1 1/1'));
     expect(decideCases(cases, { mode: 'proven', identical: true })).toMatchObject({ verdict: 'no_regression' });
   });
@@ -137,7 +137,7 @@ describe('the suite', () => {
     );
   });
 
-  test('says on which sides cases are missing', () => {
+  test('lacks evidence if cases are missing, and the reason names the sides', () => {
     const reasonOf = (...cases: string[]): string => decideCases(casesOf(...many(9, '3/3 3/3'), ...cases)).reason;
     const found = 'of 10 cases is missing on';
     expect(reasonOf('3/3 0/0')).toBe(`1 ${found} one side, and at most 5 % may be: “case-9”.`);
@@ -150,7 +150,7 @@ describe('the suite', () => {
     );
   });
 
-  test('needs stronger evidence to be worse with more looks', () => {
+  test('needs stronger evidence of a regression with more looks', () => {
     const cases = casesOf(...many(7, '1/1 0/1'), '0/1 1/1', ...many(30, '1/1 1/1'));
     expect(decideCases(cases).cause).toBe('worse');
     expect(decideCases(cases, { looks: 5 }).cause).not.toBe('worse');

@@ -54,7 +54,7 @@ test('a suite is never worse than itself', () => {
   );
 });
 
-test('proven never passes a suite that balanced does not', () => {
+test('the proven gate never passes a suite that the balanced gate does not pass', () => {
   fc.assert(
     fc.property(suite, cases => {
       if (decideCases(cases, { mode: 'proven' }).verdict === 'no_regression')

@@ -98,7 +98,7 @@ function kept(changes: Partial<Changes> = {}, facts: Partial<KeptTree> = {}): Re
 }
 
 describe('an interrupted agent run', () => {
-  test('that had not started did nothing, and nothing is unknown', async () => {
+  test('that had not started has counts of 0, and nothing is unknown', async () => {
     const left = torn(1, { diff: null, events: [] });
     expect(await recovered(left)).toMatchObject({
       termination: 'error',
@@ -133,7 +133,7 @@ describe('an interrupted agent run', () => {
     });
   });
 
-  test('is counted from its stream and its model proxy, and the rest is unknown', async () => {
+  test('takes its counts from its stream and its model proxy, and reports the rest as unknown', async () => {
     const left = torn(2, { diff: null }, { ...SAID, ...COUNTED });
     expect(await recovered(left)).toMatchObject({
       termination: 'error',
@@ -188,7 +188,7 @@ describe('an interrupted agent run', () => {
     expect(existsSync(path.join(left.folder, AGENT_FILES.diff))).toBe(false);
   });
 
-  test('that had ended keeps its ending and is not completed', async () => {
+  test('that had ended keeps its ending, but does not count as completed', async () => {
     const left = torn(3, {}, { ...SAID, ...COUNTED });
     expect(await recovered(left)).toMatchObject({
       termination: 'error',
@@ -202,7 +202,7 @@ describe('an interrupted agent run', () => {
     expect(json(left.folder, 'evidence/runner.json')).toMatchObject({ exit: { code: 0 } });
   });
 
-  test('that was judged keeps everything and is not completed, because a journal is not a seal', async () => {
+  test('that was judged keeps everything, but does not count as completed, because a journal is not a seal', async () => {
     const left = torn(4);
     expect(await recovered(left)).toMatchObject({
       termination: 'error',

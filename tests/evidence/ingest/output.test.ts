@@ -92,7 +92,7 @@ describe('a clean output', () => {
     },
   );
 
-  test('may contain more files than a process can open', async () => {
+  test('may contain 300 files, and ingesting it leaves no descriptor open', async () => {
     const { work, output, target } = newWorld();
     for (let index = 0; index < 300; index++) write(output, `d${index % 7}/f${index}`);
     const before = descriptors();
@@ -167,7 +167,7 @@ describe('a clean output', () => {
     expect(reading.notes.hidden[0]).toBe('output/.git/0');
   });
 
-  test('J23 counts regardless of what the result lists', async () => {
+  test('J23 does not depend on what the result lists', async () => {
     const { work, output, target } = newWorld();
     write(output, 'there.txt');
     const artifacts = [{ path: 'output/not-there.txt', bytes: 9 }];
@@ -314,7 +314,7 @@ describe('rejects a name that another system reads differently', () => {
   });
 });
 
-describe('an output over its limits', () => {
+describe('an output near its limits', () => {
   const fill = (world: World, files: number, bytes: number): void => {
     for (let index = 0; index < files; index++) write(world.output, `f${index}`, Buffer.alloc(bytes));
   };
@@ -323,12 +323,21 @@ describe('an output over its limits', () => {
     ['E6 a sparse file of a terabyte', 'artifact_limit_file', ({ output }) => hollow(output, 'x', 2 ** 40)],
     ['E6 a sparse file within the limit', 'ok', ({ output }) => hollow(output, 'x', 5_000)],
     ['E7 a file at the size limit', 'ok', world => fill(world, 1, 5_000)],
-    ['E7 one byte larger', 'artifact_limit_file', world => fill(world, 1, 5_001)],
-    ['E7 without a limit per file', 'artifact_limit_file', w => fill(w, 1, 101), { filesMax: 1, bytesMax: 100 }],
+    ['E7 a file one byte above the size limit', 'artifact_limit_file', world => fill(world, 1, 5_001)],
+    [
+      'E7 a file above the total limit, without a limit per file',
+      'artifact_limit_file',
+      w => fill(w, 1, 101),
+      { filesMax: 1, bytesMax: 100 },
+    ],
     ['E8 a total at the limit', 'ok', world => fill(world, 10, 1_000)],
-    ['E8 a byte more', 'artifact_limit_total', w => (fill(w, 9, 1_000), write(w.output, 'x', Buffer.alloc(1_001)))],
+    [
+      'E8 a total one byte above the limit',
+      'artifact_limit_total',
+      w => (fill(w, 9, 1_000), write(w.output, 'x', Buffer.alloc(1_001))),
+    ],
     ['E9 a number of files at the limit', 'ok', world => fill(world, 10, 1)],
-    ['E9 one more', 'artifact_limit_count', world => fill(world, 11, 1)],
+    ['E9 one file above the limit', 'artifact_limit_count', world => fill(world, 11, 1)],
     [
       'E9 a number of entries at the limit',
       'ok',
@@ -338,14 +347,19 @@ describe('an output over its limits', () => {
       },
     ],
     [
-      'E9 one more',
+      'E9 one entry above the limit',
       'artifact_limit_count',
       world => {
         for (let index = 0; index < 21; index++) mkdirSync(path.join(world.output, `d${index}`));
       },
     ],
     ['E9 a depth at the limit', 'ok', world => write(world.output, 'a/b/c'), { ...LIMITS, depthMax: 4 }],
-    ['E9 one deeper', 'artifact_limit_depth', world => write(world.output, 'a/b/c/d'), { ...LIMITS, depthMax: 4 }],
+    [
+      'E9 a depth one above the limit',
+      'artifact_limit_depth',
+      world => write(world.output, 'a/b/c/d'),
+      { ...LIMITS, depthMax: 4 },
+    ],
     [
       'E9 200 levels',
       'artifact_limit_depth',
@@ -359,7 +373,7 @@ describe('an output over its limits', () => {
     expect(await refused(world, limits)).toBe(expected);
   });
 
-  test('reports how much was seen', async () => {
+  test('is rejected with a count of what was seen', async () => {
     const world = newWorld();
     fill(world, 11, 3);
     const reading = await ingestOutput(world.work, world.target, LIMITS);

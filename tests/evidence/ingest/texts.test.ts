@@ -33,20 +33,20 @@ describe('replaces an unsafe summary completely', () => {
     ['H6 a C# trace', 'System.Exception: x at Load.Run(String x) in Load.cs:line 12'],
     ['H6 a PHP trace', 'PHP Fatal error: x in load.php on line 3 Stack trace: #0 {main}'],
     ['H6 a Java trace in one line', 'java.lang.Error: x at com.foo.Bar.baz(Bar.java:10)'],
-    ['H6 a trace behind a thousand spaces', `x\n${' '.repeat(1_000)}at run (file.js:3:1)`],
-    ['H6 a trace with invisible letters in it', 'Trace\u200bback (most recent \u2060call last)'],
+    ['H6 a trace after a thousand spaces', `x\n${' '.repeat(1_000)}at run (file.js:3:1)`],
+    ['H6 a trace with invisible characters in it', 'Trace\u200bback (most recent \u2060call last)'],
     ['H7 a file URL', 'see file:///etc/passwd'],
     ['H8 a secret of the run', `The key ${SECRET} was refused.`],
-    ['H8 in base64', `The key ${base64(SECRET)} was refused.`],
-    ['H8 in base64, after a byte', `The key ${base64(`x${SECRET}yz`)} was refused.`],
-    ['H8 in base64, after two bytes', `The key ${base64(`xy${SECRET}`)} was refused.`],
-    ['H8 in a URL', `The key ${encodeURIComponent(SECRET)} was refused.`],
-    ['H8 in hexadecimal', Buffer.from(SECRET).toString('hex')],
-    ['H8 over two lines', `The key ${SECRET.slice(0, 7)}\n  ${SECRET.slice(7)} was refused.`],
-    ['H8 with invisible letters in it', `The key ${[...SECRET].join('\u200d')} was refused.`],
+    ['H8 a secret in base64', `The key ${base64(SECRET)} was refused.`],
+    ['H8 a secret in base64, after a byte', `The key ${base64(`x${SECRET}yz`)} was refused.`],
+    ['H8 a secret in base64, after two bytes', `The key ${base64(`xy${SECRET}`)} was refused.`],
+    ['H8 a secret in a URL', `The key ${encodeURIComponent(SECRET)} was refused.`],
+    ['H8 a secret in hexadecimal', Buffer.from(SECRET).toString('hex')],
+    ['H8 a secret over two lines', `The key ${SECRET.slice(0, 7)}\n  ${SECRET.slice(7)} was refused.`],
+    ['H8 a secret with invisible characters in it', `The key ${[...SECRET].join('\u200d')} was refused.`],
     ['H8 a well-known credential', `The key ${TOKEN} was refused.`],
     ['H8 a well-known credential in colour', `The key ${TOKEN.slice(0, 9)}\u001b[1m${TOKEN.slice(9)} was refused.`],
-    ['H13 an address with its password', `postgres://app:${'pass'}word@db/x`],
+    ['H13 a URL with a password', `postgres://app:${'pass'}word@db/x`],
   ])('%s', (_, text) => {
     const bytesTotal = Buffer.byteLength(text);
     expect(safeSummary(text, [SECRET])).toEqual({ text: UNSHOWABLE, changed: 'unsafe', bytesTotal });
@@ -60,21 +60,25 @@ describe('removes unsafe parts of a summary', () => {
     ['H7 a Windows path', 'No such file: C:\\Users\\alice\\x', 'No such file: [removed]'],
     ['H7 a Windows path with spaces', 'Cannot open "C:\\Program Files\\x\\y.ini" now', 'Cannot open "[removed]" now'],
     ['H7 a network share', 'Cannot open \\\\server\\share\\x now', 'Cannot open [removed] now'],
-    ['H7 a path with invisible letters in it', 'No such file: /ho\u00adme/alice', 'No such file: [removed]'],
+    ['H7 a path with invisible characters in it', 'No such file: /ho\u00adme/alice', 'No such file: [removed]'],
     ['H7 a path below any root', 'Could not read /data/customers/x.csv today', 'Could not read [removed] today'],
     ['H7 an application file', 'Could not read (/app/config.yml) today', 'Could not read ([removed]) today'],
     ['H7 a path after an equals sign', 'Could not read path=/srv2/x today', 'Could not read path=[removed] today'],
     ['H7 a quoted path with spaces', "Could not read '/data/John Smith/x.csv'", "Could not read '[removed]'"],
-    ['H7 a home folder', 'Could not read ~/secrets here', 'Could not read [removed] here'],
+    ['H7 a home folder written as ~', 'Could not read ~/secrets here', 'Could not read [removed] here'],
     ['H7 a file URL with one slash', 'Could not read file:/home/alice here', 'Could not read [removed] here'],
-    ['H7 a path in a variable', 'Could not read $HOME/.netrc here', 'Could not read [removed] here'],
+    ['H7 a path that starts with a variable', 'Could not read $HOME/.netrc here', 'Could not read [removed] here'],
     ['H8 a password after its key', 'Login failed: password=hunter2', 'Login failed: password=[removed]'],
     ['H8 a quoted password', 'Login failed, password: "hunter2" is bad', 'Login failed, password: "[removed]" is bad'],
     ['H8 a key after its name', 'Call failed, api_key: abc123', 'Call failed, api_key: [removed]'],
     ['H8 a key in JSON', 'Call failed {"apiKey":"abc123","x":1}', 'Call failed {"apiKey":"[removed]","x":1}'],
     ['H8 a password in a sentence', 'The password is hunter2 here', 'The password is [removed] here'],
     ['H8 a token with a prefix', 'Call failed: DB_TOKEN=abc', 'Call failed: DB_TOKEN=[removed]'],
-    ['H8 a long mixture', `Call failed with ${'a1b2'.repeat(8)} today`, 'Call failed with [removed] today'],
+    [
+      'H8 a long mix of letters and digits',
+      `Call failed with ${'a1b2'.repeat(8)} today`,
+      'Call failed with [removed] today',
+    ],
     ['H13 a socket of the machine', 'connect ENOENT /var/run/docker.sock', 'connect ENOENT [removed]'],
     ['H13 a URL with a query', 'Call of https://x.example/a?t=1 failed', 'Call of [removed] failed'],
   ])('%s', (_, text, shown) => {
@@ -84,7 +88,7 @@ describe('removes unsafe parts of a summary', () => {
     expect(safeSummary(shown, [])).toMatchObject({ text: shown, changed: undefined });
   });
 
-  test('replaces a summary completely if little would be left', () => {
+  test('but replaces a summary completely if little would be left', () => {
     for (const text of ['/data/customers/x.csv', 'Error: ~/a ~/b', '/a/b '.repeat(6)])
       expect(safeSummary(text, []).text, text).toBe(UNSHOWABLE);
   });

@@ -96,7 +96,7 @@ describe('packing', () => {
     }
   });
 
-  test('reveals nothing about the machine', async () => {
+  test('fails with a message that reveals no path of the machine', async () => {
     const folder = await scriptFolder();
     put(folder, 'evidence/runner.json', '{}');
     const error: unknown = await packRun(folder, { cwd: temporaryFolder() }).catch((thrown: unknown) => thrown);

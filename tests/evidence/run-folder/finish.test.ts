@@ -113,7 +113,7 @@ describe('a folder that is not writable', () => {
     expect(existsSync(path.join(folder, SEAL))).toBe(false);
   });
 
-  test('causes a fault if it no longer exists', async () => {
+  test('causes a fault if it is a file', async () => {
     const folder = path.join(temporaryFolder(), 'file');
     writeFileSync(folder, '');
     const nothing = {

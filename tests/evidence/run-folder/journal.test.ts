@@ -39,7 +39,7 @@ describe('a journal', () => {
     expect(readJournal(folder).lines).toEqual(LINES);
   });
 
-  test('is removed once the run is sealed', () => {
+  test('can be removed while it is open', () => {
     const folder = temporaryFolder();
     const journal = Journal.open<object>(folder);
     journal.append({ is: 'planned' });

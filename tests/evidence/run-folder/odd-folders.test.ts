@@ -127,7 +127,7 @@ describe('a journal', () => {
   });
 });
 
-describe('a journal with unexpected content', () => {
+describe('a malformed journal', () => {
   const { owner, request } = plan();
   const plans: [string, unknown][] = [
     ['nothing', {}],
@@ -140,7 +140,7 @@ describe('a journal with unexpected content', () => {
     ['an unknown enforcement', { ...plan(), enforcement: { memory: 'prayer' }, request }],
   ];
 
-  test.each(plans)('with %s in its plan causes no file to be lost', async (_, odd) => {
+  test.each(plans)('with %s in its plan is refused, and no file is lost', async (_, odd) => {
     const folder = runFolder([{ is: 'planned', plan: odd }]);
     put(folder, 'output/a.txt', 'mine');
     put(folder, 'notes.tmp', 'mine');
@@ -163,7 +163,7 @@ describe('a journal with unexpected content', () => {
     expect(outcome).toMatchObject({ reason: 'interrupted', ending: { how: 'lost' } });
   });
 
-  test('with an invalid reading is not recovered at all, because the rest may be invalid too', async () => {
+  test('with an invalid reading of the result is not recovered, because the rest may be invalid too', async () => {
     const folder = runFolder([...LINES.slice(0, 3), { is: 'read', atMs: COMPLETED_AT, reading: { status: 'fine' } }]);
     await expect(recoverRun(folder, KINDS, { nowMs: NOW })).rejects.toMatchObject({ code: 'odd_journal' });
   });

@@ -254,7 +254,7 @@ describe('a recovered stream', () => {
     expect(outcomeIn(folder).streams).toEqual(outcomeIn(done).streams);
   });
 
-  test('may be empty', async () => {
+  test('may consist of the mark alone', async () => {
     const folder = interrupted(journalOf(lines));
     await recoverRun(folder, KINDS, { nowMs: NOW });
     await expectWhole(folder);
@@ -315,9 +315,9 @@ async function dyingAt(step: number): Promise<string> {
   return folder;
 }
 
-describe('a run that was interrupted while it was written', () => {
+describe('a run that was interrupted while its documents were being written', () => {
   test.each(Array.from({ length: 13 }, (_, step) => step))(
-    'at its document %d has succeeded only if it was sealed',
+    'at document %d has succeeded only if it was sealed',
     async step => {
       const folder = await dyingAt(step);
       const isSealed = existsSync(path.join(folder, SEAL));
@@ -339,7 +339,7 @@ describe('a run that was interrupted while it was written', () => {
   });
 });
 
-describe('a second recovery', () => {
+describe('a recovery', () => {
   const bytesOf = (folder: string): Record<string, string> =>
     Object.fromEntries(
       readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -348,7 +348,7 @@ describe('a second recovery', () => {
         .map(file => [path.relative(folder, file), readFileSync(file, 'latin1')]),
     );
 
-  test.each([1, 2, 3, 4])('changes nothing, after %d lines', async lines => {
+  test.each([1, 2, 3, 4])('that is repeated changes nothing, after %d lines', async lines => {
     const folder = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
     await recoverRun(folder, KINDS, { nowMs: NOW });
     const before = bytesOf(folder);
@@ -360,7 +360,7 @@ describe('a second recovery', () => {
     expect(bytesOf(folder)).toEqual(before);
   });
 
-  test('succeeds even if the first one was interrupted', async () => {
+  test('succeeds even if an earlier one was interrupted', async () => {
     for (const lines of [1, 2, 3, 4]) {
       const first = interrupted(journalOf(LINES.slice(0, lines)), { ...PARTS, ...OUTPUT });
       const again = path.join(temporaryFolder(), 'run');
@@ -388,7 +388,7 @@ describe('a second recovery', () => {
 });
 
 describe('an open run', () => {
-  test('states its owner, what may be left, and whether it is sealed', async () => {
+  test('states its owner, whether it is sealed, and whether it was started here', async () => {
     const folder = interrupted(journalOf(LINES.slice(0, 1)));
     expect(openRun(folder)).toMatchObject({ plan: { owner: { pid: 1 } }, isSealed: false, isOurs: true });
     await finishRun(folder, captureOf(EXITED), succeeded());

@@ -54,7 +54,7 @@ describe('the Proctor home', () => {
     expect(homeFrom(path.join(top, 'a'))).toBe(path.join(top, '.proctor'));
   });
 
-  test('is not a parent folder of that name without runs', () => {
+  test('is not a .proctor folder in a parent if that has no runs', () => {
     const top = temporaryFolder();
     mkdirSync(path.join(top, '.proctor'));
     mkdirSync(path.join(top, 'a'));

@@ -107,7 +107,7 @@ describe.runIf(missing.length === 0)('a probed program', () => {
     await expect(probeVersion(launcher, program)).rejects.toMatchObject({ code: 'agent_unusable' });
   });
 
-  test('runs again if it did not exit by itself', async () => {
+  test('has its result cached only if it exits by itself', async () => {
     const memory = temporaryFolder();
     const program = programOf('#!/no/such/interpreter\n');
     expect((await probe(launcher, program, [], memory)).code).toBe(undefined);

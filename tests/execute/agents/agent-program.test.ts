@@ -45,7 +45,7 @@ describe("an agent's program", () => {
     expect(findAgentProgram('codex', path.join(folder, 'a'))?.mounts).toHaveLength(1);
   });
 
-  test('is the first executable in a folder with an absolute path', () => {
+  test('is the first executable of its name in an absolute PATH folder', () => {
     const folder = folderOf({
       'a/claude.txt': '',
       'b/claude': '#!/bin/sh\n',
@@ -60,7 +60,7 @@ describe("an agent's program", () => {
     expect(findAgentProgram('claude', path.relative(process.cwd(), path.join(folder, 'd')))).toBe(undefined);
   });
 
-  test('needs no mount if every sandbox shows it, unless it is a symlink to elsewhere', () => {
+  test('needs no mount if every sandbox shows it, even behind a symlink', () => {
     expect(findAgentProgram('env', '/usr/bin')).toEqual({
       name: 'env',
       argv0: '/usr/bin/env',
@@ -72,7 +72,7 @@ describe("an agent's program", () => {
   });
 });
 
-describe("an agent's program in node_modules", () => {
+describe("an installed agent's program", () => {
   const scripts = {
     'node_modules/.bin/codex': '->../@openai/codex/bin/codex.js',
     'node_modules/@openai/codex/bin/codex.js': '#!/usr/bin/env node\n',

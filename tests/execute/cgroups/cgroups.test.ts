@@ -172,7 +172,7 @@ describe.runIf(here.version !== 'none')('a control group', () => {
     await expect(group.counters()).rejects.toMatchObject({ code: 'counters_unreadable' });
   });
 
-  test('does not see other groups', async () => {
+  test('does not affect other groups', async () => {
     const [one, other] = [await newGroup(), await newGroup()];
     await one.limit({ memoryBytes: 32 * MB, pids: 8 });
     await other.limit({ memoryBytes: 32 * MB, pids: 8 });

@@ -28,7 +28,7 @@ function admitted(limits: BudgetLimits, count: number, facts: AnswerFacts = answ
 }
 
 describe('a budget', () => {
-  test('without limits counts and refuses nothing', () => {
+  test('without limits counts requests, and refuses none', () => {
     const budget = new Budget({});
     for (let asked = 0; asked < 3; asked++) budget.admit(300, undefined).settle(answer());
     expect(budget.spent()).toEqual({

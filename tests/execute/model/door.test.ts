@@ -224,7 +224,7 @@ describe('a model that fails', () => {
     expect(opened.stats().problem).toBe(errorIn(got.body));
   });
 
-  test('that refuses connections is reported in the format of the other API', async () => {
+  test('that refuses connections is reported in the format of the OpenAI API', async () => {
     const api = await fakeApi(() => undefined);
     api.close();
     const opened = await door({ kind: 'live', upstream: upstream(api.url) }, { api: 'openai' });

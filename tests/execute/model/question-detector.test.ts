@@ -22,7 +22,7 @@ test('finds a question call in the stream of either API, however it is split', (
   expect(heardIn(sse(openaiEvents([QUESTION], 'x')))).toBe('request_user_input');
 });
 
-test('finds none in text about such a tool, in another call, or in other lines', () => {
+test('finds no question call in text about such a tool, in another call, or in other lines', () => {
   const text: Block = { kind: 'text', text: 'I could call "request_user_input" or "AskUserQuestion".' };
   const command: Block = { kind: 'command', command: 'grep -r AskUserQuestion request_user_input' };
   for (const block of [text, command]) {

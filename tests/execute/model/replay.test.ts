@@ -77,7 +77,7 @@ describe('a replay', () => {
     );
   });
 
-  test('reports its end, and an empty recording', () => {
+  test('reports its end, and an endpoint without further requests', () => {
     const one = recordingOf(request('a'));
     const over = new Replay(one);
     seqOf(over, request('a'));
@@ -87,7 +87,7 @@ describe('a replay', () => {
     );
   });
 
-  test('compares with the most similar candidate', () => {
+  test('compares with the most similar recorded request', () => {
     const replay = new Replay(recordingOf(request({ a: 'title' }), request({ a: 'main', b: 1 })));
     expect(seqOf(replay, request({ a: 'main', b: 2 }))).toContain('at b: recorded 1, received 2');
   });

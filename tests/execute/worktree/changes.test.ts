@@ -105,7 +105,7 @@ describe("an agent's changes", () => {
     });
   });
 
-  test('are seen although the index says that nothing changed', async () => {
+  test('are found even if the index says that nothing changed', async () => {
     const { tree, took } = await given(repository());
     git(tree, 'update-index', '--assume-unchanged', 'readme.md');
     git(tree, 'update-index', '--skip-worktree', 'src/a.ts');
@@ -137,7 +137,7 @@ describe("an agent's changes", () => {
     expect(changes).toMatchObject({ branchMoved: true, rewritten: true, commits: { total: 1 } });
   });
 
-  test('count reverted commits, loose or packed, and no commit of the user', async () => {
+  test("count reverted commits, loose or packed, but not the user's commits", async () => {
     const { tree, took } = await given(repository());
     git(tree, 'commit', '-q', '--allow-empty', '-m', 'taken back');
     git(tree, 'commit', '-q', '--allow-empty', '-m', 'taken back, too');

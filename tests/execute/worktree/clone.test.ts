@@ -172,7 +172,7 @@ describe('a clone', () => {
     expect(readdirSync(clone.tree).sort()).toEqual(['.git', '.gitmodules', 'a', 'input', 'output', 'sub']);
   });
 
-  test('is refused, or made without them, if there are uncommitted changes', async () => {
+  test('of a repository with uncommitted changes is refused, or made without them', async () => {
     const folder = repository();
     put(folder, { 'readme.md': 'changed\n', new: 'n', '.proctor/runs/x': 'x' });
     expect(await refusal(folder)).toMatchObject({
@@ -250,19 +250,22 @@ describe('a clone', () => {
     expect((error as Error).message).not.toMatch(/\/tmp|\/nowhere/);
   });
 
-  test.runIf(process.getuid?.() === 0)('belongs to the user of the run, whatever the bytes of its names', async () => {
-    const folder = repository();
-    writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0x66, 0xff, 0x0a])]), 'odd');
-    git(folder, 'add', '-A');
-    git(folder, 'commit', '-q', '-m', 'odd');
-    chmodSync(path.dirname(folder), 0o700);
-    const stage = stageFor();
-    const clone = await cloneFor(folder, stage, options);
-    // No other user can enter that folder, so its objects were copied.
-    expect(clone.mounts).toEqual([]);
-    giveStage(stage, 61_190);
-    expect(execFileSync('find', [stage, '!', '-uid', '61190'], { encoding: 'utf8' })).toBe('');
-  });
+  test.runIf(process.getuid?.() === 0)(
+    'belongs to the user of the run, whatever bytes its file names contain',
+    async () => {
+      const folder = repository();
+      writeFileSync(Buffer.concat([Buffer.from(`${folder}/`), Buffer.from([0x66, 0xff, 0x0a])]), 'odd');
+      git(folder, 'add', '-A');
+      git(folder, 'commit', '-q', '-m', 'odd');
+      chmodSync(path.dirname(folder), 0o700);
+      const stage = stageFor();
+      const clone = await cloneFor(folder, stage, options);
+      // No other user can enter that folder, so its objects were copied.
+      expect(clone.mounts).toEqual([]);
+      giveStage(stage, 61_190);
+      expect(execFileSync('find', [stage, '!', '-uid', '61190'], { encoding: 'utf8' })).toBe('');
+    },
+  );
 });
 
 describe('a copy of a folder that is not a repository', () => {

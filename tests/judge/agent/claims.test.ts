@@ -210,7 +210,7 @@ describe('claims compared with effects', () => {
     expect(flagsOf(ran('git commit -m x', 0), { commits: null })).toEqual(['commit_or_push_by_agent 1']);
   });
 
-  test('flags contain no secrets or paths, whatever the agent calls its files', () => {
+  test('flags contain no credentials or control characters, whatever the agent calls its files', () => {
     const changed = ['home/me/.ssh/AKIAABCDEFGHIJKLMNOP', `${'x'.repeat(5_000)}\u001b[2J`];
     for (const file of changed) {
       const [flag] = claimsAgainstEffects([], { ...WELL, changed: [file], allowedPaths: ['src'] });

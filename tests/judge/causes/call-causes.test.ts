@@ -70,7 +70,7 @@ describe('the order of calls', () => {
     expect(cause([callA, callB, resultA, resultB, ...c], [callB, callA, resultB, resultA, ...c])).toBeNull();
   });
 
-  test('does not matter for calls that overlap by a clock consistent with their latencies', () => {
+  test('does not matter for calls whose times and latencies overlap', () => {
     const timed = (tool: string, from: number, to: number): Event[] => [
       call(tool, {}, tool, from),
       { ...result(`of ${tool}`, tool, 'ok', to), latency_ms: to - from },
@@ -151,7 +151,7 @@ describe('a call made twice', () => {
     });
   });
 
-  test('is a retry even with other calls in between', () => {
+  test('is not a choice of tool either if other calls are in between', () => {
     const found = cause([...a, ...b], [...failed('a.get', '8'), ...b, ...asked('a.get', '9')]);
     expect(found?.kind).not.toBe('tool_choice');
     expect(found?.confidence).not.toBe('high');
@@ -169,7 +169,7 @@ describe('a tool that both sides called', () => {
     expect(more).toMatchObject({ kind: 'tool_choice', confidence: 'medium' });
   });
 
-  test('has different arguments if they differ at another position', () => {
+  test('is compared by its arguments even if its calls are at different positions', () => {
     const found = cause(
       [...asked('a.get', '1', { id: 1 }), ...b, ...c],
       [...b, ...c, ...asked('a.get', '1', { id: 2 })],

@@ -12,7 +12,7 @@ const toolsOf = (artifact: CaseArtifact | undefined): string[] =>
   [...eventsOf('tool_call', artifact?.events ?? [])].map(([, { tool }]) => tool);
 
 describe('pairs with a planted cause', () => {
-  test('are reproducible by seed, and are valid artifacts', () => {
+  test('are reproducible by seed, and consist of valid artifacts', () => {
     expect(scoresOf(SEED, 2)).toEqual(scoresOf(SEED, 2));
     expect(scoresOf(SEED, 2)).not.toEqual(scoresOf(SEED + 1, 2));
     for (const { scene } of scores) {
@@ -22,13 +22,13 @@ describe('pairs with a planted cause', () => {
     }
   });
 
-  test('are named correctly at least 19 times in 20 at high confidence, for five kinds or more', () => {
+  test('get the right cause at least 19 times in 20 at high confidence, for five kinds or more', () => {
     const high = scores.filter(({ named }) => named?.confidence === 'high');
     expect(precisionOf(scores, ({ confidence }) => confidence === 'high')).toBeGreaterThanOrEqual(0.95);
     expect(new Set(high.map(({ named }) => named?.kind)).size).toBeGreaterThanOrEqual(5);
   });
 
-  test('are named correctly more often at higher confidence', () => {
+  test('get the right cause more often at higher confidence', () => {
     const [high, medium, low] = (['high', 'medium', 'low'] as const).map(confidence =>
       precisionOf(scores, named => named.confidence === confidence),
     ) as [number, number, number];
@@ -37,7 +37,7 @@ describe('pairs with a planted cause', () => {
   });
 
   // The steps show an environment change only as a failing tool, so fewer are found.
-  test.each(CAUSES)('of the kind %s are mostly found', cause => {
+  test.each(CAUSES)('of the kind %s reach the required recall', cause => {
     expect(recallOf(scores, cause)).toBeGreaterThanOrEqual(cause === 'environment' ? 0.3 : 0.5);
   });
 
@@ -59,7 +59,7 @@ describe('pairs with a planted cause', () => {
     expect(omissions).toBeGreaterThan(0);
   });
 
-  test('are named correctly or cite the other difference', () => {
+  test('get the right cause, or one that cites a difference', () => {
     for (const score of scores) {
       if (score.named && !isRight(score)) expect(score.named.cites.length).toBeGreaterThan(0);
     }

@@ -65,7 +65,7 @@ describe('an expectation', () => {
     ],
     ['has a higher limit', { max_steps: 3 }, { max_steps: 9 }, ['looser max_steps: 3 → 9']],
     ['allows a later first token', { max_ttft_ms: 300 }, { max_ttft_ms: 900 }, ['looser max_ttft_ms: 300 → 900']],
-    ['has no limit any more', { max_cost_usd: 0.1 }, {}, ['lost max_cost_usd: 0.1 → null']],
+    ['no longer has a limit', { max_cost_usd: 0.1 }, {}, ['lost max_cost_usd: 0.1 → null']],
     ['was switched off', { no_flags: true }, { no_flags: false }, ['lost no_flags: true → false']],
     ['allows any violation', undefined, { no_violations: false }, ['looser allow_violations: none → any']],
     [

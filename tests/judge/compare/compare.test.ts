@@ -236,7 +236,7 @@ describe('byte-identical answers', () => {
     }
   });
 
-  test('prove nothing if their verdicts differ, for example because of time, or the question changed', () => {
+  test('prove nothing if their verdicts differ, for example because of time, or if the question changed', () => {
     const slow = many(10, (id, index) =>
       index === 0
         ? failedCase(id, 'max_latency_ms', { answer_hash: hashOf(id) })
@@ -341,7 +341,7 @@ describe('tolerances', () => {
     many(20, id => judgedCase(id, { metrics: metrics(latency, cost, score) }));
   const before = side('baseline', measuring(100, 0.01, 1));
 
-  test('that are exceeded are regressions, each by its name', () => {
+  test('that are exceeded are reported as regressions, each by name', () => {
     const gate = gateOf({
       tolerances: {
         latency_ms: { max_increase_ratio: 0.2 },
@@ -519,7 +519,7 @@ describe('an accepted baseline', () => {
     expect(acceptedSides).toEqual({ ...sides, baseline: { ...sides.baseline, source: 'accepted' } });
   });
 
-  test('leaves only hashes to explain causes, with low confidence', () => {
+  test('gives causes only low confidence, because it keeps only hashes', () => {
     const before = side('baseline', [judgedCase('c', { output_hash: 'one' })]);
     const accepted = sideFromAccepted(acceptedFrom(before, '2026-01-06T12:30:00.000Z'));
     const now = side('new', [failedCase('c', 'contains', { output_hash: 'two' })]);
@@ -547,7 +547,7 @@ test('reads artifacts only for failing cases, one pair at a time', () => {
   expect(read).toEqual(['baseline_1 case-0', 'new_1 case-0', 'baseline_1 case-1', 'new_1 case-1']);
 });
 
-test('reads each case a constant number of times, whatever their number', () => {
+test('reads each case a constant number of times, however many there are', () => {
   const readsOf = (count: number): number => {
     let reads = 0;
     const counted = (one: JudgedCase): JudgedCase =>

@@ -71,7 +71,7 @@ describe('a case that requires less than in the baseline', () => {
     expect(reason).toContain('“case-7” (lost contains)');
   });
 
-  test('is assumed if the baseline does not keep the case', () => {
+  test('is assumed for a changed case that the baseline does not store', () => {
     const document = compared(side('baseline', suite()), side('new', suite({ 'case-7': edited })));
     expect(document).toMatchObject({ exit_code: 3, decision: { cause: 'weakened', weakened: ['case-7'] } });
     expect(document.cases[7]?.changed).toEqual({ differences: null });

@@ -265,7 +265,7 @@ describe('a side', () => {
     },
   );
 
-  test('has at most 100,000 cases, a million trials, and names of 1,024 bytes', () => {
+  test('has at most 100,000 cases and a million trials, with names of at most 1,024 bytes', () => {
     const many = function* (count: number, name: (at: number) => string): Generator<ResultRow> {
       for (let at = 0; at < count; at++) yield row(name(at));
     };

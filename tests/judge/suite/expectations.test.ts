@@ -318,7 +318,7 @@ describe('an answer is judged', () => {
   });
 });
 
-describe('an invalid expectation', () => {
+describe('an expectation', () => {
   const broken: [string, Expected, RegExp][] = [
     ['an incomplete pattern', { regex: '(' }, /pattern is invalid/],
     ['a pattern with a lookbehind', { not_regex: '(?<=a)b' }, /pattern is invalid/],
@@ -339,15 +339,18 @@ describe('an invalid expectation', () => {
     ['a schema with a bad pattern', { json_schema: { pattern: '(' } }, /pattern is invalid/],
     ['an asynchronous schema', { json_schema: { $async: true, type: 'number' } }, /asynchronous/],
   ];
-  test.each(broken)('such as %s makes the case an error, and the others are judged', (_, expected, message) => {
-    const lines = found({ contains: 'a', max_steps: 0, ...expected }, '{"a":1}');
-    expect(lines).toHaveLength(4);
-    expect([lines[0], lines[2], lines[3]]).toEqual([`pass ${OUT}`, 'pass', 'broken']);
-    expect(lines[1]).toMatch(/^not_judged The .*\.$/);
-    expect(lines[1]).toMatch(message);
-  });
+  test.each(broken)(
+    'that is invalid (%s) makes the case an error, and the others are judged',
+    (_, expected, message) => {
+      const lines = found({ contains: 'a', max_steps: 0, ...expected }, '{"a":1}');
+      expect(lines).toHaveLength(4);
+      expect([lines[0], lines[2], lines[3]]).toEqual([`pass ${OUT}`, 'pass', 'broken']);
+      expect(lines[1]).toMatch(/^not_judged The .*\.$/);
+      expect(lines[1]).toMatch(message);
+    },
+  );
 
-  test('is not accepted because another schema with the same name is valid', () => {
+  test('is judged by its own schema, even if another schema has the same name', () => {
     const named = (type: string): Expected => ({
       json_schema: { $id: 'https://example.com/x', $defs: { y: { $id: 'y', type } }, $ref: 'y' },
     });
@@ -355,7 +358,7 @@ describe('an invalid expectation', () => {
     expect(found(named('string'), { a: 1 })).toEqual([`fail The answer must be string. ${OUT}`]);
   });
 
-  test('is listed after the results of earlier expectations', () => {
+  test('that is invalid is listed after the results of earlier expectations', () => {
     expect(found({ regex: ['a', '('] }, 'a')).toEqual([`pass ${OUT}`, expect.stringMatching(/^not_judged/), 'broken']);
   });
 });

@@ -19,14 +19,14 @@ const seenIn = (...fields: Record<string, unknown>[]) => {
 describe('the provenance in answers', () => {
   const rows: [string, Record<string, unknown>, object | undefined][] = [
     [
-      'below provenance',
+      'from the provenance object',
       { provenance: { model: 'm-1', prompt_version: 'p7' } },
       { model: ['m-1'], prompt_version: ['p7'] },
     ],
-    ['next to it', { model: 'm-1', commit_sha: 'abc' }, { model: ['m-1'], commit: ['abc'] }],
+    ['from top-level fields', { model: 'm-1', commit_sha: 'abc' }, { model: ['m-1'], commit: ['abc'] }],
     ["with the model's version", { model: 'm-1', model_version: '2026-02' }, { model: ['m-1 2026-02'] }],
     [
-      'as an object, in one order',
+      'as an object with sorted keys',
       { parameters: { top_p: 1, temperature: 0 } },
       { parameters: ['{"temperature":0,"top_p":1}'] },
     ],

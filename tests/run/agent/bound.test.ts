@@ -60,7 +60,7 @@ describe("an agent's limits", () => {
     expect(() => bound({ policy: 'open', overrides: { forbidden_operations: ['push'] } })).toThrow('push');
   });
 
-  test('include three clocks', () => {
+  test('include three timeouts and a grace period', () => {
     expect(clocksOf(bound({ timeoutMs: 300_000, idleMs: 90_000 }))).toEqual({
       timeout_ms: 300_000,
       idle_timeout_ms: 90_000,

@@ -73,7 +73,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(shown).toContain('over budget');
   });
 
-  test('of tokens is counted from the answers', async () => {
+  test('for tokens is counted from the answers', async () => {
     const made = await asker();
     const ran = await made.run(agent, [{ times: 42 }], ['--max-tokens', '300']);
     // Each request uses 120 tokens, so the third starts at 240.
@@ -84,7 +84,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(made.api.asked).toHaveLength(3);
   });
 
-  test("of cost is counted with the user's prices", async () => {
+  test("for cost is counted with the user's prices", async () => {
     const made = await asker();
     made.world.place.file(
       'prices.yaml',
@@ -162,21 +162,24 @@ describe('at the model proxy of an agent', () => {
   });
 });
 
-describe.each(AGENTS)('the proxy judges %s', agent => {
+describe.each(AGENTS)('a run of %s', agent => {
   test.each([
     ['e401', 401, 'auth_missing'],
     ['e400', 400, 'api_error'],
     ['e500', 500, 'api_error'],
     ['e529', 529, 'api_error'],
-  ])('whose last request ended in %s, although it claims success', async (word, status, reason) => {
-    const made = await asker();
-    const ran = await made.run(agent, [scenario(agent, word)]);
-    expect(ran.answer).toMatchObject(ended('error', reason));
-    const outcome = JSON.parse(readFileSync(path.join(ran.folder, 'evidence/outcome.json'), 'utf8')) as AgentOutcome;
-    expect(outcome).toMatchObject({ api_status: status, model_access: { failures: 1, last_status: status } });
-  });
+  ])(
+    'ends with an error if its last request got %s, although the agent claims success',
+    async (word, status, reason) => {
+      const made = await asker();
+      const ran = await made.run(agent, [scenario(agent, word)]);
+      expect(ran.answer).toMatchObject(ended('error', reason));
+      const outcome = JSON.parse(readFileSync(path.join(ran.folder, 'evidence/outcome.json'), 'utf8')) as AgentOutcome;
+      expect(outcome).toMatchObject({ api_status: status, model_access: { failures: 1, last_status: status } });
+    },
+  );
 
-  test('whose last answer was truncated or missing', async () => {
+  test('ends with an error if its last answer was truncated or missing', async () => {
     const made = await asker();
     const cut = await made.run(agent, [scenario(agent, 'cut')]);
     expect(cut.answer).toMatchObject(ended('error', 'api_error'));
@@ -190,7 +193,7 @@ describe.each(AGENTS)('the proxy judges %s', agent => {
     expect(accessIn(unreachable)).toMatchObject({ failures: 1, last_status: null });
   });
 
-  test('and ignores an error before a good answer, and a request that the agent aborted', async () => {
+  test('completes despite an error before a good answer, or a request that the agent aborted', async () => {
     const made = await asker();
     const retried = await made.run(agent, [scenario(agent, 'e500'), {}]);
     expect(retried.answer).toMatchObject(completed);

@@ -42,7 +42,7 @@ test.each(Object.entries(EVENTS))('a line of kind %s is canonical', (kind, parts
   );
 });
 
-test('half a surrogate pair keeps the line valid', () => {
+test('half a surrogate pair is escaped, so that the line stays valid', () => {
   const event: AgentEvent = { kind: 'note', level: 'info', text: '\ud800' };
   expect(lineText({ seq: 1, atMs: 0, nativeLine: 1 }, event)).toContain('"text":"\\ud800"');
 });

@@ -126,7 +126,7 @@ test('bytes from a slow model count as progress until they stop', () => {
   watch.end({ lastMessage: null });
 });
 
-test('a command that Codex waits for may be silent longer than Codex may', () => {
+test('a command that Codex is waiting for may be silent longer than Codex itself', () => {
   fakeTimers();
   const { watch, stopped } = watching([], 2_000, { agent: 'codex' });
   watch.heard({ isFirst: true, answersBefore: 0 });

@@ -142,7 +142,7 @@ describe('refuses what a profile forbids', () => {
     expect(refused({ commands: [{ argv: ['\u001b[31mx'] }] }).join()).not.toContain('\u001b');
   });
 
-  test('and lists twenty refusals, and counts the rest', () => {
+  test('and lists at most twenty refusals, and counts the rest', () => {
     const all = refused({ commands: Array.from({ length: 100 }, () => ({ argv: ['sh'] })) });
     expect(all.length).toBe(21);
     expect(all[20]).toBe('There are 80 more.');

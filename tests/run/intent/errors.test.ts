@@ -179,7 +179,7 @@ describe('RUN_E003 reports an intent that breaks a rule:', () => {
     expect(await told(intent)).toMatchObject({ code: 'RUN_E003', rule_id: rule });
   });
 
-  test('answers that are not an object, or cannot be read', async () => {
+  test('answers that are not an object, but not answers that cannot be read', async () => {
     const answers = path.join(temporaryFolder(), 'answers.json');
     expect((await told({ goal: 'g' }, { answers })).code).toBe('RUN_E001');
     writeFileSync(answers, '[]');
@@ -229,7 +229,7 @@ describe('RUN_E007 reports an invalid call:', () => {
     expect(await told({ goal: 'g' }, options)).toMatchObject({ code: 'RUN_E007', details: { reason: 'usage' } });
   });
 
-  test('an internal error, without details', () => {
+  test('or an internal error, without details', () => {
     expect(runErrorOf(new TypeError('at /home/someone/secret.js'))).toEqual({
       code: 'RUN_E007',
       message: 'Proctor hit an internal error.',

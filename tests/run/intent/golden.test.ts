@@ -51,7 +51,7 @@ describe.each(Object.entries(EXPECTED))('the intent %s', (name, expected) => {
 });
 
 describe('at the command line', () => {
-  test.each(Object.entries(EXPECTED))('%s has its outcome and exit code', (name, expected) => {
+  test.each(Object.entries(EXPECTED))('%s has its recorded outcome and exit code', (name, expected) => {
     const here = place();
     here.file(`${name}.json`, readFileSync(path.join(FOLDER, `${name}.json`), 'utf8'));
     const { code, stdout, stderr } = here.proctor(['run', 'intent', `${name}.json`]);

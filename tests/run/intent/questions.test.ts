@@ -181,7 +181,7 @@ describe('an answer', () => {
       { 'constraints[0] or limits.timeout_ms': 'limits.timeout_ms' },
     ],
     [
-      'one constraint against two things',
+      'one constraint against the network and a limit',
       { constraints: ['offline, within 5 seconds'], limits, network: true },
       ['constraints[0] or network', 'constraints[0] or limits.timeout_ms'],
       {

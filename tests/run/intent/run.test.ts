@@ -241,7 +241,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     ['The run left more output than its limits allow.'],
   ],
   [
-    'fails a check of content',
+    'fails a content check',
     {
       commands: [writes(`fs.writeFileSync('out/a', 'b')`)],
       outputs: ['out/a'],
@@ -251,7 +251,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     ['accept[0], content_matches: The content does not match the pattern.'],
   ],
   [
-    'fails a check of form',
+    'fails a schema check',
     {
       commands: [writes(`fs.writeFileSync('out/a', '[]')`)],
       outputs: ['out/a'],
@@ -261,7 +261,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     ['accept[0], json_schema: The document must be object.'],
   ],
   [
-    'fails a check of a hash',
+    'fails a hash check',
     {
       commands: [writes(`fs.writeFileSync('out/a', '')`)],
       outputs: ['out/a'],
@@ -271,7 +271,7 @@ const TROUBLES: readonly [string, object, number, string[], string?][] = [
     ['accept[0], sha256: The file has a different hash.'],
   ],
   [
-    'fails a check of a file in a folder',
+    'fails a check for a file in a folder',
     {
       commands: [writes(`fs.writeFileSync('out/b', '')`)],
       outputs: ['out/'],
@@ -542,7 +542,7 @@ test('the same intent gives the same canonical part, in JSON and YAML, planned o
   }
 });
 
-test('a refused intent leaves no files', async () => {
+test('a refused intent runs no command', async () => {
   const cwd = temporaryFolder();
   const { result } = await ran(intent({ commands: [{ argv: ['touch', 'mark'] }] }), { cwd });
   expect(result).toMatchObject({

@@ -221,7 +221,7 @@ describe('an input', () => {
       'Two inputs are named ａ.csv.',
     ],
     [
-      'with a name that reverses the line',
+      'with a bidirectional control character in its name',
       at => writeFileSync(at('\u202evsc'), ''),
       ['\u202evsc'],
       'The name of the input \\u{202e}vsc contains an invisible or bidirectional control character.',
@@ -246,7 +246,7 @@ describe('an input', () => {
       'The inputs are too large. The limit for all inputs together is 1 GiB.',
     ],
   ];
-  test.each(rows)('gets the expected answer: one %s', (_, prepare, names, sentence) => {
+  test.each(rows)('%s gets the expected answer', (_, prepare, names, sentence) => {
     expect(given(prepare, ...names)).toContain(sentence);
   });
 

@@ -47,10 +47,15 @@ function planned(changes: Partial<ScriptOrder> = {}, machine = MACHINE) {
 
 describe('the guarantees of a machine', () => {
   test.each([
-    ['everything', MACHINE, 'strict', []],
+    ['all features', MACHINE, 'strict', []],
     ['no control groups', NO_GROUPS, 'standard', [/control groups/]],
     ['no system call filter', { ...MACHINE, seccomp: false }, 'standard', [/system call filter/]],
-    ['neither of them', { ...NO_GROUPS, seccomp: false }, 'standard', [/control groups/, /system call filter/]],
+    [
+      'neither control groups nor a filter',
+      { ...NO_GROUPS, seccomp: false },
+      'standard',
+      [/control groups/, /system call filter/],
+    ],
   ] as const)('with %s are stated', (_, machine, isolation, lacks) => {
     const [bare, sandbox] = offersOf(machine);
     const { dividesCpus, countsSockets, cgroups } = machine;
@@ -120,7 +125,7 @@ describe('the program of a run', () => {
     expect(job.limits).not.toHaveProperty('memoryBytes');
   });
 
-  test("gets its variables and secrets, and cannot override Proctor's", () => {
+  test("gets its variables and secrets next to Proctor's variables", () => {
     const { job } = planned({ env: { A: '1' }, secrets: { B: SECRET } });
     expect(Object.keys(job.env).sort()).toEqual(['A', 'B', 'HOME', 'LANG', 'PATH', 'PROCTOR_TOOL', 'PYTHONPATH', 'TZ']);
     expect(job.secrets).toEqual([SECRET]);

@@ -217,7 +217,7 @@ describe('a refused request', () => {
   });
 });
 
-test('a home that cannot be created is a fault, and leaves no files', async () => {
+test('a home that cannot be created is a fault', async () => {
   const file = path.join(temporaryFolder(), 'file');
   writeFileSync(file, '');
   const { answer } = await run('result()', { bounds: { sandbox: 'none' } }, { home: path.join(file, '.proctor') });

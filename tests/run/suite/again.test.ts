@@ -234,7 +234,7 @@ describe('the trials of a side', () => {
     );
   });
 
-  test('are not compared if a round is missing before a later one, or the rounds were left behind', async () => {
+  test('are not compared if a round is missing before a later one, or if the run was copied without its rounds', async () => {
     const { cwd, compare } = await twoSides(answering('all is lost'));
     expect((await compare({})).again?.rounds).toBeGreaterThan(1);
     cpSync(runs(cwd, 'now'), runs(cwd, 'copy'), { recursive: true });

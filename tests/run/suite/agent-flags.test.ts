@@ -13,7 +13,7 @@ import { expectValid, ranSuite } from './support.ts';
 placeAgents();
 
 describe('agent flags in a suite', () => {
-  test('limit every attempt, appear in the evidence, and count as another target', async () => {
+  test('limit every attempt, appear in the evidence, and change the hash of the target', async () => {
     const suite = { agent: 'claude', environment, timeoutMs: 60_000 };
     const flags = { model: 'a-model', maxTurns: 2, maxCostUsd: 0.5 };
     const cases = [asked('told', 'DO=tested'), asked('many', 'DO=lines:20', { termination: 'error' })];
@@ -73,12 +73,12 @@ describe('agent flags in a suite', () => {
     ],
     ['existing recordings', { agent: 'claude', modelMode: 'record', recordings: '.' }, /is not empty/],
     [
-      'recordings in a file',
+      'a file as the recordings to write',
       { agent: 'claude', modelMode: 'record', recordings: 'cases.json' },
       /recordings path is not a folder/,
     ],
     [
-      'of recordings to replay from a file',
+      'a file as the recordings to replay',
       { agent: 'claude', modelMode: 'replay', recordings: 'cases.json' },
       /recordings path is not a folder/,
     ],
