@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { deeds } from './deeds.ts';
 import type { Deed, Scene } from './scene.ts';
 import { print } from './stream.ts';
-import type { Tongue } from './tongue.ts';
+import type { Tongue } from './output-format.ts';
 
 /**
  * Performs the actions that the task names, in order: `DO=write`, `DO=lines:1000`. Exits with 64 for an unknown action

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { act } from './act.ts';
 import { askAs } from './asking.ts';
 import { printLine } from './stream.ts';
-import type { Call, Tongue } from './tongue.ts';
+import type { Call, Tongue } from './output-format.ts';
 
 const args = process.argv.slice(2);
 const after = (flag: string): string | undefined => args[args.indexOf(flag) + 1 || args.length];

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { act } from './act.ts';
 import { askAs } from './asking.ts';
 import { print, printLine } from './stream.ts';
-import type { Call, Tongue } from './tongue.ts';
+import type { Call, Tongue } from './output-format.ts';
 
 const args = process.argv.slice(2);
 const at = args.findIndex(arg => arg === '-o' || arg === '--output-last-message');

@@ -1,4 +1,4 @@
-import type { Call, Tongue } from './tongue.ts';
+import type { Call, Tongue } from './output-format.ts';
 
 /** How an action can change the way the program ends. */
 export interface Scene {

@@ -1,6 +1,6 @@
 import { clip } from '../base/clip.ts';
 import { TEXT_BYTES_MAX } from '../contracts/agent-step/reading.ts';
-import { brief } from './said.ts';
+import { brief } from './json-values.ts';
 
 /** Why the system blocked a tool. */
 export interface Blocked {

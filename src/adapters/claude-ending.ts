@@ -1,5 +1,5 @@
 import type { AgentReading, AgentUsage, Reason } from '../contracts/agent-step/reading.ts';
-import { amountIn, brief, countIn, listIn, objectIn, type StreamObject, statusIn, textIn } from './said.ts';
+import { amountIn, brief, countIn, listIn, objectIn, type StreamObject, statusIn, textIn } from './json-values.ts';
 
 export interface ClaudeEnding extends Pick<AgentReading, 'finalText' | 'failure' | 'usage'> {
   readonly terminal: NonNullable<AgentReading['terminal']>;

@@ -1,5 +1,5 @@
 import type { AgentEvent } from '../contracts/agent-step/reading.ts';
-import { clipped, listIn, objectIn, pathIn, type StreamObject, textIn } from './said.ts';
+import { clipped, listIn, objectIn, pathIn, type StreamObject, textIn } from './json-values.ts';
 import { EVENTS_MAX } from './stream.ts';
 
 /** Converts the parts of a message to events. */

@@ -17,7 +17,7 @@ import {
   statusIn,
   textIn,
   UNNAMED,
-} from './said.ts';
+} from './json-values.ts';
 import { ALIVE, alive, EVENTS_MAX, PROMPT, type Protocol, progress } from './stream.ts';
 
 /** Reads the lines of `claude --print --output-format stream-json`. */

@@ -11,7 +11,7 @@ import {
   type StreamObject,
   textIn,
   UNNAMED,
-} from './said.ts';
+} from './json-values.ts';
 import { EVENTS_MAX } from './stream.ts';
 
 type Event<Kind extends AgentEvent['kind']> = AgentEvent & { readonly kind: Kind };

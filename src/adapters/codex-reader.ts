@@ -9,7 +9,7 @@ import type {
 import type { ReaderOptions } from './agent.ts';
 import { Calls, Denials } from './calls.ts';
 import { blockIn, callOf, COMMAND, changesOf, isTool, itemName, outcomeOf } from './codex-items.ts';
-import { brief, clipped, countIn, objectIn, type StreamObject, statusIn, textIn } from './said.ts';
+import { brief, clipped, countIn, objectIn, type StreamObject, statusIn, textIn } from './json-values.ts';
 import { ALIVE, alive, PROMPT, type Protocol, progress } from './stream.ts';
 
 /** Reads the lines of `codex exec --json`. */

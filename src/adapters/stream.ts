@@ -11,7 +11,7 @@ import type {
 import type { ReaderOptions } from './agent.ts';
 import type { Calls, Denials } from './calls.ts';
 import { asksForInput } from './prompt.ts';
-import { brief, objectIn, type StreamObject } from './said.ts';
+import { brief, objectIn, type StreamObject } from './json-values.ts';
 
 /** Interprets the lines of one agent family. */
 export interface Protocol {

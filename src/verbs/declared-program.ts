@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { stateFolder } from '../base/state-folder.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
-import { type Effective, effectiveLimits, type Requested } from '../policy/bounds.ts';
+import { type Effective, effectiveLimits, type Requested } from '../policy/effective-limits.ts';
 import { offersOf } from '../run/pipeline/runner-plan.ts';
 import { checkProgram } from '../run/suite/program-job.ts';
 import { type ProgramAgent, programTarget } from '../run/suite/program-target.ts';

@@ -9,7 +9,7 @@ import { bareNameFault } from '../contracts/script-request/index.ts';
 import { type Asked, goalToPlan } from '../run/intent/decide.ts';
 import type { IntentOrder } from '../run/intent/intent.ts';
 import { judgedRecording, plannerPrompt, recordingOf, replayed } from '../run/intent/propose.ts';
-import { IntentFault } from '../run/intent/trouble.ts';
+import { IntentFault } from '../run/intent/intent-fault.ts';
 import { type AgentRunResult, runAgent } from './run-agent.ts';
 import type { RunIntentOptions } from './run-intent.ts';
 

@@ -3,7 +3,7 @@ import { canonicalize } from '../base/canonical.ts';
 import { placeOf as placeIn } from '../base/place.ts';
 import type { RunResult } from '../contracts/run-result/index.ts';
 import { readIntentFolder } from '../evidence/intent/intent-folder.ts';
-import { IntentFault } from '../run/intent/trouble.ts';
+import { IntentFault } from '../run/intent/intent-fault.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
 import { recordingIn, runOrder, type RunIntentOptions } from './run-intent.ts';
 import { runFolderOf } from './runs.ts';

@@ -11,7 +11,7 @@ import type { Asked } from '../run/intent/decide.ts';
 import { type IntentContext, type IntentOrder, executeIntent as run } from '../run/intent/intent.ts';
 import { judgedRecording, replayed } from '../run/intent/propose.ts';
 import { judgedIntent, readGiven } from '../run/intent/read-intent.ts';
-import { IntentFault } from '../run/intent/trouble.ts';
+import { IntentFault } from '../run/intent/intent-fault.ts';
 import { checkTarget, copyOutput } from './copy-output.ts';
 import { withThread } from './judge-thread.ts';
 import { signerAt } from './keys.ts';

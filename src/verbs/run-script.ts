@@ -3,7 +3,7 @@ import { Fault } from '../base/fault.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import { homeFrom } from '../evidence/run-folder/runs.ts';
-import type { Requested } from '../policy/bounds.ts';
+import type { Requested } from '../policy/effective-limits.ts';
 import type { Caps } from '../policy/caps.ts';
 import type { RunContext } from '../run/pipeline/journaled-run.ts';
 import { executeScript as run, type ScriptAnswer } from '../run/script/script.ts';

@@ -15,7 +15,7 @@ import { homeFrom, makeHome, RUN_ID, type RunFolder } from '../evidence/run-fold
 import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
 import { takeOwnLock } from '../execute/host/locks.ts';
 import { repositoryAt } from '../execute/worktree/repository.ts';
-import type { Requested } from '../policy/bounds.ts';
+import type { Requested } from '../policy/effective-limits.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
 import { copyLayout, layOutCases } from '../run/suite/layout.ts';

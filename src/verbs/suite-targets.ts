@@ -7,7 +7,7 @@ import { headerSecrets, storedUrl, urlSecrets } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { attemptsIn } from '../evidence/run-folder/runs.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
-import { effectiveLimits, type Requested } from '../policy/bounds.ts';
+import { effectiveLimits, type Requested } from '../policy/effective-limits.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import { checkOrder } from '../run/script/order.ts';
 import { offersOf } from '../run/pipeline/runner-plan.ts';

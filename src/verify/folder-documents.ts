@@ -5,7 +5,7 @@ import { EMPTY, notRead, recordsOf } from './file.ts';
 import { once } from './once.ts';
 import type { Options } from './options.ts';
 import { formatOf } from './recognise.ts';
-import type { FileSource } from './shelf.ts';
+import type { FileSource } from './file-source.ts';
 import { refused } from './verdict.ts';
 
 /** Reads the documents in a file: one from JSON, one per line from NDJSON, none from any other file. */

@@ -14,7 +14,7 @@ import {
 } from './inspector.ts';
 import type { LedgerRuns } from './ledger.ts';
 import type { Options } from './options.ts';
-import { folderSource, type FileSource } from './shelf.ts';
+import { folderSource, type FileSource } from './file-source.ts';
 import { Sum } from './sum.ts';
 import { refused, type Verdict } from './verdict.ts';
 

@@ -20,7 +20,7 @@ import { once } from './once.ts';
 import type { Options } from './options.ts';
 import { replyInspector } from './replies.ts';
 import { type SealInspector, sealInspector } from './seal.ts';
-import type { FileSource } from './shelf.ts';
+import type { FileSource } from './file-source.ts';
 import { type SignatureInspector, signatureInspector, trustOf } from './signatures.ts';
 import type { DocumentSource } from './source.ts';
 import type { Verdict } from './verdict.ts';

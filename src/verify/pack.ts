@@ -10,7 +10,7 @@ import { collectFindings, type FolderFinding } from './inspector.ts';
 import { packInspector } from './pack-inspector.ts';
 import { judgeLine, outsideOf } from './pack-outside.ts';
 import { PK } from './pack-rules.ts';
-import { folderSource, packSource } from './shelf.ts';
+import { folderSource, packSource } from './file-source.ts';
 import { fileChange, openForReading } from './source.ts';
 import { refused, type Verdict } from './verdict.ts';
 

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { folderSource } from '../../src/verify/shelf.ts';
+import { folderSource } from '../../src/verify/file-source.ts';
 import { verifyFolder } from '../../src/verify/folder.ts';
 import { agentFolder, AGENT_RUN } from '../evidence/agent/agent-world.ts';
 import { type Place, place, smallHome } from '../support/runs.ts';

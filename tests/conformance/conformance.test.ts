@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { openLauncher } from '../../src/execute/launcher/launch.ts';
-import { effectiveLimits } from '../../src/policy/bounds.ts';
+import { effectiveLimits } from '../../src/policy/effective-limits.ts';
 import { offersOf } from '../../src/run/pipeline/runner-plan.ts';
 import { type Behaviour, backendsOf, type Promised, World } from './backends.ts';
 import { doors } from './behaviours/doors.ts';

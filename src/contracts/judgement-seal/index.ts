@@ -8,7 +8,7 @@ export {
   comparisonContradictions,
   type SealContradiction,
   evaluationContradictions,
-} from './doubts.ts';
+} from './contradictions.ts';
 export { type OpenedJudgement, openJudgement, unknownKeys } from './open.ts';
 export {
   type Foundation,

@@ -11,7 +11,7 @@ import { openDoorFolder } from './door-folder.ts';
 import { answererOf } from './door-modes.ts';
 import { Doorkeeper } from './doorkeeper.ts';
 import type { BudgetLimits } from '../gateway/budget.ts';
-import { RequestFilter, type GateStats } from '../gateway/gate.ts';
+import { RequestFilter, type GateStats } from '../gateway/request-filter.ts';
 import { GATEWAYS } from '../gateway/index.ts';
 import type { Recorded, RecordingHeader } from './recorder.ts';
 import type { UpstreamLimits, UpstreamOptions } from './upstream.ts';

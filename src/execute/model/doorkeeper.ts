@@ -5,7 +5,7 @@ import type { ModelOutput } from '../../contracts/agent-step/reading.ts';
 import type { DoorLimits, DoorStats } from './door.ts';
 import { type ModelAnswer, type Answerer, failed } from './door-modes.ts';
 import type { ModelRequest } from '../gateway/ask.ts';
-import { type RequestFilter, type GateRequest, whereOf } from '../gateway/gate.ts';
+import { type RequestFilter, type GateRequest, whereOf } from '../gateway/request-filter.ts';
 import { Refused } from '../gateway/refused.ts';
 import { QuestionDetector } from './question-detector.ts';
 import { connectionFailure, UpstreamError } from './upstream.ts';

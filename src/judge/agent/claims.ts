@@ -6,7 +6,7 @@ import { type Flag, FLAG_BYTES_MAX } from '../../contracts/agent-evaluation/inde
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import { inside } from '../../contracts/agent-step/paths.ts';
 import { asksAtEnd } from './closing-question.ts';
-import { type MessageClaims, claimsIn } from './said.ts';
+import { type MessageClaims, claimsIn } from './message-claims.ts';
 import { gitDeeds, looksLikeTestRun } from './test-run.ts';
 
 /** An agent's observed results, independent of its claims. */

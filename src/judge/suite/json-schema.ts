@@ -3,7 +3,7 @@ import { canonicalize } from '../../base/canonical.ts';
 import { placeOf } from '../../base/place.ts';
 import { type Dialect, dialectOf, grammarFault } from '../../run/suite/schema-dialect.ts';
 import { type Effort, TooMuchHere } from './effort.ts';
-import { BoundedCache } from './kept.ts';
+import { BoundedCache } from './bounded-cache.ts';
 import { patternOf } from './patterns.ts';
 import { isEndless } from './schema-cycles.ts';
 import { Unjudgeable } from './unjudgeable.ts';

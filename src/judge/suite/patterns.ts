@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import { PATTERN_SIZE_MAX, patternSize } from '../../base/pattern-size.ts';
 import type { Effort } from './effort.ts';
-import { BoundedCache } from './kept.ts';
+import { BoundedCache } from './bounded-cache.ts';
 import { Unjudgeable } from './unjudgeable.ts';
 
 /** A pattern that takes time linear in the text. */

@@ -7,7 +7,7 @@ import type { AgentPlan } from '../../evidence/agent/agent-run.ts';
 import type { BudgetLimits } from '../../execute/gateway/budget.ts';
 import { type AgentLimits, agentLimits } from '../../policy/agent-limits.ts';
 import { type AppliedOverride, effectivePolicy, requestedFrom, SYSTEM_SETTINGS } from '../../policy/agent-policy.ts';
-import { type Effective, effectiveLimits, type Offer } from '../../policy/bounds.ts';
+import { type Effective, effectiveLimits, type Offer } from '../../policy/effective-limits.ts';
 import { enforcedBy, type Enforcers } from '../../policy/capabilities.ts';
 import type { AgentOrder } from './order.ts';
 import { type TriedProgram, versionWarnings } from './program.ts';

@@ -9,7 +9,7 @@ import { placeholdersIn } from './placeholders.ts';
 import { hasCommands, type IntentMode, type Question, questionsOf } from './questions.ts';
 import { effectiveIntent, judgedIntent } from './read-intent.ts';
 import { refusalsOf } from './refusals.ts';
-import { IntentFault } from './trouble.ts';
+import { IntentFault } from './intent-fault.ts';
 import { quotedText } from './words.ts';
 
 /** The decision about an intent, before anything runs. */

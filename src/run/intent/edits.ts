@@ -1,7 +1,7 @@
 import type { Intent, LIMIT_NAMES } from '../../contracts/intent/index.ts';
 import { filledIn } from './placeholders.ts';
 import { judgedIntent } from './read-intent.ts';
-import { IntentFault } from './trouble.ts';
+import { IntentFault } from './intent-fault.ts';
 
 /** A change that an answer makes. Paths refer to the intent before all changes. */
 export type Edit =

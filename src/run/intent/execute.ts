@@ -20,7 +20,7 @@ import type { CaptureNote } from '../../evidence/step/capture-note.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
 import { PATH_FOLDERS } from '../../execute/host/programs.ts';
-import { type Effective, effectiveLimits } from '../../policy/bounds.ts';
+import { type Effective, effectiveLimits } from '../../policy/effective-limits.ts';
 import { capsFrom } from '../../policy/caps.ts';
 import { enforcementOf } from '../pipeline/enforcement.ts';
 import type { JudgedStep, JournaledRun, RunContext, SealedRun, StartedRun } from '../pipeline/journaled-run.ts';

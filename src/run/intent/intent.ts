@@ -22,7 +22,7 @@ import { type IntentDecision, decideIntent } from './decide.ts';
 import { executeBundle, type JudgeAccept } from './execute.ts';
 import type { IntentMode } from './questions.ts';
 import type { Given } from './read-intent.ts';
-import { IntentFault } from './trouble.ts';
+import { IntentFault } from './intent-fault.ts';
 
 /** An intent to decide, and everything that the decision depends on. */
 export interface IntentOrder {

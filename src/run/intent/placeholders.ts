@@ -1,6 +1,6 @@
 import { type AcceptCheck, type Intent, intent as contract } from '../../contracts/intent/index.ts';
 import { type TextKind, mayHold, partsOf } from './placeholder-words.ts';
-import { IntentFault } from './trouble.ts';
+import { IntentFault } from './intent-fault.ts';
 
 /** A placeholder for something that the author left open. */
 export interface Placeholder {

@@ -5,7 +5,7 @@ import { readJson } from '../../base/json.ts';
 import { check } from '../../contracts/check.ts';
 import { MIB } from '../../contracts/contract.ts';
 import { type Intent, type ModelIo, modelIo } from '../../contracts/intent/index.ts';
-import { IntentFault } from './trouble.ts';
+import { IntentFault } from './intent-fault.ts';
 
 /** The prompt for an intent that has only a goal. Proctor looks up recordings by this prompt, so it must not change. */
 export function plannerPrompt({ goal, constraints = [], context = {} }: Intent): string {

@@ -11,7 +11,7 @@ import { bareNameFault } from '../../contracts/script-request/index.ts';
 import { plainText } from '../written/plain-text.ts';
 import { yamlDocument } from '../written/yaml-document.ts';
 import { YamlFault, YamlValues } from '../written/yaml-values.ts';
-import { IntentFault } from './trouble.ts';
+import { IntentFault } from './intent-fault.ts';
 
 /** A file that the caller named, by its base name. */
 export interface Given {

@@ -3,7 +3,7 @@ import type { LimitClaim, LimitName } from '../../contracts/script-outcome/claim
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
-import type { Effective } from '../../policy/bounds.ts';
+import type { Effective } from '../../policy/effective-limits.ts';
 import { heldBy, LIMITS } from '../../policy/limits.ts';
 
 /** The limits of a runner record. It states memory and CPU time only if they are enforced over the whole run. */

@@ -10,7 +10,7 @@ import type { ScriptPlan } from '../../evidence/script/script-run.ts';
 import type { Job, JobLimits } from '../../execute/job/job.ts';
 import { bootId, type Machine } from '../../execute/host/machine.ts';
 import { startTicksOf } from '../../execute/host/processes.ts';
-import type { Effective, Offer } from '../../policy/bounds.ts';
+import type { Effective, Offer } from '../../policy/effective-limits.ts';
 import { type Caps, ends } from '../../policy/caps.ts';
 import { statedLimits } from './enforcement.ts';
 

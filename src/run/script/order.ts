@@ -7,7 +7,7 @@ import { printable } from '../../base/printable.ts';
 import { isForbidden } from '../../contracts/runner/variables.ts';
 import { bareNameFault } from '../../contracts/script-request/bare-name.ts';
 import { findProgram, isExecutable, isProgram } from '../../execute/host/programs.ts';
-import type { Requested } from '../../policy/bounds.ts';
+import type { Requested } from '../../policy/effective-limits.ts';
 import { type Caps, capsFrom } from '../../policy/caps.ts';
 
 /** A script to run, as the caller describes it. */

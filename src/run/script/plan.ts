@@ -9,7 +9,7 @@ import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
 import { PATH_FOLDERS } from '../../execute/host/programs.ts';
 import type { StagedFile } from '../../execute/host/workspace.ts';
-import type { Effective } from '../../policy/bounds.ts';
+import type { Effective } from '../../policy/effective-limits.ts';
 import { enforcementOf } from '../pipeline/enforcement.ts';
 import type { CheckedOrder } from './order.ts';
 import { type BoundBy, furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../pipeline/runner-plan.ts';

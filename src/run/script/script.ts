@@ -16,7 +16,7 @@ import { scriptKind } from '../../evidence/script/script-recover.ts';
 import type { ScriptPlan, ScriptReading } from '../../evidence/script/script-run.ts';
 import type { Machine } from '../../execute/host/machine.ts';
 import { stageFile, stageTools } from '../../execute/host/workspace.ts';
-import { effectiveLimits } from '../../policy/bounds.ts';
+import { effectiveLimits } from '../../policy/effective-limits.ts';
 import type { Caps } from '../../policy/caps.ts';
 import type { JudgedStep, JournaledRun, RunContext, StartedRun } from '../pipeline/journaled-run.ts';
 import { checkOrder, type CheckedOrder, INPUT_BYTES_MAX, SCRIPT_BYTES_MAX, type ScriptOrder } from './order.ts';

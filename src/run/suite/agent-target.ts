@@ -11,7 +11,7 @@ import type { Signer } from '../../contracts/seal/signature.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
 import { checkSource } from '../../execute/worktree/clone.ts';
 import type { Launcher } from '../../execute/launcher/launch.ts';
-import type { Effective } from '../../policy/bounds.ts';
+import type { Effective } from '../../policy/effective-limits.ts';
 import { type AgentAnswer, type AgentContext, type AgentOrder, executeAgent } from '../agent/agent.ts';
 import { boundFor } from '../agent/bound.ts';
 import { modelFor } from '../agent/model.ts';

@@ -5,7 +5,7 @@ import { printable } from '../../base/printable.ts';
 import { openRegular } from '../../base/regular.ts';
 import { MIB } from '../../contracts/contract.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { CaseFindings } from './case-doubts.ts';
+import { CaseFindings } from './case-findings.ts';
 import type { CaseSource } from './case-source.ts';
 import { csvSource } from './cases-csv.ts';
 import { jsonLinesSource, jsonSource } from './cases-json.ts';

@@ -3,7 +3,7 @@ import type { AskedLimits } from '../../contracts/gate/limits/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { repetitionId, type SuiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
-import type { Effective, Requested } from '../../policy/bounds.ts';
+import type { Effective, Requested } from '../../policy/effective-limits.ts';
 import { statedLimits } from '../pipeline/enforcement.ts';
 import { LOCALE, ownerHere, runnerHere } from '../pipeline/runner-plan.ts';
 import type { WrittenCases } from './case-list.ts';

@@ -5,7 +5,7 @@ import { printable } from '../../base/printable.ts';
 import { Fault } from '../../base/fault.ts';
 import { isObject } from '../../contracts/kind.ts';
 import type { Ending } from '../../contracts/ending.ts';
-import type { Effective } from '../../policy/bounds.ts';
+import type { Effective } from '../../policy/effective-limits.ts';
 import type { FailedAttempt } from './target.ts';
 
 export type ProgramFailure = Omit<FailedAttempt, 'ok' | 'body' | 'masked'>;

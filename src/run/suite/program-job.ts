@@ -8,7 +8,7 @@ import { findProgram, isExecutable, isVisible } from '../../execute/host/program
 import type { Job, Mount } from '../../execute/job/job.ts';
 import { reachable } from '../../execute/sandboxes/mounts.ts';
 import { commandOrder } from '../../execute/served/command.ts';
-import type { Effective } from '../../policy/bounds.ts';
+import type { Effective } from '../../policy/effective-limits.ts';
 import { DEFAULT_CAPS, ends } from '../../policy/caps.ts';
 import type { FilledProgram, ProgramDeclaration } from '../../targets/program-call.ts';
 import { limitsOf, LOCALE } from '../pipeline/runner-plan.ts';

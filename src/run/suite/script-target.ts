@@ -6,7 +6,7 @@ import { Masker, maskingOf } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { Launcher } from '../../execute/launcher/launch.ts';
-import type { Requested } from '../../policy/bounds.ts';
+import type { Requested } from '../../policy/effective-limits.ts';
 import { questionOf } from '../../targets/kinds/proctor.ts';
 import { readReply, type SideName } from '../../targets/reply.ts';
 import { executeScript, type ScriptAnswer } from '../script/script.ts';

@@ -21,7 +21,7 @@ import { runCase } from './case.ts';
 import { CaseList, type WrittenCases } from './case-list.ts';
 import { settingsFrom } from './settings.ts';
 import type { Target } from './target.ts';
-import { Failures } from './troubles.ts';
+import { Failures } from './failures.ts';
 
 /** The result of a suite run, or its progress so far. */
 export interface SuiteAnswer {

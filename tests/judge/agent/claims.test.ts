@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { TranscriptLine } from '../../../src/contracts/agent-step/reading.ts';
 import { claimsAgainstEffects, type Effects } from '../../../src/judge/agent/claims.ts';
-import { claimsIn } from '../../../src/judge/agent/said.ts';
+import { claimsIn } from '../../../src/judge/agent/message-claims.ts';
 import { gitDeeds, looksLikeTestRun } from '../../../src/judge/agent/test-run.ts';
 import { type Happening, text, transcriptOf } from '../../evidence/agent/agent-world.ts';
 

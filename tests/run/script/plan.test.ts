@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { runner } from '../../../src/contracts/runner/index.ts';
 import { scriptRequest } from '../../../src/contracts/script-request/index.ts';
 import type { Machine } from '../../../src/execute/host/machine.ts';
-import { effectiveLimits } from '../../../src/policy/bounds.ts';
+import { effectiveLimits } from '../../../src/policy/effective-limits.ts';
 import { checkOrder, type ScriptOrder } from '../../../src/run/script/order.ts';
 import { offersOf } from '../../../src/run/pipeline/runner-plan.ts';
 import { scriptJob, scriptPlan } from '../../../src/run/script/plan.ts';

@@ -13,7 +13,7 @@ import { captureLeft, recoveredNote } from '../../../src/evidence/recovery/recov
 import { stepDocuments } from '../../../src/evidence/step/step-documents.ts';
 import { PATH_FOLDERS } from '../../../src/execute/host/programs.ts';
 import type { Job } from '../../../src/execute/job/job.ts';
-import { effectiveLimits } from '../../../src/policy/bounds.ts';
+import { effectiveLimits } from '../../../src/policy/effective-limits.ts';
 import { capsFrom } from '../../../src/policy/caps.ts';
 import type { JudgedStep, RunContext } from '../../../src/run/pipeline/journaled-run.ts';
 import { runJournaled } from '../../../src/run/pipeline/pipeline.ts';

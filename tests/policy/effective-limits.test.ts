@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Fault } from '../../src/base/fault.ts';
 import { builtInProfiles } from '../../src/contracts/profile/built-in.ts';
-import { DEFAULTS, effectiveLimits, type Offer, type Requested } from '../../src/policy/bounds.ts';
+import { DEFAULTS, effectiveLimits, type Offer, type Requested } from '../../src/policy/effective-limits.ts';
 import type { MachineKind, MachineLimits } from '../../src/policy/limits.ts';
 
 const { strict, default: usual, dev } = builtInProfiles;
