@@ -1,9 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
+import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { everythingIn, expectValid } from '../../run/suite/support.ts';
-import { MODEL, pieces, type Protocol, type Scene, TOKENS, type Told } from '../servers/protocol-server.ts';
-import { PROTOCOLS } from './kinds.ts';
+import type { Kind, Told } from '../servers/kind.ts';
+import { MODEL, pieces, TOKENS } from '../servers/protocol-server.ts';
+import { KINDS } from './kinds.ts';
 import { ranKind, TOKEN } from './world.ts';
+
+afterAll(closeLauncher);
 
 const PLAIN: Told = { text: 'We are open from 9 to 5. “Über” – ✓' };
 const TOOLS: Told = {
@@ -20,36 +24,33 @@ const TOOLS: Told = {
 };
 const ONLY_CALLS: Told = { text: '', calls: TOOLS.calls?.slice(0, 1) ?? [] };
 
-const named = (protocols: readonly Protocol[]) => protocols.map(protocol => [protocol.name, protocol] as const);
+const named = (kinds: typeof KINDS) => kinds.map(kind => [kind.name, kind] as const);
 
 describe('a target of kind', () => {
-  test.each(named(PROTOCOLS))(
-    '%s gives answers, calls, usage and model, and its evidence verifies',
-    async (_, protocol) => {
-      const { can } = protocol;
-      const scenes = { plain: PLAIN, tools: TOOLS, ...(can.tools !== 'nothing' && { calls: ONLY_CALLS }) };
-      const { folder, artifact, server, replies } = await ranKind(protocol, scenes, { strictReplies: true });
-      expect(server.refused).toEqual([]);
-      for (const [id, told] of Object.entries(scenes)) {
-        expect(artifact(id).runner_failure, id).toBeUndefined();
-        expect(artifact(id).final_output, id).toMatchObject({
-          content_type: 'text',
-          content: outputOf(told, protocol),
-        });
-        expect(eventsIn(artifact(id)), id).toEqual(expectedEvents(told, can.tools));
-      }
-      const { usage, model } = artifact('plain').agent_fields ?? {};
-      expect(model).toBe(can.model ? MODEL : undefined);
-      expect(usage).toEqual(can.usage ? usageOf(protocol) : undefined);
-      expect(replies.map(({ case_id }) => case_id).sort()).toEqual(Object.keys(scenes).sort());
-      await expectValid(folder);
-    },
-  );
+  test.each(named(KINDS))('%s gives answers, calls, usage and model, and its evidence verifies', async (_, kind) => {
+    const { can } = kind;
+    const scenes = { plain: PLAIN, tools: TOOLS, ...(can.tools !== 'nothing' && { calls: ONLY_CALLS }) };
+    const { folder, artifact, server, replies } = await ranKind(kind, scenes, { strictReplies: true });
+    expect(server.refused).toEqual([]);
+    for (const [id, told] of Object.entries(scenes)) {
+      expect(artifact(id).runner_failure, id).toBeUndefined();
+      expect(artifact(id).final_output, id).toMatchObject({
+        content_type: 'text',
+        content: outputOf(told, kind),
+      });
+      expect(eventsIn(artifact(id)), id).toEqual(expectedEvents(told, can.tools));
+    }
+    const { usage, model } = artifact('plain').agent_fields ?? {};
+    expect(model).toBe(can.model ? MODEL : undefined);
+    expect(usage).toEqual(can.usage ? usageOf(kind) : undefined);
+    expect(replies.map(({ case_id }) => case_id).sort()).toEqual(Object.keys(scenes).sort());
+    await expectValid(folder);
+  });
 
-  test.each(named(PROTOCOLS.filter(({ can }) => can.failure)))(
+  test.each(named(KINDS.filter(({ can }) => can.failure)))(
     '%s reports the failure of an agent with its message',
-    async (_, protocol) => {
-      const { folder, artifact } = await ranKind(protocol, { fails: { text: '', failure: 'the tools are down' } });
+    async (_, kind) => {
+      const { folder, artifact } = await ranKind(kind, { fails: { text: '', failure: 'the tools are down' } });
       expect(artifact('fails').runner_failure).toMatchObject({
         class: 'schema_mismatch',
         error_name: 'AGENT_FAILED',
@@ -59,34 +60,35 @@ describe('a target of kind', () => {
     },
   );
 
-  test.each(named(PROTOCOLS))('%s never stores a secret, in answers or failures', async (_, protocol) => {
-    const scenes: Record<string, Scene> = {
+  test.each(named(KINDS))('%s never stores a secret, in answers or failures', async (_, kind) => {
+    const scenes: Record<string, Told> = {
       leaks: { text: `Your token is ${TOKEN}.` },
       fails: { text: '', failure: `bad token ${TOKEN}` },
-      broken: response => void response.writeHead(500, { 'x-echo': TOKEN }).end(`{"error":"${TOKEN}"}`),
+      crashes: { text: '', crash: `died with ${TOKEN}` },
     };
-    const { folder, artifact, server } = await ranKind(protocol, scenes);
-    expect(server.asked.some(({ headers }) => JSON.stringify(headers).includes(TOKEN))).toBe(true);
+    const { folder, artifact, server } = await ranKind(kind, scenes);
+    if (server.asked) expect(server.asked.some(({ headers }) => JSON.stringify(headers).includes(TOKEN))).toBe(true);
     expect(everythingIn(folder)).not.toContain(TOKEN);
-    expect(artifact('broken').runner_failure?.class).toBe('http_error');
+    const crashClass = 'crashClass' in kind ? kind.crashClass : 'http_error';
+    expect(artifact('crashes').runner_failure?.class).toBe(crashClass);
     // A stream splits the secret, so it can only be refused. A document is masked, as is the last event of a response.
-    if (protocol.can.stream && protocol.name !== 'openai-responses (stream)')
+    if (kind.can.stream && kind.name !== 'openai-responses (stream)')
       expect(artifact('leaks').runner_failure).toMatchObject({ error_name: 'SECRET_IN_PIECES' });
     else expect(artifact('leaks').final_output?.content).toBe('Your token is [masked].');
     await expectValid(folder);
   });
 
-  test.each(named(PROTOCOLS.filter(({ can }) => can.stream)))(
+  test.each(named(KINDS.filter(({ can }) => can.stream)))(
     '%s measures the time to the first output',
-    async (_, protocol) => {
-      const { folder, artifact, replies } = await ranKind(protocol, { tools: TOOLS });
+    async (_, kind) => {
+      const { folder, artifact, replies } = await ranKind(kind, { tools: TOOLS });
       const [reply] = replies;
       const frames = framesIn(reply?.body ?? '');
       const times = reply?.frame_ms ?? [];
       expect(times).toHaveLength(frames.length);
       expect([...times].sort((a, b) => a - b)).toEqual(times);
       const first = frames.findIndex(frame =>
-        frame.includes(pieces(FIRST_WORDS[protocol.name] ?? TOOLS.text)[0] as string),
+        frame.includes(pieces(FIRST_WORDS[kind.name] ?? TOOLS.text)[0] as string),
       );
       expect(first).toBeGreaterThan(0);
       const attempt = artifact('tools').attempts?.at(-1);
@@ -107,7 +109,7 @@ function framesIn(body: string): string[] {
 }
 
 /** An AG-UI agent whose last message came before its calls answered with that. */
-function outputOf({ text }: Told, { name }: Protocol): string {
+function outputOf({ text }: Told, { name }: Kind): string {
   return text === '' ? (FIRST_WORDS[name] ?? '') : text;
 }
 
@@ -128,7 +130,7 @@ function eventsIn({ events = [] }: CaseArtifact): SeenEvent[] {
   });
 }
 
-function expectedEvents({ calls = [] }: Told, tools: Protocol['can']['tools']): SeenEvent[] {
+function expectedEvents({ calls = [] }: Told, tools: Kind['can']['tools']): SeenEvent[] {
   if (tools === 'nothing') return [];
   return calls.flatMap(({ id, name, args, result, hasFailed }) => {
     const call = { type: 'tool_call', call_id: id, tool: name, args };
@@ -140,7 +142,7 @@ function expectedEvents({ calls = [] }: Told, tools: Protocol['can']['tools']): 
 }
 
 /** The tokens that the protocol tells, and the cost by the declared price. */
-function usageOf({ declaration, name }: Protocol): object {
+function usageOf({ declaration, name }: Kind): object {
   const { price } = declaration('http://127.0.0.1') as { price?: { input: number; output: number } };
   const cost = price && (TOKENS.input * price.input + TOKENS.output * price.output) / 1e6;
   return {

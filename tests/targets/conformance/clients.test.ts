@@ -3,7 +3,8 @@ import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { anthropicMessages, anthropicMessagesStream } from '../servers/anthropic.ts';
 import { openaiChat, openaiChatStream, openaiResponses, openaiResponsesStream } from '../servers/openai.ts';
-import { MODEL, type Protocol, ProtocolServer, TOKENS, type Told } from '../servers/protocol-server.ts';
+import type { Told } from '../servers/kind.ts';
+import { MODEL, type Protocol, ProtocolServer, TOKENS } from '../servers/protocol-server.ts';
 
 /** The published clients understand our servers, so a kind that understands them understands the protocol. */
 

@@ -1,24 +1,27 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { canonicalize } from '../../../src/base/canonical.ts';
 import { bytesHash } from '../../../src/base/hash.ts';
 import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
 import type { SuiteReply } from '../../../src/contracts/suite/index.ts';
 import { finish } from '../../../src/evidence/run-folder/finish.ts';
 import { storedFiles } from '../../../src/evidence/run-folder/sealed-files.ts';
+import { closeLauncher } from '../../../src/verbs/launcher.ts';
 import { verify } from '../../../src/verify/index.ts';
 import { expectValid } from '../../run/suite/support.ts';
 import { temporaryFolder } from '../../support/support.ts';
-import { PROTOCOLS } from './kinds.ts';
+import { KINDS } from './kinds.ts';
 import { ranKind } from './world.ts';
+
+afterAll(closeLauncher);
 
 const REPLIES = 'assets/replies.ndjson';
 
-test.each(PROTOCOLS.map(protocol => [protocol.name, protocol] as const))(
+test.each(KINDS.map(kind => [kind.name, kind] as const))(
   'a changed case or reply of %s is found, even under a new seal',
-  async (_, protocol) => {
-    const { folder } = await ranKind(protocol, { open: { text: 'Q' } });
+  async (_, kind) => {
+    const { folder } = await ranKind(kind, { open: { text: 'Q' } });
     const untouched = copied(folder);
     await reseal(untouched);
     await expectValid(untouched);

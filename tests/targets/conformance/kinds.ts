@@ -4,13 +4,14 @@ import { anthropicMessages, anthropicMessagesStream } from '../servers/anthropic
 import { httpJson, httpNdjson, httpPoll, httpSession, httpSse } from '../servers/http-apis.ts';
 import { langgraph } from '../servers/langgraph.ts';
 import { openaiChat, openaiChatStream, openaiResponses, openaiResponsesStream } from '../servers/openai.ts';
+import type { OwnTransport } from '../servers/kind.ts';
+import { mcpHttp, mcpStdio } from '../servers/mcp.ts';
 import { proctorAgent } from '../servers/proctor-agent.ts';
+import { command, functionAgent } from '../servers/programs.ts';
 import type { Protocol } from '../servers/protocol-server.ts';
+import { websocket } from '../servers/websocket.ts';
 
-/**
- * Every kind of target that is reached by HTTP requests. The kinds websocket, mcp-tool, command and function have a
- * transport of their own: a kind joins this list once a server of it can play the scenes.
- */
+/** Every kind of target that is reached by HTTP requests. */
 export const PROTOCOLS: readonly Protocol[] = [
   proctorAgent,
   httpJson,
@@ -28,4 +29,8 @@ export const PROTOCOLS: readonly Protocol[] = [
   a2a,
   a2aOld,
   agUi,
+  mcpHttp,
 ];
+
+/** Every kind of target. */
+export const KINDS: readonly (Protocol | OwnTransport)[] = [...PROTOCOLS, websocket, mcpStdio, command, functionAgent];

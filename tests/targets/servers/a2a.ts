@@ -8,7 +8,8 @@ import {
   JsonRpcTransportHandler,
   ServerCallContext,
 } from '@a2a-js/sdk/server';
-import { asDocument, bearerOf, type Protocol, requires, sendJson, textAt, type Told } from './protocol-server.ts';
+import type { Told } from './kind.ts';
+import { asDocument, bearerOf, type Protocol, requires, sendJson, textAt } from './protocol-server.ts';
 
 /** The published server library answers, for either version of the protocol. */
 const agent = (version: '1.0' | '0.3'): Protocol => ({

@@ -1,7 +1,8 @@
 import { type BaseEvent, EventType } from '@ag-ui/core';
 import { EventSchemas, RunAgentInputSchema } from '@ag-ui/core/schemas';
 import { EventEncoder } from '@ag-ui/encoder';
-import { asEvent, MODEL, type Protocol, pieces, requires, sendFrames, TOKENS, type Told } from './protocol-server.ts';
+import type { Told } from './kind.ts';
+import { asEvent, MODEL, type Protocol, pieces, requires, sendFrames, TOKENS } from './protocol-server.ts';
 
 /** The published schemas check every request and event, and the published encoder writes the stream. */
 export const agUi: Protocol = {

@@ -1,3 +1,4 @@
+import type { Told, ToldCall } from './kind.ts';
 import {
   asDocument,
   asEvent,
@@ -10,8 +11,6 @@ import {
   sse,
   textAt,
   TOKENS,
-  type Told,
-  type ToldCall,
 } from './protocol-server.ts';
 
 const messages = (isStream: boolean): Protocol => ({

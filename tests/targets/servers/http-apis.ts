@@ -1,3 +1,4 @@
+import type { Told } from './kind.ts';
 import {
   asDocument,
   type Asked,
@@ -13,15 +14,14 @@ import {
   sse,
   textAt,
   TOKENS,
-  type Told,
 } from './protocol-server.ts';
 
 /** APIs as teams write them for themselves: nobody else has the same. */
 
-const AUTH = { bearer: '${env:AGENT_TOKEN}' };
+export const AUTH = { bearer: '${env:AGENT_TOKEN}' };
 
 /** The paths of a trace in one document. */
-const TRACE_EVENTS = (trace: string) => [
+export const TRACE_EVENTS = (trace: string) => [
   { as: 'tool_call', each: `${trace}[?@.step=='call']`, call_id: '@.n', tool: '@.tool', args: '@.with' },
   {
     as: 'tool_result',
@@ -33,14 +33,14 @@ const TRACE_EVENTS = (trace: string) => [
   },
 ];
 
-function traceOf({ calls = [] }: Told): object[] {
+export function traceOf({ calls = [] }: Told): object[] {
   return calls.flatMap(({ id, name, args, result, hasFailed = false }) => [
     { step: 'call', n: id, tool: name, with: args },
     { step: 'result', n: id, good: !hasFailed, ms: 12, got: result },
   ]);
 }
 
-function answerOf(told: Told): object {
+export function answerOf(told: Told): object {
   if (told.failure !== undefined) return { problem: told.failure };
   return {
     answer: { text: told.text },
@@ -50,7 +50,7 @@ function answerOf(told: Told): object {
   };
 }
 
-const REPLY = {
+export const REPLY = {
   final_output: '$.answer.text',
   events: TRACE_EVENTS('$.trace'),
   usage: { input_tokens: '$.usage.read', output_tokens: '$.usage.wrote' },
@@ -58,7 +58,7 @@ const REPLY = {
   failed: '$.problem',
 };
 
-const ALL = { tools: 'results', usage: true, model: true, failure: true } as const;
+export const ALL = { tools: 'results', usage: true, model: true, failure: true } as const;
 
 function authorized(asked: Asked): void {
   requires(bearerOf(asked), 'bearer token');
@@ -195,7 +195,7 @@ function linesOf(told: Told): string[] {
   ];
 }
 
-const piecesOrEmpty = (text: string): string[] => (text === '' ? [''] : pieces(text));
+export const piecesOrEmpty = (text: string): string[] => (text === '' ? [''] : pieces(text));
 
 /** A job that is polled: queued, then running, then over. */
 export const httpPoll: Protocol = {

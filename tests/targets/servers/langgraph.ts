@@ -1,4 +1,5 @@
-import { asDocument, MODEL, type Protocol, requires, sendJson, textAt, TOKENS, type Told } from './protocol-server.ts';
+import type { Told } from './kind.ts';
+import { asDocument, MODEL, type Protocol, requires, sendJson, textAt, TOKENS } from './protocol-server.ts';
 
 export const langgraph: Protocol = {
   name: 'langgraph',

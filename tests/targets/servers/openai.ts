@@ -1,3 +1,4 @@
+import type { Told, ToldCall } from './kind.ts';
 import {
   asDocument,
   type Asked,
@@ -12,8 +13,6 @@ import {
   sse,
   textAt,
   TOKENS,
-  type Told,
-  type ToldCall,
 } from './protocol-server.ts';
 
 const AUTH = { bearer: '${env:AGENT_TOKEN}' };

@@ -1,3 +1,4 @@
+import type { Told } from './kind.ts';
 import { asDocument, bearerOf, MODEL, type Protocol, requires, sendJson, textAt, TOKENS } from './protocol-server.ts';
 
 /** Proctor's own protocol. */
@@ -14,25 +15,28 @@ export const proctorAgent: Protocol = {
       textAt(asked.body, 'run_meta', 'run_id');
       return textAt(asked.body, 'input', 'user');
     },
-    answer: ({ text, calls = [] }, { body }, response) =>
-      sendJson(response, {
-        case_id: body['case_id'],
-        version: body['version'],
-        proposed_actions: [],
-        events: calls.flatMap(({ id, name, args, result, hasFailed }, index) => [
-          { type: 'tool_call', ts: 2 * index, call_id: id, tool: name, args },
-          {
-            type: 'tool_result',
-            ts: 2 * index + 1,
-            call_id: id,
-            status: hasFailed ? 'error' : 'ok',
-            latency_ms: 12,
-            payload_summary: result,
-          },
-        ]),
-        final_output: { content_type: 'text', content: text },
-        usage: { input_tokens: TOKENS.input, output_tokens: TOKENS.output },
-        model: MODEL,
-      }),
+    answer: (told, { body }, response) =>
+      sendJson(response, { case_id: body['case_id'], version: body['version'], ...ownReply(told) }),
   }),
 };
+
+/** An answer in Proctor's own form. */
+export function ownReply({ text, calls = [] }: Told): object {
+  return {
+    proposed_actions: [],
+    events: calls.flatMap(({ id, name, args, result, hasFailed }, index) => [
+      { type: 'tool_call', ts: 2 * index, call_id: id, tool: name, args },
+      {
+        type: 'tool_result',
+        ts: 2 * index + 1,
+        call_id: id,
+        status: hasFailed ? 'error' : 'ok',
+        latency_ms: 12,
+        payload_summary: result,
+      },
+    ]),
+    final_output: { content_type: 'text', content: text },
+    usage: { input_tokens: TOKENS.input, output_tokens: TOKENS.output },
+    model: MODEL,
+  };
+}

@@ -2,23 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
-
-/** An answer of an agent, in no particular protocol. */
-export interface Told {
-  readonly text: string;
-  readonly calls?: readonly ToldCall[];
-  /** The agent reports this failure instead of an answer. */
-  readonly failure?: string;
-}
-
-export interface ToldCall {
-  readonly id: string;
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-  /** What the tool returned. Models only propose calls, so their protocols leave this out. */
-  readonly result: string;
-  readonly hasFailed?: boolean;
-}
+import type { Kind, Stage, Told } from './kind.ts';
 
 export const MODEL = 'support-large-2026-10';
 export const TOKENS = { input: 1_200, output: 300 };
@@ -31,19 +15,8 @@ export interface Asked {
   readonly body: Record<string, unknown>;
 }
 
-/** A protocol, as a server speaks it. */
-export interface Protocol {
-  readonly name: string;
-  /** The target file for a server of this protocol. Its secrets come from AGENT_TOKEN. */
-  readonly declaration: (url: string) => Record<string, unknown>;
-  readonly can: {
-    /** Models propose calls; agents report what their tools returned, and most protocols also whether they failed. */
-    readonly tools: 'results' | 'results without status' | 'proposals' | 'nothing';
-    readonly usage: boolean;
-    readonly model: boolean;
-    readonly failure: boolean;
-    readonly stream: boolean;
-  };
+/** A protocol, as an HTTP server speaks it. */
+export interface Protocol extends Kind {
   /** A server's side of the protocol. */
   readonly speak: () => Speaker;
   /** How a document travels as the body of a reply: as it is, or as one frame of a stream. */
@@ -60,7 +33,7 @@ export interface Speaker {
 export type Scene = Told | ((response: ServerResponse, asked: Asked) => void);
 
 /** A real server on loopback that speaks one protocol. The first word of a question names the scene to play. */
-export class ProtocolServer {
+export class ProtocolServer implements Stage {
   readonly asked: Asked[] = [];
   /** Requests that break the protocol. */
   readonly refused: string[] = [];
@@ -100,6 +73,7 @@ export class ProtocolServer {
       if (question === undefined) return;
       const scene = this.#scenes[question.split(' ', 1)[0] ?? ''] ?? { text: `You asked: ${question}` };
       if (typeof scene === 'function') scene(response, asked);
+      else if (scene.crash !== undefined) crash(response, scene.crash);
       else await this.#speaker.answer(scene, asked, response);
     } catch (error) {
       this.refused.push(error instanceof Error ? error.message : String(error));
@@ -107,6 +81,10 @@ export class ProtocolServer {
       else response.destroy();
     }
   }
+}
+
+function crash(response: ServerResponse, words: string): void {
+  response.writeHead(500, { 'x-echo': words }).end(JSON.stringify({ error: words }));
 }
 
 export function sendJson(response: ServerResponse, value: unknown, status = 200): void {
