@@ -41,9 +41,7 @@ export async function ranKind<One extends Protocol | OwnTransport>(
 }
 
 export function stageFor<One extends Protocol | OwnTransport>(kind: One, scenes: Scenes<One>): Stage {
-  return 'stage' in kind
-    ? kind.stage(scenes as Readonly<Record<string, Told>>)
-    : new ProtocolServer(kind, scenes as Readonly<Record<string, Scene>>);
+  return 'stage' in kind ? kind.stage(scenes as Readonly<Record<string, Told>>) : new ProtocolServer(kind, scenes);
 }
 
 function repliesOf({ bytes, run }: Ran): SuiteReply[] {
