@@ -102,7 +102,7 @@ export function notJson(value: unknown): { readonly path: string; readonly messa
   return search(value, '', 0, { left: VALUES_MAX });
 }
 
-/** A value can reference one part many times, which makes its document much larger than its memory. */
+/** A value can reference one part many times, so its document can be much larger than the value in memory. */
 const VALUES_MAX = 1_000_000;
 
 function write(value: unknown, depth: number): string {

@@ -5,7 +5,7 @@ export interface Spelling {
   readonly bytes: Buffer;
   /** The position of a decoded byte in the original; for a byte of an escape, the start of the escape. */
   writtenAt(at: number): number;
-  /** The end in the original of the decoded byte before `end`. */
+  /** Where the decoded byte before `end` ends in the original. */
   writtenEnd(end: number): number;
   /** The first decoded byte that does not start before this position of the original. */
   meantAt(place: number): number;

@@ -8,7 +8,7 @@ import { makeFolders } from '../base/private.ts';
 export function checkTarget(folder: string): void {
   if (!existsSync(folder)) return;
   if (!statSync(folder).isDirectory())
-    throw new Fault('usage', 'The target for the output is not a folder. Specify an empty or new folder.');
+    throw new Fault('usage', 'The destination for the output is not a folder. Specify an empty or new folder.');
   if (readdirSync(folder).length > 0)
     throw new Fault('usage', 'The folder for the output is not empty. Specify an empty or new folder.');
 }

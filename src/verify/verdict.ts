@@ -38,7 +38,7 @@ export interface Signatures {
   readonly unsigned: number;
   /** The keys that the signatures name. Anyone can claim a key id. */
   readonly key_ids: readonly string[];
-  /** Every signed seal has a valid signature of the given key. */
+  /** Every signed seal has a valid signature by the given key. */
   readonly checked: boolean;
 }
 

@@ -125,6 +125,6 @@ describe('Codex', () => {
   test('notes that its sandbox is off if the sandbox cannot start', () => {
     expect(codexCli.invoke(callWith({})).notes[0]).toMatch(/is off, because it cannot start inside Proctor's sandbox/);
     expect(codexCli.invoke(callWith({}, { nestedSandbox: true })).notes[0]).toMatch(/runs commands in its own sandbox/);
-    expect(codexCli.invoke(callWith({}, { maxTurns: 3 })).notes.at(-1)).toMatch(/Proctor counts them/);
+    expect(codexCli.invoke(callWith({}, { maxTurns: 3 })).notes.at(-1)).toMatch(/Proctor counts turns/);
   });
 });

@@ -41,7 +41,7 @@ describe('a well-known credential', () => {
   );
 
   test.each(credentials(7).map(({ kind, text }) => [kind, text] as const))(
-    'of kind %s is masked in the same way for any split in two',
+    'of kind %s is masked the same way wherever the stream is split',
     (_, text) => {
       const all = Buffer.from(
         `before ${text} after [masked], ${text.slice(0, 12)} and ghp_[masked]${'x9'.repeat(20)} end`,

@@ -6,7 +6,7 @@ interface Fault {
   readonly name: string;
   readonly repair: RepairId;
   readonly break: (reply: Reply) => void;
-  /** What the repaired reply has in place of the sound one. */
+  /** Changes a sound reply into the expected repaired one. */
   readonly becomes: (reply: Reply) => void;
 }
 
@@ -76,7 +76,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-/** The keys of a repaired reply, without the note on what was beside them. */
+/** A repaired reply without `agent_fields`, which holds the unknown keys. */
 function readLeniently(reply: Reply) {
   const reading = readAs('lenient', reply);
   if (!reading.ok) throw new Error(reading.message);

@@ -266,7 +266,7 @@ function usedText({ reported, modelAccess }: AgentRunResult): string {
     ...(input_tokens === null
       ? []
       : [`${countText(input_tokens, 'token')} in, ${(output_tokens ?? 0).toLocaleString('en-US')} out`]),
-    ...(cost_usd === null ? [] : [`${cost_usd.toFixed(4)} USD as the agent reports`]),
+    ...(cost_usd === null ? [] : [`${cost_usd.toFixed(4)} USD, as reported by the agent`]),
     ...(modelAccess.mode === 'none'
       ? ['no model access']
       : [

@@ -141,7 +141,7 @@ function notStarted(cause: unknown): Fault {
   return new Fault('agent_not_ready', `The program could not be started${code === '' ? '' : ` (${code})`}.`, { cause });
 }
 
-/** The start of a command that dies with this process; empty where the machine has no such program. */
+/** The prefix that makes a command die with this process; empty if `setpriv` is missing or lacks the option. */
 async function tiedToParent(): Promise<readonly string[]> {
   try {
     // Other implementations of setpriv lack the option.

@@ -29,7 +29,7 @@ export interface McpRequest extends McpContext, Omit<RpcRequest, 'id'> {
 }
 
 export interface McpAnswer {
-  /** With the response message as its body, or everything that came if there is none. */
+  /** Its body is the response message, or everything received if there is no response. */
   readonly answer: HttpAnswer;
   readonly failure: ResponseFailure | undefined;
   readonly response: RpcMessage | undefined;

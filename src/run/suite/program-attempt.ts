@@ -68,7 +68,7 @@ function filesIn(
   const name = replyFileOf(declaration);
   if (name === undefined || ending.how !== 'exited') return {};
   if (effective.sandbox !== 'none' && !existsSync(folder))
-    throw new Fault('sandbox_lost', 'The sandbox died before its files could be taken.');
+    throw new Fault('sandbox_lost', 'The sandbox died before its files could be read.');
   const failed =
     declaration.kind === 'function' ? readRegular(path.join(folder, 'failed.json'), FAILED_BYTES_MAX) : undefined;
   return { file: fileIn(path.join(folder, name), bodyBytesMax), ...(failed && { failed }) };

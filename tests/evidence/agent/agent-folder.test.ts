@@ -36,7 +36,7 @@ describe('an agent run folder', () => {
     expect(readAgentFolder(folder).policy).toBeUndefined();
   });
 
-  test('skips transcript lines that are not valid', async () => {
+  test('is read without its invalid transcript lines', async () => {
     const folder = await agentFolder(temporaryFolder());
     const lines = ['{"schema_version":"transcript-line.v1"}', 'no JSON', '', '\u0000', `"${'x'.repeat(2_000_000)}"`];
     appendFileSync(path.join(folder, TRANSCRIPT), `${lines.join('\n')}\n${transcriptOf(EVENTS.slice(0, 1)).trim()}`);

@@ -228,7 +228,7 @@ test('reports 50,000 removed tools once, by their path', async () => {
   expect(made.stats().stripped).toEqual({ total: 50_000, listed: [{ what: 'body', where: 'tools[]', count: 50_000 }] });
 });
 
-test('keeps the last count for recovery, even if it is shorter than the previous one', async () => {
+test('keeps the last count for recovery, even if its text is shorter than the previous one', async () => {
   const statuses = [200, 529, 200];
   const fake = await fakeApi((_, response) => {
     response.writeHead(statuses.pop() ?? 200, { 'content-type': 'application/json' }).end('{"type":"message"}');

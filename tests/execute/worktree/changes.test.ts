@@ -137,7 +137,7 @@ describe("an agent's changes", () => {
     expect(changes).toMatchObject({ branchMoved: true, rewritten: true, commits: { total: 1 } });
   });
 
-  test("count reverted commits, loose or packed, but not the user's commits", async () => {
+  test("count abandoned commits, loose or packed, but not the user's commits", async () => {
     const { tree, took } = await given(repository());
     git(tree, 'commit', '-q', '--allow-empty', '-m', 'taken back');
     git(tree, 'commit', '-q', '--allow-empty', '-m', 'taken back, too');

@@ -82,7 +82,7 @@ describe.each(['process', 'none'] as const)('a command with sandbox: %s', sandbo
     await expectValid(ran.folder);
   });
 
-  test('reads a tree as JSON, and its failures are those of the agent', async () => {
+  test('reads a tree as JSON, and its failures count as failures of the agent', async () => {
     const world = new ProgramWorld({ 'agent.mjs': AGENT });
     const declaration = {
       kind: 'command',

@@ -57,7 +57,7 @@ test('a run with repaired replies says so, in its output, in show and in a compa
   ]);
 });
 
-test('the time to first token of a stream is expected and compared', async () => {
+test('the time to first token of a stream is checked against max_ttft_ms and compared', async () => {
   const cwd = temporaryFolder();
   const url = await new Agent({
     undefined: (_seen, response) => {

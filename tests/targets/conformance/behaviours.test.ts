@@ -108,7 +108,7 @@ function framesIn(body: string): string[] {
   return body.split(separator).filter(frame => frame !== '' && !frame.startsWith(':'));
 }
 
-/** An AG-UI agent whose last message came before its calls answered with that. */
+/** If an AG-UI agent sends no text after its calls, the message before them is its answer. */
 function outputOf({ text }: Told, { name }: Kind): string {
   return text === '' ? (FIRST_WORDS[name] ?? '') : text;
 }

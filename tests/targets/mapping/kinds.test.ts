@@ -32,7 +32,7 @@ test.each(Object.entries(MAPPINGS))('the mapping %s fits its shape', (_, mapping
   expect([...formOf(mappingShape).unknown(mapping, '')]).toEqual([]);
 });
 
-describe('the language carries', () => {
+describe('the mapping language supports', () => {
   test('an OpenAI chat reply with broken arguments, which stay a text', () => {
     const { reply, usage, model, failed, empty } = mapped(MAPPINGS.openaiChat, REPLIES.OPENAI_CHAT);
     expect(reply).toEqual({

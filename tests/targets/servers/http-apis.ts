@@ -16,7 +16,7 @@ import {
   TOKENS,
 } from './protocol-server.ts';
 
-/** APIs as teams write them for themselves: nobody else has the same. */
+/** APIs that teams design for their own use; no two are alike. */
 
 export const AUTH = { bearer: '${env:AGENT_TOKEN}' };
 

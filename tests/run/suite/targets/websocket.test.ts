@@ -135,7 +135,7 @@ const FAULTS: readonly (readonly [id: string, behaviour: Behaviour, failure: obj
   [
     'never-completes',
     (_m, { raw }) => {
-      // The header announces 8 MB, and no byte after 3 MB follows.
+      // The header announces 8 MB, but only 3 MB follow.
       raw.write(Buffer.from([0x81, 127, 0, 0, 0, 0, 0, 0x7a, 0x12, 0]));
       raw.write(Buffer.alloc(3_000_000, 'x'));
     },
@@ -151,7 +151,7 @@ const FAULTS: readonly (readonly [id: string, behaviour: Behaviour, failure: obj
     (_m, { raw }) => void raw.write(Buffer.from([0xf7, 0x01, 0x00])),
     { class: 'invalid_json', error_name: 'WS_PROTOCOL' },
   ],
-  ['closes-early', (_m, { socket }) => socket.close(1000), { class: 'schema_mismatch' }],
+  ['closes-early', (_m, { socket }) => socket.close(1000), { class: 'invalid_json' }],
   ['reports', sends('{"type":"error","message":"No stock"}'), { class: 'schema_mismatch', error_name: 'AGENT_FAILED' }],
 ];
 

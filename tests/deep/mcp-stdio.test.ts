@@ -1,11 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { tryTarget } from '../../../../src/verbs/try-target.ts';
-import { isAlive } from '../../../../src/execute/host/processes.ts';
-import { ROOT, temporaryFolder } from '../../../support/support.ts';
-import { everythingIn, expectValid } from '../support.ts';
-import { ranDeclared, rulesAfterChange } from './declared-world.ts';
+import { tryTarget } from '../../src/verbs/try-target.ts';
+import { isAlive } from '../../src/execute/host/processes.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
+import { everythingIn, expectValid } from '../run/suite/support.ts';
+import { ranDeclared, rulesAfterChange } from '../run/suite/targets/declared-world.ts';
 
 const IDS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { drips, hangs, type Seen, sending } from '../../run/suite/agent.ts';
-import { DOCUMENT_FAULTS, WIRE_FAULTS } from '../../run/suite/faults.ts';
-import { expectValid } from '../../run/suite/support.ts';
-import type { Asked, Protocol, Scene } from '../servers/protocol-server.ts';
-import { PROTOCOLS } from './kinds.ts';
-import { ranKind } from './world.ts';
+import { drips, hangs, type Seen, sending } from '../run/suite/agent.ts';
+import { DOCUMENT_FAULTS, WIRE_FAULTS } from '../run/suite/faults.ts';
+import { expectValid } from '../run/suite/support.ts';
+import type { Asked, Protocol, Scene } from '../targets/servers/protocol-server.ts';
+import { PROTOCOLS } from '../targets/conformance/kinds.ts';
+import { ranKind } from '../targets/conformance/world.ts';
 
 test.each(PROTOCOLS.map(protocol => [protocol.name, protocol] as const))(
   'every fault has its class through %s',
