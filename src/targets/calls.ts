@@ -119,6 +119,7 @@ export class CallCompiler {
   call(request: TargetRequest & Pick<ApiRequest, 'write'>, place: string, allowed = isOfCase): CallTemplate {
     const { method, path = '', query = {}, body, write } = request;
     const at = (key: string): string => (place === '' ? key : `${place}.${key}`);
+    checkPath(path, at('path'));
     const pathText = this.text(path, at('path'), 'path', allowed);
     const fields = this.fields(query, at('query'), 'query', allowed);
     const tree = body === undefined ? undefined : this.#template(body, at('body'), 'none', allowed);
@@ -159,6 +160,12 @@ export class CallCompiler {
     for (const name of template.names) if (name.startsWith('env:')) this.#variables.add(name.slice('env:'.length));
     return template;
   }
+}
+
+/** A path of an API is below its URL. Anything else would change the host or the base path. */
+function checkPath(path: string, place: string): void {
+  if (path !== '' && !/^\/(?!\/)/.test(path)) throw new TemplateError(place, 'A path must start with a single slash.');
+  if (/[^\x21-\x7e]/.test(path)) throw new TemplateError(place, 'Percent-encode spaces and characters outside ASCII.');
 }
 
 function filled(template: Template, values: TemplateValues): unknown {

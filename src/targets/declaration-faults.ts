@@ -97,6 +97,8 @@ function* startFaults({ start, version, ...declaration }: TargetDeclaration): Ge
   yield* compiled('', () => compileTemplate(tree, { allowed: isOfTarget, place: 'start' }));
   if (version && (version.run === undefined) === (version.path === undefined))
     yield { path: 'version', message: 'version must have either run or path.' };
+  if (version?.path !== undefined && !/^\/(?!\/)/.test(version.path))
+    yield { path: 'version.path', message: 'version.path must start with a single slash.' };
   if (version?.path !== undefined && start)
     yield { path: 'version.path', message: 'version.path needs a target that is already running. Use version.run.' };
   const usesPort = 'url' in declaration && declaration.url?.includes('${port}');

@@ -53,13 +53,13 @@ function asJson({ target, exchanges, result, places, repairs, artifact }: Tried)
     ttft_ms: result.ttftMs ?? null,
     exchanges: exchanges.map(({ contentType, ...exchange }) => ({ ...exchange, content_type: contentType })),
     repairs,
-    mapping: places.map(({ place, form, isFound }) => ({ place, form, found: isFound })),
+    mapping: places.map(({ place, form, isFound, found }) => ({ place, form, found: isFound, value: found ?? null })),
     artifact,
   };
 }
 
 function triedText(tried: Tried, paint: Paint): string {
-  const { target, exchanges, places, repairs, artifact } = tried;
+  const { exchanges, places, repairs, artifact } = tried;
   const blocks = [
     [headline(tried, paint)],
     ...exchanges.map(exchange => exchangeLines(exchange, paint)),
@@ -70,7 +70,7 @@ function triedText(tried: Tried, paint: Paint): string {
   const advice =
     artifact.status === 'ok'
       ? []
-      : [[paint('faint', `Change the target file, then run proctor try ${printable(target.name)} again.`)]];
+      : [[paint('faint', `If the mapping is wrong, change the target file and try again.`)]];
   return `${[...blocks, ...advice].map(lines => lines.join('\n')).join('\n\n')}\n`;
 }
 
@@ -102,10 +102,12 @@ function exchangeLines({ request, status, ended, contentType, reply }: TriedExch
 
 function mappingLines(places: Tried['places'], paint: Paint): string[] {
   const width = Math.max(...places.map(({ place }) => place.length));
-  const lines = places.map(({ place, form, isFound }) => {
+  const lines = places.map(({ place, form, isFound, found }) => {
     const mark = isFound ? paint('good', '✓') : paint('note', '–');
-    const found = isFound ? '' : paint('note', '  found nothing');
-    return `${mark} ${place.padEnd(width)}  ${printable(clipped(form))}${found}`;
+    const seen = isFound
+      ? paint('faint', found === undefined ? '' : `  ${printable(found)}`)
+      : paint('note', '  found nothing');
+    return `${mark} ${place.padEnd(width)}  ${printable(clipped(form))}${seen}`;
   });
   return titled('mapping', lines, paint);
 }

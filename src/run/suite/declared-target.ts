@@ -91,7 +91,10 @@ class ApiAsker {
   ): ReturnType<AskApi> {
     const poll = this.#api.calls.poll as NonNullable<ApiCalls['poll']>;
     const id = poll.id(documentIn(first));
-    if (typeof id !== 'string' && typeof id !== 'number') return { answer: first };
+    if (typeof id !== 'string' && typeof id !== 'number') {
+      const isOver = poll.isOver(documentIn(first));
+      return { answer: first, ...(!isOver && { reported: 'poll.id found nothing in the first reply.' }) };
+    }
     const named = { ...values, poll: { id: String(id) } };
     let answer = first;
     while (!poll.isOver(documentIn(answer))) {
