@@ -1,5 +1,5 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import type { ApiKind } from './kind.ts';
+import { type ApiKind, messageOf } from './kind.ts';
 
 /**
  * Agent2Agent over JSON-RPC. The two versions of the protocol differ in method names, roles and parts. Version 1.0 waits for
@@ -39,7 +39,7 @@ const VERSION_1: ReplyMapping = {
   session: { first_of: ['$.result.task.contextId', '$.result.message.contextId'] },
   failed: {
     first_of: [
-      '$.error.message',
+      ...messageOf('$.error'),
       { path: "$.result.task[?@.state=='TASK_STATE_FAILED'].message.parts[*].text", join: '\n' },
       "$.result.task[?@.state=='TASK_STATE_FAILED' || @.state=='TASK_STATE_REJECTED' || @.state=='TASK_STATE_CANCELED' || @.state=='TASK_STATE_AUTH_REQUIRED'].state",
     ],
@@ -58,7 +58,7 @@ const VERSION_0_3: ReplyMapping = {
   session: '$.result.contextId',
   failed: {
     first_of: [
-      '$.error.message',
+      ...messageOf('$.error'),
       { path: "$.result[?@.state=='failed'].message.parts[?@.kind=='text'].text", join: '\n' },
       "$.result[?@.state=='failed' || @.state=='rejected' || @.state=='canceled' || @.state=='auth-required'].state",
     ],

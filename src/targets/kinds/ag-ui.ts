@@ -76,7 +76,8 @@ const MAPPING: ReplyMapping = {
   session: "$.frames[?@.data.type=='RUN_STARTED'].data.threadId",
   failed: {
     first_of: [
-      { path: "$.frames[?@.data.type=='RUN_ERROR'].data.message", map: { '': 'RUN_ERROR' } },
+      "$.frames[?@.data.type=='RUN_ERROR'].data.message",
+      "$.frames[?@.data.type=='RUN_ERROR'].data.type",
       `${FINISHED}[?@.type=='cancelled'].type`,
     ],
   },

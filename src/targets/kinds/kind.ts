@@ -1,4 +1,4 @@
-import type { ReplyMapping } from '../../contracts/target/mapping.ts';
+import type { ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
 import type { DeclarationOf, DeclaredKind, TargetRequest } from '../../contracts/target/index.ts';
 import type { TemplateValues } from '../mapping/template-names.ts';
 
@@ -30,4 +30,9 @@ export interface ReplyForm {
 /** An empty output for a reply that has this path: a message that only calls tools has no text. */
 export function emptyWith(path: string) {
   return { path, map: {}, else: '' };
+}
+
+/** The message of an error, or the whole error if it has none: that is a failure too. */
+export function messageOf(error: string): ValueForm[] {
+  return [`${error}.message`, error];
 }

@@ -1,6 +1,6 @@
 import type { DeclarationOf } from '../../contracts/target/index.ts';
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import type { ReplyForm } from './kind.ts';
+import { messageOf, type ReplyForm } from './kind.ts';
 
 /** One call of an MCP tool. The reply is the JSON-RPC response. */
 export function mcpToolReply({ reply }: DeclarationOf<'mcp-tool'>): ReplyForm {
@@ -10,8 +10,7 @@ export function mcpToolReply({ reply }: DeclarationOf<'mcp-tool'>): ReplyForm {
 /** An error of the protocol, an error of the tool, or a question back, to which Proctor has no answer. */
 const FAILED: ReplyMapping['failed'] = {
   first_of: [
-    '$.error.message',
-    { path: '$.error', map: {}, else: 'The server reported an error without a message.' },
+    ...messageOf('$.error'),
     { path: "$[?@.isError==true].content[?@.type=='text'].text", join: '\n' },
     { path: '$[?@.isError==true].isError', map: { true: 'The tool reported an error without a text.' } },
     { path: "$[?@.resultType=='input_required'].resultType", map: { input_required: 'The tool asks for more input.' } },

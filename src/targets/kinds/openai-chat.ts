@@ -1,5 +1,5 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import { type ApiKind, emptyWith } from './kind.ts';
+import { type ApiKind, emptyWith, messageOf } from './kind.ts';
 
 /** Chat completions. A bare model only proposes tool calls; nothing runs them. */
 export const openaiChatKind: ApiKind<'openai-chat'> = {
@@ -44,7 +44,7 @@ const JSON_REPLY: ReplyMapping = {
     total_tokens: '$.usage.total_tokens',
   },
   model: '$.model',
-  failed: '$.error.message',
+  failed: { first_of: messageOf('$.error') },
 };
 
 const STREAM: ReplyMapping = {
@@ -78,5 +78,5 @@ const STREAM: ReplyMapping = {
     total_tokens: { path: '$.frames[*].data.usage.total_tokens', last: true },
   },
   model: '$.frames[*].data.model',
-  failed: '$.frames[*].data.error.message',
+  failed: { first_of: messageOf('$.frames[*].data.error') },
 };

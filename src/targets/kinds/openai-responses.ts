@@ -1,5 +1,5 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import { type ApiKind, emptyWith } from './kind.ts';
+import { type ApiKind, emptyWith, messageOf } from './kind.ts';
 
 /** The Responses API. Function calls are proposals; calls of the provider's MCP and search tools have results. */
 export const openaiResponsesKind: ApiKind<'openai-responses'> = {
@@ -78,7 +78,12 @@ function below(response: string): ReplyMapping {
     },
     model: `${response}.model`,
     failed: {
-      first_of: [`${response}.error.message`, '$.error.message', "$.frames[?@.data.type=='error'].data.message"],
+      first_of: [
+        ...messageOf(`${response}.error`),
+        ...messageOf('$.error'),
+        "$.frames[?@.data.type=='error'].data.message",
+        "$.frames[?@.data.type=='error'].data.type",
+      ],
     },
   };
 }

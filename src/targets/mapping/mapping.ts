@@ -24,7 +24,7 @@ export function compileMapping(mapping: ReplyMapping): CompiledMapping {
       return value ? [{ key, ...value }] : [];
     }),
     workflowId: named(mapping.workflow_id, 'workflow_id'),
-    failed: named(mapping.failed, 'failed'),
+    failed: failureForms(mapping.failed, 'failed').map(({ form, place }) => values.compile(form, place, false)),
     session: named(mapping.session, 'session'),
     model: named(mapping.model, 'model'),
   };
@@ -36,7 +36,8 @@ export interface CompiledMapping {
   readonly actions: readonly CompiledRule[];
   readonly usage: readonly (NamedValue & { readonly key: (typeof USAGE)[number] })[];
   readonly workflowId: NamedValue | undefined;
-  readonly failed: NamedValue | undefined;
+  /** The forms of `failed`. The first one that states a failure counts. */
+  readonly failed: readonly ReadValue[];
   readonly session: NamedValue | undefined;
   readonly model: NamedValue | undefined;
 }
@@ -108,7 +109,7 @@ function mapped(mapping: CompiledMapping, run: MappingRun): MappedReply {
   );
   const session = read(mapping.session, idOf);
   const model = read(mapping.model, idOf);
-  const failed = failureOf(mapping.failed?.read(run, run.document));
+  const failed = firstFailure(mapping.failed, run);
   return { ok: true, reply, usage, ...defined({ failed, session, model }), empty, steps: run.budget.steps };
 }
 
@@ -144,6 +145,24 @@ const ID_CHARACTERS_MAX = 1_000;
 
 function amountOf(found: unknown): number | undefined {
   return typeof found === 'number' && Number.isFinite(found) && found >= 0 ? found : undefined;
+}
+
+/** The forms of a `first_of`, one by one: an empty error message must not hide the state behind it. */
+function failureForms(
+  form: ValueForm | undefined,
+  place: string,
+): { readonly form: ValueForm; readonly place: string }[] {
+  if (form === undefined) return [];
+  if (typeof form === 'string' || !form.first_of || Object.keys(form).length > 1) return [{ form, place }];
+  return form.first_of.map((one, index) => ({ form: one, place: placeOf(placeOf(place, 'first_of'), index) }));
+}
+
+function firstFailure(forms: readonly ReadValue[], run: MappingRun): string | undefined {
+  for (const read of forms) {
+    const failed = failureOf(read(run, run.document));
+    if (failed !== undefined) return failed;
+  }
+  return undefined;
 }
 
 /** `false` and an empty text mean that the agent did not fail. */

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'vitest';
+import type { TargetDeclaration } from '../../src/contracts/target/index.ts';
+import { declaredReader } from '../../src/targets/reader.ts';
+
+const url = 'http://127.0.0.1:1';
+const model = { url, model: 'm' };
+const said = 'Refund approved';
+
+const sse = (...frames: readonly object[]): string =>
+  frames.map(frame => `data: ${JSON.stringify(frame)}\n\n`).join('');
+const a2aTask = (state: string, text: string): object => ({
+  result: { task: { status: { state, message: { parts: [{ text }] } }, artifacts: [{ parts: [{ text: said }] }] } },
+});
+const chatAnswer = { choices: [{ message: { role: 'assistant', content: said } }] };
+const chatFrame = { choices: [{ delta: { role: 'assistant', content: said } }] };
+const anthropicFrames = [
+  { type: 'message_start', message: { role: 'assistant' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: said } },
+];
+const agUiFrames = [
+  { type: 'TEXT_MESSAGE_START', messageId: 'm' },
+  { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: said },
+];
+const output = [{ type: 'message', content: [{ type: 'output_text', text: said }] }];
+
+/** Each reply also has an answer, which must not count. */
+const FAILURES: readonly (readonly [string, TargetDeclaration, string])[] = [
+  ['openai-chat', { kind: 'openai-chat', ...model }, JSON.stringify({ ...chatAnswer, error: 'overloaded' })],
+  [
+    'a stream of openai-chat',
+    { kind: 'openai-chat', ...model, stream: true },
+    sse(chatFrame, { error: { code: 500 } }),
+  ],
+  ['openai-responses', { kind: 'openai-responses', ...model }, JSON.stringify({ output, error: { code: 'x' } })],
+  [
+    'anthropic',
+    { kind: 'anthropic-messages', ...model, stream: true },
+    sse(...anthropicFrames, { type: 'error', error: { type: 'api_error' } }),
+  ],
+  ['ag-ui', { kind: 'ag-ui', url }, sse(...agUiFrames, { type: 'RUN_ERROR', code: 'x' })],
+  ['a2a, with an empty text', { kind: 'a2a', url }, JSON.stringify(a2aTask('TASK_STATE_FAILED', ''))],
+  [
+    'mcp-tool, with an empty text',
+    { kind: 'mcp-tool', url, tool: 't', arguments: {} },
+    JSON.stringify({
+      id: 1,
+      result: { isError: true, content: [{ type: 'text', text: '' }], structuredContent: { said } },
+    }),
+  ],
+  [
+    'mcp-tool, with an empty message',
+    { kind: 'mcp-tool', url, tool: 't', arguments: {} },
+    JSON.stringify({ id: 1, error: { code: 1, message: '' }, result: { structuredContent: { said } } }),
+  ],
+];
+
+describe('a failure without a message is a failure', () => {
+  test.each(FAILURES)('of %s', (_, declaration, body) => {
+    const reading = declaredReader(
+      declaration,
+      true,
+      10_000,
+    )({ body: Buffer.from(body) }, { caseId: 'c', side: 'new' });
+    expect(reading).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+  });
+});
+
+test('a form that finds an empty text does not hide the failure that the next one finds', () => {
+  const declaration: TargetDeclaration = {
+    kind: 'http',
+    url,
+    request: {},
+    reply: { final_output: '$.out', failed: { first_of: ['$.error', '$.none', '$.fault'] } },
+  };
+  const read = (reply: object) =>
+    declaredReader(
+      declaration,
+      true,
+      10_000,
+    )({ body: Buffer.from(JSON.stringify(reply)) }, { caseId: 'c', side: 'new' });
+  expect(read({ out: said, error: '', fault: 'boom' })).toMatchObject({
+    message: 'The agent reported a failure: boom',
+  });
+  expect(read({ out: said, error: false, fault: '' })).toMatchObject({ ok: true });
+});
