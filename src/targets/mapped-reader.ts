@@ -15,6 +15,7 @@ import {
   type ReplyReading,
   type UnreadableReply,
 } from './reply.ts';
+import type { ReplyEnd } from './reply-end.ts';
 
 /** A reply as it is stored: masked, and with the arrival times of its frames if it is a stream. */
 export interface KeptReply {
@@ -36,10 +37,11 @@ export interface MappedReplies {
   readonly price?: TargetPrice | undefined;
   readonly isLenient: boolean;
   readonly bytesMax: number;
+  readonly end?: ReplyEnd | undefined;
 }
 
 /** Reads replies by a mapping. Throws a MappingError if the mapping is not valid. */
-export function mappedReader({ form, price, isLenient, bytesMax }: MappedReplies): ReplyReader {
+export function mappedReader({ form, price, isLenient, bytesMax, end }: MappedReplies): ReplyReader {
   const mapping = compileMapping(form.mapping);
   const firstOutput = form.firstOutput === undefined ? undefined : compilePath(form.firstOutput);
   const gaps = gapsIn(form.mapping);
@@ -47,7 +49,7 @@ export function mappedReader({ form, price, isLenient, bytesMax }: MappedReplies
     const document = documentOf(kept, form.as, bytesMax);
     if (!document.ok) return document;
     const mapped = applyMapping(mapping, document.value);
-    const failure = failureOf(mapped);
+    const failure = failureOf(mapped) ?? end?.(document.value);
     if (failure || !mapped.ok) return failure ?? TOO_COMPLEX;
     const { reply, usage, model } = mapped;
     const { events, unmeasured } = withoutGaps(reply.events, gaps);

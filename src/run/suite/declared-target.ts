@@ -97,15 +97,16 @@ class ApiAsker {
     }
     const named = { ...values, poll: { id: String(id) } };
     let answer = first;
-    while (!poll.isOver(documentIn(answer))) {
-      await wait(poll.everyMs, undefined, { signal }).catch(() => undefined);
+    while (!poll.isOver(documentIn(answer)) && !poll.hasFailed(documentIn(answer))) {
+      const leftMs = this.#api.settings.timeoutMs - (monotonicMs() - startedMs);
+      await wait(Math.max(0, Math.min(poll.everyMs, leftMs)), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return { failed: CANCELLED };
       answer = await send(this.#call(poll.call, named));
       if (!isGood(answer) || poll.state(documentIn(answer)) === undefined) break;
     }
     const latencyMs = monotonicMs() - startedMs;
-    const hasFailed = isGood(answer) && poll.hasFailed(documentIn(answer));
-    return { answer, latencyMs, ...(hasFailed && { reported: 'The job failed, as poll.failed says.' }) };
+    const reported = isGood(answer) ? reportedBy(documentIn(answer), poll) : undefined;
+    return { answer, latencyMs, ...(reported !== undefined && { reported }) };
   }
 
   #call(template: (values: TemplateValues) => FilledCall, values: TemplateValues): ApiCall {
@@ -122,6 +123,13 @@ class ApiAsker {
       },
     };
   }
+}
+
+/** Why a job has no answer; undefined if it has one, or if the reply is no JSON, which the reader reports. */
+function reportedBy(document: unknown, poll: NonNullable<ApiCalls['poll']>): string | undefined {
+  if (poll.hasFailed(document)) return 'The job failed, as poll.failed says.';
+  const isLost = document !== undefined && poll.state(document) === undefined;
+  return isLost ? 'The reply to a poll has no state at poll.until.path.' : undefined;
 }
 
 /** Notes when each frame was complete. */

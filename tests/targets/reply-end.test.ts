@@ -1,0 +1,89 @@
+import { writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import type { TargetDeclaration } from '../../src/contracts/target/index.ts';
+import { replyReader } from '../../src/targets/reader.ts';
+import { tryTarget } from '../../src/verbs/try-target.ts';
+import { temporaryFolder } from '../support/support.ts';
+
+const url = 'http://127.0.0.1:1';
+
+function read(declaration: TargetDeclaration, body: string) {
+  const target = { kind: 'declared', name: 't', replies: 'strict', declaration } as const;
+  return replyReader(target, 10_000)({ body: Buffer.from(body) }, { caseId: 'c', side: 'new' });
+}
+
+const POLLED: TargetDeclaration = {
+  kind: 'http',
+  url,
+  request: { path: '/go', body: {} },
+  poll: {
+    id: '$.id',
+    path: '/jobs/${poll.id}',
+    every: '10ms',
+    until: { path: '$.state', in: ['done'] },
+    failed: { path: '$.state', in: ['failed'] },
+  },
+  reply: { final_output: '$.text' },
+};
+
+describe('whether a reply is the whole answer', () => {
+  test.each([
+    ['a job that is not over', { state: 'running', text: 'Part' }, { ok: false }],
+    ['a job that failed', { state: 'failed', text: 'Part' }, { ok: false, errorName: 'AGENT_FAILED' }],
+    ['a job that is over', { state: 'done', text: 'All' }, { ok: true }],
+    ['an agent that answers without a job', { text: 'All' }, { ok: true }],
+  ])('of %s', (_, reply, expected) => {
+    expect(read(POLLED, JSON.stringify(reply))).toMatchObject(expected);
+  });
+
+  test('of a WebSocket that closed before the last message', () => {
+    const declaration: TargetDeclaration = {
+      kind: 'websocket',
+      url: 'ws://127.0.0.1:1',
+      send: ['x'],
+      until: { path: '$.type', in: ['done'] },
+      reply: { final_output: { path: '$.frames[*].data.text', join: '' } },
+    };
+    expect(read(declaration, '{"type":"token","text":"Part"}\n')).toMatchObject({ ok: false });
+    expect(read(declaration, '{"type":"token","text":"All"}\n{"type":"done"}\n')).toMatchObject({ ok: true });
+  });
+});
+
+describe('a poll', () => {
+  let server: Server | undefined;
+  afterEach(() => server?.close());
+
+  async function asked(first: object, then: object, declaration: object = {}) {
+    server = createServer((request, response) => {
+      response.end(JSON.stringify(request.url === '/go' ? first : then));
+    });
+    await new Promise<void>(resolve => server?.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const target = path.join(temporaryFolder(), 'target.json');
+    writeFileSync(target, JSON.stringify({ ...POLLED, url: `http://127.0.0.1:${port}`, ...declaration }));
+    const { artifact } = await tryTarget({ target, text: 'x' });
+    return artifact;
+  }
+
+  test('of a job whose state is somewhere else has no answer', async () => {
+    const { status, runner_failure } = await asked({ id: 1 }, { status: 'running', text: 'Part' });
+    expect(status).toBe('runner_error');
+    expect(runner_failure?.error_message).toBe('The reply to a poll has no state at poll.until.path.');
+  });
+
+  test('ends at a state of poll.failed that poll.until does not name', async () => {
+    const { runner_failure } = await asked({ id: 1, state: 'queued' }, { state: 'failed' });
+    expect(runner_failure).toMatchObject({ class: 'schema_mismatch', error_name: 'AGENT_FAILED' });
+  });
+
+  test('waits no longer than the timeout', async () => {
+    const startedMs = performance.now();
+    const poll = { ...POLLED.poll, every: '60s' };
+    const { runner_failure } = await asked({ id: 1, state: 'queued' }, { state: 'done' }, { timeout: '1s', poll });
+    expect(runner_failure).toMatchObject({ class: 'timeout' });
+    expect(performance.now() - startedMs).toBeLessThan(20_000);
+  });
+});
