@@ -26,6 +26,11 @@ export function headerSecrets(name: string, value: string): string[] {
   ];
 }
 
+/** Secrets, and the parts of those that are the value of a header, such as `Basic …`. */
+export function withParts(secrets: readonly string[]): string[] {
+  return [...secrets, ...secrets.flatMap(secret => headerSecrets('authorization', secret))];
+}
+
 /** The secrets in a URL: its user, its password and its query values, both raw and decoded. */
 export function urlSecrets(address: string): string[] {
   const { username, password, search } = new URL(address);

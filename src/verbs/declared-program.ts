@@ -57,7 +57,16 @@ async function effectiveHere({ network }: ProgramDeclaration, bounds: Requested)
 
 type Agent = Pick<
   ProgramAgent,
-  'side' | 'runId' | 'read' | 'secrets' | 'keepCredentials' | 'variable' | 'settings' | 'environment' | 'onProgram'
+  | 'side'
+  | 'runId'
+  | 'read'
+  | 'joins'
+  | 'secrets'
+  | 'keepCredentials'
+  | 'variable'
+  | 'settings'
+  | 'environment'
+  | 'onProgram'
 >;
 
 interface ProgramPlace {

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
+import { withParts } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { durationMs, type TargetStart } from '../contracts/target/index.ts';
 import { freePort } from '../execute/served/ports.ts';
@@ -42,7 +43,7 @@ export async function startDeclared(
       port,
       url: filled.url,
       environment,
-      secrets: Object.values(secrets),
+      secrets: withParts(Object.values(secrets)),
       log: written => void (log = written),
       ...(signal && { signal }),
     },

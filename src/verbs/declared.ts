@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
-import { headerSecrets } from '../base/secret-parts.ts';
+import { withParts } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
@@ -114,10 +114,8 @@ async function askedTarget(
     side: request.version,
     runId: request.run_id,
     read: replyReader(target, settings.bodyBytesMax),
-    secrets: [
-      ...Object.values(secrets),
-      ...Object.values(secrets).flatMap(value => headerSecrets('authorization', value)),
-    ],
+    joins: replyFormOf(declaration) !== undefined,
+    secrets: withParts(Object.values(secrets)),
     keepCredentials: request.keep_credentials === true,
     settings,
     variable: (name: string): string | undefined => (Object.hasOwn(secrets, name) ? secrets[name] : undefined),

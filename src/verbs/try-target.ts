@@ -1,6 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { newCorrelationId } from '../base/ids.ts';
 import { Masker, maskingOf } from '../base/masker.ts';
+import { withParts } from '../base/secret-parts.ts';
 import { shellQuoted } from '../base/shell.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { SuiteCase, SuiteTarget } from '../contracts/suite/index.ts';
@@ -97,7 +98,7 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
     };
     const told = await api.ask({ one, attempt: 1, key: `${runId}/try/1`, signal });
     if (signal.aborted) throw new Fault('cancelled', 'Cancelled before an answer arrived.');
-    return triedOf(told, { target, seen, programs, secrets: Object.values(secrets), settings });
+    return triedOf(told, { target, seen, programs, secrets: withParts(Object.values(secrets)), settings });
   } finally {
     signal.removeEventListener('abort', cancel);
     await api.close();
@@ -147,6 +148,7 @@ type Mask = (text: string) => string;
 
 function exchangeOf([call, answer]: readonly [ApiCall, HttpAnswer], masked: Mask): TriedExchange {
   const { method, path, headers, body = '' } = call;
+  const { 'content-type': contentType } = answer.headers;
   return {
     request: {
       method,
@@ -156,7 +158,7 @@ function exchangeOf([call, answer]: readonly [ApiCall, HttpAnswer], masked: Mask
     },
     status: answer.status ?? null,
     ended: answer.ended,
-    contentType: answer.headers['content-type'] ?? null,
+    contentType: contentType === undefined ? null : masked(contentType),
     reply: masked(answer.body.toString()),
   };
 }

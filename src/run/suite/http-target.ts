@@ -18,6 +18,8 @@ export interface HttpApi {
   readonly secrets: readonly string[];
   /** Stores well-known credentials unmasked. */
   readonly keepCredentials?: boolean;
+  /** The reader may join pieces of a reply, so a secret can appear that no single piece contains. */
+  readonly joins?: boolean;
   readonly redirects: boolean;
   /** Sees every request and its answer, unmasked. */
   readonly onExchange?: (call: ApiCall, answer: HttpAnswer) => void;
@@ -107,7 +109,7 @@ interface FinalAnswer extends Pick<CountedAnswer, 'answer'> {
 export function judgedAnswer(
   { answer, frames, failure }: FinalAnswer,
   id: string,
-  api: Pick<HttpApi, 'read' | 'side'>,
+  api: Pick<HttpApi, 'read' | 'side' | 'joins'>,
   masking: Masking,
 ): AttemptResult['outcome'] {
   const masker = new Masker(masking);
@@ -116,23 +118,23 @@ export function judgedAnswer(
   if (failure) return failedResponse({ ...failure, masked }, answer, bytes, masking);
   const kept: KeptReply = { body: bytes, ...(frames && { frameMs: frames.times.map(roundedMs) }) };
   const reading = api.read(kept, { caseId: id, side: api.side });
-  if (reading.ok && frames && hasSecret(reading.reply, masking)) return SECRET_IN_PIECES;
+  if (reading.ok && api.joins && hasSecret(reading.reply, masking)) return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
   return failedResponse({ ...reading, mayRetry: false, masked }, answer, bytes, masking);
 }
 
-/** Whether joining the frames of a masked stream made up a secret that no single frame contains. */
-function hasSecret(reply: object, masking: Masking): boolean {
+/** Whether joining the pieces of a masked reply made up a secret that no single piece contains. */
+export function hasSecret(reply: object, masking: Masking): boolean {
   const masker = new Masker(masking);
   masker.text(JSON.stringify(reply));
   return Object.keys(masker.kinds).length > 0;
 }
 
 /** Masking the joined text would leave an artifact that does not follow from the stored reply. */
-const SECRET_IN_PIECES: FailedAttempt = {
+export const SECRET_IN_PIECES: FailedAttempt = {
   ok: false,
   class: 'schema_mismatch',
-  message: 'The stream contains a secret in pieces, so Proctor stores neither the reply nor the answer.',
+  message: 'The reply contains a secret in pieces, so Proctor stores neither the reply nor the answer.',
   errorName: 'SECRET_IN_PIECES',
   mayRetry: false,
 };

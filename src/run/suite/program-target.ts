@@ -9,6 +9,7 @@ import type { SideName } from '../../targets/reply.ts';
 import { attemptProgram, type ProgramAnswer } from './program-attempt.ts';
 import { agentFailed, endingFailure, functionFailure, type ProgramFailure } from './program-failure.ts';
 import type { DeclaredProgram } from './program-job.ts';
+import { hasSecret, SECRET_IN_PIECES } from './http-target.ts';
 import { questionValues } from './question-values.ts';
 import type { SuiteSettings } from './settings.ts';
 import {
@@ -29,6 +30,8 @@ export interface ProgramAgent extends DeclaredProgram {
   readonly side: SideName;
   readonly runId: string;
   readonly read: ReplyReader;
+  /** See HttpApi. */
+  readonly joins?: boolean;
   readonly variable: (name: string) => string | undefined;
   readonly settings: SuiteSettings;
   /** Sees every run of the program. Only its output is masked. */
@@ -95,6 +98,8 @@ function outcomeOf(answer: ProgramAnswer, id: string, agent: ProgramAgent): Atte
   const masked = file ? masker.kinds : (stdout.kinds ?? {});
   const kept = { body };
   const reading = agent.read(kept, { caseId: id, side: agent.side });
+  if (reading.ok && agent.joins && hasSecret(reading.reply, maskingOf(agent.secrets, agent.keepCredentials)))
+    return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: body.length, kept };
   const whole = { bytes: body, bytesTotal: body.length, truncated: false, contentType: null, headers: {} };
   return { ...reading, mayRetry: false, masked, ...(body.length > 0 && { body: whole }) };
