@@ -5,7 +5,8 @@ import type { TargetPrice } from '../contracts/target/index.ts';
 import type { ReplyForm } from './kinds/kind.ts';
 import { firstOutputMs, type StreamFrame, FRAME_BYTES_MAX, FRAMES_MAX, readFrames } from './mapping/frames.ts';
 import { applyMapping, compileMapping, type MappedReply } from './mapping/mapping.ts';
-import { compilePath } from './mapping/path.ts';
+import { type CompiledPath, compilePath, selectAll } from './mapping/path.ts';
+import { StepBudget, withinSteps } from './mapping/step-budget.ts';
 import {
   checkReply,
   mismatch,
@@ -44,12 +45,13 @@ export interface MappedReplies {
 export function mappedReader({ form, price, isLenient, bytesMax, end }: MappedReplies): ReplyReader {
   const mapping = compileMapping(form.mapping);
   const firstOutput = form.firstOutput === undefined ? undefined : compilePath(form.firstOutput);
+  const last = form.last === undefined ? undefined : compilePath(form.last);
   const gaps = gapsIn(form.mapping);
   return (kept, names) => {
     const document = documentOf(kept, form.as, bytesMax);
     if (!document.ok) return document;
     const mapped = applyMapping(mapping, document.value);
-    const failure = failureOf(mapped) ?? end?.(document.value);
+    const failure = failureOf(mapped) ?? end?.(document.value) ?? (last && cutStream(last, document.value));
     if (failure || !mapped.ok) return failure ?? TOO_COMPLEX;
     const { reply, usage, model } = mapped;
     const { events, unmeasured } = withoutGaps(reply.events, gaps);
@@ -69,6 +71,12 @@ export function mappedReader({ form, price, isLenient, bytesMax, end }: MappedRe
       ...(ttftMs !== null && { ttftMs }),
     };
   };
+}
+
+/** A server that dies while it sends may end its stream properly, as far as HTTP can tell. */
+function cutStream(last: CompiledPath, document: unknown): UnreadableReply | undefined {
+  const found = withinSteps(() => selectAll(last, document, new StepBudget())) ?? [];
+  return found.length > 0 ? undefined : mismatch('The stream ended before its last event.');
 }
 
 const TOO_COMPLEX = mismatch('The mapping takes too many steps on a reply of this size.');

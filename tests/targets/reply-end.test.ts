@@ -52,6 +52,36 @@ describe('whether a reply is the whole answer', () => {
   });
 });
 
+const sse = (...frames: readonly unknown[]): string =>
+  frames.map(frame => `data: ${typeof frame === 'string' ? frame : JSON.stringify(frame)}\n\n`).join('');
+const chunk = (content: string, finish_reason: string | null) => ({
+  choices: [{ delta: { role: 'assistant', content }, finish_reason }],
+});
+const model = { url, model: 'm', stream: true };
+const ANTHROPIC = [
+  { type: 'message_start', message: { role: 'assistant' } },
+  { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Part' } },
+];
+const AG_UI = [
+  { type: 'TEXT_MESSAGE_START', messageId: 'm' },
+  { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: 'Part' },
+];
+
+describe('a stream without its last event is no answer', () => {
+  test.each<[string, TargetDeclaration, readonly object[], unknown]>([
+    ['openai-chat with a reason', { kind: 'openai-chat', ...model }, [chunk('Part', null)], chunk('', 'stop')],
+    ['openai-chat with [DONE]', { kind: 'openai-chat', ...model }, [chunk('Part', null)], '[DONE]'],
+    ['anthropic-messages', { kind: 'anthropic-messages', ...model }, ANTHROPIC, { type: 'message_stop' }],
+    ['ag-ui', { kind: 'ag-ui', url }, AG_UI, { type: 'RUN_FINISHED', runId: 'r' }],
+  ])('of %s', (_, declaration, frames, last) => {
+    const cut = sse(...frames);
+    const says = { ok: false, message: 'The stream ended before its last event.' };
+    expect(read(declaration, cut)).toMatchObject(says);
+    expect(read(declaration, `${cut}data: {"type":`)).toMatchObject(says);
+    expect(read(declaration, `${cut}${sse(last)}`)).toMatchObject({ ok: true });
+  });
+});
+
 describe('a poll', () => {
   let server: Server | undefined;
   afterEach(() => server?.close());

@@ -16,7 +16,7 @@ export const agUiKind: ApiKind<'ag-ui'> = {
       forwardedProps: {},
     },
   }),
-  reply: () => ({ as: 'sse', mapping: MAPPING, firstOutput: FIRST_OUTPUT }),
+  reply: () => ({ as: 'sse', mapping: MAPPING, firstOutput: FIRST_OUTPUT, last: FINISHED }),
 };
 
 const FIRST_OUTPUT = "$[?@.type=='TEXT_MESSAGE_CONTENT' || @.type=='TEXT_MESSAGE_CHUNK'].delta";

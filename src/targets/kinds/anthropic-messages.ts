@@ -16,8 +16,12 @@ export const anthropicMessagesKind: ApiKind<'anthropic-messages'> = {
     },
   }),
   reply: ({ stream }) =>
-    stream ? { as: 'sse', mapping: STREAM, firstOutput: '$.data.delta.text' } : { as: 'json', mapping: JSON_REPLY },
+    stream
+      ? { as: 'sse', mapping: STREAM, firstOutput: '$.data.delta.text', last: LAST }
+      : { as: 'json', mapping: JSON_REPLY },
 };
+
+const LAST = "$.frames[?@.data.type=='message_stop']";
 
 /** The API requires a limit. */
 const MAX_TOKENS = 4_096;

@@ -25,6 +25,8 @@ export interface ReplyForm {
   readonly mapping: ReplyMapping;
   /** The path to the output in a frame. The first frame with an output gives the time to the first token. */
   readonly firstOutput?: string;
+  /** A path that finds something in every stream that is whole. Without it, a server that dies would seem to have finished. */
+  readonly last?: string;
 }
 
 /** An empty output for a reply that has this path: a message that only calls tools has no text. */

@@ -17,9 +17,13 @@ export const openaiChatKind: ApiKind<'openai-chat'> = {
   }),
   reply: ({ stream }) =>
     stream
-      ? { as: 'sse', mapping: STREAM, firstOutput: '$.data.choices[0].delta.content' }
+      ? { as: 'sse', mapping: STREAM, firstOutput: '$.data.choices[0].delta.content', last: LAST }
       : { as: 'json', mapping: JSON_REPLY },
 };
+
+/** Some servers send no `[DONE]`, and some no reason. A reason is null until the end. */
+const LAST =
+  "$.frames[?@.data=='[DONE]' || (@.data.choices[0].finish_reason && @.data.choices[0].finish_reason!=null)]";
 
 const JSON_REPLY: ReplyMapping = {
   final_output: {
