@@ -65,6 +65,17 @@ describe('a failure without a message is a failure', () => {
   });
 });
 
+test('a stream of openai-chat shows calls of custom tools', () => {
+  const call = (custom: object, id?: string) => ({
+    choices: [{ delta: { role: 'assistant', tool_calls: [{ index: 0, id, custom }] } }],
+  });
+  const body = `${sse(call({ name: 'shell', input: 'rm' }, 'a'), call({ input: ' x' }))}data: [DONE]\n\n`;
+  const declaration: TargetDeclaration = { kind: 'openai-chat', ...model, stream: true };
+  const reading = declaredReader(declaration, true, 10_000)({ body: Buffer.from(body) }, { caseId: 'c', side: 'new' });
+  const events = [{ type: 'tool_call', tool: 'shell', call_id: 'a', args: { input: 'rm x' } }];
+  expect(reading).toMatchObject({ ok: true, reply: { events }, repairs: { R2: 1 } });
+});
+
 test('a form that finds an empty text does not hide the failure that the next one finds', () => {
   const declaration: TargetDeclaration = {
     kind: 'http',

@@ -51,6 +51,11 @@ const JSON_REPLY: ReplyMapping = {
   failed: { first_of: messageOf('$.error') },
 };
 
+function piecesOf(value: string) {
+  const each = '$.frames[*].data.choices[0].delta.tool_calls[*]';
+  return { each, key: '@.index', key_of_item: '@.index', value };
+}
+
 const STREAM: ReplyMapping = {
   final_output: {
     first_of: [
@@ -62,17 +67,14 @@ const STREAM: ReplyMapping = {
   events: [
     {
       as: 'tool_call',
-      each: '$.frames[*].data.choices[0].delta.tool_calls[?@.id && @.function.name]',
+      each: '$.frames[*].data.choices[0].delta.tool_calls[?@.id && (@.function.name || @.custom.name)]',
       call_id: '@.id',
-      tool: '@.function.name',
+      tool: { first_of: ['@.function.name', '@.custom.name'] },
       args: {
-        collect: {
-          each: '$.frames[*].data.choices[0].delta.tool_calls[*]',
-          key: '@.index',
-          key_of_item: '@.index',
-          value: '@.function.arguments',
-        },
-        parse: 'json',
+        first_of: [
+          { collect: piecesOf('@.function.arguments'), parse: 'json' },
+          { collect: piecesOf('@.custom.input') },
+        ],
       },
     },
   ],
