@@ -54,6 +54,30 @@ const FAILURES: readonly (readonly [string, TargetDeclaration, string])[] = [
   ],
 ];
 
+const RESPONSES: TargetDeclaration = { kind: 'openai-responses', ...model };
+
+describe('a state that is no success is a failure', () => {
+  test.each<[string, TargetDeclaration, object]>([
+    ['a task that works', { kind: 'a2a', url }, a2aTask('TASK_STATE_WORKING', 'Wait')],
+    ['a task that was submitted', { kind: 'a2a', url }, a2aTask('TASK_STATE_SUBMITTED', 'Wait')],
+    ['a response that failed', RESPONSES, { status: 'failed', error: null, output }],
+    ['a response that is not over', RESPONSES, { status: 'in_progress', error: null, output }],
+  ])('of %s', (_, declaration, reply) => {
+    expect(readAs(declaration, JSON.stringify(reply))).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+  });
+
+  test('of a call that the provider made', () => {
+    const call = { type: 'mcp_call', id: 'm', name: 't', arguments: '{}', status: 'failed', error: null };
+    const reading = readAs(RESPONSES, JSON.stringify({ status: 'completed', output: [call, ...output] }));
+    const events = [{ type: 'tool_call' }, { type: 'tool_result', status: 'error' }];
+    expect(reading).toMatchObject({ ok: true, reply: { events } });
+  });
+});
+
+function readAs(declaration: TargetDeclaration, body: string) {
+  return declaredReader(declaration, true, 10_000)({ body: Buffer.from(body) }, { caseId: 'c', side: 'new' });
+}
+
 describe('a failure without a message is a failure', () => {
   test.each(FAILURES)('of %s', (_, declaration, body) => {
     const reading = declaredReader(

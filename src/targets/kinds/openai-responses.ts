@@ -55,7 +55,13 @@ function below(response: string): ReplyMapping {
         as: 'tool_result',
         each: `${response}.output[?@.type=='mcp_call']`,
         call_id: '@.id',
-        status: { first_of: [{ path: '@.error', join: '', map: {}, else: 'error' }, { literal: 'ok' }] },
+        status: {
+          first_of: [
+            { path: '@.error', join: '', map: {}, else: 'error' },
+            { path: '@.status', map: { completed: 'ok' }, else: 'error' },
+            { literal: 'ok' },
+          ],
+        },
         payload_summary: {
           first_of: [
             { path: '@.output', join: '' },
@@ -83,6 +89,7 @@ function below(response: string): ReplyMapping {
         ...messageOf('$.error'),
         "$.frames[?@.data.type=='error'].data.message",
         "$.frames[?@.data.type=='error'].data.type",
+        { path: `${response}.status`, map: { completed: '', incomplete: '' } },
       ],
     },
   };
