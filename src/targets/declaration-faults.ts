@@ -1,8 +1,9 @@
 import { placeOf } from '../base/place.ts';
 import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
-import { compileCalls, isDeclarationError, isOfTarget } from './calls.ts';
+import { compileCalls, isDeclarationError, isOfTarget, readDeclaredPath } from './calls.ts';
 import { compileConversation } from './conversation.ts';
-import { isApi } from './kinds/kinds.ts';
+import { isApi, replyFormOf } from './kinds/kinds.ts';
+import { pathAt } from './mapping/mapping-error.ts';
 import { compileTemplate } from './mapping/template.ts';
 import { compileProgram, runsProgram } from './program-call.ts';
 import { programFaults } from './program-faults.ts';
@@ -29,7 +30,17 @@ export function* declarationFaults(declaration: TargetDeclaration): Generator<De
   }
   yield* compiled('', () => declaration.kind === 'websocket' && compileConversation(declaration));
   yield* compiled('', () => declaration.kind === 'mcp-tool' && compileToolCall(declaration));
-  yield* compiled('reply', () => declaredReader(declaration, true, 0));
+  yield* compiled('', () => readDeclaredPath(declaration.version?.read ?? '$'));
+  const faults = [...compiled('', () => compileFirstOutput(declaration))];
+  yield* faults;
+  // The reader compiles it too.
+  if (faults.length === 0) yield* compiled('reply', () => declaredReader(declaration, true, 0));
+}
+
+function compileFirstOutput(declaration: TargetDeclaration): void {
+  const { firstOutput } = replyFormOf(declaration) ?? {};
+  if (firstOutput !== undefined)
+    pathAt(declaration.kind === 'http' ? 'stream.first_output' : 'first_output', firstOutput, '$@');
 }
 
 function* compiled(below: string, act: () => unknown): Generator<DeclarationFault> {

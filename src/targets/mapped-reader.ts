@@ -5,6 +5,7 @@ import type { TargetPrice } from '../contracts/target/index.ts';
 import type { ReplyForm } from './kinds/kind.ts';
 import { firstOutputMs, type StreamFrame, FRAME_BYTES_MAX, FRAMES_MAX, readFrames } from './mapping/frames.ts';
 import { applyMapping, compileMapping, type MappedReply } from './mapping/mapping.ts';
+import { pathAt } from './mapping/mapping-error.ts';
 import { type CompiledPath, compilePath, selectAll } from './mapping/path.ts';
 import { StepBudget, withinSteps } from './mapping/step-budget.ts';
 import {
@@ -44,7 +45,7 @@ export interface MappedReplies {
 /** Reads replies by a mapping. Throws a MappingError if the mapping is not valid. */
 export function mappedReader({ form, price, isLenient, bytesMax, end }: MappedReplies): ReplyReader {
   const mapping = compileMapping(form.mapping);
-  const firstOutput = form.firstOutput === undefined ? undefined : compilePath(form.firstOutput);
+  const firstOutput = form.firstOutput === undefined ? undefined : pathAt('first_output', form.firstOutput, '$@');
   const last = form.last === undefined ? undefined : compilePath(form.last);
   const gaps = gapsIn(form.mapping);
   return (kept, names) => {
