@@ -36,47 +36,7 @@ function below(response: string): ReplyMapping {
         emptyWith(`${response}.output[*].type`),
       ],
     },
-    events: [
-      {
-        as: 'tool_call',
-        each: `${response}.output[?@.type=='function_call' || @.type=='custom_tool_call']`,
-        call_id: '@.call_id',
-        tool: '@.name',
-        args: { first_of: [{ path: '@.arguments', parse: 'json' }, '@.input'] },
-      },
-      {
-        as: 'tool_call',
-        each: `${response}.output[?@.type=='mcp_call']`,
-        call_id: '@.id',
-        tool: '@.name',
-        args: { path: '@.arguments', parse: 'json' },
-      },
-      {
-        as: 'tool_result',
-        each: `${response}.output[?@.type=='mcp_call']`,
-        call_id: '@.id',
-        status: {
-          first_of: [
-            { path: '@.error', join: '', map: {}, else: 'error' },
-            { path: '@.status', map: { completed: 'ok' }, else: 'error' },
-            { literal: 'ok' },
-          ],
-        },
-        payload_summary: {
-          first_of: [
-            { path: '@.output', join: '' },
-            { path: '@.error', join: '' },
-          ],
-        },
-      },
-      {
-        as: 'tool_call',
-        each: `${response}.output[?@.type=='web_search_call' || @.type=='file_search_call']`,
-        call_id: '@.id',
-        tool: '@.type',
-        args: { first_of: ['@.action', { literal: {} }] },
-      },
-    ],
+    events: eventsIn(response),
     usage: {
       input_tokens: `${response}.usage.input_tokens`,
       output_tokens: `${response}.usage.output_tokens`,
@@ -93,4 +53,48 @@ function below(response: string): ReplyMapping {
       ],
     },
   };
+}
+
+function eventsIn(response: string): ReplyMapping['events'] {
+  return [
+    {
+      as: 'tool_call',
+      each: `${response}.output[?@.type=='function_call' || @.type=='custom_tool_call']`,
+      call_id: '@.call_id',
+      tool: '@.name',
+      args: { first_of: [{ path: '@.arguments', parse: 'json' }, '@.input'] },
+    },
+    {
+      as: 'tool_call',
+      each: `${response}.output[?@.type=='mcp_call']`,
+      call_id: '@.id',
+      tool: '@.name',
+      args: { path: '@.arguments', parse: 'json' },
+    },
+    {
+      as: 'tool_result',
+      each: `${response}.output[?@.type=='mcp_call']`,
+      call_id: '@.id',
+      status: {
+        first_of: [
+          { path: '@.error', join: '', map: {}, else: 'error' },
+          { path: '@.status', map: { completed: 'ok' }, else: 'error' },
+          { literal: 'ok' },
+        ],
+      },
+      payload_summary: {
+        first_of: [
+          { path: '@.output', join: '' },
+          { path: '@.error', join: '' },
+        ],
+      },
+    },
+    {
+      as: 'tool_call',
+      each: `${response}.output[?@.type=='web_search_call' || @.type=='file_search_call']`,
+      call_id: '@.id',
+      tool: '@.type',
+      args: { first_of: ['@.action', { literal: {} }] },
+    },
+  ];
 }
