@@ -16,6 +16,7 @@ const COMMANDS = [
   'report',
   'baseline accept',
   'resend',
+  'try',
   'show',
   'list',
   'prune --older-than 1d',

@@ -1,73 +1,41 @@
-import { describe, expect, test } from 'vitest';
-import type { TargetDeclaration } from '../../src/contracts/target/index.ts';
+import { expect, test } from 'vitest';
+import type { DeclarationOf, TargetDeclaration } from '../../src/contracts/target/index.ts';
 import { declarationFaults } from '../../src/targets/declaration-faults.ts';
-import { mappedPlaces } from '../../src/targets/mapped-places.ts';
 
-const REPLY = { final_output: '$.text' };
+const TOOL: DeclarationOf<'mcp-tool'> = { kind: 'mcp-tool', tool: 'ask', arguments: {} };
+const SOCKET: DeclarationOf<'websocket'> = {
+  kind: 'websocket',
+  url: 'ws://127.0.0.1:9',
+  send: ['hi'],
+  reply: { final_output: '$' },
+};
 
-function faultsOf(change: object): string[] {
-  const target = { kind: 'http', url: 'http://127.0.0.1:1', request: { path: '/ask' }, reply: REPLY, ...change };
-  return [...declarationFaults(target as TargetDeclaration)].map(({ message }) => message);
-}
-
-describe('a declaration is rejected before anything is sent if', () => {
-  test.each<[string, object, string]>([
-    ['its path has no slash', { request: { path: 'ask' } }, 'request.path: A path must start with a single slash.'],
-    [
-      'its path is a URL',
-      { request: { path: 'http://127.0.0.1:2/ask' } },
-      'request.path: A path must start with a single slash.',
-    ],
-    [
-      'its path names another host',
-      { request: { path: '//other/ask' } },
-      'request.path: A path must start with a single slash.',
-    ],
-    [
-      'its path has a space',
-      { request: { path: '/a b' } },
-      'request.path: Percent-encode spaces and characters outside ASCII.',
-    ],
-    ['it resets elsewhere', { reset: { path: 'x' } }, 'reset.path: A path must start with a single slash.'],
-    [
-      'it polls elsewhere',
-      { poll: { id: '$.id', path: 'jobs', until: { path: '$.state', in: ['done'] } } },
-      'poll.path: A path must start with a single slash.',
-    ],
-    ['its version is elsewhere', { version: { path: 'v' } }, 'version.path must start with a single slash.'],
-    [
-      'it needs a port and starts nothing',
-      { url: 'http://127.0.0.1:${port}' },
-      'url has ${port}, but nothing is started. Declare start.',
-    ],
-  ])('%s', (_, change, sentence) => {
-    expect(faultsOf(change)).toEqual([sentence]);
-  });
-
-  test('and accepted with a path below its URL', () => {
-    expect(faultsOf({ request: { path: '/ask/${case.id}' } })).toEqual([]);
-  });
+test.each<[what: string, declaration: TargetDeclaration, path: string]>([
+  ['a tool without a server', TOOL, 'url'],
+  ['a tool with two servers', { ...TOOL, url: 'http://127.0.0.1:9', run: ['server'] }, 'url'],
+  ['headers for a program', { ...TOOL, run: ['server'], headers: { 'x-a': 'b' } }, 'headers'],
+  ['variables for a server that is not started', { ...TOOL, url: 'http://127.0.0.1:9', env: { A: 'b' } }, 'env'],
+  ['a case in the words of a program', { ...TOOL, run: ['server', '${case.id}'] }, 'run[1]'],
+  ['an unknown name in an argument', { ...TOOL, run: ['server'], arguments: { q: '${input.usr}' } }, 'arguments.q'],
+  [
+    'a header of the protocol',
+    { ...TOOL, url: 'http://127.0.0.1:9', headers: { 'Mcp-Name': 'x' } },
+    'headers.Mcp-Name',
+  ],
+  ['a reset without requests', { ...SOCKET, reset: { path: '/reset' } }, 'reset'],
+  ['an unknown name in a message', { ...SOCKET, send: ['hi', { a: '${user}' }] }, 'send[1].a'],
+  ['a broken path in until', { ...SOCKET, until: { path: '$..a', in: [1] } }, 'until.path'],
+  ['an HTTP address for a WebSocket', { ...SOCKET, url: 'http://127.0.0.1:9' }, 'url'],
+  ['a header of the handshake', { ...SOCKET, headers: { 'Sec-WebSocket-Key': 'x' } }, 'headers.Sec-WebSocket-Key'],
+])('reports %s with its key', (_what, declaration, path) => {
+  expect([...declarationFaults(declaration)].map(fault => fault.path)).toEqual([path]);
 });
 
-test('a rule whose `each` finds no item is shown as empty, and its keys are not', () => {
-  const target: TargetDeclaration = {
-    kind: 'http',
-    url: 'http://127.0.0.1:1',
-    request: { path: '/ask' },
-    reply: {
-      ...REPLY,
-      events: [
-        { as: 'tool_call', each: "$.trace[?@.step=='cal']", tool: '@.name' },
-        { as: 'tool_call', each: "$.trace[?@.step=='call']", tool: '@.name', call_id: '@.id' },
-      ],
-    },
-  };
-  const body = Buffer.from('{"text":"Hello","trace":[{"step":"call","name":"a"}]}');
-  expect(mappedPlaces(target, { body }, 1_000).map(({ place, isFound, found }) => [place, isFound, found])).toEqual([
-    ['final_output', true, '"Hello"'],
-    ['events[0].each', false, '0 items'],
-    ['events[1].each', true, '1 item'],
-    ['events[1].tool', true, undefined],
-    ['events[1].call_id', false, undefined],
-  ]);
+test('reports nothing for sound declarations', () => {
+  const sound: TargetDeclaration[] = [
+    { ...TOOL, run: ['server', '${env:A}'], env: { B: '${env:B}' }, arguments: { q: '${input.user}' } },
+    { ...TOOL, url: 'http://127.0.0.1:8080/mcp', auth: { bearer: '${env:A}' } },
+    { ...SOCKET, url: 'wss://desk.example.com/talk', headers: { 'sec-websocket-protocol': 'desk.v1' } },
+  ];
+  for (const declaration of sound) expect([...declarationFaults(declaration)]).toEqual([]);
 });
