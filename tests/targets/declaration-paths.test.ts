@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import type { TargetDeclaration } from '../../src/contracts/target/index.ts';
+import { check } from '../../src/contracts/check.ts';
+import { target, type TargetDeclaration } from '../../src/contracts/target/index.ts';
 import { declarationFaults } from '../../src/targets/declaration-faults.ts';
 import { mappedPlaces } from '../../src/targets/mapped-places.ts';
 
 const REPLY = { final_output: '$.text' };
 
+const HTTP = { kind: 'http', url: 'http://127.0.0.1:1', request: { path: '/ask' }, reply: REPLY };
+
 function faultsOf(change: object): string[] {
-  const target = { kind: 'http', url: 'http://127.0.0.1:1', request: { path: '/ask' }, reply: REPLY, ...change };
-  return [...declarationFaults(target as TargetDeclaration)].map(({ message }) => message);
+  return [...declarationFaults({ ...HTTP, ...change } as TargetDeclaration)].map(({ message }) => message);
 }
 
 describe('a declaration is rejected before anything is sent if', () => {
@@ -50,7 +52,7 @@ describe('a declaration is rejected before anything is sent if', () => {
 });
 
 test('a rule whose `each` finds no item is shown as empty, and its keys are not', () => {
-  const target: TargetDeclaration = {
+  const declaration: TargetDeclaration = {
     kind: 'http',
     url: 'http://127.0.0.1:1',
     request: { path: '/ask' },
@@ -63,11 +65,31 @@ test('a rule whose `each` finds no item is shown as empty, and its keys are not'
     },
   };
   const body = Buffer.from('{"text":"Hello","trace":[{"step":"call","name":"a"}]}');
-  expect(mappedPlaces(target, { body }, 1_000).map(({ place, isFound, found }) => [place, isFound, found])).toEqual([
+  expect(
+    mappedPlaces(declaration, { body }, 1_000).map(({ place, isFound, found }) => [place, isFound, found]),
+  ).toEqual([
     ['final_output', true, '"Hello"'],
     ['events[0].each', false, '0 items'],
     ['events[1].each', true, '1 item'],
     ['events[1].tool', true, undefined],
     ['events[1].call_id', false, undefined],
   ]);
+});
+
+describe('a credential that is written out is rejected in', () => {
+  test.each<[string, object]>([
+    ['headers', { headers: { 'x-api-key': 'abc' } }],
+    ['headers, next to a placeholder', { headers: { authorization: 'Bearer abc${env:A}' } }],
+    ['query', { request: { path: '/ask', query: { api_key: 'abc' } } }],
+    ['start.env', { start: { run: ['node', 'a.js'], env: { OPENAI_API_KEY: 'abc' } } }],
+  ])('%s', (_, change) => {
+    expect(check(target, { ...HTTP, ...change }, { strict: true, internal: false }).violations).toMatchObject([
+      { rule_id: 'TG2', message: expect.stringMatching(/must come from \$\{env:NAME\}/) },
+    ]);
+  });
+
+  test('but a placeholder is not a credential', () => {
+    const headers = { authorization: 'Bearer ${env:A}', 'x-request-key': '${attempt.key}' };
+    expect(check(target, { ...HTTP, headers }, { strict: true, internal: false }).violations).toEqual([]);
+  });
 });

@@ -33,7 +33,7 @@ const rules: readonly Rule[] = [
       'request has method, path, query and body, each optional; run is a list of words, never a shell line',
       'module is a .js, .mjs or .cjs file; sandbox is process or none; network is allow or block',
       'headers, query and env map names to texts; auth has bearer',
-      'a header that carries a credential takes its value from the environment: ${env:NAME}',
+      'credentials in headers, query, parameters and env are placeholders such as ${env:NAME}, never written out',
     ],
     fields: [
       'url',
@@ -59,13 +59,17 @@ const rules: readonly Rule[] = [
       'sandbox',
       'network',
     ],
-    *check({ headers, auth }: Credentials): Generator<Finding> {
-      for (const [name, value] of Object.entries(headers ?? {})) {
-        if (CREDENTIAL.test(name) && !FROM_ENVIRONMENT.test(value))
-          yield must(`headers.${name}`, 'carries a credential, so its value must come from ${env:NAME}');
+    *check(declaration: Credentials): Generator<Finding> {
+      for (const [place, texts] of namedTextsIn(declaration)) {
+        for (const [name, value] of Object.entries(texts)) {
+          if (typeof value === 'string' && CREDENTIAL.test(name) && !FROM_ENVIRONMENT.test(value))
+            yield must(`${place}.${name}`, 'carries a credential, so its value must come from ${env:NAME}');
+        }
       }
+      const { auth } = declaration;
       if (auth && !FROM_ENVIRONMENT.test(auth.bearer)) yield must('auth.bearer', 'must come from ${env:NAME}');
     },
+    reads: ['start'],
     breach: (target: TargetDeclaration) => ({ ...target, auth: { bearer: 'a literal token' } }),
   },
   {
@@ -96,12 +100,28 @@ const rules: readonly Rule[] = [
 ];
 
 interface Credentials {
-  readonly headers?: Readonly<Record<string, string>>;
+  readonly headers?: Readonly<Record<string, unknown>>;
   readonly auth?: { readonly bearer: string };
+  readonly request?: { readonly query?: Readonly<Record<string, unknown>> };
+  readonly parameters?: Readonly<Record<string, unknown>>;
+  readonly env?: Readonly<Record<string, unknown>>;
+  readonly start?: { readonly env?: Readonly<Record<string, unknown>> };
 }
 
-const CREDENTIAL = /cookie|auth|token|key|secret|session|password/i;
-const FROM_ENVIRONMENT = /\$\{env:[A-Za-z_][A-Za-z0-9_]*\}/;
+/** The parts of a declaration that map names to texts, and that evidence stores as written. */
+function namedTextsIn({ headers = {}, request, parameters = {}, env = {}, start }: Credentials) {
+  return [
+    ['headers', headers],
+    ['request.query', request?.query ?? {}],
+    ['parameters', parameters],
+    ['env', env],
+    ['start.env', start?.env ?? {}],
+  ] as const;
+}
+
+const CREDENTIAL = /cookie|auth|token(?!s)|key|secret|password/i;
+/** Only a scheme such as Bearer may stand before the placeholder. */
+const FROM_ENVIRONMENT = /^(?:[A-Za-z-]{1,20} )?\$\{[^{}]+\}$/;
 
 export const target: Contract = {
   name: 'target',

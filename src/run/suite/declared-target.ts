@@ -1,5 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicMs } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
 import type { HttpAnswer } from '../../execute/http.ts';
 import { type ApiCalls, CallError, type FilledCall } from '../../targets/calls.ts';
@@ -28,7 +29,7 @@ export function declaredTarget(api: DeclaredApi): Target {
     run: { id: api.runId },
     ...(api.port !== undefined && { port: api.port }),
   };
-  const base = new URL(api.calls.url(fixed));
+  const base = checkedBase(api.calls.url(fixed));
   const asker = new ApiAsker(api, fixed, base.pathname.replace(/\/$/, ''));
   return httpTarget({
     ...api,
@@ -36,6 +37,15 @@ export function declaredTarget(api: DeclaredApi): Target {
     redirects: false,
     ask: (question, send) => asker.ask(question, send),
   });
+}
+
+/** A URL from the environment is checked only here. */
+function checkedBase(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const isPlain = parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password && !parsed.search;
+  if (!parsed || !isPlain)
+    throw new Fault('usage', 'The url of the target is not an http or https URL without credentials and query.');
+  return parsed;
 }
 
 class ApiAsker {
@@ -70,11 +80,11 @@ class ApiAsker {
     const { reset, session } = this.#api.calls;
     const values = { ...this.#fixed, ...questionValues(question.one, question.key) };
     if (reset) {
-      const answer = await send(this.#call(reset, values));
+      const answer = await send(this.#call(reset, values, '/reset'));
       if (!isGood(answer)) return stepFailed('reset', answer);
     }
     if (!session) return values;
-    const answer = await send(this.#call(session.call, values));
+    const answer = await send(this.#call(session.call, values, '/session'));
     if (!isGood(answer)) return stepFailed('session', answer);
     const id = session.take(documentIn(answer));
     if (typeof id !== 'string' && typeof id !== 'number')
@@ -101,7 +111,7 @@ class ApiAsker {
       const leftMs = this.#api.settings.timeoutMs - (monotonicMs() - startedMs);
       await wait(Math.max(0, Math.min(poll.everyMs, leftMs)), undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return { failed: CANCELLED };
-      answer = await send(this.#call(poll.call, named));
+      answer = await send(this.#call(poll.call, named, '/poll'));
       if (!isGood(answer) || poll.state(documentIn(answer)) === undefined) break;
     }
     const latencyMs = monotonicMs() - startedMs;
@@ -109,7 +119,8 @@ class ApiAsker {
     return { answer, latencyMs, ...(reported !== undefined && { reported }) };
   }
 
-  #call(template: (values: TemplateValues) => FilledCall, values: TemplateValues): ApiCall {
+  /** Requests around the question have keys of their own, so that no server takes them for the same request. */
+  #call(template: (values: TemplateValues) => FilledCall, values: TemplateValues, step = ''): ApiCall {
     const { path, headers, ...call } = template(values);
     return {
       ...call,
@@ -119,7 +130,7 @@ class ApiAsker {
         ...(this.#api.stream === 'sse' && { accept: 'text/event-stream' }),
         ...this.#api.calls.headers(values),
         ...headers,
-        ...(values.attempt && { 'idempotency-key': values.attempt.key }),
+        ...(values.attempt && { 'idempotency-key': `${values.attempt.key}${step}` }),
       },
     };
   }

@@ -17,8 +17,11 @@ export function servedTarget(target: Target, served: Served, log: () => ServedLo
       return written ? [{ href: 'assets/target.log', kind: 'other', caseId: null, bytes: written.bytes }] : [];
     },
     async close(): Promise<void> {
-      await target.close();
-      await served.stop();
+      try {
+        await target.close();
+      } finally {
+        await served.stop();
+      }
     },
   };
 }

@@ -14,6 +14,9 @@ export const langgraphKind: ApiKind<'langgraph'> = {
   reply: () => ({ as: 'json', mapping: MAPPING }),
 };
 
+/** The type of the last message, if it is not the agent's. */
+const LAST_TYPE = "$[?@[-1].type && @[-1].type!='ai'][-1].type";
+
 const MAPPING: ReplyMapping = {
   final_output: {
     first_of: [{ path: "$.messages[-1].content[?@.type=='text'].text", join: '' }, '$.messages[-1].content'],
@@ -40,5 +43,14 @@ const MAPPING: ReplyMapping = {
     total_tokens: { path: '$.messages[*].usage_metadata.total_tokens', sum: true },
   },
   model: { path: '$.messages[*].response_metadata.model_name', last: true },
-  failed: { first_of: ['$.__error__.message', '$.__error__.error', '$.detail'] },
+  failed: {
+    first_of: [
+      '$.__error__.message',
+      '$.__error__.error',
+      '$.detail',
+      // A graph that waits for a person has not answered.
+      { path: '$.__interrupt__', map: {}, else: 'The graph waits for a person.' },
+      { path: LAST_TYPE, map: {}, else: 'The last message of the state is not one of the agent.' },
+    ],
+  },
 };
