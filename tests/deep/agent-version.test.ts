@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { agentVersion } from '../../../src/execute/served/agent-version.ts';
-import { allGone, processesWith } from '../../conformance/support.ts';
-import { agentOf } from './served-world.ts';
+import { agentVersion } from '../../src/execute/served/agent-version.ts';
+import { allGone, processesWith } from '../conformance/support.ts';
+import { agentOf } from '../execute/served/served-world.ts';
 
 const context = { environment: process.env, secrets: ['hunter2-hunter2'] };
 const shell = (script: string) => ({ run: ['/bin/sh', '-c', script] });
