@@ -69,7 +69,7 @@ function lookCloser(
     const rule = parent === '' ? contract.unknownKeys : ownerOf(owners, parent);
     const level = context.strict ? 'must' : 'should';
     const meant = context.strict ? nearestWord(key, known.keys()) : undefined;
-    const message = meant === undefined ? UNKNOWN_KEY : `${UNKNOWN_KEY}; did you mean ${JSON.stringify(meant)}?`;
+    const message = meant === undefined ? UNKNOWN_KEY : `${UNKNOWN_KEY} (did you mean ${JSON.stringify(meant)}?)`;
     found.add(level, violation(rule, placeOf(parent, key), message));
   }
   return touched;
@@ -104,9 +104,7 @@ export function byRuleThenPath(a: Violation, b: Violation): number {
 }
 
 function violation(rule_id: string, path: string, message: string): Violation {
-  return path === ''
-    ? { rule_id, message }
-    : { rule_id, message: `${path} ${message}${message.endsWith('?') ? '' : '.'}`, path };
+  return path === '' ? { rule_id, message } : { rule_id, message: `${path} ${message}.`, path };
 }
 
 /** A contract, compiled for checking. */

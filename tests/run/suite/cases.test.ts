@@ -139,7 +139,7 @@ describe('reports an error with its line', () => {
     ['csv', 'id,title,expected\na,"two\nlines",\nb,"two\nlines","{""must_inclde"":3}"\n', 5],
   ])('for an unknown key, in %s', (ending, text, line) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
-      `line ${line}: cases[1].expected.must_inclde is an unknown key; did you mean "must_include"?`,
+      `line ${line}: cases[1].expected.must_inclde is an unknown key (did you mean "must_include"?)`,
     ]);
   });
 
@@ -254,7 +254,7 @@ describe('reports errors outside the cases:', () => {
   ])('bad keys of the object, in %s', (ending, text, [suite, sute, list]) => {
     expect(faultsIn(`cases.${ending}`, text)).toEqual([
       `line ${suite}: suite must be a string, but is a number`,
-      `line ${sute}: sute is an unknown key; did you mean "suite"?`,
+      `line ${sute}: sute is an unknown key (did you mean "suite"?)`,
       `line ${list}: cases must be a list, but is an object`,
     ]);
   });
