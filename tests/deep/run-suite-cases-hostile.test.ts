@@ -192,7 +192,7 @@ describe('the case file reader', () => {
     expect(faultsIn('cases.json', text)).toEqual([
       expect.stringMatching(/^line 2: cases\[0\]\["odd /),
       expect.stringMatching(/^line 3: cases\[0\]\.expected\["a/),
-      'line 5: cases[0].expected.contans is an unknown key',
+      'line 5: cases[0].expected.contans is an unknown key (did you mean "contains"?)',
     ]);
   });
 
