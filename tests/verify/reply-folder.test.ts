@@ -215,7 +215,7 @@ describe('hostile replies', () => {
     const folder = await forgedRun(run, copy => {
       const lines: string[] = [];
       copy.replies(reply => {
-        lines.push(canonicalize(reply), canonicalize(reply), canonicalize({ ...reply, case_id: 'nobody' }));
+        lines.push(canonicalize(reply), canonicalize(reply), canonicalize({ ...reply, case_id: 'unknown' }));
         return reply;
       });
       copy.write(REPLIES, lines.map(line => `${line}\n`).join(''));

@@ -17,7 +17,7 @@ async function served(protocol: Protocol): Promise<string> {
   return `${await new ProtocolServer(protocol, { tools: TOOLS }).start()}/v1`;
 }
 
-const KEYS = { apiKey: 'a-key-of-nobody', maxRetries: 0 };
+const KEYS = { apiKey: 'a-test-key', maxRetries: 0 };
 const model = 'support-large';
 const messages = [{ role: 'user', content: 'tools please' } as const];
 const tokens = { input_tokens: TOKENS.input, output_tokens: TOKENS.output };
