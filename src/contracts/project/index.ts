@@ -35,7 +35,10 @@ const rules = [
       yield* named(targets, 'targets');
       for (const [name, target] of Object.entries(targets)) yield* targetFindings(target, placeOf('targets', name));
     },
-    breach: project => ({ ...project, targets: { ...project.targets, 'Not A Name': { kind: 'script', file: 'a.py' } } }),
+    breach: project => ({
+      ...project,
+      targets: { ...project.targets, 'Not A Name': { kind: 'script', file: 'a.py' } },
+    }),
   }),
   rule({
     id: 'PJ3',
@@ -64,7 +67,10 @@ const rules = [
         if (sides && sides.baseline === sides.new) yield must(`${at}.sides`, 'must name two different targets');
       }
     },
-    breach: ({ suites: { refunds }, ...project }) => ({ ...project, suites: { refunds: { ...refunds, target: 'none' } } }),
+    breach: ({ suites: { refunds }, ...project }) => ({
+      ...project,
+      suites: { refunds: { ...refunds, target: 'none' } },
+    }),
   }),
   rule({
     id: 'PJ4',
