@@ -7,8 +7,9 @@ import {
   likelyServer,
   type Survey,
 } from '../../verbs/init/init.ts';
-import { type Question, type Questions } from '../options/questions.ts';
+import type { Question, Questions } from '../options/questions.ts';
 import { stderr } from '../text/out.ts';
+import { COLUMNS, wrapped } from '../text/wrap.ts';
 
 /** Asks what to test, where it is, and what to call it. A flag answers its question. */
 export async function askWishes(questions: Questions, survey: Survey, wishes: InitWishes): Promise<InitWishes> {
@@ -24,10 +25,11 @@ const PLACES = { http: 'url', agent: 'agent', script: 'script' } as const;
 const ORDER: readonly Kind[] = ['http', 'agent', 'script'];
 
 async function askKind(questions: Questions, survey: Survey): Promise<Kind> {
+  const [agent] = survey.agents;
   const lines = [
     `  1  an agent or API over HTTP: ${printable(apiFound(survey))}`,
     `  2  a coding agent: ${survey.agents.length === 0 ? 'none on the PATH' : survey.agents.join(', ')}`,
-    ...(survey.agents[0] === undefined ? [] : [`     ${agentCost(survey.agents[0])}`]),
+    ...(agent === undefined ? [] : wrapped(agentCost(agent), COLUMNS - 5).map(line => `     ${line}`)),
     `  3  a script: ${printable(likelyScript(survey)?.file ?? 'an example')}`,
   ];
   stderr.write(`What do you want to test?\n${lines.join('\n')}\n`);

@@ -5,6 +5,7 @@ import { canAsk, Questions } from '../options/questions.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
 import { exitOfStopped } from '../text/refusal.ts';
+import { COLUMNS, wrapped } from '../text/wrap.ts';
 import { askWishes } from './init-questions.ts';
 
 export interface InitFlags extends InitWishes {
@@ -48,10 +49,16 @@ function initText({ name, what, files, notes }: InitializedProject, paint: Paint
   return [
     `${paint('good', '✓')} ${paint('strong', 'ready')}  ${printable(name)} tests ${printable(what)}`,
     ...columns('wrote', wrote, paint),
-    ...notes.map(note => `  ${paint('note', 'note')}   ${printable(note)}`),
+    ...notes.flatMap(note => noteLines(note, paint)),
     ...columns('next', NEXT, paint),
     '',
   ].join('\n');
+}
+
+function noteLines(note: string, paint: Paint): string[] {
+  return wrapped(printable(note), COLUMNS - 9).map((line, index) =>
+    index === 0 ? `  ${paint('note', 'note')}   ${line}` : `         ${line}`,
+  );
 }
 
 /** A title, then one line per pair: a name and what it is for. */

@@ -1,5 +1,6 @@
 import { caseTexts } from './case-texts.ts';
 import type { FoundServer } from './find-servers.ts';
+import type { FoundStart } from './find-start.ts';
 import type { TargetPlan } from './plan.ts';
 import { type Speech, unknownApi } from './speech.ts';
 import type { Survey } from './survey.ts';
@@ -7,12 +8,19 @@ import { type StartBlock, targetBlocks } from './target-blocks.ts';
 
 /** How to test an API: the one that the user named, else a running one, else the one that `npm run start` starts. */
 export function planApi(url: string | undefined, survey: Survey): TargetPlan | undefined {
-  const server =
-    url === undefined ? likelyServer(survey) : survey.servers.find(({ origin }) => origin === originOf(url));
-  if (server) return planned(heard(server, url), startOfServer(server, survey), `the API at ${server.origin}`);
-  if (url !== undefined)
-    return planned(unknownApi(originOf(url), pathOf(url)), undefined, `the API at ${originOf(url)}`);
-  return survey.start && planned(startedApi(survey), startOfScript(survey), 'the API that `npm run start` starts');
+  const origin = url === undefined ? undefined : new URL(url).origin;
+  const server = origin === undefined ? likelyServer(survey) : survey.servers.find(one => one.origin === origin);
+  const path = url === undefined ? '' : new URL(url).pathname.replace(/\/$/, '');
+  if (server) {
+    const speech = described(heard(server, path), path, survey);
+    return planned(speech, startOfServer(server, survey), `the API at ${server.origin}`);
+  }
+  if (origin !== undefined) {
+    return planned(described(unknownApi(origin, path), path, survey), undefined, `the API at ${origin}`);
+  }
+  if (!survey.start) return undefined;
+  const started = unknownApi(`http://127.0.0.1:${survey.start.port ?? '${port}'}`);
+  return planned(described(started, '', survey), startOfScript(survey.start), 'the API that `npm run start` starts');
 }
 
 /** Without a URL, a server counts if Proctor knows its protocol, or if the folder names its port. */
@@ -21,46 +29,42 @@ export function likelyServer({ servers }: Survey): FoundServer | undefined {
 }
 
 /** A path that the user named is better than a guess. */
-function heard({ origin, speaks }: FoundServer, url: string | undefined): Speech {
-  const path = url === undefined ? '' : pathOf(url);
+function heard({ origin, speaks }: FoundServer, path: string): Speech {
   if (path === '' || speaks.url === `${origin}${path}`) return speaks;
   return speaks.kind === 'http' && speaks.operation.path === path ? speaks : unknownApi(origin, path);
+}
+
+/** The OpenAPI file of the folder describes an API that does not describe itself, unless the user named another path. */
+function described(speech: Speech, path: string, { description }: Survey): Speech {
+  if (speech.kind !== 'unknown' || !description) return speech;
+  const { operation } = description;
+  return path === '' || path === operation.path ? { kind: 'http', url: speech.url, operation } : speech;
 }
 
 function startOfServer({ isNamed, hasHealth }: FoundServer, { start }: Survey): StartBlock | undefined {
   return start && isNamed ? { run: NPM_START, isPortGiven: false, hasHealth, isReused: true } : undefined;
 }
 
-function startOfScript({ start }: Survey): StartBlock {
-  return { run: NPM_START, isPortGiven: start?.port === undefined, hasHealth: false, isReused: false };
+function startOfScript({ port }: FoundStart): StartBlock {
+  return { run: NPM_START, isPortGiven: port === undefined, hasHealth: false, isReused: false };
 }
 
 const NPM_START = ['npm', 'run', 'start'];
-
-function startedApi({ start, description }: Survey): Speech {
-  const url = `http://127.0.0.1:${start?.port ?? '${port}'}`;
-  return description ? { kind: 'http', url, operation: description.operation } : unknownApi(url);
-}
 
 function planned(speech: Speech, start: StartBlock | undefined, what: string): TargetPlan {
   return {
     what,
     target: { name: 'agent', block: targetBlocks.speaking(speech, start) },
     cases: caseTexts.answers,
-    repeat: 3,
+    repeat: REPEAT,
     notes: [
       ...(speech.kind === 'unknown'
         ? ['Check request and reply in proctor.yaml: Proctor could not find out how this API takes a message.']
         : []),
+      `Each test sends ${REPEAT} messages to it.`,
       ...(start ? [] : ['Proctor does not start this API: keep it running during a test.']),
     ],
   };
 }
 
-function originOf(url: string): string {
-  return new URL(url).origin;
-}
-
-function pathOf(url: string): string {
-  return new URL(url).pathname.replace(/\/$/, '');
-}
+const REPEAT = 3;

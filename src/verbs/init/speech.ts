@@ -44,8 +44,8 @@ export function speechOf(origin: string, replies: ProbeReplies): Speech {
 }
 
 /** An API that shows nothing about itself: a guess that the user has to check. */
-export function unknownApi(url: string, path = '/chat'): Speech {
-  return { kind: 'unknown', url, path };
+export function unknownApi(url: string, path = ''): Speech {
+  return { kind: 'unknown', url, path: path || '/chat' };
 }
 
 function modelIn(list: unknown): string | undefined {

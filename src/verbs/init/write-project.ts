@@ -20,7 +20,7 @@ export function writeProject(cwd: string, files: readonly PlannedFile[], ignore:
     }
     if (ignored) writeAtomic(path.join(cwd, IGNORE), ignored.bytes, ignored.mode);
   } catch (cause) {
-    for (const step of undo.reverse()) step();
+    for (const step of undo.reverse()) attempt(step);
     if (cause instanceof Fault) throw cause;
     throw new Fault('write_failed', `Nothing was written, because this folder accepts no files${fullDisk(cause)}.`, {
       cause,
@@ -30,6 +30,15 @@ export function writeProject(cwd: string, files: readonly PlannedFile[], ignore:
     ...files.map(({ file, purpose }) => ({ file, purpose, action: 'created' as const })),
     ...(ignored ? [{ file: IGNORE, purpose: 'keeps .proctor/ out of git', action: ignored.action }] : []),
   ];
+}
+
+/** A folder that meanwhile has other files stays. */
+function attempt(step: () => void): void {
+  try {
+    step();
+  } catch {
+    // The fault that led here matters more.
+  }
 }
 
 /** What to do about .gitignore. `if_missing` leaves an existing one alone. */
