@@ -4,7 +4,7 @@ import { boundless } from '../gate/index.ts';
 import { limitFindings } from '../gate/limits/index.ts';
 import { type Finding, must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { credentialFindings, type TargetDeclaration } from '../target/index.ts';
-import { NAME, type Project, type ProjectGate, projectShape, type ProjectTarget } from './shape.ts';
+import { PROJECT_NAME, type Project, type ProjectGate, projectShape, type ProjectTarget } from './shape.ts';
 
 export type { Project, ProjectGate, ProjectSuite, ProjectTarget } from './shape.ts';
 
@@ -96,7 +96,7 @@ function* named(members: object, at: string): Generator<Finding> {
   const names = Object.keys(members);
   if (names.length === 0 || names.length > MEMBERS_MAX) yield must(at, `must have 1 to ${MEMBERS_MAX} members`);
   for (const name of names.slice(0, MEMBERS_MAX)) {
-    if (!NAME.test(name)) yield must(at, 'must have names of 1 to 63 lower-case letters, digits, "-" and "_"');
+    if (!PROJECT_NAME.test(name)) yield must(at, 'must have names of 1 to 63 lower-case letters, digits, "-" and "_"');
   }
 }
 

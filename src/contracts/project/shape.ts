@@ -8,9 +8,9 @@ import { durationWord } from '../target/words.ts';
 const positive = () => z.int().check(z.gte(1));
 
 /** Names of targets and suites. They become names of folders. */
-export const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
+export const PROJECT_NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/;
 
-const name = () => matching(NAME, 'a name of lower-case letters, digits, "-" and "_"');
+const name = () => matching(PROJECT_NAME, 'a name of lower-case letters, digits, "-" and "_"');
 
 /** The keys of targets that Proctor runs itself. */
 const runKeys = {
@@ -82,7 +82,7 @@ const suiteShape = record({
   ...defaults,
 });
 
-export const REPORTS = ['html', 'junit', 'md', 'json'] as const;
+const REPORTS = ['html', 'junit', 'md', 'json'] as const;
 
 export const projectShape = record({
   schema_version: z.literal('project.v1'),
