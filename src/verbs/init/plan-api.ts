@@ -59,7 +59,9 @@ function planned(speech: Speech, start: StartBlock | undefined, what: string): T
     repeat: REPEAT,
     notes: [
       ...(speech.kind === 'unknown'
-        ? ['Check request and reply in proctor.yaml: Proctor could not find out how this API takes a message.']
+        ? [
+            'Proctor could not find out how this API takes a message. Check request and reply in proctor.yaml with `proctor try agent "Hello"`.',
+          ]
         : []),
       `Each test sends ${REPEAT} messages to it.`,
       ...(start ? [] : ['Proctor does not start this API: keep it running during a test.']),

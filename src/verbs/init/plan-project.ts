@@ -33,7 +33,7 @@ function targetPlan(choice: InitChoice, survey: Survey): TargetPlan {
 }
 
 function planExampleAgent(survey: Survey): TargetPlan {
-  const example = exampleFile('agent.mjs', survey, 'an example agent; its first lines say how to break it');
+  const example = exampleFile('agent.mjs', survey, 'an example; its first lines say how to break it');
   return {
     what: 'an example agent',
     target: { name: 'agent', block: targetBlocks.example(example.file) },
@@ -45,7 +45,7 @@ function planExampleAgent(survey: Survey): TargetPlan {
 }
 
 function planExampleScript(survey: Survey): TargetPlan {
-  const example = exampleFile('script.mjs', survey, 'an example script; its first lines say how to break it');
+  const example = exampleFile('script.mjs', survey, 'an example; its first lines say how to break it');
   return {
     what: 'an example script',
     target: { name: 'script', block: targetBlocks.script(example.file) },

@@ -13,6 +13,7 @@ export function projectText({ name, target, cases, repeat }: ProjectWords): stri
   const often = repeat === 1 ? 'once; a higher number shows whether it passes by chance' : 'as answers can vary';
   return `# yaml-language-server: $schema=./node_modules/proctor/schemas/project.json
 # What Proctor tests here. \`proctor test\` runs every suite, and \`proctor test --accept\` makes the result the baseline.
+# docs/project.md of Proctor explains every key, and docs/targets.md every kind of target.
 schema_version: project.v1
 name: ${yamlWord(name)}
 

@@ -98,7 +98,8 @@ function operationLines({ path, ask, answer }: ChatOperation): string[] {
 
 function unknownLines(path: string): string[] {
   return [
-    '# Check these two: Proctor could not find out how this API takes a message, or where its answer is.',
+    '# Proctor could not find out how this API takes a message, or where its answer is. Check both, with',
+    '# `proctor try agent "Hello"`.',
     'request:',
     `  path: ${yamlWord(path)}`,
     '  body: { message: "${input.user}" }',
