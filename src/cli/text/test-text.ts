@@ -44,7 +44,9 @@ function markOf({ exitCode }: SuiteTested, paint: Paint): string {
 
 function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
   if (fault) return `could not run: ${printable(fault.message.split('\n', 1)[0] ?? '')}`;
-  if (!run || run.runs.some(({ isOpen }) => isOpen)) return 'was interrupted';
+  const open = run?.runs.find(({ isOpen }) => isOpen);
+  if (open) return `was interrupted. To continue:  proctor run suite --resume ${printable(open.place.id)}`;
+  if (!run) return 'was interrupted';
   if (comparison && !accepted) return printable(comparison.reason);
   const unmet = run.checks?.find(({ is_met }) => !is_met);
   if (unmet) return printable(unmet.message);
