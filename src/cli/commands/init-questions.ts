@@ -7,7 +7,7 @@ import {
   likelyServer,
   type Survey,
 } from '../../verbs/init/init.ts';
-import type { Question, Questions } from '../options/questions.ts';
+import type { TerminalQuestion, Questions } from '../options/questions.ts';
 import { stderr } from '../text/out.ts';
 import { COLUMNS, wrapped } from '../text/wrap.ts';
 
@@ -47,7 +47,7 @@ function apiFound(survey: Survey): string {
   return survey.start ? '`npm run start`' : 'an example';
 }
 
-function placeQuestion(kind: Kind, survey: Survey): Question {
+function placeQuestion(kind: Kind, survey: Survey): TerminalQuestion {
   if (kind === 'agent') {
     const [agent = 'claude'] = survey.agents;
     return question(`Agent, claude or codex [${agent}]: `, agent, agent => ({ kind, agent }));
@@ -61,7 +61,7 @@ function placeQuestion(kind: Kind, survey: Survey): Question {
 }
 
 /** A question whose answer must be a wish that init accepts. */
-function question(text: string, otherwise: string, wishOf: (answer: string) => InitWishes): Question {
+function question(text: string, otherwise: string, wishOf: (answer: string) => InitWishes): TerminalQuestion {
   return {
     text,
     otherwise,

@@ -8,7 +8,7 @@ export function canAsk(): boolean {
   return isatty(0) && isatty(2);
 }
 
-export interface Question {
+export interface TerminalQuestion {
   readonly text: string;
   /** What an empty answer means. */
   readonly otherwise: string;
@@ -32,7 +32,7 @@ export class Questions {
     signal.addEventListener('abort', () => this.#over.abort());
   }
 
-  async ask({ text, otherwise, refuse }: Question): Promise<string> {
+  async ask({ text, otherwise, refuse }: TerminalQuestion): Promise<string> {
     for (let attempt = 1; ; attempt++) {
       const answer = (await this.#line(text)).trim() || otherwise;
       const wrong = refuse?.(answer);

@@ -3,7 +3,7 @@ import { readRegular } from '../../base/regular.ts';
 import { plainText } from '../../run/written/plain-text.ts';
 import { yamlDocument } from '../../run/written/yaml-document.ts';
 import { YamlFault, YamlValues } from '../../run/written/yaml-values.ts';
-import { DOCUMENT_BYTES_MAX, objectIn } from './folder.ts';
+import { DOCUMENT_BYTES_MAX, jsonObjectIn } from './folder.ts';
 import type { Look } from './look.ts';
 import { type ChatOperation, chatOperation } from './openapi.ts';
 
@@ -16,7 +16,7 @@ export interface FoundDescription {
 export function findDescription({ cwd }: Look): FoundDescription | undefined {
   for (const file of FILES) {
     const bytes = readRegular(path.join(cwd, file), DOCUMENT_BYTES_MAX);
-    const operation = bytes && chatOperation(file.endsWith('.json') ? objectIn(bytes) : yamlIn(bytes));
+    const operation = bytes && chatOperation(file.endsWith('.json') ? jsonObjectIn(bytes) : yamlIn(bytes));
     if (operation) return { file, operation };
   }
   return undefined;

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { readRegular } from '../../base/regular.ts';
-import { namesIn } from './folder.ts';
+import { sortedNames } from './folder.ts';
 import type { Look } from './look.ts';
 
 /** A script in the folder. */
@@ -13,7 +13,9 @@ export interface FoundScript {
 
 /** The scripts in the folder, `scripts` and `tools`: at most 20, those that read cases first. */
 export function findScripts({ cwd }: Look): FoundScript[] {
-  const files = FOLDERS.flatMap(folder => namesIn(path.join(cwd, folder)).map(name => path.posix.join(folder, name)));
+  const files = FOLDERS.flatMap(folder =>
+    sortedNames(path.join(cwd, folder)).map(name => path.posix.join(folder, name)),
+  );
   const found = files.filter(file => NAME.test(file) && !CONFIG.test(file)).flatMap(file => scriptAt(cwd, file) ?? []);
   return found.sort((a, b) => Number(b.readsCases) - Number(a.readsCases)).slice(0, SCRIPTS_MAX);
 }

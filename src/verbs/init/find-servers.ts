@@ -1,6 +1,6 @@
 import { type HttpAnswer, HttpTarget } from '../../execute/http.ts';
 import { namedPorts } from './find-start.ts';
-import { DOCUMENT_BYTES_MAX, objectIn } from './folder.ts';
+import { DOCUMENT_BYTES_MAX, jsonObjectIn } from './folder.ts';
 import { type ProbeReply, PROBES, type Speech, speechOf } from './speech.ts';
 import type { Look } from './look.ts';
 
@@ -89,5 +89,5 @@ const probeOf = (path: string) =>
 
 function replyOf({ ended, status, body }: HttpAnswer): ProbeReply | undefined {
   if (status === undefined) return undefined;
-  return { status, value: ended === 'complete' ? objectIn(body) : undefined };
+  return { status, value: ended === 'complete' ? jsonObjectIn(body) : undefined };
 }

@@ -1,4 +1,4 @@
-import { memberOf, objectIn, textIn } from './folder.ts';
+import { asObject, memberOf, jsonObjectIn, smallText } from './folder.ts';
 import type { Look } from './look.ts';
 
 /** A `start` script in package.json, which Proctor can start with `npm run start`. */
@@ -16,18 +16,18 @@ export function findStart({ cwd }: Look): FoundStart | undefined {
 
 /** The ports that the folder names: in the scripts of package.json, .env and compose files. */
 export function namedPorts(cwd: string): number[] {
-  const scripts = Object.values((memberOf(packageIn(cwd), 'scripts') ?? {}) as object);
-  const compose = COMPOSE_FILES.map(file => textIn(cwd, file) ?? '');
+  const scripts = Object.values(asObject(memberOf(packageIn(cwd), 'scripts')) ?? {});
+  const compose = COMPOSE_FILES.map(file => smallText(cwd, file) ?? '');
   return [
     ...scripts.flatMap(script => (typeof script === 'string' ? portsIn(script, IN_SCRIPT) : [])),
-    ...portsIn(textIn(cwd, '.env') ?? '', IN_ENV),
+    ...portsIn(smallText(cwd, '.env') ?? '', IN_ENV),
     ...compose.flatMap(text => portsIn(text, IN_COMPOSE)),
   ];
 }
 
 function packageIn(cwd: string): unknown {
-  const text = textIn(cwd, 'package.json');
-  return text === undefined ? undefined : objectIn(Buffer.from(text));
+  const text = smallText(cwd, 'package.json');
+  return text === undefined ? undefined : jsonObjectIn(Buffer.from(text));
 }
 
 function portsIn(text: string, pattern: RegExp): number[] {

@@ -5,11 +5,11 @@ import { readRegular } from '../../base/regular.ts';
 
 /** Whether a folder has nothing but hidden files, such as .git. */
 export function isEmptyFolder(folder: string): boolean {
-  return namesIn(folder).every(name => name.startsWith('.'));
+  return sortedNames(folder).every(name => name.startsWith('.'));
 }
 
 /** The names in a folder, at most 1,000. Empty if it cannot be read. */
-export function namesIn(folder: string): string[] {
+export function sortedNames(folder: string): string[] {
   try {
     return readdirSync(folder).sort().slice(0, NAMES_MAX);
   } catch {
@@ -31,14 +31,14 @@ export function nameOfFolder(folder: string): string {
 }
 
 /** The text of a file in the folder; undefined for a link or a file larger than 256 KiB. */
-export function textIn(folder: string, file: string): string | undefined {
-  return readRegular(path.join(folder, file), FILE_BYTES_MAX)?.toString();
+export function smallText(folder: string, file: string): string | undefined {
+  return readRegular(path.join(folder, file), SMALL_FILE_BYTES_MAX)?.toString();
 }
 
-export const FILE_BYTES_MAX = 256 * 1024;
+export const SMALL_FILE_BYTES_MAX = 256 * 1024;
 
 /** A JSON object; undefined for anything else. */
-export function objectIn(bytes: Uint8Array | undefined): Readonly<Record<string, unknown>> | undefined {
+export function jsonObjectIn(bytes: Uint8Array | undefined): Readonly<Record<string, unknown>> | undefined {
   const reading = bytes && readJson(bytes, { bytesMax: DOCUMENT_BYTES_MAX });
   return reading?.ok ? asObject(reading.value) : undefined;
 }

@@ -12,7 +12,7 @@ import { refuseExisting, writeProject, type WrittenFile } from './write-project.
 
 export { agentCost } from './plan-project.ts';
 export { likelyServer } from './plan-api.ts';
-export type { AgentName, Survey };
+export type { Survey };
 
 /** What the user named. The rest is detected or asked. */
 export interface InitWishes {

@@ -71,18 +71,10 @@ const EXAMPLE = [
 export const AGENT_LIMITS = { maxTurns: 10, maxCostUsd: 0.5, timeout: '5m' } as const;
 
 function ownKeys(speech: Speech): string[] {
-  switch (speech.kind) {
-    case 'openai-chat':
-      return [`model: ${yamlWord(speech.model)}`];
-    case 'a2a':
-      return [`protocol: "${speech.protocol}"`];
-    case 'http':
-      return operationLines(speech.operation);
-    case 'unknown':
-      return unknownLines(speech.path);
-    case 'proctor':
-      return [];
-  }
+  if (speech.kind === 'openai-chat') return [`model: ${yamlWord(speech.model)}`];
+  if (speech.kind === 'a2a') return [`protocol: "${speech.protocol}"`];
+  if (speech.kind === 'http') return operationLines(speech.operation);
+  return speech.kind === 'unknown' ? unknownLines(speech.path) : [];
 }
 
 function operationLines({ path, ask, answer }: ChatOperation): string[] {

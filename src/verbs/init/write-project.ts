@@ -4,7 +4,7 @@ import { writeAtomic } from '../../base/atomic.ts';
 import { Fault, fullDisk } from '../../base/fault.ts';
 import { makeFolders } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
-import { FILE_BYTES_MAX } from './folder.ts';
+import { SMALL_FILE_BYTES_MAX } from './folder.ts';
 import { type PlannedFile, PROJECT } from './plan.ts';
 
 /** Writes all files of a project, or none. Never replaces a file; .gitignore only gets a line. */
@@ -101,7 +101,7 @@ interface IgnoredChange {
 function ignoredIn(cwd: string, ignore: Ignoring): IgnoredChange | undefined {
   const stat = statOf(cwd, IGNORE);
   if (!stat) return { bytes: Buffer.from(LINE), mode: 0o666, action: 'created' };
-  const bytes = ignore === 'always' ? readRegular(path.join(cwd, IGNORE), FILE_BYTES_MAX) : undefined;
+  const bytes = ignore === 'always' ? readRegular(path.join(cwd, IGNORE), SMALL_FILE_BYTES_MAX) : undefined;
   if (!bytes || /^\/?\.proctor\/?\s*$/m.test(bytes.toString('latin1'))) return undefined;
   const isEnded = bytes.length === 0 || bytes.at(-1) === 0x0a;
   return {
