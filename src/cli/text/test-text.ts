@@ -8,15 +8,11 @@ import { countText } from './units.ts';
 type SuiteTested = TestResult['suites'][number];
 
 /** The result of one suite: its verdict, what failed and why. */
-export function suiteTestText(tested: SuiteTested, paint: Paint): string {
-  const { name, fault, subject, run } = tested;
+export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Paint): string {
   const title = `${paint('strong', name)}\n`;
-  if (fault) return `${title}${paint('bad', '✗')} ${printable(fault.message)}\n\n`;
+  if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
   if (!subject) return `${title}${paint('note', '…')} interrupted\n\n`;
-  const unmet = run?.checks?.filter(({ is_met }) => !is_met) ?? [];
-  const limits =
-    'comparison' in subject ? [] : unmet.map(({ message }) => `${paint('bad', '✗')} ${printable(message)}\n`);
-  return `${title}${terminalText(subject, paint)}${limits.join('')}\n`;
+  return `${title}${terminalText(subject, paint)}\n`;
 }
 
 /** The verdict of all suites, the reports and the next command. */
@@ -43,20 +39,30 @@ function markOf({ exitCode }: SuiteTested, paint: Paint): string {
 }
 
 function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
-  if (fault) return `could not run: ${printable(fault.message.split('\n', 1)[0] ?? '')}`;
+  if (fault) return 'could not run.';
   const open = run?.runs.find(({ isOpen }) => isOpen);
   if (open) return `was interrupted. To continue:  proctor run suite --resume ${printable(open.place.id)}`;
-  if (!run) return 'was interrupted';
+  if (!run) return 'was interrupted.';
   if (comparison && !accepted) return printable(comparison.reason);
+  const silent = run.runs.find(({ failed }) => failed > 0);
+  if (silent) {
+    const [{ message } = { message: '' }] = silent.troubles;
+    return `${countText(silent.failed, 'case')} without an answer. ${printable(message)}`.trimEnd();
+  }
   const unmet = run.checks?.find(({ is_met }) => !is_met);
   if (unmet) return printable(unmet.message);
-  const [first] = run.runs;
-  if (run.isAllFailing) return 'Every judged case fails.';
-  const unanswered = first?.failed ?? 0;
-  if (unanswered > 0) return `${countText(unanswered, 'case')} without an answer.`;
-  const judged = first?.judged;
-  return judged ? `${judged.passed} of ${countText(judged.total, 'case')} passed.` : 'answered';
+  return passedText(run.runs.map(({ judged }) => judged));
 }
+
+/** The cases that passed, of all repetitions together. */
+function passedText(judged: readonly SuiteRun['judged'][]): string {
+  const sum = (key: 'total' | 'passed'): number => judged.reduce((all, one) => all + (one?.[key] ?? 0), 0);
+  const total = sum('total');
+  if (judged.length === 1) return `${sum('passed')} of ${countText(total, 'case')} passed.`;
+  return `${sum('passed')} of ${countText(total, 'trial')} passed: ${countText(judged[0]?.total ?? 0, 'case')}, ${judged.length} times each.`;
+}
+
+type SuiteRun = NonNullable<SuiteTested['run']>['runs'][number];
 
 function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting: boolean): string[] {
   const isFirst = suites.some(({ comparison, fault, subject }) => !comparison && !fault && subject !== null);
@@ -83,7 +89,7 @@ export function suiteTestJson(tested: SuiteTested): object {
     comparison_id: comparison?.comparison_id ?? null,
     run_ids: run?.runs.map(({ place }) => place.id) ?? [],
     judged: run?.runs.map(({ judged }) => judged ?? null) ?? [],
-    not_passed: run?.runs[0]?.notPassed ?? [],
+    not_passed: [...new Set(run?.runs.flatMap(({ notPassed }) => notPassed))],
     checks: run?.checks ?? null,
     reports: Object.fromEntries(Object.entries(reports).map(([format, file]) => [format, here(file)])),
     accepted: accepted && { file: here(accepted.file), cases: accepted.cases, passed: accepted.passed },
