@@ -41,7 +41,7 @@ const VERSION_1: ReplyMapping = {
     first_of: [
       ...messageOf('$.error'),
       { path: "$.result.task[?@.state=='TASK_STATE_FAILED'].message.parts[*].text", join: '\n' },
-      "$.result.task[?@.state=='TASK_STATE_FAILED' || @.state=='TASK_STATE_REJECTED' || @.state=='TASK_STATE_CANCELED' || @.state=='TASK_STATE_AUTH_REQUIRED' || @.state=='TASK_STATE_SUBMITTED' || @.state=='TASK_STATE_WORKING'].state",
+      "$.result.task[?@.state=='TASK_STATE_FAILED' || @.state=='TASK_STATE_REJECTED' || @.state=='TASK_STATE_CANCELED' || @.state=='TASK_STATE_AUTH_REQUIRED' || @.state=='TASK_STATE_SUBMITTED' || @.state=='TASK_STATE_WORKING' || @.state=='TASK_STATE_UNSPECIFIED'].state",
     ],
   },
 };
@@ -60,7 +60,7 @@ const VERSION_0_3: ReplyMapping = {
     first_of: [
       ...messageOf('$.error'),
       { path: "$.result[?@.state=='failed'].message.parts[?@.kind=='text'].text", join: '\n' },
-      "$.result[?@.state=='failed' || @.state=='rejected' || @.state=='canceled' || @.state=='auth-required' || @.state=='submitted' || @.state=='working'].state",
+      "$.result[?@.state=='failed' || @.state=='rejected' || @.state=='canceled' || @.state=='auth-required' || @.state=='submitted' || @.state=='working' || @.state=='unknown'].state",
     ],
   },
 };

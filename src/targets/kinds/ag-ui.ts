@@ -1,7 +1,10 @@
 import type { ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
 import { type ApiKind, emptyWith } from './kind.ts';
 
-/** AG-UI: one request, and a stream of events. The last message is the output, and `RUN_ERROR` is a failure. */
+/**
+ * AG-UI: one request, and a stream of events. The last message is the output. `RUN_ERROR` is a failure,
+ * and so is a run that was cancelled or waits for a person.
+ */
 export const agUiKind: ApiKind<'ag-ui'> = {
   request: ({ state }) => ({
     path: '',
@@ -33,6 +36,10 @@ const ARGUMENTS: ValueForm = {
 };
 
 const FINISHED = "$.frames[?@.data.type=='RUN_FINISHED'].data";
+
+/** An outcome other than success: the run was cancelled, or waits for a person. */
+const NO_SUCCESS =
+  "$.frames[?@.data.type=='RUN_FINISHED' && @.data.outcome && @.data.outcome!=null && @.data.outcome!='success' && @.data.outcome.type!='success'].data.outcome";
 
 const MAPPING: ReplyMapping = {
   final_output: {
@@ -78,7 +85,10 @@ const MAPPING: ReplyMapping = {
     first_of: [
       "$.frames[?@.data.type=='RUN_ERROR'].data.message",
       "$.frames[?@.data.type=='RUN_ERROR'].data.type",
-      `${FINISHED}[?@.type=='cancelled'].type`,
+      `${NO_SUCCESS}.type`,
+      NO_SUCCESS,
+      // How agents on LangGraph ask a person.
+      "$.frames[?@.data.type=='CUSTOM' && @.data.name=='on_interrupt'].data.name",
     ],
   },
 };

@@ -1,5 +1,5 @@
 import type { ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
-import { type ApiKind, emptyWith, messageOf } from './kind.ts';
+import { type ApiKind, emptyWith, messageOf, stoppedEarly } from './kind.ts';
 
 /** The Messages API. A tool result without `is_error` is a success, as the protocol says. */
 export const anthropicMessagesKind: ApiKind<'anthropic-messages'> = {
@@ -61,7 +61,7 @@ const JSON_REPLY: ReplyMapping = {
   ],
   usage: { input_tokens: '$.usage.input_tokens', output_tokens: '$.usage.output_tokens' },
   model: '$.model',
-  failed: { first_of: messageOf('$.error') },
+  failed: { first_of: [...messageOf('$.error'), stoppedEarly('$.stop_reason')] },
 };
 
 const STREAM: ReplyMapping = {
@@ -107,5 +107,10 @@ const STREAM: ReplyMapping = {
     output_tokens: { path: "$.frames[?@.data.type=='message_delta'].data.usage.output_tokens", last: true },
   },
   model: "$.frames[?@.data.type=='message_start'].data.message.model",
-  failed: { first_of: messageOf("$.frames[?@.data.type=='error'].data.error") },
+  failed: {
+    first_of: [
+      ...messageOf("$.frames[?@.data.type=='error'].data.error"),
+      stoppedEarly("$.frames[?@.data.type=='message_delta'].data.delta.stop_reason"),
+    ],
+  },
 };
