@@ -52,7 +52,8 @@ export function mappedReader({ form, price, isLenient, bytesMax, end }: MappedRe
     const document = documentOf(kept, form.as, bytesMax);
     if (!document.ok) return document;
     const mapped = applyMapping(mapping, document.value);
-    const failure = failureOf(mapped) ?? end?.(document.value) ?? (last && cutStream(last, document.value));
+    const failure =
+      failureOf(mapped) ?? end?.(document.value, document.endsInFrame) ?? (last && cutStream(last, document.value));
     if (failure || !mapped.ok) return failure ?? TOO_COMPLEX;
     const { reply, usage, model } = mapped;
     const { events, unmeasured } = withoutGaps(reply.events, gaps);
@@ -84,7 +85,12 @@ const TOO_COMPLEX = mismatch('The mapping takes too many steps on a reply of thi
 
 type ReplyDocument =
   | UnreadableReply
-  | { readonly ok: true; readonly value: unknown; readonly frames?: readonly StreamFrame[] };
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      readonly frames?: readonly StreamFrame[];
+      readonly endsInFrame?: boolean;
+    };
 
 /** A stream becomes a document with a list of frames, and a plain text a document with one key. */
 export function documentOf({ body, frameMs }: KeptReply, as: ReplyForm['as'], bytesMax: number): ReplyDocument {
@@ -93,10 +99,10 @@ export function documentOf({ body, frameMs }: KeptReply, as: ReplyForm['as'], by
   if (!isUtf8(body)) return { ok: false, class: 'invalid_json', message: 'The stream is not UTF-8.' };
   const reading = readFrames(body, as, frameMs);
   if (!reading.ok) return mismatch(UNREADABLE_STREAM[reading.reason]);
-  const { document, refused } = reading;
+  const { document, refused, endsInFrame } = reading;
   if (refused) return refusedReply(refused.code, `Frame ${refused.frame + 1} of the stream: ${refused.message}`);
   if (document.frames.length === 0) return { ok: false, class: 'invalid_json', message: NO_FRAMES[as] };
-  return { ok: true, value: document, frames: document.frames };
+  return { ok: true, value: document, frames: document.frames, endsInFrame };
 }
 
 /** The text without its last line break. */
