@@ -90,8 +90,6 @@ export class McpHttpChannel implements McpChannel {
     const { status = 0 } = answer;
     const failure = responseFailure(answer, this.#options.settings);
     const isStream = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
-    // A stream that was compressed after all could not be read as it arrived.
-    if (isStream && answer.headers['content-encoding'] !== undefined) finder.take(answer.body);
     const body = isStream ? (finder.found ?? answer.body) : answer.body;
     const response = isStream && !finder.found ? undefined : readRpc(body);
     const unanswered = isStream ? streamFailure(finder) : wrongId(response, finder);
