@@ -11,11 +11,9 @@ import type { ApiCall } from '../run/suite/http-target.ts';
 import type { SeenProgram } from '../run/suite/program-target.ts';
 import { DEFAULT_SETTINGS } from '../run/suite/settings.ts';
 import type { AttemptResult } from '../run/suite/target.ts';
-import type { DeclaredTarget } from '../run/suite/target-file.ts';
 import { type MappedPlace, mappedPlaces } from '../targets/mapped-places.ts';
-import { runsProgram } from '../targets/program-call.ts';
 import { type RepairCounts, type RepairId, REPLY_REPAIRS } from '../targets/repairs.ts';
-import { declaredFor, withDeclared } from './declared.ts';
+import { boundsOf, declaredFor, withDeclared } from './declared.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 import { checkedSettings } from './suite-words.ts';
 
@@ -103,18 +101,6 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
     signal.removeEventListener('abort', cancel);
     await api.close();
   }
-}
-
-/** The limits of a program; none for other kinds. */
-async function boundsOf(
-  declared: DeclaredTarget,
-  environment: NonNullable<TryOptions['environment']>,
-  settings: typeof DEFAULT_SETTINGS,
-): Promise<object> {
-  const { declaration } = declared;
-  if (!runsProgram(declaration)) return {};
-  const { programBounds } = await import('./declared-program.ts');
-  return (await programBounds(declaration, declared, { environment }, settings)).bounds;
 }
 
 interface Around {
