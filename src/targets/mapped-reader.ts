@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { canonicalize } from '../base/canonical.ts';
 import { MIB } from '../contracts/contract.ts';
 import type { ReplyMapping } from '../contracts/target/mapping.ts';
 import type { TargetPrice } from '../contracts/target/index.ts';
@@ -56,7 +57,7 @@ export function mappedReader({ form, price, isLenient, bytesMax, end }: MappedRe
       failureOf(mapped) ?? end?.(document.value, document.endsInFrame) ?? (last && cutStream(last, document.value));
     if (failure || !mapped.ok) return failure ?? TOO_COMPLEX;
     const { reply, usage, model } = mapped;
-    const { events, unmeasured } = withoutGaps(reply.events, gaps);
+    const { events, unmeasured } = withoutGaps(form.repeats ? withoutRepeats(reply.events) : reply.events, gaps);
     const cost = withCost(usage, price);
     const said = {
       ...reply,
@@ -132,6 +133,18 @@ function failureOf(mapped: MappedReply): UnreadableReply | undefined {
     : undefined;
 }
 
+type MappedEvents = readonly Readonly<Record<string, unknown>>[];
+
+/** The events without those that repeat another one in all but its time. One with other arguments is another call. */
+function withoutRepeats(events: MappedEvents): MappedEvents {
+  const seen = new Set<string>();
+  return events.filter(({ ts: _, ...event }) => {
+    if (typeof event['call_id'] !== 'string') return true;
+    const text = canonicalize(event);
+    return seen.size !== seen.add(text).size;
+  });
+}
+
 /** The event types for which a mapping does not say when they happened, or how long they took. */
 interface Gaps {
   readonly ts: ReadonlySet<string>;
@@ -150,7 +163,7 @@ function gapsIn({ events = [] }: ReplyMapping): Gaps {
  * Fills in what the protocol does not state: the position of an event in place of its time, and 0 for a latency. The
  * latter counts as a repair even in a strict reading, because it is not a measurement.
  */
-function withoutGaps(events: readonly Readonly<Record<string, unknown>>[], gaps: Gaps) {
+function withoutGaps(events: MappedEvents, gaps: Gaps) {
   let unmeasured = 0;
   const filled = events.map((event, index) => {
     const type = String(event['type']);

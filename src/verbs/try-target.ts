@@ -75,7 +75,11 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
   const runId = `try_${newCorrelationId()}`;
   const seen: [ApiCall, HttpAnswer][] = [];
   const programs: SeenProgram[] = [];
-  const onExchange = (call: ApiCall, answer: HttpAnswer): void => void seen.push([call, answer]);
+  const onExchange = (call: ApiCall, answer: HttpAnswer): void => {
+    // Of many polls, the first and the last matter.
+    if (seen.length === EXCHANGES_MAX) seen.splice(EXCHANGES_MAX / 2, 1);
+    seen.push([call, answer]);
+  };
   const signal = options.signal ?? new AbortController().signal;
   const environment = options.environment ?? {};
   const bounds = await boundsOf(declared, environment, settings);
@@ -102,6 +106,8 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
     await api.close();
   }
 }
+
+const EXCHANGES_MAX = 100;
 
 interface Around {
   readonly target: Tried['target'];

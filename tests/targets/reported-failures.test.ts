@@ -222,7 +222,54 @@ test('the state of a graph that ends with the question is no answer', () => {
   }
 });
 
-test('a task of a2a in an unknown state is no answer', () => {
-  const reply = a2aTask('TASK_STATE_UNSPECIFIED', 'x');
-  expect(readAs({ kind: 'a2a', url }, JSON.stringify(reply))).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+describe('a task of a2a is an answer only if it says so', () => {
+  const OLD: TargetDeclaration = { kind: 'a2a', url, protocol: '0.3' };
+  const NEW: TargetDeclaration = { kind: 'a2a', url };
+  const artifacts = [{ parts: [{ kind: 'text', text: said }] }];
+  const old = (status: object) => ({ result: { kind: 'task', id: 't', status, artifacts } });
+  const now = (status: object) => ({ result: { task: { id: 't', status, artifacts, metadata: { state: 'x' } } } });
+  test.each<[string, TargetDeclaration, object]>([
+    ['in no state', NEW, now({})],
+    ['in a state of the other version', NEW, now({ state: 'failed' })],
+    ['in an unspecified state', NEW, now({ state: 'TASK_STATE_UNSPECIFIED' })],
+    ['in no state of 0.3', OLD, old({})],
+    ['in a state of 0.3 that the protocol does not know', OLD, old({ state: 'unknown' })],
+  ])('not %s', (_, declaration, reply) => {
+    expect(readAs(declaration, JSON.stringify(reply))).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+  });
+
+  test.each<[string, TargetDeclaration, object]>([
+    ['is complete', NEW, now({ state: 'TASK_STATE_COMPLETED' })],
+    ['asks back', NEW, now({ state: 'TASK_STATE_INPUT_REQUIRED' })],
+    ['is complete in 0.3', OLD, old({ state: 'completed' })],
+  ])('if it %s', (_, declaration, reply) => {
+    expect(readAs(declaration, JSON.stringify(reply))).toMatchObject({ ok: true });
+  });
+
+  test('and a message needs no state', () => {
+    const parts = [{ kind: 'text', text: said }];
+    const message = { result: { message: { messageId: 'm', parts } } };
+    expect(readAs(NEW, JSON.stringify(message))).toMatchObject({ ok: true });
+    const before = { result: { kind: 'message', messageId: 'm', parts } };
+    expect(readAs(OLD, JSON.stringify(before))).toMatchObject({ ok: true });
+  });
 });
+
+test.each([
+  ['an error in another spelling', { isError: 'true', structuredContent: { said } }],
+  ['a task that goes on', { resultType: 'task', structuredContent: { said } }],
+  ['a question back', { resultType: 'input_required', structuredContent: { said } }],
+])('a result of an MCP tool with %s is no answer', (_, result) => {
+  const declaration: TargetDeclaration = { kind: 'mcp-tool', url, tool: 't', arguments: {} };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+  expect(readAs(declaration, body)).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+});
+
+test.each([[{}], [{ isError: false }], [{ isError: null, resultType: 'complete' }]])(
+  'a result of an MCP tool with %j is an answer',
+  fields => {
+    const declaration: TargetDeclaration = { kind: 'mcp-tool', url, tool: 't', arguments: {} };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { ...fields, structuredContent: { said } } });
+    expect(readAs(declaration, body)).toMatchObject({ ok: true });
+  },
+);

@@ -113,4 +113,54 @@ describe('a call is visible', () => {
     const declaration: TargetDeclaration = { kind: 'langgraph', url, assistant: 'a' };
     expect(eventsIn(declaration, reply)).toMatchObject([{ type: 'tool_call', tool: 'f', call_id: 'c' }]);
   });
+
+  test('in anthropic-messages, whatever the type of its block', () => {
+    const block = { type: 'some_future_tool_use', id: 't', name: 'f', input: { a: 1 } };
+    const declaration: TargetDeclaration = { kind: 'anthropic-messages', ...model };
+    const call = { type: 'tool_call', tool: 'f', call_id: 't', args: { a: 1 } };
+    expect(eventsIn(declaration, { role: 'assistant', content: [block] })).toMatchObject([call]);
+    const body = sse(
+      { type: 'message_start', message: { role: 'assistant' } },
+      { type: 'content_block_start', index: 0, content_block: block },
+      { type: 'message_stop' },
+    );
+    expect(eventsIn({ ...declaration, stream: true }, body)).toMatchObject([call]);
+  });
+
+  const snapshot = (...toolCalls: readonly object[]) => ({
+    type: 'MESSAGES_SNAPSHOT',
+    messages: [
+      { id: 'u', role: 'user', content: 'Hi' },
+      { id: 'a', role: 'assistant', content: 'Done', toolCalls },
+      { id: 't', role: 'tool', toolCallId: 'c', content: 'ok' },
+    ],
+  });
+  const call = (args: string) => ({ id: 'c', type: 'function', function: { name: 'f', arguments: args } });
+  const AG_UI: TargetDeclaration = { kind: 'ag-ui', url };
+  const END = { type: 'RUN_FINISHED', runId: 'r' };
+  const CALL = { type: 'tool_call', tool: 'f', call_id: 'c', args: { a: 1 } };
+  const RESULT = { type: 'tool_result', call_id: 'c', status: 'ok', payload_summary: 'ok' };
+
+  test('in ag-ui, if only a snapshot has it', () => {
+    expect(eventsIn(AG_UI, sse(snapshot(call('{"a":1}')), END))).toMatchObject([CALL, RESULT]);
+  });
+
+  test('in ag-ui once, if snapshots repeat it, and again with other arguments', () => {
+    const body = sse(
+      { type: 'TOOL_CALL_START', toolCallId: 'c', toolCallName: 'f' },
+      { type: 'TOOL_CALL_ARGS', toolCallId: 'c', delta: '{"a":' },
+      { type: 'TOOL_CALL_ARGS', toolCallId: 'c', delta: '1}' },
+      { type: 'TOOL_CALL_RESULT', toolCallId: 'c', content: 'ok' },
+      snapshot(call('{"a": 1}')),
+      snapshot(call('{"a": 1}')),
+    );
+    expect(eventsIn(AG_UI, body + sse(END))).toMatchObject([CALL, RESULT]);
+    const other = { ...CALL, args: { a: 2 } };
+    expect(eventsIn(AG_UI, body + sse(snapshot(call('{"a":2}')), END))).toMatchObject([CALL, RESULT, other]);
+  });
+
+  test('in ag-ui with its error', () => {
+    const result = { type: 'TOOL_CALL_RESULT', toolCallId: 'c', content: 'x', error: 'No stock' };
+    expect(eventsIn(AG_UI, sse(result, END))).toMatchObject([{ type: 'tool_result', status: 'error' }]);
+  });
 });

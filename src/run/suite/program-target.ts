@@ -102,7 +102,8 @@ function outcomeOf(answer: ProgramAnswer, id: string, agent: ProgramAgent): Atte
     return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: body.length, kept };
   const whole = { bytes: body, bytesTotal: body.length, truncated: false, contentType: null, headers: {} };
-  return { ...reading, mayRetry: false, masked, ...(body.length > 0 && { body: whole }) };
+  const message = new Masker(maskingOf(agent.secrets, agent.keepCredentials)).text(reading.message);
+  return { ...reading, message, mayRetry: false, masked, ...(body.length > 0 && { body: whole }) };
 }
 
 function missingText({ declaration }: ProgramAgent): string {

@@ -19,7 +19,7 @@ export const agUiKind: ApiKind<'ag-ui'> = {
       forwardedProps: {},
     },
   }),
-  reply: () => ({ as: 'sse', mapping: MAPPING, firstOutput: FIRST_OUTPUT, last: FINISHED }),
+  reply: () => ({ as: 'sse', mapping: MAPPING, firstOutput: FIRST_OUTPUT, last: FINISHED, repeats: true }),
 };
 
 const FIRST_OUTPUT = "$[?@.type=='TEXT_MESSAGE_CONTENT' || @.type=='TEXT_MESSAGE_CHUNK'].delta";
@@ -34,6 +34,12 @@ const ARGUMENTS: ValueForm = {
   },
   parse: 'json',
 };
+
+const SNAPSHOTS = "$.frames[?@.data.type=='MESSAGES_SNAPSHOT']";
+
+function okUnlessError(error: string): ValueForm {
+  return { first_of: [{ path: error, join: '', map: {}, else: 'error' }, { literal: 'ok' }] };
+}
 
 const FINISHED = "$.frames[?@.data.type=='RUN_FINISHED'].data";
 
@@ -53,6 +59,7 @@ const MAPPING: ReplyMapping = {
         },
       },
       { path: "$.frames[?@.data.type=='TEXT_MESSAGE_CHUNK'].data.delta", join: '' },
+      { path: `${SNAPSHOTS}.data.messages[?@.role=='assistant'].content`, last: true },
       emptyWith(`${FINISHED}.runId`),
     ],
   },
@@ -70,8 +77,25 @@ const MAPPING: ReplyMapping = {
       each: "$.frames[?@.data.type=='TOOL_CALL_RESULT']",
       ts: '@.at_ms',
       call_id: '@.data.toolCallId',
-      status: { literal: 'ok' },
+      status: okUnlessError('@.data.error'),
       payload_summary: '@.data.content',
+    },
+    // A snapshot repeats calls that were streamed, and has those that were not.
+    {
+      as: 'tool_call',
+      each: `${SNAPSHOTS}.data.messages[*].toolCalls[*]`,
+      ts: `${SNAPSHOTS}.at_ms`,
+      call_id: '@.id',
+      tool: '@.function.name',
+      args: { path: '@.function.arguments', parse: 'json' },
+    },
+    {
+      as: 'tool_result',
+      each: `${SNAPSHOTS}.data.messages[?@.role=='tool']`,
+      ts: `${SNAPSHOTS}.at_ms`,
+      call_id: '@.toolCallId',
+      status: okUnlessError('@.error'),
+      payload_summary: '@.content',
     },
   ],
   usage: {

@@ -46,7 +46,8 @@ const JSON_REPLY: ReplyMapping = {
   events: [
     {
       as: 'tool_call',
-      each: "$.content[?@.type=='tool_use' || @.type=='server_tool_use' || @.type=='mcp_tool_use']",
+      // Only calls have a name.
+      each: '$.content[?@.name]',
       call_id: '@.id',
       tool: '@.name',
       args: '@.input',
@@ -74,7 +75,7 @@ const STREAM: ReplyMapping = {
   events: [
     {
       as: 'tool_call',
-      each: "$.frames[?@.data.type=='content_block_start' && (@.data.content_block.type=='tool_use' || @.data.content_block.type=='server_tool_use' || @.data.content_block.type=='mcp_tool_use')]",
+      each: "$.frames[?@.data.type=='content_block_start' && @.data.content_block.name]",
       ts: '@.at_ms',
       call_id: '@.data.content_block.id',
       tool: '@.data.content_block.name',

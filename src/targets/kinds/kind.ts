@@ -27,6 +27,8 @@ export interface ReplyForm {
   readonly firstOutput?: string;
   /** A path that finds something in every stream that is whole. Without it, a server that dies would seem to have finished. */
   readonly last?: string;
+  /** The protocol may repeat calls and results. Each counts once. */
+  readonly repeats?: true;
 }
 
 /** An empty output for a reply that has this path: a message that only calls tools has no text. */

@@ -121,3 +121,16 @@ describe('a secret in pieces', () => {
     expect(artifact('a').runner_failure).toMatchObject({ body_snippet: expect.stringContaining('Part') });
   });
 });
+
+test.each([
+  ['websocket', 'ws', { send: ['x'], reply: { final_output: '$' } }],
+  ['mcp-tool', 'http', { tool: 't', arguments: {} }],
+  ['http', 'http', { request: {}, reply: { final_output: '$' } }],
+])('an address of %s from the environment is checked before anything is sent', async (kind, scheme, keys) => {
+  for (const address of ['nowhere', `${scheme}://user:hunter2@127.0.0.1:1`, 'file:///etc/passwd']) {
+    const declaration = { kind, url: '${env:ADDRESS}', ...keys };
+    const ran = ranDeclared(['a'], declaration, { environment: { ADDRESS: address } });
+    const says = `The url of the target is not a ${scheme} or ${scheme}s URL without credentials, query and fragment.`;
+    await expect(ran).rejects.toThrow(says);
+  }
+});
