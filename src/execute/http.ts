@@ -43,6 +43,7 @@ export class HttpTarget {
   readonly #pool: Pool;
   readonly #origin: string;
   readonly #open = new Set<Listener>();
+  #isCancelled = false;
 
   constructor(origin: string, connections: number) {
     this.#origin = origin;
@@ -71,7 +72,9 @@ export class HttpTarget {
     }
   }
 
+  /** Ends all requests, and those that follow: an attempt of several requests may be between two of them. */
   cancel(): void {
+    this.#isCancelled = true;
     for (const listener of this.#open) listener.cancel();
   }
 
@@ -87,7 +90,8 @@ export class HttpTarget {
         resolve(answer);
       });
       this.#open.add(listener);
-      this.#pool.dispatch({ path, method, headers, body, idempotent: false }, listener);
+      if (this.#isCancelled) listener.cancel();
+      else this.#pool.dispatch({ path, method, headers, body, idempotent: false }, listener);
     });
   }
 }

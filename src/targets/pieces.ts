@@ -7,9 +7,11 @@ import { readFrames } from './mapping/frames.ts';
  * A mapping could join them. Empty if the reply is no JSON and no stream.
  */
 export function joinedPieces(body: Buffer): string[] {
-  const texts = new Map<string, string[]>();
-  collect(documentIn(body), '', texts, 0);
-  return [...texts.values()].filter(pieces => pieces.length > 1).map(pieces => pieces.join(''));
+  const found: string[] = [];
+  const root = new Place();
+  collect(documentIn(body), root, 0);
+  for (const { texts } of root.all()) if (texts.length > 1) found.push(texts.join(''));
+  return found;
 }
 
 function documentIn(body: Buffer): unknown {
@@ -24,16 +26,26 @@ function documentIn(body: Buffer): unknown {
 const dataOf = ({ frames }: { readonly frames: readonly { readonly data: unknown }[] }): unknown[] =>
   frames.map(({ data }) => data);
 
-/** The path has the names of objects only, so that all elements of a list share it. */
-function collect(value: unknown, path: string, texts: Map<string, string[]>, depth: number): void {
-  if (typeof value === 'string') {
-    const pieces = texts.get(path);
-    if (pieces) pieces.push(value);
-    else texts.set(path, [value]);
+/** A place in all elements of all lists around it. A tree, because paths as texts could be long and many. */
+class Place {
+  readonly texts: string[] = [];
+  readonly #members = new Map<string, Place>();
+
+  member(name: string): Place {
+    let place = this.#members.get(name);
+    if (!place) this.#members.set(name, (place = new Place()));
+    return place;
   }
+
+  *all(): Generator<Place> {
+    yield this;
+    for (const place of this.#members.values()) yield* place.all();
+  }
+}
+
+function collect(value: unknown, place: Place, depth: number): void {
+  if (typeof value === 'string') place.texts.push(value);
   if (typeof value !== 'object' || value === null || depth > JSON_DEPTH_MAX) return;
-  const isList = Array.isArray(value);
-  for (const [name, member] of Object.entries(value)) {
-    collect(member, isList ? path : `${path}/${name}`, texts, depth + 1);
-  }
+  if (Array.isArray(value)) for (const element of value) collect(element, place, depth + 1);
+  else for (const [name, member] of Object.entries(value)) collect(member, place.member(name), depth + 1);
 }

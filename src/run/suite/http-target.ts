@@ -131,10 +131,10 @@ export function judgedAnswer(
   return failed({ ...reading, message: new Masker(masking).text(reading.message), mayRetry: false });
 }
 
-const BODY_LEFT_OUT = 'Proctor does not store the reply, because it contains a secret in pieces.';
+export const BODY_LEFT_OUT = 'Proctor does not store the reply, because it contains a secret in pieces.';
 
 /** Whether the pieces of a reply, joined, make up a secret. */
-function hasPieces(bytes: Buffer, masking: Masking): boolean {
+export function hasPieces(bytes: Buffer, masking: Masking): boolean {
   const masker = new Masker(masking);
   for (const text of joinedPieces(bytes)) masker.text(text);
   return Object.keys(masker.kinds).length > 0;

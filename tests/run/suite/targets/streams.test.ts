@@ -115,6 +115,22 @@ describe('a secret in pieces', () => {
     for (const half of halves) expect(storedIn(folder)).not.toContain(half);
   });
 
+  test('is not stored with the reply of a program that reports a failure', async () => {
+    const printed = { parts: halves, problem: 'Out of memory' };
+    const declaration = {
+      kind: 'command',
+      run: ['node', '-e', `console.log(${JSON.stringify(JSON.stringify(printed))})`],
+      sandbox: 'none',
+      reply: { final_output: { path: '$.parts[*]', join: '' }, failed: '$.problem' },
+    };
+    // The words of the declaration name the pieces, so only the files of the case count.
+    const environment = { PATH: process.env['PATH'] };
+    const { artifact, folder } = await ranDeclared(['a'], declaration, { environment, secrets: { TOKEN: SECRET } });
+    expect(artifact('a').runner_failure?.error_message).toContain('because it contains a secret in pieces.');
+    expect(readdirSync(path.join(folder, 'assets'))).not.toContainEqual(expect.stringContaining('body'));
+    for (const half of halves) expect(JSON.stringify(artifact('a'))).not.toContain(half);
+  });
+
   test('does not hide the reply of another failure', async () => {
     const url = await serving(response => void response.end(sse({ text: 'Part' }, { error: 'Out of memory' })));
     const { artifact } = await ranDeclared(['a'], declared(url), { secrets: { TOKEN: SECRET } });
