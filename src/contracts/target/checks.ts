@@ -1,24 +1,32 @@
 import { Masker, maskingOf } from '../../base/masker.ts';
 import { placeOf } from '../../base/place.ts';
 import { type Finding, must } from '../rule.ts';
+import type { TargetDeclaration } from './declaration.ts';
 import { durationMs } from './words.ts';
 
 type Texts = Readonly<Record<string, unknown>>;
 
 interface WithQuery {
-  readonly query?: Texts;
+  readonly query?: Texts | undefined;
 }
 
 /** The parts of a declaration that may carry a credential by name. */
 export interface CredentialKeys {
-  readonly headers?: Texts;
-  readonly auth?: { readonly bearer: string };
-  readonly request?: WithQuery;
-  readonly session?: { readonly request: WithQuery };
-  readonly reset?: WithQuery;
-  readonly parameters?: Texts;
-  readonly env?: Texts;
-  readonly start?: { readonly env?: Texts };
+  readonly headers?: Texts | undefined;
+  readonly auth?: { readonly bearer: string } | undefined;
+  readonly request?: WithQuery | undefined;
+  readonly session?: { readonly request: WithQuery } | undefined;
+  readonly reset?: WithQuery | undefined;
+  readonly parameters?: Texts | undefined;
+  readonly env?: Texts | undefined;
+  readonly start?: { readonly env?: Texts | undefined } | undefined;
+}
+
+/** Everything that the rules of a target check besides its shape, for a target that stands in another document. */
+export function* declarationFindings(declaration: TargetDeclaration): Generator<Finding> {
+  yield* credentialFindings(declaration);
+  yield* endingFindings(declaration);
+  yield* waitFindings(declaration);
 }
 
 /** Credentials that are written out. Evidence stores the declaration as it is, so it would store them too. */
@@ -72,9 +80,13 @@ function* textsIn(
 }
 
 interface Waits {
-  readonly timeout?: string;
-  readonly idle_timeout?: string;
-  readonly start?: { readonly ready?: { readonly within?: string }; readonly stop?: { readonly within?: string } };
+  readonly timeout?: string | undefined;
+  readonly idle_timeout?: string | undefined;
+  readonly start?: { readonly ready?: WithLimit | undefined; readonly stop?: WithLimit | undefined } | undefined;
+}
+
+interface WithLimit {
+  readonly within?: string | undefined;
 }
 
 /** Waits that are longer than any attempt, or than a timer can count. */
@@ -87,7 +99,7 @@ export function* waitFindings({ timeout, idle_timeout, start }: Waits): Generato
 
 interface Endings {
   readonly stream?: unknown;
-  readonly poll?: { readonly every?: string };
+  readonly poll?: { readonly every?: string | undefined } | undefined;
 }
 
 /** Ways to end a reply that contradict each other or never come. */

@@ -10,6 +10,7 @@ export {
   type TargetDeclaration,
 } from './declaration.ts';
 export type { TargetPoll, TargetPrice, TargetRequest, TargetStart } from './keys.ts';
+export { declarationFindings } from './checks.ts';
 export { durationMs } from './words.ts';
 
 const rules: readonly Rule[] = [
