@@ -25,7 +25,7 @@ export interface CredentialKeys {
 /** Everything that the rules of a target check besides its shape, for a target that stands in another document. */
 export function* declarationFindings(declaration: TargetDeclaration): Generator<Finding> {
   yield* credentialFindings(declaration);
-  yield* endingFindings(declaration);
+  if (declaration.kind === 'http') yield* endingFindings(declaration);
   yield* waitFindings(declaration);
 }
 
