@@ -106,8 +106,9 @@ function* urlFaults(declaration: TargetDeclaration): Generator<DeclarationFault>
     yield urlFault('must have no credentials; declare them in auth or headers');
 }
 
+const isPort = (name: string): boolean => name === 'port';
+
 function* startFaults({ start, version, ...declaration }: TargetDeclaration): Generator<DeclarationFault> {
-  const isPort = (name: string): boolean => name === 'port';
   const [run, env] = [start?.run ?? [], start?.env ?? {}];
   yield* compiled('', () => compileWords(run, { allowed: isPort, place: 'start.run' }, 'start.env'));
   yield* compiled('', () => compileTemplate(env, { allowed: isOfTarget, place: 'start.env' }));

@@ -138,9 +138,9 @@ type MappedEvents = readonly Readonly<Record<string, unknown>>[];
 /** The events without those that repeat another one in all but its time. One with other arguments is another call. */
 function withoutRepeats(events: MappedEvents): MappedEvents {
   const seen = new Set<string>();
-  return events.filter(({ ts: _, ...event }) => {
+  return events.filter(event => {
     if (typeof event['call_id'] !== 'string') return true;
-    const text = canonicalize(event);
+    const text = canonicalize({ ...event, ts: 0 });
     return seen.size !== seen.add(text).size;
   });
 }

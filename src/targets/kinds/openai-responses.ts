@@ -61,9 +61,15 @@ const NO_CALLS = ['message', 'reasoning', 'compaction', 'mcp_list_tools', 'mcp_a
 
 /** The results of calls that are items of their own. */
 const OUTPUTS = [
-  ...['function_call', 'custom_tool_call', 'computer_call', 'local_shell_call', 'shell_call', 'apply_patch_call'],
-  ...['tool_search', 'program'],
-].map(call => `${call}_output`);
+  'function_call_output',
+  'custom_tool_call_output',
+  'computer_call_output',
+  'local_shell_call_output',
+  'shell_call_output',
+  'apply_patch_call_output',
+  'tool_search_output',
+  'program_output',
+];
 
 function eventsIn(response: string): ReplyMapping['events'] {
   const isCall = [...NO_CALLS, ...OUTPUTS].map(type => `@.type!='${type}'`).join(' && ');

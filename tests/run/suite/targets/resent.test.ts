@@ -10,7 +10,7 @@ const HIDDEN = 'hunter2-of-the-desk';
 
 test('a resend masks every secret of the run, not only those of the target file', async () => {
   const server = createServer((_request, response) => response.end(JSON.stringify({ text: `It is ${HIDDEN}.` })));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const declaration = { kind: 'http', url, request: { body: {} }, reply: { final_output: '$.text' } };

@@ -10,7 +10,7 @@ type Reply = (response: ServerResponse, caseId: string) => void;
 
 async function serving(reply: Reply): Promise<string> {
   const server = createServer((request, response) => reply(response, path.basename(request.url ?? '')));
-  onTestFinished(() => void server.close().closeAllConnections());
+  onTestFinished(() => server.close().closeAllConnections());
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
