@@ -111,6 +111,7 @@ async function askedTarget(
 ): Promise<Target> {
   const { declaration } = target;
   const common = {
+    kind: declaration.kind,
     side: request.version,
     runId: request.run_id,
     read: replyReader(target, settings.bodyBytesMax),

@@ -1,8 +1,10 @@
 import { monotonicMs } from '../../base/clock.ts';
 import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
+import type { DeclaredKind } from '../../contracts/target/index.ts';
 import { type HttpAnswer, type HttpRequest, HttpTarget } from '../../execute/http.ts';
 import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
 import type { SideName } from '../../targets/reply.ts';
+import { type AskedApi, contentHint } from './failure-hints.ts';
 import { failedResponse, type ResponseFailure, responseFailure } from './http-failure.ts';
 import type { SuiteSettings } from './settings.ts';
 import type { AttemptResult, CaseQuestion, FailedAttempt, Target } from './target.ts';
@@ -21,6 +23,8 @@ export interface HttpApi {
   /** The reader may join pieces of a reply, so a secret can appear that no single piece contains. */
   readonly joins?: boolean;
   readonly redirects: boolean;
+  /** The kind of a declared target. */
+  readonly kind?: DeclaredKind;
   /** Sees every request and its answer, unmasked. */
   readonly onExchange?: (call: ApiCall, answer: HttpAnswer) => void;
   readonly settings: SuiteSettings;
@@ -69,7 +73,9 @@ export function httpTarget(api: HttpApi): Target {
   return {
     async ask(question: CaseQuestion): Promise<AttemptResult> {
       const startedMs = monotonicMs();
+      let asked: AskedApi | undefined;
       const send: SendCall = async (call, frames) => {
+        asked = { url: `${api.origin}${call.path}`, kind: api.kind, redirects: api.redirects };
         const answer = await http.send({
           ...call,
           ...limits,
@@ -82,7 +88,12 @@ export function httpTarget(api: HttpApi): Target {
       const result = await api.ask(question, send);
       if ('failed' in result) return { latencyMs: roundedMs(monotonicMs() - startedMs), outcome: result.failed };
       const { answer, latencyMs = answer.latencyMs } = result;
-      const outcome = judgedAnswer({ ...result, failure: failureOf(result, settings) }, question.one.id, api, masking);
+      const outcome = judgedAnswer(
+        { ...result, failure: failureOf(result, settings, asked) },
+        question.one.id,
+        api,
+        masking,
+      );
       const { status } = answer;
       return { latencyMs: roundedMs(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
     },
@@ -93,8 +104,12 @@ export function httpTarget(api: HttpApi): Target {
 
 const REDIRECTS_MAX = 5;
 
-function failureOf({ answer, reported }: CountedAnswer, settings: SuiteSettings): ResponseFailure | undefined {
-  const failure = responseFailure(answer, settings);
+function failureOf(
+  { answer, reported }: CountedAnswer,
+  settings: SuiteSettings,
+  asked: AskedApi | undefined,
+): ResponseFailure | undefined {
+  const failure = responseFailure(answer, settings, asked);
   if (failure || reported === undefined) return failure;
   return { class: 'schema_mismatch', message: reported, errorName: 'AGENT_FAILED', mayRetry: false };
 }
@@ -109,7 +124,7 @@ interface FinalAnswer extends Pick<CountedAnswer, 'answer'> {
 export function judgedAnswer(
   { answer, frames, failure }: FinalAnswer,
   id: string,
-  api: Pick<HttpApi, 'read' | 'side' | 'joins'>,
+  api: Pick<HttpApi, 'read' | 'side' | 'joins' | 'kind'>,
   masking: Masking,
 ): AttemptResult['outcome'] {
   const masker = new Masker(masking);
@@ -120,7 +135,9 @@ export function judgedAnswer(
   const reading = api.read(kept, { caseId: id, side: api.side });
   if (reading.ok && api.joins && hasSecret(reading.reply, masking)) return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
-  return failedResponse({ ...reading, mayRetry: false, masked }, answer, bytes, masking);
+  const hint = reading.class === 'invalid_json' && !frames ? contentHint(answer.headers['content-type'], api.kind) : '';
+  const message = `${reading.message}${hint}`;
+  return failedResponse({ ...reading, message, mayRetry: false, masked }, answer, bytes, masking);
 }
 
 /** Whether joining the pieces of a masked reply made up a secret that no single piece contains. */

@@ -88,7 +88,10 @@ export class McpHttpChannel implements McpChannel {
 
   #read(answer: HttpAnswer, finder: ResponseFinder): McpAnswer {
     const { status = 0 } = answer;
-    const failure = responseFailure(answer, this.#options.settings);
+    const failure = responseFailure(answer, this.#options.settings, {
+      url: this.#options.url,
+      kind: 'mcp-tool',
+    });
     const isStream = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
     // A stream that was compressed after all could not be read as it arrived.
     if (isStream && answer.headers['content-encoding'] !== undefined) finder.take(answer.body);
