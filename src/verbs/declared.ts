@@ -26,12 +26,17 @@ export interface WithDeclared extends RunSuiteOptions {
 
 export async function withDeclared(options: WithDeclared, cwd: string): Promise<WithDeclared> {
   if (options.target === undefined || options.declared) return options;
-  const declared = readTargetFile(path.resolve(cwd, options.target));
+  const declared = readTargetFile(path.resolve(cwd, options.target), options.target);
   const { declaration } = declared;
   const values = variablesIn(declaration).map(name => {
     const value = options.secrets?.[name] ?? options.environment?.[name];
-    if (value === undefined || value === '')
-      throw new Fault('usage', `The target file uses the environment variable ${printable(name)}, which is not set.`);
+    if (value === undefined || value === '') {
+      const state = value === undefined ? 'not set' : 'set, but empty';
+      throw new Fault(
+        'usage',
+        `The target file uses the environment variable ${printable(name)}, which is ${state}. Set it to a value.`,
+      );
+    }
     return [name, value] as const;
   });
   const { declaredVersion } = await import('./declared-version.ts');
