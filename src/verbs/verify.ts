@@ -37,7 +37,7 @@ async function yamlVerdict(file: string, options: Options, cwd: string): Promise
 }
 
 function isYaml(file: string): boolean {
-  return /\.ya?ml$/i.test(file) && !statSync(file, { throwIfNoEntry: false })?.isDirectory();
+  return /\.ya?ml$/i.test(file) && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 function textOf(keyFile: string): string {
