@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash, contentHash } from '../base/hash.ts';
 import { followLink, readRegular } from '../base/regular.ts';
@@ -184,7 +185,7 @@ export async function describeTarget(
 
 /** Proctor does not run an API, so a limit on it would have no effect. */
 function refuseBounds(bounds: NonNullable<RunSuiteOptions['bounds']>): void {
-  const flags = Object.keys(bounds).map(key => BOUND_FLAGS[key] ?? key);
+  const flags = Object.keys(defined(bounds)).map(key => BOUND_FLAGS[key] ?? key);
   if (flags.length > 0)
     throw new Fault(
       'not_enforceable',
