@@ -42,9 +42,10 @@ async function judged(
     verdict.outcome === 'valid' && verdict.contract === 'target'
       ? Array.from(declarationFaults(value as TargetDeclaration), fault => ({ rule_id: 'TG1', ...fault }))
       : [];
-  const violations = [...verdict.violations, ...further].map(({ message, ...one }) => ({
-    ...one,
-    message: `line ${lineOf(one.path ?? '')}: ${hintedMessage(message, one.path ?? '', value)}`,
+  const violations = [...verdict.violations, ...further].map(({ rule_id, path: place = '', message }) => ({
+    rule_id,
+    message: `line ${lineOf(place)}: ${hintedMessage(message, place, value)}`,
+    path: place,
   }));
   if (further.length === 0) return { ...verdict, violations };
   return { ...verdict, outcome: 'invalid', hash: undefined, violations };

@@ -27,7 +27,7 @@ export class ProgramLog {
 const FULL = Buffer.from('\n[Proctor cut the rest]\n');
 
 /** Standard error, and standard output unless it is the reply. */
-export function logOf({ stdout, stderr }: Capture, isReplyPrinted: boolean): Buffer {
+export function printedBy({ stdout, stderr }: Capture, isReplyPrinted: boolean): Buffer {
   return Buffer.concat([...(isReplyPrinted ? [] : streamText(stdout)), ...streamText(stderr)]);
 }
 

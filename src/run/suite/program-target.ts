@@ -9,7 +9,7 @@ import type { SideName } from '../../targets/reply.ts';
 import { attemptProgram, type ProgramAnswer } from './program-attempt.ts';
 import { agentFailed, endingFailure, functionFailure, type ProgramFailure } from './program-failure.ts';
 import { type DeclaredProgram, replyFileOf } from './program-job.ts';
-import { logOf, ProgramLog } from './program-log.ts';
+import { printedBy, ProgramLog } from './program-log.ts';
 import { hasSecret, SECRET_IN_PIECES } from './http-target.ts';
 import { questionValues } from './question-values.ts';
 import type { SuiteSettings } from './settings.ts';
@@ -63,7 +63,7 @@ export function programTarget(agent: ProgramAgent): Target {
           { launcher, signal, observe: job => (observed ??= observe(launcher, job, agent.rememberIn)) },
         );
         const outcome = outcomeOf(answer, one.id, agent);
-        const printed = logOf(answer.capture, isReplyPrinted);
+        const printed = printedBy(answer.capture, isReplyPrinted);
         log.add(one.id, attempt, printed);
         agent.onProgram?.(seenOf(answer, outcome, printed));
         const { durationMs = 0 } = answer.capture.phases.find(({ name }) => name === 'execute') ?? {};
