@@ -2,6 +2,7 @@ import { monotonicMs } from '../../base/clock.ts';
 import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
 import type { DeclaredKind } from '../../contracts/target/index.ts';
 import { type HttpAnswer, type HttpRequest, HttpTarget } from '../../execute/http.ts';
+import { joinedPieces } from '../../targets/pieces.ts';
 import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
 import type { SideName } from '../../targets/reply.ts';
 import { type AskedApi, contentHint } from './failure-hints.ts';
@@ -130,14 +131,29 @@ export function judgedAnswer(
   const masker = new Masker(masking);
   const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.cut(answer.body);
   const masked = masker.kinds;
-  if (failure) return failedResponse({ ...failure, masked }, answer, bytes, masking);
+  // A message may quote an address, or a reason that is joined from pieces, so it is masked as well.
+  const failed = (why: ResponseFailure): FailedAttempt =>
+    api.joins && hasPieces(bytes, masking)
+      ? { ...why, ok: false, message: `${new Masker(masking).text(why.message)} ${BODY_LEFT_OUT}` }
+      : failedResponse({ ...why, masked }, answer, bytes, masking);
+  if (failure) return failed(failure);
   const kept: KeptReply = { body: bytes, ...(frames && { frameMs: frames.times.map(roundedMs) }) };
   const reading = api.read(kept, { caseId: id, side: api.side });
   if (reading.ok && api.joins && hasSecret(reading.reply, masking)) return SECRET_IN_PIECES;
+  // A stream also has pieces that no mapping joins, such as those of the model's thoughts.
+  if (reading.ok && frames && hasPieces(bytes, masking)) return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
   const hint = reading.class === 'invalid_json' && !frames ? contentHint(answer.headers['content-type'], api.kind) : '';
-  const message = `${reading.message}${hint}`;
-  return failedResponse({ ...reading, message, mayRetry: false, masked }, answer, bytes, masking);
+  return failed({ ...reading, message: `${reading.message}${hint}`, mayRetry: false });
+}
+
+export const BODY_LEFT_OUT = 'Proctor does not store the reply, because it contains a secret in pieces.';
+
+/** Whether the pieces of a reply, joined, make up a secret. */
+export function hasPieces(bytes: Buffer, masking: Masking): boolean {
+  const masker = new Masker(masking);
+  for (const text of joinedPieces(bytes)) masker.text(text);
+  return Object.keys(masker.kinds).length > 0;
 }
 
 /** Whether joining the pieces of a masked reply made up a secret that no single piece contains. */

@@ -12,6 +12,8 @@ export interface DeclaredTarget {
   readonly name: string;
   readonly dir: string;
   readonly declaration: TargetDeclaration;
+  /** Which agent answers, as it said when it was asked. */
+  readonly version?: string;
 }
 
 /**
