@@ -34,8 +34,13 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
   const { declaration } = declared;
   const values = variablesIn(declaration).map(name => {
     const value = options.secrets?.[name] ?? options.environment?.[name];
-    if (value === undefined || value === '')
-      throw new Fault('usage', `The target file uses the environment variable ${printable(name)}, which is not set.`);
+    if (value === undefined || value === '') {
+      const state = value === undefined ? 'not set' : 'set, but empty';
+      throw new Fault(
+        'usage',
+        `The target file uses the environment variable ${printable(name)}, which is ${state}. Set it to a value.`,
+      );
+    }
     return [name, value] as const;
   });
   const { declaredVersion } = await import('./declared-version.ts');
@@ -129,6 +134,7 @@ async function askedTarget(
 ): Promise<Target> {
   const { declaration } = target;
   const common = {
+    kind: declaration.kind,
     side: request.version,
     runId: request.run_id,
     read: replyReader(target, settings.bodyBytesMax),

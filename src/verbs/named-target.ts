@@ -21,9 +21,9 @@ export type NamedTarget =
 /** Finds a target: a file, else a name in the project file. */
 export function namedTarget(word: string, cwd: string, project: string | undefined): NamedTarget {
   const file = path.resolve(cwd, word);
-  if (existsSync(file)) return { declared: readTargetFile(file) };
+  if (existsSync(file)) return { declared: readTargetFile(file, word) };
   const projectFile = project === undefined ? findProjectFile(cwd) : path.resolve(cwd, project);
-  if (projectFile === undefined) return { declared: readTargetFile(file) };
+  if (projectFile === undefined) return { declared: readTargetFile(file, word) };
   const { project: document, dir, name } = readProjectFile(projectFile);
   const target = Object.hasOwn(document.targets, word) ? document.targets[word] : undefined;
   if (target) return targetIn(word, target, dir);

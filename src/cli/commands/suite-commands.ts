@@ -66,13 +66,22 @@ function suiteFlags(suite: Command): Command {
     .option('--strict-replies', 'reject replies that need a repair, instead of repairing and counting them')
     .option('--follow-redirects', 'follow redirects within the same origin')
     .option('--max-body <size>', 'maximum number of bytes to read from a response (default: 2000000)', size)
-    .option('--profile <name>', `with --script: ${HELP.profile}`)
-    .addOption(new Option('--sandbox <name>', `with --script: ${HELP.sandbox}`).choices(['process', 'none']))
+    .option('--profile <name>', `with --script or a program in --target: ${HELP.profile}`)
     .addOption(
-      new Option('--isolation <level>', `with --script: ${HELP.isolation}`).choices(['strict', 'standard', 'none']),
+      new Option('--sandbox <name>', `with --script or a program in --target: ${HELP.sandbox}`).choices([
+        'process',
+        'none',
+      ]),
     )
-    .option('--memory <size>', `with --script: ${HELP.memory}`, size)
-    .option('--cpus <count>', `with --script or --agent, per attempt: ${HELP.cpus}`, cpus);
+    .addOption(
+      new Option('--isolation <level>', `with --script or a program in --target: ${HELP.isolation}`).choices([
+        'strict',
+        'standard',
+        'none',
+      ]),
+    )
+    .option('--memory <size>', `with --script or a program in --target: ${HELP.memory}`, size)
+    .option('--cpus <count>', `with --script, --agent or a program in --target, per attempt: ${HELP.cpus}`, cpus);
 }
 
 /** The commands that use the results of suites. */
@@ -199,6 +208,7 @@ Exit codes:
 Examples:
   proctor compare                                         newest baseline and newest candidate
   proctor compare --again --baseline-url http://old:8080  run suspect cases again, on both sides
+  proctor compare --again --target agent.yaml --baseline-target old.yaml
   proctor compare proctor-baseline.json latest --format junit,md`;
 
 const RESEND_EXITS = `
@@ -217,6 +227,7 @@ Exit codes:
 Examples:
   proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
   proctor run suite cases.yaml --base-url http://127.0.0.1:8788 --as new --concurrency 32 --repeat 3
+  proctor run suite cases.yaml --target agent.yaml --as new --repeat 3
   proctor run suite cases.yaml --script agent.py --as new --max-failing 0
   proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline`;
 
@@ -226,4 +237,8 @@ Stores nothing. Use it to write the mapping of a target file.
 Exit codes:
   0  the target answered, and the reply could be read
   1  it did not, or the reply could not be read
-  2  a problem with the target file, the command line or this machine`;
+  2  a problem with the target file, the command line or this machine
+
+Examples:
+  proctor try agent.yaml "When are you open?"
+  proctor try agent.yaml "Wann?" --context '{"locale":"de"}' --json`;

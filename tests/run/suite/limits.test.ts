@@ -59,6 +59,26 @@ describe('a run without limits', () => {
     expect((await proctor('verify', '.proctor/runs/new')).code).toBe(0);
   });
 
+  test('says that no case has an answer, if none has one to judge', async () => {
+    const { suite } = await world([good('a')], { a: (_seen, response) => response.writeHead(404).end('no') });
+    const { code, stderr } = await suite('new');
+    expect([code, firstLine(stderr)]).toEqual([1, '✗ No case has an answer that Proctor can judge.']);
+  });
+
+  test('counts a case without a judged expectation neither as passed nor as failed, everywhere', async () => {
+    const slow = { id: 'slow', input: { user: 'slow' }, expected: { max_ttft_ms: 100 } };
+    const { suite, proctor } = await world([good('a'), { id: 'smoke', input: { user: 'smoke' } }, slow]);
+    const { stderr } = await suite('new', '--run-id', 'r1');
+    const unjudged = '; 1 without an expectation, 1 with no expectation that could be judged';
+    expect(stderr).toContain(`judged    1 of 3 passed${unjudged}\n`);
+    const { stdout } = await proctor('show', 'r1');
+    expect(stdout).toContain('3 of 3 cases answered, 1 passed');
+    expect(stdout).toContain(`judged    1 passed, 0 failed, 0 without a verdict${unjudged}\n`);
+    expect(stdout).toContain('open   slow  max_ttft_ms: The time to first token is unknown');
+    const report = await proctor('report', 'r1', '--format', 'terminal,md');
+    expect(firstLine(report.stdout)).toBe('✓ 1 of 3 cases passed: 0 failed, 0 without a verdict, 2 not judged');
+  });
+
   test('exits with 0 if some pass, but does not report a success', async () => {
     const { suite } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new');
