@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
+import { TIME, TIME_EXAMPLES } from '../../base/units.ts';
 import { filledText, matching, record } from '../shape.ts';
 
-export const durationWord = () => matching(/^\d{1,9}(?:ms|s|m)$/, 'a duration such as 500ms, 60s or 10m');
+export const durationWord = () => matching(TIME, `a time such as ${TIME_EXAMPLES}`);
 
 /** A program and its arguments. Never a shell line. */
 export const commandWords = () => z.array(filledText()).check(z.minLength(1), z.maxLength(WORDS_MAX));
@@ -17,11 +18,3 @@ export const mappingPath = () => matching(/^[$@]/, 'a path that starts with $ or
 /** A state in a reply, and the values that count. */
 export const stateIn = () =>
   record({ path: mappingPath(), in: z.array(z.union([z.string(), z.boolean(), z.number()])) });
-
-/** The milliseconds of a duration. */
-export function durationMs(text: string): number {
-  const [, digits, unit] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
-  return Number(digits) * UNITS[unit as keyof typeof UNITS];
-}
-
-const UNITS = { ms: 1, s: 1_000, m: 60_000 } as const;
