@@ -179,6 +179,7 @@ describe('the rooms', () => {
       'src/execute/model/forward.ts',
       'src/verify/index.ts',
       'src/contracts/index.ts',
+      'src/contracts/gate/decide/library.ts',
     ]);
     const programs = files.filter(file => /^(?:src|scripts|bench|web)\/.*\.tsx?$/.test(file));
     const imported = new Set(programs.flatMap(importsOf));

@@ -13,6 +13,7 @@ import { adopt, checkNamedAgain, type AdoptOptions } from './adopt-suite.ts';
 import { withDeclaredSecrets } from './declared.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
+import { refuseUnknown } from './options.ts';
 import { isOwnerAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
 
@@ -39,6 +40,7 @@ export type ResumeOptions = Pick<
  * answers.
  */
 export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
+  refuseUnknown('resumeSuite', options, OPTIONS);
   const { cwd = process.cwd(), signingKey, variable } = options;
   const home = homeFrom(cwd);
   const signer = signerAt(cwd, signingKey);
@@ -59,6 +61,39 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
   const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
   return runAll(places, { ...going, headers, secrets: Object.fromEntries(secrets) as Record<string, string> });
 }
+
+const OPTIONS: Record<keyof ResumeOptions, true> = {
+  baseUrl: true,
+  target: true,
+  script: true,
+  agent: true,
+  policy: true,
+  dir: true,
+  model: true,
+  maxTurns: true,
+  maxRequests: true,
+  maxTokens: true,
+  maxCostUsd: true,
+  prices: true,
+  modelMode: true,
+  recordings: true,
+  allowUntestedVersion: true,
+  environment: true,
+  bounds: true,
+  headers: true,
+  secrets: true,
+  redirects: true,
+  strictReplies: true,
+  cwd: true,
+  signingKey: true,
+  signal: true,
+  onProgress: true,
+  onWarning: true,
+  onFolder: true,
+  backoffMs: true,
+  breakerPausesMs: true,
+  variable: true,
+};
 
 interface Open {
   readonly place: RunFolder;

@@ -7,7 +7,7 @@ import { readJson } from '../../base/json.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Contract } from '../../contracts/contract.ts';
 import { evaluationContradictions } from '../../contracts/judgement-seal/index.ts';
-import { formOf } from '../../contracts/form.ts';
+import { hasShape } from '../../contracts/has-shape.ts';
 import { type Checker, envelopeShape, seal, type SealEnvelope, type Signer } from '../../contracts/seal/index.ts';
 import { SEAL } from '../run-folder/finish.ts';
 import {
@@ -108,6 +108,6 @@ interface RunSeal {
 function runSealIn(folder: string): RunSeal | undefined {
   const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });
-  if (!bytes || !reading?.ok || !formOf(envelopeShape).fits(reading.value)) return undefined;
+  if (!bytes || !reading?.ok || !hasShape(envelopeShape, reading.value)) return undefined;
   return { sha256: bytesHash(bytes), envelope: reading.value as SealEnvelope };
 }

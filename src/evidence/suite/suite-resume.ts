@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 import { Fault } from '../../base/fault.ts';
 import { type CaseArtifact, caseArtifact } from '../../contracts/artifacts/index.ts';
 import { formOf } from '../../contracts/form.ts';
+import { hasShape } from '../../contracts/has-shape.ts';
 import { anyObject, count, record } from '../../contracts/shape.ts';
 import { storesReplies, suiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import { JournalChain, type ChainedLine, chainedLines } from '../run-folder/chain.ts';
@@ -201,9 +202,10 @@ const lineShape = z.union([
 ]);
 
 function isSuiteLine(line: unknown): line is SuiteLine {
-  if (!formOf(lineShape).fits(line)) return false;
+  if (!hasShape(lineShape, line)) return false;
   const { is, plan, artifact } = line as { is: string; plan?: SuitePlan; artifact?: CaseArtifact };
-  if (is === 'planned') return keepsContract(plan?.request, suiteRequest);
+  // A plan with unknown keys may have settings that this version would silently ignore.
+  if (is === 'planned') return formOf(lineShape).fits(line) && keepsContract(plan?.request, suiteRequest);
   return is !== 'case' || keepsContract(artifact, caseArtifact);
 }
 
