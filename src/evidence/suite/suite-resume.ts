@@ -4,13 +4,12 @@ import * as z from 'zod/mini';
 import { Fault } from '../../base/fault.ts';
 import { type CaseArtifact, caseArtifact } from '../../contracts/artifacts/index.ts';
 import { formOf } from '../../contracts/form.ts';
-import { hasShape } from '../../contracts/has-shape.ts';
 import { anyObject, count, record } from '../../contracts/shape.ts';
 import { storesReplies, suiteRequest, type SuiteTarget } from '../../contracts/suite/index.ts';
 import { JournalChain, type ChainedLine, chainedLines } from '../run-folder/chain.ts';
 import { Journal, openJournal, parsedLine } from '../run-folder/journal.ts';
 import { refuseForeign, refuseOdd } from '../run-folder/own-file.ts';
-import { keepsContract } from '../document.ts';
+import { hasShape, keepsContract } from '../document.ts';
 import { keepReplies, REPLIES, replyName, storedReplies } from './reply-log.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
@@ -202,7 +201,7 @@ const lineShape = z.union([
 ]);
 
 function isSuiteLine(line: unknown): line is SuiteLine {
-  if (!hasShape(lineShape, line)) return false;
+  if (!hasShape(line, lineShape)) return false;
   const { is, plan, artifact } = line as { is: string; plan?: SuitePlan; artifact?: CaseArtifact };
   // A plan with unknown keys may have settings that this version would silently ignore.
   if (is === 'planned') return formOf(lineShape).fits(line) && keepsContract(plan?.request, suiteRequest);
