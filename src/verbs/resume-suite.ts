@@ -16,6 +16,7 @@ import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
 import { isOwnerAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
+import { TARGET_OPTIONS } from './suite-options.ts';
 
 export type ResumeOptions = Pick<
   RunSuiteOptions,
@@ -63,27 +64,7 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
 }
 
 const OPTIONS: Record<keyof ResumeOptions, true> = {
-  baseUrl: true,
-  target: true,
-  script: true,
-  agent: true,
-  policy: true,
-  dir: true,
-  model: true,
-  maxTurns: true,
-  maxRequests: true,
-  maxTokens: true,
-  maxCostUsd: true,
-  prices: true,
-  modelMode: true,
-  recordings: true,
-  allowUntestedVersion: true,
-  environment: true,
-  bounds: true,
-  headers: true,
-  secrets: true,
-  redirects: true,
-  strictReplies: true,
+  ...TARGET_OPTIONS,
   cwd: true,
   signingKey: true,
   signal: true,

@@ -22,7 +22,7 @@ import {
   recoveredLines,
   sampledText,
   sandboxText,
-  startedJson,
+  headJson,
   streamText,
 } from '../text/run-text.ts';
 import { agentJson, agentText } from '../text/show-agent.ts';
@@ -57,20 +57,9 @@ export async function showCommand(word: string, { json, internal }: { json?: tru
   return 0;
 }
 
-function asJson({ place, life, isWhole, keyIds, request, runner, outcome, result, log }: Shown): object {
-  const folder = path.relative(process.cwd(), place.folder);
-  const documents = { request, runner, outcome, result };
-  return {
-    kind: 'script',
-    run_id: place.id,
-    folder,
-    is_open: life !== 'finished',
-    ...startedJson(life),
-    is_whole: isWhole,
-    signed_by: keyIds,
-    ...documents,
-    ...(log && { log }),
-  };
+function asJson(shown: Shown): object {
+  const { request, runner, outcome, result, log } = shown;
+  return { ...headJson('script', shown), request, runner, outcome, result, ...(log && { log }) };
 }
 
 function showText(shown: Shown, paint: Paint): string {
