@@ -2,7 +2,7 @@ import { Fault } from './fault.ts';
 
 /** A time as people write it, in flags and in files. */
 export const TIME = /^\d{1,9}(?:[mM]?[sS]|[mMhHdD])$/;
-export const TIME_EXAMPLES = '500ms, 30s, 10m, 2h or 3d';
+const TIME_EXAMPLES = '500ms, 30s, 10m, 2h or 3d';
 
 /** The milliseconds of a time such as `500ms`, `30s`, `10m`, `2h` or `3d`. Refuses a time without a unit. */
 export function durationMs(text: string): number {

@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
-import { TIME, TIME_EXAMPLES } from '../../base/units.ts';
+import { TIME } from '../../base/units.ts';
 import { filledText, matching, record } from '../shape.ts';
 
-export const durationWord = () => matching(TIME, `a time such as ${TIME_EXAMPLES}`);
+export const durationWord = () => matching(TIME, 'a time such as 500ms, 30s or 10m');
 
 /** A program and its arguments. Never a shell line. */
 export const commandWords = () => z.array(filledText()).check(z.minLength(1), z.maxLength(WORDS_MAX));
@@ -17,4 +17,9 @@ export const mappingPath = () => matching(/^[$@]/, 'a path that starts with $ or
 
 /** A state in a reply, and the values that count. */
 export const stateIn = () =>
-  record({ path: mappingPath(), in: z.array(z.union([z.string(), z.boolean(), z.number()])) });
+  record({
+    path: mappingPath(),
+    in: z.array(z.union([z.string(), z.boolean(), z.number()])).check(z.minLength(1), z.maxLength(STATES_MAX)),
+  });
+
+const STATES_MAX = 100;
