@@ -2,7 +2,7 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { withParts } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
-import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
+import type { TargetDeclaration } from '../contracts/target/index.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import type { HttpApi } from '../run/suite/http-target.ts';
 import type { ProgramAgent } from '../run/suite/program-target.ts';
@@ -150,7 +150,7 @@ async function askedTarget(
     const { declaredTarget } = await import('../run/suite/declared-target.ts');
     const form = replyFormOf(declaration);
     const stream = form?.as === 'sse' || form?.as === 'ndjson' ? form.as : undefined;
-    return declaredTarget({ ...common, calls: compileCalls(declaration, durationMs), stream });
+    return declaredTarget({ ...common, calls: compileCalls(declaration), stream });
   }
   if (runsProgram(declaration)) {
     const { programTargetFor } = await import('./declared-program.ts');

@@ -3,7 +3,7 @@ import { formats } from '../text/formats.ts';
 import { HELP } from '../text/help.ts';
 import { addLimitFlags } from '../options/limit-flags.ts';
 import type { RunSuiteFlags } from './run-suite.ts';
-import { atLeastOne, collect, cpus, dollars, duration, size, wholeNumber } from '../text/units.ts';
+import { atLeastOne, collect, cpus, dollars, duration, size, timeout, wholeNumber } from '../text/units.ts';
 
 export function addSuiteCommand(run: Command, ended: (code: number) => void): void {
   addLimitFlags(suiteFlags(targetFlags(run.command('suite'))))
@@ -46,8 +46,8 @@ function suiteFlags(suite: Command): Command {
     .option('--run-id <id>', 'name for the run')
     .option('--only <ids>', 'cases to run, separated by commas; repeatable', collect)
     .option('--concurrency <count>', 'cases to run at once (default: 4)', atLeastOne)
-    .option('--timeout <time>', 'stop an attempt after this long, at most 10m (default: 60s; agents: 10m)', duration)
-    .option('--idle-timeout <time>', 'stop an attempt after this long without progress (agents: 2m)', duration)
+    .option('--timeout <time>', 'stop an attempt after this long, at most 10m (default: 60s; agents: 10m)', timeout)
+    .option('--idle-timeout <time>', 'stop an attempt after this long without progress (agents: 2m)', timeout)
     .option('--retries <count>', 'retries after timeouts, dropped connections, 429 and 5xx (default: 2)', wholeNumber)
     .option('--repeat <count>', 'run the suite this many times, to tell flaky cases from broken ones', atLeastOne)
     .option('--resume <run>', 'resume an interrupted run; takes no cases')
@@ -81,7 +81,7 @@ function suiteFlags(suite: Command): Command {
       ]),
     )
     .option('--memory <size>', `with --script or a program in --target: ${HELP.memory}`, size)
-    .option('--cpus <count>', `with --script, --agent or a program in --target, per attempt: ${HELP.cpus}`, cpus);
+    .option('--cpus <number>', `with --script, --agent or a program in --target, per attempt: ${HELP.cpus}`, cpus);
 }
 
 /** The commands that use the results of suites. */
@@ -169,7 +169,7 @@ function addTryCommand(program: Command, ended: (code: number) => void): void {
     .argument('<target>', 'target file')
     .argument('<text>', 'question to ask')
     .option('--context <json>', 'context of the question, as JSON')
-    .option('--timeout <time>', 'stop after this long', duration)
+    .option('--timeout <time>', 'stop after this long', timeout)
     .option('--strict-replies', 'reject a reply that needs a repair')
     .option('--json', HELP.json)
     .addHelpText('after', TRY_EXITS)
@@ -189,7 +189,7 @@ function addResendCommand(program: Command, ended: (code: number) => void): void
     .option('--script <file>', 'script to run, required if the recorded target is a script')
     .option('--target <file>', 'target file, required if the run used one')
     .option('--header <header>', HELP.header, collect)
-    .option('--timeout <time>', 'stop after this long', duration)
+    .option('--timeout <time>', 'stop after this long', timeout)
     .option('--json', HELP.json)
     .addHelpText('after', RESEND_EXITS)
     .action(async (word: string, id: string, flags) => {

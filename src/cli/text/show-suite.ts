@@ -8,19 +8,13 @@ import type { ShownSuite } from '../../verbs/show-suite.ts';
 import { foreignResume } from '../../verbs/suite-words.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
-import { signedText, startedJson } from './run-text.ts';
+import { signedText, headJson } from './run-text.ts';
 import { countText, durationText, sizeText } from './units.ts';
 
 export function suiteJson(shown: ShownSuite): object {
-  const { place, run, request, evaluation, judgement, life, done, isWhole, keyIds } = shown;
+  const { run, request, evaluation, judgement, done } = shown;
   return {
-    kind: 'suite',
-    run_id: place.id,
-    folder: path.relative(process.cwd(), place.folder),
-    is_open: life !== 'finished',
-    ...startedJson(life),
-    is_whole: isWhole,
-    signed_by: keyIds,
+    ...headJson('suite', shown),
     run,
     request,
     judged: evaluation?.summary,

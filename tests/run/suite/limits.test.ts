@@ -170,10 +170,21 @@ describe('a limit on a run', () => {
     );
     const held = await suite('new', '--gate', 'gate.yaml');
     expect(held).toMatchObject({ code: 0 });
-    place.file('gate.yaml', 'schema_version: gate.v1\nper_suite: { refunds: { max_failing: 0 } }\n');
-    const { code, stderr } = await suite('new', '--gate', 'gate.yaml');
-    expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ Suite “refunds”: 1 of 2 cases fails, and none may (max_failing): “b”.');
+    for (const [limits, line] of [
+      [
+        'per_suite: { refunds: { max_failing: 0 } }',
+        '✗ Suite “refunds”: 1 of 2 cases fails, and none may (max_failing): “b”.',
+      ],
+      ['per_tag: { slow: { max_failing: 0 } }', '✗ Tag “slow”: 1 of 1 case fails, and none may (max_failing): “b”.'],
+      [
+        'per_severity: { low: { max_failing: 0 } }',
+        '✗ Severity “low”: 1 of 1 case fails, and none may (max_failing): “c”.',
+      ],
+    ] as const) {
+      place.file('gate.yaml', `schema_version: gate.v1\n${limits}\n`);
+      const { code, stderr } = await suite('new', '--gate', 'gate.yaml');
+      expect([code, firstLine(stderr)]).toEqual([1, line]);
+    }
   });
 
   test('without a measurement is not met, and names what is unknown', async () => {
