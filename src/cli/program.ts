@@ -4,6 +4,8 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { useStateFolder } from '../base/state-folder.ts';
 import { stderr, stdout } from './text/out.ts';
+import { addCompletionCommand } from './commands/completion-command.ts';
+import { addHelpCommands } from './commands/help-command.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
@@ -31,9 +33,8 @@ function programOf(version: string, ended: (code: number) => void): Command {
     .description(
       'Run agents, scripts, intents and suites within enforced limits, leave evidence that anyone can verify offline, and decide whether a new version is worse than the old one',
     )
-    .version(version, '-V, --version', 'print the version')
+    .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'Show help for a command')
     .addHelpText('after', EXAMPLES)
     .showHelpAfterError('Add --help for usage.')
     .configureOutput({
@@ -45,6 +46,8 @@ function programOf(version: string, ended: (code: number) => void): Command {
   addPackCommands(program, ended);
   addVerifyCommands(program, ended);
   addKeysCommands(program, ended);
+  addCompletionCommand(program, ended);
+  addHelpCommands(program);
   return program;
 }
 

@@ -5,7 +5,7 @@ import type { SuiteRunResult } from '../../verbs/run-suite.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
 import { wordFor } from './show-suite.ts';
-import { countText, durationText } from './units.ts';
+import { countText, durationText, numberText } from './units.ts';
 
 type JudgedRun = SuiteRunResult['runs'][number];
 
@@ -56,7 +56,7 @@ export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
 
 function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
   const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
-  const counts = `${ok} of ${countText(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
+  const counts = `${numberText(ok)} of ${countText(total, 'case')}${failed > 0 ? `, ${numberText(failed)} without an answer` : ''}`;
   return [
     `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
     ...(gaveUp ? ['  The target stopped answering, so Proctor stopped. Cases that were not sent are marked.'] : []),
@@ -110,16 +110,16 @@ function judgedLines({ place, isOpen, judged, notPassed }: JudgedRun, paint: Pai
   if (!judged) return isOpen ? [] : [`  judged    not yet; run proctor report ${wordFor(place)}`];
   const { total, passed, failed, errors, unjudged } = judged;
   const parts = [
-    `${passed} of ${total} passed`,
-    ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
-    ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
+    `${numberText(passed)} of ${numberText(total)} passed`,
+    ...(failed > 0 ? [paint('bad', `${numberText(failed)} failed`)] : []),
+    ...(errors > 0 ? [paint('bad', `${numberText(errors)} without a verdict`)] : []),
   ];
-  const proof = unjudged > 0 ? `; ${unjudged} without an expectation` : '';
+  const proof = unjudged > 0 ? `; ${numberText(unjudged)} without an expectation` : '';
   const more = failed + errors - notPassed.length;
   return [
     `  judged    ${parts.join(', ')}${proof}`,
     ...(notPassed.length > 0
-      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
+      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${numberText(more)} more` : ''}`]
       : []),
   ];
 }
