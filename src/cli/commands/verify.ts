@@ -1,7 +1,7 @@
-import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
 import { contractNames } from '../../contracts/catalogue.ts';
 import { EXIT, type Outcome, type Verdict, verifyInputs } from '../../verbs/verify.ts';
+import { noFormat } from './schema.ts';
 import { stayYoung } from '../options/v8-heap.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
@@ -23,7 +23,7 @@ export async function verifyCommand(
   { json, maxBytes, key, ...flags }: Flags,
 ): Promise<number> {
   if (flags.as !== undefined && !contractNames.includes(flags.as)) {
-    throw new Fault('usage', `There is no format "${printable(flags.as)}". Use one of: ${contractNames.join(', ')}.`);
+    throw noFormat(flags.as);
   }
   const options = {
     ...flags,

@@ -48,10 +48,10 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
   };
 }
 
-/** The limits, then each run. */
+/** Each run, then the limits, so that the verdict comes last. */
 export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
   const lines = result.runs.flatMap(run => runLines(run, result, paint));
-  return `${[...gateLines(result, paint), ...lines].join('\n')}\n`;
+  return `${[...lines, ...gateLines(result, paint)].join('\n')}\n`;
 }
 
 function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
