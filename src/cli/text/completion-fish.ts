@@ -20,7 +20,7 @@ function linesOf({ path, below, flags, places }: CompletedCommand): string[] {
     ...below.map(({ name, about }) => `${here} -a ${quoted(name)} -d ${quoted(about)}`),
     ...flags.map(({ names, about, value }) => {
       const named = names.map(name => (name.startsWith('--') ? `-l ${name.slice(2)}` : `-s ${name.slice(1)}`));
-      return `${here} ${named.join(' ')}${value ? ` -r${valuesOf(value)}` : ''} -d ${quoted(about)}`;
+      return `${here} ${named.join(' ')}${value ? ` ${value.files === 'any' ? '-r' : '-x'}${valuesOf(value)}` : ''} -d ${quoted(about)}`;
     }),
     ...places.map(place => `${here}${valuesOf(place)}`).filter(line => line !== here),
   ];
