@@ -27,6 +27,7 @@ const COMMANDS = [
   'explain',
   'schema',
   'example',
+  'completion bash',
 ];
 
 /** The error document for a wrong command line. */

@@ -34,6 +34,11 @@ export function addVerifyCommands(program: Command, ended: (code: number) => voi
       ended(runnerVerifyCommand(files, options));
     });
 
+  addFormatCommands(program, ended);
+}
+
+/** The commands that describe formats. */
+function addFormatCommands(program: Command, ended: (code: number) => void): void {
   program
     .command('explain')
     .description('Explain rules or formats; without arguments, list them all')

@@ -48,10 +48,10 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
   };
 }
 
-/** Each run, then the limits, so that the verdict comes last. */
+/** Each run, then the total and the limits, so that the verdict comes last. */
 export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
   const lines = result.runs.flatMap(run => runLines(run, result, paint));
-  return `${[...lines, ...gateLines(result, paint)].join('\n')}\n`;
+  return `${[...lines, ...totalLines(result, paint), ...gateLines(result, paint)].join('\n')}\n`;
 }
 
 function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
@@ -77,6 +77,20 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
           ),
         ]),
   ];
+}
+
+/** The sum of several repetitions. */
+function totalLines(result: SuiteRunResult, paint: Paint): string[] {
+  const { runs, version } = result;
+  if (runs.length < 2) return [];
+  const sum = (count: (run: JudgedRun) => number): number => runs.reduce((total, run) => total + count(run), 0);
+  const [trials, passed] = [sum(({ total }) => total), sum(({ judged }) => judged?.passed ?? 0)];
+  const isJudged = runs.every(({ judged }) => judged !== undefined);
+  const mark =
+    suiteExitCode(result) > 0 ? paint('bad', '✗') : passed < trials ? paint('note', '!') : paint('good', '✓');
+  const counts = `${numberText(sum(({ ok }) => ok))} of ${countText(trials, 'trial')} answered`;
+  const judged = isJudged ? `, ${numberText(passed)} passed` : ', not all judged';
+  return [`${mark} ${paint('strong', countText(runs.length, 'run'))}  ${version}  ${counts}${judged}`];
 }
 
 /** Says why a run fails although every case has an answer, or that it meets its limits. */
