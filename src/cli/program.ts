@@ -9,6 +9,7 @@ import { addHelpCommands } from './commands/help-command.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
+import { addTestCommands } from './commands/test-commands.ts';
 import { addKeysCommands, addVerifyCommands } from './commands/verify-commands.ts';
 
 /** Runs a command line and returns the exit code. */
@@ -44,6 +45,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
       writeErr: text => stderr.write(text.split('\n').map(printable).join('\n')),
     })
     .exitOverride();
+  addTestCommands(program, ended);
   addRunCommands(program, ended);
   addPackCommands(program, ended);
   addVerifyCommands(program, ended);
