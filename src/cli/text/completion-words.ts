@@ -92,6 +92,7 @@ const VALUES: Readonly<Record<string, Partial<Completed>>> = {
   '--forbid': { words: ['commit', 'push', 'delete', 'force', 'configure'] },
   '--format': { words: ['html', 'junit', 'md', 'json', 'terminal'] },
   '--gate': { ...FILES, words: ['balanced', 'proven', 'strict'] },
+  '--report': { words: ['html', 'junit', 'md', 'json'] },
   '--policy': { ...FILES, words: ['read-only', 'edit', 'open', 'strict', 'default', 'dev'] },
   '--profile': { ...FILES, words: ['strict', 'default', 'dev'] },
 };

@@ -3,11 +3,11 @@ import { printable } from '../../base/printable.ts';
 import type { TestResult } from '../../verbs/test/test-project.ts';
 import { terminalText } from '../../verbs/terminal.ts';
 import type { Paint } from './paint.ts';
-import { countText } from './units.ts';
+import { countText, numberText } from './units.ts';
 
 type SuiteTested = TestResult['suites'][number];
 
-/** The result of one suite: its verdict, what failed and why. */
+/** The result of one suite: what failed and why, then its verdict. */
 export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Paint): string {
   const title = `${paint('strong', name)}\n`;
   if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
@@ -22,7 +22,7 @@ export function endText({ suites, exitCode }: TestResult, isAccepting: boolean, 
   const accepted = suites.flatMap(({ accepted: one }) =>
     one
       ? [
-          `  ${one.isNew ? 'accepted' : 'replaced'}  ${here(one.file)}, ${countText(one.cases, 'case')}, ${one.passed} passing`,
+          `  ${one.isNew ? 'accepted' : 'replaced'}  ${here(one.file)}, ${countText(one.cases, 'case')}, ${numberText(one.passed)} passing`,
         ]
       : [],
   );
@@ -52,7 +52,7 @@ function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
   const unmet = run.checks?.find(({ is_met }) => !is_met);
   if (unmet) return printable(unmet.message);
   const { judged } = first ?? {};
-  return judged ? `${judged.passed} of ${countText(judged.total, 'case')} passed.` : 'was not judged.';
+  return judged ? `${numberText(judged.passed)} of ${countText(judged.total, 'case')} passed.` : 'was not judged.';
 }
 
 function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting: boolean): string[] {
