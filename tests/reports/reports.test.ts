@@ -93,9 +93,10 @@ describe('a comparison with 189 regressions in the terminal', () => {
   });
 
   test('counts the cases whose causes do not fit', () => {
-    const cases = named(like, 40, 'odd').map((one, index) => ({
-      ...one,
-      divergence: { ...(one.divergence as NonNullable<typeof one.divergence>), says: `Cause ${index}. Certain.` },
+    const cases = Array.from({ length: 40 }, (_, index) => ({
+      ...like,
+      case_id: `odd-${index}`,
+      divergence: { ...(like.divergence as NonNullable<typeof like.divergence>), says: `Cause ${index}. Certain.` },
     }));
     const many = text(reports.terminal.ofComparison({ ...comparison, cases }));
     expect(many.match(/^ {2}regressed {2}odd-\d+/gm)).toHaveLength(12);

@@ -12,7 +12,7 @@ export interface CompletedCommand {
   readonly isOpen: boolean;
 }
 
-export interface CompletedFlag {
+interface CompletedFlag {
   readonly names: readonly string[];
   readonly about: string;
   /** What completes its value; undefined if it takes none. */
