@@ -127,6 +127,7 @@ function send(response, code, value) {
 const asked = new Map();
 
 const server = createServer((request, response) => {
+  if (request.method !== 'POST') return send(response, request.url === '/run-case' ? 405 : 404, { error: 'Use POST.' });
   const chunks = [];
   request.on('data', chunk => chunks.push(chunk));
   request.on('end', () => {
