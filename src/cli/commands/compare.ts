@@ -1,13 +1,13 @@
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
-import type { Comparison } from '../../contracts/comparison/index.ts';
 import type { AskAgainOptions } from '../../verbs/ask-again.ts';
 import { compareRuns } from '../../verbs/compare.ts';
 import type { Format } from '../../verbs/formats.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
 import { terminalText } from '../../verbs/terminal.ts';
+import { nextText } from '../text/compare-next.ts';
 import { gateOption } from '../text/gate-word.ts';
 import { headerOf } from '../options/headers.ts';
 import { interruptions } from '../options/interruptions.ts';
@@ -71,9 +71,8 @@ export async function compareCommand(baseline: string, candidate: string, flags:
     } else {
       stdout.write(judgementLine(judgements, paintFor(1)));
       stdout.write(terminalText({ comparison }, paintFor(1)));
-      if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
-      stdout.write(againText(comparison, baseline, candidate, againFlags));
-      for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
+      for (const file of Object.values(files)) stderr.write(`  report  ${printable(here(file))}\n`);
+      stdout.write(nextText(comparison, { baseline, candidate, againFlags }));
     }
     addStepSummary({ comparison, folders: { baseline: [], new: [] } });
     return interrupt.exit() ?? comparison.exit_code;
@@ -82,12 +81,6 @@ export async function compareCommand(baseline: string, candidate: string, flags:
     interrupt.end();
   }
 }
-
-const MAKE_ONE = `
-  To create a baseline, run a version that works, and accept the run if you want to commit it:
-    proctor run suite CASES --target FILE --as baseline
-    proctor baseline accept baseline
-`;
 
 function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
   const { again, againTrials, againTime, againCost } = flags;
@@ -113,13 +106,6 @@ function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
       onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     },
   };
-}
-
-/** The command that runs suspect cases again, unless this comparison already ran them. */
-function againText({ decision, again }: Comparison, baseline: string, candidate: string, flags: string): string {
-  if (again || decision?.cause !== 'suspect') return '';
-  const command = `proctor compare ${printable(baseline)} ${printable(candidate)} --again${flags}`;
-  return `\n  To settle it, run the suspect cases again:  ${command}\n`;
 }
 
 export interface ReportFlags {

@@ -16,20 +16,8 @@ import { yamlSource } from './cases-yaml.ts';
  * already passed on. `kind` is the kind of target, if known.
  */
 export function readCases(file: string, take: (one: SuiteCase) => void, kind?: SuiteTarget['kind']): void {
-  const name = printable(path.basename(file));
-  const ending = path.extname(file).toLowerCase();
-  const format = FORMATS.find(({ endings }) => endings.includes(ending));
-  if (!format) {
-    throw refused(
-      `${name} is not a supported case file: its name must end in ${ENDINGS.slice(0, -1).join(', ')} or .csv.`,
-    );
-  }
-  const fd = opened(file, name);
+  const { fd, name, size, format } = openedCases(file);
   try {
-    const { size } = fstatSync(fd);
-    if (size > format.mibMax * MIB) {
-      throw refused(`${name} is larger than ${format.mibMax} MiB, the limit for this format.`);
-    }
     const source = format.source(fd, size);
     const doubts = new CaseFindings(name, source, kind);
     for (const written of source.written) {
@@ -40,6 +28,27 @@ export function readCases(file: string, take: (one: SuiteCase) => void, kind?: S
   } finally {
     closeSync(fd);
   }
+}
+
+/** Throws a Fault if the file cannot be a case file. It does not read the cases. */
+export function checkCaseFile(file: string): void {
+  closeSync(openedCases(file).fd);
+}
+
+function openedCases(file: string): { fd: number; name: string; size: number; format: Format } {
+  const name = printable(path.basename(file));
+  const ending = path.extname(file).toLowerCase();
+  const format = FORMATS.find(({ endings }) => endings.includes(ending));
+  if (!format) {
+    throw refused(
+      `${name} is not a supported case file: its name must end in ${ENDINGS.slice(0, -1).join(', ')} or .csv.`,
+    );
+  }
+  const fd = opened(file, name);
+  const { size } = fstatSync(fd);
+  if (size <= format.mibMax * MIB) return { fd, name, size, format };
+  closeSync(fd);
+  throw refused(`${name} is larger than ${format.mibMax} MiB, the limit for this format.`);
 }
 
 interface Format {
