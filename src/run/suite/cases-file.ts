@@ -15,7 +15,7 @@ import { yamlSource } from './cases-yaml.ts';
  * Passes every case in a file to `take`, resolved and in order. If it throws, discard all cases: earlier ones were
  * already passed on. `kind` is the kind of target, if known.
  */
-export function readCases(file: string, take: (one: SuiteCase) => void, kind?: SuiteTarget['kind']): void {
+export function readCases(file: string, take: TakeCase, kind?: SuiteTarget['kind']): void {
   const name = printable(path.basename(file));
   const ending = path.extname(file).toLowerCase();
   const format = FORMATS.find(({ endings }) => endings.includes(ending));
@@ -34,13 +34,16 @@ export function readCases(file: string, take: (one: SuiteCase) => void, kind?: S
     const doubts = new CaseFindings(name, source, kind);
     for (const written of source.written) {
       const one = doubts.resolved(written);
-      if (one) take(one);
+      if (one && 'index' in written) take(one, () => source.lineOf(written.index, ''));
     }
     doubts.settle();
   } finally {
     closeSync(fd);
   }
 }
+
+/** Finding the line of a case takes time, so it is done only on demand. */
+type TakeCase = (one: SuiteCase, lineOf: () => number) => void;
 
 interface Format {
   readonly endings: readonly string[];
