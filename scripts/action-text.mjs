@@ -24,18 +24,51 @@ export function reportText(folder, suite, name) {
 
 const REPORT_BYTES_MAX = 1024 * 1024;
 
-/** The Markdown reports of all suites. Without any, it says why there is none. */
+/** What `proctor test --json` printed: the suites that could not run, and why. Empty if it printed nothing. */
+export function faultsIn(folder) {
+  const file = path.join(folder, RESULT);
+  const status = lstatSync(file, { throwIfNoEntry: false });
+  if (!status?.isFile() || status.size > RESULT_BYTES_MAX) return [];
+  try {
+    const { suites, error } = JSON.parse(readFileSync(file, 'utf8'));
+    const told = suites ?? [{ name: null, error }];
+    return told.flatMap(({ name, error }) => (error ? [{ suite: name, message: String(error.message) }] : []));
+  } catch {
+    return [];
+  }
+}
+
+/** The file for the output of `proctor test --json`. */
+export const RESULT = 'test.json';
+const RESULT_BYTES_MAX = 64 * 1024 * 1024;
+
+/** The Markdown reports of all suites, and why the others have none. */
 export function summaryText(folder, exitCode) {
-  const suites = suitesIn(folder).flatMap(suite => {
+  const faults = faultsIn(folder).map(({ suite, message }) => ({
+    suite,
+    text: `## ❌ Could not run\n\n${code(message)}`,
+  }));
+  const reports = suitesIn(folder).flatMap(suite => {
     const text = reportText(folder, suite, 'report.md');
     return text === undefined ? [] : [{ suite, text: inert(text).trim() }];
   });
-  if (suites.length === 0) {
+  const parts = [...faults, ...reports];
+  if (parts.length === 0) {
     return `## ❌ Proctor could not run\n\nExit code ${exitCode}, and no report. The log of the step says why.\n`;
   }
-  const parts = suites.map(({ suite, text }) => (suites.length === 1 ? text : `# \`${suite}\`\n\n${text}`));
-  return `${parts.join('\n\n')}\n`;
+  const told = parts.map(({ suite, text }) => (parts.length === 1 || !suite ? text : `# ${code(suite)}\n\n${text}`));
+  return `${told.join('\n\n')}\n`;
 }
+
+/** Any text on one line, as code. */
+function code(text) {
+  const inner = text.slice(0, CODE_CHARACTERS_MAX).replaceAll(/\s+/g, ' ');
+  const longest = Math.max(0, ...[...inner.matchAll(/`+/g)].map(([run]) => run.length));
+  const fence = '`'.repeat(longest + 1);
+  return `${fence} ${inner} ${fence}`;
+}
+
+const CODE_CHARACTERS_MAX = 2_000;
 
 /**
  * Makes everything inert that Proctor does not write into a report outside of code: mentions, HTML, and code spans that
@@ -113,6 +146,10 @@ const PER_LEVEL_MAX = 10;
 
 /** A workflow command that shows a sentence next to the step. */
 export function command(level, message) {
-  const data = message.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+  const data = message
+    .slice(0, CODE_CHARACTERS_MAX)
+    .replaceAll('%', '%25')
+    .replaceAll('\r', '%0D')
+    .replaceAll('\n', '%0A');
   return `::${level} title=Proctor::${data}\n`;
 }

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { writeComment } from './action-comment.mjs';
-import { annotationsIn, command, cut, SUITE, summaryText } from './action-text.mjs';
+import { annotationsIn, command, cut, faultsIn, RESULT, SUITE, summaryText } from './action-text.mjs';
 
 const HERE = path.dirname(import.meta.dirname);
 const env = process.env;
@@ -74,20 +74,23 @@ async function test() {
     folder,
     '--json',
   ];
-  const exitCode = await run(program, args, path.join(folder, 'test.json'));
+  const exitCode = await run(program, args, path.join(folder, RESULT));
   output('exit-code', String(exitCode));
   output('report', folder);
   if (env.GITHUB_STEP_SUMMARY) {
     appendFileSync(env.GITHUB_STEP_SUMMARY, cut(summaryText(folder, exitCode), SUMMARY_CHARACTERS_MAX, SUMMARY_MARK));
   }
-  const annotations = annotationsIn(folder);
-  for (const line of annotations) process.stdout.write(`${line}\n`);
-  if (exitCode !== 0 && annotations.length === 0) {
-    process.stdout.write(
-      command('error', `Proctor could not run (exit code ${exitCode}). The log of the step says why.`),
-    );
-  }
+  for (const line of annotationLines(folder, exitCode)) process.stdout.write(line);
   return exitCode;
+}
+
+function annotationLines(folder, exitCode) {
+  const faults = faultsIn(folder).map(({ suite, message }) =>
+    command('error', suite ? `The suite ${suite} could not run: ${message}` : message),
+  );
+  const lines = [...faults, ...annotationsIn(folder).map(line => `${line}\n`)];
+  if (exitCode === 0 || lines.length > 0) return lines;
+  return [command('error', `Proctor could not run (exit code ${exitCode}). The log of the step says why.`)];
 }
 
 const FORMATS = 'html,junit,md,annotations';

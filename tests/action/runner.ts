@@ -79,7 +79,6 @@ export async function runAction({ workspace, inputs = {}, event = 'push', ...opt
     writeFileSync(output, '');
     const { code, printed } = await bash(step.run ?? '', workspace, {
       ...process.env,
-      PROCTOR_KEY: '',
       GITHUB_ACTION_PATH: ROOT,
       GITHUB_API_URL: options.apiUrl ?? 'http://127.0.0.1:1',
       GITHUB_SERVER_URL: 'https://github.example',

@@ -64,11 +64,29 @@ describe('summaryText', () => {
       'a/report.md': '## A\n',
       'Not a suite/report.md': '## C\n',
     });
-    expect(summaryText(folder, 0)).toBe('# `a`\n\n## A\n\n# `b`\n\n## B\n');
+    expect(summaryText(folder, 0)).toBe('# ` a `\n\n## A\n\n# ` b `\n\n## B\n');
   });
 
   test('says that there is no report', () => {
     expect(summaryText(temporaryFolder(), 2)).toMatch(/^## ❌ Proctor could not run\n\nExit code 2, and no report\./);
+  });
+
+  test('says why a suite could not run', () => {
+    const fault = { name: 'b', error: { code: 'x', message: 'No `key`\n@all' } };
+    const files = {
+      'test.json': JSON.stringify({ suites: [{ name: 'a', error: null }, fault] }),
+      'a/report.md': '## A\n',
+    };
+    expect(summaryText(reportFolder(files), 2)).toBe(
+      '# ` b `\n\n## ❌ Could not run\n\n`` No `key` @all ``\n\n# ` a `\n\n## A\n',
+    );
+    const whole = {
+      'test.json': JSON.stringify({ ok: false, error: { code: 'no_project', message: 'There is none.' } }),
+    };
+    expect(summaryText(reportFolder(whole), 2)).toBe('## ❌ Could not run\n\n` There is none. `\n');
+    for (const text of ['', 'null', '[]', '{"suites":[null]}', '{"suites":7}', '{']) {
+      expect(summaryText(reportFolder({ 'test.json': text }), 2)).toMatch(/^## ❌ Proctor could not run/);
+    }
   });
 
   test('follows no link that an agent left', () => {

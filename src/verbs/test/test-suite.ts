@@ -136,6 +136,7 @@ async function compare(
     baseline,
     candidate: run.runs[0]?.place.folder as string,
     formats: suite.formats.filter(format => format !== 'terminal'),
+    cases: suite.cases,
     ...defined({ signingKey, signal }),
     ...(isAgain && { again: againFor(suite, dir, name, options) }),
     cwd: dir,
@@ -171,7 +172,9 @@ function againFor(suite: SuiteTest, dir: string, project: string, options: TestO
 
 async function reported(suite: SuiteTest, file: ProjectFile, options: TestOptions, run: SuiteRunResult) {
   const { signingKey, signal } = options;
-  const { subject } = await reportSubject(run.runs[0]?.place.folder as string, file.dir, { signingKey, signal });
+  const { cases } = suite;
+  const folder = run.runs[0]?.place.folder as string;
+  const { subject } = await reportSubject(folder, file.dir, { cases, signingKey, signal });
   const formats = suite.formats.filter(format => format !== 'terminal');
   return { subject, reports: writeReports(folderFor(suite, file, options), subject, formats) };
 }
