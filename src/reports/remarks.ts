@@ -50,7 +50,7 @@ export function remarksOfRun({ evaluation: { cases, summary, gate } }: JudgedRun
   return { remarks: sorted(remarks), verdict: { level: isUnmet ? 'error' : 'notice', title, message } };
 }
 
-/** A case that fails because of chance alone is a warning, unless a limit turns it into a failure of the pipeline. */
+/** A failing case is an error only if it broke beyond chance, or if a limit is not met. */
 function comparedRemark(one: ComparedCase, flagged: FlaggedCases, isUnmet: boolean): Remark | undefined {
   const { case_id, side_missing, divergence } = one;
   const finding = flagged.get(case_id);
