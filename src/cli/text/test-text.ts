@@ -8,15 +8,11 @@ import { countText } from './units.ts';
 type SuiteTested = TestResult['suites'][number];
 
 /** The result of one suite: its verdict, what failed and why. */
-export function suiteTestText(tested: SuiteTested, paint: Paint): string {
-  const { name, fault, subject, run } = tested;
+export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Paint): string {
   const title = `${paint('strong', name)}\n`;
-  if (fault) return `${title}${paint('bad', '✗')} ${printable(fault.message)}\n\n`;
+  if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
   if (!subject) return `${title}${paint('note', '…')} interrupted\n\n`;
-  const unmet = run?.checks?.filter(({ is_met }) => !is_met) ?? [];
-  const limits =
-    'comparison' in subject ? [] : unmet.map(({ message }) => `${paint('bad', '✗')} ${printable(message)}\n`);
-  return `${title}${terminalText(subject, paint)}${limits.join('')}\n`;
+  return `${title}${terminalText(subject, paint)}\n`;
 }
 
 /** The verdict of all suites, the reports and the next command. */
@@ -43,17 +39,20 @@ function markOf({ exitCode }: SuiteTested, paint: Paint): string {
 }
 
 function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
-  if (fault) return `could not run: ${printable(fault.message.split('\n', 1)[0] ?? '')}`;
-  if (!run || run.runs.some(({ isOpen }) => isOpen)) return 'was interrupted';
+  if (fault) return 'could not run.';
+  const open = run?.runs.find(({ isOpen }) => isOpen);
+  if (open) return `was interrupted. To continue:  proctor run suite --resume ${printable(open.place.id)}`;
+  if (!run) return 'was interrupted.';
   if (comparison && !accepted) return printable(comparison.reason);
+  const [first] = run.runs;
+  if (first && first.failed > 0) {
+    const [{ message } = { message: '' }] = first.troubles;
+    return `${countText(first.failed, 'case')} without an answer. ${printable(message)}`.trimEnd();
+  }
   const unmet = run.checks?.find(({ is_met }) => !is_met);
   if (unmet) return printable(unmet.message);
-  const [first] = run.runs;
-  if (run.isAllFailing) return 'Every judged case fails.';
-  const unanswered = first?.failed ?? 0;
-  if (unanswered > 0) return `${countText(unanswered, 'case')} without an answer.`;
-  const judged = first?.judged;
-  return judged ? `${judged.passed} of ${countText(judged.total, 'case')} passed.` : 'answered';
+  const { judged } = first ?? {};
+  return judged ? `${judged.passed} of ${countText(judged.total, 'case')} passed.` : 'was not judged.';
 }
 
 function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting: boolean): string[] {

@@ -26,7 +26,7 @@ const content = input.user === 'When do you open?' ? 'We open at 9.' : 'Yes, wit
 console.log(JSON.stringify({ case_id, version, final_output: { content_type: 'text', content } }));
 `;
 
-export const CASES = `schema_version: cases.v1
+const CASES = `schema_version: cases.v1
 cases:
   - id: opening
     input: { user: When do you open? }
