@@ -1,7 +1,7 @@
 import { clip } from '../base/clip.ts';
 import { counted } from '../base/counted.ts';
 import { printable } from '../base/printable.ts';
-import { type Remark, type Remarks, remarksOfComparison, remarksOfRun } from './remarks.ts';
+import { type ReportRemark, type ReportRemarks, remarksOfComparison, remarksOfRun } from './remarks.ts';
 import type { CasePlaces, Report } from './report.ts';
 
 /** Workflow commands of GitHub Actions, which show each problem at the line of its case. */
@@ -11,7 +11,7 @@ export const annotations: Report = {
   ofRun: (run, places) => commands(remarksOfRun(run), places),
 };
 
-function* commands({ remarks, verdict }: Remarks, places: CasePlaces | undefined): Generator<string> {
+function* commands({ remarks, verdict }: ReportRemarks, places: CasePlaces | undefined): Generator<string> {
   let left = 0;
   for (const level of ['error', 'warning'] as const) {
     const told = remarks.filter(remark => remark.level === level);
@@ -30,7 +30,7 @@ function* commands({ remarks, verdict }: Remarks, places: CasePlaces | undefined
 /** GitHub shows at most ten of each level per step. */
 const PER_LEVEL_MAX = 10;
 
-function remarkCommand({ level, caseId, title, message }: Remark, places: CasePlaces | undefined): string {
+function remarkCommand({ level, caseId, title, message }: ReportRemark, places: CasePlaces | undefined): string {
   return command(level, placeOf(caseId, places), { title, message });
 }
 
@@ -41,7 +41,7 @@ function placeOf(caseId: string | undefined, places: CasePlaces | undefined): st
 }
 
 function command(
-  level: Remark['level'] | 'notice',
+  level: ReportRemark['level'] | 'notice',
   place: readonly string[],
   { title, message }: { readonly title: string; readonly message: string },
 ): string {

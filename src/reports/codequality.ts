@@ -3,7 +3,7 @@ import { counted } from '../base/counted.ts';
 import { Fault } from '../base/fault.ts';
 import { contentHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
-import { type Remark, type Remarks, remarksOfComparison, remarksOfRun } from './remarks.ts';
+import { type ReportRemark, type ReportRemarks, remarksOfComparison, remarksOfRun } from './remarks.ts';
 import type { CasePlaces, Report } from './report.ts';
 
 /** GitLab Code Quality JSON, which shows each problem in the changes of a merge request. */
@@ -13,7 +13,7 @@ export const codequality: Report = {
   ofRun: (run, places) => entries(remarksOfRun(run), places),
 };
 
-function entries({ remarks, verdict }: Remarks, places: CasePlaces | undefined): string[] {
+function entries({ remarks, verdict }: ReportRemarks, places: CasePlaces | undefined): string[] {
   if (!places) {
     throw new Fault('usage', 'A codequality report needs a case file inside the repository. Name it with --cases.');
   }
@@ -30,7 +30,7 @@ function entries({ remarks, verdict }: Remarks, places: CasePlaces | undefined):
 /** GitLab refuses large files. */
 const ENTRIES_MAX = 1_000;
 
-function entryOf({ level, kind, of, caseId, title, message }: Remark, places: CasePlaces) {
+function entryOf({ level, kind, of, caseId, title, message }: ReportRemark, places: CasePlaces) {
   const line = caseId === undefined ? 1 : places.lineOf(caseId);
   const unknown = line === undefined ? ' (The line of the case is unknown.)' : '';
   return entry({

@@ -5,7 +5,7 @@ import { concernOf, failuresOf, type JudgedRun, problemsOf, SIDE_NAMES, verdictW
 import { type FlaggedCases, flaggedCases, tallyText } from './tally.ts';
 
 /** One thing that a reviewer must see, at a case or at the whole case file. */
-export interface Remark {
+export interface ReportRemark {
   /** An error fails the pipeline. A warning does not. */
   readonly level: 'error' | 'warning';
   readonly kind: (typeof KINDS)[number];
@@ -21,13 +21,17 @@ export interface Remark {
 const KINDS = ['regressed', 'suspect', 'limit', 'failing', 'missing'] as const;
 
 /** What a format says about a whole suite. */
-export interface Remarks {
+export interface ReportRemarks {
   /** Errors first, then by kind. */
-  readonly remarks: readonly Remark[];
-  readonly verdict: { readonly level: Remark['level'] | 'notice'; readonly title: string; readonly message: string };
+  readonly remarks: readonly ReportRemark[];
+  readonly verdict: {
+    readonly level: ReportRemark['level'] | 'notice';
+    readonly title: string;
+    readonly message: string;
+  };
 }
 
-export function remarksOfComparison(comparison: Comparison): Remarks {
+export function remarksOfComparison(comparison: Comparison): ReportRemarks {
   const { cases, gate, verdict, reason } = comparison;
   const flagged = flaggedCases(comparison);
   const isUnmet = gate.checks?.some(({ is_met }) => !is_met) === true;
@@ -40,7 +44,7 @@ export function remarksOfComparison(comparison: Comparison): Remarks {
   return { remarks: sorted(remarks), verdict: { level, title: verdictWord(comparison), message: reason } };
 }
 
-export function remarksOfRun({ evaluation: { cases, summary, gate } }: JudgedRun): Remarks {
+export function remarksOfRun({ evaluation: { cases, summary, gate } }: JudgedRun): ReportRemarks {
   const limits = limitRemarks(gate?.checks);
   const isUnmet = limits.length > 0;
   const remarks = [...limits, ...cases.flatMap(one => judgedRemark(one, isUnmet) ?? [])];
@@ -51,7 +55,7 @@ export function remarksOfRun({ evaluation: { cases, summary, gate } }: JudgedRun
 }
 
 /** A failing case is an error only if it broke beyond chance, or if a limit is not met. */
-function comparedRemark(one: ComparedCase, flagged: FlaggedCases, isUnmet: boolean): Remark | undefined {
+function comparedRemark(one: ComparedCase, flagged: FlaggedCases, isUnmet: boolean): ReportRemark | undefined {
   const { case_id, side_missing, divergence } = one;
   const finding = flagged.get(case_id);
   const concern = concernOf(one);
@@ -66,7 +70,7 @@ function comparedRemark(one: ComparedCase, flagged: FlaggedCases, isUnmet: boole
   return caseRemark(level, kind, case_id, [...failureLines(failuresOf(one)), ...cause], tallyText(one, finding));
 }
 
-function judgedRemark(one: JudgedCase, isUnmet: boolean): Remark | undefined {
+function judgedRemark(one: JudgedCase, isUnmet: boolean): ReportRemark | undefined {
   const { case_id, verdict, error_class } = one;
   if (verdict === 'pass') return undefined;
   const kind = error_class === 'missing' ? 'missing' : 'failing';
@@ -75,12 +79,12 @@ function judgedRemark(one: JudgedCase, isUnmet: boolean): Remark | undefined {
 }
 
 function caseRemark(
-  level: Remark['level'],
-  kind: Remark['kind'],
+  level: ReportRemark['level'],
+  kind: ReportRemark['kind'],
   caseId: string,
   lines: readonly string[],
   tally?: string,
-): Remark {
+): ReportRemark {
   const title = `${caseId}: ${TITLES[kind]}${tally === undefined ? '' : ` (${tally})`}`;
   return { level, kind, of: caseId, caseId, title, message: lines.join('\n') || `${TITLES[kind]}.` };
 }
@@ -100,17 +104,17 @@ function failureLines(failures: ReturnType<typeof failuresOf>): string[] {
 
 const FAILURES_MAX = 5;
 
-function limitRemarks(checks: readonly LimitCheck[] = []): Remark[] {
+function limitRemarks(checks: readonly LimitCheck[] = []): ReportRemark[] {
   return checks
     .filter(({ is_met }) => !is_met)
     .map(({ of, name, limit, message }) => limitRemark(name === null ? limit : `${of} ${name}: ${limit}`, message));
 }
 
-function limitRemark(of: string, message: string): Remark {
+function limitRemark(of: string, message: string): ReportRemark {
   return { level: 'error', kind: 'limit', of, title: `${of}: ${TITLES.limit}`, message };
 }
 
-function sorted(remarks: readonly Remark[]): Remark[] {
-  const rank = ({ level, kind }: Remark): number => (level === 'error' ? 0 : KINDS.length) + KINDS.indexOf(kind);
+function sorted(remarks: readonly ReportRemark[]): ReportRemark[] {
+  const rank = ({ level, kind }: ReportRemark): number => (level === 'error' ? 0 : KINDS.length) + KINDS.indexOf(kind);
   return remarks.toSorted((a, b) => rank(a) - rank(b));
 }

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { ROOT, temporaryFolder } from '../support/support.ts';
 
-export interface ActionStep {
+interface ActionStep {
   readonly name: string;
   readonly id?: string;
   readonly if?: string;

@@ -6,7 +6,7 @@ import { parse } from 'yaml';
 import { FakeGitHub } from '../action/github.ts';
 import { runAction } from '../action/runner.ts';
 import { proctor, ROOT } from '../support/support.ts';
-import { CASES, PROJECT, projectFolder, WORSE } from '../verbs/test/world.ts';
+import { PROJECT, projectFolder, WORSE } from '../verbs/test/world.ts';
 
 /** A repository with an accepted baseline, whose agent then gets worse. Proctor is one of its packages. */
 function worseProject(): string {
@@ -20,7 +20,10 @@ function worseProject(): string {
 }
 
 const PAYLOAD = { pull_request: { number: 7, head: { sha: 'f'.repeat(40) } } };
-const LINE = CASES.split('\n').indexOf('  - id: returns') + 1;
+const lineIn = (dir: string): number =>
+  readFileSync(path.join(dir, 'proctor', 'cases.yaml'), 'utf8')
+    .split('\n')
+    .indexOf('  - id: returns') + 1;
 
 test('the GitHub action reports a regression at the line of its case, and comments once', async () => {
   const github = await FakeGitHub.start();
@@ -30,7 +33,7 @@ test('the GitHub action reports a regression at the line of its case, and commen
   const printed = worse.steps.find(({ name }) => name === 'Test')?.printed ?? '';
   expect(worse.outputs['exit-code'], printed).toBe('1');
   expect(printed).toContain(
-    `::error file=proctor/cases.yaml,line=${LINE},title=returns%3A regressed (6/6 → 0/6)::must_include: `,
+    `::error file=proctor/cases.yaml,line=${lineIn(workspace)},title=returns%3A regressed (6/6 → 0/6)::must_include: `,
   );
   expect(worse.summary).toMatch(/^## ❌ .*\n[\s\S]*`returns`/);
   const report = worse.outputs['report'] ?? '';
@@ -95,7 +98,7 @@ test('the scripts of the GitLab job write what the job keeps, also for a regress
     expect.objectContaining({
       check_name: 'proctor/regressed',
       fingerprint: expect.stringMatching(/^desk-[0-9a-f]{64}$/) as string,
-      location: { path: 'proctor/cases.yaml', lines: { begin: LINE } },
+      location: { path: 'proctor/cases.yaml', lines: { begin: lineIn(dir) } },
     }),
   );
   expect(runs(['rm -r proctor-report', ...job.after_script]).status).toBe(0);

@@ -136,7 +136,7 @@ describe('annotations', () => {
   ])('cannot be forged with %j', attack => {
     const hostile = {
       ...attacked(attack),
-      cases: attacked(attack).cases.map((one: ComparedCase) => ({ ...one, case_id: `${attack}${one.case_id}` })),
+      cases: attacked(attack).cases.map(one => Object.assign(one, { case_id: `${attack}${one.case_id}` })),
     };
     const told = text(reports.annotations.ofComparison(hostile, { ...places, file: `proctor/${attack}.yaml` }));
     expect(told.split('\n').length).toBe(text(reports.annotations.ofComparison(mixedComparison())).split('\n').length);
@@ -200,7 +200,7 @@ describe('codequality', () => {
 
   test('lists 1,000 problems and counts the rest', () => {
     const comparison = compared(1);
-    const [one] = comparison.cases.filter(({ case_id }) => case_id === 'broken-0');
+    const one = comparison.cases.find(({ case_id }) => case_id === 'broken-0');
     const cases = Array.from({ length: 1_200 }, (_, index) => ({ ...one, case_id: `b-${index}` })) as ComparedCase[];
     const entries = entriesIn(reports.codequality.ofComparison({ ...comparison, cases }, places));
     expect(entries).toHaveLength(1_002);
