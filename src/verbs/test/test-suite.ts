@@ -174,8 +174,16 @@ async function reported(suite: SuiteTest, file: ProjectFile, options: TestOption
   const { signingKey, signal } = options;
   const { cases } = suite;
   const { subject } = await reportSubject(worstRun(run).place.folder, file.dir, { cases, signingKey, signal });
+  const shown = withChecks(subject, run);
   const formats = suite.formats.filter(format => format !== 'terminal');
-  return { subject, reports: writeReports(folderFor(suite, file, options), subject, formats) };
+  return { subject: shown, reports: writeReports(folderFor(suite, file, options), shown, formats) };
+}
+
+/** Limits cover all repetitions, so only the last one has them. The repetition to show may be another. */
+function withChecks(subject: Subject, { checks }: SuiteRunResult): Subject {
+  if ('comparison' in subject || !checks || checks.length === 0) return subject;
+  const { evaluation } = subject;
+  return { ...subject, evaluation: { ...evaluation, gate: { ...evaluation.gate, checks: [...checks] } } };
 }
 
 /** The repetition to show: the one with the most cases that did not pass. */
