@@ -24,6 +24,7 @@ export interface CompareFlags extends LimitFlags {
   readonly allowRemoved?: true;
   readonly allowWeakened?: true;
   readonly format?: readonly Format[];
+  readonly cases?: string;
   readonly out?: string;
   readonly rejudge?: true;
   readonly again?: true;
@@ -57,6 +58,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       ...(limits && { limits }),
       ...(flags.allowRemoved && { allowRemoved: true }),
       ...(flags.allowWeakened && { allowWeakened: true }),
+      ...(flags.cases !== undefined && { cases: flags.cases }),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.rejudge && { rejudge: true }),
       ...againOf(flags),
@@ -110,6 +112,7 @@ function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
 
 export interface ReportFlags {
   readonly format?: readonly Format[];
+  readonly cases?: string;
   readonly out?: string;
   readonly key?: string;
   readonly json?: true;
@@ -118,8 +121,8 @@ export interface ReportFlags {
 export async function reportCommand(word: string, flags: ReportFlags): Promise<number> {
   const interrupt = interruptions();
   try {
-    const { out, key } = flags;
-    const options = { out, key, ...namedKey(), signal: interrupt.signal };
+    const { out, cases, key } = flags;
+    const options = { out, cases, key, ...namedKey(), signal: interrupt.signal };
     const { subject, folder, judgement } = await reportSubject(word, process.cwd(), options);
     if (!flags.json) stdout.write(judgementLine([judgement], paintFor(1)));
     const formats = flags.format ?? ['html'];

@@ -15,14 +15,27 @@ import { yamlSource } from './cases-yaml.ts';
  * Passes every case in a file to `take`, resolved and in order. If it throws, discard all cases: earlier ones were
  * already passed on. `kind` is the kind of target, if known.
  */
+<<<<<<< HEAD
 export function readCases(file: string, take: (one: SuiteCase) => void, kind?: SuiteTarget['kind']): void {
   const { fd, name, size, format } = openedCases(file);
+=======
+export function readCases(file: string, take: TakeCase, kind?: SuiteTarget['kind']): void {
+  const name = printable(path.basename(file));
+  const ending = path.extname(file).toLowerCase();
+  const format = FORMATS.find(({ endings }) => endings.includes(ending));
+  if (!format) {
+    throw refused(
+      `${name} is not a supported case file: its name must end in ${ENDINGS.slice(0, -1).join(', ')} or .csv.`,
+    );
+  }
+  const fd = opened(file, name);
+>>>>>>> h/ci
   try {
     const source = format.source(fd, size);
     const doubts = new CaseFindings(name, source, kind);
     for (const written of source.written) {
       const one = doubts.resolved(written);
-      if (one) take(one);
+      if (one && 'index' in written) take(one, () => source.lineOf(written.index, ''));
     }
     doubts.settle();
   } finally {
@@ -30,6 +43,7 @@ export function readCases(file: string, take: (one: SuiteCase) => void, kind?: S
   }
 }
 
+<<<<<<< HEAD
 /** Throws a Fault if the file cannot be a case file. It does not read the cases. */
 export function checkCaseFile(file: string): void {
   closeSync(openedCases(file).fd);
@@ -50,6 +64,10 @@ function openedCases(file: string): { fd: number; name: string; size: number; fo
   closeSync(fd);
   throw refused(`${name} is larger than ${format.mibMax} MiB, the limit for this format.`);
 }
+=======
+/** Finding the line of a case takes time, so it is done only on demand. */
+type TakeCase = (one: SuiteCase, lineOf: () => number) => void;
+>>>>>>> h/ci
 
 interface Format {
   readonly endings: readonly string[];
