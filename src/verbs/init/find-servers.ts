@@ -55,7 +55,8 @@ async function probed(origin: string, isNamed: boolean): Promise<FoundServer | u
   try {
     // A server that the user means may be slow at first, so it gets more than one chance.
     let answers = await askAll(server);
-    for (let round = 1; isNamed && round < ROUNDS_MAX && answers.some(isLate); round++) answers = await askAll(server);
+    const rounds = isNamed ? ROUNDS_MAX : 1;
+    for (let round = 1; round < rounds && answers.some(isLate); round++) answers = await askAll(server);
     const replies = answers.map(([name, answer]) => [name, replyOf(answer)] as const);
     const known = replies.filter((one): one is [string, ProbeReply] => one[1] !== undefined);
     if (known.length === 0) return undefined;
