@@ -103,7 +103,7 @@ async function expectWhole(home: string) {
   return places.map(({ folder }) => toyIn(folder));
 }
 
-test('a new kind runs, is sealed, and is listed, with nothing but its own file', async () => {
+test('a new kind needs only its own file to run, be sealed and be listed', async () => {
   const home = newHome();
   const output: string[] = [];
   const { place, judged, seen } = await runToy(COMMAND, {

@@ -15,7 +15,7 @@ function keep(said: readonly (string | Uint8Array)[], keeping: Partial<StreamLim
   return { kept, shown: Buffer.concat([...shown, rest]) };
 }
 
-describe('any output, in any pieces', () => {
+describe('any output, however it is split', () => {
   test('is counted and hashed completely, and its head and tail are kept', () => {
     fc.assert(
       fc.property(chunks, fc.nat(100), fc.nat(100), (said, headBytes, tailBytes) => {

@@ -98,7 +98,7 @@ describe('a placeholder inside a word or a path', () => {
     expect(decided(intent, { answers: { version: '../../x' } }).kind).toBe('REFUSE');
   });
 
-  test('leaves text about placeholders unchanged', () => {
+  test('is filled without changing text that only mentions placeholders', () => {
     const constraints = ['Reject goals that are only TBD or TODO. The owner is TBD', 'No TODO left'];
     const answers = { 'constraints[0]': 'the platform team' };
     expect(decided({ goal: 'g', files, constraints }, { answers }).intent.constraints).toEqual([

@@ -115,7 +115,7 @@ describe('an agent as the target of a suite', () => {
     await expectValid(folder);
   });
 
-  test('counts as another target with another policy or program', async () => {
+  test('counts as a different target if its policy or program differs', async () => {
     const targets = [];
     for (const [agent, policy] of [
       ['claude', 'read-only'],
