@@ -305,7 +305,7 @@ describe('the verdict on a name that another system may read differently', () =>
     ['P14 folders in upper and lower case', 'A/x', 'a/y'],
     ['P14 final sigma', 'ΟΔΟΣ', 'οδος'],
     ['P17 a file and a folder', 'A', 'a/b'],
-  ])('%s', async (_, one, other) => {
+  ])('%s: artifact_collision', async (_, one, other) => {
     const world = newWorld();
     write(world.output, one);
     expect(await refused(world)).toBe('ok');
