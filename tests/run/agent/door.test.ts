@@ -54,7 +54,7 @@ const scenario = (agent: Agent, word: string): Asking => {
 };
 
 describe.each(AGENTS)('the budget of %s', agent => {
-  test('stops a run that sends 42 requests after the 4 that are allowed', async () => {
+  test('stops a run at its limit of 4 requests, although it tries 42', async () => {
     const made = await asker();
     const ran = await made.run(agent, [{ times: 42 }], ['--max-requests', '4']);
     expect(ran.answer).toMatchObject({
