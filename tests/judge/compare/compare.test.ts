@@ -520,7 +520,7 @@ describe('an accepted baseline', () => {
     expect(JSON.stringify(document).length).toBeLessThan(11 * 500);
   });
 
-  test('replaces its runs', () => {
+  test('gives the same comparison as its runs', () => {
     const now = side('new', broken(10, 3), broken(10, 3));
     const accepted = sideFromAccepted(acceptedFrom(runs, '2026-01-06T12:30:00.000Z'));
     const { sides, ...byRuns } = compared(runs, now);

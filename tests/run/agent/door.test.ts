@@ -169,7 +169,7 @@ describe.each(AGENTS)('a run of %s', agent => {
     ['e500', 500, 'api_error'],
     ['e529', 529, 'api_error'],
   ])(
-    'ends with an error if its last request got %s, although the agent claims success',
+    'in scenario %s ends with an error because its last request got status %i, although the agent claims success',
     async (word, status, reason) => {
       const made = await asker();
       const ran = await made.run(agent, [scenario(agent, word)]);

@@ -342,7 +342,7 @@ describe('an answer', () => {
     ['the network', { commands: [node('0')], network: true }, 'The proposal has a key that must not be proposed.'],
     ['another goal', { commands: [node('0')], goal: 'x' }, 'The proposal has a key that must not be proposed.'],
     ['invalid commands', { commands: 'node' }, 'The intent is invalid: commands must be a list, but is a string.'],
-  ])('with %s is not a valid plan', (_, value, message) => {
+  ])('that proposes %s is refused', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);
   });
