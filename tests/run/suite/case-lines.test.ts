@@ -40,14 +40,14 @@ describe('caseLines', () => {
     expect(linesIn(name, text)).toEqual(lines);
   });
 
-  test('knows no line of an invalid, missing or unsupported file', () => {
+  test('returns no lines for an invalid, missing or unsupported file', () => {
     expect(linesIn('a.yaml', '- id: one\n- id: one\n')).toEqual({});
     expect(linesIn('a.json', '[{"id":"one"}')).toEqual({});
     expect(linesIn('a.txt', 'one')).toEqual({});
     expect([...caseLines(path.join(temporaryFolder(), 'none.yaml'))]).toEqual([]);
   });
 
-  test('finds 20,000 cases of a JSON file in one pass', () => {
+  test('finds 20,000 cases in a JSON file', () => {
     const ids = Array.from({ length: 20_000 }, (_, index) => `case-${index}`);
     const lines = linesIn('a.json', `[\n${ids.map(id => JSON.stringify({ id })).join(',\n')}\n]`);
     expect([lines['case-0'], lines['case-1'], lines['case-19999']]).toEqual([2, 3, 20_001]);
@@ -65,7 +65,7 @@ describe('casePlaces', () => {
     expect([places?.lineOf('one'), places?.lineOf('two')]).toEqual([1, undefined]);
   });
 
-  test('knows no place outside the repository, and refuses a file that does not exist', () => {
+  test('returns nothing for a file outside the repository, and refuses one that does not exist', () => {
     const folder = temporaryFolder();
     mkdirSync(path.join(folder, 'inner'));
     writeFileSync(path.join(folder, 'a.yaml'), '- id: one\n');

@@ -61,13 +61,13 @@ describe('a run without limits', () => {
     expect((await proctor('verify', '.proctor/runs/new')).code).toBe(0);
   });
 
-  test('says that no case has an answer, if none has one to judge', async () => {
+  test('says so if no case has an answer to judge', async () => {
     const { suite } = await world([good('a')], { a: (_seen, response) => response.writeHead(404).end('no') });
     const { code, stderr } = await suite('new');
     expect([code, verdictLine(stderr)]).toEqual([1, '✗ No case has an answer that Proctor can judge.']);
   });
 
-  test('counts a case without a judged expectation neither as passed nor as failed, everywhere', async () => {
+  test('counts a case without a judged expectation neither as passed nor as failed, in every output', async () => {
     const slow = { id: 'slow', input: { user: 'slow' }, expected: { max_ttft_ms: 100 } };
     const { suite, proctor } = await world([good('a'), { id: 'smoke', input: { user: 'smoke' } }, slow]);
     const { stderr } = await suite('new', '--run-id', 'r1');
