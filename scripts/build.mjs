@@ -61,7 +61,7 @@ await build({
     index: 'src/verbs/index.ts',
     verify: 'src/verify/index.ts',
     contracts: 'src/contracts/index.ts',
-    gate: 'src/contracts/gate/decide/index.ts',
+    gate: 'src/contracts/gate/decide/library.ts',
   },
   splitting: true,
   plugins: [alone],

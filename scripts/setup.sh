@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the system packages that Proctor needs. `setup.sh deep` adds a browser for the deep tests.
+# Installs the system packages that Proctor needs. `setup.sh deep` adds a browser and two shells for the deep tests.
 # Each line of `needs` is "command package" or "folder package".
 set -eu
 needs='git git
@@ -10,6 +10,8 @@ openssl openssl
 /usr/bin/python3 python3'
 [ "${1:-}" = deep ] && needs="$needs
 /usr/bin/chromium chromium
+zsh zsh
+fish fish
 /usr/share/fonts/opentype/inter fonts-inter"
 
 missing=$(while read -r command package; do

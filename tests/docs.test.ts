@@ -5,7 +5,7 @@ import { ACTIVE_FILES } from '../src/policy/active-files.ts';
 import { withActsTable } from '../scripts/acts-table.ts';
 import { contractPages } from '../scripts/contract-pages.ts';
 import { gatePicture } from '../scripts/gate-picture.ts';
-import { withLimitsTable } from '../scripts/limits-table.ts';
+import { withLimitsTable, withScriptLimits } from '../scripts/limits-table.ts';
 import { PICTURE } from '../scripts/picture-size.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { builtInProfiles } from '../src/contracts/profile/index.ts';
@@ -29,6 +29,10 @@ test('docs/contracts matches the contracts (run npm run docs)', async () => {
 
 test('docs/sandboxes.md has the limits of src/policy/limits.ts (npm run docs writes them)', () => {
   expect(withLimitsTable(read('docs/sandboxes.md'))).toBe(read('docs/sandboxes.md'));
+});
+
+test('docs/command-line.md has the limits of src/contracts/script-limits.ts (npm run docs writes them)', () => {
+  expect(withScriptLimits(read('docs/command-line.md'))).toBe(read('docs/command-line.md'));
 });
 
 test('docs/agents.md has the acts that the tests recorded (npm run docs writes them)', () => {

@@ -12,11 +12,13 @@ import { foundationsOf } from '../judge/compare/foundations.ts';
 import type { Gate } from '../judge/compare/gate.ts';
 import { artifactInFolder, caseNames, casesInFolders } from '../judge/compare/side.ts';
 import type { AskAgainOptions } from './ask-again.ts';
+import { casePlaces } from './case-places.ts';
 import type { Format } from './formats.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
 import type { JudgeContext, SealNotice } from './judged.ts';
 import { checkerAt, signerAt } from './keys.ts';
 import { writeReports } from './report.ts';
+import { flagsToAskAgain } from './again-words.ts';
 import { sideOf } from './evaluations.ts';
 import { checkCompareOptions } from './suite-options.ts';
 
@@ -26,6 +28,8 @@ export interface CompareOptions extends GateSettings {
   /** A run, or `new`. */
   readonly candidate: string;
   readonly formats?: readonly Format[];
+  /** The case file, for reports that point to lines: annotations and codequality. */
+  readonly cases?: string;
   /** The folder for the comparison and its reports; `.proctor/comparisons/<id>` by default. */
   readonly out?: string;
   /** Judges the runs again, even if they have evaluations. */
@@ -48,6 +52,8 @@ export interface Compared {
   readonly judgements: readonly SealNotice[];
   /** The id of the signing key, or null. */
   readonly keyId: string | null;
+  /** The flags that running the cases again needs besides --again. */
+  readonly againFlags: string;
 }
 
 /** Decides whether the candidate is worse than its baseline, and writes the reasons to a sealed folder. */
@@ -64,7 +70,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const signer = signerAt(cwd, options.signingKey);
   const key = checkerAt(cwd, options);
   const judge: JudgeContext = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
-  const { comparison, input, restsOn, judgements } = await judgedSides(options, gate, judge, cwd);
+  const { comparison, input, restsOn, judgements, againFlags } = await judgedSides(options, gate, judge, cwd);
   if (options.out === undefined) makeHome(home);
   const folder =
     options.out === undefined
@@ -72,10 +78,11 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
       : path.resolve(cwd, options.out);
   makeFolder(folder);
   writeComparison(folder, comparison);
-  const files = writeReports(folder, { comparison, ...input }, formats);
+  const places = options.cases === undefined ? undefined : casePlaces(options.cases, cwd);
+  const files = writeReports(folder, { comparison, ...input, places }, formats);
   const reports = Object.values(files).map(file => path.basename(file));
   sealComparison(folder, comparison, reports, restsOn, signer);
-  return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null };
+  return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null, againFlags };
 }
 
 /** Judges both sides and compares them. The evaluations are freed before the reports are written. */
@@ -93,6 +100,7 @@ async function judgedSides(options: CompareOptions, gate: Gate, judge: JudgeCont
     },
     restsOn: [...foundationsOf(baseline, 'baseline'), ...foundationsOf(candidate, 'new')],
     judgements: [...first.judgements, ...told],
+    againFlags: flagsToAskAgain(baseline, candidate),
   };
 }
 

@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { newRunId } from '../base/ids.ts';
-import { type Evaluation, isAllFailing } from '../contracts/evaluation/index.ts';
+import { type Evaluation, isAllFailing, type UnjudgedCounts, unjudgedIn } from '../contracts/evaluation/index.ts';
 import type { LimitCheck, GateLimits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { ProjectGate } from '../contracts/project/index.ts';
@@ -19,6 +19,7 @@ import { repositoryAt } from '../execute/worktree/repository.ts';
 import type { Requested } from '../policy/effective-limits.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
+import { checkCaseFile } from '../run/suite/cases-file.ts';
 import { copyLayout, layOutCases } from '../run/suite/layout.ts';
 import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
 import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
@@ -116,6 +117,8 @@ interface JudgedAnswer extends SuiteAnswer {
   readonly repairs: Evaluation['repairs'];
   /** The ids of the first ten cases that did not pass. */
   readonly notPassed: readonly string[];
+  /** Undefined if the run is not judged yet. */
+  readonly unjudged?: UnjudgedCounts;
 }
 
 const NAMED_MAX = 10;
@@ -134,6 +137,8 @@ export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> 
   for (const id of ids) removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
   if (options.runId !== undefined && options.out === undefined) refuseTaken(home, ids, options.as);
+  // A misspelt name must not leave a .proctor behind.
+  checkCaseFile(path.resolve(cwd, options.cases));
   makeHome(home);
   const unproven = stateWarning();
   if (unproven !== undefined) options.onWarning?.(unproven);
@@ -198,6 +203,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
       judged: evaluation?.summary,
       repairs: evaluation?.repairs,
       notPassed: notPassed.map(({ case_id }) => case_id),
+      ...(evaluation && { unjudged: unjudgedIn(evaluation.cases) }),
     });
     // A stop between two repetitions is reported for the next one, which then sends nothing.
     if (answer.isOpen) break;

@@ -54,7 +54,7 @@ describe('a new user', () => {
     expect(here.proctor(['show']).stdout).toMatch(/✓ succeeded {2}report\.py amount\n/);
     expect(here.proctor(['list']).stdout).toMatch(/^succeeded .* script_\d{8}_\d{6}_[0-9a-f]{12} {2}report\.py\n$/);
     expect(here.proctor(['verify', 'latest']).code).toBe(0);
-    expect(readFileSync(path.join(here.cwd, '.proctor', '.gitignore'), 'utf8')).toBe('*\n');
+    expect(readFileSync(path.join(here.cwd, '.proctor', '.gitignore'), 'utf8')).toBe('*\n!/settings.json\n');
   });
 });
 
@@ -503,11 +503,7 @@ describe('a request that cannot run', () => {
     here.file('ok.py', OK);
     const faults: [string[], string, string][] = [
       [['run', 'script', 'nope.py'], 'usage', 'The script nope.py does not exist.'],
-      [
-        ['run', 'script', 'ok.py', '--pids', '0'],
-        'out_of_bounds',
-        'The number of processes must be from 1 to 100,000.',
-      ],
+      [['run', 'script', 'ok.py', '--pids', '0'], 'out_of_bounds', 'The number of processes must be from 1 to 100000.'],
       [['show', 'no\u001b[31m'], 'no_run', 'There is no run "no\\u{1b}[31m". `proctor list` shows all runs.'],
       [
         ['show'],

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { HELP } from '../text/help.ts';
+import { size } from '../text/units.ts';
 
 /** The commands that verify documents and explain formats. */
 export function addVerifyCommands(program: Command, ended: (code: number) => void): void {
@@ -27,37 +28,46 @@ export function addVerifyCommands(program: Command, ended: (code: number) => voi
     .argument('<file...>', 'runner records, or - for standard input')
     .option('--strict', HELP.strict)
     .addOption(maxBytes())
+    .option('--json', 'print one JSON document for all files, instead of one per line')
     .addHelpText('after', EXITS)
     .action(async (files: string[], options) => {
       const { runnerVerifyCommand } = await import('./runner-verify.ts');
       ended(runnerVerifyCommand(files, options));
     });
 
+  addFormatCommands(program, ended);
+}
+
+/** The commands that describe formats. */
+function addFormatCommands(program: Command, ended: (code: number) => void): void {
   program
     .command('explain')
     .description('Explain rules or formats; without arguments, list them all')
     .argument('[word...]', 'rule ids such as RN7, rule families such as RN, or formats such as runner')
-    .action(async (words: string[]) => {
+    .option('--json', HELP.json)
+    .action(async (words: string[], options) => {
       const { explainCommand } = await import('./explain.ts');
-      ended(await explainCommand(words));
+      ended(await explainCommand(words, options));
     });
 
   program
     .command('schema')
     .description('Print the JSON Schema (2020-12) of a format; without a name, list the formats')
     .argument('[name]', 'format, such as runner')
-    .action(async (name?: string) => {
+    .option('--json', 'print one JSON document, also without a name')
+    .action(async (name: string | undefined, options) => {
       const { schemaCommand } = await import('./schema.ts');
-      ended(await schemaCommand(name));
+      ended(await schemaCommand(name, options));
     });
 
   program
     .command('example')
     .description('Print a valid example of a format; without a name, list the formats')
     .argument('[name]', 'format, such as runner')
-    .action(async (name?: string) => {
+    .option('--json', 'print one JSON document, also without a name')
+    .action(async (name: string | undefined, options) => {
       const { exampleCommand } = await import('./schema.ts');
-      ended(await exampleCommand(name));
+      ended(await exampleCommand(name, options));
     });
 }
 
@@ -90,16 +100,13 @@ Exit codes, the highest of all inputs:
   3  rules broken`;
 
 function maxBytes(): Option {
-  return new Option('--max-bytes <size>', 'maximum size of a document, such as 64m').argParser(bytes);
+  return new Option('--max-bytes <size>', 'maximum size of a document, such as 64m').argParser(documentSize);
 }
 
-function bytes(text: string): number {
-  const [, digits, unit] = /^(\d{1,12})([kmg]?)b?$/i.exec(text) ?? [];
-  const size = Number(digits) * 1024 ** ' kmg'.indexOf(unit?.toLowerCase() || ' ');
-  if (!Number.isSafeInteger(size) || size < 1 || size > BYTES_MAX) {
-    throw new InvalidArgumentError('Use a size from 1 byte to 256m, such as 65536, 512k or 64m.');
-  }
-  return size;
+function documentSize(text: string): number {
+  const bytes = size(text);
+  if (bytes >= 1 && bytes <= BYTES_MAX) return bytes;
+  throw new InvalidArgumentError('Use a size from 1 byte to 256m, such as 65536, 512k or 64m.');
 }
 
 /** V8 cannot hold a much larger document in one string. */

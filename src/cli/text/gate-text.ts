@@ -7,11 +7,11 @@ import { countText } from './units.ts';
 
 type Finding = Gated['decision']['broken'][number];
 
-/** The verdict, then the cases behind it, what is ruled out, and what would settle it. */
+/** The cases, what is ruled out, then the verdict and what would settle it, so that no list scrolls them away. */
 export function gateText(gated: Gated, paint: Paint): string {
   const { verdict, reason, decision, notes, sides, skipped } = gated;
   const [style, mark, words] = VERDICTS[verdict];
-  const lines = [`${paint(style, `${mark} ${words}`)}  ${said(reason)}`, ''];
+  const lines: string[] = [];
   const line = (label: string, text: string, as: 'bad' | 'note' | 'faint' = 'faint'): void => {
     lines.push(`  ${paint(as, label.padEnd(LABEL_UNITS))}  ${text}`);
   };
@@ -25,10 +25,11 @@ export function gateText(gated: Gated, paint: Paint): string {
   if (measured !== undefined) line('measured', measured);
   if (ruledOut !== undefined) line('ruled out', ruledOut);
   for (const text of keptLimits(decision.metrics)) line('kept', text);
-  for (const text of settling(gated)) line('to settle', text, 'note');
   for (const note of notes) line('note', said(note), 'note');
   line('baseline', sideText(sides.baseline));
   line('new', sideText(sides.new));
+  lines.push('', `${paint(style, `${mark} ${words}`)}  ${said(reason)}`);
+  for (const text of settling(gated)) line('to settle', text, 'note');
   return `${lines.join('\n')}\n`;
 }
 
@@ -82,10 +83,11 @@ function* keptLimits(metrics: Gated['decision']['metrics']): Generator<string> {
   for (const { metric, bounds, limit, verdict, cases, change, high } of metrics) {
     if (verdict !== 'no_regression' || change === null || high === null) continue;
     const isTail = bounds === 'p95' || bounds === 'p95_difference';
-    const isShare = bounds === 'ratio' || isTail;
+    const isShare = bounds === 'ratio' || bounds === 'p50' || isTail;
     const amount = (value: number): string =>
       `${Number(((isShare ? 100 : 1) * value).toPrecision(3))}${isShare ? ' %' : ''}`;
-    const what = isTail ? `trials above the p95 of ${metric}` : metric;
+    const isMedian = bounds === 'p50' || bounds === 'p50_difference';
+    const what = isTail ? `trials above the p95 of ${metric}` : isMedian ? `median ${metric}` : metric;
     const worse = metric === 'score' ? 'less' : 'more';
     yield `${what}: ${amount(change)} ${worse}, at most ${amount(high)} over ${countText(cases, 'case')}; the limit is ${amount(isTail ? TAIL_SHARE_MAX : limit)}`;
   }

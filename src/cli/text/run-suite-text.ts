@@ -5,8 +5,8 @@ import type { SuiteRunResult } from '../../verbs/run-suite.ts';
 import { suiteExitCode } from '../../verbs/suite-exit.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
-import { wordFor } from './show-suite.ts';
-import { countText, durationText } from './units.ts';
+import { unjudgedText, wordFor } from './show-suite.ts';
+import { countText, durationText, numberText } from './units.ts';
 
 type JudgedRun = SuiteRunResult['runs'][number];
 
@@ -42,21 +42,21 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
   };
 }
 
-/** The limits, then each run. */
+/** Each run, then the total and the limits, so that the verdict comes last. */
 export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
   const lines = result.runs.flatMap(run => runLines(run, result, paint));
-  return `${[...gateLines(result, paint), ...lines].join('\n')}\n`;
+  return `${[...lines, ...totalLines(result, paint), ...gateLines(result, paint)].join('\n')}\n`;
 }
 
 function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
   const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
-  const counts = `${ok} of ${countText(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
+  const counts = `${numberText(ok)} of ${countText(total, 'case')}${failed > 0 ? `, ${numberText(failed)} without an answer` : ''}`;
   return [
     `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
     ...(gaveUp ? ['  The target stopped answering, so Proctor stopped. Cases that were not sent are marked.'] : []),
     ...troubles
       .slice(0, 3)
-      .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
+      .map(trouble => `  ${paint('bad', trouble.name.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
     ...judgedLines(run, paint),
     ...(run.repairs ? [`  repaired  ${repairedText(run.repairs)}`] : []),
     isOpen
@@ -73,12 +73,26 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
   ];
 }
 
+/** The sum of several repetitions. */
+function totalLines(result: SuiteRunResult, paint: Paint): string[] {
+  const { runs, version } = result;
+  if (runs.length < 2) return [];
+  const sum = (count: (run: JudgedRun) => number): number => runs.reduce((total, run) => total + count(run), 0);
+  const [trials, passed] = [sum(({ total }) => total), sum(({ judged }) => judged?.passed ?? 0)];
+  const isJudged = runs.every(({ judged }) => judged !== undefined);
+  const mark =
+    suiteExitCode(result) > 0 ? paint('bad', '✗') : passed < trials ? paint('note', '!') : paint('good', '✓');
+  const counts = `${numberText(sum(({ ok }) => ok))} of ${countText(trials, 'trial')} answered`;
+  const judged = isJudged ? `, ${numberText(passed)} passed` : ', not all judged';
+  return [`${mark} ${paint('strong', countText(runs.length, 'run'))}  ${version}  ${counts}${judged}`];
+}
+
 /** Says why a run fails although every case has an answer, or that it meets its limits. */
 function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint): string[] {
   const unmet = checks?.filter(({ is_met }) => !is_met) ?? [];
   const isOver = runs.every(({ isOpen }) => !isOpen);
   const bad = [
-    ...(isAllFailing ? ['Every judged case fails.'] : []),
+    ...(isAllFailing ? [runs.some(({ judged }) => judged && judged.failed > 0) ? ALL_FAIL : NONE_ANSWERED] : []),
     ...(checks === null && isOver ? [NOT_CHECKED] : []),
     ...unmet.map(({ message }) => printable(message)),
   ].map(line => `${paint('bad', '✗')} ${line}`);
@@ -87,6 +101,8 @@ function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint)
   return [...bad, `${paint('good', '✓')} ${all} met.`];
 }
 
+const ALL_FAIL = 'Every judged case fails.';
+const NONE_ANSWERED = 'No case has an answer that Proctor can judge.';
 const NOT_CHECKED = 'Cannot check the limits, because not every repetition was judged here.';
 
 function headline({ isOpen, failed, judged, notPassed }: JudgedRun, paint: Paint): string {
@@ -100,20 +116,19 @@ function headline({ isOpen, failed, judged, notPassed }: JudgedRun, paint: Paint
   return `${paint('good', '✓')} ${paint('strong', 'all answered')}`;
 }
 
-function judgedLines({ place, isOpen, judged, notPassed }: JudgedRun, paint: Paint): string[] {
+function judgedLines({ place, isOpen, judged, notPassed, unjudged: unproven }: JudgedRun, paint: Paint): string[] {
   if (!judged) return isOpen ? [] : [`  judged    not yet; run proctor report ${wordFor(place)}`];
   const { total, passed, failed, errors, unjudged } = judged;
   const parts = [
-    `${passed} of ${total} passed`,
-    ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
-    ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
+    `${numberText(passed - unjudged)} of ${numberText(total)} passed`,
+    ...(failed > 0 ? [paint('bad', `${numberText(failed)} failed`)] : []),
+    ...(errors > 0 ? [paint('bad', `${numberText(errors)} without a verdict`)] : []),
   ];
-  const proof = unjudged > 0 ? `; ${unjudged} without an expectation` : '';
   const more = failed + errors - notPassed.length;
   return [
-    `  judged    ${parts.join(', ')}${proof}`,
+    `  judged    ${parts.join(', ')}${unjudgedText(unproven)}`,
     ...(notPassed.length > 0
-      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
+      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${numberText(more)} more` : ''}`]
       : []),
   ];
 }
