@@ -15,21 +15,8 @@ import { yamlSource } from './cases-yaml.ts';
  * Passes every case in a file to `take`, resolved and in order. If it throws, discard all cases: earlier ones were
  * already passed on. `kind` is the kind of target, if known.
  */
-<<<<<<< HEAD
-export function readCases(file: string, take: (one: SuiteCase) => void, kind?: SuiteTarget['kind']): void {
-  const { fd, name, size, format } = openedCases(file);
-=======
 export function readCases(file: string, take: TakeCase, kind?: SuiteTarget['kind']): void {
-  const name = printable(path.basename(file));
-  const ending = path.extname(file).toLowerCase();
-  const format = FORMATS.find(({ endings }) => endings.includes(ending));
-  if (!format) {
-    throw refused(
-      `${name} is not a supported case file: its name must end in ${ENDINGS.slice(0, -1).join(', ')} or .csv.`,
-    );
-  }
-  const fd = opened(file, name);
->>>>>>> h/ci
+  const { fd, name, size, format } = openedCases(file);
   try {
     const source = format.source(fd, size);
     const doubts = new CaseFindings(name, source, kind);
@@ -43,7 +30,9 @@ export function readCases(file: string, take: TakeCase, kind?: SuiteTarget['kind
   }
 }
 
-<<<<<<< HEAD
+/** Finding the line of a case takes time, so it is done only on demand. */
+type TakeCase = (one: SuiteCase, lineOf: () => number) => void;
+
 /** Throws a Fault if the file cannot be a case file. It does not read the cases. */
 export function checkCaseFile(file: string): void {
   closeSync(openedCases(file).fd);
@@ -64,10 +53,6 @@ function openedCases(file: string): { fd: number; name: string; size: number; fo
   closeSync(fd);
   throw refused(`${name} is larger than ${format.mibMax} MiB, the limit for this format.`);
 }
-=======
-/** Finding the line of a case takes time, so it is done only on demand. */
-type TakeCase = (one: SuiteCase, lineOf: () => number) => void;
->>>>>>> h/ci
 
 interface Format {
   readonly endings: readonly string[];
