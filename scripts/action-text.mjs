@@ -32,7 +32,9 @@ export function faultsIn(folder) {
   try {
     const { suites, error } = JSON.parse(readFileSync(file, 'utf8'));
     const told = suites ?? [{ name: null, error }];
-    return told.flatMap(({ name, error }) => (error ? [{ suite: name, message: String(error.message) }] : []));
+    return told.flatMap(({ name, error }) =>
+      error ? [{ suite: name && String(name), message: String(error.message) }] : [],
+    );
   } catch {
     return [];
   }
@@ -75,9 +77,13 @@ const CODE_CHARACTERS_MAX = 2_000;
  * are not closed on their line. Reports are already inert, but the agent may have replaced them.
  */
 export function inert(markdown) {
-  return markdown
-    .split(/\r\n|\n|\r/)
-    .map(line => (FOLD.test(line) ? line : inertLine(line)))
+  const lines = markdown.split(/\r\n|\n|\r/);
+  return lines
+    .flatMap((line, index) => {
+      if (!FOLD.test(line)) return [inertLine(line)];
+      // HTML ends at an empty line. Until then, code would be HTML too.
+      return lines[index + 1]?.trim() ? [line, ''] : [line];
+    })
     .join('\n');
 }
 
@@ -93,7 +99,8 @@ function inertLine(line) {
     const [ticks] = /^`*/.exec(line.slice(at));
     const end = closing(line, at + ticks.length, ticks.length);
     // A code span that is not closed here could end on another line, and free what is inside of it.
-    told += end === undefined ? '\\`'.repeat(ticks.length) : line.slice(at, end);
+    // In a table, a bar ends a cell and the code in it. Reports of Proctor have no bars in code.
+    told += end === undefined ? '\\`'.repeat(ticks.length) : line.slice(at, end).replaceAll('|', '¦');
     at = end ?? at + ticks.length;
   }
   return told;

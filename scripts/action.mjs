@@ -223,10 +223,10 @@ async function run(program, args, outputFile) {
   }
 }
 
-/** Without the files through which a step controls later ones, and without the inputs of this action. */
+/** Without the files and tokens through which a step acts for the workflow, and without the inputs of this action. */
 function childEnvironment() {
   const hidden =
-    /^(?:GITHUB_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)|PROCTOR_(?:COMMAND|NAME|SUITES|ARGS|CONFIG|WORKING_DIRECTORY|TOKEN))$/;
+    /^(?:ACTIONS_(?:ID_TOKEN_REQUEST|RUNTIME)_\w+|GITHUB_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)|PROCTOR_(?:COMMAND|NAME|SUITES|ARGS|CONFIG|WORKING_DIRECTORY|TOKEN))$/;
   return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.test(name)));
 }
 

@@ -10,7 +10,21 @@ const read = (...names: string[]): string => readFileSync(path.join(ROOT, ...nam
 describe('action.yml', () => {
   test('uses other actions by name and major version only', () => {
     const used = action.runs.steps.flatMap(({ uses }) => uses ?? []);
-    expect(used).toEqual(['actions/setup-node@v4', 'actions/cache@v4', 'actions/upload-artifact@v4']);
+    expect(used).toEqual([
+      'actions/setup-node@v4',
+      'actions/cache/restore@v4',
+      'actions/cache/save@v4',
+      'actions/upload-artifact@v4',
+    ]);
+  });
+
+  test('caches Proctor before the agent runs, and under the key it restores', () => {
+    const names = action.runs.steps.map(({ name }) => name);
+    expect(names.indexOf('Save Proctor')).toBeLessThan(names.indexOf('Test'));
+    const [restored, saved] = ['Restore Proctor', 'Save Proctor'].map(word =>
+      action.runs.steps.find(({ name }) => name === word),
+    );
+    expect(saved?.with).toEqual(restored?.with);
   });
 
   test('never pastes an expression into a script, and gives the token to the comment only', () => {

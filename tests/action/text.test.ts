@@ -43,6 +43,8 @@ describe('inert', () => {
     ['a code span that other backticks do not close', '``a` @b', '\\`\\`a\\` @\u200bb'],
     ['an escaped backtick', '\\`@b`', '\\\\`@b`'],
     ['a carriage return', 'a\r@b', 'a\n@\u200bb'],
+    ['code that a table splits', '| `a | @b` |', '| `a ¦ @b` |'],
+    ['code that is HTML in a folded list', '</details>\n`<b>`', '</details>\n\n`<b>`'],
   ])('defuses %s', (_, hostile, safe) => {
     expect(inert(hostile)).toBe(safe);
   });

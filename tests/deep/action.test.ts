@@ -114,11 +114,14 @@ describe('the steps of the action', () => {
 
   test('hide from the agent how a step controls the job, and the token', async () => {
     const workspace = workspaceWith(proctorEnding(0));
-    await runAction({ workspace, env: { API_KEY: 'for the agent' } });
+    const tokens = { ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'for the cloud', ACTIONS_RUNTIME_TOKEN: 'for the runner' };
+    await runAction({ workspace, env: { API_KEY: 'for the agent', ...tokens } });
     const { env } = seenIn(workspace);
     const names = [
       'GITHUB_OUTPUT',
       'GITHUB_ENV',
+      'ACTIONS_ID_TOKEN_REQUEST_TOKEN',
+      'ACTIONS_RUNTIME_TOKEN',
       'GITHUB_PATH',
       'GITHUB_STEP_SUMMARY',
       'PROCTOR_TOKEN',
