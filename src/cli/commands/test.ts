@@ -25,7 +25,10 @@ export async function testCommand(suites: readonly string[], flags: TestCommandF
   const interrupt = interruptions();
   try {
     const options = { ...optionsOf(suites, flags, interrupt.signal), ...shown(flags.json === true) };
-    if (!flags.watch) return interrupt.exit() ?? endOf(await testProject(options), flags);
+    if (!flags.watch) {
+      const code = endOf(await testProject(options), flags);
+      return interrupt.exit() ?? code;
+    }
     const { watchProject } = await import('../../verbs/test/watch.ts');
     const last = await watchProject(options, {
       onResult: result => void endOf(result, flags),
@@ -35,6 +38,10 @@ export async function testCommand(suites: readonly string[], flags: TestCommandF
       onIgnored: file =>
         stderr.write(
           `${paintFor(2)('note', 'warning')}: ${printable(file)} changes in every run. Proctor no longer watches it.\n`,
+        ),
+      onRestless: file =>
+        stderr.write(
+          `${paintFor(2)('note', 'warning')}: Every test is followed by a change, now of ${printable(file)}. Proctor waits for a later one.\n`,
         ),
     });
     return last?.exitCode ?? interrupt.exit() ?? 0;

@@ -19,6 +19,10 @@ async function watched(cwd: string, acts: readonly (() => void)[]) {
     onWait: () => (acts[seen.filter(word => word === 'wait').length] ?? (() => stop.abort()))() ?? seen.push('wait'),
     onChange: file => seen.push(`changed ${file}`),
     onIgnored: file => seen.push(`ignored ${file}`),
+    onRestless: () => {
+      seen.push('restless');
+      stop.abort();
+    },
   };
   const last = await watchProject({ cwd, environment, signal: stop.signal }, hooks);
   return { seen, last };
@@ -55,4 +59,25 @@ test('a file that the agent writes in every run does not start tests forever', a
   );
   const { seen } = await watched(cwd, [() => undefined]);
   expect(seen).toEqual(['exit 0', 'wait', 'changed agent.log', 'exit 0', 'ignored agent.log', 'wait']);
+});
+
+test('files with new names in every run do not start tests forever', async () => {
+  const cwd = projectFolder();
+  appendFileSync(
+    path.join(cwd, 'agent.mjs'),
+    "import { writeFileSync } from 'node:fs';\nwriteFileSync(`agent-${process.pid}.log`, '');\n",
+  );
+  const { seen } = await watched(
+    cwd,
+    Array.from({ length: 9 }, () => () => undefined),
+  );
+  expect(seen.filter(word => word === 'exit 0')).toHaveLength(4);
+  expect(seen.at(-1)).toBe('restless');
+});
+
+test('a watched project accepts nothing', async () => {
+  const hooks = {} as WatchHooks;
+  await expect(watchProject({ cwd: projectFolder(), environment, accept: true }, hooks)).rejects.toThrow(
+    'Use either --watch or --accept',
+  );
 });
