@@ -39,7 +39,7 @@ export function gateFor(settings: GateSettings, cwd: string): Gate {
     const name = printable(path.basename(file));
     throw new Fault(
       'no_gate',
-      `Cannot read the gate file "${name}", or it is larger than 1 MiB. Only proctor compare and proctor gate accept a mode (balanced, proven, strict).`,
+      `Cannot read the gate file "${name}", or it is larger than 1 MiB. Specify a gate file; proctor test, compare and gate also accept a mode: balanced, proven or strict.`,
     );
   }
   const gate = readGate(bytes);

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
@@ -18,10 +18,11 @@ export type NamedTarget =
   /** A script or an agent, as options of `runSuite`. */
   | { readonly ran: Partial<RunSuiteOptions>; readonly settings: Partial<SuiteSettings> };
 
-/** Finds a target: a file, else a name in the project file. */
+/** Finds a target: a file, else a name in the project file. In a named project file, a name is all it can be. */
 export function namedTarget(word: string, cwd: string, project: string | undefined): NamedTarget {
   const file = path.resolve(cwd, word);
-  if (existsSync(file)) return { declared: readTargetFile(file, word) };
+  // A folder often has the name of the agent in it.
+  if (project === undefined && isFile(file)) return { declared: readTargetFile(file, word) };
   const projectFile = project === undefined ? findProjectFile(cwd) : path.resolve(cwd, project);
   if (projectFile === undefined) return { declared: readTargetFile(file, word) };
   const { project: document, dir, name } = readProjectFile(projectFile);
@@ -32,6 +33,10 @@ export function namedTarget(word: string, cwd: string, project: string | undefin
     'no_target',
     `There is no target file and no target in ${printable(name)} with the name "${printable(word)}".${didYouMean(word, names)} Targets: ${names.join(', ')}.`,
   );
+}
+
+function isFile(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === false;
 }
 
 function targetIn(name: string, target: ProjectTarget, dir: string): NamedTarget {

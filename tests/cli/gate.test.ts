@@ -188,7 +188,7 @@ test.each([
   [['before.csv', 'lol.xml'], 'lol.xml, line 2: Document types and custom entities are not supported.'],
   [
     ['before.csv', 'after.csv', '--gate', 'nothing.yaml'],
-    'Cannot read the gate file "nothing.yaml", or it is larger than 1 MiB. Only proctor compare and proctor gate accept a mode (balanced, proven, strict).',
+    'Cannot read the gate file "nothing.yaml", or it is larger than 1 MiB. Specify a gate file; proctor test, compare and gate also accept a mode: balanced, proven or strict.',
   ],
   [
     ['before.csv', 'after.csv', '--critical', 'case-11'],

@@ -64,7 +64,7 @@ Without an accepted baseline, only the limits of the gate decide.
 
 Exit codes:
   0  no regression, and every limit is met
-  1  a regression, a limit that is not met, or a case without an answer
+  1  a regression, a limit that is not met, or, without a baseline, a case without an answer
   2  a suite could not run
   3  not enough evidence for a verdict
   130, 143  interrupted

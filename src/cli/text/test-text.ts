@@ -68,12 +68,20 @@ function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting:
   const isFirst = suites.some(({ comparison, fault, subject }) => !comparison && !fault && subject !== null);
   if (isAccepting) return suites.every(({ accepted }) => accepted) ? [COMMIT] : [NOT_ACCEPTED];
   return [
-    ...(isFirst ? [NO_BASELINE] : []),
+    ...(isFirst ? [suites.some(isUndecided) ? NO_LIMIT : NO_BASELINE] : []),
     ...(isFirst && exitCode === 0 ? ['  Make this result the baseline:  proctor test --accept'] : []),
     ...(suites.some(({ reports: { html } }) => html !== undefined) ? ['  Open the report:  proctor view'] : []),
   ];
 }
 
+/** Whether cases did not pass, and neither a baseline nor a limit could say that this is bad. */
+function isUndecided({ comparison, run }: SuiteTested): boolean {
+  const isLimited = (run?.checks ?? []).length > 0;
+  return !comparison && !isLimited && run?.runs.some(({ notPassed }) => notPassed.length > 0) === true;
+}
+
+const NO_LIMIT =
+  '  There is neither a baseline nor a limit, so a failing case does not fail the test. To change that:  gate: { limits: { max_failing: 0 } }';
 const NO_BASELINE = '  There is no baseline yet, so only limits decided.';
 const COMMIT = '  Commit the baseline, so that later tests compare with it.';
 const NOT_ACCEPTED = '  Not every result was accepted: a baseline needs an answer to every case, and every limit met.';

@@ -77,7 +77,7 @@ const rules = [
     title: 'Verdict Declared',
     why: 'A team must be able to read what makes its test fail.',
     asks: [
-      'gate, if present, is the path of a gate file or has the keys of one, without schema_version',
+      'gate, if present, is the path of a gate file or has the keys of one, without schema_version; if the gate at the top is a path, so is that of a suite',
       'baselines, if present, is a folder; default proctor/baselines',
       'reports, if present, lists html, junit, md, json, annotations or codequality; default html',
     ],
@@ -85,8 +85,13 @@ const rules = [
     reads: ['suites'],
     *check({ gate, suites }) {
       yield* gateFindings(gate, 'gate');
-      for (const [name, suite] of Object.entries(suites))
-        yield* gateFindings(suite.gate, `${placeOf('suites', name)}.gate`);
+      for (const [name, suite] of Object.entries(suites)) {
+        const at = `${placeOf('suites', name)}.gate`;
+        yield* gateFindings(suite.gate, at);
+        // The limits in the file would be lost without a word.
+        if (typeof gate === 'string' && typeof suite.gate === 'object')
+          yield must(at, 'must be a path, because the gate at the top is one');
+      }
     },
     breach: project => ({ ...project, gate: { limits: {} } }),
   }),

@@ -179,13 +179,11 @@ class Decider {
       ProjectGate,
       ProjectGate,
     ];
-    const gate = { ...above, ...below };
-    for (const [key, value] of Object.entries(gate)) {
-      if (key === 'mode' && mode !== undefined) continue;
-      const from = key in below ? this.#at(`gate.${key}`) : this.#line(`gate.${key}`);
-      for (const [place, leaf] of leavesOf(`gate.${key}`, value)) {
-        if (!this.#settings.some(setting => setting.key === place)) this.#note(place, leaf, from);
-      }
+    const gate = overridden(above, below);
+    const ownPlaces = new Set([...leavesOf('gate', below)].map(([place]) => place));
+    for (const [place, leaf] of leavesOf('gate', gate)) {
+      if (this.#settings.some(({ key }) => key === place)) continue;
+      this.#note(place, leaf, ownPlaces.has(place) ? this.#at(place) : this.#line(place));
     }
     if (gate.mode === undefined && mode === undefined) this.#note('gate.mode', 'balanced', 'default');
     return Object.keys(gate).length > 0 ? { ...flags, gate } : flags;
@@ -217,6 +215,31 @@ interface Picked {
 
 const TIMES: ReadonlySet<string> = new Set(['timeout', 'idle_timeout']);
 const BASELINES = 'proctor/baselines';
+
+/** The keys of the suite over those at the top. A suite that adds a limit keeps the other limits. */
+function overridden(above: ProjectGate, below: ProjectGate): ProjectGate {
+  const { limits, tolerances, again } = below;
+  return {
+    ...above,
+    ...below,
+    ...defined({
+      limits: limits && { ...above.limits, ...limits },
+      tolerances: tolerances && { ...above.tolerances, ...tolerances },
+      again: again && { ...above.again, ...again },
+      per_suite: groupsOver(above.per_suite, below.per_suite),
+      per_tag: groupsOver(above.per_tag, below.per_tag),
+      per_severity: groupsOver(above.per_severity, below.per_severity),
+    }),
+  };
+}
+
+function groupsOver(above: Groups | undefined, below: Groups | undefined): Groups | undefined {
+  if (!above || !below) return below ?? above;
+  const changed = Object.entries(below).map(([name, limits]) => [name, { ...above[name], ...limits }]);
+  return { ...above, ...(Object.fromEntries(changed) as Groups) };
+}
+
+type Groups = NonNullable<ProjectGate['per_tag']>;
 
 function* leavesOf(place: string, value: unknown): Generator<[string, unknown]> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) yield [place, value];

@@ -38,6 +38,7 @@ export interface TestResult {
 export async function testProject(options: TestOptions): Promise<TestResult> {
   const file = projectFor(options);
   const suites = suitesOf(file, options.suites ?? [], options);
+  if (options.accept) refuseToAccept(suites, options);
   const tested: SuiteTested[] = [];
   for (const suite of suites) {
     options.onSuite?.(suite);
@@ -46,7 +47,23 @@ export async function testProject(options: TestOptions): Promise<TestResult> {
     options.onTested?.(one);
     if (options.signal?.aborted) break;
   }
-  return { suites: tested, exitCode: worstOf(tested.map(({ exitCode }) => exitCode)) };
+  const codes = tested.map(({ exitCode }) => exitCode);
+  // A suite that was not tested because of an interrupt did not pass.
+  return { suites: tested, exitCode: worstOf(tested.length < suites.length ? [...codes, 1] : codes) };
+}
+
+function refuseToAccept(suites: readonly SuiteTest[], { only }: TestOptions): void {
+  if (only !== undefined)
+    throw new Fault(
+      'usage',
+      'Use either --accept or --only: a baseline of some cases would no longer protect the others.',
+    );
+  const compared = suites.find(({ baselineTarget }) => baselineTarget !== undefined);
+  if (compared)
+    throw new Fault(
+      'usage',
+      `The suite ${compared.name} runs both sides, so it has no baseline to accept. Name the other suites: proctor test SUITE --accept.`,
+    );
 }
 
 /** The project file in the options, else the nearest one. */

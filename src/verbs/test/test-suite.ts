@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { lstatSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../../base/atomic.ts';
 import { defined } from '../../base/defined.ts';
@@ -115,9 +115,26 @@ function secretsFor({ name, secrets }: SuiteTest, { environment = {} }: TestOpti
 /** The run of the other side, or the accepted baseline; undefined if there is none yet. */
 async function baselineFor(suite: SuiteTest, file: ProjectFile, options: TestOptions): Promise<string | undefined> {
   if (suite.baselineTarget === undefined)
-    return existsSync(path.resolve(file.dir, suite.baseline)) ? suite.baseline : undefined;
+    return isThere(path.resolve(file.dir, suite.baseline)) ? suite.baseline : undefined;
   const { runs } = await runSuite(orderFor(suite, file, options, 'baseline'));
   return runs[0]?.place.folder;
+}
+
+/** A baseline that cannot be read is not a missing one: the test would pass without a comparison. */
+function isThere(baseline: string): boolean {
+  try {
+    // A link that leads nowhere is there, but has no status.
+    return lstatSync(baseline, { throwIfNoEntry: false }) !== undefined && statSync(baseline).size >= 0;
+  } catch (cause) {
+    const name = printable(path.basename(baseline));
+    throw new Fault(
+      'baseline_unreadable',
+      `Cannot read the baseline ${name}. Check its folder, and where it links to.`,
+      {
+        cause,
+      },
+    );
+  }
 }
 
 async function compare(

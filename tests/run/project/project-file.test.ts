@@ -36,6 +36,14 @@ describe('a project file', () => {
     ],
     ['no target and no sides', PROJECT.replace('    target: desk\n', ''), /suites\.desk\.target must be present/],
     ['empty limits', PROJECT.replace('{ max_failing: 0 }', '{}'), /gate\.limits must have a limit/],
+    [
+      'keys of a gate over a gate file, whose limits would be lost',
+      PROJECT.replace('target: desk', 'target: desk\n    gate: { mode: strict }').replace(
+        '{ limits: { max_failing: 0 } }',
+        'gate.yaml',
+      ),
+      /line 19: suites\.desk\.gate must be a path, because the gate at the top is one/,
+    ],
     ['a name with a slash', PROJECT.replace('  worse:', '  ../worse:'), /targets must have names of/],
   ])('is refused for %s', (_, text, message) => {
     expect(() => readProjectFile(fileWith(text))).toThrow(message);

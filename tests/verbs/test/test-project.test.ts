@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
@@ -52,6 +52,47 @@ describe('a test of a project', () => {
     const { exitCode, suites } = await testProject({ cwd, environment, accept: true });
     expect([exitCode, suites[0]?.accepted]).toEqual([1, null]);
     expect(existsSync(path.join(cwd, 'proctor/baselines/desk.json'))).toBe(false);
+  });
+
+  test('does not accept some of the cases as the baseline of all', async () => {
+    const refused = testProject({ cwd: projectFolder(), environment, accept: true, only: ['opening'] });
+    await expect(refused).rejects.toThrow('Use either --accept or --only');
+  });
+
+  test('does not accept a result of a suite with sides, because its verdict would no longer count', async () => {
+    const cwd = projectFolder(PROJECT.replace('target: desk', 'sides: { baseline: desk, new: worse }'));
+    const refused = testProject({ cwd, environment, accept: true });
+    await expect(refused).rejects.toThrow('The suite desk runs both sides, so it has no baseline to accept.');
+  });
+
+  test('does not take a baseline that cannot be read for a missing one', async () => {
+    const cwd = projectFolder(`${PROJECT}baselines: proctor/cases.yaml/baselines\n`);
+    const inFile = await testProject({ cwd, environment });
+    expect(inFile.suites[0]).toMatchObject({ exitCode: 2, fault: { code: 'baseline_unreadable' } });
+    const linked = projectFolder();
+    mkdirSync(path.join(linked, 'proctor/baselines'));
+    symlinkSync('nowhere.json', path.join(linked, 'proctor/baselines/desk.json'));
+    expect((await testProject({ cwd: linked, environment })).exitCode).toBe(2);
+  });
+
+  test('finds its target although a folder or a file has the same name', async () => {
+    const cwd = projectFolder();
+    mkdirSync(path.join(cwd, 'desk'));
+    expect((await testProject({ cwd, environment })).exitCode).toBe(0);
+    rmdirSync(path.join(cwd, 'desk'));
+    writeFileSync(path.join(cwd, 'desk'), 'schema_version: target.v1\n');
+    expect((await testProject({ cwd, environment })).exitCode).toBe(0);
+  });
+
+  test('does not pass if an interrupt leaves out a suite', async () => {
+    const cwd = projectFolder(
+      `${PROJECT.replace('gate:', '  second: { cases: proctor/cases.yaml, target: desk }\ngate:')}`,
+    );
+    const stop = new AbortController();
+    const onTested = () => stop.abort();
+    const { exitCode, suites } = await testProject({ cwd, environment, signal: stop.signal, onTested });
+    expect(suites.map(one => [one.name, one.exitCode])).toEqual([['desk', 0]]);
+    expect(exitCode).toBe(1);
   });
 
   test('runs both targets of a suite with sides', async () => {
