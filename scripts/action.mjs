@@ -158,7 +158,7 @@ function furtherArgs() {
   throw new Wrong(`The input args cannot contain ${OWN_FLAGS.join(', ')}, because the action sets or excludes them.`);
 }
 
-const OWN_FLAGS = ['--out', '--json', '--watch', '--report', '--config'];
+const OWN_FLAGS = ['--out', '--json', '--watch', '--accept', '--report', '--config'];
 
 function configArgs() {
   return env.PROCTOR_CONFIG ? ['--config', env.PROCTOR_CONFIG] : [];

@@ -13,7 +13,7 @@ import { isOfTarget } from '../targets/calls.ts';
 import { compileTemplate } from '../targets/mapping/template.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
-interface StartContext extends Pick<RunSuiteOptions, 'secrets' | 'environment' | 'signal'> {
+interface StartContext extends Pick<RunSuiteOptions, 'secrets' | 'environment' | 'signal' | 'onWarning'> {
   /** The folder that paths of the declaration are relative to. */
   readonly dir: string;
 }
@@ -22,7 +22,7 @@ interface StartContext extends Pick<RunSuiteOptions, 'secrets' | 'environment' |
 export async function startDeclared(
   { declaration }: Extract<SuiteTarget, { kind: 'declared' }>,
   start: TargetStart,
-  { dir, secrets = {}, environment = {}, signal }: StartContext,
+  { dir, secrets = {}, environment = {}, signal, onWarning }: StartContext,
   ask: (port: number) => Promise<Target>,
 ): Promise<Target> {
   const url = 'url' in declaration ? declaration.url : undefined;
@@ -49,6 +49,11 @@ export async function startDeclared(
       ...(signal && { signal }),
     },
   );
+  // The answers may come from an older version, or from the agent of another project.
+  if (served.reused)
+    onWarning?.(
+      `A program already listens on port ${port}, so Proctor asks it and starts no other. Restart it after a change.`,
+    );
   return targetOf(
     served,
     () => ask(port),

@@ -105,7 +105,7 @@ interface DeclaredRun {
   readonly bounds?: SuitePlan['bounds'];
 }
 
-type DeclaredContext = Pick<StartedSuiteRun, 'secrets' | 'environment' | 'signal'> &
+type DeclaredContext = Pick<StartedSuiteRun, 'secrets' | 'environment' | 'signal' | 'onWarning'> &
   Partial<Pick<StartedSuiteRun, 'home'>> &
   Pick<HttpApi, 'onExchange'> &
   Pick<ProgramAgent, 'onProgram'>;

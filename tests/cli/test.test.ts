@@ -22,6 +22,14 @@ describe('proctor test', () => {
     expect(existsSync(path.join(cwd, '.proctor/reports/test/desk/report.html'))).toBe(true);
   });
 
+  test('says that a failing case has no effect without a baseline and a limit', () => {
+    const cwd = projectFolder(PROJECT.replace('gate: { limits: { max_failing: 0 } }', ''));
+    writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);
+    const { code, stdout } = proctor(['test'], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toContain('There is neither a baseline nor a limit, so a failing case does not fail the test.');
+  });
+
   test('works from a folder below, and prints one JSON document with --json', () => {
     const cwd = projectFolder();
     const below = path.join(cwd, 'proctor');

@@ -86,6 +86,7 @@ describe('the steps of the action', () => {
     [{ suites: '--watch' }, 'The input suites must list names of suites, separated by spaces.'],
     [{ suites: '../x' }, 'The input suites must list names'],
     [{ args: '--out=elsewhere' }, 'The input args cannot contain --out, --json'],
+    [{ args: '--repeat 3 --accept' }, 'The input args cannot contain --out, --json'],
     [{ name: 'a --> b' }, 'The input name must have 1 to 60 letters'],
     [{ 'working-directory': 'none' }, 'The input working-directory names a folder that does not exist.'],
   ])('refuse %j before anything runs', async (inputs, message) => {

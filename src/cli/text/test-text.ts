@@ -75,9 +75,11 @@ function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting:
 }
 
 /** Whether cases did not pass, and neither a baseline nor a limit could say that this is bad. */
-function isUndecided({ comparison, run }: SuiteTested): boolean {
+function isUndecided({ exitCode, comparison, run }: SuiteTested): boolean {
   const isLimited = (run?.checks ?? []).length > 0;
-  return !comparison && !isLimited && run?.runs.some(({ notPassed }) => notPassed.length > 0) === true;
+  return (
+    exitCode === 0 && !comparison && !isLimited && run?.runs.some(({ notPassed }) => notPassed.length > 0) === true
+  );
 }
 
 const NO_LIMIT =

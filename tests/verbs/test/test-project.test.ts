@@ -1,4 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
@@ -93,6 +95,24 @@ describe('a test of a project', () => {
     const { exitCode, suites } = await testProject({ cwd, environment, signal: stop.signal, onTested });
     expect(suites.map(one => [one.name, one.exitCode])).toEqual([['desk', 0]]);
     expect(exitCode).toBe(1);
+  });
+
+  test('warns that an agent answers which it did not start', async () => {
+    const server = createServer((_request, response) => void response.end('{"answer":"We open at 9. Yes, 30 days."}'));
+    await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const reusing = PROJECT.replaceAll('127.0.0.1:${port}', `127.0.0.1:${port}`).replaceAll(
+      'start: {',
+      'start: { reuse: if-running,',
+    );
+    const warnings: string[] = [];
+    const onWarning = (sentence: string) => void warnings.push(sentence);
+    const { exitCode } = await testProject({ cwd: projectFolder(reusing), environment, onWarning });
+    await new Promise(resolve => void server.close(resolve));
+    expect(exitCode).toBe(0);
+    expect(warnings).toEqual([
+      `A program already listens on port ${port}, so Proctor asks it and starts no other. Restart it after a change.`,
+    ]);
   });
 
   test('runs both targets of a suite with sides', async () => {
