@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
 import { Fault } from '../base/fault.ts';
@@ -66,6 +66,18 @@ export function writeReports(
     writeAtomic(files[format], pieces, modesIn(folder).file);
   }
   return files;
+}
+
+/** Removes the reports of an earlier test, so that they are not taken for those of one that ends without reports. */
+export function removeReports(folder: string): void {
+  const files = ['report.html', ...Object.values(reports).map(({ file }) => file)];
+  try {
+    for (const file of files) rmSync(path.join(folder, file), { force: true });
+  } catch (cause) {
+    throw new Fault('folder_failed', 'Cannot replace the earlier reports. Specify another folder with --out.', {
+      cause,
+    });
+  }
 }
 
 /** The file name and the text of a report, in pieces. */

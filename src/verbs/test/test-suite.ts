@@ -14,7 +14,7 @@ import { type Compared, compareRuns } from '../compare.ts';
 import type { Format } from '../formats.ts';
 import { gateFor } from '../gate-settings.ts';
 import { namedTarget } from '../named-target.ts';
-import { reportSubject, type Subject, writeReports } from '../report.ts';
+import { removeReports, reportSubject, type Subject, writeReports } from '../report.ts';
 import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../run-suite.ts';
 import { suiteExitCode } from '../suite-exit.ts';
 import type { SuiteTest } from './suite-test.ts';
@@ -41,6 +41,7 @@ export async function testSuite(suite: SuiteTest, file: ProjectFile, options: Te
   const nothing = { name: suite.name, run: null, comparison: null, subject: null, reports: {}, accepted: null };
   let run: SuiteRunResult | null = null;
   try {
+    removeReports(folderFor(suite, file, options));
     run = await runSuite(orderFor(suite, file, options, 'new'));
     if (run.runs.some(({ isOpen, judged }) => isOpen || judged === undefined))
       return { ...nothing, run, exitCode: 1, fault: null };

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -141,6 +141,15 @@ describe('a test of a project', () => {
     const { suites } = await testProject({ cwd, environment, formats: ['junit', 'md'], out: 'out' });
     expect(Object.keys(suites[0]?.reports ?? {})).toEqual(['junit', 'md']);
     expect(readFileSync(path.join(cwd, 'out/desk/junit.xml'), 'utf8')).toContain('returns');
+  });
+
+  test('leaves no earlier report behind if a suite cannot run', async () => {
+    const cwd = projectFolder();
+    await testProject({ cwd, environment, formats: ['junit', 'md', 'html'], out: 'out' });
+    writeFileSync(path.join(cwd, 'out/desk/notes.txt'), '');
+    writeFileSync(path.join(cwd, 'agent.mjs'), 'process.exit(1);');
+    expect((await testProject({ cwd, environment, formats: ['junit'], out: 'out' })).exitCode).toBe(2);
+    expect(readdirSync(path.join(cwd, 'out/desk'))).toEqual(['notes.txt']);
   });
 
   test('masks its secrets, and stops before it runs if one is missing', async () => {
