@@ -36,7 +36,7 @@ describe('a test of a project', () => {
     expect(suites[0]?.comparison?.again).toBeUndefined();
   });
 
-  test('runs suspect cases again, if no limit has decided', async () => {
+  test('reruns suspect cases if no limit has decided', async () => {
     const cwd = projectFolder(PROJECT.replace('{ limits: { max_failing: 0 } }', '{ again: { max_trials: 3 } }'));
     await testProject({ cwd, environment, accept: true });
     writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);
