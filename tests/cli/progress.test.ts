@@ -50,7 +50,7 @@ describe('the progress line', () => {
     expect(shown).toMatch(new RegExp(expected));
   });
 
-  test('is printed at most every 10 s without a terminal', () => {
+  test('is not printed for every answer without a terminal', () => {
     const written: string[] = [];
     const line = new ProgressLine(text => written.push(text), undefined);
     line.begin('r1');

@@ -151,7 +151,7 @@ describe('a limit that cannot be enforced', () => {
       'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap.',
     ],
   ];
-  test.each(rows)('is refused by name: %s', (_, requested, offer, sentence) => {
+  test.each(rows)('is refused, and the message names it: %s', (_, requested, offer, sentence) => {
     expect(refusal(requested, offer)).toBe(sentence);
   });
 
