@@ -91,6 +91,10 @@ describe.each(PAGES)('%s', file => {
   });
 });
 
+test('ARCHITECTURE.md has fewer than 1,500 words', () => {
+  expect(read('ARCHITECTURE.md').trim().split(/\s+/).length).toBeLessThan(1_500);
+});
+
 test('the README has at most 900 words', () => {
   expect(read('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(900);
 });

@@ -58,6 +58,7 @@ const INNER_LAW: Record<string, Record<string, readonly string[]>> = {
     agent: ['written', 'pipeline', 'script'],
     intent: ['written', 'pipeline'],
     suite: ['written', 'pipeline', 'script', 'agent'],
+    project: ['written'],
     '.': ['agent'],
   },
   judge: {

@@ -7,6 +7,7 @@ import { stderr, stdout } from './text/out.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
+import { addTestCommands } from './commands/test-commands.ts';
 import { addKeysCommands, addVerifyCommands } from './commands/verify-commands.ts';
 
 /** Runs a command line and returns the exit code. */
@@ -41,6 +42,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
       writeErr: text => stderr.write(text.split('\n').map(printable).join('\n')),
     })
     .exitOverride();
+  addTestCommands(program, ended);
   addRunCommands(program, ended);
   addPackCommands(program, ended);
   addVerifyCommands(program, ended);

@@ -73,6 +73,7 @@ export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
   'failure-meta': ours('failure-meta.v1', async () => (await artifacts()).failureMeta),
   'assets-manifest': ours('assets-manifest.v1', async () => (await artifacts()).assetsManifest),
   target: ours('target.v1', async () => (await import('./target/index.ts')).target),
+  project: ours('project.v1', async () => (await import('./project/index.ts')).project),
   cases: ours('cases.v1', async () => (await suite()).cases),
   'suite-case': ours('suite-case.v1', async () => (await suite()).suiteCase),
   'suite-reply': ours('suite-reply.v1', async () => (await suite()).suiteReply),

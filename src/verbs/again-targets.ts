@@ -23,6 +23,8 @@ export interface AgainTargets {
   readonly target?: string;
   /** The target file of the baseline. */
   readonly baselineTarget?: string;
+  /** The project file that names the targets; by default the nearest `proctor.yaml`. */
+  readonly project?: string;
   /** The agent's policy file. */
   readonly policy?: string;
   /** The folder to clone for an agent. */
@@ -116,7 +118,12 @@ function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: Agai
       throw new Fault('usage', `The runs used the target ${printable(target.name)}. Specify its file: ${flag} FILE.`);
     const { sandbox, isolation } = target;
     const bounds = sandbox && isolation && { sandbox, isolation };
-    return { target: file, strictReplies: target.replies === 'strict', ...(bounds && { bounds }) };
+    return {
+      target: file,
+      ...(given.project !== undefined && { project: given.project }),
+      strictReplies: target.replies === 'strict',
+      ...(bounds && { bounds }),
+    };
   }
   if (target.kind === 'script') {
     const flag = version === 'baseline' ? '--baseline-script' : '--script';

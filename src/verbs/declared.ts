@@ -1,4 +1,3 @@
-import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { withParts } from '../base/secret-parts.ts';
@@ -9,12 +8,13 @@ import type { HttpApi } from '../run/suite/http-target.ts';
 import type { ProgramAgent } from '../run/suite/program-target.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
-import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
+import type { DeclaredTarget } from '../run/suite/target-file.ts';
 import { compileCalls } from '../targets/calls.ts';
 import { compileConversation } from '../targets/conversation.ts';
 import { isApi, replyFormOf } from '../targets/kinds/kinds.ts';
 import { runsProgram } from '../targets/program-call.ts';
 import { replyReader } from '../targets/reader.ts';
+import { namedTarget, settingsOf } from './named-target.ts';
 import type { RunSuiteOptions, StartedSuiteRun } from './run-suite.ts';
 
 /** Options with the target file read, and the environment variables that it names among the secrets. */
@@ -26,7 +26,11 @@ export interface WithDeclared extends RunSuiteOptions {
 
 export async function withDeclared(options: WithDeclared, cwd: string): Promise<WithDeclared> {
   if (options.target === undefined || options.declared) return options;
-  const declared = readTargetFile(path.resolve(cwd, options.target));
+  const { target, ...others } = options;
+  const named = namedTarget(target, cwd, options.project);
+  if ('ran' in named)
+    return { ...named.ran, ...others, ofTarget: named.settings, bounds: { ...named.ran.bounds, ...options.bounds } };
+  const { declared } = named;
   const { declaration } = declared;
   const values = variablesIn(declaration).map(name => {
     const value = options.secrets?.[name] ?? options.environment?.[name];
@@ -51,20 +55,11 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
 
 /** The secrets of a resumed run whose target file the user named again. */
 export async function withDeclaredSecrets(
-  options: Pick<RunSuiteOptions, 'target' | 'secrets' | 'environment'>,
+  options: Pick<RunSuiteOptions, 'target' | 'project' | 'secrets' | 'environment'>,
   cwd: string,
 ): Promise<Pick<RunSuiteOptions, 'secrets'>> {
   const { secrets = {} } = await withDeclared({ ...options, cases: '', as: 'new' }, cwd);
   return { secrets };
-}
-
-function settingsOf({ timeout, idle_timeout, retries, concurrency }: TargetDeclaration): Partial<SuiteSettings> {
-  return {
-    ...(timeout !== undefined && { timeoutMs: durationMs(timeout) }),
-    ...(idle_timeout !== undefined && { idleMs: durationMs(idle_timeout) }),
-    ...(retries !== undefined && { retries }),
-    ...(concurrency !== undefined && { concurrency }),
-  };
 }
 
 /** The names in `${env:NAME}`, wherever they stand. */

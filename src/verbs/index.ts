@@ -10,6 +10,7 @@ import type * as agent from './run-agent.ts';
 import type * as intent from './run-intent.ts';
 import type * as script from './run-script.ts';
 import type * as suite from './run-suite.ts';
+import type * as testing from './test/test-project.ts';
 import type * as unpacking from './unpack.ts';
 
 export { Fault } from '../base/fault.ts';
@@ -24,6 +25,7 @@ export type { AgentRunResult, RunAgentOptions } from './run-agent.ts';
 export type { IntentRunResult, RunIntentOptions } from './run-intent.ts';
 export type { RunScriptOptions, ScriptRunResult } from './run-script.ts';
 export type { RunSuiteOptions, SuiteRunResult } from './run-suite.ts';
+export type { TestOptions, TestResult } from './test/test-project.ts';
 export type { UnpackedRun, UnpackOptions } from './unpack.ts';
 
 /** Runs a script inside limits that Proctor enforces, and seals the evidence. */
@@ -45,6 +47,10 @@ export const reproduce: typeof reproduction.reproduce = async (word, options) =>
 
 /** Sends every case of a suite to its target, judges the answers and seals the evidence. */
 export const runSuite: typeof suite.runSuite = async options => (await import('./run-suite.ts')).runSuite(options);
+
+/** Runs the suites of a project file, compares each with its baseline, and decides. */
+export const testProject: typeof testing.testProject = async options =>
+  (await import('./test/test-project.ts')).testProject(options);
 
 /** Resumes an interrupted suite. */
 export const resumeSuite: typeof resume.resumeSuite = async (word, options) =>

@@ -7,6 +7,7 @@ import { newRunId } from '../base/ids.ts';
 import { type Evaluation, isAllFailing } from '../contracts/evaluation/index.ts';
 import type { LimitCheck, GateLimits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
+import type { ProjectGate } from '../contracts/project/index.ts';
 import type { StatedProvenance } from '../contracts/provenance.ts';
 import type { Signer } from '../contracts/seal/index.ts';
 import { repetitionId } from '../contracts/suite/index.ts';
@@ -39,8 +40,10 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly as: 'baseline' | 'new';
   /** The URL of an API; cases go to `run-case` below it. */
   readonly baseUrl?: string;
-  /** A target file: how to ask, and how to read the reply. */
+  /** A target file, or the name of a target in the project file: how to ask, and how to read the reply. */
   readonly target?: string;
+  /** The project file that names the target; by default the nearest `proctor.yaml`. */
+  readonly project?: string;
   /** A script that answers the cases in a sandbox. */
   readonly script?: string;
   /** An agent, `claude` or `codex`. The text of a case is its task. */
@@ -58,8 +61,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   /** The ids of the cases to run. */
   readonly only?: readonly string[];
   readonly repeat?: number;
-  /** A gate file. Its limits on the candidate apply. */
-  readonly gate?: string;
+  /** A gate file, or its keys. Its limits on the candidate apply. */
+  readonly gate?: string | ProjectGate;
   /** Limits on all cases. Each overrides the same limit in the file. */
   readonly limits?: GateLimits;
   /** Headers for every request. Their values are masked in everything stored. */
@@ -233,7 +236,7 @@ export async function orderOf(given: RunSuiteOptions, home: string, cwd: string)
   const settings =
     options.agent === undefined
       ? checkedSettings({ ...options.ofTarget, ...options }, DEFAULT_SETTINGS)
-      : checkedSettings({ ...AGENT_CLOCKS, ...options }, DEFAULT_SETTINGS);
+      : checkedSettings({ ...AGENT_CLOCKS, ...options.ofTarget, ...options }, DEFAULT_SETTINGS);
   const { headers = [], secrets = {} } = options;
   const named = await describeTarget(options, settings, home, cwd);
   return {

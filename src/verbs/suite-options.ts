@@ -69,6 +69,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   as: true,
   baseUrl: true,
   target: true,
+  project: true,
   script: true,
   agent: true,
   policy: true,

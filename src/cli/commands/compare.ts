@@ -1,4 +1,3 @@
-import { appendFileSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
@@ -7,7 +6,7 @@ import type { AskAgainOptions } from '../../verbs/ask-again.ts';
 import { compareRuns } from '../../verbs/compare.ts';
 import type { Format } from '../../verbs/formats.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
-import { reportOf, runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
+import { runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
 import { terminalText } from '../../verbs/terminal.ts';
 import { gateOption } from '../text/gate-word.ts';
 import { headerOf } from '../options/headers.ts';
@@ -15,6 +14,7 @@ import { interruptions } from '../options/interruptions.ts';
 import { judgementJson, judgementLine } from '../text/judgement-text.ts';
 import { type LimitFlags, limitsFromFlags } from '../options/limit-flags.ts';
 import { stderr, stdout } from '../text/out.ts';
+import { addStepSummary } from '../text/step-summary.ts';
 import { paintFor } from '../text/paint.ts';
 import { countText } from '../text/units.ts';
 import { namedKey } from '../options/variables.ts';
@@ -167,18 +167,6 @@ function notHereText(ids: readonly string[]): string {
 }
 
 const NAMED_MAX = 5;
-
-/** GitHub shows this file on the page for the job. */
-function addStepSummary(subject: Parameters<typeof reportOf>[0]): void {
-  const { GITHUB_STEP_SUMMARY: file } = process.env;
-  if (!file) return;
-  const { pieces } = reportOf(subject, 'md');
-  try {
-    appendFileSync(file, [...pieces].join(''));
-  } catch {
-    stderr.write('warning: Cannot write the GitHub step summary.\n');
-  }
-}
 
 function here(file: string): string {
   return path.relative(process.cwd(), file);

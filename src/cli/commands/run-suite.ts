@@ -5,6 +5,7 @@ import type { AdoptOptions } from '../../verbs/adopt-suite.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { resumeSuite } from '../../verbs/resume-suite.ts';
 import { runSuite, type RunSuiteOptions } from '../../verbs/run-suite.ts';
+import { suiteExitCode } from '../../verbs/suite-exit.ts';
 import { headerOf } from '../options/headers.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { type LimitFlags, limitsFromFlags } from '../options/limit-flags.ts';
@@ -13,7 +14,7 @@ import { stderr, stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';
 import { ProgressLine, watchedColumns } from '../text/progress.ts';
 import { exitOfStopped } from '../text/refusal.ts';
-import { suiteExitCode, suiteRunJson, suiteRunText } from '../text/run-suite-text.ts';
+import { suiteRunJson, suiteRunText } from '../text/run-suite-text.ts';
 import { namedKey, variables } from '../options/variables.ts';
 
 export interface RunSuiteFlags extends LimitFlags {

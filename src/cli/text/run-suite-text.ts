@@ -2,19 +2,13 @@ import path from 'node:path';
 import { printable } from '../../base/printable.ts';
 import { repairedText } from '../../contracts/artifacts/repairs.ts';
 import type { SuiteRunResult } from '../../verbs/run-suite.ts';
+import { suiteExitCode } from '../../verbs/suite-exit.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
 import { wordFor } from './show-suite.ts';
 import { countText, durationText } from './units.ts';
 
 type JudgedRun = SuiteRunResult['runs'][number];
-
-/** 0 only if every case has an answer, every limit is met, and not every judged case fails. */
-export function suiteExitCode({ runs, isAllFailing, checks }: SuiteRunResult): 0 | 1 {
-  const isWhole = runs.every(({ failed, isOpen }) => failed === 0 && !isOpen);
-  const isMet = checks?.every(({ is_met }) => is_met) === true;
-  return isWhole && isMet && !isAllFailing ? 0 : 1;
-}
 
 export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefined): object {
   const { version, runs, isAllFailing, checks, keyId } = result;

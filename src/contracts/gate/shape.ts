@@ -19,7 +19,7 @@ export const tolerances = record({
   score: z.optional(record({ max_decrease: between(0, 1) })),
 });
 
-const gateMode = () => z.enum(['strict', 'balanced', 'proven']);
+export const gateMode = () => z.enum(['strict', 'balanced', 'proven']);
 
 /** A number between 0 and 1, exclusive. */
 const share = () => z.number().check(z.gt(0), z.lt(1));

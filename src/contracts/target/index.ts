@@ -59,16 +59,7 @@ const rules: readonly Rule[] = [
       'sandbox',
       'network',
     ],
-    *check(declaration: Credentials): Generator<Finding> {
-      for (const [place, texts] of namedTextsIn(declaration)) {
-        for (const [name, value] of Object.entries(texts)) {
-          if (typeof value === 'string' && CREDENTIAL.test(name) && !FROM_ENVIRONMENT.test(value))
-            yield must(`${place}.${name}`, 'carries a credential, so its value must come from ${env:NAME}');
-        }
-      }
-      const { auth } = declaration;
-      if (auth && !FROM_ENVIRONMENT.test(auth.bearer)) yield must('auth.bearer', 'must come from ${env:NAME}');
-    },
+    check: credentialFindings,
     reads: ['start'],
     breach: (target: TargetDeclaration) => ({ ...target, auth: { bearer: 'a literal token' } }),
   },
@@ -99,13 +90,25 @@ const rules: readonly Rule[] = [
   },
 ];
 
+/** Credentials that are written out. Evidence would store them. */
+export function* credentialFindings(declaration: Credentials): Generator<Finding> {
+  for (const [place, texts] of namedTextsIn(declaration)) {
+    for (const [name, value] of Object.entries(texts)) {
+      if (typeof value === 'string' && CREDENTIAL.test(name) && !FROM_ENVIRONMENT.test(value))
+        yield must(`${place}.${name}`, 'carries a credential, so its value must come from ${env:NAME}');
+    }
+  }
+  const { auth } = declaration;
+  if (auth && !FROM_ENVIRONMENT.test(auth.bearer)) yield must('auth.bearer', 'must come from ${env:NAME}');
+}
+
 interface Credentials {
-  readonly headers?: Readonly<Record<string, unknown>>;
-  readonly auth?: { readonly bearer: string };
-  readonly request?: { readonly query?: Readonly<Record<string, unknown>> };
-  readonly parameters?: Readonly<Record<string, unknown>>;
-  readonly env?: Readonly<Record<string, unknown>>;
-  readonly start?: { readonly env?: Readonly<Record<string, unknown>> };
+  readonly headers?: Readonly<Record<string, unknown>> | undefined;
+  readonly auth?: { readonly bearer: string } | undefined;
+  readonly request?: { readonly query?: Readonly<Record<string, unknown>> | undefined } | undefined;
+  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
+  readonly env?: Readonly<Record<string, unknown>> | undefined;
+  readonly start?: { readonly env?: Readonly<Record<string, unknown>> | undefined } | undefined;
 }
 
 /** The parts of a declaration that map names to texts, and that evidence stores as written. */

@@ -26,11 +26,17 @@ export interface Sort {
 }
 
 /** Reads a YAML or JSON document written by a user. Throws a fault that lists every violation with its line. */
-export function readDocument(bytes: Buffer, { contract, file, code, further }: Sort): unknown {
-  const { value, lineOf } = written(bytes, { contract, file, code });
+export function readDocument(bytes: Buffer, sort: Sort): unknown {
+  return readPlaced(bytes, sort).value;
+}
+
+/** Like `readDocument`, and tells the line of every key. */
+export function readPlaced(bytes: Buffer, { contract, file, code, further }: Sort): Placed {
+  const placed = written(bytes, { contract, file, code });
+  const { value, lineOf } = placed;
   const { violations } = check(contract, value, { strict: true, internal: false });
   const found = violations.length === 0 ? [...(further?.(value) ?? [])] : violations;
-  if (found.length === 0) return value;
+  if (found.length === 0) return placed;
   const wrongs = found.map(({ message, path = '' }) => ({ line: lineOf(path), says: message }));
   wrongs.sort((a, b) => a.line - b.line);
   const lines = wrongs.slice(0, WRONGS_MAX).map(({ line, says }) => `  line ${line}: ${printable(says)}`);
@@ -40,13 +46,13 @@ export function readDocument(bytes: Buffer, { contract, file, code, further }: S
 
 const WRONGS_MAX = 20;
 
-interface Written {
+export interface Placed {
   readonly value: unknown;
   /** Returns the line of a path such as `tolerances.score`, or of its nearest existing parent. */
   readonly lineOf: (place: string) => number;
 }
 
-function written(bytes: Buffer, { contract: { name, bytesMax }, file, code }: Sort): Written {
+function written(bytes: Buffer, { contract: { name, bytesMax }, file, code }: Sort): Placed {
   const unreadable = (line: number | undefined, says: string): Fault =>
     new Fault(code, `The ${file} cannot be read, line ${line ?? 1}: ${says}.`);
   if (bytes.length > bytesMax) throw new Fault(code, `The ${file} is larger than ${bytesMax / MIB} MiB.`);

@@ -1,0 +1,90 @@
+import { printable, printableJson } from '../../base/printable.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
+import { testProject, type TestOptions, type TestResult } from '../../verbs/test/test-project.ts';
+import { interruptions } from '../options/interruptions.ts';
+import { overridesFrom, type TestFlags } from '../options/test-flags.ts';
+import { stayLean } from '../options/v8-heap.ts';
+import { namedKey } from '../options/variables.ts';
+import { addStepSummary } from '../text/step-summary.ts';
+import { stderr, stdout } from '../text/out.ts';
+import { paintFor } from '../text/paint.ts';
+import { reportFault } from '../text/refusal.ts';
+import { ProgressLine, watchedColumns } from '../text/progress.ts';
+import { endText, suiteTestJson, suiteTestText } from '../text/test-text.ts';
+import { countText } from '../text/units.ts';
+
+interface TestCommandFlags extends TestFlags {
+  readonly accept?: true;
+  readonly watch?: true;
+  readonly out?: string;
+  readonly json?: true;
+}
+
+export async function testCommand(suites: readonly string[], flags: TestCommandFlags): Promise<number> {
+  stayLean();
+  const interrupt = interruptions();
+  try {
+    const options = { ...optionsOf(suites, flags, interrupt.signal), ...shown(flags.json === true) };
+    if (!flags.watch) return interrupt.exit() ?? endOf(await testProject(options), flags);
+    const { watchProject } = await import('../../verbs/test/watch.ts');
+    const last = await watchProject(options, {
+      onResult: result => void endOf(result, flags),
+      onFault: fault => reportFault(fault, flags.json === true),
+      onWait: () => stderr.write(`\nWaiting for a change. Stop with Ctrl-C.\n`),
+      onChange: file => stderr.write(`\n${printable(file)} changed.\n`),
+      onIgnored: file =>
+        stderr.write(
+          `${paintFor(2)('note', 'warning')}: ${printable(file)} changes in every run. Proctor no longer watches it.\n`,
+        ),
+    });
+    return last?.exitCode ?? interrupt.exit() ?? 0;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}
+
+function optionsOf(suites: readonly string[], flags: TestCommandFlags, signal: AbortSignal): TestOptions {
+  return {
+    ...overridesFrom(flags),
+    ...namedKey(),
+    ...(suites.length > 0 && { suites }),
+    ...(flags.accept && { accept: true }),
+    ...(flags.out !== undefined && { out: flags.out }),
+    environment: process.env,
+    signal,
+  };
+}
+
+/** Shows progress on standard error, and the result of each suite on standard output. */
+function shown(isJson: boolean): Partial<TestOptions> {
+  const paint = paintFor(2);
+  const progress = new ProgressLine(stderr.write, watchedColumns(process.stderr, process.env));
+  return {
+    onFolder: ({ id }) => progress.begin(id),
+    onProgress: progress.show,
+    onRound: ({ round, cases, sides }) => {
+      if (round > 1) return;
+      progress.end();
+      const where = sides === 'both' ? 'on both sides' : 'on the candidate only';
+      stderr.write(`  Running ${countText(cases, 'suspect case')} again ${where}, until more trials settle nothing.\n`);
+    },
+    onWarning: sentence => {
+      progress.end();
+      stderr.write(`${paint('note', 'warning')}: ${sentence}\n`);
+    },
+    onTested: tested => {
+      progress.end();
+      if (!isJson) stdout.write(suiteTestText(tested, paintFor(1)));
+      if (tested.subject) addStepSummary(tested.subject);
+    },
+  };
+}
+
+function endOf(result: TestResult, flags: TestCommandFlags): number {
+  if (flags.json) {
+    const document = { kind: 'test', suites: result.suites.map(suiteTestJson), exit_code: result.exitCode };
+    stdout.write(`${printableJson(document)}\n`);
+  } else stdout.write(endText(result, flags.accept === true, paintFor(1)));
+  return result.exitCode;
+}

@@ -1,0 +1,32 @@
+import path from 'node:path';
+import { printable, printableJson } from '../../base/printable.ts';
+import { closeLauncher } from '../../verbs/launcher.ts';
+import { viewReport } from '../../verbs/view.ts';
+import { interruptions } from '../options/interruptions.ts';
+import { namedKey } from '../options/variables.ts';
+import { stderr, stdout } from '../text/out.ts';
+
+interface ViewFlags {
+  readonly open: boolean;
+  readonly json?: true;
+}
+
+export async function viewCommand(word: string, flags: ViewFlags): Promise<number> {
+  const interrupt = interruptions();
+  try {
+    const { file, isOpened } = await viewReport(word, {
+      ...namedKey(),
+      isOpening: flags.open,
+      environment: process.env,
+      signal: interrupt.signal,
+    });
+    const report = path.relative(process.cwd(), file);
+    if (flags.json) stdout.write(`${printableJson({ report, opened: isOpened })}\n`);
+    else stdout.write(`${printable(report)}\n`);
+    if (flags.open && !isOpened && !flags.json) stderr.write('No browser was found here. Open the file in one.\n');
+    return interrupt.exit() ?? 0;
+  } finally {
+    await closeLauncher();
+    interrupt.end();
+  }
+}

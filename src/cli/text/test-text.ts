@@ -1,0 +1,93 @@
+import path from 'node:path';
+import { printable } from '../../base/printable.ts';
+import type { TestResult } from '../../verbs/test/test-project.ts';
+import { terminalText } from '../../verbs/terminal.ts';
+import type { Paint } from './paint.ts';
+import { countText } from './units.ts';
+
+type SuiteTested = TestResult['suites'][number];
+
+/** The result of one suite: its verdict, what failed and why. */
+export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Paint): string {
+  const title = `${paint('strong', name)}\n`;
+  if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
+  if (!subject) return `${title}${paint('note', '…')} interrupted\n\n`;
+  return `${title}${terminalText(subject, paint)}\n`;
+}
+
+/** The verdict of all suites, the reports and the next command. */
+export function endText({ suites, exitCode }: TestResult, isAccepting: boolean, paint: Paint): string {
+  const rows = suites.map(suite => `${markOf(suite, paint)} ${suite.name.padEnd(width(suites))}  ${sentenceOf(suite)}`);
+  const reports = suites.flatMap(({ reports: { html } }) => (html === undefined ? [] : [`  report  ${here(html)}`]));
+  const accepted = suites.flatMap(({ accepted: one }) =>
+    one
+      ? [
+          `  ${one.isNew ? 'accepted' : 'replaced'}  ${here(one.file)}, ${countText(one.cases, 'case')}, ${one.passed} passing`,
+        ]
+      : [],
+  );
+  return `${[...rows, ...accepted, ...reports, ...nextText(suites, exitCode, isAccepting)].join('\n')}\n`;
+}
+
+function width(suites: readonly SuiteTested[]): number {
+  return Math.max(...suites.map(({ name }) => name.length), 0);
+}
+
+function markOf({ exitCode }: SuiteTested, paint: Paint): string {
+  if (exitCode === 0) return paint('good', '✓');
+  return exitCode === 3 ? paint('note', '?') : paint('bad', '✗');
+}
+
+function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
+  if (fault) return 'could not run.';
+  const open = run?.runs.find(({ isOpen }) => isOpen);
+  if (open) return `was interrupted. To continue:  proctor run suite --resume ${printable(open.place.id)}`;
+  if (!run) return 'was interrupted.';
+  if (comparison && !accepted) return printable(comparison.reason);
+  const [first] = run.runs;
+  if (first && first.failed > 0) {
+    const [{ message } = { message: '' }] = first.troubles;
+    return `${countText(first.failed, 'case')} without an answer. ${printable(message)}`.trimEnd();
+  }
+  const unmet = run.checks?.find(({ is_met }) => !is_met);
+  if (unmet) return printable(unmet.message);
+  const { judged } = first ?? {};
+  return judged ? `${judged.passed} of ${countText(judged.total, 'case')} passed.` : 'was not judged.';
+}
+
+function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting: boolean): string[] {
+  const isFirst = suites.some(({ comparison, fault, subject }) => !comparison && !fault && subject !== null);
+  if (isAccepting) return suites.every(({ accepted }) => accepted) ? [COMMIT] : [NOT_ACCEPTED];
+  return [
+    ...(isFirst ? [NO_BASELINE] : []),
+    ...(isFirst && exitCode === 0 ? ['  Make this result the baseline:  proctor test --accept'] : []),
+    ...(suites.some(({ reports: { html } }) => html !== undefined) ? ['  Open the report:  proctor view'] : []),
+  ];
+}
+
+const NO_BASELINE = '  There is no baseline yet, so only limits decided.';
+const COMMIT = '  Commit the baseline, so that later tests compare with it.';
+const NOT_ACCEPTED = '  Not every result was accepted: a baseline needs an answer to every case, and every limit met.';
+
+export function suiteTestJson(tested: SuiteTested): object {
+  const { name, exitCode, run, comparison, reports, accepted, fault } = tested;
+  return {
+    name,
+    exit_code: exitCode,
+    decided_by: fault || !run ? null : comparison ? 'comparison' : 'limits',
+    verdict: comparison?.verdict ?? null,
+    reason: comparison?.reason ?? null,
+    comparison_id: comparison?.comparison_id ?? null,
+    run_ids: run?.runs.map(({ place }) => place.id) ?? [],
+    judged: run?.runs.map(({ judged }) => judged ?? null) ?? [],
+    not_passed: run?.runs[0]?.notPassed ?? [],
+    checks: run?.checks ?? null,
+    reports: Object.fromEntries(Object.entries(reports).map(([format, file]) => [format, here(file)])),
+    accepted: accepted && { file: here(accepted.file), cases: accepted.cases, passed: accepted.passed },
+    error: fault,
+  };
+}
+
+function here(file: string): string {
+  return printable(path.relative(process.cwd(), file));
+}

@@ -1,0 +1,204 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { writeAtomic } from '../../base/atomic.ts';
+import { defined } from '../../base/defined.ts';
+import { Fault } from '../../base/fault.ts';
+import { printable } from '../../base/printable.ts';
+import { makeFolders, modesIn } from '../../base/private.ts';
+import type { Comparison } from '../../contracts/comparison/index.ts';
+import { homeFrom } from '../../evidence/run-folder/runs.ts';
+import type { ProjectFile } from '../../run/project/project-file.ts';
+import type { AskAgainOptions } from '../ask-again.ts';
+import { type Accepted, acceptBaseline } from '../baseline.ts';
+import { type Compared, compareRuns } from '../compare.ts';
+import type { Format } from '../formats.ts';
+import { gateFor } from '../gate-settings.ts';
+import { namedTarget } from '../named-target.ts';
+import { reportSubject, type Subject, writeReports } from '../report.ts';
+import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../run-suite.ts';
+import { suiteExitCode } from '../suite-exit.ts';
+import type { SuiteTest } from './suite-test.ts';
+import type { TestOptions } from './test-project.ts';
+
+/** What became of one suite. */
+export interface SuiteTested {
+  readonly name: string;
+  readonly exitCode: 0 | 1 | 2 | 3;
+  /** Null if the suite could not run. */
+  readonly run: SuiteRunResult | null;
+  /** Null without a baseline. Limits alone then decide. */
+  readonly comparison: Comparison | null;
+  /** What the reports show; null if there is nothing to show. */
+  readonly subject: Subject | null;
+  readonly reports: Readonly<Partial<Record<Format, string>>>;
+  readonly accepted: Accepted | null;
+  /** Why the suite could not run or be compared; null if it was. */
+  readonly fault: { readonly code: string; readonly message: string } | null;
+}
+
+/** Runs one suite, compares it with its baseline and writes its reports. */
+export async function testSuite(suite: SuiteTest, file: ProjectFile, options: TestOptions): Promise<SuiteTested> {
+  const nothing = { name: suite.name, run: null, comparison: null, subject: null, reports: {}, accepted: null };
+  let run: SuiteRunResult | null = null;
+  try {
+    run = await runSuite(orderFor(suite, file, options, 'new'));
+    if (run.runs.some(({ isOpen, judged }) => isOpen || judged === undefined))
+      return { ...nothing, run, exitCode: 1, fault: null };
+    const baseline = await baselineFor(suite, file, options);
+    return { ...nothing, ...(await decided(suite, file, options, run, baseline)), run, fault: null };
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return { ...nothing, run, exitCode: 2, fault: { code: error.code, message: error.message } };
+  }
+}
+
+type Decided = Omit<SuiteTested, 'name' | 'run' | 'fault'>;
+
+async function decided(
+  suite: SuiteTest,
+  file: ProjectFile,
+  options: TestOptions,
+  run: SuiteRunResult,
+  baseline: string | undefined,
+): Promise<Decided> {
+  const compared = baseline === undefined ? undefined : await compare(suite, file, options, run, baseline);
+  const { subject, reports } = compared
+    ? { subject: compared.subject, reports: copied(compared.files, folderFor(suite, file, options)) }
+    : await reported(suite, file, options, run);
+  const limits = suiteExitCode(run);
+  const accepted = options.accept && limits === 0 ? await accept(suite, file, options, run) : null;
+  const comparison = compared?.comparison ?? null;
+  return {
+    exitCode: options.accept || !comparison ? limits : comparison.exit_code,
+    comparison,
+    subject,
+    reports,
+    accepted,
+  };
+}
+
+function orderFor(
+  suite: SuiteTest,
+  { dir, name }: ProjectFile,
+  options: TestOptions,
+  as: 'baseline' | 'new',
+): RunSuiteOptions {
+  const { environment, signingKey, signal, onProgress, onFolder, onWarning } = options;
+  return {
+    ...suite.options,
+    ...defined({ environment, signingKey, signal, onProgress, onFolder, onWarning }),
+    cases: suite.cases,
+    as,
+    target: as === 'new' ? suite.target : (suite.baselineTarget as string),
+    project: name,
+    secrets: secretsFor(suite, options),
+    // Limits are those of the candidate.
+    ...(as === 'new' && defined({ gate: suite.gate.gate, limits: suite.gate.limits })),
+    cwd: dir,
+  };
+}
+
+function secretsFor({ name, secrets }: SuiteTest, { environment = {} }: TestOptions): Record<string, string> {
+  return Object.fromEntries(
+    secrets.map(variable => {
+      const value = environment[variable];
+      if (value === undefined || value === '')
+        throw new Fault(
+          'usage',
+          `The suite ${printable(name)} needs the environment variable ${printable(variable)}, which is not set.`,
+        );
+      return [variable, value];
+    }),
+  );
+}
+
+/** The run of the other side, or the accepted baseline; undefined if there is none yet. */
+async function baselineFor(suite: SuiteTest, file: ProjectFile, options: TestOptions): Promise<string | undefined> {
+  if (suite.baselineTarget === undefined)
+    return existsSync(path.resolve(file.dir, suite.baseline)) ? suite.baseline : undefined;
+  const { runs } = await runSuite(orderFor(suite, file, options, 'baseline'));
+  return runs[0]?.place.folder;
+}
+
+async function compare(
+  suite: SuiteTest,
+  { dir, name }: ProjectFile,
+  options: TestOptions,
+  run: SuiteRunResult,
+  baseline: string,
+): Promise<Compared & { readonly subject: Subject }> {
+  const { signingKey, signal } = options;
+  // A limit that is not met decides alone, whatever more trials would show.
+  const isOpen = !options.accept && suiteExitCode(run) === 0;
+  const isAgain = isOpen && gateFor(suite.gate, dir).mode !== 'strict' && !isReplayed(run);
+  const compared = await compareRuns({
+    ...suite.gate,
+    baseline,
+    candidate: run.runs[0]?.place.folder as string,
+    formats: suite.formats.filter(format => format !== 'terminal'),
+    ...defined({ signingKey, signal }),
+    ...(isAgain && { again: againFor(suite, dir, name, options) }),
+    cwd: dir,
+  });
+  const { subject } = await reportSubject(compared.folder, dir, { signingKey, signal });
+  return { ...compared, subject };
+}
+
+/** A replayed model gives the same answers again. */
+function isReplayed({ runs }: SuiteRunResult): boolean {
+  const target = runs[0]?.plan.request.target;
+  return target?.kind === 'agent' && target.model_mode === 'replay';
+}
+
+/** The targets for suspects. A script or an agent is named by its files. */
+function againFor(suite: SuiteTest, dir: string, project: string, options: TestOptions): AskAgainOptions {
+  const { environment = {}, onRound, onWarning } = options;
+  const filesOf = (target: string | undefined): Partial<RunSuiteOptions> => {
+    if (target === undefined) return {};
+    const named = namedTarget(target, dir, project);
+    return 'ran' in named ? named.ran : { target };
+  };
+  const { target, script, policy, dir: folder } = filesOf(suite.target);
+  const { target: baselineTarget, script: baselineScript } = filesOf(suite.baselineTarget);
+  const files = { target, script, policy, dir: folder, baselineTarget, baselineScript };
+  return {
+    ...defined({ ...files, onRound, onWarning }),
+    project,
+    environment,
+    variable: name => environment[name],
+  };
+}
+
+async function reported(suite: SuiteTest, file: ProjectFile, options: TestOptions, run: SuiteRunResult) {
+  const { signingKey, signal } = options;
+  const { subject } = await reportSubject(run.runs[0]?.place.folder as string, file.dir, { signingKey, signal });
+  const formats = suite.formats.filter(format => format !== 'terminal');
+  return { subject, reports: writeReports(folderFor(suite, file, options), subject, formats) };
+}
+
+function folderFor({ name }: SuiteTest, { dir }: ProjectFile, { out, cwd = process.cwd() }: TestOptions): string {
+  const within = out === undefined ? path.join(homeFrom(dir), 'reports', 'test') : path.resolve(cwd, out);
+  return path.join(within, name);
+}
+
+/** The comparison is sealed with its reports, so those for the reader are copies. */
+function copied(files: Compared['files'], folder: string): SuiteTested['reports'] {
+  makeFolders(folder, modesIn(folder).folder);
+  const entries = Object.entries(files).map(([format, file]) => {
+    const copy = path.join(folder, path.basename(file));
+    writeAtomic(copy, readFileSync(file), modesIn(folder).file);
+    return [format, copy];
+  });
+  return Object.fromEntries(entries) as SuiteTested['reports'];
+}
+
+async function accept(
+  suite: SuiteTest,
+  { dir }: ProjectFile,
+  { signingKey }: TestOptions,
+  run: SuiteRunResult,
+): Promise<Accepted> {
+  const file = path.resolve(dir, suite.baseline);
+  makeFolders(path.dirname(file), modesIn(path.dirname(file)).folder);
+  return acceptBaseline(run.runs[0]?.place.folder as string, file, dir, defined({ signingKey }));
+}

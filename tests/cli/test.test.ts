@@ -1,0 +1,105 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { proctor, temporaryFolder } from '../support/support.ts';
+import { PROJECT, projectFolder, WORSE } from '../verbs/test/world.ts';
+
+describe('proctor test', () => {
+  test('says that only limits decided, accepts a baseline, and then names the case that broke and why', () => {
+    const cwd = projectFolder();
+    const first = proctor(['test'], { cwd });
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    expect(first.stdout).toContain('There is no baseline yet, so only limits decided.');
+    expect(first.stdout).toContain('proctor test --accept');
+    const accepted = proctor(['test', '--accept'], { cwd });
+    expect(accepted).toMatchObject({ code: 0 });
+    expect(accepted.stdout).toContain('proctor/baselines/desk.json');
+    writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);
+    const worse = proctor(['test'], { cwd });
+    expect(worse.code).toBe(1);
+    expect(worse.stdout).toContain('returns');
+    expect(worse.stdout).toContain('The answer does not contain "30 days".');
+    expect(existsSync(path.join(cwd, '.proctor/reports/test/desk/report.html'))).toBe(true);
+  });
+
+  test('works from a folder below, and prints one JSON document with --json', () => {
+    const cwd = projectFolder();
+    const below = path.join(cwd, 'proctor');
+    const { code, stdout } = proctor(['test', '--json', '--only', 'opening'], { cwd: below });
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      kind: 'test',
+      exit_code: 0,
+      suites: [{ name: 'desk', decided_by: 'limits', judged: [{ total: 1, passed: 1 }], error: null }],
+    });
+  });
+
+  test('adds every suite to the step summary of GitHub', () => {
+    const cwd = projectFolder();
+    const summary = path.join(temporaryFolder(), 'summary.md');
+    expect(proctor(['test'], { cwd, env: { GITHUB_STEP_SUMMARY: summary } }).code).toBe(0);
+    expect(readFileSync(summary, 'utf8')).toContain('2 of 2 cases');
+  });
+
+  test('exits with 2 and says what to do without a project file, and makes no folder', () => {
+    const cwd = temporaryFolder();
+    mkdirSync(path.join(cwd, '.git'));
+    expect(proctor(['test'], { cwd })).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: expect.stringContaining('There is no proctor.yaml here or above. Create one with proctor init.'),
+    });
+    expect(existsSync(path.join(cwd, '.proctor'))).toBe(false);
+  });
+});
+
+describe('proctor config', () => {
+  test('says where each value comes from', () => {
+    const cwd = projectFolder(`${PROJECT}repeat: 3\n`);
+    const { code, stdout } = proctor(['config', '--concurrency', '8', '--max-failing', '2'], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^ {2}repeat +3 +proctor\.yaml:20$/m);
+    expect(stdout).toMatch(/^ {2}concurrency +8 +--concurrency$/m);
+    expect(stdout).toMatch(/^ {2}retries +2 +default$/m);
+    expect(stdout).toMatch(/^ {2}gate\.limits\.max_failing +2 +--max-failing$/m);
+  });
+});
+
+describe('a target name', () => {
+  test('can be used wherever a target file can', () => {
+    const cwd = projectFolder();
+    const suite = proctor(['run', 'suite', 'proctor/cases.yaml', '--target', 'desk', '--as', 'new'], { cwd });
+    expect(suite.code).toBe(0);
+    const tried = proctor(['try', 'desk', 'When do you open?'], { cwd });
+    expect(tried.code).toBe(0);
+    expect(tried.stdout).toContain('We open at 9.');
+    const unknown = proctor(['try', 'dexk', 'When do you open?'], { cwd });
+    expect(unknown.code).toBe(2);
+    expect(unknown.stderr).toContain('Did you mean "desk"?');
+  });
+});
+
+describe('proctor view', () => {
+  test('opens the report of the newest test in the browser', async () => {
+    const cwd = projectFolder();
+    proctor(['test'], { cwd });
+    const browser = path.join(cwd, 'browser.sh');
+    writeFileSync(browser, '#!/bin/sh\necho "$1" > opened.tmp && mv opened.tmp opened\n');
+    chmodSync(browser, 0o755);
+    const { code, stdout } = proctor(['view'], { cwd, env: { BROWSER: browser } });
+    expect(code).toBe(0);
+    await expect.poll(() => existsSync(path.join(cwd, 'opened')), { timeout: 60_000 }).toBe(true);
+    const opened = readFileSync(path.join(cwd, 'opened'), 'utf8').trim();
+    expect(opened.startsWith('file:///')).toBe(true);
+    expect(opened.endsWith(stdout.trim())).toBe(true);
+  });
+
+  test('only prints the path without a desktop', () => {
+    const cwd = projectFolder();
+    proctor(['test'], { cwd });
+    const env = { BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' };
+    const { code, stdout, stderr } = proctor(['view'], { cwd, env });
+    expect([code, existsSync(path.join(cwd, stdout.trim()))]).toEqual([0, true]);
+    expect(stderr).toContain('Open the file in one.');
+  });
+});

@@ -1,0 +1,115 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { closeLauncher } from '../../../src/verbs/launcher.ts';
+import { testProject } from '../../../src/verbs/test/test-project.ts';
+import { PROJECT, projectFolder, WORSE } from './world.ts';
+
+afterAll(closeLauncher);
+
+const environment = { PATH: process.env['PATH'] };
+
+describe('a test of a project', () => {
+  test('is decided by the limits alone until there is a baseline', async () => {
+    const cwd = projectFolder();
+    const good = await testProject({ cwd, environment });
+    expect(good).toMatchObject({ exitCode: 0, suites: [{ name: 'desk', comparison: null, accepted: null }] });
+    expect(good.suites[0]?.run?.runs[0]?.judged).toMatchObject({ total: 2, passed: 2 });
+    writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);
+    const bad = await testProject({ cwd, environment });
+    expect(bad.exitCode).toBe(1);
+    expect(bad.suites[0]?.run?.checks).toMatchObject([{ limit: 'max_failing', measured: 1, is_met: false }]);
+    expect(bad.suites[0]?.run?.runs[0]?.notPassed).toEqual(['returns']);
+  });
+
+  test('compares with the accepted baseline, and finds the cause', async () => {
+    const cwd = projectFolder();
+    const accepted = await testProject({ cwd, environment, accept: true });
+    expect(accepted).toMatchObject({ exitCode: 0, suites: [{ accepted: { isNew: true, cases: 2, passed: 2 } }] });
+    expect(existsSync(path.join(cwd, 'proctor/baselines/desk.json'))).toBe(true);
+    expect((await testProject({ cwd, environment })).suites[0]?.comparison).toMatchObject({ verdict: 'no_regression' });
+    writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);
+    const { exitCode, suites } = await testProject({ cwd, environment });
+    expect(exitCode).toBe(1);
+    const regressed = suites[0]?.comparison?.cases.find(({ case_id }) => case_id === 'returns');
+    expect(regressed).toMatchObject({ change: 'regressed' });
+    expect(suites[0]?.comparison?.again).toBeUndefined();
+  });
+
+  test('runs suspect cases again, if no limit has decided', async () => {
+    const cwd = projectFolder(PROJECT.replace('{ limits: { max_failing: 0 } }', '{ again: { max_trials: 3 } }'));
+    await testProject({ cwd, environment, accept: true });
+    writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);
+    const rounds: number[] = [];
+    const { suites } = await testProject({ cwd, environment, onRound: ({ round }) => rounds.push(round) });
+    expect(rounds).toEqual([1, 2, 3]);
+    expect(suites[0]?.comparison?.again).toMatchObject({ sides: 'new', rounds: 3, stopped: 'trials' });
+  });
+
+  test('does not accept a result that misses a limit', async () => {
+    const cwd = projectFolder();
+    writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);
+    const { exitCode, suites } = await testProject({ cwd, environment, accept: true });
+    expect([exitCode, suites[0]?.accepted]).toEqual([1, null]);
+    expect(existsSync(path.join(cwd, 'proctor/baselines/desk.json'))).toBe(false);
+  });
+
+  test('runs both targets of a suite with sides', async () => {
+    const sides = PROJECT.replace('target: desk', 'sides: { baseline: desk, new: worse }').replace(
+      'gate: { limits: { max_failing: 0 } }',
+      'gate: { mode: strict }',
+    );
+    const { exitCode, suites } = await testProject({ cwd: projectFolder(sides), environment });
+    expect(exitCode).toBe(1);
+    expect(suites[0]?.comparison).toMatchObject({ verdict: 'regression', sides: { baseline: { trials: 1 } } });
+  });
+
+  test('reports a suite that cannot run, and continues with the others', async () => {
+    const second = `${PROJECT.replace('    target: desk\n', '    target: desk\n  broken: { cases: proctor/none.yaml, target: desk }\n')}`;
+    const { exitCode, suites } = await testProject({ cwd: projectFolder(second), environment });
+    expect(exitCode).toBe(2);
+    expect(suites.map(({ name, exitCode: code }) => [name, code])).toEqual([
+      ['desk', 0],
+      ['broken', 2],
+    ]);
+    expect(suites[1]?.fault?.message).toMatch(/none\.yaml/);
+  });
+
+  test('writes the reports of each suite to its own folder', async () => {
+    const cwd = projectFolder();
+    const { suites } = await testProject({ cwd, environment, formats: ['junit', 'md'], out: 'out' });
+    expect(Object.keys(suites[0]?.reports ?? {})).toEqual(['junit', 'md']);
+    expect(readFileSync(path.join(cwd, 'out/desk/junit.xml'), 'utf8')).toContain('returns');
+  });
+
+  test('masks its secrets, and stops before it runs if one is missing', async () => {
+    const cwd = projectFolder(`${PROJECT}secrets: [DESK_WORD]\n`);
+    const missing = await testProject({ cwd, environment });
+    expect(missing.suites[0]?.fault?.message).toMatch(/DESK_WORD, which is not set/);
+    const { suites } = await testProject({ cwd, environment: { ...environment, DESK_WORD: 'within 30' } });
+    const folder = suites[0]?.run?.runs[0]?.place.folder as string;
+    expect(readFileSync(path.join(folder, 'returns.json'), 'utf8')).not.toContain('within 30');
+  });
+
+  test('tests only the named suites and cases', async () => {
+    const cwd = projectFolder();
+    const { suites } = await testProject({ cwd, environment, suites: ['desk'], only: ['opening'] });
+    expect(suites[0]?.run?.runs[0]?.total).toBe(1);
+    await expect(testProject({ cwd, environment, suites: ['dask'] })).rejects.toThrow(
+      'proctor.yaml has no suite "dask". Did you mean "desk"? Suites: desk.',
+    );
+  });
+
+  test('runs a script as a target, with the limits of its declaration', async () => {
+    const cwd = projectFolder(`schema_version: project.v1
+targets:
+  desk: { kind: script, file: desk-script.mjs, timeout: 30s }
+suites:
+  desk: { cases: proctor/cases.yaml, target: desk }
+`);
+    const { exitCode, suites } = await testProject({ cwd, environment });
+    expect(exitCode).toBe(0);
+    const request = suites[0]?.run?.runs[0]?.plan.request;
+    expect(request).toMatchObject({ target: { kind: 'script' }, settings: { timeout_ms: 30_000 } });
+  });
+});
