@@ -36,4 +36,7 @@ if [ -n "$missing" ]; then
   fi
 fi
 
-if [ "$mode" = deep ]; then bash "$(dirname "$0")/clean-debian.sh"; fi
+if [ "$mode" = deep ]; then
+  bash "$(dirname "$0")/clean-debian.sh"
+  node "$(dirname "$0")/nodes.mjs"
+fi

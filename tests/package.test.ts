@@ -170,6 +170,7 @@ describe('the schemas for editors', () => {
     ['policy.json', 'agent-policy'],
     ['prices.json', 'model-prices'],
     ['profile.json', 'profile'],
+    ['project.json', 'project'],
     ['target.json', 'target'],
   ])('%s accepts the example of its format, and rejects an unknown key', async (file, name) => {
     const example = (await loadContracts()).find(contract => contract.name === name)?.example;
