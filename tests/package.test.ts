@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadContracts } from '../src/contracts/catalogue.ts';
@@ -48,9 +48,9 @@ describe('the tarball', () => {
     expect(tarball.files.find(file => file.path === 'dist/proctor.js')?.mode).toBe(0o755);
   });
 
-  test('is at most 2 MB, and 8 MB when unpacked', () => {
+  test('is at most 2 MB, and 10 MB when unpacked', () => {
     expect(tarball.size).toBeLessThan(2_000_000);
-    expect(tarball.unpackedSize).toBeLessThan(8_000_000);
+    expect(tarball.unpackedSize).toBeLessThan(10_000_000);
   });
 
   test('contains every file that package.json names', () => {
@@ -158,9 +158,12 @@ describe('a build', () => {
 });
 
 describe('the schemas for editors', () => {
-  const schema = (name: string) => {
-    const ajv = new Ajv2020({ strict: false });
-    return ajv.compile(JSON.parse(readFileSync(path.join(ROOT, 'schemas', name), 'utf8')) as object);
+  const compiled = new Map<string, ValidateFunction>();
+  const schema = (name: string): ValidateFunction => {
+    const text = readFileSync(path.join(ROOT, 'schemas', name), 'utf8');
+    const validate = compiled.get(name) ?? new Ajv2020({ strict: false }).compile(JSON.parse(text) as object);
+    compiled.set(name, validate);
+    return validate;
   };
 
   test.each([

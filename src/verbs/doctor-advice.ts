@@ -4,7 +4,7 @@ import type { Machine } from '../execute/host/machine.ts';
 import { findProgram } from '../execute/host/programs.ts';
 
 /** What decides whether a sandbox can start, besides its programs. */
-export interface Surroundings {
+export interface MachineSettings {
   /** The package managers on this machine. */
   readonly managers: readonly string[];
   /** Kernel settings by name; undefined if the kernel lacks the setting. */
@@ -15,7 +15,7 @@ export interface Surroundings {
 export function adviceFor(
   machine: Machine,
   { works, isStrict }: { readonly works: boolean; readonly isStrict: boolean },
-  here: Surroundings = thisMachine,
+  here: MachineSettings = thisMachine,
 ): string[] {
   const { missing, cgroups, isRoot } = machine;
   if (missing.length > 0) return [installing(missing, isRoot, here.managers)];
@@ -44,7 +44,7 @@ const MANAGERS = [
   { name: 'apk', install: 'apk add' },
 ] as const;
 
-function allowingNamespaces(isRoot: boolean, setting: Surroundings['setting']): string[] {
+function allowingNamespaces(isRoot: boolean, setting: MachineSettings['setting']): string[] {
   const closed = CLOSED.find(({ name, value }) => setting(name) === value);
   if (!closed)
     return [
@@ -80,7 +80,7 @@ const CLOSED = [
   },
 ] as const;
 
-const thisMachine: Surroundings = {
+const thisMachine: MachineSettings = {
   managers: MANAGERS.map(({ name }) => name).filter(name => findProgram(name) !== undefined),
   setting(name) {
     try {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Machine } from '../../src/execute/host/machine.ts';
-import { adviceFor, type Surroundings } from '../../src/verbs/doctor-advice.ts';
+import { adviceFor, type MachineSettings } from '../../src/verbs/doctor-advice.ts';
 
 const MACHINE: Machine = {
   cgroups: 'v2',
@@ -11,7 +11,7 @@ const MACHINE: Machine = {
   isRoot: false,
   bootId: 'boot',
 };
-const here = (settings: Readonly<Record<string, string>>, ...managers: string[]): Surroundings => ({
+const here = (settings: Readonly<Record<string, string>>, ...managers: string[]): MachineSettings => ({
   managers,
   setting: name => settings[name],
 });
