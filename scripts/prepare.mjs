@@ -3,9 +3,19 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 
-const built = path.join(path.dirname(import.meta.dirname), 'dist', 'proctor.js');
-if (process.env.npm_command !== 'exec') await import('./build.mjs');
-else if (!existsSync(built)) {
-  console.error('Proctor is not built in this checkout. Run `npm run build`, then try again.');
+const checkout = path.dirname(import.meta.dirname);
+const has = place => existsSync(path.join(checkout, place));
+
+if (process.env.npm_command === 'exec') {
+  if (!has('dist/proctor.js')) fail('Proctor is not built in this checkout. Run `npm run build`, then try again.');
+} else if (has('node_modules/esbuild')) await import('./build.mjs');
+// For `npm install --global git+…`, npm does not install what a package needs to build itself.
+else
+  fail(
+    'npm did not install what the build needs. Clone the repository, and run `npm ci`, `npm pack` and `npm install --global` there.',
+  );
+
+function fail(sentence) {
+  console.error(sentence);
   process.exitCode = 1;
 }

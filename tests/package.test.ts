@@ -145,8 +145,17 @@ describe('a build', () => {
     });
   });
 
+  test('is refused with advice if npm did not install what it needs, as for a global install from git', () => {
+    const checkout = temporaryFolder();
+    cpSync(path.join(ROOT, 'scripts'), path.join(checkout, 'scripts'), { recursive: true });
+    const { status, stderr } = prepare(checkout, 'install');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^npm did not install what the build needs\. Clone the repository, and run `npm ci`/);
+  });
+
   test('starts when npm installs the checkout or packs it', () => {
     const checkout = temporaryFolder();
+    mkdirSync(path.join(checkout, 'node_modules', 'esbuild'), { recursive: true });
     fill(path.join(checkout, 'scripts'), {
       'prepare.mjs': readFileSync(path.join(ROOT, 'scripts', 'prepare.mjs'), 'utf8'),
       'build.mjs': "console.error('builds');",

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -21,6 +21,18 @@ beforeAll(() => {
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 const example = `JSON.parse('${JSON.stringify({ a: 1 })}')`;
+
+test('npx runs the build of the checkout, and leaves it alone', () => {
+  const file = path.join(ROOT, 'dist', 'proctor.js');
+  const before = statSync(file).ino;
+  const said = execFileSync('npx', ['proctor', '--version'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  expect(said).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(statSync(file).ino).toBe(before);
+});
 
 test('the packed tarball, installed globally without install scripts, has a command that works', () => {
   const prefix = path.join(project, 'global');
