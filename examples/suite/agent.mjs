@@ -124,6 +124,7 @@ function send(response, code, value) {
 }
 
 const server = createServer((request, response) => {
+  if (request.method !== 'POST') return send(response, request.url === '/run-case' ? 405 : 404, { error: 'Use POST.' });
   const chunks = [];
   request.on('data', chunk => chunks.push(chunk));
   request.on('end', () => {

@@ -86,6 +86,7 @@ function usageText({ code, message }: CommanderError): string {
 
 const EXAMPLES = `
 Examples:
+  proctor init                              set up a project, with a first suite that passes
   proctor run script report.py --input data.csv --timeout 30s
   proctor run agent --agent claude --task "add a test for parse()" --policy edit
   proctor apply latest                      apply what the agent changed

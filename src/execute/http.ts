@@ -16,7 +16,10 @@ export interface HttpRequest {
   readonly bodyBytesMax: number;
   /** How many redirects to the same origin to follow, with the same method and body. */
   readonly redirectsMax: number;
-  /** Receives the body as it arrives, with the time since the request. `enough` ends the answer as complete. */
+  /**
+   * Receives the body as it arrives, with the time since the request. `enough` ends the answer as complete. A compressed
+   * body is not handed over, because its bytes do not show what arrived when. A compressed stream is refused.
+   */
   readonly onData?: (chunk: Buffer, atMs: number) => 'enough' | void;
 }
 
@@ -40,6 +43,7 @@ export class HttpTarget {
   readonly #pool: Pool;
   readonly #origin: string;
   readonly #open = new Set<Listener>();
+  #isCancelled = false;
 
   constructor(origin: string, connections: number) {
     this.#origin = origin;
@@ -68,7 +72,9 @@ export class HttpTarget {
     }
   }
 
+  /** Ends all requests, and those that follow: an attempt of several requests may be between two of them. */
   cancel(): void {
+    this.#isCancelled = true;
     for (const listener of this.#open) listener.cancel();
   }
 
@@ -84,12 +90,16 @@ export class HttpTarget {
         resolve(answer);
       });
       this.#open.add(listener);
-      this.#pool.dispatch({ path, method, headers, body, idempotent: false }, listener);
+      if (this.#isCancelled) listener.cancel();
+      else this.#pool.dispatch({ path, method, headers, body, idempotent: false }, listener);
     });
   }
 }
 
 const HEADER_BYTES_MAX = 64 * 1024;
+
+/** The content types of streams. */
+const STREAM = /^(?:text\/event-stream|application\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-seq|stream\+json))\b/i;
 
 class Listener implements Dispatcher.DispatchHandler {
   readonly #bytesMax: number;
@@ -104,9 +114,11 @@ class Listener implements Dispatcher.DispatchHandler {
   #status: number | undefined;
   #statusText: string | undefined;
   #headers: Record<string, string> = {};
+  #isCompressed = false;
   #isOver = false;
 
-  constructor({ deadlineMs, idleMs, bodyBytesMax, onData }: HttpRequest, resolve: (answer: HttpAnswer) => void) {
+  constructor(request: HttpRequest, resolve: (answer: HttpAnswer) => void) {
+    const { deadlineMs, idleMs, bodyBytesMax, onData } = request;
     this.#bytesMax = bodyBytesMax;
     this.#onData = onData;
     this.#resolve = resolve;
@@ -138,6 +150,10 @@ class Listener implements Dispatcher.DispatchHandler {
       const value = headers[name];
       this.#headers[name] = typeof value === 'string' ? value : [value].flat().join(', ');
     }
+    this.#isCompressed = encodingOf(this.#headers) !== 'identity';
+    const isWatched = this.#onData !== undefined && status < 300;
+    if (isWatched && this.#isCompressed && STREAM.test(this.#headers['content-type'] ?? ''))
+      this.#stop('broken', 'COMPRESSED_STREAM');
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -145,7 +161,7 @@ class Listener implements Dispatcher.DispatchHandler {
     const room = this.#bytesMax - this.#length;
     this.#chunks.push(chunk.length > room ? chunk.subarray(0, room) : chunk);
     this.#length += chunk.length;
-    const told = this.#onData?.(chunk, monotonicMs() - this.#startedMs);
+    const told = this.#isCompressed ? undefined : this.#onData?.(chunk, monotonicMs() - this.#startedMs);
     if (chunk.length > room) this.#stop('too_large');
     else if (told === 'enough') this.#stop('complete');
   }
@@ -158,8 +174,8 @@ class Listener implements Dispatcher.DispatchHandler {
     this.#finish('broken', nameOf(error));
   }
 
-  #stop(ended: HttpAnswer['ended']): void {
-    this.#finish(ended);
+  #stop(ended: HttpAnswer['ended'], errorName?: string): void {
+    this.#finish(ended, errorName);
     this.#controller?.abort(new Error('over'));
   }
 
@@ -204,9 +220,13 @@ function isPlain({ headers, body }: HttpAnswer): boolean {
   return headers['content-encoding'] === undefined || body.length === 0;
 }
 
+function encodingOf(headers: HttpAnswer['headers']): string {
+  return headers['content-encoding']?.trim().toLowerCase() || 'identity';
+}
+
 /** Decompresses an answer up to `bytesMax`, because a small body may expand to a large one. */
 async function decoded(answer: HttpAnswer, bytesMax: number): Promise<HttpAnswer> {
-  const encoding = answer.headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  const encoding = encodingOf(answer.headers);
   if (encoding === 'identity') return answer;
   if (!Object.hasOwn(DECODERS, encoding)) {
     return answer.ended === 'complete' ? { ...answer, ended: 'broken', errorName: 'UNKNOWN_CONTENT_ENCODING' } : answer;

@@ -75,10 +75,11 @@ export function compileCalls(declaration: ApiDeclaration, everyMs: (text: string
 
 /** The declared headers and those of the kind. A declared header wins. */
 export function compileHeaders(
-  { headers = {}, auth }: Pick<ApiDeclaration, 'headers' | 'auth'>,
+  declaration: TargetDeclaration,
   ofKind: Readonly<Record<string, string>>,
   compiler: CallCompiler,
 ): CallFields {
+  const { headers = {}, auth } = 'headers' in declaration || 'auth' in declaration ? declaration : {};
   const own = compiler.fields({ ...lowerCased(ofKind), ...lowerCased(headers) }, 'headers', 'header');
   const bearer = auth && compiler.text(auth.bearer, 'auth.bearer', 'header');
   return values => ({ ...own(values), ...(bearer && { authorization: `Bearer ${bearer(values)}` }) });
@@ -88,20 +89,6 @@ export function compileHeaders(
 export function declaredUrl(declaration: TargetDeclaration, values: TemplateValues): string {
   const url = 'url' in declaration ? (declaration.url ?? '') : '';
   return new CallCompiler(new Set()).text(url, 'url', 'none')(values);
-}
-
-/** The declared headers, with their placeholders filled in. */
-export function declaredHeaders(
-  declaration: TargetDeclaration,
-  values: TemplateValues,
-): Readonly<Record<string, string>> {
-  const compiler = new CallCompiler(new Set());
-  const headers = 'headers' in declaration ? (declaration.headers ?? {}) : {};
-  const bearer = 'auth' in declaration ? declaration.auth?.bearer : undefined;
-  return {
-    ...compiler.fields(lowerCased(headers), 'headers', 'header')(values),
-    ...(bearer !== undefined && { authorization: `Bearer ${compiler.text(bearer, 'auth.bearer', 'header')(values)}` }),
-  };
 }
 
 /** Reads the first value at a path of a declaration. */

@@ -5,9 +5,11 @@ import { compileConversation } from './conversation.ts';
 import { isApi, replyFormOf } from './kinds/kinds.ts';
 import { pathAt } from './mapping/mapping-error.ts';
 import { compileTemplate } from './mapping/template.ts';
+import { compileWords } from './mapping/words-template.ts';
 import { compileProgram, runsProgram } from './program-call.ts';
 import { programFaults } from './program-faults.ts';
 import { declaredReader } from './reader.ts';
+import { replyEnd } from './reply-end.ts';
 import { compileToolCall } from './tool-call.ts';
 
 export interface DeclarationFault {
@@ -31,6 +33,7 @@ export function* declarationFaults(declaration: TargetDeclaration): Generator<De
   yield* compiled('', () => declaration.kind === 'websocket' && compileConversation(declaration));
   yield* compiled('', () => declaration.kind === 'mcp-tool' && compileToolCall(declaration));
   yield* compiled('', () => readDeclaredPath(declaration.version?.read ?? '$'));
+  yield* compiled('', () => declaration.kind === 'http' && declaration.stream && replyEnd(declaration));
   const faults = [...compiled('', () => compileFirstOutput(declaration))];
   yield* faults;
   // The reader compiles it too.
@@ -103,9 +106,12 @@ function* urlFaults(declaration: TargetDeclaration): Generator<DeclarationFault>
     yield urlFault('must have no credentials; declare them in auth or headers');
 }
 
+const isPort = (name: string): boolean => name === 'port';
+
 function* startFaults({ start, version, ...declaration }: TargetDeclaration): Generator<DeclarationFault> {
-  const tree = { run: start?.run ?? [], env: start?.env ?? {} };
-  yield* compiled('', () => compileTemplate(tree, { allowed: isOfTarget, place: 'start' }));
+  const [run, env] = [start?.run ?? [], start?.env ?? {}];
+  yield* compiled('', () => compileWords(run, { allowed: isPort, place: 'start.run' }, 'start.env'));
+  yield* compiled('', () => compileTemplate(env, { allowed: isOfTarget, place: 'start.env' }));
   if (version && (version.run === undefined) === (version.path === undefined))
     yield { path: 'version', message: 'version must have either run or path.' };
   if (version?.path !== undefined && !/^\/(?!\/)/.test(version.path))

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { canonicalize } from '../base/canonical.ts';
 import { MIB } from '../contracts/contract.ts';
 import type { ReplyMapping } from '../contracts/target/mapping.ts';
 import type { TargetPrice } from '../contracts/target/index.ts';
@@ -52,10 +53,11 @@ export function mappedReader({ form, price, isLenient, bytesMax, end }: MappedRe
     const document = documentOf(kept, form.as, bytesMax);
     if (!document.ok) return document;
     const mapped = applyMapping(mapping, document.value);
-    const failure = failureOf(mapped) ?? end?.(document.value) ?? (last && cutStream(last, document.value));
+    const failure =
+      failureOf(mapped) ?? end?.(document.value, document.endsInFrame) ?? (last && cutStream(last, document.value));
     if (failure || !mapped.ok) return failure ?? TOO_COMPLEX;
     const { reply, usage, model } = mapped;
-    const { events, unmeasured } = withoutGaps(reply.events, gaps);
+    const { events, unmeasured } = withoutGaps(form.repeats ? withoutRepeats(reply.events) : reply.events, gaps);
     const cost = withCost(usage, price);
     const said = {
       ...reply,
@@ -84,7 +86,12 @@ const TOO_COMPLEX = mismatch('The mapping takes too many steps on a reply of thi
 
 type ReplyDocument =
   | UnreadableReply
-  | { readonly ok: true; readonly value: unknown; readonly frames?: readonly StreamFrame[] };
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      readonly frames?: readonly StreamFrame[];
+      readonly endsInFrame?: boolean;
+    };
 
 /** A stream becomes a document with a list of frames, and a plain text a document with one key. */
 export function documentOf({ body, frameMs }: KeptReply, as: ReplyForm['as'], bytesMax: number): ReplyDocument {
@@ -93,10 +100,10 @@ export function documentOf({ body, frameMs }: KeptReply, as: ReplyForm['as'], by
   if (!isUtf8(body)) return { ok: false, class: 'invalid_json', message: 'The stream is not UTF-8.' };
   const reading = readFrames(body, as, frameMs);
   if (!reading.ok) return mismatch(UNREADABLE_STREAM[reading.reason]);
-  const { document, refused } = reading;
+  const { document, refused, endsInFrame } = reading;
   if (refused) return refusedReply(refused.code, `Frame ${refused.frame + 1} of the stream: ${refused.message}`);
   if (document.frames.length === 0) return { ok: false, class: 'invalid_json', message: NO_FRAMES[as] };
-  return { ok: true, value: document, frames: document.frames };
+  return { ok: true, value: document, frames: document.frames, endsInFrame };
 }
 
 /** The text without its last line break. */
@@ -126,6 +133,18 @@ function failureOf(mapped: MappedReply): UnreadableReply | undefined {
     : undefined;
 }
 
+type MappedEvents = readonly Readonly<Record<string, unknown>>[];
+
+/** The events without those that repeat another one in all but its time. One with other arguments is another call. */
+function withoutRepeats(events: MappedEvents): MappedEvents {
+  const seen = new Set<string>();
+  return events.filter(event => {
+    if (typeof event['call_id'] !== 'string') return true;
+    const text = canonicalize({ ...event, ts: 0 });
+    return seen.size !== seen.add(text).size;
+  });
+}
+
 /** The event types for which a mapping does not say when they happened, or how long they took. */
 interface Gaps {
   readonly ts: ReadonlySet<string>;
@@ -144,7 +163,7 @@ function gapsIn({ events = [] }: ReplyMapping): Gaps {
  * Fills in what the protocol does not state: the position of an event in place of its time, and 0 for a latency. The
  * latter counts as a repair even in a strict reading, because it is not a measurement.
  */
-function withoutGaps(events: readonly Readonly<Record<string, unknown>>[], gaps: Gaps) {
+function withoutGaps(events: MappedEvents, gaps: Gaps) {
   let unmeasured = 0;
   const filled = events.map((event, index) => {
     const type = String(event['type']);

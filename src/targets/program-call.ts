@@ -3,6 +3,7 @@ import { CallError } from './calls.ts';
 import { textOfValue } from './mapping/json-text.ts';
 import { compileTemplate, type Template, TemplateError } from './mapping/template.ts';
 import type { TemplateValues } from './mapping/template-names.ts';
+import { compileWords } from './mapping/words-template.ts';
 
 export type ProgramDeclaration = DeclarationOf<'command'> | DeclarationOf<'function'>;
 
@@ -26,8 +27,6 @@ export type ProgramCall = (values: TemplateValues) => FilledProgram;
 export function compileProgram(declaration: ProgramDeclaration): ProgramCall {
   const hasFile = declaration.kind === 'command' && declaration.output !== undefined;
   const ofCase = (name: string): boolean => !NOT_HERE.has(name) && (hasFile || name !== 'output');
-  // Every user of the machine can read the words of a program.
-  const ofWords = (name: string): boolean => ofCase(name) && !name.startsWith('env:');
   const env = compileTemplate(declaration.env ?? {}, { allowed: ofCase, place: 'env' });
   if (declaration.kind === 'function') {
     const words = [declaration.module, declaration.export ?? 'default'];
@@ -36,7 +35,7 @@ export function compileProgram(declaration: ProgramDeclaration): ProgramCall {
   const { run, input } = declaration;
   if (run[0]?.includes('${'))
     throw new TemplateError('run[0]', 'The program cannot contain a placeholder, because a case would choose it.');
-  const words = compileTemplate(run, { allowed: ofWords, place: 'run' });
+  const words = compileWords(run, { allowed: ofCase, place: 'run' });
   const tree = input === undefined ? undefined : compileTemplate(input, { allowed: ofCase, place: 'input' });
   return values => ({
     words: Object.values(textsIn(words, values, 'run')),

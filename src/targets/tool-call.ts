@@ -1,12 +1,14 @@
 import type { DeclarationOf } from '../contracts/target/index.ts';
 import { CallCompiler, type CallFields, type CallText, compileHeaders } from './calls.ts';
+import type { Template } from './mapping/template.ts';
 import type { TemplateValues } from './mapping/template-names.ts';
+import { compileWords } from './mapping/words-template.ts';
 
 /** How to reach an MCP server, and which tool to call. */
 export interface ToolCall {
   readonly server:
     | { readonly over: 'http'; readonly url: CallText; readonly headers: CallFields }
-    | { readonly over: 'stdio'; readonly run: (values: TemplateValues) => string[]; readonly env: CallFields };
+    | { readonly over: 'stdio'; readonly run: readonly string[]; readonly env: CallFields };
   readonly tool: string;
   readonly arguments: (values: TemplateValues) => Record<string, unknown>;
 }
@@ -19,7 +21,11 @@ export function compileToolCall(declaration: DeclarationOf<'mcp-tool'>): ToolCal
   return {
     server:
       url === undefined
-        ? { over: 'stdio', run: wordsOf(compiler.tree(run, 'run', isVariable)), env: textsOf(compiler, env) }
+        ? {
+            over: 'stdio',
+            run: wordsOf(compileWords(run, { allowed: () => false, place: 'run' })),
+            env: textsOf(compiler, env),
+          }
         : {
             over: 'http',
             url: compiler.text(url, 'url', 'none'),
@@ -33,10 +39,10 @@ export function compileToolCall(declaration: DeclarationOf<'mcp-tool'>): ToolCal
 /** Only variables have a value before the first case. */
 const isVariable = (name: string): boolean => name.startsWith('env:');
 
-const wordsOf =
-  (fill: (values: TemplateValues) => unknown) =>
-  (values: TemplateValues): string[] =>
-    (fill(values) as unknown[]).map(String);
+function wordsOf(template: Template): string[] {
+  const filled = template.fillIn({});
+  return filled.ok ? (filled.value as string[]) : [];
+}
 
 function textsOf(compiler: CallCompiler, env: Readonly<Record<string, string>>): CallFields {
   const fill = compiler.tree(env, 'env', isVariable);

@@ -13,7 +13,7 @@ import { suitePlan } from '../run/suite/plan.ts';
 import { DEFAULT_SETTINGS, settingsFrom } from '../run/suite/settings.ts';
 import { answerDifferences, type ProvenAnswer, replyProof, statedAnswer } from '../targets/answer-proof.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
-import { withDeclared } from './declared.ts';
+import { refuseOther, type WithDeclared } from './declared.ts';
 import { describeTarget } from './suite-targets.ts';
 import { checkedSettings, foreignResume, inFolder } from './suite-words.ts';
 
@@ -65,17 +65,16 @@ export function checkNamedAgain(word: string, { request }: SuitePlan, named: Ado
 /** Takes over the run, with the target and variables that the user specified. */
 export async function adopt(
   { place, plan: before }: { readonly place: RunFolder; readonly plan: SuitePlan },
-  named: AdoptOptions,
+  named: WithDeclared,
   home: string,
   cwd: string,
 ): Promise<void> {
   const { version, repetition, only, cases, gate } = before.request;
+  const was = before.request.provenance?.agent_version;
+  const { declared, provenance } = named;
+  if (was !== undefined && declared?.version !== undefined) refuseOther(was, declared.version);
   const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
-  const {
-    headers = [],
-    secrets = {},
-    ...options
-  } = await withDeclared({ ...named, cases: before.casesPath, as: version }, cwd);
+  const { headers = [], secrets = {}, ...options } = named;
   const whom = await describeTarget(
     { ...options, headers, secrets, cases: before.casesPath, as: version },
     settings,
@@ -97,10 +96,14 @@ export async function adopt(
     ...whom,
   };
   const plan = suitePlan(order, repetition.number, cases);
-  const planOf = (done: number): SuitePlan => ({
-    ...plan,
-    request: { ...plan.request, begun_elsewhere: { cases_done: done } },
-  });
+  const planOf = (done: number): SuitePlan => {
+    // Nothing says which version gave the answers from elsewhere, unless the run states it.
+    const { agent_version, ...others } = provenance ?? {};
+    const isKnown = done === 0 || agent_version === was;
+    const stated = { ...others, ...(isKnown && agent_version !== undefined && { agent_version }) };
+    const known = Object.keys(stated).length > 0 && { provenance: stated };
+    return { ...plan, request: { ...plan.request, ...known, begun_elsewhere: { cases_done: done } } };
+  };
   adoptSuite(place.folder, planOf, provenBy(place.folder, plan.request));
 }
 

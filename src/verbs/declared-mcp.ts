@@ -27,7 +27,7 @@ async function channelOf({ server }: ToolCall, api: Api, context: McpContext): P
   const { environment = {}, signal, dir } = context;
   const channel = new McpStdioChannel({
     ...common,
-    command: { run: server.run(values), cwd: dir, env: server.env(values) },
+    command: { run: server.run, cwd: dir, env: server.env(values) },
     context: { environment, secrets, keepCredentials, ...(signal && { signal }) },
   });
   await channel.start();

@@ -46,20 +46,43 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
   const provenance = { ...declaration.provenance, ...(version !== undefined && { agent_version: version }) };
   return {
     ...options,
-    declared,
+    declared: { ...declared, ...(version !== undefined && { version }) },
     ofTarget: settingsOf(declaration),
     secrets: { ...options.secrets, ...Object.fromEntries(values) },
     ...(Object.keys(provenance).length > 0 && { provenance: { ...provenance, ...options.provenance } }),
   };
 }
 
-/** The secrets of a resumed run whose target file the user named again. */
-export async function withDeclaredSecrets(
-  options: Pick<RunSuiteOptions, 'target' | 'project' | 'secrets' | 'environment'>,
-  cwd: string,
-): Promise<Pick<RunSuiteOptions, 'secrets'>> {
-  const { secrets = {} } = await withDeclared({ ...options, cases: '', as: 'new' }, cwd);
-  return { secrets };
+/** Asks which agent answers now, and refuses to continue a run with another one. */
+export async function checkSameVersion(
+  { request: { target }, declared }: Pick<SuitePlan, 'request' | 'declared'>,
+  context: Pick<RunSuiteOptions, 'environment' | 'secrets' | 'signal' | 'onWarning'>,
+): Promise<void> {
+  const { version: was, dir = '.' } = declared ?? {};
+  if (target.kind !== 'declared' || was === undefined) return;
+  const { declaredVersion } = await import('./declared-version.ts');
+  refuseOther(was, await declaredVersion({ declaration: target.declaration, dir }, context));
+}
+
+export function refuseOther(was: string, now: string | undefined): void {
+  if (now === was) return;
+  const is = now === undefined ? 'its version is unknown now' : `it is version ${printable(now)} now`;
+  throw new Fault(
+    'agent_changed',
+    `The run started with version ${printable(was)} of the target, and ${is}. Restore it, or start a new run.`,
+  );
+}
+
+/** The limits of a program that is asked once; none for other kinds. */
+export async function boundsOf(
+  declared: DeclaredTarget,
+  environment: NonNullable<RunSuiteOptions['environment']>,
+  settings: SuiteSettings,
+): Promise<object> {
+  const { declaration } = declared;
+  if (!runsProgram(declaration)) return {};
+  const { programBounds } = await import('./declared-program.ts');
+  return (await programBounds(declaration, declared, { environment }, settings)).bounds;
 }
 
 /** The names in `${env:NAME}`, wherever they stand. */

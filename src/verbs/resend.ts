@@ -16,7 +16,7 @@ import type { Target } from '../run/suite/target.ts';
 import { replyReader } from '../targets/reader.ts';
 import { signerAt } from './keys.ts';
 import { sharedLauncher } from './launcher.ts';
-import { declaredFor, withDeclared } from './declared.ts';
+import { boundsOf, declaredFor, withDeclared } from './declared.ts';
 import type { Header, RunSuiteOptions } from './run-suite.ts';
 import { suiteFolder } from './evaluations.ts';
 import { addressOf, secretsFor } from './suite-targets.ts';
@@ -146,7 +146,8 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
     };
     return { target: scriptTarget(agent), url: `script:${path.basename(file)}` };
   }
-  if (baseUrl === undefined && recorded.kind === 'declared') return declaredAgain(options, recordedRun, recorded);
+  if (baseUrl === undefined && recorded.kind === 'declared')
+    return declaredAgain(options, recordedRun, recorded, secrets);
   if (baseUrl === undefined && recorded.kind === 'script') {
     throw new Fault('usage', `The run used the script ${printable(recorded.name)}. Specify its file: --script FILE.`);
   }
@@ -184,16 +185,26 @@ async function targetFor(options: ResendOptions, recordedRun: Recorded): Promise
 
 /** A run folder never names what to start or where to send secrets, so the user names the target file. */
 async function declaredAgain(
-  { target: file, environment = {} }: ResendOptions,
-  { request, settings, cwd }: Recorded,
+  { target: file, environment = {}, signal }: ResendOptions,
+  { request, settings, home, cwd }: Recorded,
   recorded: Extract<SuiteTarget, { kind: 'declared' }>,
+  masked: Readonly<Record<string, string>>,
 ): Promise<Asked> {
   if (file === undefined)
     throw new Fault('usage', `The run used the target ${printable(recorded.name)}. Specify its file: --target FILE.`);
-  const { declared, secrets = {} } = await withDeclared({ target: file, environment, cases: '', as: 'new' }, cwd);
+  const given = {
+    target: file,
+    environment,
+    secrets: masked,
+    cases: '',
+    as: 'new',
+    ...(signal && { signal }),
+  } as const;
+  const { declared, secrets = {} } = await withDeclared(given, cwd);
   if (!declared) throw new Fault('usage', 'Specify a target file.');
   const { name, declaration, dir } = declared;
   const named = { kind: 'declared', name, replies: recorded.replies, declaration } as const;
-  const target = await declaredFor(named, { request, declared: { dir } }, { secrets, environment }, settings);
-  return { target, url: targetName(named) };
+  const run = { request, declared: { dir }, bounds: await boundsOf(declared, environment, settings) };
+  const context = { secrets, environment, home, ...(signal && { signal }) };
+  return { target: await declaredFor(named, run, context, settings), url: targetName(named) };
 }

@@ -10,7 +10,7 @@ import { suitePlanIn } from '../evidence/suite/suite-resume.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { askedIn } from '../run/suite/agent-asked.ts';
 import { adopt, checkNamedAgain, type AdoptOptions } from './adopt-suite.ts';
-import { withDeclaredSecrets } from './declared.ts';
+import { checkSameVersion, withDeclared } from './declared.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
 import { isOwnerAlive } from './recover.ts';
@@ -50,14 +50,17 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
   const going = { ...options, home, signer };
   if (!isOurs) {
     checkNamedAgain(word, plan, options);
-    for (const one of open) await adopt(one, options, home, cwd);
-    return runAll(places, { ...going, ...(await withDeclaredSecrets(options, cwd)) });
+    const named = await withDeclared({ ...options, cases: '', as: plan.request.version }, cwd);
+    for (const one of open) await adopt(one, named, home, cwd);
+    return runAll(places, { ...going, ...(named.secrets && { secrets: named.secrets }) });
   }
   checkNothingNamed(options, plan);
   const headers = plan.headers.map(({ name, env }) => ({ name, env, value: known(env, variable) }));
   const taken = new Set(headers.map(({ env }) => env));
-  const secrets = plan.request.secret_names.filter(name => !taken.has(name)).map(name => [name, known(name, variable)]);
-  return runAll(places, { ...going, headers, secrets: Object.fromEntries(secrets) as Record<string, string> });
+  const names = plan.request.secret_names.filter(name => !taken.has(name));
+  const secrets = Object.fromEntries(names.map(name => [name, known(name, variable)]));
+  await checkSameVersion(plan, { ...options, secrets });
+  return runAll(places, { ...going, headers, secrets });
 }
 
 interface Open {

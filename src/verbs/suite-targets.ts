@@ -208,13 +208,14 @@ async function declaredNamed(
   const { headers = [], redirects, strictReplies } = options;
   if (headers.length > 0 || redirects)
     throw new Fault('usage', 'A target file declares its own headers and follows no redirects. Omit these flags.');
-  const { name, declaration, dir } = declared;
+  const { name, declaration, dir, version } = declared;
+  const place = { dir, ...(version !== undefined && { version }) };
   const replies = strictReplies ? 'strict' : (declaration.replies ?? 'lenient');
   const target = { kind: 'declared', name, replies, declaration } as const;
-  if (!runsProgram(declaration)) return { target, declared: { dir }, script: null, bounds: {}, effective: undefined };
+  if (!runsProgram(declaration)) return { target, declared: place, script: null, bounds: {}, effective: undefined };
   const { programBounds } = await import('./declared-program.ts');
   const { bounds, effective, isolated } = await programBounds(declaration, declared, options, settings);
-  return { target: { ...target, ...isolated }, declared: { dir }, script: null, bounds, effective };
+  return { target: { ...target, ...isolated }, declared: place, script: null, bounds, effective };
 }
 
 async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cwd: string): Promise<Whom> {

@@ -11,11 +11,9 @@ import type { ApiCall } from '../run/suite/http-target.ts';
 import type { SeenProgram } from '../run/suite/program-target.ts';
 import { DEFAULT_SETTINGS } from '../run/suite/settings.ts';
 import type { AttemptResult } from '../run/suite/target.ts';
-import type { DeclaredTarget } from '../run/suite/target-file.ts';
 import { type MappedPlace, mappedPlaces } from '../targets/mapped-places.ts';
-import { runsProgram } from '../targets/program-call.ts';
 import { type RepairCounts, type RepairId, REPLY_REPAIRS } from '../targets/repairs.ts';
-import { declaredFor, withDeclared } from './declared.ts';
+import { boundsOf, declaredFor, withDeclared } from './declared.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 import { checkedSettings } from './suite-words.ts';
 
@@ -77,7 +75,11 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
   const runId = `try_${newCorrelationId()}`;
   const seen: [ApiCall, HttpAnswer][] = [];
   const programs: SeenProgram[] = [];
-  const onExchange = (call: ApiCall, answer: HttpAnswer): void => void seen.push([call, answer]);
+  const onExchange = (call: ApiCall, answer: HttpAnswer): void => {
+    // Of many polls, the first and the last matter.
+    if (seen.length === EXCHANGES_MAX) seen.splice(EXCHANGES_MAX / 2, 1);
+    seen.push([call, answer]);
+  };
   const signal = options.signal ?? new AbortController().signal;
   const environment = options.environment ?? {};
   const bounds = await boundsOf(declared, environment, settings);
@@ -105,17 +107,7 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
   }
 }
 
-/** The limits of a program; none for other kinds. */
-async function boundsOf(
-  declared: DeclaredTarget,
-  environment: NonNullable<TryOptions['environment']>,
-  settings: typeof DEFAULT_SETTINGS,
-): Promise<object> {
-  const { declaration } = declared;
-  if (!runsProgram(declaration)) return {};
-  const { programBounds } = await import('./declared-program.ts');
-  return (await programBounds(declaration, declared, { environment }, settings)).bounds;
-}
+const EXCHANGES_MAX = 100;
 
 interface Around {
   readonly target: Tried['target'];

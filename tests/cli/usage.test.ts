@@ -3,6 +3,7 @@ import { proctor, temporaryFolder } from '../support/support.ts';
 
 /** `run intent` prints its own document instead. */
 const COMMANDS = [
+  'init',
   'run script',
   'run suite',
   'reproduce',

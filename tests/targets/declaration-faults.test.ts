@@ -26,6 +26,24 @@ test.each<[what: string, declaration: TargetDeclaration, path: string]>([
   ['an unknown name in a message', { ...SOCKET, send: ['hi', { a: '${user}' }] }, 'send[1].a'],
   ['a broken path in until', { ...SOCKET, until: { path: '$..a', in: [1] } }, 'until.path'],
   ['an HTTP address for a WebSocket', { ...SOCKET, url: 'http://127.0.0.1:9' }, 'url'],
+  ['a variable in the words of a server', { ...TOOL, run: ['server', '--key=${env:A}'] }, 'run[1]'],
+  [
+    'a variable in the words of an agent',
+    { ...TOOL, url: 'http://127.0.0.1:${port}', start: { run: ['agent', '${env:A}'], env: { B: '${env:B}' } } },
+    'start.run[1]',
+  ],
+  ['a variable in the words of a program', { kind: 'command', run: ['agent', '${env:A}'] }, 'run[1]'],
+  [
+    'a broken path in the end of a stream',
+    {
+      kind: 'http',
+      url: 'http://127.0.0.1:9',
+      request: {},
+      stream: { as: 'sse', until: { path: '$..a', in: [1] } },
+      reply: { final_output: '$' },
+    },
+    'stream.until.path',
+  ],
   ['a header of the handshake', { ...SOCKET, headers: { 'Sec-WebSocket-Key': 'x' } }, 'headers.Sec-WebSocket-Key'],
 ])('reports %s with its key', (_what, declaration, path) => {
   expect([...declarationFaults(declaration)].map(fault => fault.path)).toEqual([path]);
@@ -33,9 +51,19 @@ test.each<[what: string, declaration: TargetDeclaration, path: string]>([
 
 test('reports nothing for sound declarations', () => {
   const sound: TargetDeclaration[] = [
-    { ...TOOL, run: ['server', '${env:A}'], env: { B: '${env:B}' }, arguments: { q: '${input.user}' } },
+    { ...TOOL, run: ['server', '$${env:A}'], env: { B: '${env:B}' }, arguments: { q: '${input.user}' } },
     { ...TOOL, url: 'http://127.0.0.1:8080/mcp', auth: { bearer: '${env:A}' } },
     { ...SOCKET, url: 'wss://desk.example.com/talk', headers: { 'sec-websocket-protocol': 'desk.v1' } },
   ];
   for (const declaration of sound) expect([...declarationFaults(declaration)]).toEqual([]);
+});
+
+test('names the key that may contain variables', () => {
+  const [fault] = declarationFaults({ ...TOOL, run: ['server', '${env:A}'] });
+  expect(fault?.message).toBe(
+    'run[1]: Every user of the machine can read the words of a program. Pass the variable through env.',
+  );
+  const start = { run: ['agent', '${env:A}'] };
+  const [other] = declarationFaults({ ...TOOL, url: 'http://127.0.0.1:${port}', start });
+  expect(other?.message).toContain('Pass the variable through start.env.');
 });

@@ -82,6 +82,43 @@ describe('a stream without its last event is no answer', () => {
   });
 });
 
+describe('a stream of your own', () => {
+  const declared = (until?: object): TargetDeclaration =>
+    ({
+      kind: 'http',
+      url,
+      request: {},
+      stream: { as: 'sse', ...(until && { until }) },
+      reply: { final_output: { path: '$.frames[*].data.text', join: '' } },
+    }) as TargetDeclaration;
+  const part = sse({ text: 'Part' });
+
+  test.each<[string, object, string]>([
+    ['an event', { path: '$.event', in: ['done'] }, 'event: done\ndata: {}\n\n'],
+    ['a text', { path: '$.data', in: ['[DONE]'] }, sse('[DONE]')],
+    ['a value', { path: '$.data.done', in: [true] }, sse({ done: true })],
+  ])('ends with the frame of stream.until: %s', (_, until, last) => {
+    const says = { ok: false, message: 'The stream ended before the frame that stream.until describes.' };
+    expect(read(declared(until), part)).toMatchObject(says);
+    expect(read(declared(until), `${part}${last.trimEnd()}`)).toMatchObject(says);
+    expect(read(declared(until), `${part}${last}`)).toMatchObject({ ok: true });
+  });
+
+  test('without stream.until is cut if it ends within a frame', () => {
+    expect(read(declared(), `${part}data: {"text":"lost"}`)).toMatchObject({
+      ok: false,
+      message: 'The stream ended within a frame. An empty line must end every event.',
+    });
+    expect(read(declared(), `${part}: a comment`)).toMatchObject({ ok: true });
+  });
+
+  test('of NDJSON ends with its last line', () => {
+    const declaration = { ...declared(), stream: { as: 'ndjson', until: { path: '$.data.done', in: [true] } } };
+    expect(read(declaration as TargetDeclaration, '{"text":"Part"}\n')).toMatchObject({ ok: false });
+    expect(read(declaration as TargetDeclaration, '{"text":"All"}\n{"done":true}')).toMatchObject({ ok: true });
+  });
+});
+
 describe('a poll', () => {
   let server: Server | undefined;
   afterEach(() => server?.close());

@@ -118,3 +118,158 @@ test('a form that finds an empty text does not hide the failure that the next on
   });
   expect(read({ out: said, error: false, fault: '' })).toMatchObject({ ok: true });
 });
+
+const CHAT: TargetDeclaration = { kind: 'openai-chat', ...model };
+const CHAT_STREAM: TargetDeclaration = { ...CHAT, stream: true };
+const MESSAGES: TargetDeclaration = { kind: 'anthropic-messages', ...model };
+const GRAPH: TargetDeclaration = { kind: 'langgraph', url, assistant: 'a' };
+const AG_UI: TargetDeclaration = { kind: 'ag-ui', url };
+
+describe('a run of ag-ui', () => {
+  test.each([
+    ['waits for a person', { outcome: { type: 'interrupt', interrupts: [{ id: 'i', reason: 'tool_call' }] } }],
+    ['was cancelled', { outcome: { type: 'cancelled' } }],
+    ['has an outcome in one word', { outcome: 'interrupt' }],
+    ['has an outcome that Proctor does not know', { outcome: { type: 'paused' } }],
+    ['has an outcome without a type', { outcome: {} }],
+  ])('fails if it %s', (_, finished) => {
+    const body = sse(...agUiFrames, { type: 'RUN_FINISHED', runId: 'r', ...finished });
+    expect(readAs(AG_UI, body)).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+  });
+
+  test('fails if an agent on LangGraph asks a person', () => {
+    const asks = { type: 'CUSTOM', name: 'on_interrupt', value: 'Approve?' };
+    const body = sse(...agUiFrames, asks, { type: 'RUN_FINISHED', runId: 'r' });
+    expect(readAs(AG_UI, body)).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+  });
+
+  test.each([[{}], [{ outcome: null }], [{ outcome: { type: 'success' } }], [{ outcome: 'success' }]])(
+    'succeeds with %j',
+    finished => {
+      const body = sse(...agUiFrames, { type: 'RUN_FINISHED', runId: 'r', ...finished });
+      expect(readAs(AG_UI, body)).toMatchObject({ ok: true, reply: { final_output: { content: said } } });
+    },
+  );
+});
+
+const finished = (finish_reason: string | null) => ({
+  choices: [{ message: { role: 'assistant', content: said }, finish_reason }],
+});
+const chunks = (finish_reason: string) =>
+  `${sse(chatFrame, { choices: [{ delta: {}, finish_reason }] }, { choices: [] })}data: [DONE]\n\n`;
+const message = (stop_reason: string) => ({
+  role: 'assistant',
+  content: [{ type: 'text', text: said }],
+  stop_reason,
+});
+const messageStream = (stop_reason: string) =>
+  sse(...anthropicFrames, { type: 'message_delta', delta: { stop_reason } }, { type: 'message_stop' });
+const state = (response_metadata: object) => ({ messages: [{ type: 'ai', content: said, response_metadata }] });
+
+describe('an answer that stopped early is no answer', () => {
+  const incomplete = (reason: string) => ({ status: 'incomplete', incomplete_details: { reason }, output });
+  test.each<[string, TargetDeclaration, string | object]>([
+    ['openai-chat, length', CHAT, finished('length')],
+    ['openai-chat, content_filter', CHAT, finished('content_filter')],
+    ['a stream of openai-chat, length', CHAT_STREAM, chunks('length')],
+    ['a stream of openai-chat, content_filter', CHAT_STREAM, chunks('content_filter')],
+    ['openai-responses, max_output_tokens', RESPONSES, incomplete('max_output_tokens')],
+    ['openai-responses, content_filter', RESPONSES, incomplete('content_filter')],
+    ['openai-responses without a reason', RESPONSES, { status: 'incomplete', output }],
+    [
+      'a stream of openai-responses',
+      { kind: 'openai-responses', ...model, stream: true },
+      sse({ type: 'response.incomplete', response: incomplete('max_output_tokens') }),
+    ],
+    ['anthropic-messages, max_tokens', MESSAGES, message('max_tokens')],
+    ['anthropic-messages, refusal', MESSAGES, message('refusal')],
+    ['anthropic-messages, pause_turn', MESSAGES, message('pause_turn')],
+    [
+      'a stream of anthropic-messages',
+      { kind: 'anthropic-messages', ...model, stream: true },
+      messageStream('refusal'),
+    ],
+    ['langgraph with an OpenAI model', GRAPH, state({ finish_reason: 'length' })],
+    ['langgraph with an Anthropic model', GRAPH, state({ stop_reason: 'max_tokens' })],
+  ])('of %s', (_, declaration, reply) => {
+    const body = typeof reply === 'string' ? reply : JSON.stringify(reply);
+    expect(readAs(declaration, body)).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+  });
+
+  test.each<[string, TargetDeclaration, string | object]>([
+    ['openai-chat, stop', CHAT, finished('stop')],
+    ['openai-chat without a reason', CHAT, finished(null)],
+    ['openai-chat, a reason that Proctor does not know', CHAT, finished('eos')],
+    ['a stream of openai-chat, tool_calls', CHAT_STREAM, chunks('tool_calls')],
+    ['anthropic-messages, end_turn', MESSAGES, message('end_turn')],
+    ['a stream of anthropic-messages, tool_use', { ...MESSAGES, stream: true }, messageStream('tool_use')],
+    ['langgraph, stop', GRAPH, state({ finish_reason: 'stop' })],
+  ])('but one that is whole is: %s', (_, declaration, reply) => {
+    const body = typeof reply === 'string' ? reply : JSON.stringify(reply);
+    expect(readAs(declaration, body)).toMatchObject({ ok: true });
+  });
+});
+
+test('the state of a graph that ends with the question is no answer', () => {
+  for (const last of [{ role: 'user' }, { type: 'human' }]) {
+    const reply = {
+      messages: [
+        { type: 'ai', content: 'x' },
+        { ...last, content: said },
+      ],
+    };
+    expect(readAs(GRAPH, JSON.stringify(reply))).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+  }
+});
+
+describe('a task of a2a is an answer only if it says so', () => {
+  const OLD: TargetDeclaration = { kind: 'a2a', url, protocol: '0.3' };
+  const NEW: TargetDeclaration = { kind: 'a2a', url };
+  const artifacts = [{ parts: [{ kind: 'text', text: said }] }];
+  const old = (status: object) => ({ result: { kind: 'task', id: 't', status, artifacts } });
+  const now = (status: object) => ({ result: { task: { id: 't', status, artifacts, metadata: { state: 'x' } } } });
+  test.each<[string, TargetDeclaration, object]>([
+    ['in no state', NEW, now({})],
+    ['in a state of the other version', NEW, now({ state: 'failed' })],
+    ['in an unspecified state', NEW, now({ state: 'TASK_STATE_UNSPECIFIED' })],
+    ['in no state of 0.3', OLD, old({})],
+    ['in a state of 0.3 that the protocol does not know', OLD, old({ state: 'unknown' })],
+  ])('not %s', (_, declaration, reply) => {
+    expect(readAs(declaration, JSON.stringify(reply))).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+  });
+
+  test.each<[string, TargetDeclaration, object]>([
+    ['is complete', NEW, now({ state: 'TASK_STATE_COMPLETED' })],
+    ['asks back', NEW, now({ state: 'TASK_STATE_INPUT_REQUIRED' })],
+    ['is complete in 0.3', OLD, old({ state: 'completed' })],
+  ])('if it %s', (_, declaration, reply) => {
+    expect(readAs(declaration, JSON.stringify(reply))).toMatchObject({ ok: true });
+  });
+
+  test('and a message needs no state', () => {
+    const parts = [{ kind: 'text', text: said }];
+    const message = { result: { message: { messageId: 'm', parts } } };
+    expect(readAs(NEW, JSON.stringify(message))).toMatchObject({ ok: true });
+    const before = { result: { kind: 'message', messageId: 'm', parts } };
+    expect(readAs(OLD, JSON.stringify(before))).toMatchObject({ ok: true });
+  });
+});
+
+test.each([
+  ['an error in another spelling', { isError: 'true', structuredContent: { said } }],
+  ['a task that goes on', { resultType: 'task', structuredContent: { said } }],
+  ['a question back', { resultType: 'input_required', structuredContent: { said } }],
+])('a result of an MCP tool with %s is no answer', (_, result) => {
+  const declaration: TargetDeclaration = { kind: 'mcp-tool', url, tool: 't', arguments: {} };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result });
+  expect(readAs(declaration, body)).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
+});
+
+test.each([[{}], [{ isError: false }], [{ isError: null, resultType: 'complete' }]])(
+  'a result of an MCP tool with %j is an answer',
+  fields => {
+    const declaration: TargetDeclaration = { kind: 'mcp-tool', url, tool: 't', arguments: {} };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result: { ...fields, structuredContent: { said } } });
+    expect(readAs(declaration, body)).toMatchObject({ ok: true });
+  },
+);

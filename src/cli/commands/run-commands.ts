@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import { addAgentCommand } from './agent-commands.ts';
 import { addGateCommand } from './gate-command.ts';
+import { addInitCommand } from './init-command.ts';
 import { HELP } from '../text/help.ts';
 import { addIntentCommands } from './intent-commands.ts';
 import type { RunScriptFlags } from './run-script.ts';
@@ -9,6 +10,7 @@ import { age, atLeastOne, collect, cpus, duration, size, wholeNumber } from '../
 
 /** The commands that run something, and those that manage runs. */
 export function addRunCommands(program: Command, ended: (code: number) => void): void {
+  addInitCommand(program, ended);
   const run = program.command('run').description('Run something within limits and seal the evidence');
   addScriptCommand(run, ended);
   addAgentCommand(run, ended);

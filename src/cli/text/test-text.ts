@@ -44,16 +44,25 @@ function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
   if (open) return `was interrupted. To continue:  proctor run suite --resume ${printable(open.place.id)}`;
   if (!run) return 'was interrupted.';
   if (comparison && !accepted) return printable(comparison.reason);
-  const [first] = run.runs;
-  if (first && first.failed > 0) {
-    const [{ message } = { message: '' }] = first.troubles;
-    return `${countText(first.failed, 'case')} without an answer. ${printable(message)}`.trimEnd();
+  const silent = run.runs.find(({ failed }) => failed > 0);
+  if (silent) {
+    const [{ message } = { message: '' }] = silent.troubles;
+    return `${countText(silent.failed, 'case')} without an answer. ${printable(message)}`.trimEnd();
   }
   const unmet = run.checks?.find(({ is_met }) => !is_met);
   if (unmet) return printable(unmet.message);
-  const { judged } = first ?? {};
-  return judged ? `${judged.passed} of ${countText(judged.total, 'case')} passed.` : 'was not judged.';
+  return passedText(run.runs.map(({ judged }) => judged));
 }
+
+/** The cases that passed, of all repetitions together. */
+function passedText(judged: readonly SuiteRun['judged'][]): string {
+  const sum = (key: 'total' | 'passed'): number => judged.reduce((all, one) => all + (one?.[key] ?? 0), 0);
+  const total = sum('total');
+  if (judged.length === 1) return `${sum('passed')} of ${countText(total, 'case')} passed.`;
+  return `${sum('passed')} of ${countText(total, 'trial')} passed: ${countText(judged[0]?.total ?? 0, 'case')}, ${judged.length} times each.`;
+}
+
+type SuiteRun = NonNullable<SuiteTested['run']>['runs'][number];
 
 function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting: boolean): string[] {
   const isFirst = suites.some(({ comparison, fault, subject }) => !comparison && !fault && subject !== null);
@@ -80,7 +89,7 @@ export function suiteTestJson(tested: SuiteTested): object {
     comparison_id: comparison?.comparison_id ?? null,
     run_ids: run?.runs.map(({ place }) => place.id) ?? [],
     judged: run?.runs.map(({ judged }) => judged ?? null) ?? [],
-    not_passed: run?.runs[0]?.notPassed ?? [],
+    not_passed: [...new Set(run?.runs.flatMap(({ notPassed }) => notPassed))],
     checks: run?.checks ?? null,
     reports: Object.fromEntries(Object.entries(reports).map(([format, file]) => [format, here(file)])),
     accepted: accepted && { file: here(accepted.file), cases: accepted.cases, passed: accepted.passed },

@@ -3,7 +3,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { boundless } from '../gate/index.ts';
 import { limitFindings } from '../gate/limits/index.ts';
 import { type Finding, must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
-import { credentialFindings, type TargetDeclaration } from '../target/index.ts';
+import { declarationFindings, type TargetDeclaration } from '../target/index.ts';
 import { PROJECT_NAME, type Project, type ProjectGate, projectShape, type ProjectTarget } from './shape.ts';
 
 export type { Project, ProjectGate, ProjectSuite, ProjectTarget } from './shape.ts';
@@ -106,7 +106,7 @@ const MEMBERS_MAX = 100;
 function* targetFindings(target: ProjectTarget, at: string): Generator<Finding> {
   if (!isDeclaration(target)) return;
   if (target.name !== undefined) yield must(`${at}.name`, 'must be absent, because its key is its name');
-  for (const { path, message } of credentialFindings(target)) yield must(`${at}.${path}`, message);
+  for (const { path, message } of declarationFindings(target)) yield must(`${at}.${path}`, message);
 }
 
 export function isDeclaration(target: ProjectTarget): target is TargetDeclaration {

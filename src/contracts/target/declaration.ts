@@ -32,7 +32,14 @@ export const declarationShape = z.union([
     ...httpKeys,
     request: requestShape,
     reply: mappingShape,
-    stream: z.optional(record({ as: z.enum(['sse', 'ndjson']), first_output: z.optional(mappingPath()) })),
+    stream: z.optional(
+      record({
+        as: z.enum(['sse', 'ndjson']),
+        first_output: z.optional(mappingPath()),
+        /** The frame that ends the stream; without it, a server that dies between two frames seems to have finished. */
+        until: z.optional(stateIn()),
+      }),
+    ),
     poll: z.optional(pollShape),
   }),
   record({ kind: z.literal('openai-chat'), ...modelKeys }),

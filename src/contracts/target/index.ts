@@ -1,5 +1,6 @@
 import { type Contract, MIB } from '../contract.ts';
-import { type Finding, must, NO_UNKNOWN_KEYS, type Rule } from '../rule.ts';
+import { NO_UNKNOWN_KEYS, type Rule } from '../rule.ts';
+import { type CredentialKeys, credentialFindings, endingFindings, waitFindings } from './checks.ts';
 import { declarationShape, type TargetDeclaration } from './declaration.ts';
 
 export {
@@ -9,6 +10,7 @@ export {
   type TargetDeclaration,
 } from './declaration.ts';
 export type { TargetPoll, TargetPrice, TargetRequest, TargetStart } from './keys.ts';
+export { declarationFindings } from './checks.ts';
 export { durationMs } from './words.ts';
 
 const rules: readonly Rule[] = [
@@ -34,6 +36,7 @@ const rules: readonly Rule[] = [
       'module is a .js, .mjs or .cjs file; sandbox is process or none; network is allow or block',
       'headers, query and env map names to texts; auth has bearer',
       'credentials in headers, query, parameters and env are placeholders such as ${env:NAME}, never written out',
+      'no other text, such as one in path or body, looks like a well-known credential',
     ],
     fields: [
       'url',
@@ -59,8 +62,8 @@ const rules: readonly Rule[] = [
       'sandbox',
       'network',
     ],
-    check: credentialFindings,
-    reads: ['start'],
+    check: (declaration: CredentialKeys) => credentialFindings(declaration),
+    reads: ['start', 'poll', 'version', 'reply'],
     breach: (target: TargetDeclaration) => ({ ...target, auth: { bearer: 'a literal token' } }),
   },
   {
@@ -70,9 +73,11 @@ const rules: readonly Rule[] = [
     asks: [
       'reply has final_output, and may have events, proposed_actions, workflow_id, usage, failed, session and model',
       'stream, until, poll, output and first_output say where a reply begins and ends',
+      'until.in lists at least one value; poll does not go with stream; poll.every is at most 60m',
       'a path is $ or @ followed by .name, ["name"], [0], [-1], [*] and [?filter]',
     ],
     fields: ['reply', 'stream', 'until', 'poll', 'output', 'first_output', 'price'],
+    check: endingFindings,
     breach: (target: TargetDeclaration) => ({ ...target, reply: {} }),
   },
   {
@@ -80,51 +85,16 @@ const rules: readonly Rule[] = [
     title: 'Limits And Start Declared',
     why: 'Every wait has a limit, and comparisons need to know which agent answered.',
     asks: [
-      'timeout and idle_timeout are durations such as 500ms, 60s or 10m',
+      'timeout and idle_timeout are durations such as 500ms, 60s or 10m; no wait is longer than 60m',
       'retries is an integer, at least 0; concurrency is an integer, at least 1; replies is strict or lenient',
       'start has run, and may have cwd, env, ready, stop and reuse; version has run, or path and read',
       'provenance has model, prompt_version, parameters and the like, one line each',
     ],
     fields: ['timeout', 'idle_timeout', 'retries', 'concurrency', 'replies', 'version', 'provenance', 'start'],
+    check: waitFindings,
     breach: (target: TargetDeclaration) => ({ ...target, timeout: 'soon' }),
   },
 ];
-
-/** Credentials that are written out. Evidence would store them. */
-export function* credentialFindings(declaration: Credentials): Generator<Finding> {
-  for (const [place, texts] of namedTextsIn(declaration)) {
-    for (const [name, value] of Object.entries(texts)) {
-      if (typeof value === 'string' && CREDENTIAL.test(name) && !FROM_ENVIRONMENT.test(value))
-        yield must(`${place}.${name}`, 'carries a credential, so its value must come from ${env:NAME}');
-    }
-  }
-  const { auth } = declaration;
-  if (auth && !FROM_ENVIRONMENT.test(auth.bearer)) yield must('auth.bearer', 'must come from ${env:NAME}');
-}
-
-interface Credentials {
-  readonly headers?: Readonly<Record<string, unknown>> | undefined;
-  readonly auth?: { readonly bearer: string } | undefined;
-  readonly request?: { readonly query?: Readonly<Record<string, unknown>> | undefined } | undefined;
-  readonly parameters?: Readonly<Record<string, unknown>> | undefined;
-  readonly env?: Readonly<Record<string, unknown>> | undefined;
-  readonly start?: { readonly env?: Readonly<Record<string, unknown>> | undefined } | undefined;
-}
-
-/** The parts of a declaration that map names to texts, and that evidence stores as written. */
-function namedTextsIn({ headers = {}, request, parameters = {}, env = {}, start }: Credentials) {
-  return [
-    ['headers', headers],
-    ['request.query', request?.query ?? {}],
-    ['parameters', parameters],
-    ['env', env],
-    ['start.env', start?.env ?? {}],
-  ] as const;
-}
-
-const CREDENTIAL = /cookie|auth|token(?!s)|key|secret|password/i;
-/** Only a scheme such as Bearer may stand before the placeholder. */
-const FROM_ENVIRONMENT = /^(?:[A-Za-z-]{1,20} )?\$\{[^{}]+\}$/;
 
 export const target: Contract = {
   name: 'target',

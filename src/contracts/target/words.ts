@@ -16,7 +16,12 @@ export const mappingPath = () => matching(/^[$@]/, 'a path that starts with $ or
 
 /** A state in a reply, and the values that count. */
 export const stateIn = () =>
-  record({ path: mappingPath(), in: z.array(z.union([z.string(), z.boolean(), z.number()])) });
+  record({
+    path: mappingPath(),
+    in: z.array(z.union([z.string(), z.boolean(), z.number()])).check(z.minLength(1), z.maxLength(STATES_MAX)),
+  });
+
+const STATES_MAX = 100;
 
 /** The milliseconds of a duration. */
 export function durationMs(text: string): number {

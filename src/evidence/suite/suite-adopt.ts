@@ -53,7 +53,7 @@ function keptOf(folder: string, linesIn: () => Iterable<SuiteLine>, isKept: Keep
     if (line.is === 'planned' && laid.length === 0) laid.push(...line.assets);
     const isOfCase = line.is === 'case' && ids.has(line.id) && line.artifact.case_id === line.id;
     if (isOfCase && isKept(line.artifact)) done.add(line.id);
-    if ('assets' in line) checkAssets(folder, line.assets);
+    if ('assets' in line) checkAssets(folder, line.assets ?? []);
   }
   return {
     *lines() {

@@ -54,7 +54,7 @@ export function openSuite(
     const isFinished = answeredIn(plan.request.target, replies.hashes);
     let startedAtMs = nowMs;
     for (const line of suiteLines(chainedLines(fd, JournalChain.read(folder), SUITE_LINE_BYTES_MAX))) {
-      if (line.is === 'planned') assets.push(...line.assets);
+      if (line.is === 'planned' || line.is === 'left') assets.push(...(line.assets ?? []));
       if (line.is === 'begun') startedAtMs = Math.min(startedAtMs, line.atMs);
       if (line.is === 'sent') begun.set(line.id, [...(begun.get(line.id) ?? []), interrupted(line)]);
       if (line.is === 'failed') {
@@ -187,14 +187,14 @@ const lineShape = z.union([
           allowUntestedVersion: z.optional(z.boolean()),
         }),
       ),
-      declared: z.optional(record({ dir: z.string() })),
+      declared: z.optional(record({ dir: z.string(), version: z.optional(z.string()) })),
       bounds: anyObject(),
       owner,
     }),
     assets: z.array(asset),
   }),
   record({ is: z.literal('begun'), owner, atMs: count() }),
-  record({ is: z.literal('left') }),
+  record({ is: z.literal('left'), assets: z.optional(z.array(asset)) }),
   record({ is: z.literal('sent'), id: z.string(), attempt: count(), atMs: count(), key: z.string() }),
   record({ is: z.literal('failed'), id: z.string(), attempt: anyObject(), assets: z.array(asset) }),
   record({ is: z.literal('case'), id: z.string(), assets: z.array(asset), artifact: anyObject() }),

@@ -34,8 +34,8 @@ export interface SuitePlan {
     readonly recordings?: string;
     readonly allowUntestedVersion?: boolean;
   };
-  /** For a declared target: the folder that its paths are relative to. */
-  readonly declared?: { readonly dir: string };
+  /** For a declared target: the folder that its paths are relative to, and the version it stated, if it stated one. */
+  readonly declared?: { readonly dir: string; readonly version?: string };
   /** The sandbox limits of that script. */
   readonly bounds: object;
   /** The owning process. When it has ended, the run is dead and can be resumed. */
@@ -60,8 +60,8 @@ export type SuiteLine =
   | { readonly is: 'planned'; readonly plan: SuitePlan; readonly assets: readonly AssetNote[] }
   /** A process starts or resumes the run. */
   | { readonly is: 'begun'; readonly owner: SuitePlan['owner']; readonly atMs: number }
-  /** The owner released the run. */
-  | { readonly is: 'left' }
+  /** The owner released the run. `assets` are files of its session, such as the log of the agent. */
+  | { readonly is: 'left'; readonly assets?: readonly AssetNote[] }
   | { readonly is: 'sent'; readonly id: string; readonly attempt: number; readonly atMs: number; readonly key: string }
   | {
       readonly is: 'failed';

@@ -174,8 +174,8 @@ export class SuiteStore {
     this.#journal.remove();
   }
 
-  /** Releases the folder, so that the run can be resumed. */
-  async close(): Promise<void> {
+  /** Releases the folder, so that the run can be resumed. `left` are files of this session. */
+  async close(left: readonly Asset[] = []): Promise<void> {
     clearTimeout(this.#writing);
     try {
       // The writer must have stopped before another process resumes the run.
@@ -184,12 +184,23 @@ export class SuiteStore {
       // Missing files can be restored from the journal.
     }
     try {
-      this.#journal.append({ is: 'left' });
+      const assets = left.map(asset => this.#store({ ...asset, href: this.#sessionHref(asset.href) }));
+      this.#journal.append({ is: 'left', ...(assets.length > 0 && { assets }) });
     } catch {
       // If nothing can be written, the end of this process releases the run.
     }
     this.#journal.close();
     this.#replies.close();
+  }
+
+  /** `assets/target.1.log` for the `assets/target.log` of the first session that was interrupted. */
+  #sessionHref(href: string): string {
+    const taken = new Set(this.#assets.map(asset => asset.href));
+    const { dir, name, ext } = path.posix.parse(href);
+    for (let number = 1; ; number++) {
+      const free = `${dir}/${name}.${number}${ext}`;
+      if (!taken.has(free)) return free;
+    }
   }
 
   #count({ status }: CaseArtifact): void {

@@ -81,7 +81,7 @@ export class Upstream {
 
 /** Why there is no answer, as a sentence without address, path or key. */
 export class UpstreamError extends Error {
-  override readonly name = 'UpstreamTrouble';
+  override readonly name = 'UpstreamError';
 }
 
 /**

@@ -1,4 +1,4 @@
-import { AGENTS } from '../../adapters/agents.ts';
+import { AGENTS, agentNamed } from '../../adapters/agents.ts';
 import type { AgentAdapter } from '../../adapters/agent.ts';
 import { Fault } from '../../base/fault.ts';
 import { probeVersion } from '../../execute/agents/agent-probe.ts';
@@ -63,6 +63,12 @@ async function agentHere(
     if (!(error instanceof Fault)) throw error;
     return { ...unknown, isFound: true, trouble: `cannot report its version: ${error.message}`, advice: [] };
   }
+}
+
+/** The variables that may hold an agent's model credential, by precedence. */
+export function credentialVariables(agent: string): readonly string[] {
+  const adapter = agentNamed(agent);
+  return adapter ? variablesOf(adapter) : [];
 }
 
 function accessAdvice(adapter: AgentAdapter, isLoggedIn: boolean): string {

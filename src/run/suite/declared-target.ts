@@ -29,7 +29,7 @@ export function declaredTarget(api: DeclaredApi): Target {
     run: { id: api.runId },
     ...(api.port !== undefined && { port: api.port }),
   };
-  const base = checkedBase(api.calls.url(fixed));
+  const base = checkedAddress(api.calls.url(fixed), 'http');
   const asker = new ApiAsker(api, fixed, base.pathname.replace(/\/$/, ''));
   return httpTarget({
     ...api,
@@ -40,11 +40,14 @@ export function declaredTarget(api: DeclaredApi): Target {
 }
 
 /** A URL from the environment is checked only here. */
-function checkedBase(url: string): URL {
+export function checkedAddress(url: string, scheme: 'http' | 'ws'): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
-  const isPlain = parsed && /^https?:$/.test(parsed.protocol) && !parsed.username && !parsed.password && !parsed.search;
-  if (!parsed || !isPlain)
-    throw new Fault('usage', 'The url of the target is not an http or https URL without credentials and query.');
+  const isOfScheme = parsed && [`${scheme}:`, `${scheme}s:`].includes(parsed.protocol);
+  if (!isOfScheme || parsed.username || parsed.password || parsed.search || parsed.hash)
+    throw new Fault(
+      'usage',
+      `The url of the target is not a ${scheme} or ${scheme}s URL without credentials, query and fragment.`,
+    );
   return parsed;
 }
 

@@ -32,7 +32,7 @@ export function responseFailure(
     case 'cancelled':
       return CANCELLED;
     case 'broken':
-      if (errorName === 'UNKNOWN_CONTENT_ENCODING' || errorName === 'BROKEN_CONTENT_ENCODING') {
+      if (errorName !== undefined && OF_ENCODING.has(errorName)) {
         return { class: 'invalid_json', message: BROKEN[errorName] ?? '', errorName, mayRetry: false };
       }
       return {
@@ -71,7 +71,15 @@ const BROKEN: Readonly<Record<string, string>> = {
   UND_ERR_HEADERS_OVERFLOW: 'The response headers are too large.',
   UNKNOWN_CONTENT_ENCODING: 'The answer uses an unknown compression, although Proctor asked for none.',
   BROKEN_CONTENT_ENCODING: 'The compressed answer cannot be decompressed.',
+  COMPRESSED_STREAM:
+    'The agent compressed its stream, although Proctor asked for none. Turn off compression, so that frames can be timed.',
 };
+
+const OF_ENCODING: ReadonlySet<string> = new Set([
+  'UNKNOWN_CONTENT_ENCODING',
+  'BROKEN_CONTENT_ENCODING',
+  'COMPRESSED_STREAM',
+]);
 
 /** Parses seconds or a date. */
 function retryAfter(value: string | undefined): number | undefined {

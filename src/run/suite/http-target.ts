@@ -1,6 +1,7 @@
 import { monotonicMs } from '../../base/clock.ts';
 import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
 import { type HttpAnswer, type HttpRequest, HttpTarget } from '../../execute/http.ts';
+import { joinedPieces } from '../../targets/pieces.ts';
 import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
 import type { SideName } from '../../targets/reply.ts';
 import { failedResponse, type ResponseFailure, responseFailure } from './http-failure.ts';
@@ -115,12 +116,28 @@ export function judgedAnswer(
   const masker = new Masker(masking);
   const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.cut(answer.body);
   const masked = masker.kinds;
-  if (failure) return failedResponse({ ...failure, masked }, answer, bytes, masking);
+  const failed = (why: ResponseFailure): FailedAttempt =>
+    api.joins && hasPieces(bytes, masking)
+      ? { ...why, ok: false, message: `${why.message} ${BODY_LEFT_OUT}` }
+      : failedResponse({ ...why, masked }, answer, bytes, masking);
+  if (failure) return failed(failure);
   const kept: KeptReply = { body: bytes, ...(frames && { frameMs: frames.times.map(roundedMs) }) };
   const reading = api.read(kept, { caseId: id, side: api.side });
   if (reading.ok && api.joins && hasSecret(reading.reply, masking)) return SECRET_IN_PIECES;
+  // A stream also has pieces that no mapping joins, such as those of the model's thoughts.
+  if (reading.ok && frames && hasPieces(bytes, masking)) return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
-  return failedResponse({ ...reading, mayRetry: false, masked }, answer, bytes, masking);
+  // The reason of a failure may be joined from pieces, too.
+  return failed({ ...reading, message: new Masker(masking).text(reading.message), mayRetry: false });
+}
+
+export const BODY_LEFT_OUT = 'Proctor does not store the reply, because it contains a secret in pieces.';
+
+/** Whether the pieces of a reply, joined, make up a secret. */
+export function hasPieces(bytes: Buffer, masking: Masking): boolean {
+  const masker = new Masker(masking);
+  for (const text of joinedPieces(bytes)) masker.text(text);
+  return Object.keys(masker.kinds).length > 0;
 }
 
 /** Whether joining the pieces of a masked reply made up a secret that no single piece contains. */

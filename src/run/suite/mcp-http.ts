@@ -12,6 +12,7 @@ import {
   OTHER_MESSAGES_MAX,
   TOO_MANY_MESSAGES,
 } from './mcp-channel.ts';
+import { checkedAddress } from './declared-target.ts';
 import { JSON_HEADERS } from './protocol-target.ts';
 import type { SuiteSettings } from './settings.ts';
 
@@ -29,7 +30,7 @@ export class McpHttpChannel implements McpChannel {
   #ids = 0;
 
   constructor(options: McpHttpOptions) {
-    const { origin, pathname } = new URL(options.url);
+    const { origin, pathname } = checkedAddress(options.url, 'http');
     // A reply to the server needs a connection besides that of the request.
     this.#http = new HttpTarget(origin, options.settings.concurrency + 1);
     this.#path = pathname;
@@ -90,8 +91,6 @@ export class McpHttpChannel implements McpChannel {
     const { status = 0 } = answer;
     const failure = responseFailure(answer, this.#options.settings);
     const isStream = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
-    // A stream that was compressed after all could not be read as it arrived.
-    if (isStream && answer.headers['content-encoding'] !== undefined) finder.take(answer.body);
     const body = isStream ? (finder.found ?? answer.body) : answer.body;
     const response = isStream && !finder.found ? undefined : readRpc(body);
     const unanswered = isStream ? streamFailure(finder) : wrongId(response, finder);

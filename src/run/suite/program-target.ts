@@ -9,7 +9,7 @@ import type { SideName } from '../../targets/reply.ts';
 import { attemptProgram, type ProgramAnswer } from './program-attempt.ts';
 import { agentFailed, endingFailure, functionFailure, type ProgramFailure } from './program-failure.ts';
 import type { DeclaredProgram } from './program-job.ts';
-import { hasSecret, SECRET_IN_PIECES } from './http-target.ts';
+import { BODY_LEFT_OUT, hasPieces, hasSecret, SECRET_IN_PIECES } from './http-target.ts';
 import { questionValues } from './question-values.ts';
 import type { SuiteSettings } from './settings.ts';
 import {
@@ -82,7 +82,8 @@ function outcomeOf(answer: ProgramAnswer, id: string, agent: ProgramAgent): Atte
   const { capture, file, failed } = answer;
   const { ending, stdout } = capture;
   if (ending.how === 'killed' && ending.by === 'cancel') return CANCELLED;
-  const masker = new Masker(maskingOf(agent.secrets, agent.keepCredentials));
+  const masking = maskingOf(agent.secrets, agent.keepCredentials);
+  const masker = new Masker(masking);
   if (failed) {
     const folders = [agent.dir, '/agent/target'];
     return withLog(functionFailure(failed, masker, folders), answer);
@@ -98,11 +99,12 @@ function outcomeOf(answer: ProgramAnswer, id: string, agent: ProgramAgent): Atte
   const masked = file ? masker.kinds : (stdout.kinds ?? {});
   const kept = { body };
   const reading = agent.read(kept, { caseId: id, side: agent.side });
-  if (reading.ok && agent.joins && hasSecret(reading.reply, maskingOf(agent.secrets, agent.keepCredentials)))
-    return SECRET_IN_PIECES;
+  if (reading.ok && agent.joins && hasSecret(reading.reply, masking)) return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: body.length, kept };
+  const unread = { ...reading, message: new Masker(masking).text(reading.message), mayRetry: false };
+  if (agent.joins && hasPieces(body, masking)) return { ...unread, message: `${unread.message} ${BODY_LEFT_OUT}` };
   const whole = { bytes: body, bytesTotal: body.length, truncated: false, contentType: null, headers: {} };
-  return { ...reading, mayRetry: false, masked, ...(body.length > 0 && { body: whole }) };
+  return { ...unread, masked, ...(body.length > 0 && { body: whole }) };
 }
 
 function missingText({ declaration }: ProgramAgent): string {

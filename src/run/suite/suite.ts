@@ -11,7 +11,7 @@ import { makeFolderIn, type RunFolder } from '../../evidence/run-folder/runs.ts'
 import { CASES } from '../../evidence/suite/suite-folder.ts';
 import { type OpenSuite, openSuite } from '../../evidence/suite/suite-resume.ts';
 import type { AssetNote, SuiteLine, SuitePlan } from '../../evidence/suite/suite-run.ts';
-import { SuiteStore } from '../../evidence/suite/suite-store.ts';
+import { type Asset, SuiteStore } from '../../evidence/suite/suite-store.ts';
 import { FileThread } from '../../execute/host/file-thread.ts';
 import { flushFolder } from '../../execute/host/sync.ts';
 import { ownerHere } from '../pipeline/runner-plan.ts';
@@ -106,7 +106,7 @@ export async function executeSuite(place: RunFolder, target: Target, around: Sui
     const isOpen = ok + failed < cases.ids.length;
     const completedAtMs = Math.max(systemClock.now(), startedAtMs);
     const gaveUp = breaker.isGivenUp;
-    if (isOpen) await store.close();
+    if (isOpen) await store.close(await evidenceOf(target));
     else {
       store.add((await target.evidence?.()) ?? []);
       const run = { plan, ids: cases.ids, gaveUp, startedAtMs, completedAtMs };
@@ -115,12 +115,17 @@ export async function executeSuite(place: RunFolder, target: Target, around: Sui
     const durationMs = completedAtMs - startedAtMs;
     return { place, plan, total: cases.ids.length, ok, failed, gaveUp, troubles: troubles.list(), isOpen, durationMs };
   } catch (error) {
-    await store.close();
+    await store.close(await evidenceOf(target));
     throw error;
   } finally {
     cases.close();
     await target.close();
   }
+}
+
+/** The evidence of a session that ends early. What cannot be had must not hide why it ended. */
+async function evidenceOf(target: Target): Promise<readonly Asset[]> {
+  return (await target.evidence?.().catch(() => [])) ?? [];
 }
 
 interface Asking extends OpenSuite {

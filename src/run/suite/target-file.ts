@@ -11,6 +11,8 @@ export interface DeclaredTarget {
   readonly name: string;
   readonly dir: string;
   readonly declaration: TargetDeclaration;
+  /** Which agent answers, as it said when it was asked. */
+  readonly version?: string;
 }
 
 /** Reads a target file in YAML or JSON. Reports every problem with its line, before anything is sent. */

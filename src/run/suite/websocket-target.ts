@@ -5,7 +5,7 @@ import { CallError } from '../../targets/calls.ts';
 import type { ConversationCalls } from '../../targets/conversation.ts';
 import { FRAMES_MAX } from '../../targets/mapping/frames.ts';
 import type { TemplateValues } from '../../targets/mapping/template-names.ts';
-import { type DeclaredApi, notSent } from './declared-target.ts';
+import { checkedAddress, type DeclaredApi, notSent } from './declared-target.ts';
 import { questionValues } from './question-values.ts';
 import { type ResponseFailure, responseFailure } from './http-failure.ts';
 import { judgedAnswer, roundedMs } from './http-target.ts';
@@ -25,7 +25,7 @@ export function websocketTarget(api: WebSocketApi): Target {
     run: { id: api.runId },
     ...(api.port !== undefined && { port: api.port }),
   };
-  const url = calls.url(fixed);
+  const { href: url, pathname } = checkedAddress(calls.url(fixed), 'ws');
   const client = new WebSocketClient();
   const masking = maskingOf(api.secrets, api.keepCredentials);
   const converse = async (values: TemplateValues): Promise<SocketAnswer> => {
@@ -41,7 +41,7 @@ export function websocketTarget(api: WebSocketApi): Target {
       bodyBytesMax: settings.bodyBytesMax,
       messagesMax: FRAMES_MAX,
     });
-    api.onExchange?.({ method: 'GET', path: new URL(url).pathname, headers, body: messages.join('\n') }, answer);
+    api.onExchange?.({ method: 'GET', path: pathname, headers, body: messages.join('\n') }, answer);
     return answer;
   };
   return {

@@ -27,6 +27,10 @@ export const a2aKind: ApiKind<'a2a'> = {
   reply: ({ protocol = '1.0' }) => ({ as: 'json', mapping: protocol === '1.0' ? VERSION_1 : VERSION_0_3 }),
 };
 
+/** The states with an answer, in both versions. A task in any other state has none. */
+const ANSWERED = { TASK_STATE_COMPLETED: '', TASK_STATE_INPUT_REQUIRED: '', completed: '', 'input-required': '' };
+const NO_STATE = 'The task has no state.';
+
 const VERSION_1: ReplyMapping = {
   final_output: {
     first_of: [
@@ -41,7 +45,8 @@ const VERSION_1: ReplyMapping = {
     first_of: [
       ...messageOf('$.error'),
       { path: "$.result.task[?@.state=='TASK_STATE_FAILED'].message.parts[*].text", join: '\n' },
-      "$.result.task[?@.state=='TASK_STATE_FAILED' || @.state=='TASK_STATE_REJECTED' || @.state=='TASK_STATE_CANCELED' || @.state=='TASK_STATE_AUTH_REQUIRED' || @.state=='TASK_STATE_SUBMITTED' || @.state=='TASK_STATE_WORKING'].state",
+      { path: '$.result.task.status.state', map: ANSWERED },
+      { path: '$.result[?@.id && !@.status.state].id', map: {}, else: NO_STATE },
     ],
   },
 };
@@ -60,7 +65,8 @@ const VERSION_0_3: ReplyMapping = {
     first_of: [
       ...messageOf('$.error'),
       { path: "$.result[?@.state=='failed'].message.parts[?@.kind=='text'].text", join: '\n' },
-      "$.result[?@.state=='failed' || @.state=='rejected' || @.state=='canceled' || @.state=='auth-required' || @.state=='submitted' || @.state=='working'].state",
+      { path: '$.result.status.state', map: ANSWERED },
+      { path: "$[?@.kind=='task' && !@.status.state].kind", map: {}, else: NO_STATE },
     ],
   },
 };

@@ -1,7 +1,10 @@
 import type { ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
 import { type ApiKind, emptyWith } from './kind.ts';
 
-/** AG-UI: one request, and a stream of events. The last message is the output, and `RUN_ERROR` is a failure. */
+/**
+ * AG-UI: one request, and a stream of events. The last message is the output. `RUN_ERROR` is a failure,
+ * and so is a run that was cancelled or waits for a person.
+ */
 export const agUiKind: ApiKind<'ag-ui'> = {
   request: ({ state }) => ({
     path: '',
@@ -16,7 +19,7 @@ export const agUiKind: ApiKind<'ag-ui'> = {
       forwardedProps: {},
     },
   }),
-  reply: () => ({ as: 'sse', mapping: MAPPING, firstOutput: FIRST_OUTPUT, last: FINISHED }),
+  reply: () => ({ as: 'sse', mapping: MAPPING, firstOutput: FIRST_OUTPUT, last: FINISHED, repeats: true }),
 };
 
 const FIRST_OUTPUT = "$[?@.type=='TEXT_MESSAGE_CONTENT' || @.type=='TEXT_MESSAGE_CHUNK'].delta";
@@ -32,7 +35,17 @@ const ARGUMENTS: ValueForm = {
   parse: 'json',
 };
 
+const SNAPSHOTS = "$.frames[?@.data.type=='MESSAGES_SNAPSHOT']";
+
+function okUnlessError(error: string): ValueForm {
+  return { first_of: [{ path: error, join: '', map: {}, else: 'error' }, { literal: 'ok' }] };
+}
+
 const FINISHED = "$.frames[?@.data.type=='RUN_FINISHED'].data";
+
+/** An outcome other than success: the run was cancelled, or waits for a person. */
+const NO_SUCCESS =
+  "$.frames[?@.data.type=='RUN_FINISHED' && @.data.outcome && @.data.outcome!=null && @.data.outcome!='success' && @.data.outcome.type!='success'].data.outcome";
 
 const MAPPING: ReplyMapping = {
   final_output: {
@@ -46,6 +59,7 @@ const MAPPING: ReplyMapping = {
         },
       },
       { path: "$.frames[?@.data.type=='TEXT_MESSAGE_CHUNK'].data.delta", join: '' },
+      { path: `${SNAPSHOTS}.data.messages[?@.role=='assistant'].content`, last: true },
       emptyWith(`${FINISHED}.runId`),
     ],
   },
@@ -63,8 +77,25 @@ const MAPPING: ReplyMapping = {
       each: "$.frames[?@.data.type=='TOOL_CALL_RESULT']",
       ts: '@.at_ms',
       call_id: '@.data.toolCallId',
-      status: { literal: 'ok' },
+      status: okUnlessError('@.data.error'),
       payload_summary: '@.data.content',
+    },
+    // A snapshot repeats calls that were streamed, and has those that were not.
+    {
+      as: 'tool_call',
+      each: `${SNAPSHOTS}.data.messages[*].toolCalls[*]`,
+      ts: `${SNAPSHOTS}.at_ms`,
+      call_id: '@.id',
+      tool: '@.function.name',
+      args: { path: '@.function.arguments', parse: 'json' },
+    },
+    {
+      as: 'tool_result',
+      each: `${SNAPSHOTS}.data.messages[?@.role=='tool']`,
+      ts: `${SNAPSHOTS}.at_ms`,
+      call_id: '@.toolCallId',
+      status: okUnlessError('@.error'),
+      payload_summary: '@.content',
     },
   ],
   usage: {
@@ -78,7 +109,10 @@ const MAPPING: ReplyMapping = {
     first_of: [
       "$.frames[?@.data.type=='RUN_ERROR'].data.message",
       "$.frames[?@.data.type=='RUN_ERROR'].data.type",
-      `${FINISHED}[?@.type=='cancelled'].type`,
+      `${NO_SUCCESS}.type`,
+      NO_SUCCESS,
+      // How agents on LangGraph ask a person.
+      "$.frames[?@.data.type=='CUSTOM' && @.data.name=='on_interrupt'].data.name",
     ],
   },
 };

@@ -1,5 +1,5 @@
 import type { ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
-import { type ApiKind, emptyWith, messageOf } from './kind.ts';
+import { type ApiKind, emptyWith, messageOf, stoppedEarly } from './kind.ts';
 
 /** The Messages API. A tool result without `is_error` is a success, as the protocol says. */
 export const anthropicMessagesKind: ApiKind<'anthropic-messages'> = {
@@ -46,7 +46,8 @@ const JSON_REPLY: ReplyMapping = {
   events: [
     {
       as: 'tool_call',
-      each: "$.content[?@.type=='tool_use' || @.type=='server_tool_use' || @.type=='mcp_tool_use']",
+      // Only calls have a name.
+      each: '$.content[?@.name]',
       call_id: '@.id',
       tool: '@.name',
       args: '@.input',
@@ -61,7 +62,7 @@ const JSON_REPLY: ReplyMapping = {
   ],
   usage: { input_tokens: '$.usage.input_tokens', output_tokens: '$.usage.output_tokens' },
   model: '$.model',
-  failed: { first_of: messageOf('$.error') },
+  failed: { first_of: [...messageOf('$.error'), stoppedEarly('$.stop_reason')] },
 };
 
 const STREAM: ReplyMapping = {
@@ -74,7 +75,7 @@ const STREAM: ReplyMapping = {
   events: [
     {
       as: 'tool_call',
-      each: "$.frames[?@.data.type=='content_block_start' && (@.data.content_block.type=='tool_use' || @.data.content_block.type=='server_tool_use' || @.data.content_block.type=='mcp_tool_use')]",
+      each: "$.frames[?@.data.type=='content_block_start' && @.data.content_block.name]",
       ts: '@.at_ms',
       call_id: '@.data.content_block.id',
       tool: '@.data.content_block.name',
@@ -107,5 +108,10 @@ const STREAM: ReplyMapping = {
     output_tokens: { path: "$.frames[?@.data.type=='message_delta'].data.usage.output_tokens", last: true },
   },
   model: "$.frames[?@.data.type=='message_start'].data.message.model",
-  failed: { first_of: messageOf("$.frames[?@.data.type=='error'].data.error") },
+  failed: {
+    first_of: [
+      ...messageOf("$.frames[?@.data.type=='error'].data.error"),
+      stoppedEarly("$.frames[?@.data.type=='message_delta'].data.delta.stop_reason"),
+    ],
+  },
 };

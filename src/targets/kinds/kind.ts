@@ -1,4 +1,4 @@
-import type { ReplyMapping, ValueForm } from '../../contracts/target/mapping.ts';
+import type { ReplyMapping, SingleValue } from '../../contracts/target/mapping.ts';
 import type { DeclarationOf, DeclaredKind, TargetRequest } from '../../contracts/target/index.ts';
 import type { TemplateValues } from '../mapping/template-names.ts';
 
@@ -27,6 +27,8 @@ export interface ReplyForm {
   readonly firstOutput?: string;
   /** A path that finds something in every stream that is whole. Without it, a server that dies would seem to have finished. */
   readonly last?: string;
+  /** The protocol may repeat calls and results. Each counts once. */
+  readonly repeats?: true;
 }
 
 /** An empty output for a reply that has this path: a message that only calls tools has no text. */
@@ -34,7 +36,32 @@ export function emptyWith(path: string) {
   return { path, map: {}, else: '' };
 }
 
+/** A failure if the model stopped before its answer was whole. Other reasons, and those that Proctor does not know, are none. */
+export function stoppedEarly(reason: string): SingleValue {
+  return { path: reason, last: true, map: STOPPED_EARLY, else: '' };
+}
+
+const TOO_LONG = 'The answer was cut at the limit on its length.';
+const FILTERED = 'A content filter cut the answer.';
+
+/** The reasons of all model APIs. Frameworks such as LangGraph hand them on. */
+const STOPPED_EARLY: Readonly<Record<string, string>> = {
+  length: TOO_LONG,
+  model_length: TOO_LONG,
+  max_tokens: TOO_LONG,
+  MAX_TOKENS: TOO_LONG,
+  max_output_tokens: TOO_LONG,
+  model_context_window_exceeded: TOO_LONG,
+  content_filter: FILTERED,
+  content_filtered: FILTERED,
+  guardrail_intervened: FILTERED,
+  SAFETY: FILTERED,
+  refusal: 'The model refused in the middle of its answer.',
+  pause_turn: 'The model paused before its answer was complete.',
+  error: 'The model failed while it answered.',
+};
+
 /** The message of an error, or the whole error if it has none: that is a failure too. */
-export function messageOf(error: string): ValueForm[] {
+export function messageOf(error: string): SingleValue[] {
   return [`${error}.message`, error];
 }

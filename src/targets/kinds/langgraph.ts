@@ -1,5 +1,5 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import type { ApiKind } from './kind.ts';
+import { type ApiKind, stoppedEarly } from './kind.ts';
 
 /** A LangGraph server. Every attempt has a thread of its own, so the state holds only this conversation. */
 export const langgraphKind: ApiKind<'langgraph'> = {
@@ -16,6 +16,8 @@ export const langgraphKind: ApiKind<'langgraph'> = {
 
 /** The type of the last message, if it is not the agent's. */
 const LAST_TYPE = "$[?@[-1].type && @[-1].type!='ai'][-1].type";
+const LAST_ROLE = "$[?@[-1].role && @[-1].role!='ai' && @[-1].role!='assistant'][-1].role";
+const NOT_THE_AGENT = 'The last message of the state is not one of the agent.';
 
 const MAPPING: ReplyMapping = {
   final_output: {
@@ -24,7 +26,15 @@ const MAPPING: ReplyMapping = {
   events: [
     {
       as: 'tool_call',
-      each: "$.messages[?@.type=='ai'].tool_calls[*]",
+      each: '$.messages[*].tool_calls[*]',
+      call_id: '@.id',
+      tool: { first_of: ['@.name', '@.function.name'] },
+      args: { first_of: ['@.args', { path: '@.function.arguments', parse: 'json' }] },
+    },
+    // Calls whose arguments are not JSON.
+    {
+      as: 'tool_call',
+      each: '$.messages[*].invalid_tool_calls[*]',
       call_id: '@.id',
       tool: '@.name',
       args: '@.args',
@@ -50,7 +60,10 @@ const MAPPING: ReplyMapping = {
       '$.detail',
       // A graph that waits for a person has not answered.
       { path: '$.__interrupt__', map: {}, else: 'The graph waits for a person.' },
-      { path: LAST_TYPE, map: {}, else: 'The last message of the state is not one of the agent.' },
+      { path: LAST_TYPE, map: {}, else: NOT_THE_AGENT },
+      { path: LAST_ROLE, map: {}, else: NOT_THE_AGENT },
+      stoppedEarly('$.messages[-1].response_metadata.finish_reason'),
+      stoppedEarly('$.messages[-1].response_metadata.stop_reason'),
     ],
   },
 };

@@ -7,13 +7,15 @@ export function mcpToolReply({ reply }: DeclarationOf<'mcp-tool'>): ReplyForm {
   return { as: 'json', mapping: reply ? { failed: FAILED, ...reply } : MAPPING };
 }
 
+const IS_ERROR = '$[?@.isError && @.isError!=false && @.isError!=null]';
+
 /** An error of the protocol, an error of the tool, or a question back, to which Proctor has no answer. */
 const FAILED: ReplyMapping['failed'] = {
   first_of: [
     ...messageOf('$.error'),
-    { path: "$[?@.isError==true].content[?@.type=='text'].text", join: '\n' },
-    { path: '$[?@.isError==true].isError', map: { true: 'The tool reported an error without a text.' } },
-    { path: "$[?@.resultType=='input_required'].resultType", map: { input_required: 'The tool asks for more input.' } },
+    { path: `${IS_ERROR}.content[?@.type=='text'].text`, join: '\n' },
+    { path: `${IS_ERROR}.isError`, map: {}, else: 'The tool reported an error without a text.' },
+    { path: '$.result.resultType', map: { complete: '', input_required: 'The tool asks for more input.' } },
   ],
 };
 

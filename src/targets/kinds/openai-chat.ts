@@ -1,5 +1,5 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import { type ApiKind, emptyWith, messageOf } from './kind.ts';
+import { type ApiKind, emptyWith, messageOf, stoppedEarly } from './kind.ts';
 
 /** Chat completions. A bare model only proposes tool calls; nothing runs them. */
 export const openaiChatKind: ApiKind<'openai-chat'> = {
@@ -41,6 +41,13 @@ const JSON_REPLY: ReplyMapping = {
       tool: { first_of: ['@.function.name', '@.custom.name'] },
       args: { first_of: [{ path: '@.function.arguments', parse: 'json' }, '@.custom.input'] },
     },
+    // The only call of a message, in the form before tool_calls.
+    {
+      as: 'tool_call',
+      each: '$.choices[0].message[?@.name && @.arguments]',
+      tool: '@.name',
+      args: { path: '@.arguments', parse: 'json' },
+    },
   ],
   usage: {
     input_tokens: '$.usage.prompt_tokens',
@@ -48,8 +55,11 @@ const JSON_REPLY: ReplyMapping = {
     total_tokens: '$.usage.total_tokens',
   },
   model: '$.model',
-  failed: { first_of: messageOf('$.error') },
+  failed: { first_of: [...messageOf('$.error'), stoppedEarly('$.choices[0].finish_reason')] },
 };
+
+/** The first piece of a call has its name. Some servers send no id, and some repeat the name as null or empty. */
+const isText = (path: string): string => `(${path} && ${path}!=null && ${path}!='')`;
 
 function piecesOf(value: string) {
   const each = '$.frames[*].data.choices[0].delta.tool_calls[*]';
@@ -67,15 +77,23 @@ const STREAM: ReplyMapping = {
   events: [
     {
       as: 'tool_call',
-      each: '$.frames[*].data.choices[0].delta.tool_calls[?@.id && (@.function.name || @.custom.name)]',
+      each: `$.frames[*].data.choices[0].delta.tool_calls[?${isText('@.function.name')} || ${isText('@.custom.name')}]`,
       call_id: '@.id',
       tool: { first_of: ['@.function.name', '@.custom.name'] },
       args: {
         first_of: [
           { collect: piecesOf('@.function.arguments'), parse: 'json' },
           { collect: piecesOf('@.custom.input') },
+          // Some servers send whole calls without an index.
+          { path: '@.function.arguments', parse: 'json' },
         ],
       },
+    },
+    {
+      as: 'tool_call',
+      each: `$.frames[*].data.choices[0].delta[?${isText('@.name')} && @.arguments]`,
+      tool: '@.name',
+      args: { path: '$.frames[*].data.choices[0].delta.function_call.arguments', join: '', parse: 'json' },
     },
   ],
   usage: {
@@ -84,5 +102,7 @@ const STREAM: ReplyMapping = {
     total_tokens: { path: '$.frames[*].data.usage.total_tokens', last: true },
   },
   model: '$.frames[*].data.model',
-  failed: { first_of: messageOf('$.frames[*].data.error') },
+  failed: {
+    first_of: [...messageOf('$.frames[*].data.error'), stoppedEarly('$.frames[*].data.choices[0].finish_reason')],
+  },
 };

@@ -1,7 +1,7 @@
 import type { ReplyMapping } from '../../contracts/target/mapping.ts';
-import { type ApiKind, emptyWith, messageOf } from './kind.ts';
+import { type ApiKind, emptyWith, messageOf, stoppedEarly } from './kind.ts';
 
-/** The Responses API. Function calls are proposals; calls of the provider's MCP and search tools have results. */
+/** The Responses API. Calls of functions are proposals; the provider runs its own tools. */
 export const openaiResponsesKind: ApiKind<'openai-responses'> = {
   request: ({ model, system, stream, parameters }) => ({
     path: '/responses',
@@ -49,27 +49,46 @@ function below(response: string): ReplyMapping {
         ...messageOf('$.error'),
         "$.frames[?@.data.type=='error'].data.message",
         "$.frames[?@.data.type=='error'].data.type",
-        { path: `${response}.status`, map: { completed: '', incomplete: '' } },
+        stoppedEarly(`${response}.incomplete_details.reason`),
+        { path: `${response}.status`, map: { completed: '', incomplete: 'The answer is incomplete.' } },
       ],
     },
   };
 }
 
+/** Items that are no calls. Every other item is one, so that a call of a tool that Proctor does not know stays visible. */
+const NO_CALLS = ['message', 'reasoning', 'compaction', 'mcp_list_tools', 'mcp_approval_response', 'additional_tools'];
+
+/** The results of calls that are items of their own. */
+const OUTPUTS = [
+  'function_call_output',
+  'custom_tool_call_output',
+  'computer_call_output',
+  'local_shell_call_output',
+  'shell_call_output',
+  'apply_patch_call_output',
+  'tool_search_output',
+  'program_output',
+];
+
 function eventsIn(response: string): ReplyMapping['events'] {
+  const isCall = [...NO_CALLS, ...OUTPUTS].map(type => `@.type!='${type}'`).join(' && ');
+  const isOutput = OUTPUTS.map(type => `@.type=='${type}'`).join(' || ');
   return [
     {
       as: 'tool_call',
-      each: `${response}.output[?@.type=='function_call' || @.type=='custom_tool_call']`,
-      call_id: '@.call_id',
+      each: `${response}.output[?@.name && ${isCall}]`,
+      call_id: { first_of: ['@.call_id', '@.id'] },
       tool: '@.name',
-      args: { first_of: [{ path: '@.arguments', parse: 'json' }, '@.input'] },
+      args: { first_of: [{ path: '@.arguments', parse: 'json' }, '@.input', { literal: {} }] },
     },
+    // The provider's own tools have no name. Without known arguments, the call is shown whole.
     {
       as: 'tool_call',
-      each: `${response}.output[?@.type=='mcp_call']`,
-      call_id: '@.id',
-      tool: '@.name',
-      args: { path: '@.arguments', parse: 'json' },
+      each: `${response}.output[?!@.name && ${isCall}]`,
+      call_id: { first_of: ['@.call_id', '@.id'] },
+      tool: '@.type',
+      args: { first_of: ['@.action', '@.operation', '@'] },
     },
     {
       as: 'tool_result',
@@ -90,11 +109,16 @@ function eventsIn(response: string): ReplyMapping['events'] {
       },
     },
     {
-      as: 'tool_call',
-      each: `${response}.output[?@.type=='web_search_call' || @.type=='file_search_call']`,
-      call_id: '@.id',
-      tool: '@.type',
-      args: { first_of: ['@.action', { literal: {} }] },
+      as: 'tool_result',
+      each: `${response}.output[?${isOutput}]`,
+      call_id: { first_of: ['@.call_id', '@.id'] },
+      status: { first_of: [{ path: '@.status', map: { completed: 'ok' }, else: 'error' }, { literal: 'ok' }] },
+      payload_summary: {
+        first_of: [
+          { path: '@.output', join: '' },
+          { path: '@.result', join: '' },
+        ],
+      },
     },
   ];
 }

@@ -3,7 +3,9 @@ import { CARRIAGE_BYTE, FEED_BYTE } from './frame-lines.ts';
 /** Reads the data of server-sent events as their bytes arrive. The result is that of `readFrames`, for any split. */
 export class SseReader {
   readonly #lineBytesMax: number;
-  #rest: Buffer = Buffer.alloc(0);
+  /** The pieces of the present line. They are joined once, at its end. */
+  #rest: Buffer[] = [];
+  #restBytes = 0;
   #data: Buffer[] = [];
   #endedWithCarriage = false;
   #isFirst = true;
@@ -31,16 +33,20 @@ export class SseReader {
   }
 
   #keep(bytes: Buffer): void {
-    const room = this.#lineBytesMax - this.#rest.length;
-    if (bytes.length > 0 && room > 0) this.#rest = Buffer.concat([this.#rest, bytes.subarray(0, room)]);
+    const room = this.#lineBytesMax - this.#restBytes;
+    if (bytes.length === 0 || room <= 0) return;
+    const piece = bytes.subarray(0, room);
+    this.#rest.push(piece);
+    this.#restBytes += piece.length;
   }
 
   /** The data of an event, if this line, which is empty, ends one. */
   #endLine(end: Buffer): Buffer | undefined {
     this.#keep(end);
-    const line = this.#isFirst ? withoutMark(this.#rest) : this.#rest;
+    const whole = Buffer.concat(this.#rest.splice(0));
+    this.#restBytes = 0;
+    const line = this.#isFirst ? withoutMark(whole) : whole;
     this.#isFirst = false;
-    this.#rest = Buffer.alloc(0);
     if (line.length > 0) {
       const data = dataIn(line);
       if (data) this.#data.push(data);

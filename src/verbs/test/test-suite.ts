@@ -171,9 +171,16 @@ function againFor(suite: SuiteTest, dir: string, project: string, options: TestO
 
 async function reported(suite: SuiteTest, file: ProjectFile, options: TestOptions, run: SuiteRunResult) {
   const { signingKey, signal } = options;
-  const { subject } = await reportSubject(run.runs[0]?.place.folder as string, file.dir, { signingKey, signal });
+  const { subject } = await reportSubject(worstRun(run).place.folder, file.dir, { signingKey, signal });
   const formats = suite.formats.filter(format => format !== 'terminal');
   return { subject, reports: writeReports(folderFor(suite, file, options), subject, formats) };
+}
+
+/** The repetition to show: the one with the most cases that did not pass. */
+function worstRun({ runs }: SuiteRunResult): SuiteRunResult['runs'][number] {
+  const [first, ...others] = runs as [SuiteRunResult['runs'][number], ...SuiteRunResult['runs']];
+  const missed = ({ judged }: typeof first): number => (judged ? judged.failed + judged.errors : 0);
+  return others.reduce((worst, run) => (missed(run) > missed(worst) ? run : worst), first);
 }
 
 function folderFor({ name }: SuiteTest, { dir }: ProjectFile, { out, cwd = process.cwd() }: TestOptions): string {

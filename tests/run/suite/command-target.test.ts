@@ -232,7 +232,7 @@ test('the verifier finds a stored reply that was changed', async () => {
 
 test.each<[string, object, RegExp]>([
   ['a program that a case would choose', { run: ['${input.user}'] }, /run\[0\].*a case would choose it/],
-  ['a secret among the words', { run: ['node', '${env:DESK_TOKEN}'] }, /run\[1\].*has no value here/],
+  ['a secret among the words', { run: ['node', '${env:DESK_TOKEN}'] }, /run\[1\].*Pass the variable through env/],
   ['${output} without an output', { run: ['node', '${output}'] }, /run\[1\].*has no value here/],
   ['an output outside its folder', { run: ['node'], output: '../x' }, /output is a path, not a bare name/],
   ['an invalid variable', { run: ['node'], env: { 'A-B': 'x' } }, /not a valid variable name/],

@@ -71,9 +71,8 @@ describe('a target of kind', () => {
     expect(everythingIn(folder)).not.toContain(TOKEN);
     const crashClass = 'crashClass' in kind ? kind.crashClass : 'http_error';
     expect(artifact('crashes').runner_failure?.class).toBe(crashClass);
-    // A stream splits the secret, so it can only be refused. A document is masked, as is the last event of a response.
-    if (kind.can.stream && kind.name !== 'openai-responses (stream)')
-      expect(artifact('leaks').runner_failure).toMatchObject({ error_name: 'SECRET_IN_PIECES' });
+    // A stream splits the secret, so it can only be refused. A document is masked.
+    if (kind.can.stream) expect(artifact('leaks').runner_failure).toMatchObject({ error_name: 'SECRET_IN_PIECES' });
     else expect(artifact('leaks').final_output?.content).toBe('Your token is [masked].');
     await expectValid(folder);
   });

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { readFrames } from '../../../src/targets/mapping/frames.ts';
 import { SseReader } from '../../../src/targets/mapping/sse-reader.ts';
 
@@ -39,4 +39,15 @@ test('finds the same data as the reader of stored streams, however the bytes are
 test('cuts a line that is too long, and goes on', () => {
   const reader = new SseReader(10);
   expect(reader.take(Buffer.from('data: 0123456789\n\ndata: x\n\n')).map(String)).toEqual(['0123', 'x']);
+});
+
+test('copies each byte of a line at most twice, however many chunks it comes in', () => {
+  const line = Buffer.from(`data: ${'x'.repeat(20_000)}\n\n`);
+  const concat = vi.spyOn(Buffer, 'concat');
+  const reader = new SseReader(1_000_000);
+  const events = Array.from(line, (_, index) => reader.take(line.subarray(index, index + 1))).flat();
+  const copied = concat.mock.results.reduce((sum, { value }) => sum + (value as Buffer).length, 0);
+  concat.mockRestore();
+  expect(events.map(String)).toEqual(['x'.repeat(20_000)]);
+  expect(copied).toBeLessThanOrEqual(2 * line.length);
 });

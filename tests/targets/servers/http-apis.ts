@@ -97,7 +97,7 @@ export const httpSse: Protocol = {
     url,
     auth: AUTH,
     request: { path: '/stream', body: { message: '${input.user}' } },
-    stream: { as: 'sse', first_output: '$[?@.text].text' },
+    stream: { as: 'sse', first_output: '$[?@.text].text', until: { path: '$.event', in: ['end', 'error'] } },
     reply: {
       final_output: { path: "$.frames[?@.event=='token'].data.text", join: '' },
       events: [

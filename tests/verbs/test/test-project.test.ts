@@ -112,4 +112,21 @@ suites:
     const request = suites[0]?.run?.runs[0]?.plan.request;
     expect(request).toMatchObject({ target: { kind: 'script' }, settings: { timeout_ms: 30_000 } });
   });
+
+  test('shows the repetition in which most cases failed', async () => {
+    const cwd = projectFolder(PROJECT.replace('{ limits: { max_failing: 0 } }', '{ mode: strict }'));
+    // Fails only in the second of three runs: each run starts the agent anew.
+    writeFileSync(
+      path.join(cwd, 'agent.mjs'),
+      `import { existsSync, writeFileSync } from 'node:fs';
+const starts = [1, 2].filter(number => existsSync('start-' + number)).length + 1;
+writeFileSync('start-' + starts, '');
+await import(starts === 2 ? './worse.mjs' : './good.mjs');
+`,
+    );
+    writeFileSync(path.join(cwd, 'good.mjs'), WORSE.replace('14 days', '30 days'));
+    const { suites } = await testProject({ cwd, environment, repeat: 3 });
+    expect(suites[0]?.run?.runs.map(({ judged }) => judged?.passed)).toEqual([2, 1, 2]);
+    expect(suites[0]?.subject).toMatchObject({ repetition: { number: 2, total: 3 } });
+  });
 });
