@@ -120,7 +120,6 @@ describe.runIf(isThere)('on a clean Debian 12, an ordinary user', () => {
     expect(code, said).toBe(1);
     expect(said).toContain('large-refund');
     expect(said).toMatch(/called “refunds\.create” where the baseline called “tickets\.create”/);
-    console.log(said);
   });
 
   test('opens the report in a browser', async () => {

@@ -76,7 +76,7 @@ function start(deed: string, around: readonly string[] = ['/bin/sh', '-c']): { s
   for (const name of readdirSync(path.join(ROOT, 'node_modules')).filter(each => !each.startsWith('.v')))
     symlinkSync(path.join(ROOT, 'node_modules', name), path.join(modules, name));
   for (const made of [checkout, modules, home]) chownSync(made, NOBODY, NOBODY);
-  const [program = '', ...args] = [...around, `${deed} && exec npm start --silent`];
+  const [program, ...args] = [...around, `${deed} && exec npm start --silent`] as [string, ...string[]];
   const { status, stdout, stderr } = spawnSync(program, args, {
     cwd: checkout,
     uid: NOBODY,
