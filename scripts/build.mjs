@@ -65,7 +65,7 @@ const entryPoints = {
   index: 'src/verbs/index.ts',
   verify: 'src/verify/index.ts',
   contracts: 'src/contracts/index.ts',
-  gate: 'src/contracts/gate/decide/index.ts',
+  gate: 'src/contracts/gate/decide/library.ts',
 };
 await build({
   ...common,

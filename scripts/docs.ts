@@ -1,6 +1,6 @@
 /**
- * Generates docs/contracts/ (a page and a JSON Schema per contract, and an index), schemas/ (for editors), the table of
- * limits in docs/sandboxes.md, the table of acts in docs/agents.md, and docs/gate.svg.
+ * Generates docs/contracts/ (a page and a JSON Schema per contract, and an index), schemas/ (for editors), the tables of
+ * limits in docs/sandboxes.md and docs/command-line.md, the table of acts in docs/agents.md, and docs/gate.svg.
  * With `--check`, it only reports files that are out of date.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { loadContracts } from '../src/contracts/catalogue.ts';
 import { withActsTable } from './acts-table.ts';
 import { contractPages } from './contract-pages.ts';
 import { gatePicture } from './gate-picture.ts';
-import { withLimitsTable } from './limits-table.ts';
+import { withLimitsTable, withScriptLimits } from './limits-table.ts';
 import { writtenSchemas } from './written-schemas.ts';
 
 const isCheck = process.argv.includes('--check');
@@ -24,6 +24,13 @@ if (isCheck && withLimitsTable(page) !== page) {
   console.error('The table of limits in docs/sandboxes.md does not match src/policy/limits.ts. Run npm run docs.');
   process.exitCode = 1;
 } else if (!isCheck) writeAtomic(sandboxes, withLimitsTable(page));
+
+const commands = path.join(process.cwd(), 'docs', 'command-line.md');
+const commandsPage = readFileSync(commands, 'utf8');
+if (isCheck && withScriptLimits(commandsPage) !== commandsPage) {
+  console.error('docs/command-line.md does not match src/contracts/script-limits.ts. Run npm run docs.');
+  process.exitCode = 1;
+} else if (!isCheck) writeAtomic(commands, withScriptLimits(commandsPage), 0o666);
 
 const agents = path.join(process.cwd(), 'docs', 'agents.md');
 const agentsPage = readFileSync(agents, 'utf8');

@@ -1,16 +1,23 @@
+import { SCRIPT_LIMITS, type WrittenLimit } from '../src/contracts/script-limits.ts';
 import { LIMITS, type MachineKind } from '../src/policy/limits.ts';
 
 /** Returns docs/sandboxes.md with the table of limits from src/policy/limits.ts. */
 export function withLimitsTable(page: string): string {
-  const [before, rest] = page.split(BEGIN);
-  const after = rest?.split(END)[1];
-  if (before === undefined || after === undefined)
-    throw new Error('docs/sandboxes.md has no markers for the table of limits');
-  return `${before}${BEGIN}\n${table()}\n${END}${after}`;
+  return withTable(page, 'limits', machineTable());
 }
 
-const BEGIN = '<!-- limits: written by npm run docs -->';
-const END = '<!-- /limits -->';
+/** Returns docs/command-line.md with the flags from src/contracts/script-limits.ts. */
+export function withScriptLimits(page: string): string {
+  return withTable(page, 'script limits', flagTable());
+}
+
+function withTable(page: string, name: string, table: string): string {
+  const [begin, end] = [`<!-- ${name}: written by npm run docs -->`, `<!-- /${name} -->`];
+  const [before, rest] = page.split(begin);
+  const after = rest?.split(end)[1];
+  if (before === undefined || after === undefined) throw new Error(`The page has no markers for the table of ${name}`);
+  return `${before}${begin}\n${table}\n${end}${after}`;
+}
 
 const COLUMNS: Readonly<Record<MachineKind, string>> = {
   cgroup_v1: 'root, cgroup v1',
@@ -19,7 +26,7 @@ const COLUMNS: Readonly<Record<MachineKind, string>> = {
   no_sandbox: '`--sandbox none`',
 };
 
-function table(): string {
+function machineTable(): string {
   const kinds = Object.keys(COLUMNS) as MachineKind[];
   const rows = LIMITS.map(({ limit, title, held }) => {
     const cells = kinds.map(kind => {
@@ -31,4 +38,14 @@ function table(): string {
   return [`| limit | ${Object.values(COLUMNS).join(' | ')} |`, `|${' --- |'.repeat(kinds.length + 1)}`, ...rows].join(
     '\n',
   );
+}
+
+function flagTable(): string {
+  const rows = Object.values(SCRIPT_LIMITS).map(({ flag, help, range, default: usual = '–' }: WrittenLimit) => {
+    const shown = flag.replace(/<(.*)>/, (_, takes: string) =>
+      takes === 'time' || takes === 'size' ? takes.toUpperCase() : 'N',
+    );
+    return `| \`${shown}\` | ${help.replace(/\b(\w+\/)/g, '`$1`')} | ${range.join(' to ')} | ${usual} |`;
+  });
+  return ['| flag | meaning | range | default |', '|---|---|---|---|', ...rows].join('\n');
 }

@@ -5,7 +5,7 @@ import { ACTIVE_FILES } from '../src/policy/active-files.ts';
 import { withActsTable } from '../scripts/acts-table.ts';
 import { contractPages } from '../scripts/contract-pages.ts';
 import { gatePicture } from '../scripts/gate-picture.ts';
-import { withLimitsTable } from '../scripts/limits-table.ts';
+import { withLimitsTable, withScriptLimits } from '../scripts/limits-table.ts';
 import { writtenSchemas } from '../scripts/written-schemas.ts';
 import { PICTURE } from '../scripts/picture-size.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
@@ -33,6 +33,10 @@ test.each([
 
 test('docs/sandboxes.md has the limits of src/policy/limits.ts (npm run docs writes them)', () => {
   expect(withLimitsTable(read('docs/sandboxes.md'))).toBe(read('docs/sandboxes.md'));
+});
+
+test('docs/command-line.md has the limits of src/contracts/script-limits.ts (npm run docs writes them)', () => {
+  expect(withScriptLimits(read('docs/command-line.md'))).toBe(read('docs/command-line.md'));
 });
 
 test('docs/agents.md has the acts that the tests recorded (npm run docs writes them)', () => {

@@ -24,80 +24,73 @@ export function scan(bytes: Uint8Array, limits: JsonLimits, findRepeats = false)
   let values = 0;
   let next: number = NEXT.value;
   let at = 0;
-
   while (at < length) {
-    if (values > valuesMax) {
-      return { code: 'too_many_values', message: tooManyValues(limits.bytesMax) };
-    }
-    const byte = bytes[at] as number;
+    if (values > valuesMax) return { code: 'too_many_values', message: tooManyValues(limits.bytesMax) };
+    const start = at++;
+    const byte = bytes[start] as number;
     if (byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09) {
-      at++;
-      continue;
-    }
-    if (byte === QUOTE && (next <= NEXT.valueOrEnd || next === NEXT.keyOrEnd || next === NEXT.key)) {
-      const end = stringEnd(bytes, at);
+      // White space may stand between any two tokens.
+    } else if (byte === QUOTE && (next <= NEXT.valueOrEnd || next === NEXT.keyOrEnd || next === NEXT.key)) {
+      const end = stringEnd(bytes, start);
       if (typeof end !== 'number') return end;
+      at = end;
       if (next <= NEXT.valueOrEnd) {
         values++;
         next = depth === 0 ? NEXT.nothing : NEXT.commaOrEnd;
       } else {
         members++;
-        if (depth === 1) starts.push(at);
+        if (depth === 1) starts.push(start);
         next = NEXT.colon;
-        if (findRepeats) {
-          const key = JSON.parse(utf8Text(bytes.subarray(at, end))) as string;
-          if (keys[depth]?.has(key)) {
-            return refusal(
-              'duplicate_key',
-              `The key ${JSON.stringify(key.slice(0, 60))} appears twice in one object`,
-              bytes,
-              at,
-            );
-          }
-          keys[depth]?.add(key);
-        }
+        const repeated = findRepeats && repeatedKey(keys[depth], bytes, start, end);
+        if (repeated) return repeated;
       }
-      at = end;
-      continue;
-    }
-    if (byte === 0x3a /* : */ && next === NEXT.colon) {
+    } else if (byte === 0x3a /* : */ && next === NEXT.colon) {
       next = NEXT.value;
-      at++;
-      continue;
-    }
-    if (byte === 0x2c /* , */ && next === NEXT.commaOrEnd) {
+    } else if (byte === 0x2c /* , */ && next === NEXT.commaOrEnd) {
       next = open[depth] === OBJECT ? NEXT.key : NEXT.value;
-      at++;
-      continue;
-    }
-    if (byte === 0x7d /* } */ || byte === 0x5d /* ] */) {
+    } else if (byte === 0x7d /* } */ || byte === 0x5d /* ] */) {
       const kind = byte === 0x7d ? OBJECT : ARRAY;
       const mayEnd = next === NEXT.commaOrEnd || next === (kind === OBJECT ? NEXT.keyOrEnd : NEXT.valueOrEnd);
-      if (!mayEnd || open[depth] !== kind) return unexpected(bytes, at, next);
+      if (!mayEnd || open[depth] !== kind) return unexpected(bytes, start, next);
       depth--;
       next = depth === 0 ? NEXT.nothing : NEXT.commaOrEnd;
-      at++;
-      continue;
-    }
-    if (next > NEXT.valueOrEnd) return unexpected(bytes, at, next);
-    values++;
-    if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
-      if (depth === JSON_DEPTH_MAX) {
-        return refusal('too_deep', `The document is nested deeper than ${JSON_DEPTH_MAX} levels`, bytes, at);
-      }
+    } else if (next > NEXT.valueOrEnd) {
+      return unexpected(bytes, start, next);
+    } else if (byte === 0x7b /* { */ || byte === 0x5b /* [ */) {
+      values++;
+      if (depth === JSON_DEPTH_MAX) return tooDeep(bytes, start);
       open[++depth] = byte === 0x7b ? OBJECT : ARRAY;
       if (findRepeats) keys[depth] = new Set();
       next = byte === 0x7b ? NEXT.keyOrEnd : NEXT.valueOrEnd;
-      at++;
-      continue;
+    } else {
+      values++;
+      const end = startsNumber(byte) ? numberEnd(bytes, start) : wordEnd(bytes, start, next);
+      if (typeof end !== 'number') return end;
+      at = end;
+      next = depth === 0 ? NEXT.nothing : NEXT.commaOrEnd;
     }
-    const end = byte === MINUS || (byte >= ZERO && byte <= NINE) ? numberEnd(bytes, at) : wordEnd(bytes, at, next);
-    if (typeof end !== 'number') return end;
-    next = depth === 0 ? NEXT.nothing : NEXT.commaOrEnd;
-    at = end;
   }
   if (next === NEXT.nothing) return { members, values, starts };
   return refusal('syntax', `The document ends too early: expected ${EXPECTED[next]}`, bytes, length);
+}
+
+function startsNumber(byte: number): boolean {
+  return byte === MINUS || (byte >= ZERO && byte <= NINE);
+}
+
+/** Refuses a key that its object already has. Otherwise adds it. */
+function repeatedKey(known: Set<string> | undefined, bytes: Uint8Array, at: number, end: number): Refusal | undefined {
+  const key = JSON.parse(utf8Text(bytes.subarray(at, end))) as string;
+  if (known?.has(key)) {
+    const message = `The key ${JSON.stringify(key.slice(0, 60))} appears twice in one object`;
+    return refusal('duplicate_key', message, bytes, at);
+  }
+  known?.add(key);
+  return undefined;
+}
+
+function tooDeep(bytes: Uint8Array, at: number): Refusal {
+  return refusal('too_deep', `The document is nested deeper than ${JSON_DEPTH_MAX} levels`, bytes, at);
 }
 
 interface Counts {

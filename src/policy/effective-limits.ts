@@ -1,24 +1,16 @@
 import { Fault } from '../base/fault.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
+import { SCRIPT_LIMIT_NAMES, SCRIPT_LIMITS, type ScriptLimitValues } from '../contracts/script-limits.ts';
 import type { LimitStrength, LimitName } from '../contracts/script-outcome/claims.ts';
 import { claimWarning, heldBy, type MachineLimits } from './limits.ts';
 
 /** The limits that the caller requests. Absent values get defaults. */
-export interface Requested {
+export interface Requested extends ScriptLimitValues {
   readonly profile?: Profile;
   /** The profile's allowed commands and write roots apply too. Never set for scripts. */
   readonly bindsAll?: true;
   readonly sandbox?: 'none' | 'process';
   readonly isolation?: Isolation;
-  readonly timeoutMs?: number;
-  readonly idleMs?: number;
-  readonly memoryBytes?: number;
-  readonly cpuSeconds?: number;
-  /** CPUs that the run may use at once; 0.5 is half of one. */
-  readonly cpus?: number;
-  readonly pids?: number;
-  readonly outputFilesMax?: number;
-  readonly outputBytesMax?: number;
 }
 
 type Isolation = 'strict' | 'standard' | 'none';
@@ -54,27 +46,19 @@ export interface Effective {
   readonly warnings: readonly string[];
 }
 
-export const DEFAULTS = {
-  timeoutMs: 60_000,
-  memoryBytes: 1024 ** 3,
-  pids: 256,
-  outputFilesMax: 1_000,
-  outputBytesMax: 500 * 1024 ** 2,
-} as const;
-
 /** The limits to enforce: the requested ones, tightened to the profile. Throws for a limit that cannot be enforced here. */
 export function effectiveLimits(requested: Requested, offers: readonly Offer[]): Effective {
-  for (const check of BOUNDS) check(requested);
+  refuseOutOfRange(requested);
   const { profile } = requested;
   const { offer, isolation } = chosen(requested, offers);
   const warnings: string[] = [];
   const tightest = (
     name: string,
-    key: keyof typeof DEFAULTS & keyof Requested,
+    key: 'timeoutMs' | 'outputFilesMax' | 'outputBytesMax',
     allowed: number | undefined,
   ): number => {
     const asked = requested[key];
-    if (allowed === undefined) return asked ?? DEFAULTS[key];
+    if (allowed === undefined) return asked ?? SCRIPT_LIMITS[key].usual;
     if (asked === undefined || asked <= allowed) return asked ?? allowed;
     warnings.push(`${name}: requested ${asked}, but profile ${profile?.name} allows ${allowed}`);
     return allowed;
@@ -93,8 +77,8 @@ export function effectiveLimits(requested: Requested, offers: readonly Offer[]):
     outputBytesMax: tightest('output bytes', 'outputBytesMax', profile?.max_total_output_bytes),
     ...(idleMs !== undefined && { idleMs }),
     ...(offer.sandbox !== 'none' && {
-      memoryBytes: requested.memoryBytes ?? DEFAULTS.memoryBytes,
-      pids: requested.pids ?? DEFAULTS.pids,
+      memoryBytes: requested.memoryBytes ?? SCRIPT_LIMITS.memoryBytes.usual,
+      pids: requested.pids ?? SCRIPT_LIMITS.pids.usual,
       ...(cpuSeconds !== undefined && { cpuSeconds }),
       ...(cpus !== undefined && { cpus }),
     }),
@@ -170,32 +154,14 @@ function refuseBare({ profile, memoryBytes, pids, cpuSeconds, cpus }: Requested,
   if (missing) throw new Fault('not_enforceable', `Proctor cannot enforce ${missing[1]} without a sandbox.`);
 }
 
-/** The allowed ranges. Runner records contain some of these limits, with the same ranges. */
-const BOUNDS: readonly ((requested: Requested) => void)[] = [
-  within('timeoutMs', 1_000, 600_000, 'The timeout must be from 1 second to 10 minutes.'),
-  within('idleMs', 100, 600_000, 'The idle timeout must be from 100 milliseconds to 10 minutes.'),
-  within('memoryBytes', 16 * 1024 ** 2, 1024 ** 4, 'The memory limit must be from 16m to 1024g.'),
-  within('cpuSeconds', 1, 86_400, 'The CPU time must be from 1 second to 1 day.'),
-  within('pids', 1, 100_000, 'The number of processes must be from 1 to 100,000.'),
-  within('outputFilesMax', 1, 10_000, 'The number of output files must be from 1 to 10,000.'),
-  within('outputBytesMax', 1_024, 1024 ** 3, 'The output limit must be from 1k to 1g.'),
-  ({ cpus }) => {
-    if (cpus !== undefined && !(cpus >= 0.01 && cpus <= 1_024)) {
-      throw new Fault('out_of_bounds', 'The CPU share must be from 0.01 to 1024.');
+function refuseOutOfRange(requested: Requested): void {
+  for (const limit of SCRIPT_LIMIT_NAMES) {
+    const value = requested[limit];
+    const { minimum, maximum, outside } = SCRIPT_LIMITS[limit];
+    // A share of CPUs is the only limit that may be a fraction.
+    const isNumber = limit === 'cpus' ? Number.isFinite(value) : Number.isInteger(value);
+    if (value !== undefined && !(isNumber && value >= minimum && value <= maximum)) {
+      throw new Fault('out_of_bounds', outside);
     }
-  },
-];
-
-function within(
-  key: Exclude<keyof Requested, 'profile' | 'bindsAll' | 'sandbox' | 'isolation' | 'cpus'>,
-  minimum: number,
-  maximum: number,
-  sentence: string,
-): (requested: Requested) => void {
-  return requested => {
-    const value = requested[key];
-    if (value !== undefined && !(Number.isInteger(value) && value >= minimum && value <= maximum)) {
-      throw new Fault('out_of_bounds', sentence);
-    }
-  };
+  }
 }

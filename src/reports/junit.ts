@@ -75,14 +75,15 @@ function rowOfComparison(one: ComparedCase): Row {
 
 function rowOfRun(one: JudgedCase): Row {
   const { case_id, verdict, error_class, failure, metrics } = one;
-  const lines = problemsOf(one).map(({ name, message }) => `${name}: ${message}`);
+  const problems = problemsOf(one);
+  const lines = problems.map(({ name, message }) => `${name}: ${message}`);
   const latencyMs = metrics.latency_ms ?? failure?.latency_ms ?? null;
   const row = { name: case_id, latencyMs, ttftMs: metrics.ttft_ms, lines };
   if (verdict === 'pass') return { ...row, outcome: 'passed', type: verdict };
   if (error_class === 'missing') return { ...row, outcome: 'skipped', type: error_class };
   return verdict === 'fail'
     ? { ...row, outcome: 'failure', type: 'failing' }
-    : { ...row, outcome: 'error', type: error_class ?? 'check' };
+    : { ...row, outcome: 'error', type: problems[0]?.name ?? 'check' };
 }
 
 /** Tests for the verdict and the limits, which belong to no case. */

@@ -35,14 +35,14 @@ export const markdown: Report = {
     const note = repetitionNote(repetition);
     const { total, passed, failed, errors, unjudged } = summary;
     const unmet = unmetMessages(gate?.checks);
-    const mark = unmet.length > 0 || passed < total ? '❌' : unjudged === total ? '❔' : '✅';
+    const mark = unmet.length > 0 || failed + errors > 0 ? '❌' : unjudged === total ? '❔' : '✅';
     const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
     return [
       bounded([
-        { lines: [`## ${mark} ${passed} of ${counted(total, 'case')} passed`, ''] },
+        { lines: [`## ${mark} ${passed - unjudged} of ${counted(total, 'case')} passed`, ''] },
         {
           lines: [
-            `${failed} failed, ${errors} without a verdict, ${unjudged} with nothing to judge. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
+            `${failed} failed, ${errors} without a verdict, ${unjudged} not judged. Run ${code(run.run_id)}, ${run.version}, target ${code(run.base_url)}.`,
             '',
             ...unmet.map(message => `- gate: ${prose(message)}`),
             ...(unmet.length > 0 ? [''] : []),

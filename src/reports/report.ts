@@ -1,4 +1,5 @@
 import { counted } from '../base/counted.ts';
+import { failureName } from '../contracts/artifacts/words.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Evaluation, JudgedCase } from '../contracts/evaluation/index.ts';
 import { repetitionId, type SuiteRequest } from '../contracts/suite/index.ts';
@@ -60,7 +61,7 @@ export function failuresOf({
     return failing.map(({ name, message }) => ({ name, message: message ?? 'The expectation is not met.' }));
   const trial = candidate.trials.find(({ verdict }) => verdict === 'error');
   const error = trial?.error_class;
-  return error ? [{ name: error, message: troubleWith(error, trial?.failure) ?? 'There is no answer.' }] : [];
+  return error ? [troubleWith(error, trial?.failure)] : [];
 }
 
 /** The failures of a case in a run without a comparison. */
@@ -70,26 +71,28 @@ export function problemsOf({
   failure,
   assertions,
 }: JudgedCase): readonly { readonly name: string; readonly message: string }[] {
-  if (verdict === 'error') {
-    const name = error_class ?? 'check';
-    return [{ name, message: troubleWith(name, failure) ?? 'The case could not be judged.' }];
-  }
+  if (verdict === 'error') return [troubleWith(error_class ?? 'check', failure)];
   return assertions
     .filter(({ status }) => status === 'fail')
     .map(({ name, message }) => ({ name, message: message ?? 'The expectation is not met.' }));
 }
 
-/** Why there is no answer, with the HTTP status if there was one. */
-function troubleWith(name: string, failure: JudgedCase['failure']): string | undefined {
+/** Why there is no answer: the stored message, or what the class says. */
+function troubleWith(errorClass: string, failure: JudgedCase['failure']): { name: string; message: string } {
   const status = failure?.status ?? null;
-  return name === 'http_error' && status !== null ? `The agent answered with status ${status}.` : TROUBLE[name];
+  const known =
+    errorClass === 'http_error' && status !== null ? `The agent answered with status ${status}.` : TROUBLE[errorClass];
+  return {
+    name: failureName(errorClass, failure?.error_name),
+    message: failure?.message ?? known ?? 'The case could not be judged.',
+  };
 }
 
 const TROUBLE: Readonly<Record<string, string>> = {
   timeout: 'The agent did not answer in time.',
   http_error: 'The agent answered with an error.',
   invalid_json: 'The answer is not JSON.',
-  schema_mismatch: 'The answer does not match the contract.',
+  schema_mismatch: 'The reply does not have the form that Proctor requires.',
   network_error: 'The agent could not be reached.',
   other: 'The case could not be run.',
   missing: 'The case has no artifact.',

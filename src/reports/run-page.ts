@@ -78,6 +78,7 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
   const unmet = unmetText(evaluation.gate?.checks ?? []);
   const tone: Tone = unmet !== undefined || failed + errors > 0 ? 'bad' : total === unjudged ? 'unsure' : 'good';
+  const unproven = unjudged > 0 ? ` (${NUMBER.format(unjudged)} of them not judged)` : '';
   const [p, f, e] = [passed, failed, errors].map(number => NUMBER.format(number));
   return {
     kind: 'run',
@@ -89,10 +90,12 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
     word:
       unmet !== undefined
         ? 'Limit not met'
-        : { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing to judge' }[tone],
+        : { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing judged' }[tone],
     sentence: [
       unmet,
-      total === 0 ? 'The run has no cases.' : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
+      total === 0
+        ? 'The run has no cases.'
+        : `${p} passed${unproven}, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
     ]
       .filter(Boolean)
       .join(' '),

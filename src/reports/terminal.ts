@@ -57,10 +57,10 @@ export function terminalReport(paint: PaintText): Report {
     *ofRun({ run, evaluation: { summary, cases, gate, repairs }, repetition }) {
       const { total, passed, failed, errors, unjudged } = summary;
       const unmet = unmetMessages(gate?.checks);
-      const style = unmet.length > 0 || passed < total ? 'bad' : unjudged === total ? 'note' : 'good';
+      const style = unmet.length > 0 || failed + errors > 0 ? 'bad' : unjudged === total ? 'note' : 'good';
       const mark = paint(style, RUN_MARKS[style]);
-      const judged = unjudged > 0 ? `, ${unjudged} with nothing to judge` : '';
-      yield `${mark} ${paint('strong', `${passed} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
+      const judged = unjudged > 0 ? `, ${unjudged} not judged` : '';
+      yield `${mark} ${paint('strong', `${passed - unjudged} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
       for (const message of unmet) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
       yield* repaired(repairedText(repairs));

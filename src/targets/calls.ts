@@ -1,3 +1,4 @@
+import { durationMs } from '../base/units.ts';
 import type { TargetDeclaration, TargetPoll, TargetRequest } from '../contracts/target/index.ts';
 import type { ApiRequest } from './kinds/kind.ts';
 import { type ApiDeclaration, apiRequestOf } from './kinds/kinds.ts';
@@ -51,7 +52,7 @@ interface Poll {
 }
 
 /** Compiles the requests of a declaration. Throws a TemplateError or MappingError with the key that is wrong. */
-export function compileCalls(declaration: ApiDeclaration, everyMs: (text: string) => number): ApiCalls {
+export function compileCalls(declaration: ApiDeclaration): ApiCalls {
   const variables = new Set<string>();
   const compiler = new CallCompiler(variables);
   const { url, session, reset } = declaration;
@@ -68,7 +69,7 @@ export function compileCalls(declaration: ApiDeclaration, everyMs: (text: string
         take: readPath(session.take, 'session.take'),
       },
     }),
-    ...(poll && { poll: compilePoll(poll, compiler, everyMs) }),
+    ...(poll && { poll: compilePoll(poll, compiler) }),
     variables,
   };
 }
@@ -167,12 +168,12 @@ const isOfCase = (name: string): boolean => isOfPoll(name) && name !== 'poll.id'
 const isBeforeSession = (name: string): boolean => isOfCase(name) && name !== 'session.id';
 const isOfPoll = (name: string): boolean => name !== 'messages' && name !== 'output';
 
-function compilePoll(poll: TargetPoll, compiler: CallCompiler, everyMs: (text: string) => number): Poll {
+function compilePoll(poll: TargetPoll, compiler: CallCompiler): Poll {
   const { id, path, every = '500ms', until, failed } = poll;
   return {
     id: readPath(id, 'poll.id'),
     call: compiler.call({ method: 'GET', path }, 'poll', isOfPoll),
-    everyMs: Math.max(everyMs(every), POLL_MS_MIN),
+    everyMs: Math.max(durationMs(every), POLL_MS_MIN),
     isOver: stateTest(until, 'poll.until.path'),
     state: readPath(until.path, 'poll.until.path'),
     hasFailed: failed ? stateTest(failed, 'poll.failed.path') : () => false,

@@ -1,5 +1,5 @@
 import { placeOf } from '../base/place.ts';
-import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
+import type { TargetDeclaration } from '../contracts/target/index.ts';
 import { compileCalls, isDeclarationError, isOfTarget, readDeclaredPath } from './calls.ts';
 import { compileConversation } from './conversation.ts';
 import { isApi, replyFormOf } from './kinds/kinds.ts';
@@ -25,7 +25,7 @@ export function* declarationFaults(declaration: TargetDeclaration): Generator<De
   yield* urlFaults(declaration);
   yield* headerFaults(declaration);
   yield* startFaults(declaration);
-  yield* compiled('', () => isApi(declaration) && compileCalls(declaration, durationMs));
+  yield* compiled('', () => isApi(declaration) && compileCalls(declaration));
   if (runsProgram(declaration)) {
     yield* programFaults(declaration);
     yield* compiled('', () => compileProgram(declaration));

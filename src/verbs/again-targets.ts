@@ -56,7 +56,7 @@ export function canAskBaseline(
     if (baselineUrl !== undefined || baselineScript !== undefined || baselineTarget !== undefined)
       throw new Fault(
         'usage',
-        'An accepted baseline cannot be run again. Compare with its run, or omit --baseline-url and --baseline-script.',
+        'An accepted baseline cannot be run again. Compare with its run, or omit --baseline-url, --baseline-target and --baseline-script.',
       );
     return false;
   }
@@ -73,6 +73,16 @@ export function canAskBaseline(
   return !isSame;
 }
 
+/** The request of the first planned run; undefined for an accepted baseline. */
+export function requestOf(side: Side): SuiteRequest | undefined {
+  const folder = firstFolder(side);
+  return folder === undefined ? undefined : readSuiteFolder(folder).request;
+}
+
+function firstFolder({ trials }: Side): string | undefined {
+  return trials.find(({ folder, isRerun }) => folder !== undefined && !isRerun)?.folder;
+}
+
 /** A URL without its query and trailing slashes, which do not make it a different target. */
 function placeOf(address: string): string {
   if (!URL.canParse(address)) return address;
@@ -82,8 +92,8 @@ function placeOf(address: string): string {
 
 /** The options to run a side again, completed with what its run folder does not store. */
 export function askableSide(side: Side, version: 'baseline' | 'new', given: AgainTargets): Askable {
-  const [folder] = side.trials.flatMap(({ folder: at, isRerun }) => (at !== undefined && !isRerun ? [at] : []));
-  const request = folder === undefined ? undefined : readSuiteFolder(folder).request;
+  const folder = firstFolder(side);
+  const request = requestOf(side);
   if (folder === undefined || !request) throw new Fault('no_run', `The ${sideName(version)} has no run to repeat.`);
   if (path.basename(folder) !== request.repetition.of || path.basename(path.dirname(folder)) !== request.version) {
     throw new Fault(

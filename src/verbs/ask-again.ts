@@ -15,6 +15,7 @@ import { layOutAgain } from '../run/suite/layout.ts';
 import { suitePlan } from '../run/suite/plan.ts';
 import { layOutSuite, placeFor } from '../run/suite/suite.ts';
 import { type AgainTargets, type Askable, askableSide, canAskBaseline } from './again-targets.ts';
+import { aloneNotice, targetChanges } from './again-words.ts';
 import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { removeUnbegunSuite } from './recover.ts';
@@ -76,21 +77,28 @@ export async function askSuspects(
       stopped = trouble;
       break;
     }
+    // A flag that is missing is an error before anything runs.
+    const now = askableSide(candidate, 'new', options);
+    const before = sides === 'both' ? askableSide(baseline, 'baseline', options) : undefined;
+    if (rounds === 0 && sides === 'new') {
+      budget.limitRounds(cases.length);
+      options.onWarning?.(aloneNotice(baseline, budget.roundsOf(cases.length)));
+    }
     rounds++;
     options.onRound?.({ round: rounds, cases: cases.length, sides });
-    const ask = async (side: Side, version: 'baseline' | 'new'): Promise<TrialOfSide> => {
-      const asked = await askRound(askableSide(side, version, options), cases, options, around);
+    const ask = async (side: Askable): Promise<TrialOfSide> => {
+      const asked = await askRound(side, cases, options, around);
       told.push(asked.told);
       budget.spend(asked.trial, cases.length);
       return asked.trial;
     };
-    if (sides === 'both') {
-      const trial = await ask(baseline, 'baseline');
+    if (before) {
+      const trial = await ask(before);
       // A baseline that no longer answers has not failed. Its round does not count, and the candidate continues alone.
       if (isUnanswered(trial)) sides = 'new';
       else baseline = withTrial(baseline, trial);
     }
-    candidate = withTrial(candidate, await ask(candidate, 'new'));
+    candidate = withTrial(candidate, await ask(now));
   }
   return { baseline, candidate, told, again: { sides, rounds, stopped, ...budget.account() } };
 }
@@ -100,7 +108,8 @@ function withTrial(side: Side, trial: TrialOfSide): Side {
 }
 
 class Budget {
-  readonly #maxTrials: number;
+  #maxTrials: number;
+  readonly #isDefault: boolean;
   readonly #maxMs: number;
   readonly #maxCostUsd: number | undefined;
   readonly #began = systemClock.now();
@@ -108,9 +117,20 @@ class Budget {
   #costUsd: number | null = 0;
 
   constructor({ maxTrials, maxMs, maxCostUsd }: AskAgainOptions, file: Gate['again'] = {}) {
-    this.#maxTrials = maxTrials ?? file.max_trials ?? TRIALS_MAX;
+    const given = maxTrials ?? file.max_trials;
+    this.#isDefault = given === undefined;
+    this.#maxTrials = given ?? TRIALS_MAX;
     this.#maxMs = Math.round(maxMs ?? (file.max_minutes ?? MINUTES_MAX) * 60_000);
     this.#maxCostUsd = maxCostUsd ?? file.max_cost_usd;
+  }
+
+  /** Without new trials of the baseline, many rounds settle little. A budget of the user's own still counts. */
+  limitRounds(cases: number): void {
+    if (this.#isDefault) this.#maxTrials = Math.min(this.#maxTrials, ROUNDS_ALONE_MAX * cases);
+  }
+
+  roundsOf(cases: number): number {
+    return Math.floor(this.#maxTrials / cases);
   }
 
   /** Why no further round may start. */
@@ -141,6 +161,7 @@ class Budget {
 }
 
 const TRIALS_MAX = 200;
+const ROUNDS_ALONE_MAX = 20;
 const MINUTES_MAX = 10;
 
 /** Runs cases of one side once more and judges the answers. */
@@ -164,7 +185,7 @@ async function askRound(
   if (request.target.kind !== 'http' && contentHash(order.target) !== request.target_sha256)
     throw new Fault(
       'target_changed',
-      `The ${request.target.kind === 'declared' ? 'target' : request.target.kind} changed since this side's runs. Use the version that they used.`,
+      `The ${request.target.kind === 'declared' ? 'target' : request.target.kind} changed since this side's runs: ${targetChanges(request.target, order.target)}. Use the version that they used.`,
     );
   layOutSuite({
     place,

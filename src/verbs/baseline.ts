@@ -11,6 +11,7 @@ import { acceptedFrom, plannedOnly } from '../judge/compare/baseline.ts';
 import { baselineText } from './baseline-text.ts';
 import type { SealNotice } from './judged.ts';
 import { signerAt } from './keys.ts';
+import { refuseUnknown } from './options.ts';
 import { packFileOf, sideOf } from './evaluations.ts';
 
 export interface Accepted {
@@ -33,8 +34,10 @@ export async function acceptBaseline(
   word: string,
   out: string,
   cwd: string,
-  { signingKey }: { readonly signingKey?: string } = {},
+  options: { readonly signingKey?: string } = {},
 ): Promise<Accepted> {
+  refuseUnknown('acceptBaseline', options, { signingKey: true });
+  const { signingKey } = options;
   const signer = signerAt(cwd, signingKey);
   const { side, told } = await sideOf(word, cwd, { home: homeFrom(cwd), key: signer });
   if (side.source === 'accepted') throw new Fault('usage', 'This is already an accepted baseline. Specify a run.');

@@ -17,6 +17,7 @@ import { gateFor, type GateSettings } from './gate-settings.ts';
 import type { JudgeContext, SealNotice } from './judged.ts';
 import { checkerAt, signerAt } from './keys.ts';
 import { writeReports } from './report.ts';
+import { flagsToAskAgain } from './again-words.ts';
 import { sideOf } from './evaluations.ts';
 import { checkCompareOptions } from './suite-options.ts';
 
@@ -48,6 +49,8 @@ export interface Compared {
   readonly judgements: readonly SealNotice[];
   /** The id of the signing key, or null. */
   readonly keyId: string | null;
+  /** The flags that running the cases again needs besides --again. */
+  readonly againFlags: string;
 }
 
 /** Decides whether the candidate is worse than its baseline, and writes the reasons to a sealed folder. */
@@ -64,7 +67,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const signer = signerAt(cwd, options.signingKey);
   const key = checkerAt(cwd, options);
   const judge: JudgeContext = { home, key, ...(signal && { signal }), ...(rejudge && { again: true }) };
-  const { comparison, input, restsOn, judgements } = await judgedSides(options, gate, judge, cwd);
+  const { comparison, input, restsOn, judgements, againFlags } = await judgedSides(options, gate, judge, cwd);
   if (options.out === undefined) makeHome(home);
   const folder =
     options.out === undefined
@@ -75,7 +78,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   const files = writeReports(folder, { comparison, ...input }, formats);
   const reports = Object.values(files).map(file => path.basename(file));
   sealComparison(folder, comparison, reports, restsOn, signer);
-  return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null };
+  return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null, againFlags };
 }
 
 /** Judges both sides and compares them. The evaluations are freed before the reports are written. */
@@ -93,6 +96,7 @@ async function judgedSides(options: CompareOptions, gate: Gate, judge: JudgeCont
     },
     restsOn: [...foundationsOf(baseline, 'baseline'), ...foundationsOf(candidate, 'new')],
     judgements: [...first.judgements, ...told],
+    againFlags: flagsToAskAgain(baseline, candidate),
   };
 }
 

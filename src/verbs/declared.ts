@@ -2,7 +2,7 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { withParts } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
-import { durationMs, type TargetDeclaration } from '../contracts/target/index.ts';
+import type { TargetDeclaration } from '../contracts/target/index.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import type { HttpApi } from '../run/suite/http-target.ts';
 import type { ProgramAgent } from '../run/suite/program-target.ts';
@@ -34,8 +34,13 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
   const { declaration } = declared;
   const values = variablesIn(declaration).map(name => {
     const value = options.secrets?.[name] ?? options.environment?.[name];
-    if (value === undefined || value === '')
-      throw new Fault('usage', `The target file uses the environment variable ${printable(name)}, which is not set.`);
+    if (value === undefined || value === '') {
+      const state = value === undefined ? 'not set' : 'set, but empty';
+      throw new Fault(
+        'usage',
+        `The target file uses the environment variable ${printable(name)}, which is ${state}. Set it to a value.`,
+      );
+    }
     return [name, value] as const;
   });
   const { declaredVersion } = await import('./declared-version.ts');
@@ -129,6 +134,7 @@ async function askedTarget(
 ): Promise<Target> {
   const { declaration } = target;
   const common = {
+    kind: declaration.kind,
     side: request.version,
     runId: request.run_id,
     read: replyReader(target, settings.bodyBytesMax),
@@ -144,7 +150,7 @@ async function askedTarget(
     const { declaredTarget } = await import('../run/suite/declared-target.ts');
     const form = replyFormOf(declaration);
     const stream = form?.as === 'sse' || form?.as === 'ndjson' ? form.as : undefined;
-    return declaredTarget({ ...common, calls: compileCalls(declaration, durationMs), stream });
+    return declaredTarget({ ...common, calls: compileCalls(declaration), stream });
   }
   if (runsProgram(declaration)) {
     const { programTargetFor } = await import('./declared-program.ts');

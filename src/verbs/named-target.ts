@@ -4,9 +4,9 @@ import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { didYouMean } from '../base/nearest.ts';
 import { printable } from '../base/printable.ts';
+import { durationMs } from '../base/units.ts';
 import { builtInPolicy } from '../contracts/agent-policy/index.ts';
 import { isDeclaration, type ProjectTarget } from '../contracts/project/index.ts';
-import { durationMs } from '../contracts/target/index.ts';
 import { findProjectFile, readProjectFile } from '../run/project/project-file.ts';
 import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
@@ -21,9 +21,9 @@ export type NamedTarget =
 /** Finds a target: a file, else a name in the project file. */
 export function namedTarget(word: string, cwd: string, project: string | undefined): NamedTarget {
   const file = path.resolve(cwd, word);
-  if (existsSync(file)) return { declared: readTargetFile(file) };
+  if (existsSync(file)) return { declared: readTargetFile(file, word) };
   const projectFile = project === undefined ? findProjectFile(cwd) : path.resolve(cwd, project);
-  if (projectFile === undefined) return { declared: readTargetFile(file) };
+  if (projectFile === undefined) return { declared: readTargetFile(file, word) };
   const { project: document, dir, name } = readProjectFile(projectFile);
   const target = Object.hasOwn(document.targets, word) ? document.targets[word] : undefined;
   if (target) return targetIn(word, target, dir);

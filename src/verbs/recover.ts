@@ -22,6 +22,7 @@ import { sweepBare } from '../execute/launcher/sweep.ts';
 import { KINDS } from '../run/kinds.ts';
 import { signerAt } from './keys.ts';
 import { completeLedger, ledgerOf } from './ledger.ts';
+import { refuseUnknown } from './options.ts';
 
 /** What happened to an unfinished run, to a run without a ledger line, or to the ledger itself. */
 export interface Recovered {
@@ -44,8 +45,9 @@ export interface Recovered {
  * Completes every dead run of this project that this user started on this machine, repairs the ledger, and removes what dead
  * runs left on the machine. Signs completed runs with the named key, else the project's.
  */
-export async function recover(cwd: string, { signingKey }: { signingKey?: string } = {}): Promise<Recovered[]> {
-  return recoverAll(cwd, signingKey, KINDS);
+export async function recover(cwd: string, options: { signingKey?: string } = {}): Promise<Recovered[]> {
+  refuseUnknown('recover', options, { signingKey: true });
+  return recoverAll(cwd, options.signingKey, KINDS);
 }
 
 export async function recoverAll(cwd: string, signingKey: string | undefined, kinds: Kinds): Promise<Recovered[]> {

@@ -13,8 +13,10 @@ import { adopt, checkNamedAgain, type AdoptOptions } from './adopt-suite.ts';
 import { checkSameVersion, withDeclared } from './declared.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf } from './ledger.ts';
+import { refuseUnknown } from './options.ts';
 import { isOwnerAlive } from './recover.ts';
 import { runAll, type RunSuiteOptions, type SuiteRunResult } from './run-suite.ts';
+import { TARGET_OPTIONS } from './suite-options.ts';
 
 export type ResumeOptions = Pick<
   RunSuiteOptions,
@@ -39,6 +41,7 @@ export type ResumeOptions = Pick<
  * answers.
  */
 export async function resumeSuite(word: string, options: ResumeOptions): Promise<SuiteRunResult> {
+  refuseUnknown('resumeSuite', options, OPTIONS);
   const { cwd = process.cwd(), signingKey, variable } = options;
   const home = homeFrom(cwd);
   const signer = signerAt(cwd, signingKey);
@@ -62,6 +65,19 @@ export async function resumeSuite(word: string, options: ResumeOptions): Promise
   await checkSameVersion(plan, { ...options, secrets });
   return runAll(places, { ...going, headers, secrets });
 }
+
+const OPTIONS: Record<keyof ResumeOptions, true> = {
+  ...TARGET_OPTIONS,
+  cwd: true,
+  signingKey: true,
+  signal: true,
+  onProgress: true,
+  onWarning: true,
+  onFolder: true,
+  backoffMs: true,
+  breakerPausesMs: true,
+  variable: true,
+};
 
 interface Open {
   readonly place: RunFolder;

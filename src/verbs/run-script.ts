@@ -2,6 +2,7 @@ import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
+import { SCRIPT_LIMITS } from '../contracts/script-limits.ts';
 import { homeFrom } from '../evidence/run-folder/runs.ts';
 import type { Requested } from '../policy/effective-limits.ts';
 import type { Caps } from '../policy/caps.ts';
@@ -107,7 +108,7 @@ function checkOptions(options: RunScriptOptions): void {
   refuseUnknown('runScript', options, OPTIONS);
 }
 
-const OPTIONS: Record<keyof RunScriptOptions, true> = {
+const OPTIONS: Record<keyof RunScriptOptions, unknown> = {
   script: true,
   inputs: true,
   args: true,
@@ -117,14 +118,7 @@ const OPTIONS: Record<keyof RunScriptOptions, true> = {
   profile: true,
   sandbox: true,
   isolation: true,
-  timeoutMs: true,
-  idleMs: true,
-  memoryBytes: true,
-  cpuSeconds: true,
-  cpus: true,
-  pids: true,
-  outputFilesMax: true,
-  outputBytesMax: true,
+  ...SCRIPT_LIMITS,
   copyOutputTo: true,
   cwd: true,
   caps: true,

@@ -4,7 +4,7 @@ import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash } from '../base/hash.ts';
 import { newRunId } from '../base/ids.ts';
-import { type Evaluation, isAllFailing } from '../contracts/evaluation/index.ts';
+import { type Evaluation, isAllFailing, type UnjudgedCounts, unjudgedIn } from '../contracts/evaluation/index.ts';
 import type { LimitCheck, GateLimits } from '../contracts/gate/limits/index.ts';
 import type { Profile } from '../contracts/profile/shape.ts';
 import type { ProjectGate } from '../contracts/project/index.ts';
@@ -116,6 +116,8 @@ interface JudgedAnswer extends SuiteAnswer {
   readonly repairs: Evaluation['repairs'];
   /** The ids of the first ten cases that did not pass. */
   readonly notPassed: readonly string[];
+  /** Undefined if the run is not judged yet. */
+  readonly unjudged?: UnjudgedCounts;
 }
 
 const NAMED_MAX = 10;
@@ -198,6 +200,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
       judged: evaluation?.summary,
       repairs: evaluation?.repairs,
       notPassed: notPassed.map(({ case_id }) => case_id),
+      ...(evaluation && { unjudged: unjudgedIn(evaluation.cases) }),
     });
     // A stop between two repetitions is reported for the next one, which then sends nothing.
     if (answer.isOpen) break;

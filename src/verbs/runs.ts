@@ -98,7 +98,7 @@ async function listedSuite(place: RunFolder, life: Life): Promise<Listed> {
     kind: lane,
     folder,
     startedAt: run && instantText(Date.parse(run.generated_at) - (durationMs ?? 0)),
-    status: !run ? 'unreadable' : ok < total ? 'in part' : judgedStatus(sums),
+    status: !run ? 'unreadable' : ok === total ? judgedStatus(sums) : ok === 0 ? 'no answers' : 'in part',
     subject: run && `${lane}, ${ok} of ${counted(total, 'case')}${counts ?? ''}, ${run.base_url}`,
     ...(sums && { judged: sums.summary }),
     durationMs,

@@ -2,6 +2,7 @@ import { Fault } from '../base/fault.ts';
 import { formOf } from '../contracts/form.ts';
 import { askedLimits } from '../contracts/gate/limits/shape.ts';
 import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
+import type { AdoptOptions } from './adopt-suite.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
@@ -63,13 +64,10 @@ function isHeader(header: unknown): boolean {
 
 const REPEAT_MAX = 100;
 
-const OPTIONS: Record<keyof RunSuiteOptions, true> = {
-  provenance: true,
-  cases: true,
-  as: true,
+/** What names a target and its variables, for a new run or a resumed one. */
+export const TARGET_OPTIONS: Record<keyof AdoptOptions, true> = {
   baseUrl: true,
   target: true,
-  project: true,
   script: true,
   agent: true,
   policy: true,
@@ -85,17 +83,25 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   allowUntestedVersion: true,
   environment: true,
   bounds: true,
+  headers: true,
+  secrets: true,
+  redirects: true,
+  strictReplies: true,
+};
+
+const OPTIONS: Record<keyof RunSuiteOptions, true> = {
+  ...TARGET_OPTIONS,
+  provenance: true,
+  cases: true,
+  as: true,
+  project: true,
   out: true,
   runId: true,
   only: true,
   repeat: true,
   gate: true,
   limits: true,
-  headers: true,
-  secrets: true,
   keepCredentials: true,
-  redirects: true,
-  strictReplies: true,
   cwd: true,
   signingKey: true,
   signal: true,

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
+import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
 import { bytesHash, contentHash } from '../base/hash.ts';
 import { followLink, readRegular } from '../base/regular.ts';
@@ -172,16 +173,33 @@ export async function describeTarget(
   if (agent === undefined && ofAgents !== undefined)
     throw new Fault('usage', `${AGENT_ASKED[ofAgents]} requires an agent. Add --agent claude or --agent codex.`);
   if (script !== undefined) return scriptNamed(options, settings, cwd);
-  const { cpus, ...ofScripts } = bounds ?? {};
+  const { cpus: _, ...ofScripts } = bounds ?? {};
   const isProgram = options.declared !== undefined && runsProgram(options.declared.declaration);
-  if (agent === undefined && !isProgram && cpus !== undefined)
-    throw new Fault('not_enforceable', 'Proctor cannot enforce --cpus on an API. Omit it.');
+  if (agent === undefined && !isProgram) refuseBounds(bounds ?? {});
   if (options.declared) return declaredNamed(options, options.declared, settings);
   if (agent === undefined) return httpNamed(options);
   if (Object.keys(ofScripts).length > 0)
     throw new Fault('usage', 'Limits for scripts do not apply to an agent. Set them in its policy.');
   return agentNamed({ ...options, agent }, settings, home, cwd);
 }
+
+/** Proctor does not run an API, so a limit on it would have no effect. */
+function refuseBounds(bounds: NonNullable<RunSuiteOptions['bounds']>): void {
+  const flags = Object.keys(defined(bounds)).map(key => BOUND_FLAGS[key] ?? key);
+  if (flags.length > 0)
+    throw new Fault(
+      'not_enforceable',
+      `Proctor cannot enforce ${flags.join(', ')} on an API. Omit ${flags.length === 1 ? 'it' : 'them'}.`,
+    );
+}
+
+const BOUND_FLAGS: Readonly<Record<string, string>> = {
+  profile: '--profile',
+  sandbox: '--sandbox',
+  isolation: '--isolation',
+  memoryBytes: '--memory',
+  cpus: '--cpus',
+};
 
 function httpNamed({ baseUrl, headers = [], secrets = {}, redirects = false, strictReplies }: RunSuiteOptions): Whom {
   for (const header of headers) checkHeader(header);

@@ -55,6 +55,8 @@ export interface TriedExchange {
   readonly ended: string;
   readonly contentType: string | null;
   readonly reply: string;
+  /** What a program printed besides its reply; absent for an API. */
+  readonly log?: string;
 }
 
 /** Asks a declared target one question. Stores nothing. */
@@ -124,7 +126,8 @@ function triedOf(told: AttemptResult, { target, seen, programs, secrets, setting
     ? artifacts.answeredCase(named, [], outcome).artifact
     : artifacts.failedCase(named, [], outcome, told);
   const masked = (value: string): string => new Masker(maskingOf(secrets)).text(value);
-  const body = outcome.ok ? outcome.kept?.body : outcome.body?.bytes;
+  const failed = outcome.ok || outcome.body?.isLog ? undefined : outcome.body?.bytes;
+  const body = outcome.ok ? outcome.kept?.body : failed;
   const frameMs = outcome.ok ? outcome.kept?.frameMs : undefined;
   return {
     target,
@@ -156,7 +159,7 @@ function exchangeOf([call, answer]: readonly [ApiCall, HttpAnswer], masked: Mask
 }
 
 /** Words, variables and standard input are the request of a program. */
-function programExchange({ words, env, input = '', ended, output }: SeenProgram, masked: Mask): TriedExchange {
+function programExchange({ words, env, input = '', ended, output, log }: SeenProgram, masked: Mask): TriedExchange {
   return {
     request: {
       method: 'run',
@@ -168,5 +171,6 @@ function programExchange({ words, env, input = '', ended, output }: SeenProgram,
     ended,
     contentType: null,
     reply: output,
+    log,
   };
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
@@ -21,7 +21,23 @@ export async function* verifyInputs(
 ): AsyncGenerator<readonly Verdict[]> {
   const key = keyFile === undefined ? {} : { key: textOf(keyFile) };
   const files = await Promise.all(inputs.map(input => fileOf(input, cwd)));
-  yield* verifyInBatches(files, { ...options, ...key });
+  if (keyFile !== undefined || !files.some(isYaml)) {
+    yield* verifyInBatches(files, { ...options, ...key });
+    return;
+  }
+  for (const file of files) {
+    if (isYaml(file)) yield [await yamlVerdict(file, options, cwd)];
+    else yield* verifyInBatches(file, options);
+  }
+}
+
+async function yamlVerdict(file: string, options: Options, cwd: string): Promise<Verdict> {
+  const { verifyYaml } = await import('./verify-yaml.ts');
+  return verifyYaml(file, cwd, options);
+}
+
+function isYaml(file: string): boolean {
+  return /\.ya?ml$/i.test(file) && statSync(file, { throwIfNoEntry: false })?.isFile() === true;
 }
 
 function textOf(keyFile: string): string {

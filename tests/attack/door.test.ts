@@ -15,7 +15,7 @@ const ATTEMPTS: readonly [string, Sending][] = [
   ['another endpoint through ..;', { path: '/v1/messages/..;/files' }],
   ['another endpoint through encoded slashes', { path: '/v1/messages%2f..%2ffiles' }],
   ['another endpoint in the query', { path: '/v1/messages?beta=true&path=/v1/files' }],
-  ['a method override in a header', { path: '/v1/files', headers: { 'x-http-method-override': 'GET' } }],
+  ["a provider's file with a method override", { path: '/v1/files', headers: { 'x-http-method-override': 'GET' } }],
   ['a search without other tools', { body: searching }],
   ['a search tool from a future version', { body: body({ tools: [{ type: 'web_search_20990101', name: 'x' }] }) }],
   ['a tool server', { body: body({ mcp_servers: [{ type: 'url', url: 'https://x', name: 'x' }] }) }],
@@ -64,6 +64,16 @@ describe('the proxy token gives no process in the sandbox', () => {
     expect(api.seen).toEqual([]);
     expect(opened.stats()).toMatchObject({ requests: 1, failures: 1, spent: { requests: 0 } });
   });
+
+  test.each(['x-http-method-override', 'x-method-override', 'x-original-url', 'x-rewrite-url', 'x-forwarded-host'])(
+    'another method or endpoint in the header %s',
+    async name => {
+      const api = await fakeApi((_, response) => events(response, 'one'));
+      const opened = await door({ kind: 'live', upstream: upstream(api.url) });
+      await send(opened, { path: '/v1/messages', body: body({}), headers: { [name]: '/v1/files' } });
+      for (const { headers } of api.seen) expect(headers).not.toHaveProperty(name);
+    },
+  );
 
   test('more answers than the budget allows, even for concurrent requests', async () => {
     const api = await fakeApi((_, response) => setTimeout(() => events(response, 'one'), 20));

@@ -1,6 +1,6 @@
 /** Reading a folder from elsewhere has no side effects, whatever it contains. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { ownName, startTicksOf } from '../../src/execute/host/processes.ts';
@@ -37,6 +37,8 @@ describe('a folder from elsewhere', () => {
     const { cwd, run } = placeWith('');
     writeFileSync(path.join(run, 'thesis.txt'), 'precious');
     for (const look of LOOKS) proctor(look, { cwd });
+    expect(readdirSync(run).sort()).toEqual(['journal.ndjson', 'thesis.txt']);
+    expect(readFileSync(path.join(run, 'journal.ndjson'), 'utf8')).toBe('');
     expect(readFileSync(path.join(run, 'thesis.txt'), 'utf8')).toBe('precious');
     expect(proctor(['recover'], { cwd }).stdout).toContain('was interrupted; you did not start it on this machine');
   });
@@ -73,11 +75,13 @@ describe('a folder from elsewhere', () => {
   });
 
   test('does not make recover fail if others can write to its journal', () => {
-    const { cwd, run } = placeWith('');
-    writeFileSync(path.join(run, 'journal.ndjson'), '', { mode: 0o666 });
-    const open = path.join(temporaryFolder(), '.proctor');
-    mkdirSync(path.join(open, 'runs'), { recursive: true, mode: 0o777 });
-    expect(proctor(['recover'], { cwd }).code).toBe(0);
+    const { cwd, run } = placeWith(line({ is: 'planned', plan: {} }));
+    // The umask does not apply to chmod.
+    chmodSync(path.join(run, 'journal.ndjson'), 0o666);
+    chmodSync(run, 0o777);
+    const { code, stdout, stderr } = proctor(['recover'], { cwd });
+    expect(code, stdout + stderr).toBe(0);
+    expect(existsSync(path.join(run, 'journal.ndjson'))).toBe(true);
   });
 
   test('is shown with terminal control characters escaped', () => {
@@ -93,6 +97,7 @@ describe('a folder from elsewhere', () => {
     for (const look of [...LOOKS, ['show', id], ['verify', id], ['list', '--json'], ['prune', '--older-than', '0s']]) {
       const { stdout, stderr } = proctor(look, { cwd });
       expect(stdout + stderr, look.join(' ')).not.toMatch(/[\u001b\u0007]/);
+      if (look.join(' ') === 'list') expect(stdout).toContain('[2J');
     }
   });
 

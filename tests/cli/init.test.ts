@@ -69,6 +69,26 @@ describe('proctor init in a terminal', () => {
     expect(readFileSync(path.join(cwd, 'proctor.yaml'), 'utf8')).toContain('name: Totals\n');
   });
 
+  test('asks again for an agent that it does not know, and for a script that is not there', async () => {
+    const agent = await typed(
+      temporaryFolder(),
+      [
+        ['Agent, claude or codex [claude]: ', 'gpt\r'],
+        ['The agent must be claude or codex.', ''],
+        ['Agent, claude or codex [claude]: ', 'codex\r'],
+        ['Name [', '\r'],
+      ],
+      ['--kind', 'agent'],
+    );
+    expect(agent).toEqual({ code: 0, screen: expect.stringContaining('tests the coding agent codex') });
+    const script = await typed(
+      temporaryFolder(),
+      [1, 2, 3].map(() => ['Script file [an example]: ', 'a.py\r'] as const),
+      ['--kind', 'script'],
+    );
+    expect(script).toEqual({ code: 2, screen: expect.stringContaining('error: Cannot read the script "a.py"') });
+  });
+
   test('asks only for what no flag names', async () => {
     const cwd = temporaryFolder();
     const { code, screen } = await typed(cwd, [['Name [', '\r']], ['--url', 'http://127.0.0.1:1/ask']);

@@ -156,8 +156,8 @@ proctor_tool.succeed()`,
 });
 
 describe('a suite that is resumed', () => {
-  test("is signed with the resuming user's key", async () => {
-    const { here, keyId } = withKey();
+  test('is signed with the key of the time of the resume', async () => {
+    const here = place();
     const agent = new Agent();
     const baseUrl = await agent.start();
     const stopped = AbortSignal.abort();
@@ -165,6 +165,7 @@ describe('a suite that is resumed', () => {
     const options = { cases: 'cases.json', as: 'new', baseUrl, cwd: here.cwd, signal: stopped } as const;
     const [open] = (await runSuite(options)).runs;
     expect(open?.isOpen).toBe(true);
+    const { keyId } = makeKeyIn(path.join(here.cwd, '.proctor'));
     const resumed = await resumeSuite(open?.place.id ?? '', { cwd: here.cwd, variable: () => undefined });
     expect(resumed.keyId).toBe(keyId);
     await expectSigned(resumed.runs[0]?.place.folder, path.join(here.cwd, PUBLIC));
@@ -222,6 +223,7 @@ describe('Proctor as a library', () => {
     const agent = new Agent();
     const { result } = await ranSuite(['a'], { baseUrl: await agent.start(), cwd: here.cwd, signingKey: 'our.key' });
     expect(result.keyId).toBe(keyId);
+    await expectSigned(result.runs[0]?.place.folder, path.join(here.cwd, 'our.pub'));
     await expect(runScript({ script, cwd: here.cwd, signingKey: 'their.key' })).rejects.toMatchObject({
       code: 'bad_key',
     });

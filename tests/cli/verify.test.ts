@@ -26,6 +26,26 @@ describe('proctor verify', () => {
     expect(stdout).toContain('not checked: whether the sandbox enforced what the record says');
   });
 
+  test('checks a target file in YAML, and names the lines of what is wrong', () => {
+    const cwd = temporaryFolder();
+    const target = 'kind: http\nurl: http://127.0.0.1:8000\nrequest: { path: /chat }\nreply: { final_output: $.a }\n';
+    writeFileSync(path.join(cwd, 'good.yaml'), target);
+    writeFileSync(path.join(cwd, 'typo.yml'), target.replace('request', 'requst'));
+    writeFileSync(path.join(cwd, 'path.yaml'), target.replace('$.a', '$..a'));
+    writeFileSync(path.join(cwd, 'torn.yaml'), 'kind: [\n');
+    writeFileSync(path.join(cwd, 'other.yaml'), 'a: 1\n');
+    const names = ['good.yaml', 'typo.yml', 'path.yaml', 'torn.yaml', 'other.yaml', 'nowhere.yaml'];
+    const { code, stdout } = proctor(['verify', ...names], { cwd });
+    expect(code).toBe(3);
+    expect(stdout).toMatch(/^✓ good\.yaml {2}valid target$/m);
+    expect(stdout).toMatch(/^✗ typo\.yml {2}not a valid target/m);
+    expect(stdout).toContain('line 3: requst is an unknown key (did you mean "request"?).');
+    expect(stdout).toMatch(/^✗ path\.yaml {2}not a valid target.*\n {4}TG1 {3}line 4: reply\.final_output/m);
+    expect(stdout).toMatch(/^! torn\.yaml {2}refused: The file cannot be read, line 2: /m);
+    expect(stdout).toMatch(/^! other\.yaml {2}refused: .+--as NAME/m);
+    expect(stdout).toContain('! nowhere.yaml  not readable: The file or folder does not exist.\n');
+  });
+
   test('prints one JSON document with --json', () => {
     const { code, stdout } = proctor(['verify', '--json', '-', 'nowhere.json'], { input: bad });
     const answer = JSON.parse(stdout) as { ok: boolean; exit_code: number; inputs: unknown[] };

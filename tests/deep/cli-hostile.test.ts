@@ -41,7 +41,7 @@ describe('input', () => {
     ['a flood of values', `{"runner_schema_version":"1.0.0","x":[${'0,'.repeat(400_000)}0]}`, 2, /values/],
     ['a megabyte too much', `{"runner_schema_version":"1.0.0","x":"${'x'.repeat(2_000_000)}"}`, 2, /exceeds/],
     ['__proto__', good.replace('{', '{"__proto__":{"x":1},'), 0, /__proto__/],
-    ['a thousand broken entries', good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`), 3, /RN7/],
+    ['3,001 broken entries', good.replace('["build","dist","out","tmp"]', `[${'7,'.repeat(3_000)}7]`), 3, /RN7/],
   ];
 
   test.each(inputs)('with %s gets the right answer, from a file and from standard input', (_, bytes, code, said) => {
@@ -167,7 +167,7 @@ describe('deceptive files', () => {
     }
   });
 
-  test('standard input that is a folder or closed is reported as unreadable', () => {
+  test('standard input that is a folder is unreadable, and input that is empty or closed is refused', () => {
     const run = (redirect: string): Ran => {
       const cli = path.join(import.meta.dirname, '..', '..', 'dist', 'proctor.js');
       const script = `"${process.execPath}" "${cli}" verify - ${redirect}; echo "exit $?"`;
@@ -175,6 +175,7 @@ describe('deceptive files', () => {
     };
     expect(run('< /tmp').stdout).toMatch(/This is a folder[\s\S]*exit 1/);
     expect(run('< /dev/null').stdout).toMatch(/empty[\s\S]*exit 2/);
+    expect(run('<&-').stdout).toMatch(/empty[\s\S]*exit 2/);
   });
 
   test('an overlong NDJSON line is refused, and the next lines are read', () => {

@@ -503,11 +503,7 @@ describe('a request that cannot run', () => {
     here.file('ok.py', OK);
     const faults: [string[], string, string][] = [
       [['run', 'script', 'nope.py'], 'usage', 'The script nope.py does not exist.'],
-      [
-        ['run', 'script', 'ok.py', '--pids', '0'],
-        'out_of_bounds',
-        'The number of processes must be from 1 to 100,000.',
-      ],
+      [['run', 'script', 'ok.py', '--pids', '0'], 'out_of_bounds', 'The number of processes must be from 1 to 100000.'],
       [['show', 'no\u001b[31m'], 'no_run', 'There is no run "no\\u{1b}[31m". `proctor list` shows all runs.'],
       [
         ['show'],

@@ -120,7 +120,7 @@ describe('a check in the sandbox', () => {
   test('with an invalid limit is reported as such', async () => {
     expect(await checked('', { timeoutMs: 1 })).toHaveProperty('trouble');
     expect(await checked('pass\n', { timeoutMs: 1 })).toEqual({
-      trouble: 'The timeout must be from 1 second to 10 minutes.',
+      trouble: 'The timeout must be from 1s to 10m.',
     });
   });
 

@@ -137,6 +137,35 @@ test('a new kind whose judge fails leaves a valid run that counts as interrupted
   expect(await expectWhole(home)).toMatchObject([{ verdict: 'interrupted', ending: 'exited' }]);
 });
 
+test('a new kind whose plan fails closes its sandbox, and leaves nothing', async () => {
+  const home = newHome();
+  const handles: { closed: number; readonly leftovers: unknown }[] = [];
+  const watched: typeof launcher = {
+    ...launcher,
+    open: async job => {
+      const handle = await launcher.open(job);
+      const record = { closed: 0, leftovers: handle.leftovers };
+      handles.push(record);
+      return {
+        ...handle,
+        close: () => {
+          record.closed++;
+          return handle.close();
+        },
+      };
+    },
+  };
+  const fail = (step: string): void => {
+    if (step === 'plan') throw new Error('a bug');
+  };
+  const context = { launcher: watched, home, signer: undefined, ledger: ledgerOf(home) };
+  await expect(runToy(COMMAND, context, fail)).rejects.toThrow('a bug');
+  // The self-test of the sandbox may open one of its own.
+  expect(handles.length).toBeGreaterThan(0);
+  expect(handles.map(({ closed }) => closed > 0)).not.toContain(false);
+  expect(runsIn(home)).toEqual([]);
+});
+
 const UNSEEN = ['ending', 'usage', 'streams', 'output'];
 
 test.each<[Stop, object[]]>([

@@ -1,16 +1,14 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { packRun, reproduce, runIntent, unpack } from '../../src/verbs/index.ts';
+import { acceptBaseline, packRun, recover, reproduce, resumeSuite, runIntent, unpack } from '../../src/verbs/index.ts';
 import { temporaryFolder } from '../support/support.ts';
 
 /** JavaScript callers have no compiler to check their options. */
-const call = { packRun, reproduce, runIntent, unpack } as unknown as Record<
-  'packRun' | 'reproduce' | 'runIntent' | 'unpack',
-  (...given: unknown[]) => Promise<unknown>
->;
+const verbs = { acceptBaseline, packRun, recover, reproduce, resumeSuite, runIntent, unpack };
+const call = verbs as unknown as Record<keyof typeof verbs, (...given: unknown[]) => Promise<unknown>>;
 
-const UNKNOWN = (verb: string) => new RegExp(`^${verb} has no option "too"\\. Options: .*\\bcwd\\b`);
+const UNKNOWN = (verb: string) => new RegExp(`^${verb} has no option "too"\\. Options: .*\\b(?:cwd|signingKey)\\b`);
 
 test.each<[string, (cwd: string, intent: string) => Promise<unknown>, RegExp]>([
   [
@@ -37,6 +35,13 @@ test.each<[string, (cwd: string, intent: string) => Promise<unknown>, RegExp]>([
   ['an unknown option of reproduce', cwd => call.reproduce('x', { cwd, too: 1 }), UNKNOWN('reproduce')],
   ['an unknown option of packRun', cwd => call.packRun('x', { cwd, too: 1 }), UNKNOWN('packRun')],
   ['an unknown option of unpack', (cwd, intent) => call.unpack(intent, { cwd, too: 1 }), UNKNOWN('unpack')],
+  [
+    'an unknown option of acceptBaseline',
+    cwd => call.acceptBaseline('x', 'baseline.json', cwd, { too: 1 }),
+    UNKNOWN('acceptBaseline'),
+  ],
+  ['an unknown option of recover', cwd => call.recover(cwd, { too: 1 }), UNKNOWN('recover')],
+  ['an unknown option of resumeSuite', cwd => call.resumeSuite('x', { cwd, too: 1 }), UNKNOWN('resumeSuite')],
   ['a missing run for reproduce', () => call.reproduce(), /^reproduce requires a run: /],
   ['a missing run for packRun', () => call.packRun(), /^packRun requires a run: /],
   ['a missing pack for unpack', () => call.unpack(), /^unpack requires a pack: /],

@@ -1,89 +1,27 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { type Address, go, hashOf, useAddress } from './address.ts';
 import { CaseDetail } from './case-detail.tsx';
-import { CaseList, ROW_PX } from './case-list.tsx';
+import { CaseList } from './case-list.tsx';
 import { CoverageNote } from './coverage.tsx';
 import { Filters, Order } from './filters.tsx';
 import { count, plural } from './format.ts';
 import { Header } from './header.tsx';
 import { KeysDialog, useKeys } from './keys.tsx';
 import { Overview } from './overview.tsx';
-import { head, rowIndex, rows } from './page.ts';
-import { selected } from './selection.ts';
+import { head, rows } from './page.ts';
+import { type Cases, useCases } from './use-cases.ts';
 
 export function App() {
   const address = useAddress();
-  const { change, verdict, error, suite, q, sort } = address;
-  const chosen = useMemo(
-    () => selected(rows, head, { change, verdict, error, suite, q, sort }),
-    [change, verdict, error, suite, q, sort],
-  );
-  const index = useMemo(() => (address.case ? rowIndex(address.case) : -1), [address.case]);
-  const position = useMemo(() => chosen.indexOf(index), [chosen, index]);
-  const [active, setActive] = useState(0);
+  const cases = useCases(address);
+  const { index, chosen, position, open } = cases;
   const [hasKeys, setHasKeys] = useState(false);
-  const listRef = useRef<HTMLUListElement>(null);
   const searchRef = useRef<HTMLInputElement>(null);
-
-  /** Scrolls to a row and focuses it. */
-  const reach = (to: number, focus: boolean): void => {
-    const next = Math.max(0, Math.min(chosen.length - 1, to));
-    setActive(next);
-    const list = listRef.current;
-    const pane = list?.closest('.scroller');
-    if (!list || !pane) return;
-    const scroller = pane.scrollHeight > pane.clientHeight + 1 ? pane : document.documentElement;
-    const top = list.getBoundingClientRect().top - pane.getBoundingClientRect().top + next * ROW_PX;
-    const from = scroller === pane ? pane.scrollTop : scroller.scrollTop;
-    const seen = scroller === pane ? top : top + pane.getBoundingClientRect().top;
-    if (seen < 0) scroller.scrollTo({ top: from + seen - ROW_PX });
-    else if (seen + ROW_PX > scroller.clientHeight)
-      scroller.scrollTo({ top: from + seen + 2 * ROW_PX - scroller.clientHeight });
-    if (focus)
-      requestAnimationFrame(() =>
-        requestAnimationFrame(() =>
-          list.querySelector<HTMLElement>('[data-active=true]')?.focus({ preventScroll: true }),
-        ),
-      );
-  };
-
-  const open = (to: number): void => {
-    const row = rows[chosen[Math.max(0, Math.min(chosen.length - 1, to))] ?? -1];
-    if (row) go(hashOf(address, { case: row[0], at: '', view: '' }));
-  };
-
-  useEffect(() => {
-    if (position >= 0) reach(position, false);
-  }, [position]);
-  useEffect(() => {
-    if (position < 0) setActive(0);
-  }, [chosen]);
   useEffect(() => {
     document.title = `${address.case || head.word} · Proctor`;
   }, [address.case]);
-
-  useKeys({
-    move: by =>
-      address.case
-        ? open(position < 0 ? 0 : position + by)
-        : reach(document.activeElement?.matches('.case') ? active + by : active, true),
-    close: () => {
-      if (hasKeys) setHasKeys(false);
-      else if (address.case) {
-        go(hashOf(address, { case: '', at: '' }));
-        reach(Math.max(0, position), true);
-      } else searchRef.current?.blur();
-    },
-    search: () => {
-      if (address.case) go(hashOf(address, { case: '', at: '', view: '' }));
-      // On a phone, the search field is hidden while a case is open.
-      if (searchRef.current?.checkVisibility()) searchRef.current.select();
-      else requestAnimationFrame(() => searchRef.current?.select());
-    },
-    keys: () => setHasKeys(true),
-  });
-
-  const isFiltered = Boolean(change || verdict || error || suite || q);
+  useKeys(actionsOf(address, cases, searchRef, hasKeys, setHasKeys));
   return (
     <div class="app" data-view={address.case ? 'case' : address.view === 'overview' ? 'overview' : 'cases'}>
       <a
@@ -98,25 +36,7 @@ export function App() {
       </a>
       <Header head={head} address={address} onKeys={() => setHasKeys(true)} />
       <Tabs address={address} />
-      <nav class="side scroller" aria-label="Cases">
-        {rows.length > 0 && <Filters head={head} address={address} searchRef={searchRef} />}
-        {rows.length > 0 && (
-          <div class="found">
-            <span role="status">
-              {isFiltered ? `${count(chosen.length)} of ${plural(rows.length, 'case')}` : plural(rows.length, 'case')}
-            </span>
-            {isFiltered && (
-              <a href={hashOf(address, { change: '', verdict: '', error: '', suite: '', q: '' })}>Clear filters</a>
-            )}
-            <Order head={head} address={address} />
-          </div>
-        )}
-        {chosen.length > 0 ? (
-          <CaseList rows={rows} chosen={chosen} head={head} address={address} active={active} listRef={listRef} />
-        ) : (
-          <NoCases isFiltered={isFiltered} />
-        )}
-      </nav>
+      <Side address={address} cases={cases} searchRef={searchRef} />
       <main tabIndex={-1} class="scroller">
         {address.case ? (
           <CaseDetail
@@ -136,6 +56,69 @@ export function App() {
       </main>
       {hasKeys && <KeysDialog onClose={() => setHasKeys(false)} />}
     </div>
+  );
+}
+
+/** What each key does. */
+function actionsOf(
+  address: Address,
+  { position, active, open, reach }: Cases,
+  searchRef: RefObject<HTMLInputElement | null>,
+  hasKeys: boolean,
+  setHasKeys: (hasKeys: boolean) => void,
+): Parameters<typeof useKeys>[0] {
+  return {
+    move: by =>
+      address.case
+        ? open(position < 0 ? 0 : position + by)
+        : reach(document.activeElement?.matches('.case') ? active + by : active, true),
+    close: () => {
+      if (hasKeys) setHasKeys(false);
+      else if (address.case) {
+        go(hashOf(address, { case: '', at: '' }));
+        reach(Math.max(0, position), true);
+      } else searchRef.current?.blur();
+    },
+    search: () => {
+      if (address.case) go(hashOf(address, { case: '', at: '', view: '' }));
+      // On a phone, the search field is hidden while a case is open.
+      if (searchRef.current?.checkVisibility()) searchRef.current.select();
+      else requestAnimationFrame(() => searchRef.current?.select());
+    },
+    keys: () => setHasKeys(true),
+  };
+}
+
+interface SideProps {
+  readonly address: Address;
+  readonly cases: Cases;
+  readonly searchRef: RefObject<HTMLInputElement | null>;
+}
+
+/** The filters and the list of cases. */
+function Side({ address, cases: { chosen, active, listRef }, searchRef }: SideProps) {
+  const { change, verdict, error, suite, q } = address;
+  const isFiltered = Boolean(change || verdict || error || suite || q);
+  return (
+    <nav class="side scroller" aria-label="Cases">
+      {rows.length > 0 && <Filters head={head} address={address} searchRef={searchRef} />}
+      {rows.length > 0 && (
+        <div class="found">
+          <span role="status">
+            {isFiltered ? `${count(chosen.length)} of ${plural(rows.length, 'case')}` : plural(rows.length, 'case')}
+          </span>
+          {isFiltered && (
+            <a href={hashOf(address, { change: '', verdict: '', error: '', suite: '', q: '' })}>Clear filters</a>
+          )}
+          <Order head={head} address={address} />
+        </div>
+      )}
+      {chosen.length > 0 ? (
+        <CaseList rows={rows} chosen={chosen} head={head} address={address} active={active} listRef={listRef} />
+      ) : (
+        <NoCases isFiltered={isFiltered} />
+      )}
+    </nav>
   );
 }
 

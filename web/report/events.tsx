@@ -87,6 +87,8 @@ function Row({ pair, data, address, isFirst, isRun }: RowProps) {
     ...(candidateEvent ? [`new:events[${candidate}]`] : []),
   ];
   const how = same ? 'same' : baselineEvent && candidateEvent ? 'changed' : baselineEvent ? 'gone' : 'added';
+  const at = isRun || baseline === candidate ? `${candidate}` : `${baseline} → ${candidate}`;
+  const of = { pair, data, baselineEvent, candidateEvent };
   return (
     <li class="event" data-how={how} data-first={isFirst} data-at={places.join(' ')} tabIndex={-1}>
       {isFirst && (
@@ -94,56 +96,87 @@ function Row({ pair, data, address, isFirst, isRun }: RowProps) {
           <Flag />
         </p>
       )}
-      {baselineEvent && candidateEvent && !same ? (
-        <>
-          <Title
-            event={candidateEvent}
-            data={data}
-            side="new"
-            at={`${baseline} → ${candidate}`}
-            word="differs"
-            otherTool={nameOf(baselineEvent, data, 'baseline')}
-          />
-          {isShownBelow(baselineEvent, data.baseline) && isShownBelow(candidateEvent, data.new) ? (
-            <p class="note">
-              The answers differ; see the output below. <PlaceLink place="new:final_output" address={address} isPlain />
-            </p>
-          ) : (
-            <ValueDiff baseline={tellingOf(baselineEvent)} candidate={tellingOf(candidateEvent)} />
-          )}
-          <Whole baselineEvent={baselineEvent} candidateEvent={candidateEvent} />
-        </>
-      ) : same ? (
-        <details>
-          <summary>
-            <Title
-              event={(candidateEvent ?? baselineEvent) as Event}
-              data={data}
-              side={candidateEvent ? 'new' : 'baseline'}
-              at={isRun || baseline === candidate ? `${candidate}` : `${baseline} → ${candidate}`}
-            />
-          </summary>
-          <JsonView value={candidateEvent ?? baselineEvent} />
-          <Asset event={candidateEvent} data={data} side="new" />
-        </details>
+      {same ? (
+        <SameEvent {...of} at={at} />
+      ) : baselineEvent && candidateEvent ? (
+        <ChangedEvent {...of} baselineEvent={baselineEvent} candidateEvent={candidateEvent} address={address} />
       ) : (
-        <div class="lone" data-side={baselineEvent ? 'baseline' : 'new'}>
-          <details class="there" open={isFirst}>
-            <summary>
-              <Title
-                event={(baselineEvent ?? candidateEvent) as Event}
-                data={data}
-                side={baselineEvent ? 'baseline' : 'new'}
-                at={`${baseline ?? candidate}`}
-                word={baselineEvent ? 'only in baseline' : 'only in candidate'}
-              />
-            </summary>
-            <JsonView value={tellingOf((baselineEvent ?? candidateEvent) as Event)} />
-          </details>
-          <p class="nothing">no such step</p>
-        </div>
+        <LoneEvent {...of} isFirst={isFirst} />
       )}
     </li>
+  );
+}
+
+interface EventProps extends Pick<RowProps, 'pair' | 'data'> {
+  readonly baselineEvent: Event | undefined;
+  readonly candidateEvent: Event | undefined;
+}
+
+function SameEvent({ data, baselineEvent, candidateEvent, at }: EventProps & { readonly at: string }) {
+  return (
+    <details>
+      <summary>
+        <Title
+          event={(candidateEvent ?? baselineEvent) as Event}
+          data={data}
+          side={candidateEvent ? 'new' : 'baseline'}
+          at={at}
+        />
+      </summary>
+      <JsonView value={candidateEvent ?? baselineEvent} />
+      <Asset event={candidateEvent} data={data} side="new" />
+    </details>
+  );
+}
+
+interface ChangedProps extends Pick<RowProps, 'pair' | 'data' | 'address'> {
+  readonly baselineEvent: Event;
+  readonly candidateEvent: Event;
+}
+
+function ChangedEvent({ pair, data, address, baselineEvent, candidateEvent }: ChangedProps) {
+  return (
+    <>
+      <Title
+        event={candidateEvent}
+        data={data}
+        side="new"
+        at={`${pair.baseline} → ${pair.candidate}`}
+        word="differs"
+        otherTool={nameOf(baselineEvent, data, 'baseline')}
+      />
+      {isShownBelow(baselineEvent, data.baseline) && isShownBelow(candidateEvent, data.new) ? (
+        <p class="note">
+          The answers differ; see the output below. <PlaceLink place="new:final_output" address={address} isPlain />
+        </p>
+      ) : (
+        <ValueDiff baseline={tellingOf(baselineEvent)} candidate={tellingOf(candidateEvent)} />
+      )}
+      <Whole baselineEvent={baselineEvent} candidateEvent={candidateEvent} />
+    </>
+  );
+}
+
+/** An event that only one side has. */
+function LoneEvent({ pair, data, baselineEvent, candidateEvent, isFirst }: EventProps & Pick<RowProps, 'isFirst'>) {
+  const event = (baselineEvent ?? candidateEvent) as Event;
+  const side = baselineEvent ? 'baseline' : 'new';
+  return (
+    <div class="lone" data-side={side}>
+      <details class="there" open={isFirst}>
+        <summary>
+          <Title
+            event={event}
+            data={data}
+            side={side}
+            at={`${pair.baseline ?? pair.candidate}`}
+            word={baselineEvent ? 'only in baseline' : 'only in candidate'}
+          />
+        </summary>
+        <JsonView value={tellingOf(event)} />
+      </details>
+      <p class="nothing">no such step</p>
+    </div>
   );
 }
 

@@ -179,7 +179,7 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
             <Hash value={seal_sha256} />
           </dd>
           <dt>Not judged</dt>
-          <dd>{format.plural(unjudged, 'case')} without an expectation to judge</dd>
+          <dd>{format.plural(unjudged, 'case')} without a judged expectation</dd>
           <Repaired of={repairs} />
         </dl>
       </div>

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { HELP } from '../text/help.ts';
 import type { RunAgentFlags } from './run-agent.ts';
-import { atLeastOne, collect, cpus, dollars, duration } from '../text/units.ts';
+import { atLeastOne, collect, cpus, dollars, timeout } from '../text/units.ts';
 
 export function addAgentCommand(run: Command, ended: (code: number) => void): void {
   run
@@ -23,15 +23,15 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
       'forbid an operation: commit, push, delete, force or configure; repeatable',
       (word: string, words: readonly string[] | undefined) => collect(operation(word), words),
     )
-    .option('--timeout <time>', 'stop after this long (default: 10m)', duration)
-    .option('--idle-timeout <time>', 'stop after this long without progress (default: 2m)', duration)
+    .option('--timeout <time>', 'stop after this long (default: 10m)', timeout)
+    .option('--idle-timeout <time>', 'stop after this long without progress (default: 2m)', timeout)
     .option('--model <name>', HELP.model)
     .option('--max-turns <count>', HELP.maxTurns, atLeastOne)
     .option('--max-requests <count>', HELP.maxRequests, atLeastOne)
     .option('--max-tokens <count>', HELP.maxTokens, atLeastOne)
     .option('--max-cost <usd>', HELP.maxCost, dollars)
     .option('--prices <file>', HELP.prices)
-    .option('--cpus <count>', HELP.cpus, cpus)
+    .option('--cpus <number>', HELP.cpus, cpus)
     .option('--secret <name>', HELP.secret, collect)
     .option('--keep-credentials', HELP.keepCredentials)
     .addOption(new Option('--model-mode <mode>', HELP.modelMode).choices(['live', 'record', 'replay']).default('live'))

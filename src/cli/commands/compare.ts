@@ -48,7 +48,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
   try {
     const formats = flags.format ?? ['html'];
     const limits = limitsFromFlags(flags);
-    const { comparison, folder, files, judgements, keyId } = await compareRuns({
+    const { comparison, folder, files, judgements, keyId, againFlags } = await compareRuns({
       ...namedKey(),
       baseline,
       candidate,
@@ -72,7 +72,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       stdout.write(judgementLine(judgements, paintFor(1)));
       stdout.write(terminalText({ comparison }, paintFor(1)));
       if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
-      stdout.write(againText(comparison, baseline, candidate));
+      stdout.write(againText(comparison, baseline, candidate, againFlags));
       for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
     }
     addStepSummary({ comparison, folders: { baseline: [], new: [] } });
@@ -85,7 +85,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
 
 const MAKE_ONE = `
   To create a baseline, run a version that works, and accept the run if you want to commit it:
-    proctor run suite CASES --base-url URL --as baseline
+    proctor run suite CASES --target FILE --as baseline
     proctor baseline accept baseline
 `;
 
@@ -116,9 +116,10 @@ function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
 }
 
 /** The command that runs suspect cases again, unless this comparison already ran them. */
-function againText({ decision, again }: Comparison, baseline: string, candidate: string): string {
+function againText({ decision, again }: Comparison, baseline: string, candidate: string, flags: string): string {
   if (again || decision?.cause !== 'suspect') return '';
-  return `\n  To settle it, run the suspect cases again:  proctor compare ${printable(baseline)} ${printable(candidate)} --again\n`;
+  const command = `proctor compare ${printable(baseline)} ${printable(candidate)} --again${flags}`;
+  return `\n  To settle it, run the suspect cases again:  ${command}\n`;
 }
 
 export interface ReportFlags {

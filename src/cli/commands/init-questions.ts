@@ -1,10 +1,13 @@
+import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import {
   agentCost,
+  agentOf,
   checkedWishes,
   type InitWishes,
   likelyScript,
   likelyServer,
+  namedScript,
   type Survey,
 } from '../../verbs/init/init.ts';
 import type { TerminalQuestion, Questions } from '../options/questions.ts';
@@ -50,28 +53,28 @@ function apiFound(survey: Survey): string {
 function placeQuestion(kind: Kind, survey: Survey): TerminalQuestion {
   if (kind === 'agent') {
     const [agent = 'claude'] = survey.agents;
-    return question(`Agent, claude or codex [${agent}]: `, agent, agent => ({ kind, agent }));
+    return question(`Agent, claude or codex [${agent}]: `, agent, agentOf);
   }
   if (kind === 'script') {
     const script = likelyScript(survey)?.file ?? '';
-    return question(`Script file [${script || 'an example'}]: `, script, script => ({ kind, script }));
+    return question(`Script file [${script || 'an example'}]: `, script, script => namedScript(script, process.cwd()));
   }
   // An empty answer leaves the choice to init, which then knows how to start it.
-  return question(`URL [${printable(apiFound(survey))}]: `, '', url => ({ kind, url }));
+  return question(`URL [${printable(apiFound(survey))}]: `, '', url => checkedWishes({ kind, url }));
 }
 
-/** A question whose answer must be a wish that init accepts. */
-function question(text: string, otherwise: string, wishOf: (answer: string) => InitWishes): TerminalQuestion {
+/** A question whose answer `check` accepts. It throws a fault for any other. */
+function question(text: string, otherwise: string, check: (answer: string) => unknown): TerminalQuestion {
   return {
     text,
     otherwise,
     refuse: answer => {
       if (answer === otherwise) return undefined;
       try {
-        checkedWishes(wishOf(answer));
+        check(answer);
         return undefined;
       } catch (error) {
-        if (error instanceof Error) return error.message;
+        if (error instanceof Fault) return error.message;
         throw error;
       }
     },

@@ -6,7 +6,8 @@ import { HELP } from '../text/help.ts';
 import { addIntentCommands } from './intent-commands.ts';
 import type { RunScriptFlags } from './run-script.ts';
 import { addCompareCommands, addSuiteCommand } from './suite-commands.ts';
-import { age, atLeastOne, collect, cpus, duration, size, wholeNumber } from '../text/units.ts';
+import { addScriptLimitFlags } from '../options/script-limit-flags.ts';
+import { atLeastOne, collect, duration } from '../text/units.ts';
 
 /** The commands that run something, and those that manage runs. */
 export function addRunCommands(program: Command, ended: (code: number) => void): void {
@@ -22,7 +23,7 @@ export function addRunCommands(program: Command, ended: (code: number) => void):
 }
 
 function addScriptCommand(run: Command, ended: (code: number) => void): void {
-  run
+  const script = run
     .command('script')
     .description('Run a script in a sandbox; it reads input/ and writes output/ and result.json')
     .argument('<file>', 'script with a first line such as #!/usr/bin/env python3, or named .py, .mjs, .js or .sh')
@@ -33,15 +34,8 @@ function addScriptCommand(run: Command, ended: (code: number) => void): void {
     .option('--keep-credentials', HELP.keepCredentials)
     .option('--profile <name>', HELP.profile)
     .addOption(new Option('--sandbox <name>', HELP.sandbox).choices(['process', 'none']))
-    .addOption(new Option('--isolation <level>', HELP.isolation).choices(['strict', 'standard', 'none']))
-    .option('--timeout <time>', 'stop after this long, at most 10m (default: 60s)', duration)
-    .option('--idle-timeout <time>', 'stop after this long without output', duration)
-    .option('--memory <size>', HELP.memory, size)
-    .option('--cpu-seconds <seconds>', 'CPU time limit for all processes', wholeNumber)
-    .option('--cpus <count>', HELP.cpus, cpus)
-    .option('--pids <count>', 'maximum number of processes at once (default: 256)', wholeNumber)
-    .option('--max-files <count>', 'maximum number of files in output/ (default: 1000)', wholeNumber)
-    .option('--max-bytes <size>', 'maximum total size of output/ (default: 500m)', size)
+    .addOption(new Option('--isolation <level>', HELP.isolation).choices(['strict', 'standard', 'none']));
+  addScriptLimitFlags(script)
     .option('--copy-output <folder>', HELP.copyOutput)
     .option('--json', HELP.json)
     .addHelpText('after', SCRIPT_EXITS)
@@ -77,7 +71,7 @@ function addRunsCommands(program: Command, ended: (code: number) => void): void 
   program
     .command('prune')
     .description('Remove old runs, comparisons and reports')
-    .requiredOption('--older-than <time>', 'minimum age, with a unit, such as 30d', age)
+    .requiredOption('--older-than <time>', 'minimum age, with a unit, such as 30d', duration)
     .option('--dry-run', 'list what would be removed, without removing it')
     .option('--json', HELP.json)
     .action(async flags => {

@@ -1,9 +1,11 @@
 import path from 'node:path';
 import { defined } from '../../base/defined.ts';
 import { printable, printableJson } from '../../base/printable.ts';
+import { SCRIPT_LIMITS } from '../../contracts/script-limits.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { runScript, type RunScriptOptions, type ScriptRunResult } from '../../verbs/run-script.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { scriptLimitsFrom } from '../options/script-limit-flags.ts';
 import { LiveText } from '../text/live.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
@@ -19,14 +21,6 @@ export interface RunScriptFlags {
   readonly profile?: string;
   readonly sandbox?: 'none' | 'process';
   readonly isolation?: 'strict' | 'standard' | 'none';
-  readonly timeout?: number;
-  readonly idleTimeout?: number;
-  readonly memory?: number;
-  readonly cpuSeconds?: number;
-  readonly cpus?: number;
-  readonly pids?: number;
-  readonly maxFiles?: number;
-  readonly maxBytes?: number;
   readonly copyOutput?: string;
   readonly keepCredentials?: true;
   readonly json?: true;
@@ -41,8 +35,9 @@ export async function runScriptCommand(
   // With --json, standard output contains only the JSON document.
   const live = { stdout: new LiveText((flags.json ? stderr : stdout).write), stderr: new LiveText(stderr.write) };
   const interrupt = interruptions();
+  const { profile, sandbox, isolation, keepCredentials, copyOutput: copyOutputTo } = flags;
   const options: RunScriptOptions = {
-    ...boundsOf(flags),
+    ...scriptLimitsFrom(flags),
     ...namedKey(),
     script,
     args,
@@ -53,9 +48,7 @@ export async function runScriptCommand(
     onOutput: (stream, bytes) => live[stream].take(bytes),
     onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${sentence}\n`),
     onWait: () => stderr.write(paint('faint', WAITING)),
-    ...(flags.profile !== undefined && { profile: flags.profile }),
-    ...(flags.keepCredentials && { keepCredentials: true }),
-    ...(flags.copyOutput !== undefined && { copyOutputTo: flags.copyOutput }),
+    ...defined({ profile, sandbox, isolation, keepCredentials, copyOutputTo }),
   };
   try {
     const result = await runScript(options);
@@ -70,22 +63,6 @@ export async function runScriptCommand(
     await closeLauncher();
     interrupt.end();
   }
-}
-
-function boundsOf(flags: RunScriptFlags): Partial<RunScriptOptions> {
-  const given = {
-    sandbox: flags.sandbox,
-    isolation: flags.isolation,
-    timeoutMs: flags.timeout,
-    idleMs: flags.idleTimeout,
-    memoryBytes: flags.memory,
-    cpuSeconds: flags.cpuSeconds,
-    cpus: flags.cpus,
-    pids: flags.pids,
-    outputFilesMax: flags.maxFiles,
-    outputBytesMax: flags.maxBytes,
-  };
-  return defined(given);
 }
 
 function asJson(result: ScriptRunResult): object {
@@ -147,7 +124,7 @@ function hintFor({ reason, interpreter, ending, forksDenied, limits }: ScriptRun
 
 const HINTS: Readonly<Record<string, string>> = {
   oom_killed: 'Allow more memory, such as --memory 2g. Files in the work folder count as memory.',
-  wall_timeout: 'Allow more time with --timeout, at most 10m.',
+  wall_timeout: `Allow more time with --timeout, at most ${SCRIPT_LIMITS.timeoutMs.range[1]}.`,
   idle_timeout: 'Allow more time without output with --idle-timeout.',
   cpu_timeout: 'Allow more CPU time with --cpu-seconds.',
   artifact_limit_count: 'Allow more files with --max-files.',

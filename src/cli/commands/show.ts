@@ -2,6 +2,7 @@ import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
+import type { ScriptResult } from '../../contracts/script-result/shape.ts';
 import { checkerIfUsable } from '../../verbs/keys.ts';
 import { runFolderOf, type Shown, showRun } from '../../verbs/runs.ts';
 import { showAgent } from '../../verbs/show-agent.ts';
@@ -21,7 +22,7 @@ import {
   recoveredLines,
   sampledText,
   sandboxText,
-  startedJson,
+  headJson,
   streamText,
 } from '../text/run-text.ts';
 import { agentJson, agentText } from '../text/show-agent.ts';
@@ -56,20 +57,9 @@ export async function showCommand(word: string, { json, internal }: { json?: tru
   return 0;
 }
 
-function asJson({ place, life, isWhole, keyIds, request, runner, outcome, result, log }: Shown): object {
-  const folder = path.relative(process.cwd(), place.folder);
-  const documents = { request, runner, outcome, result };
-  return {
-    kind: 'script',
-    run_id: place.id,
-    folder,
-    is_open: life !== 'finished',
-    ...startedJson(life),
-    is_whole: isWhole,
-    signed_by: keyIds,
-    ...documents,
-    ...(log && { log }),
-  };
+function asJson(shown: Shown): object {
+  const { request, runner, outcome, result, log } = shown;
+  return { ...headJson('script', shown), request, runner, outcome, result, ...(log && { log }) };
 }
 
 function showText(shown: Shown, paint: Paint): string {
@@ -95,6 +85,24 @@ function showText(shown: Shown, paint: Paint): string {
     `  ended     ${endingInBrief(outcome.ending)}${reason}; the script ${claimOf(outcome)}`,
     `  used      ${usedBy(outcome)}`,
     '',
+    ...limitLines(shown, request, outcome, paint),
+    '',
+    ...outputLines(outcome, result, paint),
+    ...maskingLines(outcome.masking, paint),
+    ...logLines(shown),
+    '',
+    ...evidenceLines(shown, folder, paint),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+function limitLines(
+  { runner, metadata }: Shown,
+  request: ScriptRequest,
+  outcome: ScriptOutcome,
+  paint: Paint,
+): readonly string[] {
+  return [
     `  ${paint('strong', 'limits')}`,
     `    requested ${askedOf(request)}`,
     ...(runner
@@ -102,14 +110,18 @@ function showText(shown: Shown, paint: Paint): string {
           `    sandbox   ${sandboxText(runner, [])}`,
           `    allowed   ${limitsText(runner, outcome.limits, outcome.enforcement)}`,
         ]
-      : [`    sandbox   no record: ${printable(absent ?? '')}`]),
+      : [`    sandbox   no record: ${printable(metadata?.runner_record_absent ?? '')}`]),
     ...enforcedBy(outcome).map(line => `    ${line}`),
     ...outcome.observed.map(
       ({ what, held, note }) =>
         `    probe     ${held ? paint('good', '✓') : paint('bad', '✗')} ${what.replace('_', ' ')}: ${printable(note)}`,
     ),
     ...(runner?.warnings ?? []).map(warning => `    ${paint('note', 'warning')}   ${printable(warning)}`),
-    '',
+  ];
+}
+
+function outputLines(outcome: ScriptOutcome, result: ScriptResult, paint: Paint): readonly string[] {
+  return [
     `  ${paint('strong', 'output')}`,
     ...outcome.streams.map(stream => `    ${streamText(stream, 'script')}`),
     ...result.artifacts
@@ -128,12 +140,7 @@ function showText(shown: Shown, paint: Paint): string {
     ...outcome.replaced.map(what =>
       paint('note', `    ${REPLACED[what] ?? `${what} was replaced, because it is not safe to show`}`),
     ),
-    ...maskingLines(outcome.masking, paint),
-    ...logLines(shown),
-    '',
-    ...evidenceLines(shown, folder, paint),
   ];
-  return `${lines.join('\n')}\n`;
 }
 
 const FILES_SHOWN = 50;

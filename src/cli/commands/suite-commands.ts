@@ -3,7 +3,7 @@ import { formats } from '../text/formats.ts';
 import { HELP } from '../text/help.ts';
 import { addLimitFlags } from '../options/limit-flags.ts';
 import type { RunSuiteFlags } from './run-suite.ts';
-import { atLeastOne, collect, cpus, dollars, duration, size, wholeNumber } from '../text/units.ts';
+import { atLeastOne, collect, cpus, dollars, duration, size, timeout, wholeNumber } from '../text/units.ts';
 
 export function addSuiteCommand(run: Command, ended: (code: number) => void): void {
   addLimitFlags(suiteFlags(targetFlags(run.command('suite'))))
@@ -46,8 +46,8 @@ function suiteFlags(suite: Command): Command {
     .option('--run-id <id>', 'name for the run')
     .option('--only <ids>', 'cases to run, separated by commas; repeatable', collect)
     .option('--concurrency <count>', 'cases to run at once (default: 4)', atLeastOne)
-    .option('--timeout <time>', 'stop an attempt after this long, at most 10m (default: 60s; agents: 10m)', duration)
-    .option('--idle-timeout <time>', 'stop an attempt after this long without progress (agents: 2m)', duration)
+    .option('--timeout <time>', 'stop an attempt after this long, at most 10m (default: 60s; agents: 10m)', timeout)
+    .option('--idle-timeout <time>', 'stop an attempt after this long without progress (agents: 2m)', timeout)
     .option('--retries <count>', 'retries after timeouts, dropped connections, 429 and 5xx (default: 2)', wholeNumber)
     .option('--repeat <count>', 'run the suite this many times, to tell flaky cases from broken ones', atLeastOne)
     .option('--resume <run>', 'resume an interrupted run; takes no cases')
@@ -66,13 +66,22 @@ function suiteFlags(suite: Command): Command {
     .option('--strict-replies', 'reject replies that need a repair, instead of repairing and counting them')
     .option('--follow-redirects', 'follow redirects within the same origin')
     .option('--max-body <size>', 'maximum number of bytes to read from a response (default: 2000000)', size)
-    .option('--profile <name>', `with --script: ${HELP.profile}`)
-    .addOption(new Option('--sandbox <name>', `with --script: ${HELP.sandbox}`).choices(['process', 'none']))
+    .option('--profile <name>', `with --script or a program in --target: ${HELP.profile}`)
     .addOption(
-      new Option('--isolation <level>', `with --script: ${HELP.isolation}`).choices(['strict', 'standard', 'none']),
+      new Option('--sandbox <name>', `with --script or a program in --target: ${HELP.sandbox}`).choices([
+        'process',
+        'none',
+      ]),
     )
-    .option('--memory <size>', `with --script: ${HELP.memory}`, size)
-    .option('--cpus <count>', `with --script or --agent, per attempt: ${HELP.cpus}`, cpus);
+    .addOption(
+      new Option('--isolation <level>', `with --script or a program in --target: ${HELP.isolation}`).choices([
+        'strict',
+        'standard',
+        'none',
+      ]),
+    )
+    .option('--memory <size>', `with --script or a program in --target: ${HELP.memory}`, size)
+    .option('--cpus <number>', `with --script, --agent or a program in --target, per attempt: ${HELP.cpus}`, cpus);
 }
 
 /** The commands that use the results of suites. */
@@ -160,7 +169,7 @@ function addTryCommand(program: Command, ended: (code: number) => void): void {
     .argument('<target>', 'target file')
     .argument('<text>', 'question to ask')
     .option('--context <json>', 'context of the question, as JSON')
-    .option('--timeout <time>', 'stop after this long', duration)
+    .option('--timeout <time>', 'stop after this long', timeout)
     .option('--strict-replies', 'reject a reply that needs a repair')
     .option('--json', HELP.json)
     .addHelpText('after', TRY_EXITS)
@@ -180,7 +189,7 @@ function addResendCommand(program: Command, ended: (code: number) => void): void
     .option('--script <file>', 'script to run, required if the recorded target is a script')
     .option('--target <file>', 'target file, required if the run used one')
     .option('--header <header>', HELP.header, collect)
-    .option('--timeout <time>', 'stop after this long', duration)
+    .option('--timeout <time>', 'stop after this long', timeout)
     .option('--json', HELP.json)
     .addHelpText('after', RESEND_EXITS)
     .action(async (word: string, id: string, flags) => {
@@ -199,6 +208,7 @@ Exit codes:
 Examples:
   proctor compare                                         newest baseline and newest candidate
   proctor compare --again --baseline-url http://old:8080  run suspect cases again, on both sides
+  proctor compare --again --target agent.yaml --baseline-target old.yaml
   proctor compare proctor-baseline.json latest --format junit,md`;
 
 const RESEND_EXITS = `
@@ -217,6 +227,7 @@ Exit codes:
 Examples:
   proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
   proctor run suite cases.yaml --base-url http://127.0.0.1:8788 --as new --concurrency 32 --repeat 3
+  proctor run suite cases.yaml --target agent.yaml --as new --repeat 3
   proctor run suite cases.yaml --script agent.py --as new --max-failing 0
   proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline`;
 
@@ -226,4 +237,8 @@ Stores nothing. Use it to write the mapping of a target file.
 Exit codes:
   0  the target answered, and the reply could be read
   1  it did not, or the reply could not be read
-  2  a problem with the target file, the command line or this machine`;
+  2  a problem with the target file, the command line or this machine
+
+Examples:
+  proctor try agent.yaml "When are you open?"
+  proctor try agent.yaml "Wann?" --context '{"locale":"de"}' --json`;

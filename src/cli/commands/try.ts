@@ -68,7 +68,7 @@ function triedText(tried: Tried, paint: Paint): string {
     titled('artifact', jsonLines(artifact, ARTIFACT_LINES), paint),
   ];
   const advice =
-    artifact.status === 'ok'
+    artifact.status === 'ok' || places.length === 0
       ? []
       : [[paint('faint', `If the mapping is wrong, change the target file and try again.`)]];
   return `${[...blocks, ...advice].map(lines => lines.join('\n')).join('\n\n')}\n`;
@@ -83,7 +83,10 @@ function headline({ target, result, artifact }: Tried, paint: Paint): string {
   return `${mark} ${state}  ${printable(target.name)} (${target.declaration.kind}), ${durationText(result.latencyMs)}${first}${why}`;
 }
 
-function exchangeLines({ request, status, ended, contentType, reply }: TriedExchange, paint: Paint): string[] {
+function exchangeLines(
+  { request, status, ended, contentType, reply, log = '' }: TriedExchange,
+  paint: Paint,
+): string[] {
   const sent = [
     `${request.method} ${printable(request.path)}`,
     ...request.headers.map(printable),
@@ -97,7 +100,8 @@ function exchangeLines({ request, status, ended, contentType, reply }: TriedExch
     `${state}${contentType === null ? '' : `, ${printable(contentType)}`}`,
     ...bodyLines(reply, BODY_LINES),
   ];
-  return [...titled('request', sent, paint), '', ...titled('reply', received, paint)];
+  const printed = log === '' ? [] : ['', ...titled('log', bodyLines(log, BODY_LINES), paint)];
+  return [...titled('request', sent, paint), '', ...titled('reply', received, paint), ...printed];
 }
 
 function mappingLines(places: Tried['places'], paint: Paint): string[] {

@@ -1,5 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { HELP } from '../text/help.ts';
+import { size } from '../text/units.ts';
 
 /** The commands that verify documents and explain formats. */
 export function addVerifyCommands(program: Command, ended: (code: number) => void): void {
@@ -90,16 +91,13 @@ Exit codes, the highest of all inputs:
   3  rules broken`;
 
 function maxBytes(): Option {
-  return new Option('--max-bytes <size>', 'maximum size of a document, such as 64m').argParser(bytes);
+  return new Option('--max-bytes <size>', 'maximum size of a document, such as 64m').argParser(documentSize);
 }
 
-function bytes(text: string): number {
-  const [, digits, unit] = /^(\d{1,12})([kmg]?)b?$/i.exec(text) ?? [];
-  const size = Number(digits) * 1024 ** ' kmg'.indexOf(unit?.toLowerCase() || ' ');
-  if (!Number.isSafeInteger(size) || size < 1 || size > BYTES_MAX) {
-    throw new InvalidArgumentError('Use a size from 1 byte to 256m, such as 65536, 512k or 64m.');
-  }
-  return size;
+function documentSize(text: string): number {
+  const bytes = size(text);
+  if (bytes >= 1 && bytes <= BYTES_MAX) return bytes;
+  throw new InvalidArgumentError('Use a size from 1 byte to 256m, such as 65536, 512k or 64m.');
 }
 
 /** V8 cannot hold a much larger document in one string. */

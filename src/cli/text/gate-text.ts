@@ -82,10 +82,11 @@ function* keptLimits(metrics: Gated['decision']['metrics']): Generator<string> {
   for (const { metric, bounds, limit, verdict, cases, change, high } of metrics) {
     if (verdict !== 'no_regression' || change === null || high === null) continue;
     const isTail = bounds === 'p95' || bounds === 'p95_difference';
-    const isShare = bounds === 'ratio' || isTail;
+    const isShare = bounds === 'ratio' || bounds === 'p50' || isTail;
     const amount = (value: number): string =>
       `${Number(((isShare ? 100 : 1) * value).toPrecision(3))}${isShare ? ' %' : ''}`;
-    const what = isTail ? `trials above the p95 of ${metric}` : metric;
+    const isMedian = bounds === 'p50' || bounds === 'p50_difference';
+    const what = isTail ? `trials above the p95 of ${metric}` : isMedian ? `median ${metric}` : metric;
     const worse = metric === 'score' ? 'less' : 'more';
     yield `${what}: ${amount(change)} ${worse}, at most ${amount(high)} over ${countText(cases, 'case')}; the limit is ${amount(isTail ? TAIL_SHARE_MAX : limit)}`;
   }

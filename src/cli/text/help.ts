@@ -1,3 +1,5 @@
+import { limitHelp } from '../../contracts/script-limits.ts';
+
 /** Help texts for arguments and flags that several commands share. */
 export const HELP = {
   run: 'path, id, id prefix, or latest',
@@ -17,8 +19,8 @@ export const HELP = {
   profile: 'profile that tightens limits: strict, default, dev or a file',
   sandbox: 'sandbox to use',
   isolation: 'minimum isolation; fail if the machine cannot provide it',
-  memory: 'memory limit for all processes, including files in the work folder (default: 1g)',
-  cpus: 'CPU limit, such as 0.5 or 2; requires control groups',
+  memory: limitHelp('memoryBytes'),
+  cpus: limitHelp('cpus'),
   copyOutput: 'copy the output files to this folder',
   baseUrl: 'target: an API; cases go to URL/run-case',
   header: "request header, as 'NAME: env:VARIABLE'; repeatable",

@@ -5,7 +5,7 @@ import type { SuiteRunResult } from '../../verbs/run-suite.ts';
 import { suiteExitCode } from '../../verbs/suite-exit.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
-import { wordFor } from './show-suite.ts';
+import { unjudgedText, wordFor } from './show-suite.ts';
 import { countText, durationText } from './units.ts';
 
 type JudgedRun = SuiteRunResult['runs'][number];
@@ -56,7 +56,7 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
     ...(gaveUp ? ['  The target stopped answering, so Proctor stopped. Cases that were not sent are marked.'] : []),
     ...troubles
       .slice(0, 3)
-      .map(trouble => `  ${paint('bad', trouble.class.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
+      .map(trouble => `  ${paint('bad', trouble.name.padEnd(9))} ${trouble.count} × ${printable(trouble.message)}`),
     ...judgedLines(run, paint),
     ...(run.repairs ? [`  repaired  ${repairedText(run.repairs)}`] : []),
     isOpen
@@ -78,7 +78,7 @@ function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint)
   const unmet = checks?.filter(({ is_met }) => !is_met) ?? [];
   const isOver = runs.every(({ isOpen }) => !isOpen);
   const bad = [
-    ...(isAllFailing ? ['Every judged case fails.'] : []),
+    ...(isAllFailing ? [runs.some(({ judged }) => judged && judged.failed > 0) ? ALL_FAIL : NONE_ANSWERED] : []),
     ...(checks === null && isOver ? [NOT_CHECKED] : []),
     ...unmet.map(({ message }) => printable(message)),
   ].map(line => `${paint('bad', '✗')} ${line}`);
@@ -87,6 +87,8 @@ function gateLines({ runs, isAllFailing, checks }: SuiteRunResult, paint: Paint)
   return [...bad, `${paint('good', '✓')} ${all} met.`];
 }
 
+const ALL_FAIL = 'Every judged case fails.';
+const NONE_ANSWERED = 'No case has an answer that Proctor can judge.';
 const NOT_CHECKED = 'Cannot check the limits, because not every repetition was judged here.';
 
 function headline({ isOpen, failed, judged, notPassed }: JudgedRun, paint: Paint): string {
@@ -100,18 +102,17 @@ function headline({ isOpen, failed, judged, notPassed }: JudgedRun, paint: Paint
   return `${paint('good', '✓')} ${paint('strong', 'all answered')}`;
 }
 
-function judgedLines({ place, isOpen, judged, notPassed }: JudgedRun, paint: Paint): string[] {
+function judgedLines({ place, isOpen, judged, notPassed, unjudged: unproven }: JudgedRun, paint: Paint): string[] {
   if (!judged) return isOpen ? [] : [`  judged    not yet; run proctor report ${wordFor(place)}`];
   const { total, passed, failed, errors, unjudged } = judged;
   const parts = [
-    `${passed} of ${total} passed`,
+    `${passed - unjudged} of ${total} passed`,
     ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
     ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
   ];
-  const proof = unjudged > 0 ? `; ${unjudged} without an expectation` : '';
   const more = failed + errors - notPassed.length;
   return [
-    `  judged    ${parts.join(', ')}${proof}`,
+    `  judged    ${parts.join(', ')}${unjudgedText(unproven)}`,
     ...(notPassed.length > 0
       ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
       : []),

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import path from 'node:path';
 import { printable } from '../../base/printable.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { Ending } from '../../contracts/ending.ts';
@@ -65,8 +66,18 @@ export function openText(life: Life): string {
     : 'is not finished, and its journal cannot be read';
 }
 
-export function startedJson(life: Life): { readonly started_here?: false } {
-  return life === 'foreign' ? { started_here: false } : {};
+/** What `show --json` says first about a run of any kind. */
+export function headJson(kind: string, shown: Pick<Shown, 'place' | 'life' | 'isWhole' | 'keyIds'>): object {
+  const { place, life, isWhole, keyIds } = shown;
+  return {
+    kind,
+    run_id: place.id,
+    folder: path.relative(process.cwd(), place.folder),
+    is_open: life !== 'finished',
+    ...(life === 'foreign' && { started_here: false }),
+    is_whole: isWhole,
+    signed_by: keyIds,
+  };
 }
 
 /** When an interrupted run was completed, and what is unknown about it. */

@@ -20,22 +20,16 @@ import {
   recoveredLines,
   sampledText,
   sandboxText,
-  startedJson,
+  headJson,
 } from './run-text.ts';
 import { timelineLines } from './timeline-text.ts';
 import { countText, durationText, shortText, sizeText } from './units.ts';
 
 export function agentJson(shown: ShownAgent): object {
-  const { place, life, isWhole, keyIds, request, result, outcome, runner, policy, finalText, log } = shown;
+  const { request, result, outcome, runner, policy, finalText, log } = shown;
   const { timeline, diff, needsReview, evaluation, judgement, workspace } = shown;
   return {
-    kind: 'agent',
-    run_id: place.id,
-    folder: path.relative(process.cwd(), place.folder),
-    is_open: life !== 'finished',
-    ...startedJson(life),
-    is_whole: isWhole,
-    signed_by: keyIds,
+    ...headJson('agent', shown),
     request,
     result,
     runner,

@@ -12,21 +12,15 @@ import {
   openText,
   recoveredLines,
   sandboxText,
-  startedJson,
+  headJson,
   streamText,
 } from './run-text.ts';
 import { countText, durationText, sizeText } from './units.ts';
 
 export function intentJson(shown: ShownIntent): object {
-  const { place, life, isWhole, keyIds, request, result, intent, bundle, policy, runner, outcome, log } = shown;
+  const { request, result, intent, bundle, policy, runner, outcome, log } = shown;
   return {
-    kind: 'intent',
-    run_id: place.id,
-    folder: path.relative(process.cwd(), place.folder),
-    is_open: life !== 'finished',
-    ...startedJson(life),
-    is_whole: isWhole,
-    signed_by: keyIds,
+    ...headJson('intent', shown),
     request,
     result,
     intent,

@@ -1,25 +1,20 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
 import { repairedText } from '../../contracts/artifacts/repairs.ts';
-import { isAllFailing } from '../../contracts/evaluation/index.ts';
+import { failureName } from '../../contracts/artifacts/words.ts';
+import { isAllFailing, type JudgedCase, type UnjudgedCounts, unjudgedIn } from '../../contracts/evaluation/index.ts';
 import { type SuiteRequest, targetName } from '../../contracts/suite/index.ts';
 import type { ShownSuite } from '../../verbs/show-suite.ts';
 import { foreignResume } from '../../verbs/suite-words.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
-import { signedText, startedJson } from './run-text.ts';
+import { signedText, headJson } from './run-text.ts';
 import { countText, durationText, sizeText } from './units.ts';
 
 export function suiteJson(shown: ShownSuite): object {
-  const { place, run, request, evaluation, judgement, life, done, isWhole, keyIds } = shown;
+  const { run, request, evaluation, judgement, done } = shown;
   return {
-    kind: 'suite',
-    run_id: place.id,
-    folder: path.relative(process.cwd(), place.folder),
-    is_open: life !== 'finished',
-    ...startedJson(life),
-    is_whole: isWhole,
-    signed_by: keyIds,
+    ...headJson('suite', shown),
     run,
     request,
     judged: evaluation?.summary,
@@ -120,7 +115,12 @@ function whatNext({ place, request, life, isWhole, keyIds }: ShownSuite, paint: 
   if (life === 'foreign' && request) return [`  resume    ${foreignResume(wordFor(place), request.target.kind)}`];
   if (life !== 'finished') return [`  resume    proctor run suite --resume ${wordFor(place)}`];
   return isWhole
-    ? [paint('faint', `            matches its seal, ${signedText(keyIds)} · proctor report latest · proctor compare`)]
+    ? [
+        paint(
+          'faint',
+          `            matches its seal, ${signedText(keyIds)} · proctor report ${wordFor(place)} · proctor compare`,
+        ),
+      ]
     : [paint('bad', '            does not match its seal: run proctor verify for details')];
 }
 
@@ -140,11 +140,13 @@ function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string
   const { passed, failed, errors, unjudged } = evaluation.summary;
   const troubled = evaluation.cases.filter(({ verdict }) => verdict !== 'pass');
   return [
-    `  judged    ${passed} passed, ${failed} failed, ${errors} without a verdict${unjudged > 0 ? `; ${unjudged} without an expectation` : ''}`,
-    ...troubled.slice(0, CASES_SHOWN).map(({ case_id, verdict, error_class, assertions }) => {
-      const why = error_class ?? assertions.find(({ status }) => status === 'fail')?.message ?? '';
-      return `    ${paint('bad', verdict.padEnd(5))}  ${case_id}  ${paint('faint', printable(why))}`;
-    }),
+    `  judged    ${passed - unjudged} passed, ${failed} failed, ${errors} without a verdict${unjudgedText(unjudgedIn(evaluation.cases))}`,
+    ...troubled
+      .slice(0, CASES_SHOWN)
+      .map(
+        one => `    ${paint('bad', one.verdict.padEnd(5))}  ${one.case_id}  ${paint('faint', printable(whyOf(one)))}`,
+      ),
+    ...openLines(evaluation, paint),
     ...(troubled.length > CASES_SHOWN
       ? [`    ${troubled.length - CASES_SHOWN} more: proctor report ${evaluation.run_id}`]
       : []),
@@ -152,3 +154,35 @@ function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string
 }
 
 const CASES_SHOWN = 20;
+const OPEN_SHOWN = 5;
+
+/** The stored message of a failure, else the first expectation that is not met. */
+function whyOf({ error_class, failure, assertions }: JudgedCase): string {
+  if (error_class === null) return assertions.find(({ status }) => status === 'fail')?.message ?? '';
+  const name = failureName(error_class, failure?.error_name);
+  return failure?.message === undefined ? name : `${name}: ${failure.message}`;
+}
+
+/** Expectations that could not be judged prove nothing, so each says why. */
+function openLines({ cases }: NonNullable<ShownSuite['evaluation']>, paint: Paint): string[] {
+  const open = cases.flatMap(({ case_id, verdict, assertions }) =>
+    verdict !== 'pass'
+      ? []
+      : assertions.flatMap(({ name, status, message }) =>
+          status === 'not_judged'
+            ? [`    ${paint('note', 'open ')}  ${case_id}  ${name}: ${printable(message ?? '')}`]
+            : [],
+        ),
+  );
+  const more = open.length > OPEN_SHOWN ? [`    and ${open.length - OPEN_SHOWN} more that were not judged`] : [];
+  return [...open.slice(0, OPEN_SHOWN), ...more];
+}
+
+/** Cases that count neither as passed nor as failed. */
+export function unjudgedText({ bare, open }: UnjudgedCounts = { bare: 0, open: 0 }): string {
+  const parts = [
+    ...(bare > 0 ? [`${bare} without an expectation`] : []),
+    ...(open > 0 ? [`${open} with no expectation that could be judged`] : []),
+  ];
+  return parts.length > 0 ? `; ${parts.join(', ')}` : '';
+}

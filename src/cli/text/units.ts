@@ -1,26 +1,23 @@
 import { InvalidArgumentError } from 'commander';
+import { Fault } from '../../base/fault.ts';
+import { durationMs, sizeBytes } from '../../base/units.ts';
 
-/** Parses `500ms`, `60s`, `10m`, `2h` or `30d` into milliseconds. A bare number is in seconds. */
-export function duration(text: string): number {
-  const [, digits, unit = 's'] = /^(\d{1,9})(ms|s|m|h|d)?$/i.exec(text) ?? [];
-  if (digits === undefined) throw new InvalidArgumentError('Use a time such as 500ms, 60s, 10m, 2h or 30d.');
-  return Number(digits) * (UNITS_MS[unit.toLowerCase()] ?? 1_000);
-}
+export const duration = argument(durationMs);
 
-/** A duration with a mandatory unit, because a mistake would delete runs permanently. */
-export function age(text: string): number {
-  if (/^\d+$/.test(text)) throw new InvalidArgumentError('Add the unit: 30d for days, 12h for hours.');
-  return duration(text);
-}
+/** A duration whose bare number is in seconds, as `--timeout 20` has always been. */
+export const timeout = argument(text => durationMs(/^\d{1,9}$/.test(text) ? `${text}s` : text));
 
-const UNITS_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+export const size = argument(sizeBytes);
 
-/** Parses `65536`, `512k`, `64m` or `1g` into bytes. */
-export function size(text: string): number {
-  const [, digits, unit] = /^(\d{1,12})([kmg]?)(?:i?b)?$/i.exec(text) ?? [];
-  const bytes = Number(digits) * 1024 ** ' kmg'.indexOf(unit?.toLowerCase() || ' ');
-  if (!Number.isSafeInteger(bytes)) throw new InvalidArgumentError('Use a size such as 65536, 512k, 64m or 1g.');
-  return bytes;
+/** A parser that fails as a wrong argument, so that Proctor names the flag. */
+function argument(parse: (text: string) => number): (text: string) => number {
+  return text => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw error instanceof Fault ? new InvalidArgumentError(error.message) : error;
+    }
+  };
 }
 
 export function wholeNumber(text: string): number {

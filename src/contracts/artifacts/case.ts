@@ -18,6 +18,7 @@ export const caseArtifact: Contract = {
     'proposed_actions',
     'events',
     'final_output',
+    'attempts[].note',
     'runner_failure.url',
     'runner_failure.status_text',
     'runner_failure.error_name',

@@ -137,7 +137,7 @@ export const failureMeta: Contract = {
   shape: failureMetaShape,
   rules,
   unknownKeys: AA.schemaVersion.id,
-  programText: ['content_type', 'encoding', 'headers'],
+  programText: ['content_type', 'encoding', 'headers', 'note'],
   beyond: [
     'whether the saved body is the one that was received',
     'whether bytes_total was counted, or only announced by the target',

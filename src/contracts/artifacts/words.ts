@@ -10,8 +10,21 @@ export const errorClass = () =>
 /** A duration; fractions are allowed. */
 export const milliseconds = () => z.number().check(z.gte(0));
 
-/** The HTTP status (if any) and latency of an unanswered case's last attempt. */
-export const failedAttempt = () => record({ status: z.nullable(z.int()), latency_ms: z.nullable(milliseconds()) });
+/** How an unanswered case's last attempt ended: HTTP status (if any), latency, error name and message. */
+export const failedAttempt = () =>
+  record({
+    status: z.nullable(z.int()),
+    latency_ms: z.nullable(milliseconds()),
+    error_name: z.optional(matching(ERROR_NAME, 'a name in upper case, such as AGENT_FAILED')),
+    message: z.optional(matching(/^[^]{1,300}$/u, 'a text of 1 to 300 characters')),
+  });
+
+export const ERROR_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
+
+/** What reports call a failure: its class, unless the agent itself reported that it failed. */
+export function failureName(errorClass: string, errorName: string | undefined): string {
+  return errorName === 'AGENT_FAILED' ? 'agent_failed' : errorClass;
+}
 
 /** The id of a case, which is also its file name. */
 export const caseId = () =>

@@ -14,6 +14,7 @@ export const CM9 = rule({
     'a trial has verdict (pass, fail or error), and output_hash, latency_ms, cost_usd and score (each may be null)',
     `ttft_ms, if present, is the time to the first token, a non-negative number; ${REPAIRS_ASK}`,
     'a trial without an answer may have failure, with the HTTP status and latency_ms of its last attempt (each may be null)',
+    'failure may have error_name, and the message of the first such trial of a side',
     'rerun, if present, is true and marks a rerun; answer_hash, if present, is a content hash',
     'the run_id of a rerun ends in .a and the number of its round',
     'run_ids are unique per case and side; if a side has trials, it has one for each planned run',

@@ -37,6 +37,8 @@ function decideBound(bound: Bound, cases: TriedCases): MetricDecision {
   const { metric, bounds, limit } = bound;
   const measures = cases.map(one => measureOf(one, metric));
   if (bounds === 'p95' || bounds === 'p95_difference') return decideTail(measures, bound);
+  if (bounds === 'p50') return decideMetric(measures, { kind: 'ratio', limit, statistic: 'median' });
+  if (bounds === 'p50_difference') return decideMetric(measures, { kind: 'difference', limit, statistic: 'median' });
   return decideMetric(measures, { kind: bounds, limit });
 }
 
@@ -75,14 +77,21 @@ type Bound = Pick<MetricFinding, 'metric' | 'bounds' | 'limit'>;
 function boundsIn(tolerances: Tolerances): Bound[] {
   const bounds: Bound[] = [];
   for (const metric of ['latency_ms', 'ttft_ms', 'cost_usd'] as const) {
-    const { statistic, max_increase_ratio: ratio, max_increase: step } = tolerances[metric] ?? {};
-    const isTail = statistic === 'p95';
-    if (ratio !== undefined) bounds.push({ metric, bounds: isTail ? 'p95' : 'ratio', limit: ratio });
-    if (step !== undefined) bounds.push({ metric, bounds: isTail ? 'p95_difference' : 'difference', limit: step });
+    const { statistic = 'mean', max_increase_ratio: ratio, max_increase: step } = tolerances[metric] ?? {};
+    const [ofRatio, ofStep] = BOUNDS[statistic];
+    if (ratio !== undefined) bounds.push({ metric, bounds: ofRatio, limit: ratio });
+    if (step !== undefined) bounds.push({ metric, bounds: ofStep, limit: step });
   }
   if (tolerances.score) bounds.push({ metric: 'score', bounds: 'score', limit: tolerances.score.max_decrease });
   return bounds;
 }
+
+/** What a ratio and a step limit, by statistic. */
+const BOUNDS = {
+  mean: ['ratio', 'difference'],
+  p50: ['p50', 'p50_difference'],
+  p95: ['p95', 'p95_difference'],
+} as const;
 
 /** Excludes reruns, which were selected by earlier results. */
 function measureOf({ baseline, new: candidate }: TriedCases[number], metric: MetricFinding['metric']): CaseMeasure {
@@ -131,13 +140,15 @@ export function metricSentence(finding: MetricFinding): string | undefined {
   if (verdict === 'no_regression') return undefined;
   const unknown = unknownSentence(finding);
   if (unknown !== undefined) return unknown;
-  const name = NAMES[metric];
+  const isMedian = bounds === 'p50' || bounds === 'p50_difference';
+  const name = isMedian ? `median ${NAMES[metric]}` : NAMES[metric];
   if (change === null || high === null) {
     const known = cases === 0 ? 'no case reports' : `only ${cases} ${cases === 1 ? 'case reports' : 'cases report'}`;
     return `The gate limits ${name}, but ${known} it on both sides; at least ${METRIC_CASES_MIN} are required.`;
   }
   const isTail = bounds === 'p95' || bounds === 'p95_difference';
-  const amount = (value: number): string => (bounds === 'ratio' || isTail ? percent(value) : inUnit(value, metric));
+  const amount = (value: number): string =>
+    bounds === 'ratio' || bounds === 'p50' || isTail ? percent(value) : inUnit(value, metric);
   const beyond =
     bounds === 'p95'
       ? `${figure(1 + limit)} × the baseline’s 95th percentile`

@@ -107,7 +107,7 @@ const passRate = record({ rate: between(0, 1), low: between(0, 1), high: between
 /** Whether a limit on time, cost or score is met. Positive values of `change`, `low` and `high` are worse. */
 const metricFinding = record({
   metric: metricName(),
-  bounds: z.enum(['ratio', 'difference', 'p95', 'p95_difference', 'score']),
+  bounds: z.enum(['ratio', 'difference', 'p95', 'p95_difference', 'score', 'p50', 'p50_difference']),
   limit: z.number(),
   verdict: verdict(),
   cases: count(),

@@ -4,7 +4,15 @@ import { type Evaluation, evaluationShape } from './shape.ts';
 
 export { MESSAGE_BYTES_MAX } from './rules.ts';
 export type { Assertion, Evaluation, JudgedCase } from './shape.ts';
-export { isAllFailing, scoreOf, summaryOf, trialOf, verdictOf } from './sums.ts';
+export {
+  isAllFailing,
+  scoreOf,
+  summaryOf,
+  trialOf,
+  type UnjudgedCounts,
+  unjudgedIn,
+  verdictOf,
+} from './sums.ts';
 
 const example: Evaluation = {
   schema_version: 'evaluation.v1',

@@ -82,6 +82,7 @@ const EV5 = rule({
     'verdict is error if and only if error_class is not null',
     'otherwise verdict is fail if an assertion fails, and pass if none does',
     "failure, if present, has the HTTP status and latency_ms of an unanswered case's last attempt (each may be null)",
+    'failure may have error_name, and message: at most 300 bytes, without a host path and without a credential',
   ],
   fields: ['cases[].verdict', 'cases[].error_class', 'cases[].failure'],
   reads: ['cases[].assertions'],
@@ -90,6 +91,8 @@ const EV5 = rule({
       const verdict = verdictOf(one);
       if (one.verdict !== verdict)
         yield must(`cases[${index}].verdict`, `must be "${verdict}" according to its error_class and assertions`);
+      const fault = one.failure?.message === undefined ? undefined : messageFault('fail', one.failure.message);
+      if (fault) yield must(`cases[${index}].failure.message`, fault);
     }
   },
   breach: ({ cases: [first, ...rest], ...evaluation }) => ({

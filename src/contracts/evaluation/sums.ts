@@ -19,6 +19,18 @@ export function summaryOf(cases: readonly Pick<Judged, 'verdict' | 'assertions'>
   return summary;
 }
 
+/** Answered cases that prove nothing: without an expectation, or with expectations that could not be judged. */
+export interface UnjudgedCounts {
+  readonly bare: number;
+  readonly open: number;
+}
+
+export function unjudgedIn(cases: readonly Pick<Judged, 'verdict' | 'assertions'>[]): UnjudgedCounts {
+  const unjudged = cases.filter(({ verdict, assertions }) => verdict === 'pass' && !assertions.some(isJudged));
+  const bare = unjudged.filter(({ assertions }) => assertions.length === 0).length;
+  return { bare, open: unjudged.length - bare };
+}
+
 /** The share of judged assertions that hold; null if none was judged or the verdict is error. */
 export function scoreOf({ verdict, assertions }: Pick<Judged, 'verdict' | 'assertions'>): number | null {
   if (verdict === 'error') return null;

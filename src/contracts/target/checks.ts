@@ -1,8 +1,8 @@
 import { Masker, maskingOf } from '../../base/masker.ts';
+import { durationMs, TIME } from '../../base/units.ts';
 import { placeOf } from '../../base/place.ts';
 import { type Finding, must } from '../rule.ts';
 import type { TargetDeclaration } from './declaration.ts';
-import { durationMs } from './words.ts';
 
 type Texts = Readonly<Record<string, unknown>>;
 
@@ -109,7 +109,7 @@ export function* endingFindings({ stream, poll }: Endings): Generator<Finding> {
 }
 
 function* longWait(place: string, text: string | undefined): Generator<Finding> {
-  if (text !== undefined && durationMs(text) > WAIT_MS_MAX) yield must(place, 'must be at most 60m');
+  if (text !== undefined && TIME.test(text) && durationMs(text) > WAIT_MS_MAX) yield must(place, 'must be at most 60m');
 }
 
 const WAIT_MS_MAX = 3_600_000;

@@ -11,7 +11,6 @@ export {
 } from './declaration.ts';
 export type { TargetPoll, TargetPrice, TargetRequest, TargetStart } from './keys.ts';
 export { declarationFindings } from './checks.ts';
-export { durationMs } from './words.ts';
 
 const rules: readonly Rule[] = [
   {
@@ -85,7 +84,7 @@ const rules: readonly Rule[] = [
     title: 'Limits And Start Declared',
     why: 'Every wait has a limit, and comparisons need to know which agent answered.',
     asks: [
-      'timeout and idle_timeout are durations such as 500ms, 60s or 10m; no wait is longer than 60m',
+      'timeout and idle_timeout are times such as 500ms, 30s or 10m; no wait is longer than 60m',
       'retries is an integer, at least 0; concurrency is an integer, at least 1; replies is strict or lenient',
       'start has run, and may have cwd, env, ready, stop and reuse; version has run, or path and read',
       'provenance has model, prompt_version, parameters and the like, one line each',

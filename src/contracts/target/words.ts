@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
+import { TIME } from '../../base/units.ts';
 import { filledText, matching, record } from '../shape.ts';
 
-export const durationWord = () => matching(/^\d{1,9}(?:ms|s|m)$/, 'a duration such as 500ms, 60s or 10m');
+export const durationWord = () => matching(TIME, 'a time such as 500ms, 30s or 10m');
 
 /** A program and its arguments. Never a shell line. */
 export const commandWords = () => z.array(filledText()).check(z.minLength(1), z.maxLength(WORDS_MAX));
@@ -22,11 +23,3 @@ export const stateIn = () =>
   });
 
 const STATES_MAX = 100;
-
-/** The milliseconds of a duration. */
-export function durationMs(text: string): number {
-  const [, digits, unit] = /^(\d+)(ms|s|m)$/.exec(text) ?? [];
-  return Number(digits) * UNITS[unit as keyof typeof UNITS];
-}
-
-const UNITS = { ms: 1, s: 1_000, m: 60_000 } as const;

@@ -7,7 +7,6 @@ import { readJson } from '../../base/json.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Contract } from '../../contracts/contract.ts';
 import { evaluationContradictions } from '../../contracts/judgement-seal/index.ts';
-import { formOf } from '../../contracts/form.ts';
 import { type Checker, envelopeShape, seal, type SealEnvelope, type Signer } from '../../contracts/seal/index.ts';
 import { SEAL } from '../run-folder/finish.ts';
 import {
@@ -21,7 +20,7 @@ import {
   type Untrusted,
   writeSeal,
 } from './judgement.ts';
-import { soundDocument } from '../document.ts';
+import { hasShape, soundDocument } from '../document.ts';
 
 const EVALUATION = 'evaluation.json';
 
@@ -108,6 +107,6 @@ interface RunSeal {
 function runSealIn(folder: string): RunSeal | undefined {
   const bytes = readRegular(path.join(folder, SEAL), seal.bytesMax);
   const reading = bytes && readJson(bytes, { bytesMax: seal.bytesMax });
-  if (!bytes || !reading?.ok || !formOf(envelopeShape).fits(reading.value)) return undefined;
+  if (!bytes || !reading?.ok || !hasShape(reading.value, envelopeShape)) return undefined;
   return { sha256: bytesHash(bytes), envelope: reading.value as SealEnvelope };
 }

@@ -1,7 +1,7 @@
 import type { Evaluation } from '../../contracts/evaluation/index.ts';
 import { evaluation as contract } from '../../contracts/evaluation/index.ts';
 import { evaluationSums } from '../../contracts/evaluation/shape.ts';
-import { formOf } from '../../contracts/form.ts';
+import { hasShape } from '../document.ts';
 import { findEvaluation } from './evaluation-files.ts';
 
 export type EvaluationSums = Pick<Evaluation, 'summary' | 'gate'>;
@@ -19,7 +19,7 @@ export function evaluationSumsIn(folder: string): EvaluationSums | undefined {
     const text = `{${found.bytes.toString('utf8', end + '],'.length)}`;
     const { summary, gate } = JSON.parse(text) as EvaluationSums;
     const sums = { summary, ...(gate && { gate }) };
-    return formOf(evaluationSums).fits(sums) ? sums : undefined;
+    return hasShape(sums, evaluationSums) ? sums : undefined;
   } catch {
     return undefined;
   }

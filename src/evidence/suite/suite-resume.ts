@@ -9,7 +9,7 @@ import { storesReplies, suiteRequest, type SuiteTarget } from '../../contracts/s
 import { JournalChain, type ChainedLine, chainedLines } from '../run-folder/chain.ts';
 import { Journal, openJournal, parsedLine } from '../run-folder/journal.ts';
 import { refuseForeign, refuseOdd } from '../run-folder/own-file.ts';
-import { keepsContract } from '../document.ts';
+import { hasShape, keepsContract } from '../document.ts';
 import { keepReplies, REPLIES, replyName, storedReplies } from './reply-log.ts';
 import type { AssetNote, Attempt, SuiteLine, SuitePlan } from './suite-run.ts';
 import { type FileWriter, SuiteStore } from './suite-store.ts';
@@ -201,9 +201,10 @@ const lineShape = z.union([
 ]);
 
 function isSuiteLine(line: unknown): line is SuiteLine {
-  if (!formOf(lineShape).fits(line)) return false;
+  if (!hasShape(line, lineShape)) return false;
   const { is, plan, artifact } = line as { is: string; plan?: SuitePlan; artifact?: CaseArtifact };
-  if (is === 'planned') return keepsContract(plan?.request, suiteRequest);
+  // A plan with unknown keys may have settings that this version would silently ignore.
+  if (is === 'planned') return formOf(lineShape).fits(line) && keepsContract(plan?.request, suiteRequest);
   return is !== 'case' || keepsContract(artifact, caseArtifact);
 }
 

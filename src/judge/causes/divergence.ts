@@ -1,4 +1,5 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import { failureName } from '../../contracts/artifacts/words.ts';
 import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
 import { actionDifference } from './action-difference.ts';
@@ -63,8 +64,9 @@ function differenceOfFailures(
   return undefined;
 }
 
-function failureText({ class: name, status }: NonNullable<CaseArtifact['runner_failure']>): string {
-  return status === undefined ? name : `${name} ${status}`;
+function failureText({ class: of, error_name, status }: NonNullable<CaseArtifact['runner_failure']>): string {
+  const name = failureName(of, error_name);
+  return status === undefined || name !== of ? name : `${name} ${status}`;
 }
 
 /** The runner's message, as the rest of a sentence. */

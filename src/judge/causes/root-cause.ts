@@ -1,4 +1,5 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import { failureName } from '../../contracts/artifacts/words.ts';
 import type { ComparedCase, Comparison, Divergence } from '../../contracts/comparison/index.ts';
 import type { JudgedCase } from '../compare-input.ts';
 import { leading, WEIGHT } from './difference.ts';
@@ -80,7 +81,7 @@ function byHashes(judged: Scene['judged'], candidate: CaseArtifact | undefined):
       kind: 'runner',
       baseline_at: null,
       new_at: 'runner_failure',
-      says: `The candidate failed with ${is.error_class}. Certain, because a case without an answer cannot pass.`,
+      says: `The candidate failed with ${failureName(is.error_class, is.failure?.error_name)}. Certain, because a case without an answer cannot pass.`,
       confidence: 'high',
       cites: ['new:runner_failure'],
     };

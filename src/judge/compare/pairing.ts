@@ -60,13 +60,29 @@ class Trials {
   /** One trial per run. Leaves out reruns that skip the case; empty if no run has it. */
   told(judged: readonly (JudgedCase | undefined)[]): Told[] {
     if (judged.every(one => one === undefined)) return [];
-    if (!this.#hasReruns) return judged.map((one, index) => toldTrial(this.#runs[index], one));
-    return judged.flatMap((one, index) => (!one && this.#isRerun(index) ? [] : [toldTrial(this.#runs[index], one)]));
+    if (!this.#hasReruns) return withOneMessage(judged.map((one, index) => toldTrial(this.#runs[index], one)));
+    return withOneMessage(
+      judged.flatMap((one, index) => (!one && this.#isRerun(index) ? [] : [toldTrial(this.#runs[index], one)])),
+    );
   }
 
   #isRerun(index: number): boolean {
     return this.#runs[index]?.isRerun === true;
   }
+}
+
+/** Reports show one message per case, so the other trials would only repeat it a million times. */
+function withOneMessage(trials: Told[]): Told[] {
+  let isSaid = false;
+  for (const trial of trials) {
+    if (trial.failure?.message === undefined) continue;
+    if (isSaid) {
+      const { message: _, ...rest } = trial.failure;
+      trial.failure = rest;
+    }
+    isSaid = true;
+  }
+  return trials;
 }
 
 /** Written key by key: objects made by spreading take twice the memory, and there may be a million. */

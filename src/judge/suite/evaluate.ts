@@ -148,8 +148,8 @@ const CHECKS_AT_ONCE = 4;
 const CASES_AT_ONCE = 256;
 
 /** An estimate of an entry's size, to stop early. */
-function bytesOf({ assertions }: JudgedCase): number {
-  let bytes = CASE_BYTES;
+function bytesOf({ assertions, failure }: JudgedCase): number {
+  let bytes = CASE_BYTES + (failure?.message?.length ?? 0);
   for (const { message } of assertions) bytes += ASSERTION_BYTES + (message?.length ?? 0);
   return bytes;
 }

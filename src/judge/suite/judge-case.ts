@@ -3,7 +3,7 @@ import { bytesHash, contentHash } from '../../base/hash.ts';
 import { NOT_OF_THE_AGENT } from '../../contracts/agent-step/reading.ts';
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import { repairsOf } from '../../contracts/artifacts/repairs.ts';
-import { pathFault } from '../../contracts/artifacts/words.ts';
+import { ERROR_NAME, pathFault } from '../../contracts/artifacts/words.ts';
 import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 import { latencyOf, ttftOf } from './answer.ts';
@@ -81,8 +81,15 @@ function judged(
   };
 }
 
-function failureIn({ status, latency_ms }: NonNullable<CaseArtifact['runner_failure']>): JudgedCase['failure'] {
-  return { status: status ?? null, latency_ms: latency_ms ?? null };
+function failureIn(failure: NonNullable<CaseArtifact['runner_failure']>): JudgedCase['failure'] {
+  const { status = null, latency_ms = null, error_name = '', error_message = '' } = failure;
+  const message = saying(error_message, '');
+  return {
+    status,
+    latency_ms,
+    ...(ERROR_NAME.test(error_name) && { error_name }),
+    ...(message !== '' && { message }),
+  };
 }
 
 /** Covers only what can affect the verdict, so a new title or suite name does not change the case. */

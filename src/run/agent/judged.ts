@@ -32,20 +32,15 @@ export function judged({ run, seen, after, access, files }: Known): {
 } {
   const { made, plan } = run;
   const { ready } = made;
-  const { effective } = ready.bound;
   const { capture, reading, stoppedFor } = seen;
   const mask = maskOf(ready, made.door);
-  const breaches = after.breaches.map(violation => maskedViolation(violation, mask));
-  // The agent's own sandbox may block attempts before the kernel counts them, so a count of 0 proves nothing.
-  const networkAttempts = ready.program.nestedSandbox ? capture.networkAttempts || undefined : capture.networkAttempts;
-  const seenDuring = during(seen, networkAttempts, effective).map(violation => maskedViolation(violation, mask));
-  const atDoor = doorViolations(access.refused, effective);
+  const { breaches, seenDuring, atDoor } = violationsIn({ run, seen, after, access }, mask);
   const ended = terminationOf({
     ending: capture.ending,
     survivors: capture.survivors ?? 0,
     stoppedFor,
     reading,
-    approval: effective.approval_posture,
+    approval: ready.bound.effective.approval_posture,
     breaches: [...breaches, ...seenDuring.filter(({ source }) => source === 'sandbox'), ...atDoor],
     tooMuch: after.tooMuch,
     difference: access.difference,
@@ -86,6 +81,20 @@ export function judged({ run, seen, after, access, files }: Known): {
     remarks: remarksOf(run, seen),
   };
   return { judgement, violations, needsReview: workspaceStatus.needs_review?.listed ?? [] };
+}
+
+/** The violations in the work tree, during the run, and at the model proxy. */
+function violationsIn({ run, seen, after, access }: Omit<Known, 'files'>, mask: (text: string) => string) {
+  const { program, bound } = run.made.ready;
+  const { networkAttempts } = seen.capture;
+  // The agent's own sandbox may block attempts before the kernel counts them, so a count of 0 proves nothing.
+  const counted = program.nestedSandbox ? networkAttempts || undefined : networkAttempts;
+  const masked = (violation: PolicyViolation): PolicyViolation => maskedViolation(violation, mask);
+  return {
+    breaches: after.breaches.map(masked),
+    seenDuring: during(seen, counted, bound.effective).map(masked),
+    atDoor: doorViolations(access.refused, bound.effective),
+  };
 }
 
 /** The policy summary, with the findings during and after the run. */

@@ -11,7 +11,7 @@ import { recoverRun } from '../../evidence/recovery/recover.ts';
 import { makeRunFolder, type RunFolder } from '../../evidence/run-folder/runs.ts';
 import { storedFiles } from '../../evidence/run-folder/sealed-files.ts';
 import { removeAfter } from '../../execute/launcher/abandoned.ts';
-import { observe } from '../../execute/launcher/canary.ts';
+import { type Observation, observe } from '../../execute/launcher/canary.ts';
 import type { SandboxHandle } from '../../execute/launcher/launch.ts';
 import type { Machine } from '../../execute/host/machine.ts';
 import { takeSlot } from '../../execute/host/slots.ts';
@@ -53,7 +53,7 @@ async function runInSlot<Types extends StepTypes>(
     const made = await run.prepare(stage, path.join(home, 'runs', run.kind.name, run.id));
     const observed = made.job.backend === 'none' ? [] : await observe(launcher, made.job, path.join(home, 'cache'));
     const prepared = await launcher.open(made.job);
-    const plan = run.plan(made, observed);
+    const plan = await planned(run, made, observed, prepared);
     const onlooker = new OutputObserver(context.onOutput);
     const sealed = await withJournal(run.kind, plan, prepared, context, (place, journal) =>
       runAndSeal(run, { place, prepared, plan, made, context }, journal, onlooker.notify),
@@ -66,6 +66,26 @@ async function runInSlot<Types extends StepTypes>(
     free();
     if (stage !== undefined) removeStage(stage);
   }
+}
+
+/** Closes the sandbox if the plan fails, because there is no journal yet that would lead to it. */
+async function planned<Types extends StepTypes>(
+  run: JournaledRun<Types>,
+  made: Types['made'],
+  observed: readonly Observation[],
+  prepared: SandboxHandle,
+): Promise<Types['plan']> {
+  try {
+    return run.plan(made, observed);
+  } catch (error) {
+    await closeAndSweep(prepared);
+    throw error;
+  }
+}
+
+async function closeAndSweep(prepared: SandboxHandle): Promise<void> {
+  await prepared.close().catch(() => undefined);
+  await sweep(prepared.leftovers);
 }
 
 async function runAndSeal<Types extends StepTypes>(
@@ -125,8 +145,7 @@ async function withJournal<Answer>(
       throw error;
     }
   } catch (error) {
-    await prepared.close().catch(() => undefined);
-    await sweep(prepared.leftovers);
+    await closeAndSweep(prepared);
     const isWhole = !place || (await completeAfter(error, kind, place, context));
     throw isWhole || !(error instanceof Fault) ? error : incomplete(error);
   }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { newCorrelationId } from '../../base/ids.ts';
 import { Masker, maskingOf } from '../../base/masker.ts';
+import { limitsRecord } from '../../contracts/script-limits.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
 import type { ScriptPlan } from '../../evidence/script/script-run.ts';
 import type { Observation } from '../../execute/launcher/canary.ts';
@@ -92,14 +93,7 @@ function requestOf({ id, order, script, inputs }: PlannedScriptRun): ScriptReque
       profile: bounds.profile?.name ?? null,
       sandbox: bounds.sandbox ?? null,
       isolation: bounds.isolation ?? null,
-      timeout_ms: bounds.timeoutMs ?? null,
-      idle_timeout_ms: bounds.idleMs ?? null,
-      memory_bytes: bounds.memoryBytes ?? null,
-      cpu_seconds: bounds.cpuSeconds ?? null,
-      cpus: bounds.cpus ?? null,
-      pids: bounds.pids ?? null,
-      max_output_files: bounds.outputFilesMax ?? null,
-      max_total_output_bytes: bounds.outputBytesMax ?? null,
+      ...limitsRecord(bounds),
     },
   };
 }

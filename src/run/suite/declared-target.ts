@@ -2,12 +2,14 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { monotonicMs } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
+import { Masker, maskingOf } from '../../base/masker.ts';
 import type { HttpAnswer } from '../../execute/http.ts';
 import { type ApiCalls, CallError, type FilledCall } from '../../targets/calls.ts';
 import { FrameCounter } from '../../targets/mapping/frame-counter.ts';
 import type { StreamFormat } from '../../targets/mapping/frames.ts';
 import type { TemplateValues } from '../../targets/mapping/template-names.ts';
 import { type ApiCall, type AskApi, type FrameTimes, type HttpApi, httpTarget, type SendCall } from './http-target.ts';
+import { addressIn } from './failure-hints.ts';
 import { JSON_HEADERS } from './protocol-target.ts';
 import { questionValues } from './question-values.ts';
 import { CANCELLED, type CaseQuestion, type FailedAttempt, type Target } from './target.ts';
@@ -30,7 +32,7 @@ export function declaredTarget(api: DeclaredApi): Target {
     ...(api.port !== undefined && { port: api.port }),
   };
   const base = checkedAddress(api.calls.url(fixed), 'http');
-  const asker = new ApiAsker(api, fixed, base.pathname.replace(/\/$/, ''));
+  const asker = new ApiAsker(api, fixed, base);
   return httpTarget({
     ...api,
     origin: base.origin,
@@ -55,11 +57,13 @@ class ApiAsker {
   readonly #api: DeclaredApi;
   readonly #fixed: TemplateValues;
   readonly #below: string;
+  readonly #base: URL;
 
-  constructor(api: DeclaredApi, fixed: TemplateValues, below: string) {
+  constructor(api: DeclaredApi, fixed: TemplateValues, base: URL) {
     this.#api = api;
     this.#fixed = fixed;
-    this.#below = below;
+    this.#base = base;
+    this.#below = base.pathname.replace(/\/$/, '');
   }
 
   async ask(question: CaseQuestion, send: SendCall): ReturnType<AskApi> {
@@ -83,12 +87,14 @@ class ApiAsker {
     const { reset, session } = this.#api.calls;
     const values = { ...this.#fixed, ...questionValues(question.one, question.key) };
     if (reset) {
-      const answer = await send(this.#call(reset, values, '/reset'));
-      if (!isGood(answer)) return stepFailed('reset', answer);
+      const call = this.#call(reset, values, '/reset');
+      const answer = await send(call);
+      if (!isGood(answer)) return this.#stepFailed('reset', call, answer);
     }
     if (!session) return values;
-    const answer = await send(this.#call(session.call, values, '/session'));
-    if (!isGood(answer)) return stepFailed('session', answer);
+    const call = this.#call(session.call, values, '/session');
+    const answer = await send(call);
+    if (!isGood(answer)) return this.#stepFailed('session', call, answer);
     const id = session.take(documentIn(answer));
     if (typeof id !== 'string' && typeof id !== 'number')
       return notSent('The answer to the session request has no session id at session.take.');
@@ -120,6 +126,15 @@ class ApiAsker {
     const latencyMs = monotonicMs() - startedMs;
     const reported = isGood(answer) ? reportedBy(documentIn(answer), poll) : undefined;
     return { answer, latencyMs, ...(reported !== undefined && { reported }) };
+  }
+
+  #stepFailed(step: 'reset' | 'session', { path }: ApiCall, { ended, status }: HttpAnswer): FailedAttempt {
+    if (ended === 'cancelled') return CANCELLED;
+    const what = ended === 'complete' ? `status ${status ?? 0}` : ended === 'broken' ? 'a broken connection' : ended;
+    const masker = new Masker(maskingOf(this.#api.secrets, this.#api.keepCredentials));
+    const address = masker.text(addressIn(`${this.#base.origin}${path}`));
+    const message = `The ${step} request to ${address} ended with ${what}, so the case was not sent.`;
+    return { ok: false, class: 'other', message, errorName: 'NOT_SENT', mayRetry: true };
   }
 
   /** Requests around the question have keys of their own, so that no server takes them for the same request. */
@@ -176,11 +191,4 @@ function documentIn({ body }: HttpAnswer): unknown {
 /** The failure of a request that Proctor could not make. */
 export function notSent(message: string): FailedAttempt {
   return { ok: false, class: 'other', message, errorName: 'NOT_SENT', mayRetry: false };
-}
-
-function stepFailed(step: 'reset' | 'session', { ended, status }: HttpAnswer): FailedAttempt {
-  if (ended === 'cancelled') return CANCELLED;
-  const what = ended === 'complete' ? `status ${status ?? 0}` : ended === 'broken' ? 'a broken connection' : ended;
-  const message = `The ${step} request before the attempt ended with ${what}, so the case was not sent.`;
-  return { ok: false, class: 'other', message, errorName: 'NOT_SENT', mayRetry: true };
 }

@@ -1,4 +1,5 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import { failureName } from '../../contracts/artifacts/words.ts';
 
 /** Counts case failures, so that a thousand identical ones need only one line. */
 export class Failures {
@@ -7,10 +8,11 @@ export class Failures {
   add({ runner_failure: failure }: CaseArtifact): void {
     if (!failure) return;
     const message = failure.error_message ?? '';
-    const key = `${failure.class} ${message}`;
+    const name = failureName(failure.class, failure.error_name);
+    const key = `${name} ${message.replace(PATH_OF_URL, '$1')}`;
     const known = this.#counts.get(key);
     if (known) known.count++;
-    else if (this.#counts.size < KINDS_MAX) this.#counts.set(key, { class: failure.class, message, count: 1 });
+    else if (this.#counts.size < KINDS_MAX) this.#counts.set(key, { name, message, count: 1 });
   }
 
   list(): readonly Counted[] {
@@ -18,8 +20,11 @@ export class Failures {
   }
 }
 
+/** The path of a request may name its case, which makes no other failure of it. */
+const PATH_OF_URL = /\b((?:https?|wss?):\/\/[^\s/]{1,300})\/\S*/g;
+
 interface Counted {
-  readonly class: string;
+  readonly name: string;
   readonly message: string;
   readonly count: number;
 }

@@ -4,6 +4,7 @@ import { Masker, type Masking } from '../../base/masker.ts';
 import { printable } from '../../base/printable.ts';
 import { withoutQueryValues } from '../../base/secret-parts.ts';
 import type { HttpAnswer } from '../../execute/http.ts';
+import { type AskedApi, redirectHint, withAddress } from './failure-hints.ts';
 import type { SuiteSettings } from './settings.ts';
 import { type Body, CANCELLED, type FailedAttempt } from './target.ts';
 
@@ -12,7 +13,17 @@ export type ResponseFailure = Omit<FailedAttempt, 'ok' | 'body' | 'statusText'>;
 /** Returns the failure of a response, if it can be determined without reading the body. */
 export function responseFailure(
   answer: HttpAnswer,
+  settings: SuiteSettings,
+  asked?: AskedApi,
+): ResponseFailure | undefined {
+  const failure = failureIn(answer, settings, asked);
+  return failure && { ...failure, message: withAddress(failure.message, asked) };
+}
+
+function failureIn(
+  answer: HttpAnswer,
   { timeoutMs, idleMs, bodyBytesMax }: SuiteSettings,
+  asked: AskedApi | undefined,
 ): ResponseFailure | undefined {
   const { ended, status, errorName, headers } = answer;
   switch (ended) {
@@ -53,7 +64,7 @@ export function responseFailure(
   const retryAfterMs = retryAfter(headers['retry-after']);
   return {
     class: 'http_error',
-    message: `The agent answered with status ${status ?? 0}.`,
+    message: `The agent answered with status ${status ?? 0}${redirectHint(answer, asked)}.`,
     mayRetry: status === 408 || status === 425 || status === 429 || (status ?? 0) >= 500,
     ...(retryAfterMs !== undefined && { retryAfterMs }),
   };
@@ -63,8 +74,8 @@ const BROKEN: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'The agent refused the connection.',
   ECONNRESET: 'The connection was reset.',
   UND_ERR_SOCKET: 'The connection closed before the answer was complete.',
-  ENOTFOUND: "The agent's host name cannot be resolved.",
-  EAI_AGAIN: "The agent's host name cannot be resolved at the moment.",
+  ENOTFOUND: 'The agent cannot be found: its host name cannot be resolved.',
+  EAI_AGAIN: 'The agent cannot be found: its host name cannot be resolved at the moment.',
   EPIPE: 'The agent closed the connection during the request.',
   ETIMEDOUT: 'The agent could not be reached.',
   EHOSTUNREACH: 'The agent could not be reached.',
@@ -107,6 +118,8 @@ export function failedResponse(
   };
   return {
     ...failure,
+    // It may quote the address, and so a secret in it.
+    message: new Masker(masking).text(failure.message),
     ok: false,
     ...(statusText !== undefined && { statusText: safe(statusText, masking) }),
     ...(hasBody && { body }),

@@ -1,9 +1,11 @@
 import { monotonicMs } from '../../base/clock.ts';
 import { Masker, type Masking, maskingOf } from '../../base/masker.ts';
+import type { DeclaredKind } from '../../contracts/target/index.ts';
 import { type HttpAnswer, type HttpRequest, HttpTarget } from '../../execute/http.ts';
 import { joinedPieces } from '../../targets/pieces.ts';
 import type { KeptReply, ReplyReader } from '../../targets/reader.ts';
 import type { SideName } from '../../targets/reply.ts';
+import { type AskedApi, contentHint } from './failure-hints.ts';
 import { failedResponse, type ResponseFailure, responseFailure } from './http-failure.ts';
 import type { SuiteSettings } from './settings.ts';
 import type { AttemptResult, CaseQuestion, FailedAttempt, Target } from './target.ts';
@@ -22,6 +24,8 @@ export interface HttpApi {
   /** The reader may join pieces of a reply, so a secret can appear that no single piece contains. */
   readonly joins?: boolean;
   readonly redirects: boolean;
+  /** The kind of a declared target. */
+  readonly kind?: DeclaredKind;
   /** Sees every request and its answer, unmasked. */
   readonly onExchange?: (call: ApiCall, answer: HttpAnswer) => void;
   readonly settings: SuiteSettings;
@@ -70,7 +74,9 @@ export function httpTarget(api: HttpApi): Target {
   return {
     async ask(question: CaseQuestion): Promise<AttemptResult> {
       const startedMs = monotonicMs();
+      let asked: AskedApi | undefined;
       const send: SendCall = async (call, frames) => {
+        asked = { url: `${api.origin}${call.path}`, kind: api.kind, redirects: api.redirects };
         const answer = await http.send({
           ...call,
           ...limits,
@@ -83,7 +89,12 @@ export function httpTarget(api: HttpApi): Target {
       const result = await api.ask(question, send);
       if ('failed' in result) return { latencyMs: roundedMs(monotonicMs() - startedMs), outcome: result.failed };
       const { answer, latencyMs = answer.latencyMs } = result;
-      const outcome = judgedAnswer({ ...result, failure: failureOf(result, settings) }, question.one.id, api, masking);
+      const outcome = judgedAnswer(
+        { ...result, failure: failureOf(result, settings, asked) },
+        question.one.id,
+        api,
+        masking,
+      );
       const { status } = answer;
       return { latencyMs: roundedMs(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
     },
@@ -94,8 +105,12 @@ export function httpTarget(api: HttpApi): Target {
 
 const REDIRECTS_MAX = 5;
 
-function failureOf({ answer, reported }: CountedAnswer, settings: SuiteSettings): ResponseFailure | undefined {
-  const failure = responseFailure(answer, settings);
+function failureOf(
+  { answer, reported }: CountedAnswer,
+  settings: SuiteSettings,
+  asked: AskedApi | undefined,
+): ResponseFailure | undefined {
+  const failure = responseFailure(answer, settings, asked);
   if (failure || reported === undefined) return failure;
   return { class: 'schema_mismatch', message: reported, errorName: 'AGENT_FAILED', mayRetry: false };
 }
@@ -110,15 +125,16 @@ interface FinalAnswer extends Pick<CountedAnswer, 'answer'> {
 export function judgedAnswer(
   { answer, frames, failure }: FinalAnswer,
   id: string,
-  api: Pick<HttpApi, 'read' | 'side' | 'joins'>,
+  api: Pick<HttpApi, 'read' | 'side' | 'joins' | 'kind'>,
   masking: Masking,
 ): AttemptResult['outcome'] {
   const masker = new Masker(masking);
   const bytes = answer.ended === 'complete' ? masker.whole(answer.body) : masker.cut(answer.body);
   const masked = masker.kinds;
+  // A message may quote an address, or a reason that is joined from pieces, so it is masked as well.
   const failed = (why: ResponseFailure): FailedAttempt =>
     api.joins && hasPieces(bytes, masking)
-      ? { ...why, ok: false, message: `${why.message} ${BODY_LEFT_OUT}` }
+      ? { ...why, ok: false, message: `${new Masker(masking).text(why.message)} ${BODY_LEFT_OUT}` }
       : failedResponse({ ...why, masked }, answer, bytes, masking);
   if (failure) return failed(failure);
   const kept: KeptReply = { body: bytes, ...(frames && { frameMs: frames.times.map(roundedMs) }) };
@@ -127,8 +143,8 @@ export function judgedAnswer(
   // A stream also has pieces that no mapping joins, such as those of the model's thoughts.
   if (reading.ok && frames && hasPieces(bytes, masking)) return SECRET_IN_PIECES;
   if (reading.ok) return { ...reading, masked, bytes: bytes.length, kept };
-  // The reason of a failure may be joined from pieces, too.
-  return failed({ ...reading, message: new Masker(masking).text(reading.message), mayRetry: false });
+  const hint = reading.class === 'invalid_json' && !frames ? contentHint(answer.headers['content-type'], api.kind) : '';
+  return failed({ ...reading, message: `${reading.message}${hint}`, mayRetry: false });
 }
 
 export const BODY_LEFT_OUT = 'Proctor does not store the reply, because it contains a secret in pieces.';

@@ -89,7 +89,10 @@ export class McpHttpChannel implements McpChannel {
 
   #read(answer: HttpAnswer, finder: ResponseFinder): McpAnswer {
     const { status = 0 } = answer;
-    const failure = responseFailure(answer, this.#options.settings);
+    const failure = responseFailure(answer, this.#options.settings, {
+      url: this.#options.url,
+      kind: 'mcp-tool',
+    });
     const isStream = /^text\/event-stream\b/i.test(answer.headers['content-type'] ?? '');
     const body = isStream ? (finder.found ?? answer.body) : answer.body;
     const response = isStream && !finder.found ? undefined : readRpc(body);

@@ -149,6 +149,8 @@ export function checkProgram({ declaration, dir, effective, environment }: Check
   const shown = printable(path.basename(word));
   const place = programInside(word);
   const outside = outsideOf(place, dir);
+  if (outside === undefined && !word.includes('/') && !isOnPath(word, environment['PATH'] ?? ''))
+    throw new Fault('no_program', `The program "${shown}" is not on the PATH. Install it, or write its path in run.`);
   if (outside === undefined)
     throw new Fault(
       'no_program',
@@ -156,6 +158,10 @@ export function checkProgram({ declaration, dir, effective, environment }: Check
     );
   if (!isExecutable(outside))
     throw new Fault('no_program', `The program "${shown}" does not exist or is not executable.`);
+}
+
+function isOnPath(word: string, search: string): boolean {
+  return search.split(':').some(folder => folder !== '' && isExecutable(path.join(folder, word)));
 }
 
 /** The path on this machine; undefined if the sandbox does not show it. */

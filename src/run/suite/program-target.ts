@@ -8,7 +8,8 @@ import type { ReplyReader } from '../../targets/reader.ts';
 import type { SideName } from '../../targets/reply.ts';
 import { attemptProgram, type ProgramAnswer } from './program-attempt.ts';
 import { agentFailed, endingFailure, functionFailure, type ProgramFailure } from './program-failure.ts';
-import type { DeclaredProgram } from './program-job.ts';
+import { type DeclaredProgram, replyFileOf } from './program-job.ts';
+import { printedBy, ProgramLog } from './program-log.ts';
 import { BODY_LEFT_OUT, hasPieces, hasSecret, SECRET_IN_PIECES } from './http-target.ts';
 import { questionValues } from './question-values.ts';
 import type { SuiteSettings } from './settings.ts';
@@ -41,14 +42,18 @@ export interface ProgramAgent extends DeclaredProgram {
 export interface SeenProgram extends FilledProgram {
   readonly ended: string;
   readonly output: string;
+  /** What it printed besides its reply. */
+  readonly log: string;
 }
 
 /** Asks a program: one process per attempt, within its limits. */
 export function programTarget(agent: ProgramAgent): Target {
   const fixed = { env: agent.variable, side: agent.side, run: { id: agent.runId } };
   let observed: Promise<unknown> | undefined;
+  const log = new ProgramLog();
+  const isReplyPrinted = replyFileOf(agent.declaration) === undefined;
   return {
-    async ask({ one, key, signal }: CaseQuestion): Promise<AttemptResult> {
+    async ask({ one, key, attempt, signal }: CaseQuestion): Promise<AttemptResult> {
       const values = { ...fixed, ...questionValues(one, key) };
       try {
         const launcher = await agent.launcher();
@@ -58,7 +63,9 @@ export function programTarget(agent: ProgramAgent): Target {
           { launcher, signal, observe: job => (observed ??= observe(launcher, job, agent.rememberIn)) },
         );
         const outcome = outcomeOf(answer, one.id, agent);
-        agent.onProgram?.(seenOf(answer, outcome));
+        const printed = printedBy(answer.capture, isReplyPrinted);
+        log.add(one.id, attempt, printed);
+        agent.onProgram?.(seenOf(answer, outcome, printed));
         const { durationMs = 0 } = answer.capture.phases.find(({ name }) => name === 'execute') ?? {};
         return { latencyMs: durationMs, outcome };
       } catch (error) {
@@ -69,6 +76,7 @@ export function programTarget(agent: ProgramAgent): Target {
     },
     // Each attempt observes the signal of its question.
     cancel: () => undefined,
+    evidence: () => Promise.resolve(log.assets()),
     close: async () => undefined,
   };
 }
@@ -124,7 +132,7 @@ function withLog(failure: ProgramFailure, { capture: { stdout, stderr } }: Progr
     ...failure,
     ok: false,
     masked: stream.kinds ?? {},
-    ...(stream.bytesTotal > 0 && { body: bodyOf(stream) }),
+    ...(stream.bytesTotal > 0 && { body: { ...bodyOf(stream), isLog: true } }),
   };
 }
 
@@ -133,11 +141,17 @@ function bodyOf({ head, tail, bytesTotal }: KeptStream): Body {
   return { bytes, bytesTotal, truncated: bytes.length < bytesTotal, contentType: null, headers: {} };
 }
 
-function seenOf({ filled, capture: { ending } }: ProgramAnswer, outcome: AttemptResult['outcome']): SeenProgram {
-  const output = (outcome.ok ? outcome.kept?.body : outcome.body?.bytes) ?? Buffer.alloc(0);
+function seenOf(
+  { filled, capture: { ending } }: ProgramAnswer,
+  outcome: AttemptResult['outcome'],
+  log: Buffer,
+): SeenProgram {
+  const failed = outcome.ok || outcome.body?.isLog ? undefined : outcome.body?.bytes;
+  const output = (outcome.ok ? outcome.kept?.body : failed) ?? Buffer.alloc(0);
   return {
     ...filled,
     ended: ending.how === 'exited' ? `exited with code ${ending.code}` : ending.how,
     output: output.toString(),
+    log: log.toString(),
   };
 }

@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
@@ -15,12 +16,14 @@ export interface DeclaredTarget {
   readonly version?: string;
 }
 
-/** Reads a target file in YAML or JSON. Reports every problem with its line, before anything is sent. */
-export function readTargetFile(file: string): DeclaredTarget {
+/**
+ * Reads a target file in YAML or JSON. Reports every problem with its line, before anything is sent. `word` is the name
+ * that the user gave.
+ */
+export function readTargetFile(file: string, word = path.basename(file)): DeclaredTarget {
   const name = path.basename(file);
   const bytes = readRegular(followLink(file), target.bytesMax);
-  if (!bytes)
-    throw new Fault('no_target', `Cannot read the target file "${printable(name)}", or it is larger than 1 MiB.`);
+  if (!bytes) throw new Fault('no_target', whyUnread(file, printable(word)));
   const declaration = readDocument(bytes, {
     contract: target,
     file: `target file "${printable(name)}"`,
@@ -29,6 +32,15 @@ export function readTargetFile(file: string): DeclaredTarget {
   }) as TargetDeclaration;
   const named = declaration.name ?? name.replace(/(?:\.target)?\.(?:ya?ml|json)$/i, '');
   return { name: named.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, NAME_MAX), dir: path.dirname(file), declaration };
+}
+
+function whyUnread(file: string, word: string): string {
+  const seen = statSync(file, { throwIfNoEntry: false });
+  const from = path.isAbsolute(word) ? '' : ', seen from this folder';
+  if (!seen) return `There is no target file "${word}"${from}. Check its name and its folder.`;
+  return seen.isFile()
+    ? `Cannot read the target file "${word}": it may not be readable, or is larger than 1 MiB.`
+    : `"${word}" is not a file. Specify a target file in YAML or JSON.`;
 }
 
 const NAME_MAX = 100;

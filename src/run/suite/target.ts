@@ -79,6 +79,8 @@ export interface Body {
   readonly bytes: Buffer;
   readonly bytesTotal: number | null;
   readonly truncated: boolean;
+  /** What a program printed, not its reply. */
+  readonly isLog?: true;
   readonly contentType: string | null;
   readonly headers: Readonly<Record<string, string>>;
 }

@@ -7,6 +7,7 @@ import { FRAMES_MAX } from '../../targets/mapping/frames.ts';
 import type { TemplateValues } from '../../targets/mapping/template-names.ts';
 import { checkedAddress, type DeclaredApi, notSent } from './declared-target.ts';
 import { questionValues } from './question-values.ts';
+import { type AskedApi, withAddress } from './failure-hints.ts';
 import { type ResponseFailure, responseFailure } from './http-failure.ts';
 import { judgedAnswer, roundedMs } from './http-target.ts';
 import type { SuiteSettings } from './settings.ts';
@@ -49,7 +50,7 @@ export function websocketTarget(api: WebSocketApi): Target {
       const startedMs = monotonicMs();
       try {
         const answer = await converse({ ...fixed, ...questionValues(one, key) });
-        const failure = socketFailure(answer, settings);
+        const failure = socketFailure(answer, settings, { url, kind: 'websocket' });
         const outcome = judgedAnswer({ answer, failure, frames: { times: answer.frameMs } }, one.id, api, masking);
         const { latencyMs, status } = answer;
         return { latencyMs: roundedMs(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
@@ -64,18 +65,18 @@ export function websocketTarget(api: WebSocketApi): Target {
 }
 
 /** The failure of a conversation. The status of an open one, 101, is a success. */
-function socketFailure(answer: SocketAnswer, settings: SuiteSettings): ResponseFailure | undefined {
+function socketFailure(answer: SocketAnswer, settings: SuiteSettings, asked: AskedApi): ResponseFailure | undefined {
   const { errorName = '', isOpened } = answer;
   if (Object.hasOwn(REFUSED, errorName)) {
     return { ...(REFUSED[errorName] as Refusal), errorName, mayRetry: false };
   }
   const code = /^WS_CLOSE_(\d+)$/.exec(errorName)?.[1];
   if (code !== undefined) {
-    const message = `The agent closed the connection with code ${code}.`;
+    const message = withAddress(`The agent closed the connection with code ${code}.`, asked);
     return { class: 'network_error', message, errorName, mayRetry: true };
   }
-  if (isOpened) return responseFailure({ ...answer, status: 200 }, settings);
-  return responseFailure(answer, settings) ?? NOT_OPENED;
+  if (isOpened) return responseFailure({ ...answer, status: 200 }, settings, asked);
+  return responseFailure(answer, settings, asked) ?? { ...NOT_OPENED, message: withAddress(NOT_OPENED.message, asked) };
 }
 
 const NOT_OPENED: ResponseFailure = {

@@ -7,6 +7,7 @@ import { JsonPlaces } from './json-places.ts';
 import { plainText } from './plain-text.ts';
 import { yamlDocument } from './yaml-document.ts';
 import { offsetOf } from './yaml-places.ts';
+import { hintedMessage, yamlHint } from './written-hints.ts';
 import { YamlFault, YamlValues } from './yaml-values.ts';
 
 /** Something wrong at a path such as `reply.events[0].tool`. */
@@ -32,12 +33,15 @@ export function readDocument(bytes: Buffer, sort: Sort): unknown {
 
 /** Like `readDocument`, and tells the line of every key. */
 export function readPlaced(bytes: Buffer, { contract, file, code, further }: Sort): Placed {
-  const placed = written(bytes, { contract, file, code });
+  const placed = readWritten(bytes, { ...contract, file, code });
   const { value, lineOf } = placed;
   const { violations } = check(contract, value, { strict: true, internal: false });
   const found = violations.length === 0 ? [...(further?.(value) ?? [])] : violations;
   if (found.length === 0) return placed;
-  const wrongs = found.map(({ message, path = '' }) => ({ line: lineOf(path), says: message }));
+  const wrongs = found.map(({ message, path = '' }) => ({
+    line: lineOf(path),
+    says: hintedMessage(message, path, value),
+  }));
   wrongs.sort((a, b) => a.line - b.line);
   const lines = wrongs.slice(0, WRONGS_MAX).map(({ line, says }) => `  line ${line}: ${printable(says)}`);
   const more = wrongs.length > WRONGS_MAX ? [`  and ${wrongs.length - WRONGS_MAX} more`] : [];
@@ -52,7 +56,11 @@ export interface Placed {
   readonly lineOf: (place: string) => number;
 }
 
-function written(bytes: Buffer, { contract: { name, bytesMax }, file, code }: Sort): Placed {
+/** Parses YAML or JSON. Throws a fault with the line if it is neither. */
+export function readWritten(
+  bytes: Buffer,
+  { name, bytesMax, file, code }: Pick<Contract, 'name' | 'bytesMax'> & Pick<Sort, 'file' | 'code'>,
+): Placed {
   const unreadable = (line: number | undefined, says: string): Fault =>
     new Fault(code, `The ${file} cannot be read, line ${line ?? 1}: ${says}.`);
   if (bytes.length > bytesMax) throw new Fault(code, `The ${file} is larger than ${bytesMax / MIB} MiB.`);
@@ -65,7 +73,10 @@ function written(bytes: Buffer, { contract: { name, bytesMax }, file, code }: So
     return { value: reading.value, lineOf: place => places.lineOf(place) };
   }
   const document = yamlDocument(text);
-  if (!('lineAt' in document)) throw unreadable(document[0]?.line, document[0]?.says ?? 'It cannot be read');
+  if (!('lineAt' in document)) {
+    const { line = 1, says = 'It cannot be read' } = document[0] ?? {};
+    throw unreadable(line, `${says}${yamlHint(text.split('\n', line)[line - 1] ?? '', says)}`);
+  }
   const { root, lineAt } = document;
   if (!root) throw new Fault(code, `The ${file} is empty.`);
   try {

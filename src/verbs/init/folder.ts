@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { opendirSync } from 'node:fs';
 import path from 'node:path';
 import { readJson } from '../../base/json.ts';
 import { readRegular } from '../../base/regular.ts';
@@ -8,13 +8,21 @@ export function isEmptyFolder(folder: string): boolean {
   return sortedNames(folder).every(name => name.startsWith('.'));
 }
 
-/** The names in a folder, at most 1,000. Empty if it cannot be read. */
+/** The names in a folder, sorted; of a folder with more than 1,000, any 1,000. Empty if it cannot be read. */
 export function sortedNames(folder: string): string[] {
+  const names: string[] = [];
   try {
-    return readdirSync(folder).sort().slice(0, NAMES_MAX);
+    const opened = opendirSync(folder);
+    try {
+      for (let entry = opened.readSync(); entry && names.length < NAMES_MAX; entry = opened.readSync())
+        names.push(entry.name);
+    } finally {
+      opened.closeSync();
+    }
   } catch {
     return [];
   }
+  return names.sort();
 }
 
 const NAMES_MAX = 1_000;

@@ -108,7 +108,7 @@ export function likelyScript({ scripts }: Survey): FoundScript | undefined {
   return scripts.find(({ readsCases }) => readsCases);
 }
 
-function agentOf(word: string | undefined): AgentName {
+export function agentOf(word: string | undefined): AgentName {
   if (word === undefined)
     throw new Fault('no_agent', 'Neither claude nor codex is on the PATH. Install one, or name it with --agent.');
   const agent = AGENT_NAMES.find(name => name === word);
@@ -116,7 +116,8 @@ function agentOf(word: string | undefined): AgentName {
   return agent;
 }
 
-function namedScript(word: string, cwd: string): FoundScript {
+/** The script that the user named. Throws if it cannot be tested. */
+export function namedScript(word: string, cwd: string): FoundScript {
   const file = path.relative(cwd, path.resolve(cwd, word)).split(path.sep).join('/');
   if (file === '' || file.startsWith('../') || path.isAbsolute(file) || !isPrintable(file) || file.includes('$'))
     throw new Fault('usage', 'The script must be a file in this folder, and its name must not contain $.');

@@ -253,6 +253,23 @@ describe('a metric', () => {
     expect(decideMetric(zeros, { kind: 'ratio', limit: 0.2 })).toMatchObject({ cases: 0 });
   });
 
+  test.each(['ratio', 'difference'] as const)('with the median as its statistic ignores an outlier: %s', kind => {
+    const limit = kind === 'ratio' ? 0.2 : 20;
+    const outliers = values.map(value => ({ baseline: [value, value, value], candidate: [value, value, 50 * value] }));
+    expect(decideMetric(outliers, { kind, limit }).verdict).toBe('regression');
+    expect(decideMetric(outliers, { kind, limit, statistic: 'median' })).toMatchObject({
+      verdict: 'no_regression',
+      change: 0,
+    });
+    const slower = values.map(value => ({ baseline: [value, value], candidate: [2 * value, 4 * value] }));
+    expect(decideMetric(slower, { kind, limit, statistic: 'median' }).verdict).toBe('regression');
+  });
+
+  test('with the median as its statistic takes the middle of an even number of trials', () => {
+    const even = values.map(value => ({ baseline: [value], candidate: [value + 9, value + 1, value + 3, value] }));
+    expect(decideMetric(even, { kind: 'difference', limit: 0, statistic: 'median' }).change).toBeCloseTo(2, 9);
+  });
+
   test('is worse if a score falls', () => {
     const scores = values.map(() => ({ baseline: [0.9], candidate: [0.5] }));
     expect(decideMetric(scores, { kind: 'score', limit: 0.05 }).verdict).toBe('regression');

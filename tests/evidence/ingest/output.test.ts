@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   chmodSync,
+  chownSync,
   closeSync,
   existsSync,
   fstatSync,
@@ -131,9 +132,11 @@ describe('a clean output', () => {
       utimesSync(path.join(output, name), -1000, 2 ** 33);
     }
     chmodSync(output, 0o1777);
+    if (isRoot) chownSync(path.join(output, 'open'), 65_534, 65_534);
     expect(pathsOf(await ingestOutput(work, target, LIMITS))).toHaveLength(4);
     for (const name of readdirSync(target)) {
-      const { mode, mtimeMs } = statSync(path.join(target, name));
+      const { mode, mtimeMs, uid, gid } = statSync(path.join(target, name));
+      expect([uid, gid]).toEqual([process.getuid?.(), process.getgid?.()]);
       expect(mode & 0o7133).toBe(0);
       expect(mtimeMs).toBeLessThan(2 ** 32 * 1000);
     }
@@ -259,7 +262,7 @@ describe('rejects an entry that is not a regular file', () => {
   });
 });
 
-describe('rejects a name that another system reads differently', () => {
+describe('the verdict on a name that another system may read differently', () => {
   const deep = (names: number): string => Array.from({ length: names }, () => 'd').join('/');
   const rows: [row: string, expected: string, names: string[]][] = [
     ['P5', 'artifact_name_invalid', ['C:x', 'C:']],
@@ -402,7 +405,7 @@ describe('E16 a file that changes after it was checked', () => {
       output => (renameSync(`${output}/d`, `${output}/../d`), write(output, 'd/x')),
     ],
   ];
-  test.each(changes)('is not stored if it %s', async (_, change) => {
+  test.each(changes)('is rejected if it %s', async (_, change) => {
     const { work, output, target } = newWorld();
     write(output, 'd/x', 'old');
     const before = descriptors();
@@ -411,7 +414,7 @@ describe('E16 a file that changes after it was checked', () => {
     expect(descriptors()).toBe(before);
   });
 
-  test('is not stored if it grows while it is copied', async () => {
+  test('is rejected if it grows while it is copied', async () => {
     const { work, output, target } = newWorld();
     write(output, 'x', Buffer.alloc(5_000_000));
     const stored = await storedAfter(

@@ -51,9 +51,10 @@ describe("an agent's program", () => {
       'b/claude': '#!/bin/sh\n',
       'c/claude/file': '',
       'd/claude': '#!/bin/sh\n',
+      'e/claude': '#!/bin/sh\n',
     });
     chmodSync(path.join(folder, 'b/claude'), 0o644);
-    const places = ['a', 'b', 'c', 'd'].map(name => path.join(folder, name));
+    const places = ['a', 'b', 'c', 'd', 'e'].map(name => path.join(folder, name));
     expect(findAgentProgram('claude', places.join(':'))?.file).toBe(path.join(folder, 'd/claude'));
     expect(findAgentProgram('claude', places.slice(0, 3).join(':'))).toBe(undefined);
     expect(findAgentProgram('claude', '')).toBe(undefined);

@@ -391,6 +391,16 @@ describe('tolerances', () => {
     expect(compared(before, side('new', now(0)), gate).verdict).toBe('no_regression');
   });
 
+  test.each([
+    [{ max_increase_ratio: 0.2 }, 'Median latency is 30 % higher than before; at most 20 % is allowed.'],
+    [{ max_increase: 20 }, 'Median latency is 30 ms higher than before; at most 20 ms is allowed.'],
+  ])('of the median name it: %o', (limits, message) => {
+    const gate = gateOf({ tolerances: { latency_ms: { statistic: 'p50', ...limits } } });
+    const slower = compared(before, side('new', measuring(130, 0.01, 1)), gate);
+    expect([slower.verdict, slower.reason]).toEqual(['regression', message]);
+    expect(compared(before, side('new', measuring(110, 0.01, 1)), gate).verdict).toBe('no_regression');
+  });
+
   test('on an unmeasured metric lack evidence', () => {
     const gate = gateOf({ tolerances: { cost_usd: { max_increase: 1 } } });
     const { verdict, reason } = compared(before, side('new', measuring(100, null, 1)), gate);

@@ -21,6 +21,7 @@ async function told(
   const document = runErrorOf(error);
   expect(check(runError, document, { strict: true, internal: false }).violations).toEqual([]);
   expect(JSON.stringify(document)).not.toContain(cwd);
+  expect(JSON.stringify(document)).not.toContain('/home/someone');
   return document;
 }
 

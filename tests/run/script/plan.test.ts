@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -115,6 +116,7 @@ describe('the program of a run', () => {
     const { job } = planned({ args: ['--a', ''] });
     expect(job.argv.slice(-3)).toEqual(['/work/sum.py', '--a', '']);
     expect(JSON.stringify([job.argv, job.env])).not.toContain('/stage');
+    expect(JSON.stringify([job.argv, job.env])).not.toContain(`${tmpdir()}/`);
     expect(job).toMatchObject({ backend: 'process', network: 'blocked', staged: ['sum.py', 'input'], secrets: [] });
   });
 
@@ -128,6 +130,7 @@ describe('the program of a run', () => {
   test("gets its variables and secrets next to Proctor's variables", () => {
     const { job } = planned({ env: { A: '1' }, secrets: { B: SECRET } });
     expect(Object.keys(job.env).sort()).toEqual(['A', 'B', 'HOME', 'LANG', 'PATH', 'PROCTOR_TOOL', 'PYTHONPATH', 'TZ']);
+    expect(job.env).toMatchObject({ A: '1', B: SECRET });
     expect(job.secrets).toEqual([SECRET]);
   });
 
@@ -165,11 +168,29 @@ describe('the plan of a run', () => {
     expect(poor.warnings?.filter(warning => warning.startsWith('limit_watched: '))).toHaveLength(2);
   });
 
-  test('states what enforces each limit, and claims nothing without a sandbox', () => {
-    expect(planned().plan.enforcement).toMatchObject({ memory: 'cgroup_v2', cpu: 'none', kill: 'pid_namespace' });
-    expect(planned({}, NO_GROUPS).plan.enforcement.memory).toBe('rlimit');
+  test('states what enforces each limit, and claims only clocks and counts without a sandbox', () => {
+    const { claims: _claims, ...mechanisms } = planned({ bounds: { cpuSeconds: 3 } }).plan.enforcement;
+    expect(mechanisms).toEqual({
+      memory: 'cgroup_v2',
+      pids: 'cgroup_v2',
+      cpu: 'cgroup_v2',
+      output: 'tmpfs',
+      seccomp: true,
+      user: true,
+      kill: 'pid_namespace',
+    });
+    expect(planned().plan.enforcement.cpu).toBe('none');
+    expect(planned({}, NO_GROUPS).plan.enforcement).toMatchObject({ memory: 'rlimit', pids: 'rlimit' });
     const bare = planned({ bounds: { sandbox: 'none' } }).plan;
-    expect(bare.enforcement).toMatchObject({ memory: 'none', pids: 'none', output: 'none', seccomp: false });
+    expect(bare.enforcement).toMatchObject({
+      memory: 'none',
+      pids: 'none',
+      cpu: 'none',
+      output: 'none',
+      seccomp: false,
+    });
+    const claimed = bare.enforcement.claims?.filter(({ claim }) => claim !== 'absent').map(({ limit }) => limit);
+    expect(claimed).toEqual(['timeout_ms', 'output_files', 'output_bytes']);
     expect(bare.runner.sandbox).toEqual({
       backend: 'none',
       isolation_level: 'none',

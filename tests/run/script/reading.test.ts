@@ -345,6 +345,8 @@ describe("a script's HTML", () => {
       output: OUTPUTS.files,
     });
     expect(Buffer.byteLength(reading.htmlOutput)).toBeLessThanOrEqual(500_000);
+    const cut = { what: 'html_output', bytes_kept: Buffer.byteLength(reading.htmlOutput) };
+    expect(reading.cuts).toMatchObject([cut]);
     for (const { bytes_kept, bytes_total } of reading.cuts) expect(bytes_kept).toBeLessThan(bytes_total);
     await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
   });

@@ -127,6 +127,46 @@ describe('compare --again', () => {
     await expect(compare({ baselineUrl: `${elsewhere}/?a=b`, baseUrl: elsewhere })).rejects.toThrow(refused);
   });
 
+  test('names the target files that it needs, says that only the candidate runs, and stops after 20 rounds', async () => {
+    const cwd = temporaryFolder();
+    const cases = CASES.slice(0, 3);
+    const well = all(answering('all is well'));
+    const agents = { old: new Agent(well), now: new Agent({ ...well, 'case-0': answering('all is lost') }) };
+    for (const [name, agent] of Object.entries(agents)) {
+      const declaration = { kind: 'proctor', url: await agent.start() };
+      writeFileSync(path.join(cwd, `${name}.json`), JSON.stringify(declaration));
+    }
+    await ranSuite(cases, { cwd, runId: 'before', target: 'old.json' });
+    await ranSuite(cases, { cwd, as: 'new', runId: 'now', target: 'now.json' });
+    const said: string[] = [];
+    const watched = {
+      onWarning: (sentence: string) => said.push(sentence),
+      onRound: ({ round }: { readonly round: number }) => said.push(`round ${round}`),
+    };
+    const compare = (again?: CompareOptions['again']) =>
+      compareRuns({
+        baseline: 'before',
+        candidate: 'now',
+        cwd,
+        formats: [],
+        ...(again && { again: { ...watched, ...again } }),
+      });
+    expect((await compare()).againFlags).toBe(' --target FILE --baseline-target FILE');
+    await expect(compare({})).rejects.toThrow('The runs used the target now. Specify its file: --target FILE.');
+    expect(said).toEqual([]);
+    await expect(compare({ target: 'old.json' })).rejects.toThrow(
+      "The target changed since this side's runs: name (now, now old), url. Use the version that they used.",
+    );
+    said.length = 0;
+    const { comparison } = await compare({ target: 'now.json' });
+    expect(said.slice(0, 2)).toEqual([
+      'Only the candidate runs again, in at most 20 rounds (--again-trials). To run the baseline too, add --baseline-target FILE.',
+      'round 1',
+    ]);
+    const spent = { sides: 'new', rounds: 20, trials: 20, max_trials: 20, stopped: 'trials' };
+    expect(comparison.again).toMatchObject(spent);
+  });
+
   test('refuses a gate that counts planned trials only', async () => {
     const { now, compare } = await twoSides(answering('all is lost'));
     await expect(compare({}, { mode: 'strict' })).rejects.toThrow('The strict gate counts only planned trials');
@@ -197,7 +237,9 @@ describe('compare --again', () => {
     const compare = (again: CompareOptions['again']) =>
       compareRuns({ baseline: 'before', candidate: 'now', cwd, again: again ?? {} });
     await expect(compare({})).rejects.toThrow('The runs used the script bad.sh. Specify its file: --script FILE.');
-    await expect(compare({ script: 'good.sh' })).rejects.toThrow("The script changed since this side's runs");
+    await expect(compare({ script: 'good.sh' })).rejects.toThrow(
+      "The script changed since this side's runs: name (bad.sh, now good.sh), sha256. Use the version that they used.",
+    );
     const { comparison } = await compare({ script: 'bad.sh', baselineScript: 'good.sh', maxTrials: 4 });
     expect(comparison.again).toMatchObject({ sides: 'both', rounds: 1, trials: 4, stopped: 'trials' });
   });

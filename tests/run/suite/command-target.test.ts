@@ -238,7 +238,7 @@ test.each<[string, object, RegExp]>([
   ['an invalid variable', { run: ['node'], env: { 'A-B': 'x' } }, /not a valid variable name/],
   ['a blocked network without a sandbox', { run: ['node'], sandbox: 'none', network: 'block' }, /cannot block/],
   ['a start', { run: ['node'], start: { run: ['node'] } }, /start requires a target with a url/],
-  ['a missing program', { run: ['no-such-program'] }, /does not show the program "no-such-program"/],
+  ['a missing program', { run: ['no-such-program'] }, /The program "no-such-program" is not on the PATH/],
   ['a missing file', { run: ['./missing.sh'] }, /"missing.sh" does not exist or is not executable/],
   ['a missing program without a sandbox', { run: ['./missing.sh'], sandbox: 'none' }, /does not exist/],
   ['a program outside', { run: ['../../outside'] }, /does not show the program/],

@@ -78,11 +78,12 @@ describe('an agent', () => {
     const agent = new Agent({
       silent: (_seen, response) => void response.writeHead(200).write('{"case_id":'),
     });
-    const { folder, artifact } = await ranSuite(['silent'], { baseUrl: await agent.start(), idleMs: 200 });
+    const baseUrl = await agent.start();
+    const { folder, artifact } = await ranSuite(['silent'], { baseUrl, idleMs: 200 });
     expect(artifact('silent').runner_failure).toMatchObject({
       class: 'timeout',
       error_name: 'IDLE',
-      error_message: 'The agent sent nothing for 200 ms.',
+      error_message: `The agent at ${baseUrl}/run-case sent nothing for 200 ms.`,
     });
     await expectValid(folder);
   });

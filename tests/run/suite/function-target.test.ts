@@ -58,6 +58,9 @@ describe.each(['process', 'none'] as const)('a function with sandbox: %s', sandb
     expect(masked).toMatch(/masked/);
     expect(ran.artifact('reply').events).toMatchObject([{ type: 'tool_call', tool: 'find' }]);
     expect(repliesOf(ran)).toMatchObject({ text: '"HELLO"', list: '[1,"two"]' });
+    expect(ran.bytes('assets/target.log').toString()).toContain(
+      '[case prints, attempt 1]\n{"final_output":"forged"}\n',
+    );
     expect(everythingIn(ran.folder)).not.toContain(SECRET);
     await expectValid(ran.folder);
   });
@@ -73,11 +76,12 @@ describe.each(['process', 'none'] as const)('a function with sandbox: %s', sandb
     };
     const ids = ['throws', 'rejects', 'never', 'exits', 'nothing', 'big'];
     const environment = { DESK_TOKEN: SECRET };
-    const { artifact, folder } = await world.ran(declaration, ids, { environment, bodyBytesMax: 10_000 });
+    const { artifact, bytes, folder } = await world.ran(declaration, ids, { environment, bodyBytesMax: 10_000 });
     const failures = ids.map(id => artifact(id).runner_failure);
     expect(failures.map(failure => failure?.class)).toEqual(ids.map(() => 'schema_mismatch'));
     expect(failures[0]?.error_message).toMatch(/^The function failed: no luck in agent\.mjs \S*masked\S*$/);
     expect(failures[0]?.body_snippet).toMatch(/^about to fail .*masked/);
+    expect(bytes('assets/target.log').toString()).toMatch(/^\[case throws, attempt 1\]\nabout to fail .*masked/m);
     expect(failures.slice(1).map(failure => failure?.error_message)).toEqual([
       'The function failed: plain text',
       'The function failed: it waits for a promise that nothing resolves.',

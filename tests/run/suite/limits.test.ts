@@ -59,6 +59,26 @@ describe('a run without limits', () => {
     expect((await proctor('verify', '.proctor/runs/new')).code).toBe(0);
   });
 
+  test('says that no case has an answer, if none has one to judge', async () => {
+    const { suite } = await world([good('a')], { a: (_seen, response) => response.writeHead(404).end('no') });
+    const { code, stderr } = await suite('new');
+    expect([code, firstLine(stderr)]).toEqual([1, '✗ No case has an answer that Proctor can judge.']);
+  });
+
+  test('counts a case without a judged expectation neither as passed nor as failed, everywhere', async () => {
+    const slow = { id: 'slow', input: { user: 'slow' }, expected: { max_ttft_ms: 100 } };
+    const { suite, proctor } = await world([good('a'), { id: 'smoke', input: { user: 'smoke' } }, slow]);
+    const { stderr } = await suite('new', '--run-id', 'r1');
+    const unjudged = '; 1 without an expectation, 1 with no expectation that could be judged';
+    expect(stderr).toContain(`judged    1 of 3 passed${unjudged}\n`);
+    const { stdout } = await proctor('show', 'r1');
+    expect(stdout).toContain('3 of 3 cases answered, 1 passed');
+    expect(stdout).toContain(`judged    1 passed, 0 failed, 0 without a verdict${unjudged}\n`);
+    expect(stdout).toContain('open   slow  max_ttft_ms: The time to first token is unknown');
+    const report = await proctor('report', 'r1', '--format', 'terminal,md');
+    expect(firstLine(report.stdout)).toBe('✓ 1 of 3 cases passed: 0 failed, 0 without a verdict, 2 not judged');
+  });
+
   test('exits with 0 if some pass, but does not report a success', async () => {
     const { suite } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new');
@@ -150,10 +170,21 @@ describe('a limit on a run', () => {
     );
     const held = await suite('new', '--gate', 'gate.yaml');
     expect(held).toMatchObject({ code: 0 });
-    place.file('gate.yaml', 'schema_version: gate.v1\nper_suite: { refunds: { max_failing: 0 } }\n');
-    const { code, stderr } = await suite('new', '--gate', 'gate.yaml');
-    expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ Suite “refunds”: 1 of 2 cases fails, and none may (max_failing): “b”.');
+    for (const [limits, line] of [
+      [
+        'per_suite: { refunds: { max_failing: 0 } }',
+        '✗ Suite “refunds”: 1 of 2 cases fails, and none may (max_failing): “b”.',
+      ],
+      ['per_tag: { slow: { max_failing: 0 } }', '✗ Tag “slow”: 1 of 1 case fails, and none may (max_failing): “b”.'],
+      [
+        'per_severity: { low: { max_failing: 0 } }',
+        '✗ Severity “low”: 1 of 1 case fails, and none may (max_failing): “c”.',
+      ],
+    ] as const) {
+      place.file('gate.yaml', `schema_version: gate.v1\n${limits}\n`);
+      const { code, stderr } = await suite('new', '--gate', 'gate.yaml');
+      expect([code, firstLine(stderr)]).toEqual([1, line]);
+    }
   });
 
   test('without a measurement is not met, and names what is unknown', async () => {

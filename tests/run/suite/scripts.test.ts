@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { closeLauncher } from '../../../src/verbs/launcher.ts';
@@ -54,12 +54,19 @@ describe('a script as the target', () => {
     place.remove();
   });
 
-  test('that does not end is killed', async () => {
+  test('that does not end is killed, and its evidence says so', async () => {
     const place = new Place();
     const script = place.file('agent.py', AGENT, 0o755);
     const { artifact, folder } = await ranSuite(['hang'], { script, cwd: place.cwd, timeoutMs: 1_000 });
     expect(artifact('hang').runner_failure).toMatchObject({ class: 'timeout' });
     await expectValid(folder);
+    const runs = path.join(place.cwd, '.proctor', 'attempts', 'runs', 'script');
+    const endings = readdirSync(runs).map(id => {
+      const outcome = readFileSync(path.join(runs, id, 'evidence', 'outcome.json'), 'utf8');
+      return (JSON.parse(outcome) as { ending: object }).ending;
+    });
+    expect(endings.length).toBeGreaterThan(0);
+    for (const ending of endings) expect(ending).toMatchObject({ how: 'killed', by: 'timeout' });
     place.remove();
   });
 

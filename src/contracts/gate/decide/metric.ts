@@ -13,6 +13,8 @@ export interface MetricOptions {
    */
   readonly kind: 'ratio' | 'difference' | 'score';
   readonly limit: number;
+  /** How the trials of a case become one value. Default: `mean`. */
+  readonly statistic?: 'mean' | 'median';
   /** The confidence required for "within the limit". Default: 0.95. */
   readonly confidence?: number;
 }
@@ -34,11 +36,12 @@ export interface MetricDecision {
  * above the limit. `no_regression` requires that a change above the limit is ruled out.
  */
 export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOptions): MetricDecision {
-  const { kind, limit, confidence = 0.95 } = options;
+  const { kind, limit, statistic = 'mean', confidence = 0.95 } = options;
+  const centreOf = statistic === 'median' ? medianOf : meanOf;
   const changes: number[] = [];
   let withoutRatio = 0;
   for (const measure of measures) {
-    const change = changeOf(measure, kind);
+    const change = changeOf(measure, kind, centreOf);
     if (change === Number.POSITIVE_INFINITY) withoutRatio++;
     else if (change !== undefined) changes.push(change);
   }
@@ -68,16 +71,20 @@ export function decideMetric(measures: Iterable<CaseMeasure>, options: MetricOpt
 export const METRIC_CASES_MIN = 6;
 
 /** The change of a case; positive is worse. Infinity if a ratio grew from 0; undefined if unknown. */
-function changeOf({ baseline, candidate }: CaseMeasure, kind: MetricOptions['kind']): number | undefined {
+function changeOf(
+  { baseline, candidate }: CaseMeasure,
+  kind: MetricOptions['kind'],
+  centreOf: (values: readonly number[]) => number,
+): number | undefined {
   if (baseline.length === 0 || candidate.length === 0) return undefined;
-  if (kind === 'score') return minus(meanOf(baseline), meanOf(candidate));
-  if (kind === 'difference') return minus(meanOf(candidate), meanOf(baseline));
+  if (kind === 'score') return minus(centreOf(baseline), centreOf(candidate));
+  if (kind === 'difference') return minus(centreOf(candidate), centreOf(baseline));
   if ([...baseline, ...candidate].every(value => value > 0))
-    return minus(meanOf(candidate.map(Math.log)), meanOf(baseline.map(Math.log)));
-  // 0 has no logarithm, so compare the means.
-  const [baselineMean, candidateMean] = [meanOf(baseline), meanOf(candidate)];
-  if (candidateMean === 0) return baselineMean === 0 ? 0 : undefined;
-  return Math.log(candidateMean / baselineMean);
+    return minus(centreOf(candidate.map(Math.log)), centreOf(baseline.map(Math.log)));
+  // 0 has no logarithm, so compare the values themselves.
+  const [before, now] = [centreOf(baseline), centreOf(candidate)];
+  if (now === 0) return before === 0 ? 0 : undefined;
+  return Math.log(now / before);
 }
 
 /** Treats differences from rounding as no change. */
@@ -88,4 +95,9 @@ function minus(one: number, other: number): number {
 
 function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = Float64Array.from(values).sort();
+  return meanOf([...sorted.subarray((sorted.length - 1) >> 1, (sorted.length >> 1) + 1)]);
 }
