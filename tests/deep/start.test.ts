@@ -9,7 +9,7 @@ const NOBODY = 65_534;
 const isRoot = process.getuid?.() === 0;
 
 /** In a new user namespace the caller is root, so it can mount and can forbid nested namespaces. */
-const APART = ['unshare', '--user', '--map-root-user', '--mount', '/bin/sh', '-c'];
+const APART: readonly [string, ...string[]] = ['unshare', '--user', '--map-root-user', '--mount', '/bin/sh', '-c'];
 const canBeApart = spawnSync('unshare', ['--user', '--map-root-user', '--mount', 'true']).status === 0;
 
 const NO_BWRAP = 'mount --bind /dev/null /usr/bin/bwrap';
@@ -64,7 +64,10 @@ describe.runIf(isRoot && canBeApart)('npm start', () => {
 });
 
 /** Runs the demo as an ordinary user, in a copy of the checkout, after a change to the machine. */
-function start(deed: string, around: readonly string[] = ['/bin/sh', '-c']): { status: number | null; said: string } {
+function start(
+  deed: string,
+  around: readonly [string, ...string[]] = ['/bin/sh', '-c'],
+): { status: number | null; said: string } {
   const folder = temporaryFolder();
   chmodSync(folder, 0o755);
   const [checkout, home] = [path.join(folder, 'checkout'), path.join(folder, 'home')];
@@ -76,8 +79,8 @@ function start(deed: string, around: readonly string[] = ['/bin/sh', '-c']): { s
   for (const name of readdirSync(path.join(ROOT, 'node_modules')).filter(each => !each.startsWith('.v')))
     symlinkSync(path.join(ROOT, 'node_modules', name), path.join(modules, name));
   for (const made of [checkout, modules, home]) chownSync(made, NOBODY, NOBODY);
-  const [program, ...args] = [...around, `${deed} && exec npm start --silent`] as [string, ...string[]];
-  const { status, stdout, stderr } = spawnSync(program, args, {
+  const [program, ...args] = around;
+  const { status, stdout, stderr } = spawnSync(program, [...args, `${deed} && exec npm start --silent`], {
     cwd: checkout,
     uid: NOBODY,
     gid: NOBODY,
