@@ -54,6 +54,17 @@ describe.runIf(missing.length === 0)('with Node in a home folder', () => {
     expect(looked(home)).toMatchObject({ node: home.node, child: home.node, home: ['.nvm'] });
   });
 
+  // The sandbox is tested for folders such as /home before every run.
+  test.runIf(isRoot)('a script runs on a Node below /var, and sees nothing else there', () => {
+    const home = new Home(NVM, 0o755, '/var/tmp');
+    home.file(
+      'lists.mjs',
+      "import { readdirSync } from 'node:fs';\nconsole.log(readdirSync('/var').join(), readdirSync('/var/tmp').length);\n",
+    );
+    const { stdout, stderr } = home.proctor(['run', 'script', 'lists.mjs']);
+    expect(stdout, stderr).toBe('tmp 1\n');
+  });
+
   test('a Node directly in ~/bin is shown alone', () => {
     const home = new Home('bin/node');
     home.file('../bin/other', '', 0o755);

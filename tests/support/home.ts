@@ -1,6 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, copyFileSync, linkSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { onTestFinished } from 'vitest';
 import { ROOT, temporaryFolder, unhurried } from './support.ts';
 
 /** Where nvm installs Node in a home. */
@@ -8,12 +19,15 @@ export const NVM = '.nvm/versions/node/v20.1.0/bin/node';
 
 /** A user's home with a Node in it, and an empty project. */
 export class Home {
-  readonly folder = realpathSync(temporaryFolder());
-  readonly cwd = path.join(this.folder, 'project');
+  readonly folder: string;
+  readonly cwd: string;
   readonly temp = path.join(temporaryFolder(), 'temp');
   readonly node: string;
 
-  constructor(node: string, mode = 0o755) {
+  constructor(node: string, mode = 0o755, below = tmpdir()) {
+    this.folder = realpathSync(mkdtempSync(path.join(below, 'proctor-home-')));
+    onTestFinished(() => rmSync(this.folder, { recursive: true, force: true }));
+    this.cwd = path.join(this.folder, 'project');
     this.node = this.program(node, process.execPath);
     if (node === NVM) mkdirSync(path.join(this.folder, NVM, '../../lib/node_modules/npm'), { recursive: true });
     chmodSync(path.dirname(this.temp), 0o755);

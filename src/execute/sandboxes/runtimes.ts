@@ -6,20 +6,20 @@ import { uidFor } from './users.ts';
 
 /** The paths outside of the machine's own folders that a job's programs need. The sandbox shows them read-only. */
 export function runtimesOf({ programs, runtimes = [] }: Pick<Job, 'programs' | 'runtimes'>): string[] {
-  if (programs) return closureOf(programs).files.filter(file => !isMachines(file));
-  const places = [...(RUNNING_NODE ? [installationOf(RUNNING_NODE)] : []), ...runtimes.flatMap(installationsOf)];
-  const all = [...new Set(places)];
+  if (programs) return RUNNING_NODE ? closureOf(programs).files.filter(file => !isMachines(file)) : [];
+  const all = [...new Set([...nodeHere(), ...runtimes.flatMap(installationsOf)])];
   return all.filter(place => !all.some(other => place.startsWith(`${other}/`)));
 }
 
-/** The mounts for them. Another user may not be able to read them, and then gets a copy. */
-export async function runtimeMounts(job: Job): Promise<Mount[]> {
-  const isAnother = uidFor(0) !== undefined;
-  const places = runtimesOf(job).map(place => {
-    // Node needs only its program. Its folder may contain many packages.
-    const isTooMuch = RUNNING_NODE?.startsWith(`${place}/`) && isAnother && !isOpenToAll(place);
-    return isTooMuch ? RUNNING_NODE : place;
-  });
-  const mounts = places.map(place => ({ source: place as string, target: place as string }));
+/** The running Node. Another user who cannot read it gets a copy of the program alone: its folder may be large. */
+function nodeHere(): string[] {
+  if (!RUNNING_NODE) return [];
+  const folder = installationOf(RUNNING_NODE);
+  return [uidFor(0) === undefined || isOpenToAll(folder) ? folder : RUNNING_NODE];
+}
+
+/** The mounts for them. */
+export function runtimeMounts(job: Job): Promise<Mount[]> {
+  const mounts = runtimesOf(job).map(place => ({ source: place, target: place }));
   return reachable(mounts, job.stage, 'runtimes');
 }
