@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the system packages that Proctor needs, as root or with passwordless sudo. `setup.sh deep` adds what the deep
-# tests need: a browser, and a clean Debian in a cache outside the repository.
+# tests need: a browser, two shells, and Node releases and a clean Debian in caches outside the repository.
 # `setup.sh start` installs what it can, and never fails: the demo shows what works without the rest.
 # Each line of `needs` is "command package" or "folder package".
 set -eu
@@ -13,6 +13,8 @@ openssl openssl
 /usr/bin/python3 python3'
 [ "$mode" = deep ] && needs="$needs
 /usr/bin/chromium chromium
+zsh zsh
+fish fish
 /usr/share/fonts/opentype/inter fonts-inter
 debootstrap debootstrap"
 

@@ -32,8 +32,9 @@ export function writeAtomic(file: string, bytes: string | Uint8Array | Iterable<
 /** Removes the temporary files of crashed writers: those unchanged for ten seconds. */
 export function removeTorn(file: string, nowMs: number): void {
   const folder = path.dirname(file);
+  const final = path.basename(file);
   for (const name of namesIn(folder)) {
-    if (tornFile(name) !== path.basename(file)) continue;
+    if (tornFile(name) !== final) continue;
     const torn = path.join(folder, name);
     const touchedMs = statSync(torn, { throwIfNoEntry: false })?.mtimeMs ?? nowMs;
     if (nowMs - touchedMs > TORN_AFTER_MS) rmSync(torn, { force: true });

@@ -143,14 +143,20 @@ function writeObject(object: Record<string, unknown>, depth: number): string {
   return `${text}}`;
 }
 
-/** Proctor's documents are already sorted, and checking is cheaper than sorting. */
+/** Most objects have few keys in almost the right order. Inserting those takes a quarter of the time of `sort`. */
 function sortedKeys(object: object): string[] {
   const keys = Object.keys(object);
+  if (keys.length > INSERTED_MAX) return keys.sort();
   for (let index = 1; index < keys.length; index++) {
-    if ((keys[index - 1] as string) > (keys[index] as string)) return keys.sort();
+    const key = keys[index] as string;
+    let at = index;
+    for (; at > 0 && (keys[at - 1] as string) > key; at--) keys[at] = keys[at - 1] as string;
+    keys[at] = key;
   }
   return keys;
 }
+
+const INSERTED_MAX = 32;
 
 /** Most strings need no escapes, and this check is several times faster than JSON.stringify. */
 const PLAIN = /^[ !#-[\]-~]*$/;

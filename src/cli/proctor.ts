@@ -24,7 +24,7 @@ if (script === 'runner-verify' && owner === 'proctor' && callersFolder) {
   }
 }
 
-if (first === '--version' || first === '-V') {
+if (first === '--version' || first === '-v' || first === '-V') {
   // `process.stdout` would first load Node's stream and terminal code.
   writeSync(1, `${PROCTOR_VERSION}\n`);
 } else if (first === 'runner-verify' && rest.length > 0 && rest.every(word => word === '-' || !word.startsWith('-'))) {

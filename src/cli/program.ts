@@ -4,6 +4,8 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { useStateFolder } from '../base/state-folder.ts';
 import { stderr, stdout } from './text/out.ts';
+import { addCompletionCommand } from './commands/completion-command.ts';
+import { addHelpCommands } from './commands/help-command.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
@@ -32,9 +34,10 @@ function programOf(version: string, ended: (code: number) => void): Command {
     .description(
       'Run agents, scripts, intents and suites within enforced limits, leave evidence that anyone can verify offline, and decide whether a new version is worse than the old one',
     )
-    .version(version, '-V, --version', 'print the version')
+    .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    .helpCommand('help [command]', 'Show help for a command')
+    // Commander would not wrap help in a terminal with less than 60 columns.
+    .configureHelp({ minWidthToWrap: 20 })
     .addHelpText('after', EXAMPLES)
     .showHelpAfterError('Add --help for usage.')
     .configureOutput({
@@ -47,6 +50,8 @@ function programOf(version: string, ended: (code: number) => void): Command {
   addPackCommands(program, ended);
   addVerifyCommands(program, ended);
   addKeysCommands(program, ended);
+  addCompletionCommand(program, ended);
+  addHelpCommands(program);
   return program;
 }
 

@@ -1,7 +1,11 @@
+import { createRequire } from 'node:module';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { monotonicMs } from '../base/clock.ts';
 import { codeOf } from '../base/fault.ts';
+
+// The pool alone loads in a third of the time of all of undici.
+const ConnectionPool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js') as typeof Pool;
 
 export interface HttpRequest {
   readonly method?: Dispatcher.HttpMethod;
@@ -47,7 +51,7 @@ export class HttpTarget {
 
   constructor(origin: string, connections: number) {
     this.#origin = origin;
-    this.#pool = new Pool(origin, {
+    this.#pool = new ConnectionPool(origin, {
       connections,
       pipelining: 1,
       // No timeouts here, because each request has its own time limits, which include connecting.

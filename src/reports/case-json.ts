@@ -29,7 +29,11 @@ export function caseJson(
   const assetsOf = (side: ReportSide, artifact: CaseArtifact | undefined): Record<string, string> => {
     const texts: Record<string, string> = {};
     if (!artifact || !assetText) return texts;
-    for (const href of new Set([...hrefsIn(artifact)].map(({ href }) => href).slice(0, ASSETS_MAX))) {
+    for (const href of new Set(
+      hrefsIn(artifact)
+        .map(({ href }) => href)
+        .slice(0, ASSETS_MAX),
+    )) {
       const text = assetText(side, href);
       if (text !== undefined)
         texts[href] = clippedText(text, ASSET_CHARS_MAX, () =>

@@ -16,8 +16,16 @@ import {
 export interface Report {
   /** Its file name. */
   readonly file: string;
-  readonly ofComparison: (comparison: Comparison) => Iterable<string>;
-  readonly ofRun: (run: JudgedRun) => Iterable<string>;
+  readonly ofComparison: (comparison: Comparison, places?: CasePlaces) => Iterable<string>;
+  readonly ofRun: (run: JudgedRun, places?: CasePlaces) => Iterable<string>;
+}
+
+/** Where the cases are written. */
+export interface CasePlaces {
+  /** The case file, relative to its repository, with slashes. */
+  readonly file: string;
+  /** Undefined if the file does not contain the case. */
+  readonly lineOf: (caseId: string) => number | undefined;
 }
 
 /** A suite run and its evaluation: run.json and evaluation.json. */

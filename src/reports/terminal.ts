@@ -3,6 +3,7 @@ import { repairedText } from '../contracts/artifacts/repairs.ts';
 import { clip } from '../base/clip.ts';
 import { printable } from '../base/printable.ts';
 import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
+import { type CauseGroup, causeGroups } from './cause-groups.ts';
 import { changedCases, changeLines } from './changes.ts';
 import { driftGroups } from './drift.ts';
 import { explanationOf } from './explanation.ts';
@@ -31,49 +32,51 @@ export type PaintText = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', te
 
 const plain: PaintText = (_style, text) => text;
 
-/** The report for terminals: the verdict, the cases that need attention, then the totals. */
+/** The report for terminals: the cases that need attention, grouped by cause, the totals, and the verdict last. */
 export function terminalReport(paint: PaintText): Report {
   return {
     file: 'report.txt',
     *ofComparison(comparison) {
-      yield* headline(comparison, paint);
       const findings = flaggedCases(comparison);
       const concerns = byFinding(
         ORDER.flatMap(concern => comparison.cases.filter(one => concernOf(one) === concern)),
         findings,
       );
-      if (concerns.length > 0) yield '\n';
-      for (const one of concerns.slice(0, CASES_MAX)) yield* caseLines(one, findings, paint);
-      yield* more(concerns.length, paint);
-      const shown = new Set(concerns.slice(0, CASES_MAX));
+      const groups = causeGroups(concerns);
+      const shown = yield* groupLines(groups, findings, paint);
       yield* changes(
         changedCases(comparison).filter(one => !shown.has(one)),
         paint,
       );
       yield* improvements(comparison, paint);
-      yield '\n';
+      const isImproved = comparison.cases.some(({ change }) => change === 'improved');
+      if (concerns.length > 0 || changedCases(comparison).length > 0 || isImproved) yield '\n';
       yield* sums(comparison);
+      yield* causes(groups, paint);
+      yield* grounds(comparison, paint);
+      yield '\n';
+      yield* verdict(comparison, paint);
     },
     *ofRun({ run, evaluation: { summary, cases, gate, repairs }, repetition }) {
       const { total, passed, failed, errors, unjudged } = summary;
-      const unmet = unmetMessages(gate?.checks);
-      const style = unmet.length > 0 || failed + errors > 0 ? 'bad' : unjudged === total ? 'note' : 'good';
-      const mark = paint(style, RUN_MARKS[style]);
-      const judged = unjudged > 0 ? `, ${unjudged} not judged` : '';
-      yield `${mark} ${paint('strong', `${passed - unjudged} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
-      for (const message of unmet) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
-      yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
-      yield* repaired(repairedText(repairs));
-      const note = repetitionNote(repetition);
-      if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
       const troubled = cases.filter(({ verdict }) => verdict !== 'pass');
-      if (troubled.length > 0) yield '\n';
       for (const one of troubled.slice(0, CASES_MAX)) {
         yield `  ${paint('bad', one.verdict.padEnd(9))}  ${paint('strong', said(one.case_id))}\n`;
         for (const { name, message } of problemsOf(one).slice(0, LINES_MAX))
           yield `${INDENT}${said(`${name}: ${message}`)}\n`;
       }
       yield* more(troubled.length, paint);
+      if (troubled.length > 0) yield '\n';
+      yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
+      yield* repaired(repairedText(repairs));
+      const note = repetitionNote(repetition);
+      if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
+      const unmet = unmetMessages(gate?.checks);
+      const style = unmet.length > 0 || failed + errors > 0 ? 'bad' : unjudged === total ? 'note' : 'good';
+      const mark = paint(style, RUN_MARKS[style]);
+      const judged = unjudged > 0 ? `, ${unjudged} not judged` : '';
+      yield `${mark} ${paint('strong', `${passed - unjudged} of ${counted(total, 'case')} passed`)}: ${failed} failed, ${errors} without a verdict${judged}\n`;
+      for (const message of unmet) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
     },
   };
 }
@@ -82,6 +85,9 @@ export const terminal = terminalReport(plain);
 
 const ORDER = ['regressed', 'failing', 'flaky', 'missing'] as const;
 const CASES_MAX = 50;
+const GROUPS_MAX = 12;
+/** Cases shown in full for each cause. The others are only named. */
+const GROUP_CASES_MAX = 3;
 const LINES_MAX = 5;
 const SAID_BYTES_MAX = 300;
 const INDENT = ' '.repeat(13);
@@ -90,32 +96,34 @@ const RUN_MARKS = { good: '✓', bad: '✗', note: '?' } as const;
 const STYLES = { no_regression: 'good', regression: 'bad', not_enough_evidence: 'note' } as const;
 const MARKS = { no_regression: '✓', regression: '✗', not_enough_evidence: '?' } as const;
 
-function* headline(comparison: Comparison, paint: PaintText): Generator<string> {
+/** The verdict, its limits, and what to do next. It comes last, so that no list scrolls it away. */
+function* verdict(comparison: Comparison, paint: PaintText): Generator<string> {
   const { verdict, reason } = comparison;
-  const style = STYLES[verdict];
-  yield `${paint(style, `${MARKS[verdict]} ${verdictWord(comparison)}`)}  ${said(reason)}\n`;
-  yield* grounds(comparison, paint);
+  yield `${paint(STYLES[verdict], `${MARKS[verdict]} ${verdictWord(comparison)}`)}  ${said(reason)}\n`;
   for (const message of breachMessages(comparison))
     if (!reason.includes(message)) yield `  ${paint('bad', 'gate')}  ${said(message)}\n`;
+  const { decision, again } = comparison;
+  // `compare` prints the command for --again itself, because it knows its arguments.
+  if (decision?.cause === 'suspect' && !again) return;
+  for (const { label, says } of explanationOf(comparison)?.notes ?? [])
+    if (label === SETTLES) yield `  ${paint('strong', `${label}:`)} ${says}\n`;
+}
+
+const SETTLES = 'To settle it';
+
+/** What else differs between the sides, and the evidence behind the verdict. */
+function* grounds(comparison: Comparison, paint: PaintText): Generator<string> {
   for (const { of, changes, note } of driftGroups(comparison).slice(0, DRIFT_MAX)) {
     const told = changes.map(({ name, baseline, new: now }) => `${name} ${baseline} → ${now}`.trim()).join(', ');
     yield `  ${paint('note', 'drift')}  ${said(`${of}: ${told}${note === undefined ? '' : ` (${note})`}`)}\n`;
   }
   const note = causesNote(comparison);
   if (note !== undefined) yield `  ${paint('note', 'note')}  ${note}\n`;
+  for (const { label, says } of explanationOf(comparison)?.notes ?? [])
+    if (label !== SETTLES) yield `  ${paint('strong', `${label}:`)} ${says}\n`;
 }
 
 const DRIFT_MAX = 20;
-
-/** The evidence behind the verdict. `compare` prints the command for --again itself, because it knows its arguments. */
-function* grounds(comparison: Comparison, paint: PaintText): Generator<string> {
-  const { decision, again } = comparison;
-  const isCommand = decision?.cause === 'suspect' && !again;
-  for (const { label, says } of explanationOf(comparison)?.notes ?? []) {
-    if (label === 'To settle it' && isCommand) continue;
-    yield `  ${paint('strong', `${label}:`)} ${says}\n`;
-  }
-}
 
 function* caseLines(one: ComparedCase, findings: FlaggedCases, paint: PaintText): Generator<string> {
   const concern = concernOf(one) ?? one.change;
@@ -134,6 +142,43 @@ function* caseLines(one: ComparedCase, findings: FlaggedCases, paint: PaintText)
     const where = cites.length > 0 ? ` at ${said(cites.join(', '))}` : '';
     yield `${INDENT}${paint('faint', `confidence ${confidence}${where}`)}\n`;
   }
+}
+
+/** The first cases of each cause in full, and the names of the others. Returns the cases shown in full. */
+function* groupLines(
+  groups: readonly CauseGroup[],
+  findings: FlaggedCases,
+  paint: PaintText,
+): Generator<string, ReadonlySet<ComparedCase>> {
+  const shown = new Set<ComparedCase>();
+  for (const { cases } of groups.slice(0, GROUPS_MAX)) {
+    for (const one of cases.slice(0, GROUP_CASES_MAX)) {
+      shown.add(one);
+      yield* caseLines(one, findings, paint);
+    }
+    const rest = cases.slice(GROUP_CASES_MAX);
+    if (rest.length > 0)
+      yield `${INDENT}${paint('faint', `and ${counted(rest.length, 'more case')} with the same cause: ${namesOf(rest)}`)}\n`;
+  }
+  const hidden = groups.slice(GROUPS_MAX);
+  const count = hidden.reduce((sum, { cases }) => sum + cases.length, 0);
+  if (count > 0)
+    yield `  ${paint('faint', `and ${counted(count, 'more case')} with ${counted(hidden.length, 'other cause')}, in the report`)}\n`;
+  return shown;
+}
+
+/** The causes of the regressions, the most frequent first. A few single regressions already show theirs above. */
+function* causes(groups: readonly CauseGroup[], paint: PaintText): Generator<string> {
+  const regressed = groups
+    .filter(({ concern }) => concern === 'regressed')
+    .toSorted((a, b) => b.cases.length - a.cases.length);
+  if (regressed.length <= GROUPS_MAX && regressed.every(({ cases }) => cases.length === 1)) return;
+  const width = String(regressed[0]?.cases.length ?? 0).length;
+  yield `\n  ${paint('strong', 'Regressions by cause')}\n`;
+  for (const { cause, cases } of regressed.slice(0, GROUPS_MAX))
+    yield `    ${paint('bad', String(cases.length).padStart(width))}  ${said(cause ?? 'no cause found')}\n`;
+  const rest = regressed.slice(GROUPS_MAX).reduce((sum, { cases }) => sum + cases.length, 0);
+  if (rest > 0) yield `    ${paint('faint', `${String(rest).padStart(width)}  other causes, in the report`)}\n`;
 }
 
 function* more(count: number, paint: PaintText): Generator<string> {
@@ -159,10 +204,14 @@ function* changedLines(one: ComparedCase): Generator<string> {
 
 /** Improved cases, in one line. */
 function* improvements({ cases }: Comparison, paint: PaintText): Generator<string> {
-  const names = cases.filter(({ change }) => change === 'improved').map(({ case_id }) => said(case_id));
-  if (names.length === 0) return;
-  const rest = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : '';
-  yield `  ${paint('good', 'improved')}   ${names.slice(0, NAMES_MAX).join(', ')}${rest}\n`;
+  const improved = cases.filter(({ change }) => change === 'improved');
+  if (improved.length > 0) yield `  ${paint('good', 'improved')}   ${namesOf(improved)}\n`;
+}
+
+function namesOf(cases: readonly ComparedCase[]): string {
+  const rest = cases.length > NAMES_MAX ? ` and ${cases.length - NAMES_MAX} more` : '';
+  const names = cases.slice(0, NAMES_MAX).map(({ case_id }) => said(case_id));
+  return `${names.join(', ')}${rest}`;
 }
 
 const NAMES_MAX = 10;

@@ -12,6 +12,7 @@ import { foundationsOf } from '../judge/compare/foundations.ts';
 import type { Gate } from '../judge/compare/gate.ts';
 import { artifactInFolder, caseNames, casesInFolders } from '../judge/compare/side.ts';
 import type { AskAgainOptions } from './ask-again.ts';
+import { casePlaces } from './case-places.ts';
 import type { Format } from './formats.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
 import type { JudgeContext, SealNotice } from './judged.ts';
@@ -27,6 +28,8 @@ export interface CompareOptions extends GateSettings {
   /** A run, or `new`. */
   readonly candidate: string;
   readonly formats?: readonly Format[];
+  /** The case file, for reports that point to lines: annotations and codequality. */
+  readonly cases?: string;
   /** The folder for the comparison and its reports; `.proctor/comparisons/<id>` by default. */
   readonly out?: string;
   /** Judges the runs again, even if they have evaluations. */
@@ -75,7 +78,8 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
       : path.resolve(cwd, options.out);
   makeFolder(folder);
   writeComparison(folder, comparison);
-  const files = writeReports(folder, { comparison, ...input }, formats);
+  const places = options.cases === undefined ? undefined : casePlaces(options.cases, cwd);
+  const files = writeReports(folder, { comparison, ...input, places }, formats);
   const reports = Object.values(files).map(file => path.basename(file));
   sealComparison(folder, comparison, reports, restsOn, signer);
   return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null, againFlags };

@@ -1,3 +1,3 @@
-export const FORMATS = ['html', 'junit', 'md', 'json', 'terminal'] as const;
+export const FORMATS = ['html', 'junit', 'md', 'json', 'terminal', 'annotations', 'codequality'] as const;
 
 export type Format = (typeof FORMATS)[number];

@@ -19,6 +19,8 @@ import type { KeptDocuments } from '../judge/compare-input.ts';
 import { firstTrial } from '../judge/compare/pairing.ts';
 import { htmlReport, htmlRunReport } from '../reports/html.ts';
 import { reports } from '../reports/index.ts';
+import type { CasePlaces } from '../reports/report.ts';
+import { casePlaces } from './case-places.ts';
 import type { Format } from './formats.ts';
 import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
@@ -32,15 +34,15 @@ interface ComparisonSubject {
   readonly kept?: readonly (KeptDocuments | undefined)[];
 }
 
-/** The subject of a report: a comparison, or one run and its evaluation. */
-export type Subject =
-  | ComparisonSubject
-  | {
-      readonly run: RunArtifact;
-      readonly evaluation: Evaluation;
-      readonly repetition: SuiteRequest['repetition'];
-      readonly folder: string;
-    };
+interface RunSubject {
+  readonly run: RunArtifact;
+  readonly evaluation: Evaluation;
+  readonly repetition: SuiteRequest['repetition'];
+  readonly folder: string;
+}
+
+/** The subject of a report: a comparison, or one run and its evaluation. `places` says where its cases are written. */
+export type Subject = (ComparisonSubject | RunSubject) & { readonly places?: CasePlaces | undefined };
 
 type Folders = readonly (string | undefined)[];
 
@@ -73,7 +75,9 @@ export function reportOf(
 ): { readonly file: string; readonly pieces: Iterable<string> } {
   if (format === 'html') return { file: 'report.html', pieces: htmlOf(subject) };
   const report = reports[format];
-  const pieces = 'comparison' in subject ? report.ofComparison(subject.comparison) : report.ofRun(subject);
+  const { places } = subject;
+  const pieces =
+    'comparison' in subject ? report.ofComparison(subject.comparison, places) : report.ofRun(subject, places);
   return { file: report.file, pieces };
 }
 
@@ -147,6 +151,8 @@ const ASSET_BYTES_MAX = 64 * 1024;
 export interface ReportOptions {
   /** The folder for the reports; `.proctor/reports/<id>` by default. */
   readonly out?: string | undefined;
+  /** The case file, for reports that point to lines. */
+  readonly cases?: string | undefined;
   /** Public key that must have signed the comparison; the project's key by default. */
   readonly key?: string | undefined;
   readonly signingKey?: string | undefined;
@@ -165,14 +171,15 @@ interface Reported {
  * Reports never go to the folder of the run or comparison, which is sealed.
  */
 export async function reportSubject(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
-  const { out, key: named, signal } = options;
+  const { out, cases, key: named, signal } = options;
   const home = homeFrom(cwd);
   const given = out === undefined ? undefined : path.resolve(cwd, out);
   if (given !== undefined) refuseSealed(given);
   const key = named === undefined ? checkerIfUsable(cwd, options.signingKey) : checkerAt(cwd, { key: named });
+  const places = cases === undefined ? undefined : casePlaces(cases, cwd);
   const comparison = comparisonFolder(word, home, cwd);
   if (comparison !== undefined) {
-    const subject = comparisonSubject(comparison, home, key);
+    const subject = { ...comparisonSubject(comparison, home, key), places };
     const { comparison_id: id } = subject.comparison;
     const judgement = { id, state: 'sound', message: null, judged: 'as_sealed' } as const;
     return { subject, folder: given ?? path.join(home, 'reports', id), judgement };
@@ -183,7 +190,7 @@ export async function reportSubject(word: string, cwd: string, options: ReportOp
   const { run, request } = readSuiteFolder(folder);
   const judge: JudgeContext = { home, key, ...(signal && { signal }) };
   const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
-  const subject = { run, evaluation, repetition: request.repetition, folder };
+  const subject = { run, evaluation, repetition: request.repetition, folder, places };
   return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, runsIn(home))), judgement };
 }
 

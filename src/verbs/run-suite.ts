@@ -19,6 +19,7 @@ import { repositoryAt } from '../execute/worktree/repository.ts';
 import type { Requested } from '../policy/effective-limits.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
+import { checkCaseFile } from '../run/suite/cases-file.ts';
 import { copyLayout, layOutCases } from '../run/suite/layout.ts';
 import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
 import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
@@ -136,6 +137,8 @@ export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> 
   for (const id of ids) removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
   if (options.runId !== undefined && options.out === undefined) refuseTaken(home, ids, options.as);
+  // A misspelt name must not leave a .proctor behind.
+  checkCaseFile(path.resolve(cwd, options.cases));
   makeHome(home);
   const unproven = stateWarning();
   if (unproven !== undefined) options.onWarning?.(unproven);

@@ -1,3 +1,4 @@
+import { canonicalize } from '../base/canonical.ts';
 import { catalogue } from '../contracts/catalogue.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { type JsonSchema, jsonSchema } from '../contracts/json-schema.ts';
@@ -7,8 +8,12 @@ export async function schema(name: string): Promise<JsonSchema | undefined> {
   return contract && jsonSchema(contract);
 }
 
-export async function example(name: string): Promise<unknown> {
-  return (await contractOf(name))?.example;
+/** A valid document as text: canonical if the format asks for canonical bytes, so that it also passes `--strict`. */
+export async function example(name: string): Promise<{ readonly text: string } | undefined> {
+  const contract = await contractOf(name);
+  if (!contract) return undefined;
+  const { example, canonicalBytes } = contract;
+  return { text: canonicalBytes === undefined ? JSON.stringify(example, null, 2) : canonicalize(example) };
 }
 
 async function contractOf(name: string): Promise<Contract | undefined> {

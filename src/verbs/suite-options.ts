@@ -129,6 +129,7 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   allowWeakened: true,
   limits: true,
   formats: true,
+  cases: true,
   out: true,
   rejudge: true,
   again: true,

@@ -69,6 +69,16 @@ describe('canonical JSON by RFC 8785', () => {
     );
   });
 
+  test('sorts any number of keys, in any order', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string({ maxLength: 3 }), { minLength: 25, maxLength: 40 }), keys => {
+        const object = Object.fromEntries(keys.map(key => [key, 1]));
+        expect(canonicalize(object)).toBe(oracle(object));
+      }),
+      { seed: 11 },
+    );
+  });
+
   test('reuses the members of a text only if the text is already canonical', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string({ unit: 'grapheme' }), fc.jsonValue(), { minKeys: 0 }), object => {

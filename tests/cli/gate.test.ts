@@ -42,20 +42,20 @@ function ctrf(cases: number, failing: readonly number[] = []): string {
 
 const gate = (cwd: string, ...words: string[]) => proctor(['gate', ...words], { cwd });
 
-test('prints the verdict first, then counts, what is ruled out and what would settle it', () => {
+test('prints counts and what is ruled out, then the verdict and what would settle it', () => {
   const cwd = folderWith({ 'before.csv': table(30, 1), 'after.csv': table(30, 1, [7]) });
   const { code, stdout } = gate(cwd, 'before.csv', 'after.csv');
   expect(code).toBe(3);
   expect(stdout).toBe(
     [
-      '? Not enough evidence  1 of 30 cases looks broken, and could still be chance: “case-7” (1/1 → 0/1). Ask it again on both sides, up to 6 times.',
-      '',
       '  suspect    case-7  1/1 → 0/1  (p = 0.25 if nothing changed)',
       '  measured   30 cases pass 3.3 points less often than before (p = 0.25 if nothing changed)',
       '  ruled out  a drop of more than 10.1 points, with 95 % confidence',
-      '  to settle  one more trial of case-7 on both sides, marked as rerun',
       '  baseline   30 trials of 30 cases (before.csv, CSV)',
       '  new        30 trials of 30 cases (after.csv, CSV)',
+      '',
+      '? Not enough evidence  1 of 30 cases looks broken, and could still be chance: “case-7” (1/1 → 0/1). Ask it again on both sides, up to 6 times.',
+      '  to settle  one more trial of case-7 on both sides, marked as rerun',
       '',
     ].join('\n'),
   );
@@ -71,14 +71,14 @@ test('exits with 0, 1 and 3 for no regression, a regression and not enough evide
   });
   expect(gate(cwd, 'before.csv', 'same.csv')).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^✓ No regression {2}/),
+    stdout: expect.stringMatching(/^✓ No regression {2}/m),
   });
   const broken = gate(cwd, 'before.csv', 'broken.csv');
   expect(broken).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^✗ Regression {2}1 of 30 cases broke, beyond chance: “case-7” \(6\/6 → 0\/6\)\./),
+    stdout: expect.stringMatching(/^✗ Regression {2}1 of 30 cases broke, beyond chance: “case-7” \(6\/6 → 0\/6\)\./m),
   });
-  expect(broken.stdout).toContain('\n  broken     case-7  6/6 → 0/6  (p < 0.001 if nothing changed)\n');
+  expect(broken.stdout).toContain('  broken     case-7  6/6 → 0/6  (p < 0.001 if nothing changed)\n');
   expect(gate(cwd, 'once.csv', 'again.csv').code).toBe(0);
   const proven = gate(cwd, 'once.csv', 'again.csv', '--gate', 'proven');
   expect(proven).toMatchObject({
@@ -139,7 +139,7 @@ test('fails on a newly skipped test unless --allow-removed is given', () => {
   const cwd = folderWith({ 'before.xml': junit(10), 'after.xml': junit(10, [], [3]) });
   const closed = gate(cwd, 'before.xml', 'after.xml');
   expect(closed.code).toBe(3);
-  expect(closed.stdout).toContain('\n  skipped    pay > case 3\n');
+  expect(closed.stdout).toContain('  skipped    pay > case 3\n');
   expect(gate(cwd, 'before.xml', 'after.xml', '--allow-removed').code).toBe(0);
   expect(gate(cwd, 'before.xml', 'after.xml', '--allow-removed', '--critical', 'pay > case 3').code).toBe(3);
 });
@@ -159,7 +159,7 @@ test('applies the tolerances of a gate file, and prefers flags to the file', () 
   const slow = gate(cwd, 'before.jsonl', 'after.jsonl', '--gate', 'gate.yaml');
   expect(slow).toMatchObject({
     code: 1,
-    stdout: expect.stringMatching(/^✗ Regression {2}Latency is 58 % higher than before; at most 20 % is allowed\.\n/),
+    stdout: expect.stringMatching(/^✗ Regression {2}Latency is 58 % higher than before; at most 20 % is allowed\.\n/m),
   });
   expect(gate(cwd, 'before.jsonl', 'after.jsonl', '--gate', 'wide.yaml').code).toBe(0);
   expect(gate(cwd, 'before.jsonl', 'after.jsonl', '--gate', 'wide.yaml', '--margin', '0.05').code).toBe(3);

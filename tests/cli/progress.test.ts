@@ -2,8 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { ProgressLine, watchedColumns } from '../../src/cli/text/progress.ts';
 import { until } from '../support/runs.ts';
 
+const PROGRESS = { done: 1_204, failed: 24, total: 10_000 };
+
 /** The first progress line of a suite in a terminal with this many columns. */
-async function shownIn(columns: number): Promise<string> {
+async function shownIn(columns: number, progress = PROGRESS): Promise<string> {
   const written: string[] = [];
   const line = new ProgressLine(
     text => written.push(text),
@@ -11,7 +13,7 @@ async function shownIn(columns: number): Promise<string> {
   );
   line.begin('suite_20260106_120000_aaaaaaaaaaaa');
   await until('a line is shown', () => {
-    line.show({ done: 7, failed: 2, total: 1000 });
+    line.show(progress);
     return written.length > 0;
   });
   line.end();
@@ -19,15 +21,33 @@ async function shownIn(columns: number): Promise<string> {
   return (written[0] ?? '').replace('\r', '').replace('\u001b[K', '');
 }
 
+const RATE = String.raw`[\d.]+\/(?:s|min)`;
+const LEFT = String.raw`[\d.]+ (?:ms|s|min) left`;
+
 describe('the progress line', () => {
-  test('is complete if there is room', async () => {
-    expect(await shownIn(120)).toMatch(/^suite_20260106_120000_a{12} {2}7\/1000, 2 without an answer {2}.* left$/);
+  test('is complete if there is room: answers, failures, rate and time left', async () => {
+    expect(await shownIn(120)).toMatch(
+      new RegExp(`^suite_20260106_120000_a{12}  1,204/10,000  1,180 answered  24 without an answer  ${RATE}  ${LEFT}$`),
+    );
   });
 
-  test.each([60, 20, 1, 0])('fits a terminal of %d columns, and keeps the numbers if there is room', async columns => {
+  test('does not count failures if there are none', async () => {
+    expect(await shownIn(120, { ...PROGRESS, failed: 0 })).toMatch(/ {2}1,204 answered {2}[\d.]+\/(?:s|min) {2}/);
+  });
+
+  // In a narrow terminal the id gives way first, then the rate, the answers, the time left and the failures.
+  test.each([
+    [80, `^1,204/10,000  1,180 answered  24 without an answer  ${RATE}  ${LEFT}$`],
+    [60, `^1,204/10,000  .*24 without an answer  ${LEFT}$`],
+    [40, '^1,204/10,000  24 without an answer$'],
+    [20, '^1,204/10,000$'],
+    [5, '^1,20$'],
+    [1, '^$'],
+    [0, '^$'],
+  ])('fits a terminal of %d columns', async (columns, expected) => {
     const shown = await shownIn(columns);
     expect(shown.length).toBeLessThanOrEqual(Math.max(0, columns - 1));
-    if (columns >= 20) expect(shown).toMatch(/^7\/1000, 2 without/);
+    expect(shown).toMatch(new RegExp(expected));
   });
 
   test('is printed at most every 10 s without a terminal', () => {
@@ -39,11 +59,12 @@ describe('the progress line', () => {
     expect(written).toEqual([]);
   });
 
-  test('is not interactive in CI, even with a terminal', () => {
+  test('is not interactive in CI or in a dumb terminal', () => {
     const stream = { isTTY: true, columns: 77 } as NodeJS.WriteStream;
     expect(watchedColumns(stream, {})?.()).toBe(77);
-    expect(watchedColumns(stream, { CI: 'false' })?.()).toBe(77);
+    expect(watchedColumns(stream, { CI: 'false', TERM: 'xterm' })?.()).toBe(77);
     expect(watchedColumns(stream, { CI: '1' })).toBeUndefined();
+    expect(watchedColumns(stream, { TERM: 'dumb' })).toBeUndefined();
     expect(watchedColumns({ ...stream, isTTY: false } as NodeJS.WriteStream, {})).toBeUndefined();
   });
 });

@@ -31,6 +31,7 @@ const COMMANDS = [
   'explain',
   'schema',
   'example',
+  'completion bash',
 ];
 
 /** The error document for a wrong command line. */

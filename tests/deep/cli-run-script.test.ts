@@ -54,7 +54,7 @@ describe('a new user', () => {
     expect(here.proctor(['show']).stdout).toMatch(/✓ succeeded {2}report\.py amount\n/);
     expect(here.proctor(['list']).stdout).toMatch(/^succeeded .* script_\d{8}_\d{6}_[0-9a-f]{12} {2}report\.py\n$/);
     expect(here.proctor(['verify', 'latest']).code).toBe(0);
-    expect(readFileSync(path.join(here.cwd, '.proctor', '.gitignore'), 'utf8')).toBe('*\n');
+    expect(readFileSync(path.join(here.cwd, '.proctor', '.gitignore'), 'utf8')).toBe('*\n!/settings.json\n');
   });
 });
 

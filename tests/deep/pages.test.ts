@@ -63,6 +63,7 @@ async function world() {
   writeFileSync(path.join(folder, 'cases.json'), '[{"id":"order-state","input":{"user":"Where is A-1002?"}}]');
   writeFileSync(path.join(folder, 'report.py'), 'import proctor_tool\nproctor_tool.succeed()\n');
   writeFileSync(path.join(folder, 'data.csv'), 'name,amount\n');
+  writeFileSync(path.join(folder, 'proctor.yaml'), PROJECT);
   spawnSync('git', ['init', '-q'], { cwd: folder });
   const env = { ...process.env, NO_COLOR: '1', PATH: `${bin}:${process.env['PATH']}` };
   const ports: Readonly<Record<string, number>> = { 8787: await freePort(), 8788: await freePort() };
@@ -95,6 +96,19 @@ async function world() {
 
   return { type };
 }
+
+/** The project that the pages assume. */
+const PROJECT = `schema_version: project.v1
+targets:
+  desk:
+    kind: proctor
+    url: http://127.0.0.1:\${port}
+    start:
+      run: [node, examples/suite/agent.mjs, --port, "\${port}"]
+      ready: { within: 30s }
+suites:
+  desk: { cases: cases.yaml, target: desk, repeat: 5 }
+`;
 
 async function freePort(): Promise<number> {
   const server = createServer();

@@ -48,11 +48,11 @@ describe('the story of a suite', () => {
     expect(run.stderr).toContain('3 of 3 passed');
     expect((await suite('new', '--concurrency', '2', '--repeat', '2')).code).toBe(0);
     const compared = await proctor('compare');
-    expect(compared.stdout).toMatch(/^✓ No regression/);
+    expect(compared.stdout).toMatch(/^✓ No regression/m);
     expect(compared.code).toBe(0);
   });
 
-  test('a version that is worse fails the gate, and the reason comes first', async () => {
+  test('a version that is worse fails the gate, and the verdict comes last', async () => {
     const { place, proctor, suite } = await world({ refund: saying(called('orders.list')) });
     await suite('baseline');
     await suite('new');
@@ -66,7 +66,9 @@ describe('the story of a suite', () => {
       'html,junit,md,json',
     );
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^✗ Regression {2}1 of 2 cases always passed before and never passes now: “refund”/);
+    expect(stdout).toMatch(
+      /^✗ Regression {2}1 of 2 cases always passed before and never passes now: “refund”.*\n {2}next {4}proctor resend \S+ refund {2}.*\n$/m,
+    );
     expect(stdout).toContain('orders.list');
     expect(stdout).toContain('baseline:events[0], new:events[0]');
     for (const file of ['report.html', 'junit.xml', 'report.md']) expect(stderr).toContain(file);

@@ -3,7 +3,7 @@ import { Place } from '../support/runs.ts';
 import type { Ran } from '../support/support.ts';
 import { Agent, type answersWell, answerTo, json } from '../run/suite/agent.ts';
 
-/** Edge cases in which a gate is easily wrong, each with its exit code and first line. */
+/** Edge cases in which a gate is easily wrong, each with its exit code and verdict. */
 
 type Behaviour = typeof answersWell;
 
@@ -50,13 +50,14 @@ async function sides({ before = many(10), now = before, old = answering('all is 
   return { ran, compare };
 }
 
-const firstLine = ({ stdout }: Ran): string => stdout.split('\n', 1)[0] ?? '';
+/** The verdict. Only what to do next follows it. */
+const verdictLine = ({ stdout }: Ran): string => stdout.split('\n').findLast(line => /^\S/.test(line)) ?? '';
 
 describe('the gate does not pass', () => {
   test('a deleted case', async () => {
     const { compare } = await sides({ now: many(10).slice(1) });
     const found = await compare();
-    expect([found.code, firstLine(found)]).toEqual([
+    expect([found.code, verdictLine(found)]).toEqual([
       3,
       '? Not enough evidence  A case of the baseline is no longer in the suite: “case-0”. --allow-removed accepts this.',
     ]);
@@ -67,7 +68,7 @@ describe('the gate does not pass', () => {
     const { compare } = await sides({ now: [one('case-0', {}), ...many(10).slice(1)] });
     const found = await compare();
     expect(found.code).toBe(3);
-    expect(firstLine(found)).toContain('“case-0”');
+    expect(verdictLine(found)).toContain('“case-0”');
     expect(found.stdout).toContain('contains');
     expect((await compare('--allow-weakened')).code).toBe(0);
   });
@@ -76,13 +77,13 @@ describe('the gate does not pass', () => {
     const { compare } = await sides({ old: answering('all is lost') });
     const found = await compare();
     expect(found.code).toBe(3);
-    expect(firstLine(found)).toContain('All 10 cases fail on both sides');
+    expect(verdictLine(found)).toContain('All 10 cases fail on both sides');
   });
 
   test('cases without any expectation', async () => {
     const { compare } = await sides({ before: many(10).map(({ id, input }) => ({ id, input })) });
     const found = await compare();
-    expect([found.code, firstLine(found)]).toEqual([
+    expect([found.code, verdictLine(found)]).toEqual([
       3,
       '? Not enough evidence  No case has an expectation that can be judged, so nothing was judged.',
     ]);
@@ -97,25 +98,25 @@ describe('the gate does not pass', () => {
     });
     const found = await compare();
     expect(found.code).toBe(3);
-    expect(firstLine(found)).toContain('“case-3” (3/3 → 0/3)');
+    expect(verdictLine(found)).toContain('“case-3” (3/3 → 0/3)');
     expect(found.stdout).toContain('--again');
     const again = await compare('--again');
     expect(again.code).toBe(1);
-    expect(firstLine(again)).toContain('broke, beyond chance: “case-3”');
+    expect(verdictLine(again)).toContain('broke, beyond chance: “case-3”');
   });
 });
 
 test('ten cases that now pass in one of three trials, and always did before, are a regression', async () => {
   const { compare } = await sides({ repeat: 3, fresh: () => goodFor(1) });
   const found = await compare();
-  expect([found.code, firstLine(found).startsWith('✗ Regression')]).toEqual([1, true]);
+  expect([found.code, verdictLine(found).startsWith('✗ Regression')]).toEqual([1, true]);
 });
 
 test('identical sides are proof of no regression', async () => {
   const { compare } = await sides({});
   expect((await compare()).code).toBe(0);
   const proven = await compare('--gate', 'proven');
-  expect([proven.code, firstLine(proven)]).toEqual([
+  expect([proven.code, verdictLine(proven)]).toEqual([
     0,
     '✓ No regression  Both sides gave the same answers in every case.',
   ]);
@@ -123,5 +124,5 @@ test('identical sides are proof of no regression', async () => {
 
 test('a single run in which everything fails exits with 1', async () => {
   const { ran } = await sides({ fresh: () => answering('all is lost') });
-  expect([ran.code, ran.stderr.split('\n', 1)[0]]).toEqual([1, '✗ Every judged case fails.']);
+  expect([ran.code, ran.stderr.trimEnd().split('\n').at(-1)]).toEqual([1, '✗ Every judged case fails.']);
 });

@@ -14,7 +14,7 @@ const request = (url: string, more: Partial<SocketRequest> = {}): SocketRequest 
   ...more,
 });
 
-test('stops an agent that sends more messages than allowed, and keeps those', async () => {
+test('stops an agent that sends more messages than allowed, and keeps the allowed ones', async () => {
   const agent = new WebSocketAgent({ it: sends('1', '2', '3', '4') });
   const answer = await new WebSocketClient().converse(request(await agent.start(), { messagesMax: 3 }));
   expect(answer).toMatchObject({ ended: 'broken', errorName: 'TOO_MANY_MESSAGES' });
@@ -22,7 +22,7 @@ test('stops an agent that sends more messages than allowed, and keeps those', as
   expect(answer.frameMs).toHaveLength(3);
 });
 
-test('stores JSON as it came, on one line, and any other text as a string', async () => {
+test('stores JSON unchanged except for line breaks, and any other text as a string', async () => {
   const odd = '{\r\n "a": 1.0,\n "a": [2]\n}';
   const agent = new WebSocketAgent({ it: sends(odd, 'two\nlines', '', '"end"') });
   const isLast = (message: string): boolean => message === '"end"';

@@ -1,10 +1,13 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import fc from 'fast-check';
 import { reports } from '../../src/reports/index.ts';
 import { compareSides } from '../../src/judge/compare/compare.ts';
 import { gateOf } from '../../src/judge/compare/gate.ts';
 import { judgedCase, side } from '../judge/compare/sides.ts';
+import { ROOT } from '../support/support.ts';
 import { ATTACKS, attacked, judgedRun, mixedComparison, text } from './world.ts';
 
 const PARSER = `
@@ -19,6 +22,16 @@ interface Node {
   readonly in: readonly Node[];
   readonly [attribute: string]: unknown;
 }
+
+/** A case for each row of the table in docs/ci.md. */
+const DOCUMENTED: Readonly<Record<string, readonly string[]>> = {
+  'regressed, with or without an answer': ['refund-small', 'refund-large'],
+  'fails on both sides': ['still-broken'],
+  'fails on both sides, and the candidate never answers': ['slow'],
+  'missing on one or both sides': ['gone'],
+  flaky: ['wobbly'],
+  'any other case': ['mended'],
+};
 
 const hasPython = spawnSync('python3', ['-c', 'import xml.etree.ElementTree']).status === 0;
 
@@ -54,6 +67,31 @@ describe.runIf(hasPython)('JUnit XML, read by an XML parser', () => {
       ['wobbly', 'system-out', undefined],
       ['gone', 'skipped', undefined],
     ]);
+  });
+
+  test('treats cases as docs/ci.md says', () => {
+    const [, table = ''] =
+      /<!-- checked by [^\n]*\n((?:\|.*\n)+)/.exec(readFileSync(path.join(ROOT, 'docs', 'ci.md'), 'utf8')) ?? [];
+    const rows = table
+      .trim()
+      .split('\n')
+      .slice(2)
+      .map(row =>
+        row
+          .split('|')
+          .slice(1, 3)
+          .map(cell => cell.trim()),
+      );
+    expect(rows.map(([says]) => says)).toEqual(Object.keys(DOCUMENTED));
+    const [all] = parsed([text(reports.junit.ofComparison(mixedComparison()))]);
+    const cases = all?.in.flatMap(suite => suite.in) ?? [];
+    for (const [says = '', test] of rows) {
+      for (const id of DOCUMENTED[says] ?? []) {
+        const [first] = cases.find(({ name }) => name === id)?.in ?? [];
+        const outcome = { undefined: 'passed', 'system-out': 'passed, with a note' }[String(first?.tag)] ?? first?.tag;
+        expect(outcome, id).toBe(test);
+      }
+    }
   });
 
   test('reports a single run', () => {

@@ -37,10 +37,11 @@ describe.each(['terminal', 'md', 'junit'] as const)('the report %s', format => {
   });
 });
 
-test('the terminal shows the verdict first, and uses colour only if it gets a painter', () => {
+test('the terminal shows the verdict last, and uses colour only if it gets a painter', () => {
   const painted = text(terminalReport((style, words) => `<${style}>${words}</>`).ofComparison(mixedComparison()));
-  expect(painted).toMatch(/^<bad>✗ Regression<\/> {2}2 of 6 cases always passed before/);
-  expect(text(reports.terminal.ofComparison(mixedComparison()))).toMatch(/^✗ Regression {2}2 of 6/);
+  expect(painted.trimEnd().split('\n').at(-1)).toMatch(/^<bad>✗ Regression<\/> {2}2 of 6 cases always passed before/);
+  const plain = text(reports.terminal.ofComparison(mixedComparison())).trimEnd();
+  expect(plain.split('\n').at(-1)).toMatch(/^✗ Regression {2}2 of 6/);
 });
 
 test.each(['terminal', 'md'] as const)('%s shows no interval for a difference measured on one case', format => {
@@ -65,12 +66,43 @@ test.each(['terminal', 'md'] as const)('%s shows no interval for a difference me
   expect(text(reports[format].ofComparison(sides('one', 'two')))).toMatch(/\+50 ms to \+50 ms/);
 });
 
-test('the terminal lists fifty cases and counts the rest', () => {
+describe('a comparison with 189 regressions in the terminal', () => {
   const comparison = mixedComparison();
-  const cases = Array.from({ length: 80 }, (_, index) => ({ ...comparison.cases[0], case_id: `case-${index}` }));
-  const told = text(reports.terminal.ofComparison({ ...comparison, cases: cases as typeof comparison.cases }));
-  expect(told.match(/case-\d+/g)).toHaveLength(50);
-  expect(told).toContain('and 30 more cases to review');
+  const [like] = comparison.cases.filter(({ case_id }) => case_id === 'refund-small') as [Comparison['cases'][number]];
+  const [late] = comparison.cases.filter(({ case_id }) => case_id === 'refund-large') as [Comparison['cases'][number]];
+  const named = (one: typeof like, count: number, prefix: string) =>
+    Array.from({ length: count }, (_, index) => ({ ...one, case_id: `${prefix}-${index}` }));
+  const told = text(
+    reports.terminal.ofComparison({ ...comparison, cases: [...named(like, 150, 'tool'), ...named(late, 39, 'late')] }),
+  );
+
+  test('shows three cases of each cause, names ten more, and counts the rest', () => {
+    expect(told.match(/^ {2}regressed {2}(?:tool|late)-\d+/gm)).toHaveLength(6);
+    expect(told).toContain('and 147 more cases with the same cause: tool-3, tool-4,');
+    expect(told).toContain('and 36 more cases with the same cause: late-3,');
+    expect(told).toMatch(/tool-12 and 137 more\n/);
+  });
+
+  test('counts the regressions of each cause, and ends with the verdict, within 50 lines', () => {
+    const lines = told.trimEnd().split('\n');
+    expect(told).toMatch(
+      /Regressions by cause\n {4}150 {2}tool choice: The candidate called .*\n {5}39 {2}runner: .* failed with timeout/,
+    );
+    expect(lines.at(-1)).toMatch(/^✗ Regression {2}/);
+    expect(lines.length).toBeLessThan(50);
+  });
+
+  test('counts the cases whose causes do not fit', () => {
+    const cases = Array.from({ length: 40 }, (_, index) => ({
+      ...like,
+      case_id: `odd-${index}`,
+      divergence: { ...(like.divergence as NonNullable<typeof like.divergence>), says: `Cause ${index}. Certain.` },
+    }));
+    const many = text(reports.terminal.ofComparison({ ...comparison, cases }));
+    expect(many.match(/^ {2}regressed {2}odd-\d+/gm)).toHaveLength(12);
+    expect(many).toContain('and 28 more cases with 28 other causes, in the report');
+    expect(many).toMatch(/ 28 {2}other causes, in the report\n/);
+  });
 });
 
 test('JSON is the document itself, in canonical form', () => {

@@ -103,7 +103,7 @@ async function expectWhole(home: string) {
   return places.map(({ folder }) => toyIn(folder));
 }
 
-test('a new kind runs, is sealed, and is listed, with nothing but its own file', async () => {
+test('a new kind needs only its own file to run, be sealed and be listed', async () => {
   const home = newHome();
   const output: string[] = [];
   const { place, judged, seen } = await runToy(COMMAND, {
@@ -160,7 +160,7 @@ test('a new kind whose plan fails closes its sandbox, and leaves nothing', async
   };
   const context = { launcher: watched, home, signer: undefined, ledger: ledgerOf(home) };
   await expect(runToy(COMMAND, context, fail)).rejects.toThrow('a bug');
-  // The self-test of the sandbox may open one of its own.
+  // The self-test of the sandbox may open another one.
   expect(handles.length).toBeGreaterThan(0);
   expect(handles.map(({ closed }) => closed > 0)).not.toContain(false);
   expect(runsIn(home)).toEqual([]);

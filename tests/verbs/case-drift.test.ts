@@ -32,7 +32,7 @@ async function comparedWith(now: readonly Case[], options: object = {}): Promise
 describe('a deleted expectation of a failing case', () => {
   const weaker = edited(one => ({ ...one, expected: { contains: 'asked', max_steps: 9 } }));
 
-  test('fails the gate: the first line names the case and expectation, and every report shows what was lost', async () => {
+  test('fails the gate: the verdict names the case and expectation, and every report shows what was lost', async () => {
     const { comparison, files } = await comparedWith(weaker);
     expect(comparison).toMatchObject({
       verdict: 'not_enough_evidence',

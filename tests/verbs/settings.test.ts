@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { makeHome } from '../../src/evidence/run-folder/runs.ts';
 import { settingsIn } from '../../src/verbs/settings.ts';
 import { temporaryFolder } from '../support/support.ts';
 
@@ -11,6 +13,18 @@ function homeWith(text: string): string {
 }
 
 describe('settings', () => {
+  test('can be committed, and nothing else in .proctor', () => {
+    const cwd = temporaryFolder();
+    const git = (...args: string[]): string => spawnSync('git', args, { cwd, encoding: 'utf8' }).stdout;
+    git('init', '--quiet');
+    const home = path.join(cwd, '.proctor');
+    makeHome(home);
+    mkdirSync(path.join(home, 'keys'));
+    for (const name of ['settings.json', 'ledger.ndjson', 'keys/settings.json', 'runs/settings.json'])
+      writeFileSync(path.join(home, name), '{}');
+    expect(git('status', '--porcelain', '--untracked-files=all')).toBe('?? .proctor/settings.json\n');
+  });
+
   test('come from the file', () => {
     const text = '{"kept_stdout_bytes":1000,"kept_stderr_bytes":2000,"kept_html_bytes":3,"kept_summary_bytes":400}';
     expect(settingsIn(homeWith(text))).toEqual({

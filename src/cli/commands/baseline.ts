@@ -6,7 +6,7 @@ import { judgementJson, judgementLine } from '../text/judgement-text.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';
 import { sealedText } from '../text/run-text.ts';
-import { countText } from '../text/units.ts';
+import { countText, numberText } from '../text/units.ts';
 import { namedKey } from '../options/variables.ts';
 
 export async function acceptCommand(word: string, { out, json }: { out: string; json?: true }): Promise<number> {
@@ -30,7 +30,7 @@ export async function acceptCommand(word: string, { out, json }: { out: string; 
     } else {
       const mark = passed === 0 ? paint('note', '!') : paint('good', '✓');
       stdout.write(
-        `${judgementLine(judgements, paint)}${mark} ${paint('strong', isNew ? 'accepted' : 'accepted again')}  ${countText(cases, 'case')}, ${passed} passing, from ${runIds.map(printable).join(', ')}\n` +
+        `${judgementLine(judgements, paint)}${mark} ${paint('strong', isNew ? 'accepted' : 'accepted again')}  ${countText(cases, 'case')}, ${numberText(passed)} passing, from ${runIds.map(printable).join(', ')}\n` +
           `  baseline  ${printable(name)}, ${sealedText(keyId)}\n` +
           `  pack      ${printable(packName)}, ${packText(pack)}\n` +
           paint('faint', `            commit both files, then run: proctor compare ${printable(name)} new\n`),

@@ -1,13 +1,13 @@
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
-import type { Comparison } from '../../contracts/comparison/index.ts';
 import type { AskAgainOptions } from '../../verbs/ask-again.ts';
 import { compareRuns } from '../../verbs/compare.ts';
 import type { Format } from '../../verbs/formats.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
 import { terminalText } from '../../verbs/terminal.ts';
+import { nextText } from '../text/compare-next.ts';
 import { gateOption } from '../text/gate-word.ts';
 import { headerOf } from '../options/headers.ts';
 import { interruptions } from '../options/interruptions.ts';
@@ -24,6 +24,7 @@ export interface CompareFlags extends LimitFlags {
   readonly allowRemoved?: true;
   readonly allowWeakened?: true;
   readonly format?: readonly Format[];
+  readonly cases?: string;
   readonly out?: string;
   readonly rejudge?: true;
   readonly again?: true;
@@ -57,6 +58,7 @@ export async function compareCommand(baseline: string, candidate: string, flags:
       ...(limits && { limits }),
       ...(flags.allowRemoved && { allowRemoved: true }),
       ...(flags.allowWeakened && { allowWeakened: true }),
+      ...(flags.cases !== undefined && { cases: flags.cases }),
       ...(flags.out !== undefined && { out: flags.out }),
       ...(flags.rejudge && { rejudge: true }),
       ...againOf(flags),
@@ -71,9 +73,8 @@ export async function compareCommand(baseline: string, candidate: string, flags:
     } else {
       stdout.write(judgementLine(judgements, paintFor(1)));
       stdout.write(terminalText({ comparison }, paintFor(1)));
-      if (comparison.sides.baseline.trials === 0) stdout.write(MAKE_ONE);
-      stdout.write(againText(comparison, baseline, candidate, againFlags));
-      for (const file of Object.values(files)) stderr.write(`  report      ${printable(here(file))}\n`);
+      for (const file of Object.values(files)) stderr.write(`  report  ${printable(here(file))}\n`);
+      stdout.write(nextText(comparison, { baseline, candidate, againFlags }));
     }
     addStepSummary({ comparison, folders: { baseline: [], new: [] } });
     return interrupt.exit() ?? comparison.exit_code;
@@ -82,12 +83,6 @@ export async function compareCommand(baseline: string, candidate: string, flags:
     interrupt.end();
   }
 }
-
-const MAKE_ONE = `
-  To create a baseline, run a version that works, and accept the run if you want to commit it:
-    proctor run suite CASES --target FILE --as baseline
-    proctor baseline accept baseline
-`;
 
 function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
   const { again, againTrials, againTime, againCost } = flags;
@@ -115,15 +110,9 @@ function againOf(flags: CompareFlags): { again?: AskAgainOptions } {
   };
 }
 
-/** The command that runs suspect cases again, unless this comparison already ran them. */
-function againText({ decision, again }: Comparison, baseline: string, candidate: string, flags: string): string {
-  if (again || decision?.cause !== 'suspect') return '';
-  const command = `proctor compare ${printable(baseline)} ${printable(candidate)} --again${flags}`;
-  return `\n  To settle it, run the suspect cases again:  ${command}\n`;
-}
-
 export interface ReportFlags {
   readonly format?: readonly Format[];
+  readonly cases?: string;
   readonly out?: string;
   readonly key?: string;
   readonly json?: true;
@@ -132,8 +121,8 @@ export interface ReportFlags {
 export async function reportCommand(word: string, flags: ReportFlags): Promise<number> {
   const interrupt = interruptions();
   try {
-    const { out, key } = flags;
-    const options = { out, key, ...namedKey(), signal: interrupt.signal };
+    const { out, cases, key } = flags;
+    const options = { out, cases, key, ...namedKey(), signal: interrupt.signal };
     const { subject, folder, judgement } = await reportSubject(word, process.cwd(), options);
     if (!flags.json) stdout.write(judgementLine([judgement], paintFor(1)));
     const formats = flags.format ?? ['html'];

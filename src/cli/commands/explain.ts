@@ -1,27 +1,88 @@
 import { Fault } from '../../base/fault.ts';
-import { printable } from '../../base/printable.ts';
+import { didYouMean } from '../../base/nearest.ts';
+import { printable, printableJson } from '../../base/printable.ts';
 import type { Contract } from '../../contracts/contract.ts';
-import { explain, type FolderRule, folderRules, loadContracts, packRules, type RuleIn } from '../../verbs/explain.ts';
+import {
+  explain,
+  type ExplainedTerm,
+  type FolderRule,
+  folderRules,
+  loadContracts,
+  packRules,
+  type RuleIn,
+} from '../../verbs/explain.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
 
-export async function explainCommand(words: readonly string[]): Promise<number> {
+export async function explainCommand(words: readonly string[], { json }: { readonly json?: true }): Promise<number> {
   const paint = paintFor(1);
-  if (words.length === 0) stdout.write(everything(await loadContracts(), paint));
-  for (const word of words) {
-    const { contract, rules, folderRules, packRules } = await explain(word);
-    if (!contract && [rules, folderRules, packRules].every(({ length }) => length === 0)) {
-      throw new Fault(
-        'usage',
-        `There is no rule or format "${printable(word)}". Run proctor explain to list them all.`,
-      );
-    }
-    if (contract) stdout.write(`${aboutContract(contract, paint)}\n`);
-    for (const same of groupedBy(rules, ({ rule }) => rule.id)) stdout.write(`${aboutRule(same, paint)}\n`);
-    for (const rule of folderRules) stdout.write(`${aboutFolderRule(rule, 'folders', paint)}\n`);
-    for (const rule of packRules) stdout.write(`${aboutFolderRule(rule, 'packs', paint)}\n`);
-  }
+  const known = words.length === 0 ? [await knownRules()] : await Promise.all(words.map(explained));
+  if (json) stdout.write(`${printableJson(explainJson(known))}\n`);
+  else if (words.length === 0) stdout.write(everything(await loadContracts(), paint));
+  else for (const one of known) stdout.write(explainText(one, paint));
   return 0;
+}
+
+type Explained = ExplainedTerm & { readonly contracts?: readonly Contract[] };
+
+async function explained(word: string): Promise<Explained> {
+  const found = await explain(word);
+  const { contract, rules, folderRules, packRules } = found;
+  if (contract || [rules, folderRules, packRules].some(({ length }) => length > 0)) return found;
+  const { contracts = [], ...all } = await knownRules();
+  const ids = [...all.rules.map(({ rule }) => rule.id), ...[...all.folderRules, ...all.packRules].map(({ id }) => id)];
+  const near = didYouMean(word, [...contracts.map(({ name }) => name), ...ids]);
+  throw new Fault(
+    'usage',
+    `There is no rule or format "${printable(word)}".${near} Run proctor explain to list them all.`,
+  );
+}
+
+async function knownRules(): Promise<Explained> {
+  const contracts = await loadContracts();
+  const rules = contracts.flatMap(contract => contract.rules.map(rule => ({ contract, rule, broken: [] })));
+  return { contracts, rules, folderRules, packRules };
+}
+
+function explainText({ contract, rules, folderRules, packRules }: Explained, paint: Paint): string {
+  return [
+    ...(contract ? [aboutContract(contract, paint)] : []),
+    ...groupedBy(rules, ({ rule }) => rule.id).map(same => aboutRule(same, paint)),
+    ...folderRules.map(rule => aboutFolderRule(rule, 'folders', paint)),
+    ...packRules.map(rule => aboutFolderRule(rule, 'packs', paint)),
+  ]
+    .map(text => `${text}\n`)
+    .join('');
+}
+
+/** Formats with the ids of their rules, and rules with what they require of each format, of folders and of packs. */
+function explainJson(known: readonly Explained[]): object {
+  const formats = known.flatMap(({ contract, contracts = [] }) => [...(contract ? [contract] : []), ...contracts]);
+  const rules = known.flatMap(one => [
+    ...one.rules.map(({ rule, contract }) => ruleJson(rule, 'format', contract.name)),
+    ...formatRules(one).map(({ rule, format }) => ruleJson(rule, 'format', format)),
+    ...one.folderRules.map(rule => ruleJson(rule, 'folder', null)),
+    ...one.packRules.map(rule => ruleJson(rule, 'pack', null)),
+  ]);
+  return {
+    formats: formats.map(({ name, title, tells, source, rules }) => ({
+      name,
+      title,
+      about: tells,
+      source,
+      rules: rules.map(({ id }) => id),
+    })),
+    rules,
+  };
+}
+
+/** A named format brings its own rules along. */
+function formatRules({ contract }: Explained): { readonly rule: FolderRule; readonly format: string }[] {
+  return contract ? contract.rules.map(rule => ({ rule, format: contract.name })) : [];
+}
+
+function ruleJson({ id, title, why, asks }: FolderRule, scope: 'format' | 'folder' | 'pack', format: string | null) {
+  return { id, title, why, scope, format, asks };
 }
 
 function everything(contracts: readonly Contract[], paint: Paint): string {

@@ -33,6 +33,7 @@ export function addIntentCommands(run: Command, program: Command, ended: (code: 
     .option('--keep-sandbox', 'keep the contents of the sandbox for inspection')
     .option('--keep-credentials', 'store well-known credentials unmasked')
     .option('--internal', 'add sandbox_path and model_io_path, which are paths on this machine, to the result')
+    .option('--json', 'no effect: this command always prints one JSON document')
     .addHelpText('after', EXITS)
     .action(async (file: string, flags: RunIntentFlags) => {
       const { runIntentCommand } = await import('./run-intent.ts');

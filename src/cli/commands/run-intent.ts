@@ -26,6 +26,7 @@ export interface RunIntentFlags {
   readonly keepCredentials?: true;
   readonly copyOutput?: string;
   readonly internal?: true;
+  readonly json?: true;
 }
 
 /** Writes the canonical result or a run error to standard output, and nothing else, not even a line feed. */
@@ -33,7 +34,7 @@ export async function runIntentCommand(intent: string, flags: RunIntentFlags): P
   const paint = paintFor(2);
   const live = { stdout: new LiveText(stderr.write), stderr: new LiveText(stderr.write) };
   const interrupt = interruptions();
-  const { internal: _, copyOutput, ...asked } = flags;
+  const { internal: _, json: __, copyOutput, ...asked } = flags;
   const options: RunIntentOptions = {
     ...asked,
     ...namedKey(),

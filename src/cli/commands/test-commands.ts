@@ -56,11 +56,7 @@ function overrides(command: Command): Command {
     .option('--idle-timeout <time>', 'stop an attempt after this long without progress', duration)
     .option('--strict-replies', 'reject replies that need a repair')
     .option('--gate <gate>', HELP.gate);
-  return addLimitFlags(flags).option(
-    '--report <formats>',
-    'reports to write: html, junit, md, json; separated by commas',
-    formats,
-  );
+  return addLimitFlags(flags).option('--report <formats>', HELP.formats, formats);
 }
 
 const TEST_EXITS = `

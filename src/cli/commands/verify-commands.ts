@@ -28,37 +28,46 @@ export function addVerifyCommands(program: Command, ended: (code: number) => voi
     .argument('<file...>', 'runner records, or - for standard input')
     .option('--strict', HELP.strict)
     .addOption(maxBytes())
+    .option('--json', 'print one JSON document for all files, instead of one per line')
     .addHelpText('after', EXITS)
     .action(async (files: string[], options) => {
       const { runnerVerifyCommand } = await import('./runner-verify.ts');
       ended(runnerVerifyCommand(files, options));
     });
 
+  addFormatCommands(program, ended);
+}
+
+/** The commands that describe formats. */
+function addFormatCommands(program: Command, ended: (code: number) => void): void {
   program
     .command('explain')
     .description('Explain rules or formats; without arguments, list them all')
     .argument('[word...]', 'rule ids such as RN7, rule families such as RN, or formats such as runner')
-    .action(async (words: string[]) => {
+    .option('--json', HELP.json)
+    .action(async (words: string[], options) => {
       const { explainCommand } = await import('./explain.ts');
-      ended(await explainCommand(words));
+      ended(await explainCommand(words, options));
     });
 
   program
     .command('schema')
     .description('Print the JSON Schema (2020-12) of a format; without a name, list the formats')
     .argument('[name]', 'format, such as runner')
-    .action(async (name?: string) => {
+    .option('--json', 'print one JSON document, also without a name')
+    .action(async (name: string | undefined, options) => {
       const { schemaCommand } = await import('./schema.ts');
-      ended(await schemaCommand(name));
+      ended(await schemaCommand(name, options));
     });
 
   program
     .command('example')
     .description('Print a valid example of a format; without a name, list the formats')
     .argument('[name]', 'format, such as runner')
-    .action(async (name?: string) => {
+    .option('--json', 'print one JSON document, also without a name')
+    .action(async (name: string | undefined, options) => {
       const { exampleCommand } = await import('./schema.ts');
-      ended(await exampleCommand(name));
+      ended(await exampleCommand(name, options));
     });
 }
 

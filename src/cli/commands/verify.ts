@@ -1,10 +1,11 @@
-import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
 import { contractNames } from '../../contracts/catalogue.ts';
 import { EXIT, type Outcome, type Verdict, verifyInputs } from '../../verbs/verify.ts';
+import { noFormat } from './schema.ts';
 import { stayYoung } from '../options/v8-heap.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
+import { numberText } from '../text/units.ts';
 
 interface Flags {
   readonly as?: string;
@@ -22,7 +23,7 @@ export async function verifyCommand(
   { json, maxBytes, key, ...flags }: Flags,
 ): Promise<number> {
   if (flags.as !== undefined && !contractNames.includes(flags.as)) {
-    throw new Fault('usage', `There is no format "${printable(flags.as)}". Use one of: ${contractNames.join(', ')}.`);
+    throw noFormat(flags.as);
   }
   const options = {
     ...flags,
@@ -140,9 +141,10 @@ const WORDS: Readonly<Record<Outcome, string>> = {
 
 function summary({ outcome, contract, documents, violations, signatures }: Verdict): string {
   if (documents) {
-    const formats = Object.entries(documents.contracts).map(([name, count]) => `${number(count)} ${name}`);
+    const formats = Object.entries(documents.contracts).map(([name, count]) => `${numberText(count)} ${name}`);
     const listed = formats.length > 0 && formats.length <= FORMATS_SHOWN ? ` (${formats.join(', ')})` : '';
-    const advised = documents.advised > 0 ? `; ${number(documents.advised)} with advice; use --json to list it` : '';
+    const advised =
+      documents.advised > 0 ? `; ${numberText(documents.advised)} with advice; use --json to list it` : '';
     const isSealed = documents.contracts['seal'] !== undefined && outcome === 'valid';
     const isSigned = signatures?.checked === true && signatures.unsigned === 0;
     const before =
@@ -168,12 +170,8 @@ function counted(outcomes: Readonly<Partial<Record<Outcome, number>>>): string {
   const entries = Object.entries(outcomes) as [Outcome, number][];
   const [only] = entries;
   if (!only) return 'none';
-  if (entries.length === 1) return `${only[1] > 1 ? 'all ' : ''}${number(only[1])} ${WORDS[only[0]]}`;
+  if (entries.length === 1) return `${only[1] > 1 ? 'all ' : ''}${numberText(only[1])} ${WORDS[only[0]]}`;
   return (Object.keys(WORDS) as Outcome[])
-    .flatMap(outcome => (outcomes[outcome] ? [`${number(outcomes[outcome])} ${WORDS[outcome]}`] : []))
+    .flatMap(outcome => (outcomes[outcome] ? [`${numberText(outcomes[outcome])} ${WORDS[outcome]}`] : []))
     .join(', ');
-}
-
-function number(count: number): string {
-  return count.toLocaleString('en-US');
 }

@@ -7,11 +7,11 @@ import { countText } from './units.ts';
 
 type Finding = Gated['decision']['broken'][number];
 
-/** The verdict, then the cases behind it, what is ruled out, and what would settle it. */
+/** The cases, what is ruled out, then the verdict and what would settle it, so that no list scrolls them away. */
 export function gateText(gated: Gated, paint: Paint): string {
   const { verdict, reason, decision, notes, sides, skipped } = gated;
   const [style, mark, words] = VERDICTS[verdict];
-  const lines = [`${paint(style, `${mark} ${words}`)}  ${said(reason)}`, ''];
+  const lines: string[] = [];
   const line = (label: string, text: string, as: 'bad' | 'note' | 'faint' = 'faint'): void => {
     lines.push(`  ${paint(as, label.padEnd(LABEL_UNITS))}  ${text}`);
   };
@@ -25,10 +25,11 @@ export function gateText(gated: Gated, paint: Paint): string {
   if (measured !== undefined) line('measured', measured);
   if (ruledOut !== undefined) line('ruled out', ruledOut);
   for (const text of keptLimits(decision.metrics)) line('kept', text);
-  for (const text of settling(gated)) line('to settle', text, 'note');
   for (const note of notes) line('note', said(note), 'note');
   line('baseline', sideText(sides.baseline));
   line('new', sideText(sides.new));
+  lines.push('', `${paint(style, `${mark} ${words}`)}  ${said(reason)}`);
+  for (const text of settling(gated)) line('to settle', text, 'note');
   return `${lines.join('\n')}\n`;
 }
 

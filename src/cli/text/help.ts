@@ -27,5 +27,7 @@ export const HELP = {
   gate: 'balanced (default), proven (rules out a drop beyond the margin), strict (fails on any broken case), or a file',
   allowRemoved: 'accept baseline cases that are missing from the candidate',
   reportsOut: 'folder for the reports',
+  formats: 'reports to write: html (default), junit, md, json, annotations, codequality; separated by commas',
+  casesFile: 'case file that annotations and codequality point to',
   strict: 'treat unknown keys and non-canonical bytes as violations',
 } as const;

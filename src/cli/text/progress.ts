@@ -1,5 +1,5 @@
 import { monotonicMs } from '../../base/clock.ts';
-import { durationText } from './units.ts';
+import { durationText, numberText } from './units.ts';
 
 /** The progress of a suite: one line that updates in a terminal, or a line every 10 s elsewhere. */
 export class ProgressLine {
@@ -32,9 +32,10 @@ export class ProgressLine {
     if (nowMs - this.#shownMs < (this.#columns ? 100 : 10_000)) return;
     this.#shownMs = nowMs;
     const perMs = (done - this.#first) / (nowMs - this.#startedMs);
-    const left = durationText(Math.round((total - done) / perMs));
-    const text = `${done}/${total}${failed > 0 ? `, ${failed} without an answer` : ''}  ${rate(perMs * 1000)}, ${left} left`;
-    this.#write(this.#columns ? `\r${fitting(this.#id, text, this.#columns())}\u001b[K` : `${this.#id}  ${text}\n`);
+    const parts = partsOf(done, failed, total, perMs);
+    this.#write(
+      this.#columns ? `\r${fitting(this.#id, parts, this.#columns())}\u001b[K` : `${lineOf(this.#id, parts)}\n`,
+    );
     this.#isShown = this.#columns !== undefined;
   };
 
@@ -44,18 +45,56 @@ export class ProgressLine {
   }
 }
 
+interface Part {
+  readonly text: string;
+  /** Parts with a higher rank give way first in a narrow terminal. */
+  readonly rank: number;
+}
+
+/**
+ * `1,204/10,000  1,180 answered  24 without an answer  312/s  28 s left`. Proctor judges the answers after the last one,
+ * so the line does not say which cases pass.
+ */
+function partsOf(done: number, failed: number, total: number, perMs: number): readonly Part[] {
+  const left = (total - done) / perMs;
+  // Tenths of a second would only flicker.
+  const leftMs = left < 1_000 ? left : 1_000 * Math.round(left / 1_000);
+  return [
+    { text: `${numberText(done)}/${numberText(total)}`, rank: 0 },
+    { text: `${numberText(done - failed)} answered`, rank: 3 },
+    ...(failed > 0 ? [{ text: `${numberText(failed)} without an answer`, rank: 1 }] : []),
+    { text: rate(perMs * 1_000), rank: 4 },
+    { text: `${durationText(leftMs)} left`, rank: 2 },
+  ];
+}
+
+function lineOf(id: string, parts: readonly Part[]): string {
+  return [...(id === '' ? [] : [id]), ...parts.map(({ text }) => text)].join('  ');
+}
+
 /** Keeps the line shorter than the terminal, because a wrapped line cannot be overwritten. The id is dropped first. */
-function fitting(id: string, text: string, columns: number): string {
-  const whole = `${id}  ${text}`;
-  return (whole.length < columns ? whole : text).slice(0, Math.max(0, columns - 1));
+function fitting(id: string, parts: readonly Part[], columns: number): string {
+  const lines = [lineOf(id, parts)];
+  for (let rank = 4; rank >= 0; rank--) {
+    lines.push(
+      lineOf(
+        '',
+        parts.filter(part => part.rank <= rank),
+      ),
+    );
+  }
+  return lines.find(({ length }) => length < columns) ?? (lines.at(-1) ?? '').slice(0, Math.max(0, columns - 1));
 }
 
 function rate(perSecond: number): string {
   return perSecond >= 1 ? `${perSecond.toFixed(perSecond < 10 ? 1 : 0)}/s` : `${(perSecond * 60).toFixed(1)}/min`;
 }
 
-/** The width of the terminal; undefined in CI, where a terminal may exist but its output becomes a log. */
-export function watchedColumns(stream: NodeJS.WriteStream, { CI }: NodeJS.ProcessEnv): (() => number) | undefined {
+/** The width of the terminal; undefined if it cannot rewrite a line, and in CI, where its output becomes a log. */
+export function watchedColumns(
+  stream: NodeJS.WriteStream,
+  { CI, TERM }: NodeJS.ProcessEnv,
+): (() => number) | undefined {
   const isPipeline = CI !== undefined && CI !== '' && CI !== '0' && CI !== 'false';
-  return stream.isTTY && !isPipeline ? () => stream.columns || 80 : undefined;
+  return stream.isTTY && !isPipeline && TERM !== 'dumb' ? () => stream.columns || 80 : undefined;
 }

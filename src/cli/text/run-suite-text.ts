@@ -6,7 +6,7 @@ import { suiteExitCode } from '../../verbs/suite-exit.ts';
 import type { Paint } from './paint.ts';
 import { sealedText } from './run-text.ts';
 import { unjudgedText, wordFor } from './show-suite.ts';
-import { countText, durationText } from './units.ts';
+import { countText, durationText, numberText } from './units.ts';
 
 type JudgedRun = SuiteRunResult['runs'][number];
 
@@ -42,15 +42,15 @@ export function suiteRunJson(result: SuiteRunResult, stoppedBy: string | undefin
   };
 }
 
-/** The limits, then each run. */
+/** Each run, then the total and the limits, so that the verdict comes last. */
 export function suiteRunText(result: SuiteRunResult, paint: Paint): string {
   const lines = result.runs.flatMap(run => runLines(run, result, paint));
-  return `${[...gateLines(result, paint), ...lines].join('\n')}\n`;
+  return `${[...lines, ...totalLines(result, paint), ...gateLines(result, paint)].join('\n')}\n`;
 }
 
 function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Paint): string[] {
   const { place, total, ok, failed, gaveUp, troubles, isOpen, durationMs } = run;
-  const counts = `${ok} of ${countText(total, 'case')}${failed > 0 ? `, ${failed} without an answer` : ''}`;
+  const counts = `${numberText(ok)} of ${countText(total, 'case')}${failed > 0 ? `, ${numberText(failed)} without an answer` : ''}`;
   return [
     `${headline(run, paint)}  ${version}  ${counts}, ${durationText(durationMs)}`,
     ...(gaveUp ? ['  The target stopped answering, so Proctor stopped. Cases that were not sent are marked.'] : []),
@@ -71,6 +71,20 @@ function runLines(run: JudgedRun, { version, keyId }: SuiteRunResult, paint: Pai
           ),
         ]),
   ];
+}
+
+/** The sum of several repetitions. */
+function totalLines(result: SuiteRunResult, paint: Paint): string[] {
+  const { runs, version } = result;
+  if (runs.length < 2) return [];
+  const sum = (count: (run: JudgedRun) => number): number => runs.reduce((total, run) => total + count(run), 0);
+  const [trials, passed] = [sum(({ total }) => total), sum(({ judged }) => judged?.passed ?? 0)];
+  const isJudged = runs.every(({ judged }) => judged !== undefined);
+  const mark =
+    suiteExitCode(result) > 0 ? paint('bad', '✗') : passed < trials ? paint('note', '!') : paint('good', '✓');
+  const counts = `${numberText(sum(({ ok }) => ok))} of ${countText(trials, 'trial')} answered`;
+  const judged = isJudged ? `, ${numberText(passed)} passed` : ', not all judged';
+  return [`${mark} ${paint('strong', countText(runs.length, 'run'))}  ${version}  ${counts}${judged}`];
 }
 
 /** Says why a run fails although every case has an answer, or that it meets its limits. */
@@ -106,15 +120,15 @@ function judgedLines({ place, isOpen, judged, notPassed, unjudged: unproven }: J
   if (!judged) return isOpen ? [] : [`  judged    not yet; run proctor report ${wordFor(place)}`];
   const { total, passed, failed, errors, unjudged } = judged;
   const parts = [
-    `${passed - unjudged} of ${total} passed`,
-    ...(failed > 0 ? [paint('bad', `${failed} failed`)] : []),
-    ...(errors > 0 ? [paint('bad', `${errors} without a verdict`)] : []),
+    `${numberText(passed - unjudged)} of ${numberText(total)} passed`,
+    ...(failed > 0 ? [paint('bad', `${numberText(failed)} failed`)] : []),
+    ...(errors > 0 ? [paint('bad', `${numberText(errors)} without a verdict`)] : []),
   ];
   const more = failed + errors - notPassed.length;
   return [
     `  judged    ${parts.join(', ')}${unjudgedText(unproven)}`,
     ...(notPassed.length > 0
-      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${more} more` : ''}`]
+      ? [`  failing   ${notPassed.map(printable).join(', ')}${more > 0 ? ` and ${numberText(more)} more` : ''}`]
       : []),
   ];
 }

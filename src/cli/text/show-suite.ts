@@ -9,7 +9,7 @@ import { foreignResume } from '../../verbs/suite-words.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import { signedText, headJson } from './run-text.ts';
-import { countText, durationText, sizeText } from './units.ts';
+import { countText, durationText, numberText, sizeText } from './units.ts';
 
 export function suiteJson(shown: ShownSuite): object {
   const { run, request, evaluation, judgement, done } = shown;
@@ -42,7 +42,7 @@ export function suiteText(shown: ShownSuite, paint: Paint): string {
     `  run       ${place.id}${repetition.total > 1 ? `, repetition ${repetition.number} of ${repetition.total}` : ''}`,
     `  target    ${printable(whomText(target))}`,
     ...elsewhereLines(request, paint),
-    ...(done === undefined ? [] : [`  progress  ${done} of ${countText(cases.count, 'case')} so far`]),
+    ...(done === undefined ? [] : [`  progress  ${numberText(done)} of ${countText(cases.count, 'case')} so far`]),
     ...(run ? [`  when      ${run.generated_at}${took === undefined ? '' : `, took ${durationText(took)}`}`] : []),
     ...(run?.repo_commit ? [`  commit    ${run.repo_commit.slice(0, 12)}${run.dirty ? ', with changes' : ''}`] : []),
     `  limits    ${durationText(settings.timeout_ms)} per attempt, ${countText(settings.retries, 'retry', 'retries')}, ${settings.concurrency} at once, ${sizeText(settings.max_body_bytes)} per answer`,
@@ -64,10 +64,10 @@ function markOf(unanswered: number, evaluation: ShownSuite['evaluation'], paint:
 }
 
 function answeredText(ok: number, total: number, evaluation: ShownSuite['evaluation']): string {
-  const answered = `${ok} of ${countText(total, 'case')} answered`;
+  const answered = `${numberText(ok)} of ${countText(total, 'case')} answered`;
   if (!evaluation) return `${answered}, not judged`;
   const { passed, unjudged } = evaluation.summary;
-  return `${answered}, ${passed - unjudged} passed`;
+  return `${answered}, ${numberText(passed - unjudged)} passed`;
 }
 
 function limitLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[] {
@@ -80,7 +80,7 @@ function limitLines(evaluation: ShownSuite['evaluation'], paint: Paint): string[
 /** Warns that another machine started the run, because Proctor cannot vouch for the answers from there. */
 function elsewhereLines({ begun_elsewhere: begun, cases }: SuiteRequest, paint: Paint): string[] {
   if (!begun) return [];
-  const answers = `${begun.cases_done} of ${countText(cases.count, 'case')} were answered there`;
+  const answers = `${numberText(begun.cases_done)} of ${countText(cases.count, 'case')} were answered there`;
   return [`  ${paint('note', 'warning')}   begun_elsewhere: another machine started the run; ${answers}`];
 }
 
@@ -140,7 +140,7 @@ function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string
   const { passed, failed, errors, unjudged } = evaluation.summary;
   const troubled = evaluation.cases.filter(({ verdict }) => verdict !== 'pass');
   return [
-    `  judged    ${passed - unjudged} passed, ${failed} failed, ${errors} without a verdict${unjudgedText(unjudgedIn(evaluation.cases))}`,
+    `  judged    ${numberText(passed - unjudged)} passed, ${numberText(failed)} failed, ${numberText(errors)} without a verdict${unjudgedText(unjudgedIn(evaluation.cases))}`,
     ...troubled
       .slice(0, CASES_SHOWN)
       .map(
@@ -148,7 +148,7 @@ function judgedLines(evaluation: ShownSuite['evaluation'], paint: Paint): string
       ),
     ...openLines(evaluation, paint),
     ...(troubled.length > CASES_SHOWN
-      ? [`    ${troubled.length - CASES_SHOWN} more: proctor report ${evaluation.run_id}`]
+      ? [`    ${numberText(troubled.length - CASES_SHOWN)} more: proctor report ${evaluation.run_id}`]
       : []),
   ];
 }

@@ -3,11 +3,11 @@ import { printable } from '../../base/printable.ts';
 import type { TestResult } from '../../verbs/test/test-project.ts';
 import { terminalText } from '../../verbs/terminal.ts';
 import type { Paint } from './paint.ts';
-import { countText } from './units.ts';
+import { countText, numberText } from './units.ts';
 
 type SuiteTested = TestResult['suites'][number];
 
-/** The result of one suite: its verdict, what failed and why. */
+/** The result of one suite: what failed and why, then its verdict. */
 export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Paint): string {
   const title = `${paint('strong', name)}\n`;
   if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
@@ -22,7 +22,7 @@ export function endText({ suites, exitCode }: TestResult, isAccepting: boolean, 
   const accepted = suites.flatMap(({ accepted: one }) =>
     one
       ? [
-          `  ${one.isNew ? 'accepted' : 'replaced'}  ${here(one.file)}, ${countText(one.cases, 'case')}, ${one.passed} passing`,
+          `  ${one.isNew ? 'accepted' : 'replaced'}  ${here(one.file)}, ${countText(one.cases, 'case')}, ${numberText(one.passed)} passing`,
         ]
       : [],
   );
@@ -58,8 +58,8 @@ function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
 function passedText(judged: readonly SuiteRun['judged'][]): string {
   const sum = (key: 'total' | 'passed'): number => judged.reduce((all, one) => all + (one?.[key] ?? 0), 0);
   const total = sum('total');
-  if (judged.length === 1) return `${sum('passed')} of ${countText(total, 'case')} passed.`;
-  return `${sum('passed')} of ${countText(total, 'trial')} passed: ${countText(judged[0]?.total ?? 0, 'case')}, ${judged.length} times each.`;
+  if (judged.length === 1) return `${numberText(sum('passed'))} of ${countText(total, 'case')} passed.`;
+  return `${numberText(sum('passed'))} of ${countText(total, 'trial')} passed: ${countText(judged[0]?.total ?? 0, 'case')}, ${judged.length} times each.`;
 }
 
 type SuiteRun = NonNullable<SuiteTested['run']>['runs'][number];

@@ -63,7 +63,12 @@ export function sizeText(bytes: number): string {
 }
 
 export function countText(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString('en-US')} ${count === 1 ? one : many}`;
+  return `${numberText(count)} ${count === 1 ? one : many}`;
+}
+
+/** `10,000`. */
+export function numberText(count: number): string {
+  return count.toLocaleString('en-US');
 }
 
 /** Collects the values of a repeatable flag. */

@@ -96,7 +96,7 @@ export const caseRules = [
     fields: ['status'],
     *check(artifact) {
       const { status } = artifact;
-      for (const key of [...RESPONSE, 'runner_failure']) {
+      for (const key of VARIANTS) {
         const belongs = (key === 'runner_failure') === (status === 'runner_error');
         const isThere = Object.hasOwn(artifact, key);
         if (belongs && !isThere) yield must(key, `is missing although status is "${status}"`);
@@ -222,7 +222,7 @@ export const caseRules = [
     ],
     fields: ['events'],
     *check({ events = [] }) {
-      const called = new Set([...eventsOf('tool_call', events)].map(([, { call_id }]) => call_id));
+      const called = new Set(eventsOf('tool_call', events).map(([, { call_id }]) => call_id));
       for (const [index, { call_id }] of eventsOf('tool_result', events)) {
         if (!called.has(call_id)) yield should(`events[${index}].call_id`, 'matches no tool_call');
       }
@@ -280,6 +280,8 @@ export const caseRules = [
 
 /** The keys of a response, which a failure never has. */
 const RESPONSE = ['proposed_actions', 'events', 'final_output'] as const satisfies readonly (keyof CaseArtifact)[];
+
+const VARIANTS = [...RESPONSE, 'runner_failure'] as const;
 
 function failedWith(change: object) {
   return { ...caseFailureExample, runner_failure: { ...caseFailureExample.runner_failure, ...change } };

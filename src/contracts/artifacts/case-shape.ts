@@ -103,31 +103,34 @@ export function* claimsOf(document: Links): Generator<Claim> {
 }
 
 /** Every link into assets/, with its digest as written, if any. */
-export function* hrefsIn(document: Links): Generator<Href> {
+export function hrefsIn(document: Links): Href[] {
   const { attempts = [], events = [], runner_failure } = document;
-  for (const { at, id } of assetIdsIn(document)) if (isHref(id)) yield { at, href: id };
+  const hrefs: Href[] = [];
+  for (const { at, id } of assetIdsIn(document)) if (isHref(id)) hrefs.push({ at, href: id });
   for (const [index, { payload_asset_href: href, payload_asset_sha256: digest }] of eventsOf('tool_result', events)) {
-    if (href !== undefined) yield { at: `events[${index}].payload_asset_href`, href, digest };
+    if (href !== undefined) hrefs.push({ at: `events[${index}].payload_asset_href`, href, digest });
   }
   for (const [index, { snippets_asset_href: href }] of eventsOf('retrieval', events)) {
-    if (href !== undefined) yield { at: `events[${index}].snippets_asset_href`, href };
+    if (href !== undefined) hrefs.push({ at: `events[${index}].snippets_asset_href`, href });
   }
-  for (const key of ['full_body_saved_to', 'full_body_meta_saved_to'] as const) {
+  for (const key of BODY_LINKS) {
     const href = runner_failure?.[key];
-    if (typeof href === 'string') yield { at: `runner_failure.${key}`, href };
-    for (const [index, { [key]: href }] of attempts.entries()) {
-      if (href !== undefined) yield { at: `attempts[${index}].${key}`, href };
-    }
+    if (typeof href === 'string') hrefs.push({ at: `runner_failure.${key}`, href });
+    attempts.forEach(({ [key]: body }, index) => {
+      if (body !== undefined) hrefs.push({ at: `attempts[${index}].${key}`, href: body });
+    });
   }
+  return hrefs;
 }
 
-function* assetIdsIn({ proposed_actions = [] }: Links): Generator<{ readonly at: string; readonly id: string }> {
-  for (const [action, { evidence_refs }] of proposed_actions.entries()) {
-    for (const [ref, { kind, id }] of evidence_refs.entries()) {
-      if (kind === 'asset' && id !== undefined)
-        yield { at: `proposed_actions[${action}].evidence_refs[${ref}].id`, id };
-    }
-  }
+const BODY_LINKS = ['full_body_saved_to', 'full_body_meta_saved_to'] as const;
+
+function assetIdsIn({ proposed_actions = [] }: Links): { readonly at: string; readonly id: string }[] {
+  return proposed_actions.flatMap(({ evidence_refs }, action) =>
+    evidence_refs.flatMap(({ kind, id }, ref) =>
+      kind === 'asset' && id !== undefined ? [{ at: `proposed_actions[${action}].evidence_refs[${ref}].id`, id }] : [],
+    ),
+  );
 }
 
 /** Evidence refers to an asset by its href, or by an id that only the assets manifest can resolve. */

@@ -64,13 +64,16 @@ export const event = z.union([toolCall, toolResult, retrieval, finalOutput, othe
 export type Event = z.infer<typeof event>;
 
 /** The events of one known type, each with its index in the full list. */
-export function* eventsOf<Type extends KnownType>(
+export function eventsOf<Type extends KnownType>(
   type: Type,
   events: readonly Event[],
-): Generator<readonly [number, Extract<Event, { type: Type }>]> {
-  for (const [index, event] of events.entries()) {
-    if (isOf(type, event)) yield [index, event];
+): (readonly [number, Extract<Event, { type: Type }>])[] {
+  const found: (readonly [number, Extract<Event, { type: Type }>])[] = [];
+  for (let index = 0; index < events.length; index++) {
+    const event = events[index] as Event;
+    if (isOf(type, event)) found.push([index, event]);
   }
+  return found;
 }
 
 function isOf<Type extends KnownType>(type: Type, event: Event): event is Extract<Event, { type: Type }> {

@@ -12,7 +12,7 @@ export function identifiersIn(
   const results = [...eventsOf('tool_call', events), ...eventsOf('tool_result', events)];
   return {
     tool_result: new Set(results.map(([, { call_id }]) => call_id)),
-    retrieval_doc: new Set([...eventsOf('retrieval', events)].flatMap(([, { doc_ids }]) => doc_ids)),
+    retrieval_doc: new Set(eventsOf('retrieval', events).flatMap(([, { doc_ids }]) => doc_ids)),
     event: new Set(events.flatMap((event, index) => [`events[${index}]`, event['id']])),
   };
 }

@@ -79,7 +79,7 @@ const rules = [
     asks: [
       'gate, if present, is the path of a gate file or has the keys of one, without schema_version',
       'baselines, if present, is a folder; default proctor/baselines',
-      'reports, if present, lists html, junit, md or json; default html',
+      'reports, if present, lists html, junit, md, json, annotations or codequality; default html',
     ],
     fields: ['gate', 'baselines', 'reports'],
     reads: ['suites'],

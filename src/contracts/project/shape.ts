@@ -82,7 +82,7 @@ const suiteShape = record({
   ...defaults,
 });
 
-const REPORTS = ['html', 'junit', 'md', 'json'] as const;
+const REPORTS = ['html', 'junit', 'md', 'json', 'annotations', 'codequality'] as const;
 
 export const projectShape = record({
   schema_version: z.literal('project.v1'),

@@ -99,10 +99,10 @@ export function makeFolderIn(within: string, id: string): string {
   }
 }
 
-/** `git add .` must not add evidence. */
+/** `git add .` must not add evidence, but settings belong to the project. */
 function keepOutOfGit(home: string): void {
   const file = path.join(home, '.gitignore');
-  if (!existsSync(file)) writeFileSync(file, '*\n', { mode: OWN_FILE });
+  if (!existsSync(file)) writeFileSync(file, '*\n!/settings.json\n', { mode: OWN_FILE });
 }
 
 /** All runs, newest last. */

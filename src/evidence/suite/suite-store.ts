@@ -43,7 +43,7 @@ export class SuiteStore {
   #ok = 0;
   #failed = 0;
   /** Cases in the journal whose files are not written yet. */
-  #unwritten: { readonly id: string; readonly text: string }[] = [];
+  #unwritten: { readonly id: string; readonly text: string; readonly sha256: string }[] = [];
   #writing: NodeJS.Timeout | undefined;
   #failure: Fault | undefined;
   readonly #openWriter: (folder: string) => FileWriter;
@@ -91,12 +91,14 @@ export class SuiteStore {
     if (this.#failure) throw this.#failure;
     if (reply !== undefined) this.#replies.hold(reply);
     const text = canonicalize(artifact);
+    // The text consists of many pieces, and hashing joins them. So hash it before it becomes part of a line.
+    const sha256 = bytesHash(text);
     const notes = assets.map(asset => this.#store(asset));
     const id = artifact.case_id;
     // The line for the next request follows immediately, and flushes this one too.
     this.#journal.hold(`{"is":"case","id":${JSON.stringify(id)},"assets":${JSON.stringify(notes)},"artifact":${text}}`);
     this.#count(artifact);
-    this.#unwritten.push({ id, text });
+    this.#unwritten.push({ id, text, sha256 });
     if (this.#unwritten.length >= UNWRITTEN_MAX || text.length > LARGE_UNITS) this.#writeFiles();
     else this.#writing ??= setTimeout(() => this.#tryToWriteFiles(), UNWRITTEN_MS);
   }
@@ -107,10 +109,11 @@ export class SuiteStore {
     this.#writing = undefined;
     if (this.#failure) throw this.#failure;
     this.#journal.flush();
-    const files = this.#unwritten.map(({ id, text }) => ({ name: `${id}.json`, text, bytes: Buffer.byteLength(text) }));
-    for (const [index, { id, text }] of this.#unwritten.entries()) {
-      this.#cases.add(id, bytesHash(text), files[index]?.bytes ?? 0);
-    }
+    const files = this.#unwritten.map(({ id, text, sha256 }) => {
+      const bytes = Buffer.byteLength(text);
+      this.#cases.add(id, sha256, bytes);
+      return { name: `${id}.json`, text, bytes };
+    });
     this.#unwritten = [];
     this.#written += files.length;
     // Starting a thread takes as long as writing a hundred files.

@@ -136,7 +136,7 @@ function passedOn(headers: IncomingHttpHeaders): Record<string, string | string[
 }
 
 const OURS =
-  /^(?:host|connection|keep-alive|transfer-encoding|content-length|te|trailer|upgrade|expect|proxy-.*|via|forwarded|x-forwarded-.*|x-real-ip|cookie.*|x-http-method.*|x-method-override|authorization|x-api-key|chatgpt-account-id|accept-encoding)$/;
+  /^(?:host|connection|keep-alive|transfer-encoding|content-length|te|trailer|upgrade|expect|proxy-.*|via|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-.*|cookie.*|x-http-method.*|x-method-override|authorization|x-api-key|chatgpt-account-id|accept-encoding)$/;
 
 function refusalOf({ statusCode, headers }: Dispatcher.ResponseData): string | undefined {
   if (statusCode < 200 || (statusCode >= 300 && statusCode < 400) || statusCode > 599)

@@ -42,7 +42,7 @@ export class Answer {
 
   /** Tool calls in the order received, each with its event index. */
   get calls(): readonly Call[] {
-    this.#calls ??= [...eventsOf('tool_call', this.artifact.events ?? [])].map(([index, { tool }]) => ({
+    this.#calls ??= eventsOf('tool_call', this.artifact.events ?? []).map(([index, { tool }]) => ({
       index,
       tool,
     }));

@@ -53,7 +53,7 @@ export const actionRequired: Judge<'action_required'> = (expected, { artifact: {
 export const evidenceRequired: Judge<'evidence_required_for_actions'> = (isRequired, { artifact }) => {
   if (!isRequired) return [];
   const { proposed_actions = [], events = [] } = artifact;
-  const answered = new Set(Array.from(eventsOf('tool_result', events), ([, { call_id }]) => call_id));
+  const answered = new Set(eventsOf('tool_result', events).map(([, { call_id }]) => call_id));
   for (const [index, { action_type, risk_level, evidence_refs }] of proposed_actions.entries()) {
     if (risk_level === 'low') continue;
     const at = `proposed_actions[${index}]`;

@@ -1,6 +1,7 @@
-import { type CodeKeywordDefinition, type ErrorObject, _ } from 'ajv/dist/ajv.js';
+import type { CodeKeywordDefinition, ErrorObject } from 'ajv/dist/ajv.js';
 import { canonicalize } from '../../base/canonical.ts';
 import { placeOf } from '../../base/place.ts';
+import { ajvLibrary } from '../../run/suite/libraries.ts';
 import { type Dialect, dialectOf, grammarFault } from '../../run/suite/schema-dialect.ts';
 import { type Effort, TooMuchHere } from './effort.ts';
 import { BoundedCache } from './bounded-cache.ts';
@@ -122,6 +123,7 @@ function ownAjv(dialect: Dialect, { take }: Steps, patterns: Patterns): ReturnTy
     ownProperties: true,
     code: { regExp },
   });
+  const { _ } = ajvLibrary();
   for (const keyword of ['$ref', '$dynamicRef']) {
     // Each instance has its own copy, so changing this one affects no other.
     const definition = ajv.getKeyword(keyword) as CodeKeywordDefinition | false;

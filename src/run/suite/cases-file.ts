@@ -15,7 +15,30 @@ import { yamlSource } from './cases-yaml.ts';
  * Passes every case in a file to `take`, resolved and in order. If it throws, discard all cases: earlier ones were
  * already passed on. `kind` is the kind of target, if known.
  */
-export function readCases(file: string, take: (one: SuiteCase) => void, kind?: SuiteTarget['kind']): void {
+export function readCases(file: string, take: TakeCase, kind?: SuiteTarget['kind']): void {
+  const { fd, name, size, format } = openedCases(file);
+  try {
+    const source = format.source(fd, size);
+    const doubts = new CaseFindings(name, source, kind);
+    for (const written of source.written) {
+      const one = doubts.resolved(written);
+      if (one && 'index' in written) take(one, () => source.lineOf(written.index, ''));
+    }
+    doubts.settle();
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Finding the line of a case takes time, so it is done only on demand. */
+type TakeCase = (one: SuiteCase, lineOf: () => number) => void;
+
+/** Throws a Fault if the file cannot be a case file. It does not read the cases. */
+export function checkCaseFile(file: string): void {
+  closeSync(openedCases(file).fd);
+}
+
+function openedCases(file: string): { fd: number; name: string; size: number; format: Format } {
   const name = printable(path.basename(file));
   const ending = path.extname(file).toLowerCase();
   const format = FORMATS.find(({ endings }) => endings.includes(ending));
@@ -25,21 +48,10 @@ export function readCases(file: string, take: (one: SuiteCase) => void, kind?: S
     );
   }
   const fd = opened(file, name);
-  try {
-    const { size } = fstatSync(fd);
-    if (size > format.mibMax * MIB) {
-      throw refused(`${name} is larger than ${format.mibMax} MiB, the limit for this format.`);
-    }
-    const source = format.source(fd, size);
-    const doubts = new CaseFindings(name, source, kind);
-    for (const written of source.written) {
-      const one = doubts.resolved(written);
-      if (one) take(one);
-    }
-    doubts.settle();
-  } finally {
-    closeSync(fd);
-  }
+  const { size } = fstatSync(fd);
+  if (size <= format.mibMax * MIB) return { fd, name, size, format };
+  closeSync(fd);
+  throw refused(`${name} is larger than ${format.mibMax} MiB, the limit for this format.`);
 }
 
 interface Format {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { SuiteCase } from '../../contracts/suite/index.ts';
 import type { TemplateValues } from '../../targets/mapping/template-names.ts';
 
@@ -15,7 +15,7 @@ export function questionValues(one: SuiteCase, key: string): TemplateValues {
 
 /** A UUID that follows from the key of the attempt, so it is new for every attempt and can be found again. */
 function sessionId(key: string): string {
-  const hex = createHash('sha256').update(key).digest('hex');
+  const hex = hash('sha256', key);
   const variant = ((Number.parseInt(hex.slice(16, 18), 16) & 0x3f) | 0x80).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(18, 20)}-${hex.slice(20, 32)}`;
 }

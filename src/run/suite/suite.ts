@@ -156,17 +156,21 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
     onFailed: store.failed.bind(store),
   };
   let next = 0;
+  const askOne = async (index: number, id: string): Promise<boolean> => {
+    const kept = await runCase(cases.at(index), { ...named, id }, begun.get(id) ?? [], ofCase);
+    if (!kept) return false;
+    store.keep(kept.artifact, kept.assets, kept.reply);
+    troubles.add(kept.artifact);
+    const { ok, failed } = store.stats;
+    around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });
+    return true;
+  };
+  // A function per case, so that a worker does not keep an artifact in memory while it waits for the next answer.
   const worker = async (): Promise<void> => {
     while (next < cases.ids.length && !signal.aborted) {
       const index = next++;
       const id = cases.ids[index] as string;
-      if (done.has(id)) continue;
-      const kept = await runCase(cases.at(index), { ...named, id }, begun.get(id) ?? [], ofCase);
-      if (!kept) return;
-      store.keep(kept.artifact, kept.assets, kept.reply);
-      troubles.add(kept.artifact);
-      const { ok, failed } = store.stats;
-      around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });
+      if (!done.has(id) && !(await askOne(index, id))) return;
     }
   };
   const workers = Array.from({ length: Math.min(settings.concurrency, cases.ids.length) }, () =>

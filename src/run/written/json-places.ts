@@ -5,6 +5,8 @@ export class JsonPlaces {
   readonly #text: string;
   /** The offset of each case, computed on first use. */
   #starts: readonly number[] | undefined;
+  /** The line found last. Lookups in order count every line only once. */
+  #last = { offset: 0, line: 1 };
 
   constructor(text: string) {
     this.#text = text;
@@ -23,10 +25,14 @@ export class JsonPlaces {
 
   #lineIn(start: number, place: string): number {
     const offset = offsetWithin(this.#text, start, place, '') ?? start;
-    let line = 1;
-    for (let feed = this.#text.indexOf('\n'); feed >= 0 && feed < offset; line++) {
-      feed = this.#text.indexOf('\n', feed + 1);
+    let { offset: from, line } = offset < this.#last.offset ? { offset: 0, line: 1 } : this.#last;
+    for (;;) {
+      const feed = this.#text.indexOf('\n', from);
+      if (feed < 0 || feed >= offset) break;
+      from = feed + 1;
+      line++;
     }
+    this.#last = { offset: from, line };
     return line;
   }
 }

@@ -53,9 +53,11 @@ async function serverAt(origins: readonly string[], isNamed: boolean): Promise<F
 async function probed(origin: string, isNamed: boolean): Promise<FoundServer | undefined> {
   const server = new HttpTarget(origin, PROBES_MAX);
   try {
-    const replies = await Promise.all(
-      Object.entries(PROBES).map(async ([name, path]) => [name, replyOf(await server.send(probeOf(path)))] as const),
-    );
+    // A server that the user means may be slow at first, so it gets more than one chance.
+    let answers = await askAll(server);
+    const rounds = isNamed ? ROUNDS_MAX : 1;
+    for (let round = 1; round < rounds && answers.some(isLate); round++) answers = await askAll(server);
+    const replies = answers.map(([name, answer]) => [name, replyOf(answer)] as const);
     const known = replies.filter((one): one is [string, ProbeReply] => one[1] !== undefined);
     if (known.length === 0) return undefined;
     const byName = Object.fromEntries(known) as Parameters<typeof speechOf>[1];
@@ -73,6 +75,17 @@ async function probed(origin: string, isNamed: boolean): Promise<FoundServer | u
   }
 }
 
+function askAll(server: HttpTarget): Promise<(readonly [string, HttpAnswer])[]> {
+  return Promise.all(
+    Object.entries(PROBES).map(async ([name, path]) => [name, await server.send(probeOf(path))] as const),
+  );
+}
+
+function isLate([, { ended }]: readonly [string, HttpAnswer]): boolean {
+  return ended === 'timeout' || ended === 'idle';
+}
+
+const ROUNDS_MAX = 4;
 const PROBES_MAX = Object.keys(PROBES).length;
 const PROBE_MS = 500;
 

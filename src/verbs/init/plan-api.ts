@@ -23,9 +23,14 @@ export function planApi(url: string | undefined, survey: Survey): TargetPlan | u
   return planned(described(started, '', survey), startOfScript(survey.start), 'the API that `npm run start` starts');
 }
 
-/** Without a URL, a server counts if Proctor knows its protocol, or if the folder names its port. */
-export function likelyServer({ servers }: Survey): FoundServer | undefined {
-  return servers.find(({ speaks }) => speaks.kind !== 'unknown') ?? servers.find(({ isNamed }) => isNamed);
+/**
+ * Without a URL, a server whose port the folder names. Any other one may belong to another project, so it counts only if
+ * Proctor knows its protocol, and the folder has files but nothing to start.
+ */
+export function likelyServer({ servers, start, isEmpty }: Survey): FoundServer | undefined {
+  const own = servers.filter(({ isNamed }) => isNamed);
+  const known = own.length === 0 && !start && !isEmpty ? servers : own;
+  return known.find(({ speaks }) => speaks.kind !== 'unknown') ?? own[0];
 }
 
 /** A path that the user named is better than a guess. */

@@ -136,6 +136,7 @@ async function compare(
     baseline,
     candidate: run.runs[0]?.place.folder as string,
     formats: suite.formats.filter(format => format !== 'terminal'),
+    cases: suite.cases,
     ...defined({ signingKey, signal }),
     ...(isAgain && { again: againFor(suite, dir, name, options) }),
     cwd: dir,
@@ -171,9 +172,18 @@ function againFor(suite: SuiteTest, dir: string, project: string, options: TestO
 
 async function reported(suite: SuiteTest, file: ProjectFile, options: TestOptions, run: SuiteRunResult) {
   const { signingKey, signal } = options;
-  const { subject } = await reportSubject(worstRun(run).place.folder, file.dir, { signingKey, signal });
+  const { cases } = suite;
+  const { subject } = await reportSubject(worstRun(run).place.folder, file.dir, { cases, signingKey, signal });
+  const shown = withChecks(subject, run);
   const formats = suite.formats.filter(format => format !== 'terminal');
-  return { subject, reports: writeReports(folderFor(suite, file, options), subject, formats) };
+  return { subject: shown, reports: writeReports(folderFor(suite, file, options), shown, formats) };
+}
+
+/** Limits cover all repetitions, so only the last one has them. The repetition to show may be another. */
+function withChecks(subject: Subject, { checks }: SuiteRunResult): Subject {
+  if ('comparison' in subject || !checks || checks.length === 0) return subject;
+  const { evaluation } = subject;
+  return { ...subject, evaluation: { ...evaluation, gate: { ...evaluation.gate, checks: [...checks] } } };
 }
 
 /** The repetition to show: the one with the most cases that did not pass. */

@@ -19,7 +19,7 @@ describe('an agent run folder', () => {
     expect([...transcriptLines(folder)].map(({ kind }) => kind)).toEqual(EVENTS.map(({ kind }) => kind));
   });
 
-  test('skips each document that violates its contract', async () => {
+  test('is read without documents that violate their contracts', async () => {
     const folder = await agentFolder(temporaryFolder());
     writeFileSync(path.join(folder, 'evidence/outcome.json'), '{"schema_version":"agent-outcome.v1"}');
     rmSync(path.join(folder, 'result.json'));

@@ -39,12 +39,10 @@ import {
   write,
 } from './world.ts';
 
-// The rows of the catalogue that apply to folders. E10 (duplicate members), E11 (long-name records), E12
-// (compression),
+// The rows of the catalogue that apply to folders. E10 (duplicate members), E11 (long-name records), E12 (compression),
 // E13 (truncated archives), P7 and P8 apply only to archives: every entry of a folder is below it. E17 (surviving
 // children) concerns the code that ends the process, and E20 (two workers) the lock. E25 (the engine fails) appears
-// here as a missing work folder. P1 to P3 cannot be file names, because a name contains no slash. P20 concerns
-// JSON.
+// here as a missing work folder. P1 to P3 cannot be file names, because a name contains no slash. P20 concerns JSON.
 
 const LIMITS: OutputLimits = { filesMax: 10, bytesMax: 10_000, fileBytesMax: 5_000, entriesMax: 20 };
 
@@ -245,7 +243,7 @@ describe('rejects an entry that is not a regular file', () => {
     expect(await refused(world)).toBe('artifact_type_forbidden');
   });
 
-  test('E15 blames the script for an unreadable file', async () => {
+  test('E15 or an unreadable file, and blames the script', async () => {
     const world = newWorld();
     write(world.output, 'x');
     expect(await asNobody(world, () => refused(world))).toBe('ok');
@@ -253,7 +251,7 @@ describe('rejects an entry that is not a regular file', () => {
     expect(await asNobody(world, () => refused(world))).toBe('artifact_type_forbidden');
   });
 
-  test.each([0, 0o400])('E15 blames the script for a folder with mode %i', async mode => {
+  test.each([0, 0o400])('E15 or a folder with mode %i, and blames the script', async mode => {
     const world = newWorld();
     write(world.output, 'd/x');
     chmodSync(path.join(world.output, 'd'), mode);
@@ -286,13 +284,13 @@ describe('the verdict on a name that another system may read differently', () =>
     expect(await refused(world, { ...LIMITS, entriesMax: 100 })).toBe(expected);
   });
 
-  test('P11 also as the name of an empty folder', async () => {
+  test('P11 the name of an empty folder: artifact_name_invalid', async () => {
     const world = newWorld();
     mkdirSync(path.join(world.output, 'a\nb'));
     expect(await refused(world)).toBe('artifact_name_invalid');
   });
 
-  test('P12 bytes that are not UTF-8', async () => {
+  test('P12 bytes that are not UTF-8: artifact_name_invalid', async () => {
     const world = newWorld();
     writeFileSync(Buffer.concat([Buffer.from(`${world.output}/`), Buffer.from([0x61, 0xff])]), 'x');
     expect(await refused(world)).toBe('artifact_name_invalid');
@@ -307,7 +305,7 @@ describe('the verdict on a name that another system may read differently', () =>
     ['P14 folders in upper and lower case', 'A/x', 'a/y'],
     ['P14 final sigma', 'ΟΔΟΣ', 'οδος'],
     ['P17 a file and a folder', 'A', 'a/b'],
-  ])('%s', async (_, one, other) => {
+  ])('%s: artifact_collision', async (_, one, other) => {
     const world = newWorld();
     write(world.output, one);
     expect(await refused(world)).toBe('ok');
@@ -481,7 +479,7 @@ describe('a machine failure', () => {
     );
   });
 
-  test('E19 leftovers of a crashed ingestion are removed', async () => {
+  test('E19 leaves files that the next ingestion removes', async () => {
     const { work, output, target } = newWorld();
     write(output, 'new');
     write(`${target}.partial`, 'half');
@@ -499,7 +497,7 @@ describe('a machine failure', () => {
     expect(await refused(world)).toBe('artifact_type_forbidden');
   });
 
-  test('E25 a missing work folder is a fault, not an empty success', async () => {
+  test('E25 is a fault, not an empty success, if the work folder is missing', async () => {
     const { base, target } = newWorld();
     await expect(ingestOutput(path.join(base, 'gone'), target, LIMITS)).rejects.toThrow(fault('ingest_io'));
   });

@@ -114,7 +114,7 @@ describe('result.json as a directory entry', () => {
     if (!reading.ok) expect(publicSentence(reading.code)).toBe('The run did not produce a valid result.');
   });
 
-  test('F9 blames the script for an unreadable file', async () => {
+  test('F9 is blamed on the script if it is unreadable', async () => {
     const world = newWorld();
     good(at(world));
     expect(outcomeOf(await asNobody(world, () => readResult(world.work)))).toBe('ok');
@@ -122,7 +122,7 @@ describe('result.json as a directory entry', () => {
     expect(outcomeOf(await asNobody(world, () => readResult(world.work)))).toBe('result_not_regular');
   });
 
-  test('F9 blames the script for a work folder that cannot be searched', async () => {
+  test('F9 is blamed on the script if its folder cannot be searched', async () => {
     const world = newWorld();
     good(at(world));
     chmodSync(world.work, 0);
@@ -130,7 +130,7 @@ describe('result.json as a directory entry', () => {
     chmodSync(world.work, 0o755);
   });
 
-  test('F10 reads a constantly rewritten file completely or not at all', async () => {
+  test('F10 is read completely or not at all while it is rewritten', async () => {
     const world = newWorld();
     const long = textWith({ html_output: 'x'.repeat(100_000) });
     const program = `const fs = require('fs'); const [, a, b] = process.argv;
@@ -156,7 +156,7 @@ describe('result.json as a directory entry', () => {
     }
   });
 
-  test('blames the machine for a missing work folder', () => {
+  test('is blamed on the machine if the work folder is missing', () => {
     const { base } = newWorld();
     expect(() => readResult(path.join(base, 'gone'))).toThrow(
       expect.objectContaining({ code: 'ingest_io', message: expect.not.stringContaining('/') }),

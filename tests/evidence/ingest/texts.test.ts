@@ -232,7 +232,7 @@ describe("a hostile script's text", () => {
     },
   );
 
-  test('is shown although its secret is only white space', () => {
+  test('is shown even if a declared secret is only white space', () => {
     expect(safeSummary('All is well.', ['          ']).text).toBe('All is well.');
   });
 

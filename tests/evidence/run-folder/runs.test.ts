@@ -39,7 +39,7 @@ describe('the Proctor home', () => {
     expect(homeFrom(below)).toBe(path.join(top, 'a', '.proctor'));
   });
 
-  test('is in the current folder if there is none, and looking it up does not create it', () => {
+  test('is in the current folder if no parent has one, and looking it up does not create it', () => {
     const here = temporaryFolder();
     expect(homeFrom(here)).toBe(path.join(here, '.proctor'));
     expect(existsSync(path.join(here, '.proctor'))).toBe(false);
@@ -82,7 +82,7 @@ describe('a run folder', () => {
     });
   });
 
-  test('is always a new one', () => {
+  test('that already exists is refused', () => {
     const folder = home();
     expect(() => makeRunFolder(folder, 'script', A)).toThrow(
       expect.objectContaining({
@@ -180,7 +180,7 @@ describe('a run', () => {
     expect(refusal(folder, A.slice(0, -1))).toContain('ambiguous_run');
   });
 
-  test('is found by its path, also in another home', () => {
+  test('is found by its path, even in another home', () => {
     const folder = path.join(home(), 'runs', 'script', A);
     expect(findRun(path.join(temporaryFolder(), 'other'), folder)).toEqual({ id: A, lane: 'script', folder });
     expect(findRun(path.join(temporaryFolder(), 'other'), `${folder}/`)).toEqual({ id: A, lane: 'script', folder });
@@ -206,7 +206,7 @@ describe('a run', () => {
     expect(refusal(home(), file)).toContain('no_run');
   });
 
-  test('named latest is the last one created within the latest second', async () => {
+  test('found as latest is the last one created in its second', async () => {
     const folder = home();
     for (const end of ['ffff', '0000', '8888']) {
       await fileClockMoves();

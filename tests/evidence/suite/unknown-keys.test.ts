@@ -17,7 +17,7 @@ const plan = {
   owner,
 };
 
-/** The state that a journal with these lines tells. */
+/** The state according to a journal with these lines. */
 function stateWith(...lines: readonly object[]) {
   const folder = temporaryFolder();
   const journal = Journal.open<object>(folder);
@@ -26,7 +26,7 @@ function stateWith(...lines: readonly object[]) {
   return suiteStateIn(folder);
 }
 
-test('a line with a key from a newer version counts', () => {
+test('a journal line with a key from a newer version counts', () => {
   const planned = { is: 'planned', plan, assets: [] };
   const later = { ...owner, pid: 7 };
   expect(stateWith(planned, { is: 'begun', owner: later, atMs: 5, later: 1 })).toMatchObject({

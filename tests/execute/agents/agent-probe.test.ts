@@ -71,7 +71,7 @@ describe('the digest of a program', () => {
     expect(kept).toHaveLength(32);
   });
 
-  test('works without a cache', async () => {
+  test('does not need a cache', async () => {
     const file = path.join(temporaryFolder(), 'file');
     writeFileSync(file, '');
     expect(await digestOf(programOf('#!/bin/sh\n'), path.join(file, 'below'))).toBe(bytesHash('#!/bin/sh\n'));

@@ -44,7 +44,7 @@ async function endOf(child: ChildProcess): Promise<{ code: number | null; stdout
 const inPython = (code: string): string => `/usr/bin/python3 -I -S -c '${code}'`;
 
 describe.runIf(here.version !== 'none')('a control group', () => {
-  test('keeps its limits', async () => {
+  test('has the limits that were set', async () => {
     const group = await newGroup();
     await group.limit({ memoryBytes: 32 * MB + 1, pids: 12 });
     const values = group.folders.flatMap(folder =>
@@ -328,7 +328,7 @@ describe('the mounts', () => {
     expect(mounts).toEqual({ v1: {}, v2: { folder: '/proc/self', own: '/proc/self/task' } });
   });
 
-  test('are found for version 1, even if shared, partial, with spaces, or without this process', () => {
+  test('are found for version 1, even if controllers share a folder, its name has a space, or this process is outside', () => {
     const folder = path.join(temporaryFolder(), 'a b');
     mkdirSync(path.join(folder, 'inner'), { recursive: true });
     const line = (options: string, root: string): string =>
@@ -368,7 +368,7 @@ describe('version 2', () => {
   }
   const contentOf = (folder: string, name: string): string => readFileSync(path.join(folder, name), 'utf8');
 
-  test('limits memory without swap, and processes', async () => {
+  test('limits memory and processes, and disables swap', async () => {
     const files = { 'memory.max': 'max\n', 'memory.swap.max': 'max\n', 'pids.max': 'max\n' };
     const folder = imitated(path.join(temporaryFolder(), 'g'), files);
     const group = new ControlGroup('v2', { memory: folder, pids: folder, unified: folder });

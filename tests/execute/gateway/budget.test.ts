@@ -85,7 +85,7 @@ describe('a budget', () => {
     expect(admitted({ prices, maxCostUsd: 0.01 }, 10, answer({ heard: { input: 1, output: 1 } }))).toBe(10);
   });
 
-  test('of cost refuses a model without a price, whether it was requested or answered', () => {
+  test('of cost refuses a model without a price, whether the request or the answer names it', () => {
     expect(admitted({ prices, maxCostUsd: 1 }, 5, answer(), 'other')).toBe(0);
     expect(admitted({ prices, maxCostUsd: 1 }, 5, answer({ heard: { model: 'other', input: 1, output: 1 } }))).toBe(1);
     expect(admitted({ prices, maxCostUsd: 1 }, 5, answer({ heard: { model: 'small-2', input: 1, output: 1 } }))).toBe(

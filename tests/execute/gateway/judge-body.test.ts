@@ -75,7 +75,7 @@ describe('a hostile body', () => {
     expect(judged('anthropic', proto)).toBe('reference messages[].__proto__.source.type');
   });
 
-  test('shows neither a value nor an unusual key, and never a long path', () => {
+  test('is refused with a short location, without values or unusual keys', () => {
     const secret = 'sk-ant-api03-a secret';
     let nested: object = { url: secret };
     for (let depth = 0; depth < 40; depth++) nested = { [`a_key_that_is_rather_long_${depth}`]: nested };

@@ -54,7 +54,7 @@ test('removes successors that died before they took over', () => {
   expect(readdirSync(folder)).toEqual(['a', 'b']);
 });
 
-test('a lock stays with a holder in another container for a minute', () => {
+test('a lock held on another machine or in another container expires after a minute', () => {
   const folder = temporaryFolder();
   for (const [name, holder] of [
     ['machine', '1.2.3.00000000.0123456789abcdef'],

@@ -15,7 +15,7 @@ function keep(said: readonly (string | Uint8Array)[], keeping: Partial<StreamLim
   return { kept, shown: Buffer.concat([...shown, rest]) };
 }
 
-describe('any output, in any pieces', () => {
+describe('any output, however it is split', () => {
   test('is counted and hashed completely, and its head and tail are kept', () => {
     fc.assert(
       fc.property(chunks, fc.nat(100), fc.nat(100), (said, headBytes, tailBytes) => {
@@ -66,7 +66,7 @@ describe('any output, in any pieces', () => {
 });
 
 describe('a secret in the output', () => {
-  test('is neither kept nor shown, nor in the file or the hash', () => {
+  test('is masked in the kept bytes, the shown output and the file, before they are hashed', () => {
     const file = path.join(temporaryFolder(), 'stdout.part');
     const { kept, shown } = keep(['a hun', 'ter2 b ', 'hunter2'], {
       secrets: ['hunter2'],
@@ -81,7 +81,7 @@ describe('a secret in the output', () => {
     expect(readFileSync(file, 'utf8')).toBe(safe.slice(0, 12));
   });
 
-  test('that is incomplete is kept at the end', () => {
+  test('that is incomplete at the end is kept', () => {
     expect(keep(['hunter'], { secrets: ['hunter2'] })).toMatchObject({
       shown: Buffer.from('hunter'),
       kept: { bytesTotal: 6 },

@@ -121,7 +121,7 @@ describe('a recording', () => {
     );
   });
 
-  test('survives if its recorder dies', async () => {
+  test('stays usable if its recorder dies', async () => {
     const api = await fakeApi((seen, response) => {
       if (!seen.body.includes('hang')) events(response, 'one');
     });
@@ -147,7 +147,7 @@ describe('a recording', () => {
     expect(read(file).exchanges.map(({ response }) => response === null)).toEqual([false, true, false]);
   });
 
-  test('replaces no file, and leaves none behind without requests', async () => {
+  test('never replaces a file, and leaves none if there were no requests', async () => {
     const file = path.join(temporaryFolder(), 'mine.json');
     writeFileSync(file, 'mine');
     const mode = { kind: 'record', upstream: upstream('http://127.0.0.1:1'), header: HEADER } as const;

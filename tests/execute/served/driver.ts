@@ -1,4 +1,4 @@
-/** Plays Proctor in a process of its own, which tests can kill or run as another user. */
+/** Plays Proctor in a separate process, which tests can kill or run as another user. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { timesOf } from '../../../src/execute/host/proc-files.ts';
 import { freePort } from '../../../src/execute/served/ports.ts';
@@ -23,7 +23,7 @@ const served = await startServed(
 say({ keeper: timesOf('/proc', served.pid ?? 0)?.parent });
 if (then === 'hold') await wait(600_000);
 if (then === 'stop') {
-  // The test has looked at the agent.
+  // Waits until the test has inspected the agent.
   for await (const _ of process.stdin) break;
   await served.stop();
   const { version } = await agentVersion({ run: ['/bin/sh', '-c', 'echo hunter2-hunter2 1.2.3'], cwd }, context);

@@ -29,7 +29,7 @@ function keep(said: readonly (string | Buffer)[], { awaited, secrets = [] }: Ask
 }
 
 describe('the awaited text', () => {
-  test('is seen once, in any pieces, exactly if the output contains it', () => {
+  test('is detected once if the output contains it, however the output is split', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', '\n'), maxLength: 6 });
     fc.assert(
       fc.property(
@@ -43,7 +43,7 @@ describe('the awaited text', () => {
     );
   });
 
-  test('may be in several bytes per character, or a secret', () => {
+  test('may contain multi-byte characters, or be a secret', () => {
     const bytes = Buffer.from('prêt à servir');
     expect(keep([bytes.subarray(0, 3), bytes.subarray(3)], { awaited: 'prêt' }).seen).toBe(1);
     const secret = keep(['key hunter2-hunter2'], { awaited: 'hunter2-hunter2', secrets: ['hunter2-hunter2'] });
@@ -59,14 +59,14 @@ describe('the last lines', () => {
     expect([lines[0]?.slice(0, 4), lines.at(-1)?.slice(0, 4)]).toEqual(['30 x', '49 x']);
   });
 
-  test('need no line feed, and show no part of a line whose start is gone', () => {
+  test('need no final line feed, and omit a line whose start is gone if another follows', () => {
     expect(keep(['one\ntwo']).lines).toEqual(['one', 'two']);
     expect(keep([`${'x'.repeat(20_000)}\nlast`]).lines).toEqual(['last']);
     expect(keep(['y'.repeat(20_000)]).lines).toEqual(['y'.repeat(400)]);
     expect(keep([]).lines).toEqual([]);
   });
 
-  test('do not depend on the pieces', () => {
+  test('do not depend on how the output is split', () => {
     const text = fc.string({ unit: fc.constantFrom('a', 'é', '\n', '\t', '\u001b', '\u0000'), maxLength: 200 });
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 20 }), (said, size) => {
@@ -80,7 +80,7 @@ describe('the last lines', () => {
     );
   });
 
-  test('are safe for a terminal, and lose their colors', () => {
+  test('are safe for a terminal, and lose their colours', () => {
     const { lines } = keep([
       '\u001b[1;31mred\u001b[0m\tand \u001b]0;title\u0007\u202e',
       Buffer.from([0x0a, 0xff, 0x0a]),

@@ -77,7 +77,7 @@ async function killBoth({ owner, keeper }: Owned): Promise<void> {
   process.kill(keeper, 'SIGKILL');
 }
 
-/** Children in sessions of their own: with a parent, without one, and without their environment. */
+/** Children in separate sessions: with a parent, without one, and without their environment. */
 const FAMILY = `
 console.log('the key is hunter2-hunter2');
 spawn('/usr/bin/setsid', asleep, { stdio: 'ignore' });

@@ -5,7 +5,7 @@ import { probesOf, type ReadyDeclaration, untilReady } from '../../../src/execut
 const never = (): AbortSignal => new AbortController().signal;
 
 describe('untilReady', () => {
-  test('asks again until all probes succeed, each only after the ones before it', async () => {
+  test('repeats the probes until all succeed, and ends each round at the first failure', async () => {
     const asked: string[] = [];
     const after = (name: string, times: number) => async () => {
       asked.push(name);
@@ -15,7 +15,7 @@ describe('untilReady', () => {
     expect(asked.join('')).toBe('aaabab');
   });
 
-  test('reports the last reason when the time is up, after asking at least once', async () => {
+  test('reports the last reason when the time is up, after at least one probe', async () => {
     let asked = 0;
     const probe = async (): Promise<string> => `reason ${++asked}`;
     expect(await untilReady([probe], 0, never())).toEqual({ is: 'late', reason: 'reason 1' });
@@ -23,7 +23,7 @@ describe('untilReady', () => {
     expect(later).toEqual({ is: 'late', reason: `reason ${asked}` });
   });
 
-  test('ends while it pauses and while it asks, if the agent is over', async () => {
+  test('stops during a pause or a probe if the agent has ended', async () => {
     const over = new AbortController();
     const failing = async (): Promise<string> => {
       setImmediate(() => over.abort());

@@ -50,7 +50,7 @@ describe('an agent is ready', () => {
     expect(await get(port, '/')).toBe('hello');
   });
 
-  test('when everything that is declared holds', async () => {
+  test('when all declared conditions hold', async () => {
     const agent = agentOf(`
       let isLate = false;
       serve({ '/': () => [isLate ? 200 : 503], '/is-late': () => [200, String(isLate)] });
@@ -80,7 +80,7 @@ describe('an agent that does not become ready', () => {
     [{ path: '/x' }, 'GET /x got no answer'],
     [{ line: 'x' }, 'its output does not contain the declared line'],
     [{}, /port \d+ does not accept connections/],
-  ])('because of %j says so', async (ready, reason) => {
+  ])('reports which condition failed: %j', async (ready, reason) => {
     const agent = agentOf('setInterval(() => undefined, 1_000);');
     const { started } = await tryToStart(agent, { ready: { ...ready, within: 20 } });
     await expect(started).rejects.toThrow(reason);
@@ -118,7 +118,7 @@ describe('an agent that does not become ready', () => {
     [{ run: ['./agent.mjs'] }, 'The program "agent.mjs" does not exist or is not executable.'],
     [{ cwd: '/no/such/folder' }, 'The program cannot start: its folder (`cwd`) does not exist.'],
     [{ env: { A: 'x\0y' } }, 'The program could not be started (ERR_INVALID_ARG_VALUE).'],
-  ])('because of %j is not started', async (declaration, message) => {
+  ])('because it cannot start with %j reports why', async (declaration, message) => {
     const { started } = await tryToStart(agentOf(''), declaration);
     await expect(started).rejects.toMatchObject({ code: 'agent_not_ready', message });
   });
@@ -150,7 +150,7 @@ describe('a run that is cancelled while the agent starts', () => {
   });
 });
 
-describe('an agent that ends in between', () => {
+describe('an agent that ends after it was ready', () => {
   test('reports how it ended and its last lines, and leaves no process', async () => {
     const agent = agentOf(`
       spawn('/usr/bin/setsid', asleep, { stdio: 'inherit' });
@@ -210,7 +210,7 @@ describe('stop', () => {
     expect(processesWith(agent.word)).toEqual([]);
   });
 
-  test.runIf(version !== 'none')('ends a process that did all of this as its first act', async () => {
+  test.runIf(version !== 'none')('ends a process that did all of this before the agent itself started', async () => {
     const agent = agentOf(SERVER);
     const orphan = 'env -i setsid /bin/sh -c "trap \\"\\" TERM; while :; do sleep 1; done" "$0" >/dev/null 2>&1';
     const script = `(${orphan} &); exec "$@"`;
@@ -280,7 +280,7 @@ describe('the agent', () => {
     expect(logs).toMatchObject([{ isCut: true, masked: 2 }]);
   });
 
-  test('runs beside another one on another port', async () => {
+  test('runs next to another agent, each on its own port', async () => {
     const [one, two] = await Promise.all([started(agentOf(SERVER)), started(agentOf(SERVER))]);
     expect(one.port).not.toBe(two.port);
     await one.served.stop();
@@ -312,7 +312,7 @@ describe('a port that is in use', () => {
     expect([processesWith(second.word), logs]).toEqual([[], []]);
   });
 
-  test('is not used if what listens there is not ready', async () => {
+  test('is not used if the server that listens there is not ready', async () => {
     const server = createServer(socket => socket.destroy()).listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await expect.poll(() => server.listening).toBe(true);
@@ -353,7 +353,7 @@ describe('the process that keeps the agent', () => {
 
 const groupsOf = (pid = 0): string[] => readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n');
 
-/** The folders of groups that only the first process is in. */
+/** The folders of the groups that are only in the first list. */
 async function newFolders(groups: readonly string[], others: readonly string[]): Promise<string[]> {
   const { v1, v2 } = await cgroupMounts();
   const mounts = [...Object.values(v1), ...(v2 ? [v2] : [])].map(({ folder }) => folder);

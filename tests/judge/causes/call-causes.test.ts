@@ -109,7 +109,7 @@ describe('sequential and parallel calls', () => {
     expect(cause(together, [...a, ...b], { said: ['yes', 'no'] })).toEqual(found);
   });
 
-  test('may overlap without being a difference', () => {
+  test('are not a difference if the calls overlap only in part', () => {
     const [callA, resultA] = a as [Event, Event];
     const [callB, resultB] = b as [Event, Event];
     const [callC, resultC] = c as [Event, Event];
@@ -151,7 +151,7 @@ describe('a call made twice', () => {
     });
   });
 
-  test('is not a choice of tool either if other calls are in between', () => {
+  test('is not a choice of tool even if other calls are in between', () => {
     const found = cause([...a, ...b], [...failed('a.get', '8'), ...b, ...asked('a.get', '9')]);
     expect(found?.kind).not.toBe('tool_choice');
     expect(found?.confidence).not.toBe('high');

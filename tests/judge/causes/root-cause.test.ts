@@ -205,7 +205,7 @@ describe('a cause', () => {
   });
 
   test.each(['max_latency_ms', 'max_ttft_ms', 'max_cost_usd'] as const)(
-    'is load or prices if only %s is exceeded',
+    'is the environment, such as load or prices, if only %s is exceeded',
     failing => {
       expect(cause({}, {}, { failing })).toMatchObject({ kind: 'environment', confidence: 'low', cites: [] });
     },

@@ -394,7 +394,7 @@ describe('tolerances', () => {
   test.each([
     [{ max_increase_ratio: 0.2 }, 'Median latency is 30 % higher than before; at most 20 % is allowed.'],
     [{ max_increase: 20 }, 'Median latency is 30 ms higher than before; at most 20 ms is allowed.'],
-  ])('of the median name it: %o', (limits, message) => {
+  ])('of the median are reported as median: %o', (limits, message) => {
     const gate = gateOf({ tolerances: { latency_ms: { statistic: 'p50', ...limits } } });
     const slower = compared(before, side('new', measuring(130, 0.01, 1)), gate);
     expect([slower.verdict, slower.reason]).toEqual(['regression', message]);
@@ -520,7 +520,7 @@ describe('an accepted baseline', () => {
     expect(JSON.stringify(document).length).toBeLessThan(11 * 500);
   });
 
-  test('replaces its runs', () => {
+  test('gives the same comparison as its runs', () => {
     const now = side('new', broken(10, 3), broken(10, 3));
     const accepted = sideFromAccepted(acceptedFrom(runs, '2026-01-06T12:30:00.000Z'));
     const { sides, ...byRuns } = compared(runs, now);

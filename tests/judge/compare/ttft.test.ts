@@ -48,7 +48,7 @@ describe('the time to first token', () => {
     expect(compared(before, before, gate)).toMatchObject({ gate: { breaches: [] } });
   });
 
-  test('is not enough evidence if too many cases lack it on a side', () => {
+  test('leads to not_enough_evidence if too many cases lack it on a side', () => {
     const some = side(
       'new',
       streamed(index => (index < 18 ? 100 : undefined)),

@@ -15,7 +15,7 @@ const suite = (over: Record<string, Partial<JudgedCase>> = {}): JudgedCase[] =>
 
 const edited = { case_sha256: hashOf('edited') };
 
-/** Reads the same cases on both sides, apart from the given fields. */
+/** Reads the same cases on both sides, except for the given fields. */
 const reader =
   (was: Partial<SuiteCase>, is: Partial<SuiteCase>): CaseReader =>
   ({ runId }, id) => ({
@@ -71,7 +71,7 @@ describe('a case that requires less than in the baseline', () => {
     expect(reason).toContain('“case-7” (lost contains)');
   });
 
-  test('is assumed for a changed case that the baseline does not store', () => {
+  test('is assumed if a case changed and the baseline does not store it', () => {
     const document = compared(side('baseline', suite()), side('new', suite({ 'case-7': edited })));
     expect(document).toMatchObject({ exit_code: 3, decision: { cause: 'weakened', weakened: ['case-7'] } });
     expect(document.cases[7]?.changed).toEqual({ differences: null });

@@ -148,7 +148,7 @@ describe('the evaluation of a run', () => {
     expect(cases[1]?.output_hash).toMatch(/^sha256:[a-f0-9]{64}$/);
   });
 
-  test('is the same every time and in every folder, apart from the time', async () => {
+  test('is identical every time and in every folder, except for its timestamp', async () => {
     const folder = await folderOf([{ id: 'one', expected: { contains: 'x', json_schema: { type: 'string' } } }]);
     const copy = path.join(temporaryFolder(), 'elsewhere');
     cpSync(folder, copy, { recursive: true });
@@ -269,7 +269,7 @@ describe('the check script of a case', () => {
 describe('an evaluation in a folder', () => {
   const found = (folder: string) => findEvaluation(folder, contract, undefined);
 
-  test('is found with its seal, and judging again gives the same result apart from the time', async () => {
+  test('is found with its seal, and judging again gives the same result except for its timestamp', async () => {
     const folder = await folderOf([{ id: 'one' }]);
     expect(found(folder)).toEqual({ state: 'none' });
     const first = await evaluateSuite(folder, judging);

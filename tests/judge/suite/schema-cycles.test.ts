@@ -25,14 +25,14 @@ describe('a schema is not endless', () => {
     expect(isEndless(schema as Record<string, unknown>)).toBe(false);
   });
 
-  test('if it describes a tree, which it can judge', () => {
+  test('if it describes a tree, and it judges trees correctly', () => {
     const validate = validatorOf(TREE, new Effort());
     expect(validate({ children: [{ children: [] }], left: null }, new Effort())).toBeUndefined();
     expect(validate({ children: [{ children: 1 }] }, new Effort())).toMatchObject({ place: 'children[0].children' });
   });
 });
 
-test('an endless schema with embedded resources is not an internal error', () => {
+test('an endless schema with embedded resources causes no internal error', () => {
   const schema = { allOf: [{ $id: 'https://example.org/a', $ref: '#' }] };
   expect(() => validatorOf(schema, new Effort())({}, new Effort())).toThrow(Unjudgeable);
 });

@@ -186,7 +186,7 @@ describe('a login', () => {
     expect(world.place.runFolders()).toEqual([]);
   });
 
-  test('and the credential variables are the ones that doctor checks', async () => {
+  test('is checked by doctor, as are the credential variables, and no credential is printed', async () => {
     const world = new AgentWorld();
     const env = { ...world.environment, ...loggedIn(world, 'codex'), ANTHROPIC_AUTH_TOKEN: SECRETS.bearer };
     const { stdout } = await world.place.start(['doctor', '--json'], env).ended;

@@ -12,7 +12,7 @@ placePrograms();
 /** `npm run docs` generates the table in docs/agents.md from these. */
 const RESULTS = path.join(ROOT, 'stand-ins', 'acts.json');
 
-test('every act has the same class for both agents, and matches the table in docs/agents.md', async () => {
+test('every act has the same class for both agents, as in the table of docs/agents.md', async () => {
   const world = new AgentWorld(ACT_FILES);
   const api = await startModelApi();
   onTestFinished(() => api.close());

@@ -32,7 +32,7 @@ describe("an agent's limits", () => {
     expect(bound({ policy: 'open' }, codex).effective.network_posture).toBe('allow');
   });
 
-  test('are tightened by the run, and the summary says where', () => {
+  test('can be tightened for one run, and the summary lists what was tightened', () => {
     const overrides = {
       allowed_paths: ['src/a', 'docs'],
       forbidden_paths: ['src/a/b'],
@@ -75,21 +75,29 @@ describe('a request to run an agent', () => {
     ['with an unknown agent', { agent: 'claud' }, 'Unknown agent "claud". Did you mean "claude"? Use claude or codex.'],
     ['without a task', { task: ' \n' }, 'The task is empty. Describe what the agent should do.'],
     ['with a task of a megabyte', { task: 'x'.repeat(1_000_000) }, 'The task is too long: 1000000 bytes'],
-    ['with half a surrogate pair', { task: 'a\ud800' }, 'The task contains a NUL or half a surrogate pair.'],
+    [
+      'with half a surrogate pair in its task',
+      { task: 'a\ud800' },
+      'The task contains a NUL or half a surrogate pair.',
+    ],
     [
       'with a path that contains ..',
       { overrides: { allowed_paths: ['../x'] } },
       '"../x" is not a path below the folder: it contains ".."',
     ],
     [
-      'with a variable for credentials',
+      'with a credential variable as a secret',
       { secrets: { OPENAI_KEY: 'x' } },
       'The variable OPENAI_KEY cannot be passed to a run',
     ],
     ['with a recording but no model mode', { recording: 'x' }, '--recording requires --model-mode'],
-    ['that needs a recording', { modelMode: 'replay' }, '--model-mode replay requires --recording FILE'],
-    ['with a model that is a flag', { model: '--help' }, 'The model name is not valid'],
-    ['with a reference of two lines', { promptReference: 'a\nb' }, 'The prompt reference must have'],
+    [
+      'with the model mode replay but no recording',
+      { modelMode: 'replay' },
+      '--model-mode replay requires --recording FILE',
+    ],
+    ['with a model name that looks like a flag', { model: '--help' }, 'The model name is not valid'],
+    ['with a prompt reference of two lines', { promptReference: 'a\nb' }, 'The prompt reference must have'],
   ])('%s is refused', (_, parts, sentence) => {
     expect(() => checkAgentOrder(order(parts))).toThrow(sentence);
   });

@@ -54,7 +54,7 @@ const scenario = (agent: Agent, word: string): Asking => {
 };
 
 describe.each(AGENTS)('the budget of %s', agent => {
-  test('stops a run whose command sends 42 requests but may send only 4', async () => {
+  test('stops a run at its limit of 4 requests, although it tries 42', async () => {
     const made = await asker();
     const ran = await made.run(agent, [{ times: 42 }], ['--max-requests', '4']);
     expect(ran.answer).toMatchObject({
@@ -73,7 +73,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(shown).toContain('over budget');
   });
 
-  test('for tokens is counted from the answers', async () => {
+  test('for tokens counts those that the answers report', async () => {
     const made = await asker();
     const ran = await made.run(agent, [{ times: 42 }], ['--max-tokens', '300']);
     // Each request uses 120 tokens, so the third starts at 240.
@@ -84,7 +84,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
     expect(made.api.asked).toHaveLength(3);
   });
 
-  test("for cost is counted with the user's prices", async () => {
+  test("for cost uses the user's prices", async () => {
     const made = await asker();
     made.world.place.file(
       'prices.yaml',
@@ -106,7 +106,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
 });
 
 describe('at the model proxy of an agent', () => {
-  test('other endpoints, searches and tool servers are refused, and no byte of them is sent', async () => {
+  test('other endpoints, searches and tool servers are refused, and nothing of them is forwarded', async () => {
     const made = await asker();
     const ran = await made.run('claude', [
       FILES,
@@ -169,7 +169,7 @@ describe.each(AGENTS)('a run of %s', agent => {
     ['e500', 500, 'api_error'],
     ['e529', 529, 'api_error'],
   ])(
-    'ends with an error if its last request got %s, although the agent claims success',
+    'in scenario %s ends with an error because its last request got status %i, although the agent claims success',
     async (word, status, reason) => {
       const made = await asker();
       const ran = await made.run(agent, [scenario(agent, word)]);

@@ -33,7 +33,7 @@ function recovered(world: AgentWorld): string {
   return world.place.runFolders()[0] as string;
 }
 
-test('recovers an agent whose Proctor was killed, with its denials, requests and diff', async () => {
+test('recovers an agent run after Proctor was killed, with its denials, requests and diff', async () => {
   const world = new AgentWorld();
   const started = await hanging(world, 'DO=deny DO=model DO=write');
   const killedAtMs = Date.now();

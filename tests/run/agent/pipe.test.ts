@@ -8,7 +8,7 @@ placePrograms();
 const MB = 1_000_000;
 
 test.each(['read-only', 'edit', 'open'])(
-  'a single write of 4 MB arrives complete under %s, also after a model request',
+  'a single write of 4 MB arrives complete under %s, even after a model request',
   policy => {
     const world = new AgentWorld();
     for (const agent of ['claude', 'codex'] as const) {

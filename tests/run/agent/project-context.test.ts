@@ -73,7 +73,7 @@ test('follows symlinks only inside the tree', () => {
   expect(listed(claudeCli, tree, 'a')).toEqual(['.claude/skills/greet/SKILL.md', 'CLAUDE.md']);
 });
 
-test('omits what exceeds the limit, and states the total', () => {
+test('omits files and skills beyond its limits, and states the total', () => {
   const many = Object.fromEntries(
     Array.from({ length: 300 }, (_, index) => [`.claude/rules/${String(index).padStart(3, '0')}.md`, 'x']),
   );

@@ -20,9 +20,9 @@ const ROWS: readonly Row[] = [
   ['claude', 'DO=write_secretly:src/a.txt', 'strict.yaml', ended('killed_policy', 'forbidden_path')],
 ];
 
-test('reports every ending correctly, and leaves the repository unchanged', () => expectAll(ROWS));
+test('reports the common endings correctly, and leaves the repository unchanged', () => expectAll(ROWS));
 
-test('file names that look like host paths keep the evidence valid', () => {
+test('the evidence stays valid if file names look like host paths', () => {
   const world = new AgentWorld();
   world.run('claude', 'Look at /home/alice DO=write:e=/home/alice/x.txt DO=branch:b=/home/x DO=symlink:/home/alice/y');
   const { code, stdout } = world.tried(['verify', 'latest']);

@@ -9,7 +9,7 @@ placePrograms();
 const read = (folder: string, file: string): Record<string, unknown> =>
   JSON.parse(readFileSync(path.join(folder, 'evidence', file), 'utf8')) as Record<string, unknown>;
 
-test("the agent's start is that of its process, and the run starts earlier", () => {
+test("the agent's times are those of its process, and within those of the run", () => {
   const world = new AgentWorld();
   const { folder } = world.run('claude', 'DO=write');
   const run = read(folder, 'metadata.json') as { started_at: string; ended_at: string };

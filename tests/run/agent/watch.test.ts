@@ -35,7 +35,7 @@ function watching(
 const SAID =
   '{"type":"assistant","message":{"model":"m","content":[{"type":"text","text":"the word is \\u0068unter2-hunter2"}]}}\n';
 
-test('reports the events in a piece before it returns, wherever the stream is split', () => {
+test('reports an event as soon as its line is complete', () => {
   const { watch, heard } = watching();
   watch.take('stdout', Buffer.from(SAID.slice(0, 40)));
   expect(heard).toEqual([]);

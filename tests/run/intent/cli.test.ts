@@ -45,7 +45,7 @@ function errorIn({ code, stdout, stderr }: Ran): RunError {
 }
 
 describe('proctor run intent', () => {
-  test('plans: exit 0, the result on stdout, messages on stderr', () => {
+  test('only plans by default, exits with 0, and prints the result to stdout and a summary to stderr', () => {
     const answer = run(given({ goal: 'Say hello', commands: [node('0')] }));
     expect(resultIn(answer)).toMatchObject({
       kernel_result_kind: 'BUNDLE',
@@ -58,7 +58,7 @@ describe('proctor run intent', () => {
     expect(answer.stderr).toMatch(/✓ BUNDLE {2}intent\.json {2}accepted, policy default/);
   });
 
-  test('executes: exit 0, or 1 if a command fails; stdout has only the result', () => {
+  test('executes on request, exits with 0, or with 1 if a command fails, and prints only the result to stdout', () => {
     const good = run(given({ goal: 'g', commands: [node('console.log("to people")')] }), ...EXECUTE);
     expect(resultIn(good)).toMatchObject({ execution: { exit_code: 0 }, decision: { accepted: true } });
     expect([good.code, good.stderr.includes('to people')]).toEqual([0, true]);
@@ -67,7 +67,7 @@ describe('proctor run intent', () => {
     expect([bad.code, bad.stderr.includes('✗ BUNDLE')]).toEqual([1, true]);
   });
 
-  test('asks: exit 1, and an answer lets it continue', () => {
+  test('exits with 1 if it has a question, and executes once that is answered', () => {
     const open = run(given({ goal: 'Say <what>', commands: [node('0')] }), ...EXECUTE);
     const { clarify_questions: questions, execution } = resultIn(open);
     expect(questions).toEqual(['what: What should stand in place of <what> in goal?']);
@@ -76,7 +76,7 @@ describe('proctor run intent', () => {
     expect(run('intent.json', '--answers', 'answers.yaml', ...EXECUTE).code).toBe(0);
   });
 
-  test('refuses: exit 1, and nothing has run', () => {
+  test('exits with 1 if it refuses an intent, and runs nothing', () => {
     const mark = path.join(place.cwd, 'mark');
     const answer = run(
       given({ goal: 'g', commands: [node('console.log(1)'), { shell: `touch ${mark}` }] }),
@@ -110,7 +110,7 @@ describe('proctor run intent', () => {
     expect(place.runFolders()).toHaveLength(before);
   });
 
-  test.each(['000', '077'])('gives the same result with umask %s, and when repeated', mask => {
+  test.each(['000', '077'])('gives commands the same umask and file modes under umask %s, every time', mask => {
     const other = new Place();
     try {
       const code = `console.log(process.umask(), ...['src', 'src/a', 'out', 'out/b'].map(file => fs.statSync(file).mode.toString(8)))`;
@@ -166,7 +166,7 @@ describe('proctor run intent', () => {
     expect(resultIn(run('link.json')).intent.path).toBe('link.json');
   });
 
-  test('stops while it waits for a slot: a run error, exit 130, no files left', async () => {
+  test('can be cancelled while it waits for a slot: it prints a run error, exits with 130 and leaves no files', async () => {
     const free = await takeAllPlaces();
     try {
       const before = place.runFolders();
@@ -199,7 +199,7 @@ describe('RUN_E001 reports an intent that cannot be read:', () => {
     },
   );
 
-  test('without permission', context => {
+  test('a file without read permission', context => {
     context.skip(process.getuid?.() !== 0, 'only root can become another user');
     chmodSync(place.file('secret.json', '{"goal":"g"}'), 0o600);
     chmodSync(place.cwd, 0o777);
@@ -265,7 +265,7 @@ describe('the command line', () => {
 });
 
 describe('proctor reproduce', () => {
-  test('confirms an equal result, and names the first difference in another', () => {
+  test('confirms an identical result, and names the first difference in a different one', () => {
     run(given({ goal: 'g', commands: [node('console.log(1)')], outputs: [] }), ...EXECUTE);
     const same = place.proctor(['reproduce', 'latest']);
     expect([same.code, same.stdout.split('\n')[0]]).toEqual([

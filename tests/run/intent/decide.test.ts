@@ -56,12 +56,12 @@ describe('refuses what a profile forbids', () => {
     ],
     ['the network', { network: true }, 'PL6: network is asked for, and the profile strict denies it.'],
     [
-      'more outputs than files',
+      'more outputs than allowed',
       { outputs: Array.from({ length: 201 }, (_, at) => `out/${at}`) },
       'PL6: outputs are 201, the profile strict allows 200.',
     ],
     [
-      'files larger than the disk',
+      'files that are larger than allowed',
       { files: [{ path: 'a', content: 'x'.repeat(10_485_761) }] },
       'PL6: files have 10485761 bytes, the profile strict allows 10485760.',
     ],
@@ -74,7 +74,7 @@ describe('refuses what a profile forbids', () => {
       'PL6: files below the write roots are 3, and there may be 2, like those that are made there.',
     ],
     [
-      'more names than mounts',
+      'more top-level names than the sandbox can mount',
       { files: Array.from({ length: 1_001 }, (_, at) => ({ path: `f${at}`, content: '' })) },
       'PL6: files have 1001 names in the work folder itself, the sandbox can show 1000; a folder counts once.',
     ],
@@ -99,7 +99,7 @@ describe('refuses what a profile forbids', () => {
       'PL6: accept[0].path contains "..".',
     ],
     [
-      'a path in makes with ..',
+      'a path with .. in makes',
       { commands: [{ argv: ['node'], makes: ['../a'] }] },
       'PL6: commands[0].makes[0] contains "..".',
     ],

@@ -187,7 +187,7 @@ describe('RUN_E003 reports an intent that breaks a rule:', () => {
     expect((await told({ goal: 'g' }, { answers })).code).toBe('RUN_E003');
   });
 
-  test('but 100,000 constraints are fine', async () => {
+  test('but accepts 100,000 constraints', async () => {
     const constraints = Array.from({ length: 100_000 }, (_, at) => `must keep thing ${at}, within 5 seconds`);
     const { result } = await ran(
       { goal: 'g', files: [{ path: 'a', content: '' }], constraints },
@@ -230,7 +230,7 @@ describe('RUN_E007 reports an invalid call:', () => {
     expect(await told({ goal: 'g' }, options)).toMatchObject({ code: 'RUN_E007', details: { reason: 'usage' } });
   });
 
-  test('or an internal error, without details', () => {
+  test('and also an internal error, without its details', () => {
     expect(runErrorOf(new TypeError('at /home/someone/secret.js'))).toEqual({
       code: 'RUN_E007',
       message: 'Proctor hit an internal error.',

@@ -111,7 +111,7 @@ test.each([
 test.each<[string, object, string]>([
   ['is prose', goalFor('Sure! Here it is: {}'), "RUN_E007: The model's answer is not a single JSON object."],
   [
-    'asks for more than a plan may',
+    'proposes more than a plan may contain',
     goalFor({ ...PLAN, network: true }),
     'RUN_E003: The proposal has a key that must not be proposed.',
   ],

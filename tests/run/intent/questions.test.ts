@@ -98,7 +98,7 @@ describe('a placeholder inside a word or a path', () => {
     expect(decided(intent, { answers: { version: '../../x' } }).kind).toBe('REFUSE');
   });
 
-  test('leaves text about placeholders unchanged', () => {
+  test('is filled without changing text that only mentions placeholders', () => {
     const constraints = ['Reject goals that are only TBD or TODO. The owner is TBD', 'No TODO left'];
     const answers = { 'constraints[0]': 'the platform team' };
     expect(decided({ goal: 'g', files, constraints }, { answers }).intent.constraints).toEqual([
@@ -342,7 +342,7 @@ describe('an answer', () => {
     ['the network', { commands: [node('0')], network: true }, 'The proposal has a key that must not be proposed.'],
     ['another goal', { commands: [node('0')], goal: 'x' }, 'The proposal has a key that must not be proposed.'],
     ['invalid commands', { commands: 'node' }, 'The intent is invalid: commands must be a list, but is a string.'],
-  ])('with %s is not a valid plan', (_, value, message) => {
+  ])('that proposes %s is refused', (_, value, message) => {
     const work = () => decided({ goal: 'g' }, { mode: 'execute-sandbox', answers: { commands: value } });
     expect(fault(work)).toBe(`RUN_E003: ${message}`);
   });

@@ -12,7 +12,7 @@ function fileWith(text: string): string {
 }
 
 describe('a project file', () => {
-  test('tells the line of every key', () => {
+  test('gives the line of a nested key', () => {
     const { lineOf, project } = readProjectFile(fileWith(PROJECT));
     expect(Object.keys(project.targets)).toEqual(['desk', 'worse']);
     const lines = PROJECT.split('\n');
@@ -30,14 +30,14 @@ describe('a project file', () => {
     ],
     ['a path that does not compile', PROJECT.replace('$.answer', '$..answer'), /line 8: targets\.desk\.reply/],
     [
-      'a written credential',
+      'a credential in plain text',
       PROJECT.replace('env: { PORT', 'env: { API_KEY: abc, PORT'),
       /line 6: targets\.desk\.start\.env\.API_KEY carries a credential/,
     ],
     ['no target and no sides', PROJECT.replace('    target: desk\n', ''), /suites\.desk\.target must be present/],
-    ['a limit that limits nothing', PROJECT.replace('{ max_failing: 0 }', '{}'), /gate\.limits must have a limit/],
+    ['empty limits', PROJECT.replace('{ max_failing: 0 }', '{}'), /gate\.limits must have a limit/],
     ['a name with a slash', PROJECT.replace('  worse:', '  ../worse:'), /targets must have names of/],
-  ])('is refused with its line for %s', (_, text, message) => {
+  ])('is refused for %s', (_, text, message) => {
     expect(() => readProjectFile(fileWith(text))).toThrow(message);
   });
 });
@@ -55,7 +55,7 @@ describe('the search for a project file', () => {
     expect(findProjectFile(below)).toBe(path.join(top, 'repository', 'a', 'proctor.yml'));
   });
 
-  test('does not use a file above that everyone can change', () => {
+  test('skips a project file in a parent folder if everyone can write to it', () => {
     const top = temporaryFolder();
     mkdirSync(path.join(top, 'a'));
     writeFileSync(path.join(top, 'proctor.yaml'), PROJECT);

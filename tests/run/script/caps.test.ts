@@ -12,7 +12,7 @@ afterAll(() => launcher.close());
 const read = (folder: string, file: string): string => readFileSync(path.join(folder, file), 'utf8');
 
 describe('the stored output of a script', () => {
-  test('respects the caps, and every cut states its full size', async () => {
+  test('respects the caps, and every cut states the full size', async () => {
     const cwd = temporaryFolder();
     const script = path.join(cwd, 'talks.py');
     writeFileSync(

@@ -246,7 +246,7 @@ describe('an input', () => {
       'The inputs are too large. The limit for all inputs together is 1 GiB.',
     ],
   ];
-  test.each(rows)('%s gets the expected answer', (_, prepare, names, sentence) => {
+  test.each(rows)('%s is accepted or refused as expected', (_, prepare, names, sentence) => {
     expect(given(prepare, ...names)).toContain(sentence);
   });
 
@@ -275,7 +275,7 @@ describe('a variable', () => {
   });
 
   test.each(['SSH_AUTH_SOCK', 'NPM_TOKEN', 'GIT_DIR', 'AWS_REGION', 'OPENAI_API_KEY', 'ANTHROPIC_API_KEY'])(
-    '%s is refused, also as a secret',
+    '%s is refused, even as a secret',
     name => {
       for (const said of entering({ [name]: 'x' }))
         expect(said).toContain(`The variable ${name} cannot be passed to a run`);
@@ -324,7 +324,7 @@ describe('arguments', () => {
     ['a NUL', ['a\0b'], refused],
     ['half a surrogate pair', ['a\udc00b'], refused],
     ['whole characters', ['😀', '-', '--', '', '\n'], 'accepted'],
-  ])('get the expected answer: %s', (_, args, expected) => {
+  ])('are accepted or refused as expected: %s', (_, args, expected) => {
     expect(given(args)).toBe(expected);
   });
 });

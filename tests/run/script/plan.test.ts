@@ -134,7 +134,7 @@ describe('the program of a run', () => {
     expect(job.secrets).toEqual([SECRET]);
   });
 
-  test('has more space than its output limit', () => {
+  test('has a larger work folder than its output limits', () => {
     const { limits } = planned({ bounds: { outputBytesMax: 1_024, outputFilesMax: 1 } }).job;
     expect(limits.workBytes).toBeGreaterThan(1_024);
     expect(limits.workEntries).toBeGreaterThan(2);

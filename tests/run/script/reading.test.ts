@@ -186,7 +186,7 @@ describe('a script that exited by itself', () => {
     },
   );
 
-  test('and reports success with an error summary has succeeded; the summary is not shown', async () => {
+  test('and reported success with an error summary has succeeded; the summary is not shown', async () => {
     const reading = read({ result: claims({ error_summary: 'but not quite' }) });
     expect(reading).toMatchObject({
       status: 'succeeded',
@@ -198,7 +198,7 @@ describe('a script that exited by itself', () => {
     await expectValid(await folderOf(reading, { how: 'exited', code: 0 }));
   });
 
-  test('and reports a failure without a message gets a default message', () => {
+  test('and reported a failure without a message gets a default message', () => {
     for (const error_summary of [null, '', ' \n\t ', '\u200b']) {
       const { publicMessage, errorSummary } = read({ result: claims({ status: 'failed', error_summary }) });
       expect([publicMessage, errorSummary]).toEqual(

@@ -181,7 +181,7 @@ result(html_output=s.strip(), error_summary=json.dumps(s), status='failed')`;
     expect(readFileSync(path.join(copy, 'evidence/steps/script/stdout.txt'), 'utf8')).toBe('begun\n');
   });
 
-  test("a fault while sealing keeps the script's claim, and is not a success", async () => {
+  test("a fault while sealing keeps the script's claim, but the run does not succeed", async () => {
     const { answer, folder } = await run(
       'result()',
       { bounds },

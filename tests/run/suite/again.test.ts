@@ -93,7 +93,7 @@ describe('compare --again', () => {
     expect(found.again?.rounds).toBe(1);
   });
 
-  test('confirms an input on which the agent always drops the connection', async () => {
+  test('confirms a case in which the agent always drops the connection', async () => {
     const { compare } = await twoSides((_seen, response) => response.destroy(), { repeat: 3 });
     expect(await compare(undefined)).toMatchObject({ exit_code: 3, decision: { cause: 'suspect' } });
     expect(await compare({})).toMatchObject({ exit_code: 1, decision: { broken: [{ case_id: 'case-3' }] } });
@@ -206,7 +206,7 @@ describe('compare --again', () => {
     expect(later).toMatchObject({ exit_code: 1, decision: { cause: 'broken' } });
   });
 
-  test('repeats an unanswered round, and ends', async () => {
+  test('repeats unanswered rounds, and stops after a few', async () => {
     const worse: Behaviour = (seen, response, times) =>
       times === 1 ? answering('all is lost')(seen, response, times) : response.destroy();
     const { now, compare } = await twoSides(worse);

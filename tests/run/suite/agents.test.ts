@@ -98,7 +98,7 @@ describe('an agent as the target of a suite', () => {
     await expectValid(folder);
   });
 
-  test('stores a large tool result in a separate file, and limits its events', async () => {
+  test('has large tool results stored in separate files, and the number of its events limited', async () => {
     const { artifact, folder, bytes } = await ranSuite([asked('large', 'DO=tested DO=lines:400')], {
       agent: 'claude',
       environment,
@@ -115,7 +115,7 @@ describe('an agent as the target of a suite', () => {
     await expectValid(folder);
   });
 
-  test('counts as another target with another policy or program', async () => {
+  test('counts as a different target if its policy or program differs', async () => {
     const targets = [];
     for (const [agent, policy] of [
       ['claude', 'read-only'],

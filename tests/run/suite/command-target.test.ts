@@ -82,7 +82,7 @@ describe.each(['process', 'none'] as const)('a command with sandbox: %s', sandbo
     await expectValid(ran.folder);
   });
 
-  test('reads a tree as JSON, and its failures count as failures of the agent', async () => {
+  test('reads its input as JSON, and its failures count as failures of the agent', async () => {
     const world = new ProgramWorld({ 'agent.mjs': AGENT });
     const declaration = {
       kind: 'command',
@@ -124,7 +124,7 @@ describe.each(['process', 'none'] as const)('a command with sandbox: %s', sandbo
     await expectValid(folder);
   });
 
-  test('is killed with everything it started when its time is over', async () => {
+  test('is killed with everything it started when its time is up', async () => {
     const word = `hangs-${newCorrelationId()}`;
     const world = new ProgramWorld({ 'hangs.mjs': HANGS });
     const declaration = { kind: 'command', run: ['node', 'hangs.mjs', word], timeout: '3s', sandbox };
@@ -213,7 +213,7 @@ test('a value that a program cannot receive fails its case before the program st
   expect(artifact('ok').final_output?.content).toBe('[""]');
 });
 
-test('a text that is not UTF-8 is no answer', async () => {
+test('output that is not UTF-8 is not an answer', async () => {
   const world = new ProgramWorld({ 'bytes.mjs': 'process.stdout.write(Buffer.from([0xff, 0xfe]));' });
   const { artifact, folder } = await world.ran({ kind: 'command', run: ['node', 'bytes.mjs'] }, ['a']);
   expect(artifact('a').runner_failure?.error_message).toBe('The answer is not valid UTF-8.');
@@ -231,19 +231,19 @@ test('the verifier finds a stored reply that was changed', async () => {
 });
 
 test.each<[string, object, RegExp]>([
-  ['a program that a case would choose', { run: ['${input.user}'] }, /run\[0\].*a case would choose it/],
-  ['a secret among the words', { run: ['node', '${env:DESK_TOKEN}'] }, /run\[1\].*Pass the variable through env/],
+  ['a program chosen by a case', { run: ['${input.user}'] }, /run\[0\].*a case would choose it/],
+  ['a secret as an argument', { run: ['node', '${env:DESK_TOKEN}'] }, /run\[1\].*Pass the variable through env/],
   ['${output} without an output', { run: ['node', '${output}'] }, /run\[1\].*has no value here/],
   ['an output outside its folder', { run: ['node'], output: '../x' }, /output is a path, not a bare name/],
   ['an invalid variable', { run: ['node'], env: { 'A-B': 'x' } }, /not a valid variable name/],
   ['a blocked network without a sandbox', { run: ['node'], sandbox: 'none', network: 'block' }, /cannot block/],
-  ['a start', { run: ['node'], start: { run: ['node'] } }, /start requires a target with a url/],
+  ['a start command', { run: ['node'], start: { run: ['node'] } }, /start requires a target with a url/],
   ['a missing program', { run: ['no-such-program'] }, /The program "no-such-program" is not on the PATH/],
   ['a missing file', { run: ['./missing.sh'] }, /"missing.sh" does not exist or is not executable/],
   ['a missing program without a sandbox', { run: ['./missing.sh'], sandbox: 'none' }, /does not exist/],
-  ['a program outside', { run: ['../../outside'] }, /does not show the program/],
+  ['a program outside the folder', { run: ['../../outside'] }, /does not show the program/],
   ['strict isolation without a sandbox', { run: ['node'], sandbox: 'none' }, /isolation "strict"/],
-])('refuses %s before anything is asked', async (what, over, message) => {
+])('refuses %s', async (what, over, message) => {
   const world = new ProgramWorld({});
   const strict = what.startsWith('strict') ? { bounds: { isolation: 'strict' as const } } : {};
   const environment = { DESK_TOKEN: SECRET };

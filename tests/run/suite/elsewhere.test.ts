@@ -59,7 +59,7 @@ describe('a report page', () => {
     expect(page.includes(output('all is lost'))).toBe(true);
   });
 
-  test('never shows one trial in place of a missing one', async () => {
+  test('never shows another trial in place of a missing one', async () => {
     const { cwd, page, reported } = await compared(answering('lost at first'), answering('lost at last'));
     expect(page.includes(output('lost at first'))).toBe(true);
     rmSync(path.join(cwd, '.proctor', 'runs', 'new', 'now'), { recursive: true });
@@ -70,7 +70,7 @@ describe('a report page', () => {
   });
 });
 
-test('report latest means a run if it is newer than the last comparison, whatever its name', async () => {
+test('report latest shows a run if it is newer than the last comparison, whatever its name', async () => {
   const { cwd, reported } = await compared(answering('all is lost'));
   expect((await reported()).subject).toHaveProperty('comparison');
   // Ids contain only whole seconds, so this backdates the comparison.

@@ -50,7 +50,7 @@ async function ran(url: string, ids: readonly string[]) {
 }
 
 describe('the message of a failure', () => {
-  test('names the address without query and secrets, says what to do, and reaches the evaluation', async () => {
+  test('names the address without query and secrets, says what to do, and appears in the evaluation', async () => {
     const { url } = await desk();
     const { folder, artifact, evaluation } = await ran(url, ['good', 'fails', 'moved', 'streams', 'plain', 'gone']);
     const messages = Object.fromEntries(evaluation.cases.map(one => [one.case_id, one.failure?.message]));
@@ -70,7 +70,7 @@ describe('the message of a failure', () => {
     await expectValid(folder);
   });
 
-  test('is left out of the evaluation if it quotes a path of a machine, and the run still verifies', async () => {
+  test('is left out of the evaluation if it quotes a machine path, and the run still verifies', async () => {
     const { url } = await desk();
     const { folder, artifact, evaluation } = await ran(url, ['leaks']);
     expect(artifact('leaks').runner_failure?.error_message).toContain('/home/bob/key');
@@ -107,7 +107,7 @@ describe('hints', () => {
     ['text/event-stream', 'a2a', / Its content type is text\/event-stream\.$/],
     ['application/problem+json', 'http', /^$/],
     [undefined, 'http', /^$/],
-  ] as const)('name what to declare for %s and %s', (contentType, kind, hint) => {
+  ] as const)('suggest the right declaration for content type %s and kind %s', (contentType, kind, hint) => {
     expect(contentHint(contentType, kind)).toMatch(hint);
   });
 
@@ -121,7 +121,7 @@ describe('hints', () => {
   });
   const url = 'http://127.0.0.1:8000/a';
 
-  test('name where a redirect leads only if it is the web, and how to follow it', () => {
+  test('name the target of a redirect only if it is an HTTP URL, and how to follow it', () => {
     expect(redirectHint(answer('/b?key=1'), { url })).toBe(
       ', a redirect to http://127.0.0.1:8000/b. Use --follow-redirects, or the URL that answers',
     );
@@ -137,7 +137,7 @@ test.each([
     { sandbox: 'process', isolation: 'strict', profile: 'strict', cpus: 1 },
     'Proctor cannot enforce --sandbox, --isolation, --profile, --cpus on an API. Omit them.',
   ],
-] as const)('limits that an API cannot have are refused by name', async (bounds, message) => {
+] as const)('limits that Proctor cannot enforce on an API are refused and named', async (bounds, message) => {
   const place = new Place();
   onTestFinished(() => place.remove());
   const url = 'http://127.0.0.1:1';

@@ -131,7 +131,7 @@ describe('an agent', () => {
     await expectValid(folder);
   });
 
-  test('that uses names of prototype properties does no harm', async () => {
+  test('that sends keys such as __proto__ has them stored separately and ignored', async () => {
     const agent = new Agent({
       proto: (seen, response) => {
         const text = JSON.stringify(answerTo(seen)).replace(
@@ -151,7 +151,7 @@ describe('an agent', () => {
     await expectValid(folder);
   });
 
-  test('that leaves out actions and events has none', async () => {
+  test('that omits actions and events gets an artifact with empty lists', async () => {
     const agent = new Agent({ terse: saying({ proposed_actions: undefined, events: undefined, case_id: undefined }) });
     const { artifact, folder } = await ranSuite(['terse'], { baseUrl: await agent.start() });
     expect(artifact('terse')).toMatchObject({ status: 'ok', proposed_actions: [], events: [] });

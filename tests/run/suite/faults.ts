@@ -19,7 +19,7 @@ export const WIRE_FAULTS: readonly Fault[] = [
   ['sends gzip without its last byte', cut('gzip', gzipSync, 1), 'invalid_json'],
   ['sends deflate without its checksum', cut('deflate', deflateSync, 4), 'invalid_json'],
   ['sends brotli without its last byte', cut('br', brotliCompressSync, 1), 'invalid_json'],
-  ['encodes in its own way', sending('{}', { 'content-encoding': 'own' }), 'invalid_json'],
+  ['uses an unknown content encoding', sending('{}', { 'content-encoding': 'own' }), 'invalid_json'],
   ['sends too much with 201', sending(' '.repeat(2_100_000), {}, 201), 'schema_mismatch'],
   ['sends HTML', sending('<!doctype html><title>Hi</title>', { 'content-type': 'text/html' }), 'invalid_json'],
   ['sends nothing', sending(''), 'invalid_json'],
@@ -28,7 +28,7 @@ export const WIRE_FAULTS: readonly Fault[] = [
   ['redirects to itself', redirectsTo('/run-case', 308), 'http_error'],
 ];
 
-/** Documents that are no answer in any protocol. A stream carries them in a frame. */
+/** Documents that are not an answer in any protocol. A stream carries them in a frame. */
 export const DOCUMENT_FAULTS: readonly (readonly [what: string, document: Buffer, errorClass: string])[] = [
   ['sends null', Buffer.from('null'), 'schema_mismatch'],
   ['sends a list', Buffer.from('[]'), 'schema_mismatch'],
@@ -38,17 +38,17 @@ export const DOCUMENT_FAULTS: readonly (readonly [what: string, document: Buffer
   ['sends deep nesting', Buffer.from('['.repeat(200_000) + ']'.repeat(200_000)), 'schema_mismatch'],
 ];
 
-/** Faults in the words of Proctor's own protocol. */
+/** Faults in the fields of Proctor's own protocol. */
 export const REPLY_FAULTS: readonly Fault[] = [
   ['sends an event that is null', saying({ events: [null] }), 'schema_mismatch'],
   ['sends events that are null', saying({ events: null }), 'schema_mismatch'],
   ['sends no final output', saying({ final_output: undefined }), 'schema_mismatch'],
   ['answers another case', saying({ case_id: 'another' }), 'schema_mismatch'],
   ['answers for the other side', saying({ version: 'new' }), 'schema_mismatch'],
-  ['cites a call that never was', action([{ kind: 'tool_result', call_id: 'c9' }]), 'schema_mismatch'],
-  ['cites an asset of ours', action([{ kind: 'asset', id: 'assets/cases.ndjson' }]), 'schema_mismatch'],
+  ['cites a call that does not exist', action([{ kind: 'tool_result', call_id: 'c9' }]), 'schema_mismatch'],
+  ['cites an asset of Proctor', action([{ kind: 'asset', id: 'assets/cases.ndjson' }]), 'schema_mismatch'],
   ['cites with two identifiers', action([{ kind: 'event', id: 'events[0]', call_id: 'c1' }]), 'schema_mismatch'],
-  ['knows a third status of a tool', result({ status: 'pending' }), 'schema_mismatch'],
+  ['reports an unknown tool status', result({ status: 'pending' }), 'schema_mismatch'],
 ];
 
 /** A good compressed answer without its last bytes. */

@@ -40,7 +40,7 @@ export default question => question;
 const FILES = { 'agent.mjs': AGENT, 'lib/spells.mjs': 'export const spells = text => text.toUpperCase();' };
 
 describe.each(['process', 'none'] as const)('a function with sandbox: %s', sandbox => {
-  test('answers with its value, whatever it prints or leaves running', async () => {
+  test('answers with its return value, whatever it prints or leaves running', async () => {
     const world = new ProgramWorld(FILES);
     const declaration = {
       kind: 'function',
@@ -94,7 +94,7 @@ describe.each(['process', 'none'] as const)('a function with sandbox: %s', sandb
     await expectValid(folder);
   });
 
-  test('gets the case, and may be mapped', async () => {
+  test('gets the case, and its return value can be mapped', async () => {
     const world = new ProgramWorld(FILES);
     const reply = { final_output: '$.input.user', events: [{ as: 'note', each: '$.session', id: '@.id' }] };
     const cases = [{ id: 'a', input: { user: 'hi', context: { locale: 'en' } }, metadata: { level: 3 } }];
@@ -126,7 +126,7 @@ describe.each(['process', 'none'] as const)('a function with sandbox: %s', sandb
   });
 });
 
-test('a function of a CommonJS module is called too', async () => {
+test('a function may be the default or a named export of a CommonJS module', async () => {
   const world = new ProgramWorld({
     'agent.cjs': 'module.exports = () => "common"; module.exports.named = () => "named";',
   });
@@ -150,11 +150,11 @@ test('a module that cannot be loaded fails the case', async () => {
 });
 
 test.each<[string, object, RegExp]>([
-  ['an absolute module', { module: '/agent.js' }, /module must be relative/],
-  ['a module of another language', { module: 'agent.py' }, /module must be a \.js, \.mjs or \.cjs file/],
+  ['an absolute module path', { module: '/agent.js' }, /module must be relative/],
+  ['a module in another language', { module: 'agent.py' }, /module must be a \.js, \.mjs or \.cjs file/],
   ['a missing module', { module: 'missing.js' }, /The module "missing.js" does not exist/],
   ['a module that the sandbox does not show', { module: '../temp/agent.js' }, /shows only the folder of the target/],
-])('refuses %s before anything is asked', async (_, over, message) => {
+])('refuses %s', async (_, over, message) => {
   const world = new ProgramWorld({ '../temp/agent.js': '' });
   await expect(world.ran({ kind: 'function', ...over }, ['a'])).rejects.toThrow(message);
 });

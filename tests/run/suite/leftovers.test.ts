@@ -26,7 +26,7 @@ function laidOut(owner: typeof DEAD, id = 'mine') {
 }
 
 describe('a suite whose owner died while writing its cases', () => {
-  test.each(['mine', 'suite_20260106_120000_aaaaaaaaaaaa'])('is removed at once: %s', async id => {
+  test.each(['mine', 'suite_20260106_120000_aaaaaaaaaaaa'])('is removed by recover: %s', async id => {
     const { cwd, folder } = laidOut(DEAD, id);
     expect((await listRuns(cwd, 9)).runs).toMatchObject([
       { id, status: 'unfinished', subject: 'new, not started yet' },
@@ -36,7 +36,7 @@ describe('a suite whose owner died while writing its cases', () => {
     expect(existsSync(folder)).toBe(false);
   });
 
-  test('does not block its name for a new run', async () => {
+  test('does not block a new run of the same name', async () => {
     const { cwd, folder } = laidOut(DEAD);
     await ranSuite(['a'], { cwd, as: 'new', runId: 'mine', baseUrl: await new Agent().start() });
     await expectValid(folder);
@@ -63,7 +63,7 @@ test('a suite with a live owner stays unchanged', async () => {
 describe('a partial evaluation whose writer died', () => {
   const part = '.evaluation.json.0123456789ab.tmp';
 
-  test('gets advice from the verifier, and is kept by recover', async () => {
+  test('is reported as advice by the verifier, and kept by recover', async () => {
     const { cwd, folder } = await ranSuite(['a'], { baseUrl: await new Agent().start() });
     writeFileSync(path.join(folder, part), '{"cases":[');
     const messages: string[] = [];

@@ -46,26 +46,28 @@ const good = (id: string, more: object = {}) => ({
 });
 const bad = (id: string, more: object = {}) => good(id, { expected: { contains: 'no such words' }, ...more });
 const firstLine = (text: string): string => text.split('\n', 1)[0] ?? '';
+/** The last line that is not indented: the verdict. */
+const verdictLine = (text: string): string => text.split('\n').findLast(line => /^\S/.test(line)) ?? '';
 
 describe('a run without limits', () => {
-  test('exits with 1 if every judged case fails, and says so first', async () => {
+  test('exits with 1 if every judged case fails, and says so last', async () => {
     const { suite, proctor } = await world([bad('a'), bad('b'), { id: 'smoke', input: { user: 'smoke' } }]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ Every judged case fails.');
+    expect(verdictLine(stderr)).toBe('✗ Every judged case fails.');
     expect(stderr).toMatch(/^✗ all answered, none passed {2}new {2}3 of 3 cases/m);
     const { stdout } = await suite('new', '--json');
     expect(JSON.parse(stdout)).toMatchObject({ ending: { how: 'exited', code: 1 }, all_failing: true, checks: [] });
     expect((await proctor('verify', '.proctor/runs/new')).code).toBe(0);
   });
 
-  test('says that no case has an answer, if none has one to judge', async () => {
+  test('says so if no case has an answer to judge', async () => {
     const { suite } = await world([good('a')], { a: (_seen, response) => response.writeHead(404).end('no') });
     const { code, stderr } = await suite('new');
-    expect([code, firstLine(stderr)]).toEqual([1, '✗ No case has an answer that Proctor can judge.']);
+    expect([code, verdictLine(stderr)]).toEqual([1, '✗ No case has an answer that Proctor can judge.']);
   });
 
-  test('counts a case without a judged expectation neither as passed nor as failed, everywhere', async () => {
+  test('counts a case without a judged expectation neither as passed nor as failed, in every output', async () => {
     const slow = { id: 'slow', input: { user: 'slow' }, expected: { max_ttft_ms: 100 } };
     const { suite, proctor } = await world([good('a'), { id: 'smoke', input: { user: 'smoke' } }, slow]);
     const { stderr } = await suite('new', '--run-id', 'r1');
@@ -83,23 +85,23 @@ describe('a run without limits', () => {
     const { suite } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(0);
-    expect(firstLine(stderr)).toMatch(/^! all answered, not all passed/);
+    expect(verdictLine(stderr)).toMatch(/^! all answered, not all passed/);
   });
 
   test('exits with 0 if nothing is expected, and says that nothing was judged', async () => {
     const { suite } = await world([{ id: 'a', input: { user: 'a' } }]);
     const { code, stderr } = await suite('new');
     expect(code).toBe(0);
-    expect(firstLine(stderr)).toMatch(/^! all answered, nothing judged/);
+    expect(verdictLine(stderr)).toMatch(/^! all answered, nothing judged/);
   });
 });
 
 describe('a limit on a run', () => {
-  test('that is not met leads to exit code 1, is reported first, and is kept in evidence that verifies', async () => {
+  test('that is not met leads to exit code 1, is reported last, and is kept in evidence that verifies', async () => {
     const { suite, proctor, place, evaluation } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new', '--run-id', 'r1', '--max-failing', '0');
     expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ 1 of 2 cases fails, and none may (max_failing): “b”.');
+    expect(verdictLine(stderr)).toBe('✗ 1 of 2 cases fails, and none may (max_failing): “b”.');
     const request: unknown = JSON.parse(
       readFileSync(path.join(place.cwd, '.proctor/runs/new/r1/evidence/request.json'), 'utf8'),
     );
@@ -115,7 +117,7 @@ describe('a limit on a run', () => {
     const { suite } = await world([good('a'), bad('b')]);
     const { code, stderr } = await suite('new', '--max-failing', '1', '--min-pass-rate', '0.5');
     expect(code).toBe(0);
-    expect(firstLine(stderr)).toBe('✓ All 2 limits are met.');
+    expect(verdictLine(stderr)).toBe('✓ All 2 limits are met.');
   });
 
   test('applies to all repetitions together, and the evidence of the last one names them', async () => {
@@ -133,7 +135,7 @@ describe('a limit on a run', () => {
       '0',
     );
     expect(code).toBe(1);
-    expect(firstLine(stderr)).toBe('✗ 1 of 2 cases is flaky, and none may be (max_flaky): “b”.');
+    expect(verdictLine(stderr)).toBe('✗ 1 of 2 cases is flaky, and none may be (max_flaky): “b”.');
     expect(evaluation('r1').gate).toBeUndefined();
     expect(evaluation('r1.2').gate).toMatchObject({
       earlier: {
@@ -183,7 +185,7 @@ describe('a limit on a run', () => {
     ] as const) {
       place.file('gate.yaml', `schema_version: gate.v1\n${limits}\n`);
       const { code, stderr } = await suite('new', '--gate', 'gate.yaml');
-      expect([code, firstLine(stderr)]).toEqual([1, line]);
+      expect([code, verdictLine(stderr)]).toEqual([1, line]);
     }
   });
 
@@ -191,7 +193,7 @@ describe('a limit on a run', () => {
     const { suite } = await world([{ id: 'a', input: { user: 'a' } }]);
     const { code, stderr } = await suite('new', '--max-failing', '0', '--max-flaky', '0');
     expect(code).toBe(1);
-    expect(stderr.split('\n').slice(0, 2)).toEqual([
+    expect(stderr.trimEnd().split('\n').slice(-2)).toEqual([
       '✗ max_failing cannot be judged: no case was judged.',
       '✗ max_flaky cannot be judged: no case was judged twice. --repeat 3 runs the suite three times.',
     ]);
@@ -284,7 +286,7 @@ describe('reports of a run follow its verdicts', () => {
     ]);
     expect((await proctor('list')).stdout).toMatch(/^limit not met /);
     const { stdout } = await proctor('report', 'r1', '--format', 'junit,md,terminal,html', '--out', 'reports');
-    expect(stdout.split('\n').slice(0, 2)).toEqual([
+    expect(stdout.split('\n').slice(1, 3)).toEqual([
       '✗ 1 of 1 case passed: 0 failed, 0 without a verdict',
       `  gate  ${message}`,
     ]);
@@ -298,13 +300,13 @@ describe('reports of a run follow its verdicts', () => {
 });
 
 describe('a limit on a comparison', () => {
-  test('that is not met leads to exit code 1 and is reported first, even if both sides are the same', async () => {
+  test('that is not met leads to exit code 1 and is reported last, even if both sides are the same', async () => {
     const { suite, proctor, place } = await world([good('a'), bad('b')]);
     await suite('baseline');
     await suite('new');
     const { code, stdout } = await proctor('compare', '--max-failing', '0', '--out', 'compared');
     expect(code).toBe(1);
-    expect(firstLine(stdout)).toBe('✗ Limit not met  1 of 2 cases fails, and none may (max_failing): “b”.');
+    expect(verdictLine(stdout)).toBe('✗ Limit not met  1 of 2 cases fails, and none may (max_failing): “b”.');
     const comparison = JSON.parse(readFileSync(path.join(place.cwd, 'compared/comparison.json'), 'utf8')) as Comparison;
     expect(comparison).toMatchObject({
       verdict: 'regression',
@@ -330,6 +332,8 @@ describe('a limit on a comparison', () => {
     expect((await proctor('compare')).code).toBe(3);
     const { code, stdout } = await proctor('compare', '--min-pass-rate', '0.9');
     expect(code).toBe(1);
-    expect(firstLine(stdout)).toBe('✗ Limit not met  50 % of the trials pass, and at least 90 % must (min_pass_rate).');
+    expect(verdictLine(stdout)).toBe(
+      '✗ Limit not met  50 % of the trials pass, and at least 90 % must (min_pass_rate).',
+    );
   });
 });

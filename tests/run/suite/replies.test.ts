@@ -63,7 +63,7 @@ async function stoppedRun(behaviours: Readonly<Record<string, Behaviour>> = {}) 
   return { cwd, agent, baseUrl, folder, resume };
 }
 
-/** Expects one reply per answered case, that of its last attempt, and no other file of a reply. */
+/** Expects one reply per answered case, that of its last attempt, and no other reply file. */
 async function expectAgreement(folder: string, ids: readonly string[] = IDS): Promise<void> {
   const artifacts = ids.map(id => JSON.parse(readFileSync(path.join(folder, `${id}.json`), 'utf8')) as CaseArtifact);
   const answered = artifacts.filter(({ status }) => status === 'ok');
@@ -184,14 +184,14 @@ describe('a run from another machine', () => {
     await expectAgreement(folder);
   });
 
-  test('is asked again for replies that the reading it is adopted with rejects', async () => {
+  test('sends a case again if --strict-replies rejects its stored reply', async () => {
     const { agent, baseUrl, folder, adopt } = await copied({ three: omitsRiskTags });
     expect((await adopt({ baseUrl, strictReplies: true })).runs[0]).toMatchObject({ ok: 4, failed: 1 });
     expect(IDS.map(id => agent.times(id))).toEqual([1, 1, 2, 1, 2]);
     await expectAgreement(folder);
   });
 
-  test('is asked again if the adopting target maps replies in another way', async () => {
+  test('sends all cases again if it is resumed with a target that maps replies differently', async () => {
     const { cwd, agent, baseUrl, folder, adopt } = await copied();
     const target = {
       kind: 'http',
@@ -228,7 +228,7 @@ describe('a run from another machine', () => {
       ['one'],
     ],
   ];
-  test.each(forgeries)('is asked again for %s', async (_, forge, again) => {
+  test.each(forgeries)('sends cases with %s again', async (_, forge, again) => {
     const { agent, baseUrl, folder, adopt } = await copied();
     forge(folder);
     // The forger has no key of this machine.
@@ -246,7 +246,7 @@ describe('a run from another machine', () => {
 });
 
 describe('a large reply', () => {
-  test('is a file of its own, and verifies', async () => {
+  test('is stored in a separate file, and verifies', async () => {
     const agent = new Agent({ small: saysLarge, plain: answersWell });
     const { folder, artifact, bytes } = await ranSuite(['small', 'plain'], { baseUrl: await agent.start() });
     const body = bytes('assets/small.1.reply');

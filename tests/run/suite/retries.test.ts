@@ -67,7 +67,7 @@ describe('retries', () => {
     expect(ids.map(id => artifact(id).attempts?.length)).toEqual([1, 1, 3, 3]);
   });
 
-  test('never happen silently after a connection reset', async () => {
+  test('do not follow a connection reset if they are disabled', async () => {
     const agent = new Agent({ cut: (_seen, response) => response.destroy() });
     const { artifact } = await ranSuite(['cut'], { baseUrl: await agent.start(), retries: 0 });
     expect(agent.times('cut')).toBe(1);

@@ -14,7 +14,7 @@ function* placesIn(node: Node, here: string): Generator<{ place: string; offset:
   }
 }
 
-test('places have the lines that another parser finds, whatever the white space', () => {
+test('every place has the line that another parser finds, whatever the white space', () => {
   const key = fc.string({ unit: fc.constantFrom('a', 'b', '"', '\\', '[', '.', '\n', 'é'), maxLength: 3 });
   const value = fc.letrec(tie => ({
     value: fc.oneof(

@@ -21,28 +21,28 @@ describe('a target file', () => {
       /line 3: Invalid YAML: .+; put a value with \$\{…\} in quotes, such as "\$\{input\.user\}"\.$/,
     ],
     [
-      'an unquoted path of an item',
+      'an unquoted item path',
       `${HEAD}request: {}\nreply:\n  final_output: $.a\n  events:\n    - { as: tool_call, each: $.t, tool: @.x }\n`,
       /line 7: Invalid YAML: .+; put the value in quotes, such as "@\.name"\.$/,
     ],
-    ['broken YAML of another sort', `${HEAD}request: { path: /a\n`, /line \d: Invalid YAML: [^;]+\.$/],
+    ['other invalid YAML', `${HEAD}request: { path: /a\n`, /line \d: Invalid YAML: [^;]+\.$/],
     [
-      'a misspelt kind',
+      'a misspelled kind',
       'kind: htp\nurl: http://127.0.0.1:8000\n',
       /line 1: kind must be .+ \(did you mean "http"\?\)\.$/,
     ],
-    ['a kind like no other', 'kind: xyz\nurl: http://127.0.0.1:8000\n', /line 1: kind must be one of [^(]+\.$/],
+    ['an unknown kind', 'kind: xyz\nurl: http://127.0.0.1:8000\n', /line 1: kind must be one of [^(]+\.$/],
     ['a time without its unit', `${HEAD}request: {}\n${REPLY}timeout: 30\n`, /line 5: .*\b30s\b/],
     [
       'a time without its unit below another key',
       `${HEAD}request: {}\n${REPLY}start: { run: [a], ready: { within: 5 } }\n`,
       /line 5: .*\b5s\b/,
     ],
-  ])('with %s gets a hint', (_what, text, message) => {
+  ])('with %s is refused, with a hint if Proctor has one', (_what, text, message) => {
     expect(read(text)).toThrow(message);
   });
 
-  test('that does not exist is named as the user named it', () => {
+  test('that cannot be read is refused, and named as the user wrote it', () => {
     const cwd = temporaryFolder();
     const missing = () => readTargetFile(path.join(cwd, 'targets/desk.yaml'), 'targets/desk.yaml');
     expect(missing).toThrow('There is no target file "targets/desk.yaml", seen from this folder.');

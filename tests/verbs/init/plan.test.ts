@@ -31,11 +31,19 @@ const SCENES: readonly (readonly [string, InitChoice, Partial<Survey>])[] = [
   [
     'openai-chat',
     { kind: 'http', name: 'shop' },
-    { servers: server({ kind: 'openai-chat', url: `${ORIGIN}/v1`, model: 'm:7b' }) },
+    { isEmpty: false, servers: server({ kind: 'openai-chat', url: `${ORIGIN}/v1`, model: 'm:7b' }) },
   ],
-  ['a2a', { kind: 'http', name: 'shop' }, { servers: server({ kind: 'a2a', url: `${ORIGIN}/a2a`, protocol: '0.3' }) }],
-  ['proctor', { kind: 'http', name: 'shop' }, { servers: server({ kind: 'proctor', url: ORIGIN }) }],
-  ['openapi', { kind: 'http', name: 'shop' }, { servers: server({ kind: 'http', url: ORIGIN, operation: OPERATION }) }],
+  [
+    'a2a',
+    { kind: 'http', name: 'shop' },
+    { isEmpty: false, servers: server({ kind: 'a2a', url: `${ORIGIN}/a2a`, protocol: '0.3' }) },
+  ],
+  ['proctor', { kind: 'http', name: 'shop' }, { isEmpty: false, servers: server({ kind: 'proctor', url: ORIGIN }) }],
+  [
+    'openapi',
+    { kind: 'http', name: 'shop' },
+    { isEmpty: false, servers: server({ kind: 'http', url: ORIGIN, operation: OPERATION }) },
+  ],
   [
     'running-and-startable',
     { kind: 'http', name: 'shop' },
@@ -59,6 +67,15 @@ const SCENES: readonly (readonly [string, InitChoice, Partial<Survey>])[] = [
   ['own-script', { kind: 'script', name: 'a: "b"', script: { file: 'tools/total.py', readsCases: true } }, {}],
   ['own-program', { kind: 'script', name: '123', script: { file: 'my total.sh', readsCases: false } }, {}],
 ];
+
+test.each<[string, Partial<Survey>]>([
+  ['an empty folder', { isEmpty: true }],
+  ['a folder with a start script', { isEmpty: false, start: { port: undefined } }],
+])('a server that %s does not name is left alone', (_, found) => {
+  const servers = server({ kind: 'proctor', url: ORIGIN });
+  const { what } = planProject({ kind: 'http', name: 'shop' }, { ...NOTHING, ...found, servers });
+  expect(what).not.toContain(ORIGIN);
+});
 
 describe.each(SCENES)('the project for %s', (name, choice, found) => {
   const { what, files, notes } = planProject(choice, { ...NOTHING, ...found });

@@ -29,7 +29,7 @@ export function repliesIn(folder: string): Record<string, SuiteReply> {
   );
 }
 
-/** Replaces a text in every stored reply, with hashes that fit, and returns the rules that the folder then breaks. */
+/** Replaces a text in every stored reply, with matching hashes, and returns the rules that the folder then breaks. */
 export async function rulesAfterChange(folder: string, from: string, to: string): Promise<string[]> {
   const file = path.join(folder, 'assets/replies.ndjson');
   const lines = Object.values(repliesIn(folder)).map(reply => {

@@ -5,7 +5,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import { onTestFinished } from 'vitest';
 import * as z from 'zod';
 
-/** What a server has seen. */
+/** A request that a server received. */
 export interface Seen {
   readonly headers: IncomingMessage['headers'];
   readonly message: Readonly<Record<string, unknown>>;
@@ -13,7 +13,7 @@ export interface Seen {
 
 export const methodsOf = (seen: readonly Seen[]): unknown[] => seen.map(({ message }) => message['method']);
 
-/** A server of the published library with one tool. The question decides on what the tool does. */
+/** A server of the published library with one tool. The question determines what the tool does. */
 function toolServer(): McpServer {
   const server = new McpServer({ name: 'desk', version: '1.0.0' }, { capabilities: { logging: {} } });
   server.registerTool('ask', { inputSchema: { question: z.string() } }, async ({ question }, extra) => {
@@ -42,7 +42,7 @@ function toolServer(): McpServer {
 export interface McpWorld {
   readonly url: string;
   readonly seen: Seen[];
-  /** The sessions that are open, for a server with sessions. */
+  /** The open sessions, if the server has sessions. */
   readonly sessions: Map<string, StreamableHTTPServerTransport>;
 }
 
@@ -106,7 +106,7 @@ async function listening(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What a server of the revision without sessions answers to a call. */
+/** Answers a call, as a server without sessions. */
 export type Answer = (call: Call, response: ServerResponse) => void;
 
 interface Call {
@@ -116,7 +116,7 @@ interface Call {
 
 const META = 'io.modelcontextprotocol/';
 
-/** A strict server of revision 2026-07-28, which the published library does not speak. */
+/** A strict server of revision 2026-07-28, which the published library does not support. */
 export function modernServer(answer: Answer = answersCall): Promise<McpWorld> {
   return served(({ headers }, response, message = {}) => {
     const { id, method, params } = message as { id: number; method: string; params?: Params };

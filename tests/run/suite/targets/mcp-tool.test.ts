@@ -27,7 +27,7 @@ describe('an MCP tool over HTTP', () => {
   test.each([
     ['streams', false],
     ['JSON', true],
-  ])('is called in one session of a server that requires it and answers with %s', async (_how, asJson) => {
+  ])('is called in one session if the server requires one, with answers as %s', async (_how, asJson) => {
     const { url, seen, sessions } = await sessionServer(asJson);
     const { folder, artifact, run } = await ranDeclared(IDS, declarationOf(url), { concurrency: 8 });
     expect(run.stats).toMatchObject({ cases_completed: IDS.length, cases_failed: 0 });
@@ -48,7 +48,7 @@ describe('an MCP tool over HTTP', () => {
   test.each([
     ['streams', false],
     ['JSON', true],
-  ])('is called without a session if the server opens none and answers with %s', async (_how, asJson) => {
+  ])('is called without a session if the server opens none, with answers as %s', async (_how, asJson) => {
     const { url, seen } = await statelessServer(asJson);
     const { folder, run } = await ranDeclared(IDS, declarationOf(url), { concurrency: 8 });
     expect(run.stats).toMatchObject({ cases_completed: IDS.length, cases_failed: 0 });
@@ -56,7 +56,7 @@ describe('an MCP tool over HTTP', () => {
     await expectValid(folder);
   });
 
-  test('is called in the revision without sessions if the server speaks it', async () => {
+  test('is called with the sessionless revision if the server supports it', async () => {
     const { url, seen } = await modernServer();
     const { folder, artifact, run } = await ranDeclared(IDS, declarationOf(url), { concurrency: 8 });
     expect(run.stats).toMatchObject({ cases_completed: IDS.length, cases_failed: 0 });
@@ -66,7 +66,7 @@ describe('an MCP tool over HTTP', () => {
     await expectValid(folder);
   });
 
-  test('gives structured content as JSON, and its errors as failures of the agent', async () => {
+  test('returns structured content as JSON, and its errors count as failures of the agent', async () => {
     const { url } = await sessionServer();
     const { folder, artifact } = await ranDeclared(['structured', 'wrong', 'mute'], declarationOf(url));
     expect(artifact('structured').final_output).toMatchObject({
@@ -82,7 +82,7 @@ describe('an MCP tool over HTTP', () => {
     await expectValid(folder);
   });
 
-  test('fails by its own errors also with a mapping of the user', async () => {
+  test('fails on its own errors even if the target maps its replies', async () => {
     const { url } = await statelessServer();
     const mapped = { reply: { final_output: '$.result.content[0].text' } };
     const { artifact } = await ranDeclared(['fine', 'wrong'], declarationOf(url, mapped));
@@ -107,7 +107,7 @@ describe('an MCP tool over HTTP', () => {
     expect(countOf(methodsOf(seen), 'initialize')).toBeGreaterThan(1);
   });
 
-  test('gets the credentials of the declaration with every request, and they are masked in what is stored', async () => {
+  test('gets the declared credentials with every request, and they are masked in the evidence', async () => {
     const token = 'tok_4f9a8b7c6d5e';
     const { url, seen } = await modernServer(({ id, question }, response) =>
       reply(response, { jsonrpc: '2.0', id, result: resultOf(`${token}: ${question}`) }),
@@ -129,7 +129,7 @@ describe('an MCP tool over HTTP', () => {
     expect(countOf(methodsOf(seen), 'tools/call')).toBe(3);
   });
 
-  test('can be tried, with every message of the exchange', async () => {
+  test('can be tried: the result lists every exchange', async () => {
     const { url } = await sessionServer();
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'tool.json'), JSON.stringify(declarationOf(url)));
@@ -203,7 +203,7 @@ const FAULTS: readonly (readonly [id: string, answer: Answer, failure: object])[
 ];
 
 describe('an MCP server that', () => {
-  test('fails in every known way gets an artifact for each case, with the class of the HTTP fault', async () => {
+  test('fails in every known way gets an artifact for each case, with the same failure class as over HTTP', async () => {
     const answers = new Map(FAULTS.map(([id, answer]) => [`What about ${id}?`, answer]));
     const { url } = await modernServer((call, response) => {
       const answer = answers.get(call.question);
@@ -236,11 +236,11 @@ describe('an MCP server that', () => {
   });
 
   test.each([
-    ['is not there', undefined, { class: 'network_error', error_name: 'ECONNREFUSED' }],
-    ['wants a login', 401, { class: 'http_error', status: 401 }],
-    ['is no MCP server', 404, { class: 'http_error', status: 404 }],
+    ['is unreachable', undefined, { class: 'network_error', error_name: 'ECONNREFUSED' }],
+    ['requires a login', 401, { class: 'http_error', status: 401 }],
+    ['is not an MCP server', 404, { class: 'http_error', status: 404 }],
     ['fails at once', 500, { class: 'http_error', status: 500 }],
-  ])('%s makes cases fail by what it answers first', async (_what, status, failure) => {
+  ])('%s fails the cases with the error of the first request', async (_what, status, failure) => {
     const { url } = await served((_request, response) => void response.writeHead(status ?? 200).end());
     const where = status === undefined ? url.replace('127.0.0.1', '127.0.0.2') : url;
     const { folder, artifact } = await ranDeclared(['one'], declarationOf(where));
@@ -248,7 +248,7 @@ describe('an MCP server that', () => {
     await expectValid(folder);
   });
 
-  test('speaks only a later revision, or refuses to initialize, is not asked', async () => {
+  test('supports only a later revision, or refuses to initialize, gets no tool call', async () => {
     const later = await served((_request, response, message) =>
       reply(response, { id: message?.['id'], error: { code: -32_022, data: { supported: ['2030-01-01'] } } }, 400),
     );

@@ -36,7 +36,7 @@ describe('a compressed stream', () => {
   const ENCODERS = { gzip: gzipSync, deflate: deflateSync, br: brotliCompressSync };
 
   test.each(Object.entries(ENCODERS))(
-    'with %s is refused by name, while it is still open',
+    'with %s fails as COMPRESSED_STREAM while it is still open',
     async (encoding, encode) => {
       const url = await serving(response => {
         response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': encoding });
@@ -51,7 +51,7 @@ describe('a compressed stream', () => {
     },
   );
 
-  test('that does not say that it is a stream has frames without a time', async () => {
+  test('without the content type of a stream is read, but has no frame times', async () => {
     const url = await serving(response => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       response.end(gzipSync(BODY));
@@ -62,7 +62,7 @@ describe('a compressed stream', () => {
     expect(repliesIn(folder)['a']?.frame_ms).toEqual([]);
   });
 
-  test('of an MCP server is refused by name', async () => {
+  test('of an MCP server fails as COMPRESSED_STREAM', async () => {
     const url = await serving(response => {
       response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
       response.write(gzipSync(sse({ jsonrpc: '2.0', id: 1, result: {} })));
@@ -77,7 +77,7 @@ describe('a secret in pieces', () => {
   const halves = [SECRET.slice(0, 8), SECRET.slice(8)] as const;
   const pieces = sse({ text: halves[0] }, { text: halves[1] });
 
-  /** Every file of the run as one text. Pieces of the secret must not be next to each other, nor anywhere near. */
+  /** All files of the run as one text. */
   function storedIn(folder: string): string {
     const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile());
     return files.map(file => readFileSync(path.join(file.parentPath, file.name), 'utf8')).join('\n');
@@ -123,7 +123,7 @@ describe('a secret in pieces', () => {
       sandbox: 'none',
       reply: { final_output: { path: '$.parts[*]', join: '' }, failed: '$.problem' },
     };
-    // The words of the declaration name the pieces, so only the files of the case count.
+    // The declaration contains the pieces, so only the files of the case are checked.
     const environment = { PATH: process.env['PATH'] };
     const { artifact, folder } = await ranDeclared(['a'], declaration, { environment, secrets: { TOKEN: SECRET } });
     expect(artifact('a').runner_failure?.error_message).toContain('because it contains a secret in pieces.');
@@ -131,7 +131,7 @@ describe('a secret in pieces', () => {
     for (const half of halves) expect(JSON.stringify(artifact('a'))).not.toContain(half);
   });
 
-  test('does not hide the reply of another failure', async () => {
+  test('is the only reason not to store the reply of a failure', async () => {
     const url = await serving(response => void response.end(sse({ text: 'Part' }, { error: 'Out of memory' })));
     const { artifact } = await ranDeclared(['a'], declared(url), { secrets: { TOKEN: SECRET } });
     expect(artifact('a').runner_failure).toMatchObject({ body_snippet: expect.stringContaining('Part') });

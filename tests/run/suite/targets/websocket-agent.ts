@@ -15,7 +15,7 @@ export interface Talk {
 /** What an agent does with a message. */
 export type Behaviour = (message: string, talk: Talk) => void;
 
-/** A real WebSocket server. The text of a message decides on the behaviour: `What about NAME?`. */
+/** A real WebSocket server. The text of a message determines the behaviour: `What about NAME?`. */
 export class WebSocketAgent {
   readonly talks: Talk[] = [];
   readonly #server: Server;
@@ -62,7 +62,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** A server that answers the upgrade itself, with the bytes given. */
+/** A server that answers the upgrade itself, with the given bytes. */
 export async function rawServer(answer: (socket: Socket) => void): Promise<string> {
   const server = createServer();
   server.on('upgrade', (_request: IncomingMessage, socket: Socket) => {

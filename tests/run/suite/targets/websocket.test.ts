@@ -10,7 +10,7 @@ import { type Behaviour, declarationOf, rawServer, sends, WebSocketAgent } from 
 const IDS = ['one', 'two', 'three', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten', 'eleven', 'twelve'];
 
 describe('a WebSocket target', () => {
-  test('asks every case over a connection of its own, and maps the stored messages', async () => {
+  test('sends each case over a separate connection, and maps the stored messages', async () => {
     const agent = new WebSocketAgent();
     const url = await agent.start();
     const { folder, artifact, run } = await ranDeclared(IDS, declarationOf(url), { concurrency: 8 });
@@ -39,7 +39,7 @@ describe('a WebSocket target', () => {
     expect(await rulesAfterChange(folder, 'You asked', 'I asked')).toContain('FD14');
   });
 
-  test('sends all messages in order, texts as they are, and reads until the server closes', async () => {
+  test('sends all messages in order, text unchanged, and reads until the server closes the connection', async () => {
     const agent = new WebSocketAgent({
       '': (message, { socket }) => {
         socket.send(`got ${message}`);
@@ -57,7 +57,7 @@ describe('a WebSocket target', () => {
     await expectValid(folder);
   });
 
-  test('ends the reply at a text that is no JSON', async () => {
+  test('can end the reply at a message that is not JSON', async () => {
     const agent = new WebSocketAgent({ plain: sends('{"text":"Hi"}', '[DONE]', '{"text":"too late"}') });
     const { folder, artifact } = await ranDeclared(
       ['plain'],
@@ -97,7 +97,7 @@ describe('a WebSocket target', () => {
     await expectValid(folder);
   });
 
-  test('can be tried, with everything that was sent and received', async () => {
+  test('can be tried: the result shows everything that was sent and received', async () => {
     const agent = new WebSocketAgent();
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'agent.json'), JSON.stringify(declarationOf(await agent.start())));
@@ -156,7 +156,7 @@ const FAULTS: readonly (readonly [id: string, behaviour: Behaviour, failure: obj
 ];
 
 describe('a WebSocket agent that', () => {
-  test('fails in every known way gets an artifact for each case, with the class of the HTTP fault', async () => {
+  test('fails in every known way gets an artifact for each case, with the same failure class as over HTTP', async () => {
     const agent = new WebSocketAgent(Object.fromEntries(FAULTS.map(([id, behaviour]) => [id, behaviour])), false);
     const ids = FAULTS.map(([id]) => id);
     const { folder, artifact } = await ranDeclared([...ids, 'fine'], declarationOf(await agent.start()), {
@@ -173,18 +173,18 @@ describe('a WebSocket agent that', () => {
     ['redirects', 'HTTP/1.1 307 Moved\r\nlocation: ws://127.0.0.1:9/\r\ncontent-length: 0\r\n\r\n', 'http_error', 307],
     ['answers 200', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}', 'http_error', 200],
     [
-      'proves nothing',
+      'sends a wrong accept key',
       'HTTP/1.1 101 Go\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-accept: x\r\n\r\n',
       'invalid_json',
       undefined,
     ],
     [
-      'compresses unasked',
+      'enables compression unasked',
       'HTTP/1.1 101 Go\r\nupgrade: websocket\r\nconnection: upgrade\r\nsec-websocket-extensions: permessage-deflate\r\n\r\n',
       'invalid_json',
       undefined,
     ],
-  ])('%s instead of an upgrade fails', async (_what, response, errorClass, status) => {
+  ])('%s during the handshake fails', async (_what, response, errorClass, status) => {
     const url = await rawServer(socket => void socket.end(response));
     const { folder, artifact } = await ranDeclared(['a'], declarationOf(url));
     expect(artifact('a').runner_failure).toMatchObject({ class: errorClass, ...(status !== undefined && { status }) });
@@ -224,7 +224,7 @@ describe('a WebSocket agent that', () => {
     await expectValid(late.folder);
   });
 
-  test('never shakes hands is stopped by the idle limit', async () => {
+  test('never completes the handshake is stopped by the idle limit', async () => {
     const url = await rawServer(() => undefined);
     const { artifact } = await ranDeclared(['a'], declarationOf(url), { idleMs: 300 });
     expect(artifact('a').runner_failure).toMatchObject({ class: 'timeout', error_name: 'IDLE' });
