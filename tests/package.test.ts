@@ -64,7 +64,7 @@ describe('the tarball', () => {
     expect(files.map(file => file.replace('./', '')).filter(file => !names.has(file))).toEqual([]);
   });
 
-  test('lacks the files of an earlier build that dist/ keeps for running programs', async () => {
+  test('omits the files of an earlier build that dist/ keeps for running programs', async () => {
     const { moveInto } = await builder();
     const copy = temporaryFolder();
     cpSync(path.join(ROOT, 'package.json'), path.join(copy, 'package.json'));
@@ -136,7 +136,7 @@ describe('a build', () => {
     expect(statSync(path.join(ROOT, 'dist', 'proctor.js')).ino).toBe(before);
   });
 
-  test('is what npx asks for in a checkout that was never built', () => {
+  test('is required before npx runs a command of the checkout, and the message says so', () => {
     const checkout = temporaryFolder();
     cpSync(path.join(ROOT, 'scripts'), path.join(checkout, 'scripts'), { recursive: true });
     expect(prepare(checkout, 'exec')).toEqual({

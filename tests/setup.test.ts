@@ -34,7 +34,7 @@ describe('setup.sh, if packages are missing,', () => {
     expect(setUp('', { uid: 0, sudo: 'locked' })).toEqual({ status: 0, said: '', ran: INSTALLED });
   });
 
-  test('says so before it uses passwordless sudo', () => {
+  test('says that it installs them with passwordless sudo', () => {
     const { status, said, ran } = setUp('', { uid: 1000, sudo: 'free' });
     expect(status).toBe(0);
     expect(said).toBe(
@@ -54,7 +54,7 @@ describe('setup.sh, if packages are missing,', () => {
   test.each([
     ['an ordinary user', { uid: 1000, sudo: 'locked' }],
     ['root on a system without apt', { uid: 0, sudo: 'locked', apt: false }],
-  ] as const)('lets the demo of %s start', (_, machine) => {
+  ] as const)('lets the demo start for %s', (_, machine) => {
     expect(setUp('start', machine)).toEqual({ status: 0, said: '', ran: [] });
   });
 });

@@ -65,13 +65,13 @@ describe.runIf(missing.length === 0)('with Node in a home folder', () => {
     expect(stdout, stderr).toBe('tmp 1\n');
   });
 
-  test('a Node directly in ~/bin is shown alone', () => {
+  test('a script sees only Node in ~/bin, if Node is directly there', () => {
     const home = new Home('bin/node');
     home.file('../bin/other', '', 0o755);
     expect(looked(home)).toMatchObject({ node: home.node, home: ['bin'], version: ['bin'] });
   });
 
-  test('a script may name an interpreter by its path anywhere', () => {
+  test('a script may name an interpreter in any folder, and sees nothing else there', () => {
     const home = new Home(NVM);
     const bash = home.program('tools/bin/bash', '/bin/bash');
     home.file('named.sh', `#!${bash}\necho "$BASH"; ls ${home.folder} ${home.folder}/tools\n`, 0o755);

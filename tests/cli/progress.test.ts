@@ -47,7 +47,7 @@ describe('the progress line', () => {
     );
   });
 
-  test('counts no verdicts without a terminal, which judging would only slow down', () => {
+  test('counts no verdicts without a terminal, because judging would only slow the run down', () => {
     expect(new ProgressLine(() => undefined, undefined).onVerdict).toBeUndefined();
   });
 

@@ -110,7 +110,7 @@ describe.runIf(isThere)('on a clean Debian 12, an ordinary user', () => {
     expect(typed).toHaveLength(3);
   });
 
-  test('changes the agent for the worse, and is told which case broke and why', () => {
+  test('makes the agent worse, and learns which case broke and why', () => {
     expect(alex('proctor test --accept')).toMatchObject({ code: 0 });
     const file = outside(`${HOME}/project/agent.mjs`);
     const agent = readFileSync(file, 'utf8');
@@ -130,7 +130,7 @@ describe.runIf(isThere)('on a clean Debian 12, an ordinary user', () => {
     expect({ complaints, asked }).toEqual({ complaints: [], asked: [] });
   });
 
-  test('is told once that scripts need a sandbox, and how to get one', () => {
+  test('learns once that scripts need a sandbox, and how to get one', () => {
     const { code, said } = alex('proctor doctor');
     expect(code).toBe(1);
     expect(said).toContain('sudo apt-get install --yes bubblewrap');

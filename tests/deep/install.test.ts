@@ -22,7 +22,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 const example = `JSON.parse('${JSON.stringify({ a: 1 })}')`;
 
-test('npx runs the build of the checkout, and leaves it alone', () => {
+test('npx runs the existing build of the checkout, and does not change it', () => {
   const file = path.join(ROOT, 'dist', 'proctor.js');
   const before = statSync(file).ino;
   const said = execFileSync('npx', ['proctor', '--version'], {

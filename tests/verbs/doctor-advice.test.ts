@@ -29,12 +29,12 @@ describe('the advice of doctor', () => {
     ['zypper', 'sudo zypper install --no-confirm bubblewrap util-linux'],
     ['pacman', 'sudo pacman -S --noconfirm bubblewrap util-linux'],
     ['apk', 'sudo apk add bubblewrap util-linux'],
-  ])('names the command of %s that installs what is missing', (manager, command) => {
+  ])('names the %s command that installs the missing programs', (manager, command) => {
     const machine = { ...MACHINE, missing: ['/usr/bin/bwrap', '/usr/bin/unshare', '/usr/bin/setpriv'] };
     expect(adviceFor(machine, BROKEN, here({}, manager))).toEqual([`Install the missing programs: ${command}`]);
   });
 
-  test('needs no sudo for root, and names the packages if there is no known package manager', () => {
+  test('omits sudo for root, and names only the packages without a known package manager', () => {
     const machine = { ...MACHINE, isRoot: true, missing: ['/usr/bin/bwrap'] };
     expect(adviceFor(machine, BROKEN, here({}, 'apt-get'))).toEqual([
       'Install the missing programs: apt-get install --yes bubblewrap',
