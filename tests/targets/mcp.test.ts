@@ -17,7 +17,7 @@ describe('the revision of a server', () => {
     ['supports only a later one', { error: { code: -32022, data: { supported: ['2030-01-01'] } } }, null],
     ['lists only a later one', { result: { supportedVersions: ['2030-01-01'] } }, null],
     ['supports nothing', { error: { code: -32022 } }, null],
-  ])('is the expected one if it %s', (_what, response, revision) => {
+  ])('is chosen correctly if the server %s', (_what, response, revision) => {
     expect(revisionOf(response)).toEqual(revision);
   });
 });
