@@ -32,7 +32,7 @@ export function adviceFor(
 function installing(missing: readonly string[], isRoot: boolean, managers: readonly string[]): string {
   const names = new Set(missing.map(file => (path.basename(file) === 'bwrap' ? 'bubblewrap' : 'util-linux')));
   const [command] = MANAGERS.filter(({ name }) => managers.includes(name)).map(({ install }) => install);
-  if (command === undefined) return `Install the packages ${[...names].join(' and ')}.`;
+  if (command === undefined) return `Install ${[...names].join(' and ')}.`;
   return `Install the missing programs: ${isRoot ? '' : 'sudo '}${command} ${[...names].join(' ')}`;
 }
 
