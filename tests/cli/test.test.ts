@@ -30,7 +30,7 @@ describe('proctor test', () => {
     expect(stdout).toContain('There is neither a baseline nor a limit, so a failing case does not fail the test.');
   });
 
-  test('works from a folder below, and prints one JSON document with --json', () => {
+  test('works in a subfolder of the project, and prints one JSON document with --json', () => {
     const cwd = projectFolder();
     const below = path.join(cwd, 'proctor');
     const { code, stdout } = proctor(['test', '--json', '--only', 'opening'], { cwd: below });
@@ -49,7 +49,7 @@ describe('proctor test', () => {
     expect(readFileSync(summary, 'utf8')).toContain('2 of 2 cases');
   });
 
-  test('exits with 2 and says what to do without a project file, and makes no folder', () => {
+  test('exits with 2 without a project file, says what to do, and creates no folder', () => {
     const cwd = temporaryFolder();
     mkdirSync(path.join(cwd, '.git'));
     expect(proctor(['test'], { cwd })).toEqual({
@@ -102,7 +102,7 @@ describe('proctor view', () => {
     expect(opened.endsWith(stdout.trim())).toBe(true);
   });
 
-  test('only prints the path without a desktop', () => {
+  test('prints the path and opens nothing without a desktop', () => {
     const cwd = projectFolder();
     proctor(['test'], { cwd });
     const env = { BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' };

@@ -98,7 +98,7 @@ describe('the steps of the action', () => {
     expect(existsSync(path.join(workspace, 'seen.json'))).toBe(false);
   });
 
-  test('print annotations, and keep GitHub from reading commands of the agent', async () => {
+  test('print annotations, and keep GitHub from obeying commands that the agent prints', async () => {
     const job = await runAction({ workspace: workspaceWith(proctorEnding(1)) });
     const lines = (stepOf(job, 'Test')?.printed ?? '').split('\n');
     const [, mark = ''] = /^::stop-commands::([0-9a-f-]{36})$/.exec(lines[0] ?? '') ?? [];
@@ -113,7 +113,7 @@ describe('the steps of the action', () => {
     ]);
   });
 
-  test('hide from the agent how a step controls the job, and the token', async () => {
+  test('hide the token and the variables that control the job from the agent', async () => {
     const workspace = workspaceWith(proctorEnding(0));
     const tokens = { ACTIONS_ID_TOKEN_REQUEST_TOKEN: 'for the cloud', ACTIONS_RUNTIME_TOKEN: 'for the runner' };
     await runAction({ workspace, env: { API_KEY: 'for the agent', ...tokens } });
@@ -133,7 +133,7 @@ describe('the steps of the action', () => {
     expect(env['GITHUB_REPOSITORY']).toBe('team/desk');
   });
 
-  test('install Node only if a version is given, and Proctor only if there is none', async () => {
+  test('install Node only if a version is given, and use a Proctor that is already installed', async () => {
     const workspace = workspaceWith(proctorEnding(0));
     const plain = await runAction({ workspace });
     const asked = await runAction({ workspace, inputs: { 'node-version': '22' } });
@@ -156,7 +156,7 @@ describe('the steps of the action', () => {
     ]);
   });
 
-  test('go on without a comment if the token may not write one', async () => {
+  test('continue without a comment if the token has no permission to write one', async () => {
     const github = await FakeGitHub.start();
     github.tokens['good'] = { mayWrite: false };
     const job = await runAction({ workspace: workspaceWith(proctorEnding(0)), ...PULL_REQUEST, apiUrl: github.url });
@@ -168,7 +168,7 @@ describe('the steps of the action', () => {
 
   test.each([
     ['a push', {}],
-    ['a pull request of the target branch', { ...PULL_REQUEST, event: 'pull_request_target' }],
+    ['the event pull_request_target', { ...PULL_REQUEST, event: 'pull_request_target' }],
     ['comment: false', { ...PULL_REQUEST, inputs: { comment: 'false' } }],
   ])('write no comment for %s', async (_, options) => {
     const github = await FakeGitHub.start();
@@ -176,7 +176,7 @@ describe('the steps of the action', () => {
     expect(github.requests).toEqual([]);
   });
 
-  test('trust no report that is already in the repository', async () => {
+  test('do not trust a report that is already in the repository', async () => {
     const workspace = workspaceWith(proctorEnding(2));
     mkdirSync(path.join(workspace, 'proctor-report', 'desk'), { recursive: true });
     writeFileSync(path.join(workspace, 'proctor-report', 'desk', 'report.md'), '## ✅ Forged');
