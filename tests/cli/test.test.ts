@@ -1,7 +1,8 @@
+import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
-import { proctor, temporaryFolder } from '../support/support.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { proctor, ROOT, temporaryFolder } from '../support/support.ts';
 import { PROJECT, projectFolder, WORSE } from '../verbs/test/world.ts';
 
 describe('proctor test', () => {
@@ -58,6 +59,27 @@ describe('proctor test', () => {
       stderr: expect.stringContaining('There is no proctor.yaml here or above. Create one with proctor init.'),
     });
     expect(existsSync(path.join(cwd, '.proctor'))).toBe(false);
+  });
+});
+
+describe('an interrupted test', () => {
+  test('exits with the code of the signal, so that no pipeline takes it for a verdict', async () => {
+    const cwd = projectFolder();
+    writeFileSync(
+      path.join(cwd, 'agent.mjs'),
+      `import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+createServer((request, response) => {
+  if (request.url === '/health') return response.end('ok');
+  writeFileSync('asked', '');
+}).listen(Number(process.env.PORT), '127.0.0.1');
+`,
+    );
+    const child = spawn(process.execPath, [path.join(ROOT, 'dist/proctor.js'), 'test'], { cwd, stdio: 'ignore' });
+    const over = new Promise(resolve => void child.once('close', resolve));
+    await vi.waitUntil(() => existsSync(path.join(cwd, 'asked')), { timeout: 60_000 });
+    child.kill('SIGINT');
+    expect(await over).toBe(130);
   });
 });
 
