@@ -76,7 +76,7 @@ export class HttpTarget {
     }
   }
 
-  /** Ends all requests, and those that follow: an attempt of several requests may be between two of them. */
+  /** Ends all current and later requests, because an attempt may be between two of its requests. */
   cancel(): void {
     this.#isCancelled = true;
     for (const listener of this.#open) listener.cancel();

@@ -68,7 +68,7 @@ async function runInSlot<Types extends StepTypes>(
   }
 }
 
-/** Closes the sandbox if the plan fails, because there is no journal yet that would lead to it. */
+/** Closes the sandbox if the plan fails, because no journal refers to it yet. */
 async function planned<Types extends StepTypes>(
   run: JournaledRun<Types>,
   made: Types['made'],
