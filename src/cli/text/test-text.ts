@@ -12,7 +12,7 @@ export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Pain
   const title = `${paint('strong', name)}\n`;
   if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
   if (!subject) return `${title}${paint('note', '…')} interrupted\n\n`;
-  return `${title}${terminalText(subject, paint)}\n`;
+  return `${title}${terminalText(subject, paint, { hasVerdict: false })}\n`;
 }
 
 /** The verdict of all suites, the reports and the next command. */
@@ -56,10 +56,13 @@ function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
 
 /** The cases that passed, of all repetitions together. */
 function passedText(judged: readonly SuiteRun['judged'][]): string {
-  const sum = (key: 'total' | 'passed'): number => judged.reduce((all, one) => all + (one?.[key] ?? 0), 0);
-  const total = sum('total');
-  if (judged.length === 1) return `${numberText(sum('passed'))} of ${countText(total, 'case')} passed.`;
-  return `${numberText(sum('passed'))} of ${countText(total, 'trial')} passed: ${countText(judged[0]?.total ?? 0, 'case')}, ${judged.length} times each.`;
+  const sum = (key: 'total' | 'passed' | 'unjudged'): number => judged.reduce((all, one) => all + (one?.[key] ?? 0), 0);
+  const [total, unjudged] = [sum('total'), sum('unjudged')];
+  // A case with nothing to judge counts as passed in the evaluation, but it proves nothing.
+  const passed = numberText(sum('passed') - unjudged);
+  const open = unjudged > 0 ? `, ${numberText(unjudged)} not judged` : '';
+  if (judged.length === 1) return `${passed} of ${countText(total, 'case')} passed${open}.`;
+  return `${passed} of ${countText(total, 'trial')} passed${open}: ${countText(judged[0]?.total ?? 0, 'case')}, ${judged.length} times each.`;
 }
 
 type SuiteRun = NonNullable<SuiteTested['run']>['runs'][number];
