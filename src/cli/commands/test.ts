@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.ts';
 import { printable, printableJson } from '../../base/printable.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { testProject, type TestOptions, type TestResult } from '../../verbs/test/test-project.ts';
@@ -63,6 +64,7 @@ function shown(isJson: boolean): Partial<TestOptions> {
   return {
     onFolder: ({ id }) => progress.begin(id),
     onProgress: progress.show,
+    ...defined({ onVerdict: progress.onVerdict }),
     onRound: ({ round, cases, sides }) => {
       if (round > 1) return;
       progress.end();

@@ -23,6 +23,7 @@ export interface TestOptions extends TestOverrides {
   readonly onSuite?: (suite: SuiteTest) => void;
   readonly onTested?: (tested: SuiteTested) => void;
   readonly onProgress?: RunSuiteOptions['onProgress'];
+  readonly onVerdict?: RunSuiteOptions['onVerdict'];
   readonly onFolder?: RunSuiteOptions['onFolder'];
   readonly onRound?: AskAgainOptions['onRound'];
   readonly onWarning?: RunSuiteOptions['onWarning'];

@@ -83,10 +83,10 @@ function orderFor(
   options: TestOptions,
   as: 'baseline' | 'new',
 ): RunSuiteOptions {
-  const { environment, signingKey, signal, onProgress, onFolder, onWarning } = options;
+  const { environment, signingKey, signal, onProgress, onVerdict, onFolder, onWarning } = options;
   return {
     ...suite.options,
-    ...defined({ environment, signingKey, signal, onProgress, onFolder, onWarning }),
+    ...defined({ environment, signingKey, signal, onProgress, onVerdict, onFolder, onWarning }),
     cases: suite.cases,
     as,
     target: as === 'new' ? suite.target : (suite.baselineTarget as string),
