@@ -79,7 +79,7 @@ function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting:
 
 const NO_BASELINE = '  There is no baseline yet, so only limits decided.';
 const COMMIT = '  Commit the baseline, so that later tests compare with it.';
-const NOT_ACCEPTED = '  Not every result was accepted: a baseline needs an answer to every case, and every limit met.';
+const NOT_ACCEPTED = '  Not every result was accepted: every case must have an answer, and every limit must be met.';
 
 export function suiteTestJson(tested: SuiteTested): object {
   const { name, exitCode, run, comparison, reports, accepted, fault } = tested;
