@@ -1,5 +1,5 @@
 // Builds the published package: one bundle per entry point, split so that each command loads only the code it needs.
-// It builds beside `dist` and moves the files in when all are ready, so that programs that run meanwhile keep working.
+// It builds beside `dist` and moves the files in when all are ready, so that running programs keep working.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';

@@ -13,7 +13,7 @@ if [ ! -d "$folder" ]; then
   trap 'rm -rf "$partial"' EXIT
   mkdir -p "$(dirname "$folder")"
   debootstrap --variant=minbase bookworm "$partial" ${mirror:+"$mirror"} >&2
-  # The cached packages are as large as the rest. The list of mirrors is this machine's business.
+  # The cached packages are as large as the rest. The list of mirrors belongs to this machine.
   rm -rf "$partial"/var/cache/apt/archives/*.deb "$partial"/var/lib/apt/lists/* "$partial"/etc/apt/sources.list
   mv "$partial" "$folder"
 fi

@@ -13,7 +13,7 @@ import path from 'node:path';
 
 /**
  * Moves every file of `source` into `target`; those in `last` go last. Files of an earlier build stay for a day, because
- * a program that started before may still load them. `.npmignore` lists them, so that they are not published.
+ * a program that started earlier may still load them. `.npmignore` lists them, so that they are not published.
  */
 export function moveInto(target, source, { last = [], nowMs = Date.now() } = {}) {
   const names = filesIn(source);
@@ -30,7 +30,7 @@ export function moveInto(target, source, { last = [], nowMs = Date.now() } = {})
 const IGNORE = '.npmignore';
 const KEPT_MS = 24 * 60 * 60 * 1000;
 
-/** Removes files that were already outdated a day ago. The time of an outdated file says since when it is one. */
+/** Removes files that were already outdated a day ago. The modification time of an outdated file is when it became outdated. */
 function keepForADay(target, outdated, nowMs) {
   const list = path.join(target, IGNORE);
   const known = new Set(existsSync(list) ? readFileSync(list, 'utf8').split('\n') : []);

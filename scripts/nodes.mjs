@@ -1,5 +1,5 @@
 // Downloads the Node releases that the deep tests use from npm into a cache outside the repository, and prints one line
-// per release: its line, and the path of its program. An existing one is reused.
+// per release: its version line, and the path of its program. Reuses a release that is already there.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';

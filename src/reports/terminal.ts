@@ -34,7 +34,7 @@ const plain: PaintText = (_style, text) => text;
 
 /**
  * The report for terminals: the cases that need attention, grouped by cause, the totals, and the verdict last. A command
- * that gives the verdict on several suites itself asks for a report without one.
+ * that prints the verdicts of several suites itself leaves it out here.
  */
 export function terminalReport(paint: PaintText, { hasVerdict = true } = {}): Report {
   return {

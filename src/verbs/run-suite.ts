@@ -139,7 +139,7 @@ export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> 
   for (const id of ids) removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
   if (options.runId !== undefined && options.out === undefined) refuseTaken(home, ids, options.as);
-  // A misspelt name must not leave a .proctor behind.
+  // A misspelled name must not leave a .proctor behind.
   checkCaseFile(path.resolve(cwd, options.cases));
   makeHome(home);
   const unproven = stateWarning();

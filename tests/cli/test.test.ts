@@ -130,6 +130,6 @@ describe('proctor view', () => {
     const env = { BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' };
     const { code, stdout, stderr } = proctor(['view'], { cwd, env });
     expect([code, existsSync(path.join(cwd, stdout.trim()))]).toEqual([0, true]);
-    expect(stderr).toContain('Open the file in one.');
+    expect(stderr).toContain('Open the file in a browser.');
   });
 });

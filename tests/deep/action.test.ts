@@ -161,7 +161,7 @@ describe('the steps of the action', () => {
     github.tokens['good'] = { mayWrite: false };
     const job = await runAction({ workspace: workspaceWith(proctorEnding(0)), ...PULL_REQUEST, apiUrl: github.url });
     expect(stepOf(job, 'Comment on the pull request')?.printed).toMatch(
-      /^::warning title=Proctor::The token may not comment\. Pull requests from forks/,
+      /^::warning title=Proctor::The token cannot write comments, so Proctor writes none\. Pull requests from forks/,
     );
     expect(job.isFailed).toBe(false);
   });

@@ -65,7 +65,7 @@ test('reports nothing for valid declarations', () => {
 test('suggests the key that may contain variables', () => {
   const [fault] = declarationFaults({ ...TOOL, run: ['server', '${env:A}'] });
   expect(fault?.message).toBe(
-    'run[1]: Every user of the machine can read the arguments of a program. Pass the variable through env.',
+    "run[1]: Every user of the machine can read a program's arguments. Pass the variable through env.",
   );
   const start = { run: ['agent', '${env:A}'] };
   const [other] = declarationFaults({ ...TOOL, url: 'http://127.0.0.1:${port}', start });

@@ -39,7 +39,7 @@ describe('the advice of doctor', () => {
     expect(adviceFor(machine, BROKEN, here({}, 'apt-get'))).toEqual([
       'Install the missing programs: apt-get install --yes bubblewrap',
     ]);
-    expect(adviceFor(machine, BROKEN, here({}))).toEqual(['Install the packages bubblewrap.']);
+    expect(adviceFor(machine, BROKEN, here({}))).toEqual(['Install bubblewrap.']);
   });
 
   test.each([

@@ -5,7 +5,7 @@ import { closeLauncher } from '../../verbs/launcher.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
 
-/** The exit code tells whether a sandbox works here: 0 if one does, else 1. */
+/** The exit code says whether a sandbox works here: 0 if one does, else 1. */
 export async function doctorCommand({ json }: { json?: true }): Promise<number> {
   const diagnosis = await diagnose(process.env).finally(closeLauncher);
   const exit = diagnosis.sandboxes.some(({ name, works }) => name !== 'none' && works) ? 0 : 1;

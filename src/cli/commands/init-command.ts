@@ -6,7 +6,7 @@ import type { InitFlags } from './init.ts';
 export function addInitCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('init')
-    .description('Set up a project: look what there is to test, and write proctor.yaml with a first suite')
+    .description('Set up a project: find something to test, and write proctor.yaml with a first suite')
     .addOption(new Option('--kind <kind>', 'what to test (default: http)').choices(['http', 'agent', 'script']))
     .option('--url <url>', 'address of the API to test (default: the one found, or an example agent)')
     .addOption(
@@ -23,7 +23,7 @@ export function addInitCommand(program: Command, ended: (code: number) => void):
 }
 
 const EXITS = `
-init starts nothing and overwrites nothing. It asks servers on this machine only, for at most 500 ms.
+init starts nothing and overwrites nothing. It contacts only servers on this machine, for at most 500 ms each.
 
 Exit codes:
   0  proctor.yaml and a first suite are written

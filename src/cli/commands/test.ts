@@ -76,7 +76,9 @@ function shown(isJson: boolean): Partial<TestOptions> {
       if (round > 1) return;
       progress.end();
       const where = sides === 'both' ? 'on both sides' : 'on the candidate only';
-      stderr.write(`  Running ${countText(cases, 'suspect case')} again ${where}, until more trials settle nothing.\n`);
+      stderr.write(
+        `  Running ${countText(cases, 'suspect case')} again ${where}, until more trials would settle nothing.\n`,
+      );
     },
     onWarning: sentence => {
       progress.end();

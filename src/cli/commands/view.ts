@@ -23,7 +23,8 @@ export async function viewCommand(word: string, flags: ViewFlags): Promise<numbe
     const report = path.relative(process.cwd(), file);
     if (flags.json) stdout.write(`${printableJson({ report, opened: isOpened })}\n`);
     else stdout.write(`${printable(report)}\n`);
-    if (flags.open && !isOpened && !flags.json) stderr.write('No browser was found here. Open the file in one.\n');
+    if (flags.open && !isOpened && !flags.json)
+      stderr.write('Proctor found no browser here. Open the file in a browser.\n');
     return interrupt.exit() ?? 0;
   } finally {
     await closeLauncher();

@@ -89,7 +89,7 @@ const NO_LIMIT =
   '  There is neither a baseline nor a limit, so a failing case does not fail the test. To change that:  gate: { limits: { max_failing: 0 } }';
 const NO_BASELINE = '  There is no baseline yet, so only limits decided.';
 const COMMIT = '  Commit the baseline, so that later tests compare with it.';
-const NOT_ACCEPTED = '  Not every result was accepted: a baseline needs an answer to every case, and every limit met.';
+const NOT_ACCEPTED = '  Not every result was accepted: every case must have an answer, and every limit must be met.';
 
 export function suiteTestJson(tested: SuiteTested): object {
   const { name, exitCode, run, comparison, reports, accepted, fault } = tested;

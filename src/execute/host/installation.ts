@@ -4,7 +4,7 @@ import path from 'node:path';
 
 /**
  * What a sandbox must show so that a program outside of the machine's own folders runs: the folder of its runtime, such
- * as ~/.nvm/versions/node/v22.1.0, or else the program alone. Never a home folder, because that has more in it.
+ * as ~/.nvm/versions/node/v22.1.0, or else the program alone. Never a home folder, because it contains more than the runtime.
  */
 export function installationOf(program: string): string {
   const folder = path.dirname(path.dirname(program));

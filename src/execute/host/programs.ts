@@ -14,7 +14,7 @@ import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { installationOf, isMachines, isShowable } from './installation.ts';
 
-/** The folders of this machine in which Proctor searches programs. */
+/** The folders of this machine in which Proctor searches for programs. */
 export const MACHINE_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin'] as const;
 
 /** The Node that runs Proctor, if it is outside of the machine's folders. Every sandbox shows it. */

@@ -108,7 +108,7 @@ function ownVariables({ environment }: DeclaredProgram): Record<string, string> 
   );
 }
 
-/** A reply must be whole, so no tail is kept of it. */
+/** A reply must be complete, so Proctor does not keep a separate tail. */
 function keptOf({ declaration, bodyBytesMax }: DeclaredProgram): Job['limits']['keep'] {
   const isReply = replyFileOf(declaration) === undefined;
   return {

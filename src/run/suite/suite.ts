@@ -126,7 +126,7 @@ export async function executeSuite(place: RunFolder, target: Target, around: Sui
   }
 }
 
-/** The evidence of a session that ends early. What cannot be had must not hide why it ended. */
+/** The evidence of a session that ends early. A failure to collect it must not hide why the session ended. */
 async function evidenceOf(target: Target): Promise<readonly Asset[]> {
   return (await target.evidence?.().catch(() => [])) ?? [];
 }

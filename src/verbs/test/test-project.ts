@@ -6,7 +6,7 @@ import type { RunSuiteOptions } from '../run-suite.ts';
 import { type SuiteTest, suitesOf, type TestOverrides } from './suite-test.ts';
 import { type SuiteTested, testSuite } from './test-suite.ts';
 
-/** A test of a project: which suites, what overrides the file, and who watches. */
+/** A test of a project: its suites, what overrides the file, and callbacks. */
 export interface TestOptions extends TestOverrides {
   /** The suites to test; all by default. */
   readonly suites?: readonly string[];

@@ -20,7 +20,7 @@ import { suiteExitCode } from '../suite-exit.ts';
 import type { SuiteTest } from './suite-test.ts';
 import type { TestOptions } from './test-project.ts';
 
-/** What became of one suite. */
+/** The result of one suite. */
 export interface SuiteTested {
   readonly name: string;
   readonly exitCode: 0 | 1 | 2 | 3;
@@ -93,7 +93,7 @@ function orderFor(
     target: as === 'new' ? suite.target : (suite.baselineTarget as string),
     project: name,
     secrets: secretsFor(suite, options),
-    // Limits are those of the candidate.
+    // Limits apply to the candidate only.
     ...(as === 'new' && defined({ gate: suite.gate.gate, limits: suite.gate.limits })),
     cwd: dir,
   };
@@ -169,7 +169,7 @@ function isReplayed({ runs }: SuiteRunResult): boolean {
   return target?.kind === 'agent' && target.model_mode === 'replay';
 }
 
-/** The targets for suspects. A script or an agent is named by its files. */
+/** The targets for suspect cases. A script or an agent is identified by its files. */
 function againFor(suite: SuiteTest, dir: string, project: string, options: TestOptions): AskAgainOptions {
   const { environment = {}, onRound, onWarning } = options;
   const filesOf = (target: string | undefined): Partial<RunSuiteOptions> => {

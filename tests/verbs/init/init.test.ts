@@ -151,7 +151,7 @@ describe('the options of init', () => {
       expect.stringContaining('Each test sends 1 task to codex, which costs money: at most 10 turns and 5 minutes.'),
       'The agent works on a private copy of the last commit, so commit your changes first.',
       'codex is not on the PATH. Install it before a test.',
-      'Set OPENAI_API_KEY: the agent needs its model.',
+      'Set OPENAI_API_KEY: the agent needs access to its model.',
     ]);
   });
 });
