@@ -89,8 +89,6 @@ candidate.child.kill();
 
 intent('An intent names files, a command, an output and checks. Proctor plans it, then executes it in a sandbox.', 0, [
   'build-config.json',
-  '--policy',
-  'strict',
   '--mode',
   'execute-sandbox',
 ]);
@@ -118,6 +116,7 @@ console.log(`The comparison report is one HTML file. Open it in any browser:
 
 The runs were in a temporary folder, which is now deleted. Try your own:
 
+  npx proctor init                                         docs/getting-started.md: set up tests for your agent in 5 minutes
   npx proctor run agent --agent claude --task TEXT         docs/agents.md: requirements and policies
   npx proctor run script FILE                              docs/scripts.md: what a script reads and writes
   npx proctor run intent FILE                              docs/intents.md: how to write an intent

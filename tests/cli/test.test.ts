@@ -19,7 +19,27 @@ describe('proctor test', () => {
     expect(worse.code).toBe(1);
     expect(worse.stdout).toContain('returns');
     expect(worse.stdout).toContain('The answer does not contain "30 days".');
+    expect(worse.stdout.split('“returns”').length - 1).toBe(1);
     expect(existsSync(path.join(cwd, '.proctor/reports/test/desk/report.html'))).toBe(true);
+  });
+
+  test('leaves out the note about one repetition if all passed', () => {
+    const cwd = projectFolder();
+    const { code, stdout } = proctor(['test', '--repeat', '2'], { cwd });
+    expect(code).toBe(0);
+    expect(stdout).toContain('4 of 4 trials passed: 2 cases, 2 times each.');
+    expect(stdout).not.toContain('repetition');
+  });
+
+  test('names the command that shows the reply if a target gives no answer', () => {
+    const cwd = projectFolder();
+    writeFileSync(
+      path.join(cwd, 'agent.mjs'),
+      WORSE.replace('response.setHeader(', 'response.statusCode = 404; response.setHeader('),
+    );
+    const { code, stdout } = proctor(['test', '--retries', '0'], { cwd });
+    expect(code).toBe(1);
+    expect(stdout).toContain('See what the target replies:  proctor try desk "Hello"');
   });
 
   test('works from a folder below, and prints one JSON document with --json', () => {
@@ -100,6 +120,6 @@ describe('proctor view', () => {
     const env = { BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' };
     const { code, stdout, stderr } = proctor(['view'], { cwd, env });
     expect([code, existsSync(path.join(cwd, stdout.trim()))]).toEqual([0, true]);
-    expect(stderr).toContain('Open the file in one.');
+    expect(stderr).toContain('Open the file in one, or set BROWSER to a program.');
   });
 });

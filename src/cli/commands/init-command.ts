@@ -6,7 +6,7 @@ import type { InitFlags } from './init.ts';
 export function addInitCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('init')
-    .description('Set up a project: look what there is to test, and write proctor.yaml with a first suite')
+    .description('Set up a project: find something to test, and write proctor.yaml with a first suite')
     .addOption(new Option('--kind <kind>', 'what to test (default: http)').choices(['http', 'agent', 'script']))
     .option('--url <url>', 'address of the API to test (default: the one found, or an example agent)')
     .addOption(

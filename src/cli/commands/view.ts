@@ -23,7 +23,8 @@ export async function viewCommand(word: string, flags: ViewFlags): Promise<numbe
     const report = path.relative(process.cwd(), file);
     if (flags.json) stdout.write(`${printableJson({ report, opened: isOpened })}\n`);
     else stdout.write(`${printable(report)}\n`);
-    if (flags.open && !isOpened && !flags.json) stderr.write('No browser was found here. Open the file in one.\n');
+    if (flags.open && !isOpened && !flags.json)
+      stderr.write('This session has no browser. Open the file in one, or set BROWSER to a program.\n');
     return interrupt.exit() ?? 0;
   } finally {
     await closeLauncher();

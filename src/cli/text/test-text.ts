@@ -8,16 +8,20 @@ import { countText, numberText } from './units.ts';
 type SuiteTested = TestResult['suites'][number];
 
 /** The result of one suite: what failed and why, then its verdict. */
-export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Paint): string {
+export function suiteTestText({ name, fault, subject, exitCode }: SuiteTested, paint: Paint): string {
   const title = `${paint('strong', name)}\n`;
   if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
   if (!subject) return `${title}${paint('note', '…')} interrupted\n\n`;
-  return `${title}${terminalText(subject, paint)}\n`;
+  // The last lines count all repetitions, so a note about one of them only matters if something failed.
+  const shown = 'run' in subject && exitCode === 0 ? { ...subject, repetition: undefined } : subject;
+  return `${title}${terminalText(shown, paint)}\n`;
 }
 
 /** The verdict of all suites, the reports and the next command. */
 export function endText({ suites, exitCode }: TestResult, isAccepting: boolean, paint: Paint): string {
-  const rows = suites.map(suite => `${markOf(suite, paint)} ${suite.name.padEnd(width(suites))}  ${sentenceOf(suite)}`);
+  const rows = suites.map(
+    suite => `${markOf(suite, paint)} ${suite.name.padEnd(width(suites))}  ${sentenceOf(suite, suites.length === 1)}`,
+  );
   const reports = suites.flatMap(({ reports: { html } }) => (html === undefined ? [] : [`  report  ${here(html)}`]));
   const accepted = suites.flatMap(({ accepted: one }) =>
     one
@@ -38,12 +42,13 @@ function markOf({ exitCode }: SuiteTested, paint: Paint): string {
   return exitCode === 3 ? paint('note', '?') : paint('bad', '✗');
 }
 
-function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
+/** The result of a suite in one sentence. The report of a lone suite ends with its reason, so this does not repeat it. */
+function sentenceOf({ fault, comparison, run, accepted }: SuiteTested, isAlone: boolean): string {
   if (fault) return 'could not run.';
   const open = run?.runs.find(({ isOpen }) => isOpen);
   if (open) return `was interrupted. To continue:  proctor run suite --resume ${printable(open.place.id)}`;
   if (!run) return 'was interrupted.';
-  if (comparison && !accepted) return printable(comparison.reason);
+  if (comparison && !accepted) return isAlone ? VERDICTS[comparison.verdict] : printable(comparison.reason);
   const silent = run.runs.find(({ failed }) => failed > 0);
   if (silent) {
     const [{ message } = { message: '' }] = silent.troubles;
@@ -53,6 +58,12 @@ function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
   if (unmet) return printable(unmet.message);
   return passedText(run.runs.map(({ judged }) => judged));
 }
+
+const VERDICTS = {
+  no_regression: 'passed.',
+  regression: 'failed, for the reason above.',
+  not_enough_evidence: 'is undecided, for the reason above.',
+} as const;
 
 /** The cases that passed, of all repetitions together. */
 function passedText(judged: readonly SuiteRun['judged'][]): string {
@@ -69,9 +80,18 @@ function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting:
   if (isAccepting) return suites.every(({ accepted }) => accepted) ? [COMMIT] : [NOT_ACCEPTED];
   return [
     ...(isFirst ? [NO_BASELINE] : []),
+    ...suites.flatMap(suite => tryText(suite)),
     ...(isFirst && exitCode === 0 ? ['  Make this result the baseline:  proctor test --accept'] : []),
     ...(suites.some(({ reports: { html } }) => html !== undefined) ? ['  Open the report:  proctor view'] : []),
   ];
+}
+
+/** The command that shows the reply, if a declared target gave no answer. */
+function tryText({ subject, run, target }: SuiteTested): string[] {
+  if (!subject || !('run' in subject) || !run?.runs.some(({ failed }) => failed > 0)) return [];
+  return !/^(target|https?):/.test(subject.run.base_url)
+    ? []
+    : [`  See what the target replies:  proctor try ${printable(target)} "Hello"`];
 }
 
 const NO_BASELINE = '  There is no baseline yet, so only limits decided.';
