@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cut } from './action-text.mjs';
 
 /**
- * Writes the comment. Returns what it did in a sentence, and whether it worked. A comment never decides about a
- * pipeline, so every failure is a value.
+ * Writes the comment. Returns whether it worked, and a sentence that says what it did. A refused request does not throw,
+ * because a comment must never fail a pipeline.
  */
 export async function writeComment({ api, token, repository, number, name, runId, text, footer, wait = sleep }) {
   if (!token) return failed('There is no token, so Proctor writes no comment. Set github-token.');
@@ -26,7 +26,7 @@ export async function writeComment({ api, token, repository, number, name, runId
 const ATTEMPTS_MAX = 4;
 const WAIT_MS_MAX = 60_000;
 
-/** The limit of GitHub for the body of a comment. */
+/** GitHub's limit for the body of a comment. */
 const BODY_CHARACTERS_MAX = 65_536;
 
 function commentBody({ name, runId, text, footer }) {
@@ -35,7 +35,8 @@ function commentBody({ name, runId, text, footer }) {
   return `${marker}\n${cut(text, room, CUT_MARK)}\n\n${footer}`;
 }
 
-const CUT_MARK = '*The rest is cut, because a comment has at most 65,536 characters. The full report has everything.*';
+const CUT_MARK =
+  '*The rest is cut, because a comment can have at most 65,536 characters. The full report has everything.*';
 
 /** The start of the marker. The rest is the run, so that an older run never replaces the comment of a newer one. */
 function markerOf(name) {
@@ -50,7 +51,7 @@ async function written(github, { number, name, runId, body }) {
   if ((markedRun(found.body, name) ?? 0) > Number(runId)) return done('A newer run has already written the comment.');
   if (found.body === body) return done('The comment is up to date.');
   const status = await github.update(found.id, body);
-  // Somebody deleted it in between.
+  // The comment was deleted in the meantime.
   if (status === 404) return created(github, number, body);
   return done('Proctor updated its comment on the pull request.');
 }
@@ -60,7 +61,7 @@ async function created(github, number, body) {
   return done('Proctor wrote a comment on the pull request.');
 }
 
-/** Everybody can write the marker. A comment of somebody else is not ours, even if the token may change it. */
+/** Anyone can write the marker. So a comment by another user is not ours, even if the token can edit it. */
 function isOurs({ user }, own) {
   return own === undefined ? user?.type === 'Bot' : user?.login === own;
 }
@@ -147,9 +148,9 @@ const PAGES_MAX = 30;
 const REQUEST_MS_MAX = 20_000;
 const RESPONSE_BYTES_MAX = 32 * 1024 * 1024;
 
-const RATE_LIMIT = 'GitHub has a limit on requests, and it is used up, so Proctor writes no comment.';
+const RATE_LIMIT = "GitHub's request limit is used up, so Proctor writes no comment.";
 
-/** A request that did not work. It may pass later, or never. */
+/** A failed request. `mayPass` says whether a retry may succeed. */
 class Refused extends Error {
   constructor(message, { mayPass = false, waitMs, cause } = {}) {
     super(message, { cause });
@@ -161,17 +162,17 @@ class Refused extends Error {
 function refusalOf(status) {
   if (status >= 500)
     return new Refused(`GitHub failed with status ${status}, so Proctor writes no comment.`, { mayPass: true });
-  return new Refused(`${REFUSALS[status] ?? `GitHub answered with status ${status}`}, so Proctor writes no comment.`);
+  return new Refused(REFUSALS[status] ?? `GitHub answered with status ${status}, so Proctor writes no comment.`);
 }
 
 const MAY_NOT =
-  'The token may not comment. Pull requests from forks have no such token; for others, add "pull-requests: write" to the permissions';
+  'The token cannot write comments, so Proctor writes none. Pull requests from forks have no other token. Elsewhere, add "pull-requests: write" to the permissions.';
 
 const REFUSALS = {
-  401: 'GitHub does not accept the token',
+  401: 'GitHub does not accept the token, so Proctor writes no comment.',
   403: MAY_NOT,
   404: MAY_NOT,
-  422: 'GitHub does not accept the comment',
+  422: 'GitHub does not accept the comment, so Proctor writes none.',
 };
 
 function isLimited({ status, headers }) {

@@ -1,4 +1,4 @@
-// What the GitHub Action writes from the reports of `proctor test`. The reports contain words of the agent under test.
+// What the GitHub Action writes from the reports of `proctor test`. The reports contain text from the agent under test.
 import { lstatSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
@@ -71,8 +71,8 @@ function code(text) {
 const CODE_CHARACTERS_MAX = 2_000;
 
 /**
- * Makes everything inert that Proctor does not write into a report outside of code: mentions, HTML, and code spans that
- * are not closed on their line. Reports are already inert, but the agent may have replaced them.
+ * Makes mentions, links, HTML and unclosed code spans inert. Proctor's reports are already inert, but the agent may have
+ * replaced them.
  */
 export function inert(markdown) {
   return markdown
@@ -92,7 +92,7 @@ function inertLine(line) {
     at += plain.length;
     const [ticks] = /^`*/.exec(line.slice(at));
     const end = closing(line, at + ticks.length, ticks.length);
-    // A code span that is not closed here could end on another line, and free what is inside of it.
+    // A code span left open here could end on another line and expose its content.
     told += end === undefined ? '\\`'.repeat(ticks.length) : line.slice(at, end);
     at = end ?? at + ticks.length;
   }
@@ -108,7 +108,7 @@ function defused(character) {
   return character === '[' || character === '\\' ? `\\${character}` : `${character}\u200b`;
 }
 
-/** The index after the run of exactly as many backticks, or undefined. */
+/** The index after the next run of exactly `length` backticks; undefined if there is none. */
 function closing(line, from, length) {
   for (const { 0: run, index } of line.slice(from).matchAll(/`+/g)) {
     if (run.length === length) return from + index + length;
@@ -116,7 +116,7 @@ function closing(line, from, length) {
   return undefined;
 }
 
-/** Cuts a text at the end of a line, and says so. Folded lists that are open are closed. */
+/** Cuts a text at the end of a line, and says so. Closes folded lists that are still open. */
 export function cut(text, charactersMax, mark) {
   if (text.length <= charactersMax) return text;
   const room = charactersMax - mark.length - CLOSING.length - 2;

@@ -1,5 +1,5 @@
 // The steps of the GitHub Action in action.yml: find, install, test, comment. Inputs arrive as environment variables,
-// because text that is pasted into a script can become part of it.
+// because text pasted into a shell script could run as code.
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import {
@@ -33,7 +33,7 @@ async function main(name) {
   }
 }
 
-/** Says which Proctor to run: the project's own, one on the PATH, or the one of this action, which is built once. */
+/** Decides which Proctor to run: the project's, one on the PATH, or this action's own, which is built once. */
 function find() {
   checkInputs();
   const found = ownProctor(workFolder()) ?? onPath() ?? builtHere();
@@ -95,7 +95,7 @@ function annotationLines(folder, exitCode) {
 
 const FORMATS = 'html,junit,md,annotations';
 
-/** GitHub takes 1 MiB of bytes per step. A character has at most four. */
+/** GitHub accepts 1 MiB per step. A character takes at most four bytes. */
 const SUMMARY_CHARACTERS_MAX = 256 * 1024;
 const SUMMARY_MARK = '*The rest is cut. The report of the run has everything.*';
 
@@ -129,7 +129,7 @@ function say(level, message) {
   return 0;
 }
 
-/** Something wrong with an input or the machine, in a sentence. */
+/** A problem with an input or the machine, as a sentence. */
 class Wrong extends Error {}
 
 function checkInputs() {
@@ -201,7 +201,7 @@ function addTo(hash, name) {
   } else hash.update(`${name}\n`).update(createHash('sha256').update(readFileSync(file)).digest());
 }
 
-/** Runs a program whose output may contain anything, also workflow commands. Returns its exit code, or 2. */
+/** Runs a program whose output may contain anything, even workflow commands. Returns its exit code; 2 if it has none. */
 async function run(program, args, outputFile) {
   const mark = randomUUID();
   process.stdout.write(`::stop-commands::${mark}\n`);
@@ -223,7 +223,7 @@ async function run(program, args, outputFile) {
   }
 }
 
-/** Without the files through which a step controls later ones, and without the inputs of this action. */
+/** The environment without the files that control later steps, and without this action's inputs. */
 function childEnvironment() {
   const hidden =
     /^(?:GITHUB_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY)|PROCTOR_(?:COMMAND|NAME|SUITES|ARGS|CONFIG|WORKING_DIRECTORY|TOKEN))$/;

@@ -1,12 +1,18 @@
 // Builds the published package: one bundle per entry point, split so that each command loads only the code it needs.
+// It builds beside `dist` and moves the files in when all are ready, so that running programs keep working.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
 import { build } from 'esbuild';
+import { moveInto } from './move-into.mjs';
 
+process.chdir(path.dirname(import.meta.dirname));
 const { version } = JSON.parse(readFileSync('package.json', 'utf8'));
+const beside = path.join('build', `dist-${process.pid}`);
+process.on('exit', () => rmSync(beside, { recursive: true, force: true }));
 
 const common = {
-  outdir: 'dist',
+  outdir: beside,
   bundle: true,
   minify: true,
   format: 'esm',
@@ -28,7 +34,6 @@ const alone = {
   },
 };
 
-rmSync('dist', { recursive: true, force: true });
 await build({
   ...common,
   entryPoints: {
@@ -54,15 +59,17 @@ await build({
   entryPoints: ['src/execute/host/function-harness.ts'],
   outExtension: { '.js': '.mjs' },
 });
+/** They load the other files, so they move last. */
+const entryPoints = {
+  proctor: 'src/cli/proctor.ts',
+  index: 'src/verbs/index.ts',
+  verify: 'src/verify/index.ts',
+  contracts: 'src/contracts/index.ts',
+  gate: 'src/contracts/gate/decide/library.ts',
+};
 await build({
   ...common,
-  entryPoints: {
-    proctor: 'src/cli/proctor.ts',
-    index: 'src/verbs/index.ts',
-    verify: 'src/verify/index.ts',
-    contracts: 'src/contracts/index.ts',
-    gate: 'src/contracts/gate/decide/library.ts',
-  },
+  entryPoints,
   splitting: true,
   plugins: [alone],
 });
@@ -72,7 +79,7 @@ await build({
     { in: 'web/report/main.tsx', out: 'report' },
     { in: 'web/report/report.css', out: 'report' },
   ],
-  outdir: 'dist/page',
+  outdir: path.join(beside, 'page'),
   bundle: true,
   minify: true,
   format: 'iife',
@@ -82,5 +89,7 @@ await build({
   jsxImportSource: 'preact',
   legalComments: 'none',
 });
-chmodSync('dist/proctor.js', 0o755);
-execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.types.json'], { stdio: 'inherit' });
+chmodSync(path.join(beside, 'proctor.js'), 0o755);
+const types = ['-p', 'tsconfig.types.json', '--outDir', path.join(beside, 'types')];
+execFileSync(process.execPath, ['node_modules/typescript/bin/tsc', ...types], { stdio: 'inherit' });
+moveInto('dist', beside, { last: Object.keys(entryPoints).map(name => `${name}.js`) });

@@ -1,6 +1,6 @@
 /**
- * Generates docs/contracts/ (a page and a JSON Schema per contract, and an index), the tables of limits in
- * docs/sandboxes.md and docs/command-line.md, the table of acts in docs/agents.md, and docs/gate.svg.
+ * Generates docs/contracts/ (a page and a JSON Schema per contract, and an index), schemas/ (for editors), the tables of
+ * limits in docs/sandboxes.md and docs/command-line.md, the table of acts in docs/agents.md, and docs/gate.svg.
  * With `--check`, it only reports files that are out of date.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -11,26 +11,12 @@ import { withActsTable } from './acts-table.ts';
 import { contractPages } from './contract-pages.ts';
 import { gatePicture } from './gate-picture.ts';
 import { withLimitsTable, withScriptLimits } from './limits-table.ts';
+import { writtenSchemas } from './written-schemas.ts';
 
-const folder = path.join(process.cwd(), 'docs', 'contracts');
-const pages = contractPages(await loadContracts());
 const isCheck = process.argv.includes('--check');
-
-mkdirSync(folder, { recursive: true });
-const stale = readdirSync(folder).filter(file => !pages.has(file));
-const wrong = [...pages].filter(
-  ([file, text]) => !existsSync(path.join(folder, file)) || readFileSync(path.join(folder, file), 'utf8') !== text,
-);
-if (isCheck && stale.length + wrong.length > 0) {
-  console.error(
-    `docs/contracts is out of date. Run npm run docs. Files: ${[...stale, ...wrong.map(([file]) => file)].join(', ')}`,
-  );
-  process.exitCode = 1;
-} else if (!isCheck) {
-  for (const file of stale) rmSync(path.join(folder, file));
-  for (const [file, text] of wrong) writeAtomic(path.join(folder, file), text, 0o666);
-  console.log(`${pages.size} files in docs/contracts, ${wrong.length} written, ${stale.length} removed.`);
-}
+const contracts = await loadContracts();
+fill('docs/contracts', contractPages(contracts));
+fill('schemas', writtenSchemas(contracts));
 
 const sandboxes = path.join(process.cwd(), 'docs', 'sandboxes.md');
 const page = readFileSync(sandboxes, 'utf8');
@@ -60,3 +46,22 @@ if (isCheck && readFileSync(pictureFile, 'utf8') !== picture) {
   console.error('docs/gate.svg does not match bench/results/gate.json. Run npm run docs.');
   process.exitCode = 1;
 } else if (!isCheck) writeAtomic(pictureFile, picture, 0o666);
+
+/** Makes a folder contain exactly these files. */
+function fill(name: string, files: ReadonlyMap<string, string>): void {
+  const folder = path.join(process.cwd(), name);
+  mkdirSync(folder, { recursive: true });
+  const stale = readdirSync(folder).filter(file => !files.has(file));
+  const wrong = [...files].filter(
+    ([file, text]) => !existsSync(path.join(folder, file)) || readFileSync(path.join(folder, file), 'utf8') !== text,
+  );
+  if (isCheck && stale.length + wrong.length > 0) {
+    const names = [...stale, ...wrong.map(([file]) => file)].join(', ');
+    console.error(`${name} is out of date. Run npm run docs. Files: ${names}`);
+    process.exitCode = 1;
+  } else if (!isCheck) {
+    for (const file of stale) rmSync(path.join(folder, file));
+    for (const [file, text] of wrong) writeAtomic(path.join(folder, file), text, 0o666);
+    console.log(`${files.size} files in ${name}, ${wrong.length} written, ${stale.length} removed.`);
+  }
+}

@@ -6,6 +6,7 @@ import { withActsTable } from '../scripts/acts-table.ts';
 import { contractPages } from '../scripts/contract-pages.ts';
 import { gatePicture } from '../scripts/gate-picture.ts';
 import { withLimitsTable, withScriptLimits } from '../scripts/limits-table.ts';
+import { writtenSchemas } from '../scripts/written-schemas.ts';
 import { PICTURE } from '../scripts/picture-size.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { builtInProfiles } from '../src/contracts/profile/index.ts';
@@ -19,12 +20,15 @@ import { proctor, ROOT } from './support/support.ts';
 
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8');
 
-test('docs/contracts matches the contracts (run npm run docs)', async () => {
-  const pages = contractPages(await loadContracts());
-  expect(readdirSync(path.join(ROOT, 'docs', 'contracts')).sort((a, b) => (a < b ? -1 : 1))).toEqual(
-    [...pages.keys()].sort((a, b) => (a < b ? -1 : 1)),
+test.each([
+  ['docs/contracts', contractPages],
+  ['schemas', writtenSchemas],
+] as const)('%s matches the contracts (run npm run docs)', async (folder, generated) => {
+  const files = generated(await loadContracts());
+  expect(readdirSync(path.join(ROOT, folder)).sort((a, b) => (a < b ? -1 : 1))).toEqual(
+    [...files.keys()].sort((a, b) => (a < b ? -1 : 1)),
   );
-  for (const [file, text] of pages) expect(read(`docs/contracts/${file}`), file).toBe(text);
+  for (const [file, text] of files) expect(read(`${folder}/${file}`), file).toBe(text);
 });
 
 test('docs/sandboxes.md has the limits of src/policy/limits.ts (npm run docs writes them)', () => {

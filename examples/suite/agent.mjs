@@ -123,7 +123,7 @@ function send(response, code, value) {
   response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify(value));
 }
 
-/** How often each case was asked. No chance is involved, so that the demo always ends the same way. */
+/** How often each case was asked. Nothing is random, so the demo always ends the same way. */
 const asked = new Map();
 
 const server = createServer((request, response) => {
@@ -134,7 +134,7 @@ const server = createServer((request, response) => {
     const question = JSON.parse(Buffer.concat(chunks).toString());
     const count = (asked.get(question.case_id) ?? 0) + 1;
     asked.set(question.case_id, count);
-    // Regression: the new version is rude in every second small talk.
+    // Regression: the new version is rude in every second small-talk answer.
     if (isNew && question.case_id === 'small-talk' && count % 2 === 0)
       return send(response, 200, { ...answer(question), final_output: { content_type: 'text', content: 'No.' } });
     if (isNew && question.case_id === 'complaint')

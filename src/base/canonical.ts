@@ -143,7 +143,7 @@ function writeObject(object: Record<string, unknown>, depth: number): string {
   return `${text}}`;
 }
 
-/** Most objects have few keys in almost the right order. Inserting those takes a quarter of the time of `sort`. */
+/** Most objects have few keys in almost the right order. Insertion takes a quarter of the time that `sort` needs. */
 function sortedKeys(object: object): string[] {
   const keys = Object.keys(object);
   if (keys.length > INSERTED_MAX) return keys.sort();

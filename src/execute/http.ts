@@ -22,7 +22,7 @@ export interface HttpRequest {
   readonly redirectsMax: number;
   /**
    * Receives the body as it arrives, with the time since the request. `enough` ends the answer as complete. A compressed
-   * body is not handed over, because its bytes do not show what arrived when. A compressed stream is refused.
+   * body is not passed on, because its bytes do not show what arrived when. A compressed stream is refused.
    */
   readonly onData?: (chunk: Buffer, atMs: number) => 'enough' | void;
 }
@@ -76,7 +76,7 @@ export class HttpTarget {
     }
   }
 
-  /** Ends all requests, and those that follow: an attempt of several requests may be between two of them. */
+  /** Ends all current and later requests, because an attempt may be between two of its requests. */
   cancel(): void {
     this.#isCancelled = true;
     for (const listener of this.#open) listener.cancel();

@@ -97,8 +97,11 @@ function chosen(requested: Requested, offers: readonly Offer[]): { offer: Offer;
   const offer = offers.find(offer => offer.sandbox === sandbox);
   if (!offer) throw new Fault('no_sandbox', `Unknown sandbox "${sandbox}".`);
   if (offer.unusable) {
-    const instead = requested.sandbox || wanted ? '' : ' Use --sandbox none to run without isolation.';
-    throw new Fault('sandbox_unavailable', `${offer.unusable}${instead}`);
+    const instead = requested.sandbox || wanted ? '' : ', or use --sandbox none to run without isolation';
+    throw new Fault(
+      'sandbox_unavailable',
+      `${offer.unusable} Run proctor doctor to see how to install them${instead}.`,
+    );
   }
   if (sandbox === 'none') refuseBare(requested, wanted);
   else if (wanted === 'none') {
@@ -107,10 +110,19 @@ function chosen(requested: Requested, offers: readonly Offer[]): { offer: Offer;
   if (wanted === 'strict' && offer.isolation !== 'strict') {
     throw new Fault(
       'not_enforceable',
-      `Cannot enforce strict isolation here: there are no ${offer.lacks.join(' and no ')}. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict.`,
+      `Cannot enforce strict isolation here: there are no ${offer.lacks.join(' and no ')}. Run proctor doctor to see how to fix it, or remove ${strictFlags(requested)}.`,
     );
   }
   return { offer, isolation: offer.isolation };
+}
+
+/** The flags that require strict isolation. Intents call a profile a policy. */
+function strictFlags({ isolation, profile, bindsAll }: Requested): string {
+  const flags = [
+    ...(isolation === 'strict' ? ['--isolation strict'] : []),
+    ...(profile?.name === 'strict' ? [bindsAll ? '--policy strict' : '--profile strict'] : []),
+  ];
+  return flags.join(' and ');
 }
 
 /** Warns about the main limits only; the evidence states the claim for every limit. */

@@ -32,8 +32,11 @@ export type PaintText = (style: 'good' | 'bad' | 'note' | 'faint' | 'strong', te
 
 const plain: PaintText = (_style, text) => text;
 
-/** The report for terminals: the cases that need attention, grouped by cause, the totals, and the verdict last. */
-export function terminalReport(paint: PaintText): Report {
+/**
+ * The report for terminals: the cases that need attention, grouped by cause, the totals, and the verdict last. A command
+ * that prints the verdicts of several suites itself leaves it out here.
+ */
+export function terminalReport(paint: PaintText, { hasVerdict = true } = {}): Report {
   return {
     file: 'report.txt',
     *ofComparison(comparison) {
@@ -54,6 +57,7 @@ export function terminalReport(paint: PaintText): Report {
       yield* sums(comparison);
       yield* causes(groups, paint);
       yield* grounds(comparison, paint);
+      if (!hasVerdict) return;
       yield '\n';
       yield* verdict(comparison, paint);
     },
@@ -69,6 +73,7 @@ export function terminalReport(paint: PaintText): Report {
       if (troubled.length > 0) yield '\n';
       yield `  ${run.version} ${said(run.run_id)}, target ${said(run.base_url)}\n`;
       yield* repaired(repairedText(repairs));
+      if (!hasVerdict) return;
       const note = repetitionNote(repetition);
       if (note !== undefined) yield `  ${paint('note', 'note')}  ${said(note)}\n`;
       const unmet = unmetMessages(gate?.checks);

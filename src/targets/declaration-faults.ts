@@ -65,7 +65,7 @@ function* keyFaults(declaration: TargetDeclaration): Generator<DeclarationFault>
   if (declaration.kind !== 'mcp-tool' && declaration.kind !== 'websocket') return;
   const { kind } = declaration;
   for (const key of ['reset', 'session'] as const) {
-    if (declaration[key]) yield faultAt(key, `does not go with the kind ${kind}, which has no requests of its own`);
+    if (declaration[key]) yield faultAt(key, `is not allowed for the kind ${kind}, which has no requests of its own`);
   }
   if (declaration.version?.path !== undefined && (kind === 'websocket' || declaration.run))
     yield faultAt('version.path', 'needs a target that answers HTTP requests; use version.run');
@@ -76,7 +76,7 @@ function* keyFaults(declaration: TargetDeclaration): Generator<DeclarationFault>
     const [over, others] = declaration.run
       ? (['run', ['headers', 'auth', 'start']] as const)
       : (['url', ['env']] as const);
-    for (const key of others) if (declaration[key]) yield faultAt(key, `does not go with ${over}`);
+    for (const key of others) if (declaration[key]) yield faultAt(key, `cannot be combined with ${over}`);
   }
 }
 

@@ -135,7 +135,7 @@ function failureOf(mapped: MappedReply): UnreadableReply | undefined {
 
 type MappedEvents = readonly Readonly<Record<string, unknown>>[];
 
-/** The events without those that repeat another one in all but its time. One with other arguments is another call. */
+/** Drops events that differ from another one only in time. Different arguments make a different call. */
 function withoutRepeats(events: MappedEvents): MappedEvents {
   const seen = new Set<string>();
   return events.filter(event => {

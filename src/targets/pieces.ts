@@ -3,8 +3,8 @@ import { readJson } from '../base/json.ts';
 import { readFrames } from './mapping/frames.ts';
 
 /**
- * The texts of a reply that belong together: those at the same path in every frame and in every element of a list, joined.
- * A mapping could join them. Empty if the reply is no JSON and no stream.
+ * Joins the texts of a reply that have the same path in every frame and list element, as a mapping could. Empty if the
+ * reply is neither JSON nor a stream.
  */
 export function joinedPieces(body: Buffer): string[] {
   const found: string[] = [];
@@ -26,7 +26,7 @@ function documentIn(body: Buffer): unknown {
 const dataOf = ({ frames }: { readonly frames: readonly { readonly data: unknown }[] }): unknown[] =>
   frames.map(({ data }) => data);
 
-/** A place in all elements of all lists around it. A tree, because paths as texts could be long and many. */
+/** A path without list indexes. Places form a tree, because a reply can have many long paths. */
 class Place {
   readonly texts: string[] = [];
   readonly #members = new Map<string, Place>();

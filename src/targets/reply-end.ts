@@ -24,7 +24,7 @@ export function replyEnd(declaration: TargetDeclaration): ReplyEnd | undefined {
     hasFailed(document) ? JOB_FAILED : stateOf(document) === undefined || isOver(document) ? undefined : NOT_OVER;
 }
 
-/** Without `until`, a stream is cut for sure only if it ends within a frame. */
+/** Without `until`, a stream is certainly cut only if it ends within a frame. */
 function streamEnd(until: TargetPoll['until'] | undefined): ReplyEnd {
   const isLast = until && stateTest(until, 'stream.until.path');
   return (document, endsInFrame) => {

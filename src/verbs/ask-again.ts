@@ -124,7 +124,7 @@ class Budget {
     this.#maxCostUsd = maxCostUsd ?? file.max_cost_usd;
   }
 
-  /** Without new trials of the baseline, many rounds settle little. A budget of the user's own still counts. */
+  /** Without new trials of the baseline, many rounds settle little. A budget that the user set still applies. */
   limitRounds(cases: number): void {
     if (this.#isDefault) this.#maxTrials = Math.min(this.#maxTrials, ROUNDS_ALONE_MAX * cases);
   }

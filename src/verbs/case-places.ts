@@ -7,7 +7,7 @@ import { caseLines } from '../run/suite/case-lines.ts';
 
 /**
  * Where the cases of a file are written. Undefined if the file is outside the repository, because a CI service shows
- * only files of the repository. Without a repository, the current folder stands for it.
+ * only files of the repository. Without a repository, the current folder takes its place.
  */
 export function casePlaces(file: string, cwd: string): CasePlaces | undefined {
   const real = realFile(path.resolve(cwd, file));

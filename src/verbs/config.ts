@@ -2,7 +2,7 @@ import type { DecidedSetting, TestOverrides } from './test/suite-test.ts';
 import { suitesOf } from './test/suite-test.ts';
 import { projectFor, type TestOptions } from './test/test-project.ts';
 
-/** The settings of a suite that count, each with its origin. */
+/** The effective settings of a suite, each with its origin. */
 export interface SuiteConfig {
   readonly name: string;
   readonly settings: readonly DecidedSetting[];

@@ -53,7 +53,7 @@ async function servedVersion(
   }
 }
 
-/** The version request, or why the variables of the declaration make up none. */
+/** The version request, or why the declaration's variables give no valid request. */
 function requestFor(declaration: DeclaredTarget['declaration'], secrets: Readonly<Record<string, string>>) {
   const values = { env: (name: string) => (Object.hasOwn(secrets, name) ? secrets[name] : undefined) };
   try {

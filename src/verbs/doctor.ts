@@ -9,6 +9,7 @@ import { makeStage, removeStage } from '../execute/host/workspace.ts';
 import { heldBy, LIMITS, type MachineLimits } from '../policy/limits.ts';
 import { type AgentHere, agentsHere } from '../run/agent/agents-here.ts';
 import { offersOf } from '../run/pipeline/runner-plan.ts';
+import { adviceFor } from './doctor-advice.ts';
 import { sharedLauncher } from './launcher.ts';
 
 export interface Diagnosis {
@@ -55,7 +56,7 @@ export async function diagnose(environment: Readonly<Record<string, string | und
         lacks: offer?.lacks ?? [],
         observed: tried.observed,
         ...(tried.trouble !== undefined && { trouble: tried.trouble }),
-        advice: adviceFor(machine, tried.trouble, isStrict),
+        advice: adviceFor(machine, { works, isStrict }),
       },
       {
         name: 'none',
@@ -136,27 +137,4 @@ function limitsOn(machine: MachineLimits | undefined): SandboxDiagnosis['limits'
   const network = machine.kind === 'no_sandbox' ? 'open' : 'blocked';
   const held = LIMITS.map(({ limit, title }) => ({ limit, title, claim: heldBy(limit, machine, network)[0] }));
   return CLAIMS.flatMap(claim => held.filter(each => each.claim === claim));
-}
-
-/** Advice for the common causes. */
-function adviceFor({ missing, cgroups, isRoot }: Machine, trouble: string | undefined, isStrict: boolean): string[] {
-  if (missing.length > 0)
-    return [
-      'Install the missing programs: apt-get install bubblewrap util-linux (Debian, Ubuntu), dnf install bubblewrap (Fedora).',
-    ];
-  const advice: string[] = [];
-  if (trouble !== undefined) {
-    advice.push(
-      'On Ubuntu 23.10 and later, AppArmor blocks user namespaces for unprivileged programs. Run sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0, or add an AppArmor profile for /usr/bin/bwrap and /usr/bin/unshare with the rule "userns,".',
-      'On other systems, check that sysctl user.max_user_namespaces is not 0. In a container, its seccomp filter may block namespaces.',
-    );
-  }
-  if (!isStrict && cgroups === 'none') {
-    advice.push(
-      isRoot
-        ? 'For strict isolation, make control groups writable. In a container, mount /sys/fs/cgroup read-write.'
-        : 'For strict isolation, start Proctor in its own scope: systemd-run --user --scope -p Delegate=yes -- proctor …',
-    );
-  }
-  return advice;
 }

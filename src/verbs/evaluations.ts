@@ -171,13 +171,15 @@ function rerunsOf(of: string, version: string, beside: string): { folders: strin
 /** A later round does not make an old run the newest. */
 const RERUN = /\.a\d+$/;
 
+const OTHER_RUNS = 'To see a run of an agent, a script or an intent, run proctor show.';
+
 /** The suite run; undefined if the side has no run yet. */
 function suitePlace(word: string, home: string, side?: 'baseline' | 'new'): RunFolder | undefined {
   const suites = runsIn(home).filter(({ id, lane }) => (lane === 'baseline' || lane === 'new') && !RERUN.test(id));
   if (word === 'baseline' || word === 'new') return suites.findLast(({ lane }) => lane === word);
   if (word !== 'latest') return asGiven(findRun(home, word, ['baseline', 'new'], side), byAge);
   const latest = suites.at(-1);
-  if (!latest) throw new Fault('no_run', 'No suite has been run yet. Run proctor run suite CASES.');
+  if (!latest) throw new Fault('no_run', `No suite has been run yet. Run proctor run suite CASES. ${OTHER_RUNS}`);
   return latest;
 }
 
@@ -191,6 +193,6 @@ function asGiven(place: RunFolder, byAge: (places: readonly RunFolder[]) => RunF
     .map(id => ({ id, lane, folder: path.join(place.folder, id) }))
     .filter(({ folder }) => existsSync(path.join(folder, 'run.json')));
   const newest = byAge(inner).at(-1);
-  if (!newest) throw new Fault('not_a_suite', 'The folder contains no suite run.');
+  if (!newest) throw new Fault('not_a_suite', `The folder contains no suite run. ${OTHER_RUNS}`);
   return newest;
 }

@@ -12,7 +12,7 @@ import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts
 import type { SuiteSettings } from '../run/suite/settings.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 
-/** What a target's name or file stands for. */
+/** What a target's name or file refers to. */
 export type NamedTarget =
   | { readonly declared: DeclaredTarget }
   /** A script or an agent, as options of `runSuite`. */

@@ -1,7 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 
-/** Rejects unknown options, because a misspelt one would silently do nothing. */
+/** Rejects unknown options, because a misspelled one would silently do nothing. */
 export function refuseUnknown(verb: string, options: object, known: object): void {
   const unknown = Object.keys(options ?? {}).find(key => !Object.hasOwn(known, key));
   if (unknown === undefined) return;

@@ -42,8 +42,8 @@ export interface Recovered {
 }
 
 /**
- * Completes every dead run of this project that this user started on this machine, repairs the ledger, and removes what dead
- * runs left on the machine. Signs completed runs with the named key, else the project's.
+ * Completes every dead run of this project that this user started on this machine. Repairs the ledger, and removes what
+ * dead runs left on the machine. Signs completed runs with the named key, else the project's.
  */
 export async function recover(cwd: string, options: { signingKey?: string } = {}): Promise<Recovered[]> {
   refuseUnknown('recover', options, { signingKey: true });

@@ -37,7 +37,7 @@ interface ComparisonSubject {
 interface RunSubject {
   readonly run: RunArtifact;
   readonly evaluation: Evaluation;
-  readonly repetition: SuiteRequest['repetition'] | undefined;
+  readonly repetition: SuiteRequest['repetition'];
   readonly folder: string;
 }
 

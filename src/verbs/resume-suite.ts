@@ -25,6 +25,7 @@ export type ResumeOptions = Pick<
   | 'signingKey'
   | 'signal'
   | 'onProgress'
+  | 'onVerdict'
   | 'onFolder'
   | 'onWarning'
   | 'backoffMs'
@@ -72,6 +73,7 @@ const OPTIONS: Record<keyof ResumeOptions, true> = {
   signingKey: true,
   signal: true,
   onProgress: true,
+  onVerdict: true,
   onWarning: true,
   onFolder: true,
   backoffMs: true,

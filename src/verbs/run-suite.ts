@@ -83,6 +83,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly signingKey?: string;
   readonly signal?: AbortSignal;
   readonly onProgress?: SuiteContext['onProgress'];
+  /** Called with an early verdict on every answer; null if it is not known yet. The evaluation after the run decides. */
+  readonly onVerdict?: (verdict: 'pass' | 'fail' | null) => void;
   readonly onFolder?: (place: RunFolder) => void;
   /** Called with warnings that do not affect the runs. */
   readonly onWarning?: (sentence: string) => void;
@@ -137,7 +139,7 @@ export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> 
   for (const id of ids) removeUnbegunSuite(path.join(out, options.as, id));
   const places = ids.map(id => placeFor(out, options.as, id));
   if (options.runId !== undefined && options.out === undefined) refuseTaken(home, ids, options.as);
-  // A misspelt name must not leave a .proctor behind.
+  // A misspelled name must not leave a .proctor behind.
   checkCaseFile(path.resolve(cwd, options.cases));
   makeHome(home);
   const unproven = stateWarning();
@@ -165,6 +167,7 @@ export type StartedSuiteRun = Pick<
   | 'bounds'
   | 'signal'
   | 'onProgress'
+  | 'onVerdict'
   | 'onFolder'
   | 'onWarning'
   | 'backoffMs'
@@ -188,6 +191,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
         signer: going.signer,
         ledger,
         ...(going.onProgress && { onProgress: going.onProgress }),
+        ...(going.onVerdict && { onArtifact: await earlyVerdicts(going.onVerdict) }),
         ...(going.backoffMs !== undefined && { backoffMs: going.backoffMs }),
         ...(going.breakerPausesMs && { breakerPausesMs: going.breakerPausesMs }),
       }),
@@ -218,6 +222,14 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     checks: gate ? (evaluations.at(-1)?.gate?.checks ?? null) : [],
     keyId: going.signer?.keyId ?? null,
   };
+}
+
+/** Judges answers as they arrive. Its code is loaded only for a reader who watches. */
+async function earlyVerdicts(
+  told: NonNullable<RunSuiteOptions['onVerdict']>,
+): Promise<NonNullable<SuiteContext['onArtifact']>> {
+  const { earlyVerdict } = await import('../judge/suite/early-verdict.ts');
+  return (asked, artifact) => told(earlyVerdict(asked, artifact));
 }
 
 /** A suite that is stopped during judging keeps its answers. The user can judge them later. */

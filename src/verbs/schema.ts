@@ -8,7 +8,7 @@ export async function schema(name: string): Promise<JsonSchema | undefined> {
   return contract && jsonSchema(contract);
 }
 
-/** A valid document as text: canonical if the format asks for canonical bytes, so that it also passes `--strict`. */
+/** A valid document as text: canonical if the format requires canonical bytes, so that it also passes `--strict`. */
 export async function example(name: string): Promise<{ readonly text: string } | undefined> {
   const contract = await contractOf(name);
   if (!contract) return undefined;

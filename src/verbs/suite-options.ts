@@ -106,6 +106,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   signingKey: true,
   signal: true,
   onProgress: true,
+  onVerdict: true,
   onWarning: true,
   onFolder: true,
   backoffMs: true,

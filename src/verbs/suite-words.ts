@@ -78,7 +78,7 @@ export function checkedRunId(id: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/.test(id) || /\.\d+$/.test(id)) {
     throw new Fault(
       'usage',
-      'A run name has at most 96 letters, digits, dots, dashes and underscores, starts with a letter or digit, and does not end with a dot and a number.',
+      'A run name has at most 96 letters, digits, dots, dashes and underscores. It starts with a letter or digit, and does not end with a dot and a number.',
     );
   }
   return id;

@@ -5,7 +5,8 @@ import type { Subject } from './report.ts';
 export function terminalText(
   subject: { readonly comparison: Extract<Subject, { comparison: unknown }>['comparison'] } | Subject,
   paint: PaintText,
+  options: { readonly hasVerdict?: boolean } = {},
 ): string {
-  const report = terminalReport(paint);
+  const report = terminalReport(paint, options);
   return [...('comparison' in subject ? report.ofComparison(subject.comparison) : report.ofRun(subject))].join('');
 }

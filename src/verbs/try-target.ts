@@ -78,7 +78,7 @@ export async function tryTarget(options: TryOptions): Promise<Tried> {
   const seen: [ApiCall, HttpAnswer][] = [];
   const programs: SeenProgram[] = [];
   const onExchange = (call: ApiCall, answer: HttpAnswer): void => {
-    // Of many polls, the first and the last matter.
+    // With many polls, only the first and the last matter.
     if (seen.length === EXCHANGES_MAX) seen.splice(EXCHANGES_MAX / 2, 1);
     seen.push([call, answer]);
   };

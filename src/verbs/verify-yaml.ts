@@ -12,7 +12,7 @@ import { examine } from '../verify/examine.ts';
 import type { Options, Verdict } from '../verify/index.ts';
 import { refused, unreadable } from '../verify/verdict.ts';
 
-/** Verifies a document that a user wrote in YAML, as the JSON that it stands for. Messages name the lines. */
+/** Verifies a YAML document as the equivalent JSON. Messages name the lines. */
 export async function verifyYaml(input: string, cwd: string, options: Options): Promise<Verdict> {
   const { bytesMax = MIB } = options;
   const bytes = readRegular(followLink(path.resolve(cwd, input)), bytesMax);
@@ -51,7 +51,7 @@ async function judged(
   return { ...verdict, outcome: 'invalid', hash: undefined, violations };
 }
 
-/** Users need not write the version of a target file, so its kind tells. */
+/** A target file may omit its version, so its kind identifies it. */
 function isTarget(value: unknown): boolean {
   if (!isObject(value) || Object.hasOwn(value, 'schema_version')) return false;
   return typeof value['kind'] === 'string' && ['url', 'run', 'module'].some(key => Object.hasOwn(value, key));

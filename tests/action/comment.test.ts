@@ -128,19 +128,17 @@ describe('a comment that cannot be written', () => {
     github.tokens['fork'] = { mayWrite: false };
     const outcome = await write({ token: 'fork' });
     expect(outcome.isWritten).toBe(false);
-    expect(outcome.message).toMatch(/^The token may not comment\. Pull requests from forks have no such token;/);
+    expect(outcome.message).toMatch(
+      /^The token cannot write comments, so Proctor writes none\. Pull requests from forks have no other token\./,
+    );
     expect([github.comments, waits]).toEqual([[], []]);
   });
 
   test.each([
     ['a missing token', { token: '' }, 'There is no token, so Proctor writes no comment. Set github-token.'],
     ['a wrong token', { token: 'wrong' }, 'GitHub does not accept the token, so Proctor writes no comment.'],
-    ['an unknown pull request', { number: 8 }, 'The token may not comment.'],
-    [
-      'a body that GitHub refuses',
-      { status: 422 },
-      'GitHub does not accept the comment, so Proctor writes no comment.',
-    ],
+    ['an unknown pull request', { number: 8 }, 'The token cannot write comments, so Proctor writes none.'],
+    ['a body that GitHub refuses', { status: 422 }, 'GitHub does not accept the comment, so Proctor writes none.'],
     ['a redirection', { status: 302 }, 'GitHub answered with status 302, so Proctor writes no comment.'],
   ])('says what is wrong with %s', async (_, { status, ...asked }: Asked & { status?: number }, message) => {
     const { github, write } = await world();

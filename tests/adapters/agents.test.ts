@@ -57,7 +57,7 @@ describe('the agents', () => {
     ['codex', 'codex-cli 0.165.9\n', '0.165.9', 'unknown'],
     ['codex', 'codex-cli 0.166.0-alpha.2\n', '0.166.0-alpha.2', 'unknown'],
     ['codex', '2.1.325 (Claude Code)', undefined, 'unknown'],
-  ])('have their version recognized, for %s in %j', (agent, text, version, standing) => {
+  ])('have their version parsed and classified: %s, %j', (agent, text, version, standing) => {
     const adapter = agentNamed(agent) as AgentAdapter;
     expect(adapter.versionIn(text)).toBe(version);
     if (version !== undefined) expect(adapter.standing(version)).toBe(standing);

@@ -239,7 +239,7 @@ test('yields the command of a call, and the number and status of a retry', () =>
   ]);
 });
 
-describe('Claude', () => {
+describe('the Claude reader', () => {
   const used = (name: string, input: object): string =>
     JSON.stringify({ type: 'assistant', message: { content: [{ type: 'tool_use', id: 'a', name, input }] } });
   const failed = (content: string): string =>
@@ -248,15 +248,18 @@ describe('Claude', () => {
       message: { content: [{ type: 'tool_result', tool_use_id: 'a', is_error: true, content }] },
     });
 
-  test.each(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'])('is stopped when it asks the user with %s', tool => {
-    for (const approval of ['deny_interactive', 'fail_on_prompt'] as const) {
-      const { lines, reading } = readLines(claudeCli, [used(tool, {})], { ...CALM, approval });
-      expect(lines[0]).toMatchObject({ sign: 'kill', reason: 'prompt_detected' });
-      expect(reading.denials).toMatchObject([{ tool, isQuestion: true }]);
-    }
-  });
+  test.each(['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'])(
+    'stops Claude when it asks the user with %s',
+    tool => {
+      for (const approval of ['deny_interactive', 'fail_on_prompt'] as const) {
+        const { lines, reading } = readLines(claudeCli, [used(tool, {})], { ...CALM, approval });
+        expect(lines[0]).toMatchObject({ sign: 'kill', reason: 'prompt_detected' });
+        expect(reading.denials).toMatchObject([{ tool, isQuestion: true }]);
+      }
+    },
+  );
 
-  test.each(['can_use_tool', 'elicitation'])('is stopped when it asks its host: %s', subtype => {
+  test.each(['can_use_tool', 'elicitation'])('stops Claude when it asks its host: %s', subtype => {
     const line = JSON.stringify({ type: 'control_request', request: { subtype } });
     expect(readLines(claudeCli, [line]).lines[0]).toMatchObject({ sign: 'kill', reason: 'prompt_detected' });
   });
@@ -267,7 +270,7 @@ describe('Claude', () => {
     ["EROFS: read-only file system, open '/work/docs/x'", '/work/docs/x'],
     ["OSError: [Errno 30] Read-only file system: '/work/x'", '/work/x'],
     ['error: could not write config file .git/config: Device or resource busy', '.git/config'],
-  ])('counts as blocked if a failed command prints: %s', (output, path) => {
+  ])('reports a denial if a failed command prints: %s', (output, path) => {
     const { denials } = readLines(claudeCli, [
       used('Bash', { command: 'x' }),
       failed(`Exit code 1\n${output}`),
@@ -275,7 +278,7 @@ describe('Claude', () => {
     expect(denials).toMatchObject([{ tool: 'Bash', path, fromOutput: true }]);
   });
 
-  test('does not count as blocked if the command succeeded, whatever it printed', () => {
+  test('reports no denial if the command succeeded, whatever it printed', () => {
     const result = failed('a.txt: Read-only file system').replace('"is_error":true', '"is_error":false');
     expect(readLines(claudeCli, [used('Bash', { command: 'x' }), result]).reading.denials).toEqual([]);
   });

@@ -112,7 +112,7 @@ describe('Codex', () => {
     },
   );
 
-  test('exits at once without a model proxy, because its key is missing', () => {
+  test('gets a provider without a key if there is no model proxy, and a message that says so', () => {
     const { args, env, files, lastMessageFile } = codexCli.invoke(callWith({}, { door: undefined, model: 'gpt-5.5' }));
     const nowhere = PROVIDER.replace('8417', '9').replace(
       'KEY"',

@@ -211,7 +211,7 @@ describe("the journal of this user's interrupted run", () => {
     ['edited', (_, full) => full.replace('"is":"captured"', '"is": "captured"')],
   ];
 
-  test.each(tampered)('counts only up to a line that was %s', (_, tamper) => {
+  test.each(tampered)('is trusted only up to a line that was %s', (_, tamper) => {
     const { cwd, folder, journal } = interrupted(SCRIPT_LINES);
     const full = readFileSync(journal, 'utf8');
     const text = `${lines(full).slice(0, started.length).join('\n')}\n`;

@@ -38,6 +38,6 @@ test('the monotonic clock never goes backwards', () => {
   expect(times).toEqual(times.toSorted((a, b) => a - b));
 });
 
-test('the version of a source checkout identifies it as one, in the format that records require', () => {
+test('the version of a source checkout is 0.0.0-source', () => {
   expect(VERSION).toBe('0.0.0-source');
 });

@@ -56,7 +56,7 @@ describe('a secret as Python writes it', () => {
       const each = python('"|".join(base64.encodebytes(b"x" * n + s.encode()).decode() for n in range(80))', SECRET);
       for (const all of each.split('|').map(text => text.trim())) {
         const left = masked([SECRET], Buffer.from(all.replaceAll('\n', lineEnd)));
-        // Only characters that the secret shares with its neighbors remain.
+        // Only characters that the secret shares with its neighbours remain.
         expect(left.replaceAll(lineEnd, '')).toMatch(
           /^(?:eHh4)*(?:e[A-Za-z0-9+/]|eH[A-Za-z0-9+/])?\[masked\].?={0,2}$/,
         );

@@ -87,11 +87,11 @@ describe('completion in bash', () => {
       ['resend', 'r1', ''],
       ['refund-1', 'refund-2'],
     ],
-  ])('of %j', (words, expected) => {
+  ])('for %j offers the expected words', (words, expected) => {
     expect(offered(path.join(project(), 'sub'), ...words).sort()).toEqual([...expected].sort());
   });
 
-  test('never runs or offers what a folder name says', () => {
+  test('never runs a command in a folder name, and never offers such a name', () => {
     const cwd = project();
     const found = [
       offered(cwd, 'show', ''),
@@ -109,7 +109,7 @@ describe('completion in bash', () => {
     expect(offered(cwd, 'pack', 'r')).toHaveLength(500);
   });
 
-  test('knows every command and every flag that help shows', () => {
+  test('offers every command and flag that help lists', () => {
     const cwd = temporaryFolder();
     for (const words of [[], ['run'], ['run', 'suite'], ['compare'], ['verify'], ['keys', 'new']]) {
       const help = proctor([...words, '--help'], { cwd }).stdout;

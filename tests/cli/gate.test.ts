@@ -135,7 +135,7 @@ test('counts files named *.rerun.* only for the cases in them', () => {
   expect(stdout).toContain('40 cases pass 2.5 points less often');
 });
 
-test('fails on a newly skipped test unless --allow-removed is given', () => {
+test('does not pass a newly skipped test unless --allow-removed is given', () => {
   const cwd = folderWith({ 'before.xml': junit(10), 'after.xml': junit(10, [], [3]) });
   const closed = gate(cwd, 'before.xml', 'after.xml');
   expect(closed.code).toBe(3);

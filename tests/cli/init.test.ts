@@ -53,7 +53,7 @@ describe('proctor init without a terminal', () => {
     expect(stdout.split('\n').filter(line => line.length > 80)).toEqual([]);
   });
 
-  test('refuses a folder that is set up, and names the file', () => {
+  test('refuses a folder that is already set up, and names the file in the way', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'proctor.yaml'), 'mine');
     const { code, stdout, stderr } = proctor(['init', '--yes'], { cwd, env });
@@ -64,7 +64,7 @@ describe('proctor init without a terminal', () => {
 });
 
 describe('proctor init in a terminal', () => {
-  test('asks three questions, shows what it found, and takes the defaults', async () => {
+  test('asks three questions, shows what it found, and asks again after an invalid answer', async () => {
     const cwd = temporaryFolder();
     const { code, screen } = await typed(cwd, [
       ['Number [1]: ', '7\r'],
@@ -78,7 +78,7 @@ describe('proctor init in a terminal', () => {
     expect(readFileSync(path.join(cwd, 'proctor.yaml'), 'utf8')).toContain('name: Totals\n');
   });
 
-  test('asks again for an agent that it does not know, and for a script that is not there', async () => {
+  test('asks again after an unknown agent, and gives up after three missing scripts', async () => {
     const agent = await typed(
       temporaryFolder(),
       [
@@ -98,7 +98,7 @@ describe('proctor init in a terminal', () => {
     expect(script).toEqual({ code: 2, screen: expect.stringContaining('error: Cannot read the script "a.py"') });
   });
 
-  test('asks only for what no flag names', async () => {
+  test('asks only for values that no flag sets', async () => {
     const cwd = temporaryFolder();
     const { code, screen } = await typed(cwd, [['Name [', '\r']], ['--url', 'http://127.0.0.1:1/ask']);
     expect(code).toBe(0);

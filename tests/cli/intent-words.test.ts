@@ -54,7 +54,7 @@ test('suggests unpack for a pack that is named as a run', () => {
 
 test.each<[string, object, string]>([
   [
-    'with a misspelt key',
+    'with a misspelled key',
     { versoin: '1' },
     'The answers contain "versoin", which matches no question. Did you mean "version"?',
   ],

@@ -72,7 +72,7 @@ describe('--json prints exactly one JSON document to standard output', () => {
       expect(document).toMatchObject({ ok: false, error: { code: expect.any(String), message: expect.any(String) } });
   });
 
-  test('in every command that has no subcommands', () => {
+  test('and is a flag of every command without subcommands', () => {
     // The completion script lists all commands with their flags.
     const script = proctor(['completion', 'bash']).stdout;
     const [, table = ''] = /^_proctor_flags\(\) \{\n([^]*?)^\}$/m.exec(script) ?? [];
@@ -84,7 +84,7 @@ describe('--json prints exactly one JSON document to standard output', () => {
     expect(flags.filter(([, , found]) => !found?.includes("'--json:")).map(([, name]) => name)).toEqual([]);
   });
 
-  test('with every rule and every format for explain', () => {
+  test('with every rule and format, for explain', () => {
     const { formats, rules } = JSON.parse(proctor(['explain', '--json']).stdout) as {
       formats: { name: string; rules: string[] }[];
       rules: { id: string; scope: string; format: string | null; asks: string[] }[];
@@ -112,7 +112,7 @@ test.each([
   ['compare', 'There is no candidate run.'],
   ['report', 'No suite has been run yet.'],
   ['show', 'There are no runs yet.'],
-])('a command without its file or run leaves no .proctor: %s', (command, told) => {
+])('a command whose file or run is missing creates no .proctor: %s', (command, told) => {
   const cwd = temporaryFolder();
   const { code, stderr } = proctor(command.split(' '), { cwd });
   expect([code, stderr.includes(told), existsSync(path.join(cwd, '.proctor'))]).toEqual([2, true, false]);

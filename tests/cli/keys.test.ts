@@ -155,8 +155,8 @@ proctor_tool.succeed()`,
   });
 });
 
-describe('a suite that is resumed', () => {
-  test('is signed with the key of the time of the resume', async () => {
+describe('a resumed suite', () => {
+  test('is signed with the key that exists when it resumes', async () => {
     const here = place();
     const agent = new Agent();
     const baseUrl = await agent.start();
@@ -203,7 +203,7 @@ describe('PROCTOR_KEY', () => {
     expect(existsSync(path.join(here.cwd, '.proctor'))).toBe(false);
   });
 
-  test("that is unset leaves the project's key, which stops a run if it is a dangling link", () => {
+  test("that is unset leaves the project's key in use, and a dangling link to that key stops a run", () => {
     const { here } = withKey();
     const keyFile = path.join(here.cwd, '.proctor', 'keys', 'signing.key');
     unlinkSync(keyFile);

@@ -5,13 +5,18 @@ import { until } from '../support/runs.ts';
 const PROGRESS = { done: 1_204, failed: 24, total: 10_000 };
 
 /** The first progress line of a suite in a terminal with this many columns. */
-async function shownIn(columns: number, progress = PROGRESS): Promise<string> {
+async function shownIn(
+  columns: number,
+  progress = PROGRESS,
+  verdicts: readonly ('pass' | 'fail' | null)[] = [],
+): Promise<string> {
   const written: string[] = [];
   const line = new ProgressLine(
     text => written.push(text),
     () => columns,
   );
   line.begin('suite_20260106_120000_aaaaaaaaaaaa');
+  for (const verdict of verdicts) line.onVerdict?.(verdict);
   await until('a line is shown', () => {
     line.show(progress);
     return written.length > 0;
@@ -29,6 +34,21 @@ describe('the progress line', () => {
     expect(await shownIn(120)).toMatch(
       new RegExp(`^suite_20260106_120000_a{12}  1,204/10,000  1,180 answered  24 without an answer  ${RATE}  ${LEFT}$`),
     );
+  });
+
+  test('shows how many answers pass and fail, if they are judged as they arrive', async () => {
+    const verdicts = [
+      ...Array.from({ length: 1_150 }, () => 'pass' as const),
+      ...Array.from({ length: 30 }, () => 'fail' as const),
+      null,
+    ];
+    expect(await shownIn(120, PROGRESS, verdicts)).toMatch(
+      new RegExp(`  1,204/10,000  1,150 passed  30 failed  24 without an answer  ${RATE}  ${LEFT}$`),
+    );
+  });
+
+  test('counts no verdicts without a terminal, because judging would only slow the run down', () => {
+    expect(new ProgressLine(() => undefined, undefined).onVerdict).toBeUndefined();
   });
 
   test('does not count failures if there are none', async () => {
@@ -50,7 +70,7 @@ describe('the progress line', () => {
     expect(shown).toMatch(new RegExp(expected));
   });
 
-  test('is printed at most every 10 s without a terminal', () => {
+  test('is not printed for every answer without a terminal', () => {
     const written: string[] = [];
     const line = new ProgressLine(text => written.push(text), undefined);
     line.begin('r1');

@@ -30,7 +30,7 @@ function result(repetitions: number): SuiteRunResult {
   return { kind: 'suite', version: 'new', runs, isAllFailing: false, checks: [], keyId: null } as never;
 }
 
-test('a run groups the digits of all its counts', () => {
+test('the output of a run groups the digits of all counts', () => {
   const told = suiteRunText(result(1), plain);
   expect(told).toContain('10,000 of 10,000 cases');
   expect(told).toContain('9,000 of 10,000 passed, 1,000 failed');
@@ -38,7 +38,7 @@ test('a run groups the digits of all its counts', () => {
   expect(told).not.toMatch(/\d{4}/);
 });
 
-test('several repetitions end with their sum', () => {
+test('the output of several repetitions ends with their sum', () => {
   expect(suiteRunText(result(3), plain)).toMatch(
     /\n! 3 runs {2}new {2}30,000 of 30,000 trials answered, 27,000 passed\n$/,
   );
@@ -58,7 +58,7 @@ test.each([
   ],
   ['no regression', notWorse(), /^ {2}next {4}proctor baseline accept 'my run' {2}/],
   ['an open question', unsettled(), /^$/],
-])('a comparison ends with the next command: %s', (_, comparison, expected) => {
+])('a comparison ends with the next command, if there is one: %s', (_, comparison, expected) => {
   expect(nextText(comparison, { baseline: 'old', candidate: 'my run', againFlags: ' --target FILE' })).toMatch(
     expected,
   );

@@ -9,17 +9,17 @@ const ESCAPE = '\u001b[';
 
 describe('colours', () => {
   test.each([
-    ['in a terminal', {}, true, true],
-    ['in a pipe', {}, false, false],
-    ['in CI without a terminal', { CI: '1', TERM: 'xterm' }, false, false],
-    ['in a dumb terminal', { TERM: 'dumb' }, true, false],
-    ['with NO_COLOR', { NO_COLOR: '1' }, true, false],
-    ['with an empty NO_COLOR', { NO_COLOR: '' }, true, true],
-    ['with FORCE_COLOR in a pipe', { FORCE_COLOR: '1' }, false, true],
-    ['with FORCE_COLOR in a dumb terminal', { FORCE_COLOR: '1', TERM: 'dumb' }, true, true],
-    ['with FORCE_COLOR=0', { FORCE_COLOR: '0' }, true, false],
-    ['with FORCE_COLOR=false', { FORCE_COLOR: 'false' }, true, false],
-    ['with both', { FORCE_COLOR: '1', NO_COLOR: '1' }, true, false],
+    ['are used in a terminal', {}, true, true],
+    ['are not used in a pipe', {}, false, false],
+    ['are not used in CI without a terminal', { CI: '1', TERM: 'xterm' }, false, false],
+    ['are not used in a dumb terminal', { TERM: 'dumb' }, true, false],
+    ['are not used with NO_COLOR', { NO_COLOR: '1' }, true, false],
+    ['are used with an empty NO_COLOR', { NO_COLOR: '' }, true, true],
+    ['are used with FORCE_COLOR in a pipe', { FORCE_COLOR: '1' }, false, true],
+    ['are used with FORCE_COLOR in a dumb terminal', { FORCE_COLOR: '1', TERM: 'dumb' }, true, true],
+    ['are not used with FORCE_COLOR=0', { FORCE_COLOR: '0' }, true, false],
+    ['are not used with FORCE_COLOR=false', { FORCE_COLOR: 'false' }, true, false],
+    ['are not used with both NO_COLOR and FORCE_COLOR', { FORCE_COLOR: '1', NO_COLOR: '1' }, true, false],
   ] as const)('%s', (_, env, isTerminal, expected) => {
     expect(hasColours(env, isTerminal)).toBe(expected);
   });
@@ -37,7 +37,7 @@ describe('colours', () => {
     return stdout;
   };
 
-  test('reach a real terminal, but not one that is dumb', () => {
+  test('are printed in a real terminal, but not in a dumb one or with NO_COLOR', () => {
     expect(inTerminal({ TERM: 'xterm' })).toContain(ESCAPE);
     expect(inTerminal({ TERM: 'dumb' })).not.toContain(ESCAPE);
     expect(inTerminal({ TERM: 'xterm', NO_COLOR: '1' })).not.toContain(ESCAPE);
@@ -56,7 +56,7 @@ test.each([80, 40])('help fits %d columns, except for words and examples that ar
   expect(lines.filter(line => line.length > columns)).toEqual([]);
 });
 
-test('a reader that goes away early causes no message, and the exit code stays correct', async () => {
+test('a pipe that its reader closes early causes no message, and the exit code stays 0', async () => {
   const child = spawn(process.execPath, [path.join(ROOT, 'dist', 'proctor.js'), 'schema', 'runner'], {
     cwd: temporaryFolder(),
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -86,7 +86,7 @@ describe('an unknown name', () => {
     [['example', 'runer'], 'Did you mean "runner"?'],
     [['explain', 'RN77'], 'Did you mean "RN7"?'],
     [['verify', 'x', '--as', 'runer'], 'Did you mean "runner"?'],
-  ])('is refused with the nearest one: %j', (args, told) => {
+  ])('is refused, with a suggestion if one is close: %j', (args, told) => {
     const { code, stdout, stderr } = proctor(args, { cwd: temporaryFolder() });
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(told);

@@ -22,7 +22,7 @@ function optionsBelow(command: Command, words: readonly string[]): [string, Opti
   ];
 }
 
-/** What the flag makes of a word: its value, or the message. */
+/** The parsed value of a flag, or its error message. */
 function parsed({ parseArg }: Option, word: string): unknown {
   try {
     return parseArg?.(word, undefined);
@@ -112,7 +112,7 @@ test.each(['0', '257m', '1g'])('verify --max-bytes rejects %s, which is out of r
   expect(parsed(option, word)).toBe('Use a size from 1 byte to 256m, such as 65536, 512k or 64m.');
 });
 
-test('the pattern of files accepts exactly the times that flags accept', () => {
+test('the pattern for times in files accepts exactly the times that flags accept', () => {
   for (const word of ['500ms', '30s', '10M', '2h', '3D', '20', '1w', '', '1.5s', '1234567890s', '1s\n']) {
     const isAccepted = ((): boolean => {
       try {

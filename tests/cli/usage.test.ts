@@ -66,7 +66,7 @@ describe('a wrong command line', () => {
     ['an invalid choice', ['run', 'suite', '--as', 'old', '--json'], 'Allowed choices'],
     ['an invalid number', ['list', '--limit', 'many', '--json'], 'an integer'],
     ['too many arguments', ['list', 'what', '--json'], 'too many arguments'],
-    ['a misspelt command', ['compar', '--json'], 'Did you mean compare?'],
+    ['a misspelled command', ['compar', '--json'], 'Did you mean compare?'],
     ['an incomplete command', ['baseline', '--json'], ''],
   ] as const)('reports what is wrong: %s', (_, args, words) => {
     const { code, message } = refused(...args);

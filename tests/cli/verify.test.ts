@@ -26,7 +26,7 @@ describe('proctor verify', () => {
     expect(stdout).toContain('not checked: whether the sandbox enforced what the record says');
   });
 
-  test('checks a target file in YAML, and names the lines of what is wrong', () => {
+  test('checks a target file in YAML, and names the line of each violation', () => {
     const cwd = temporaryFolder();
     const target = 'kind: http\nurl: http://127.0.0.1:8000\nrequest: { path: /chat }\nreply: { final_output: $.a }\n';
     writeFileSync(path.join(cwd, 'good.yaml'), target);
@@ -91,7 +91,7 @@ describe('proctor verify', () => {
     expect(proctor(['verify', '--ndjson', '-'], { input: '' })).toMatchObject({ code: 2 });
   });
 
-  test('--as verifies as another format, which must exist', () => {
+  test('verifies as the format that --as names, and rejects an unknown name', () => {
     expect(proctor(['verify', '--as', 'runner', '-'], { input: '{}' })).toMatchObject({ code: 3 });
     expect(proctor(['verify', '--as', 'nothing', '-'], { input: '{}' })).toMatchObject({ code: 2, stdout: '' });
   });

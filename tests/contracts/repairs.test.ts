@@ -12,7 +12,7 @@ import { REPLY_REPAIRS } from '../../src/targets/repairs.ts';
 
 const attempt = { attempt: 1, started_at: '2026-01-06T12:00:00.000Z', outcome: 'ok' } as const;
 
-test('the evidence knows exactly the repairs that a lenient reading makes', () => {
+test('the contract names exactly the repairs that a lenient reading makes', () => {
   expect(REPAIR_NAMES).toEqual(Object.keys(REPLY_REPAIRS));
 });
 
@@ -27,7 +27,7 @@ describe('the repairs of an answer', () => {
     expect(isLatencyRepaired({ attempts: attempts.slice(0, 1) })).toBe(false);
   });
 
-  test('leave out names that no repair has', () => {
+  test('omit unknown names and counts of 0', () => {
     const repairs = JSON.parse('{"__proto__":3,"R11":1,"toString":2,"R2":0}') as Record<string, number>;
     expect(repairsOf({ attempts: [{ ...attempt, repairs }] })).toBeUndefined();
     expect(repairsOf({})).toBeUndefined();
@@ -52,7 +52,7 @@ describe('an evaluation', () => {
     return violations.map(({ rule_id, path }) => `${rule_id} ${path}`);
   };
 
-  test('states the sum of the repairs of its cases', () => {
+  test('must state the sum of the repairs of its cases', () => {
     expect(broken({})).toEqual([]);
     expect(broken({ repairs: { R6: 2 } })).toEqual(['EV10 repairs']);
     expect(broken({ repairs: { R6: 1, R9: 1 } })).toEqual(['EV10 repairs']);
@@ -60,12 +60,12 @@ describe('an evaluation', () => {
     expect(broken({ cases: [{ ...first, repairs: { R6: 1 } }, second, third], repairs: { R6: 2 } })).toEqual([]);
   });
 
-  test('knows no other repair, and no repair that was applied 0 times', () => {
+  test('must not state an unknown repair, or one that was applied 0 times', () => {
     expect(broken({ repairs: { R6: 1, R11: 1 } as Evaluation['repairs'] })).toContain('EV10 repairs.R11');
     expect(broken({ repairs: { R6: 0 } })[0]).toBe('EV10 repairs.R6');
   });
 
-  test('has no time to first token for a missing case, and no negative one', () => {
+  test('must not state a negative time to first token, or one for a missing case', () => {
     const timed = (ttft_ms: number): JudgedCase => ({ ...first, metrics: { ...first.metrics, ttft_ms } });
     expect(broken({ cases: [timed(0.5), second, third] })).toEqual([]);
     expect(broken({ cases: [timed(-1), second, third] })[0]).toMatch(/^EV7 /);

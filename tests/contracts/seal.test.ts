@@ -100,7 +100,7 @@ describe('a seal', () => {
     expect(made.subject.map(({ name }) => name)).toEqual([...names].sort());
   });
 
-  test('may list no files', () => {
+  test('may cover no files', () => {
     expect(openSeal(sealEnvelope(statement([])))).toMatchObject({ ok: true });
   });
 });
@@ -219,7 +219,7 @@ test('unknown keys are advice, and violations in strict mode', async () => {
   expect(rulesOf(await judged(seal, envelope, { strict: true }))).toEqual(['SL2']);
 });
 
-test('a seal is recognized by its format, and an old one by its file name', () => {
+test('a seal is recognised by its format, and an old one by its file name', () => {
   expect(recognise(sealDocument(statement()), 'copy.json')).toEqual({ name: 'seal' });
   expect(recognise(sealEnvelope(statement()), 'seal.json')).toEqual({ name: 'seal' });
 });

@@ -15,7 +15,7 @@ function violations(declaration: object): string[] {
   return check(target, declaration, { strict: false, internal: false }).violations.map(({ message }) => message);
 }
 
-describe('a written credential is refused', () => {
+describe('a literal credential is refused', () => {
   test.each<[string, object]>([
     ['request.body.auth.value', { ...HTTP, request: { body: { auth: { value: KEY } } } }],
     ['request.body[1]', { ...HTTP, request: { body: ['x', `use ${KEY}`] } }],
@@ -45,13 +45,13 @@ describe('a written credential is refused', () => {
     expect(messages.join()).not.toContain(KEY);
   });
 
-  test('but not a placeholder or an ordinary text', () => {
+  test('but a placeholder or ordinary text is not', () => {
     const body = { key: '${env:DESK_KEY}', token: '${attempt.key}', note: 'sk-', auth: 'Bearer ${env:DESK_KEY}' };
     expect(violations({ ...HTTP, request: { path: '/v1/${env:TENANT}', body } })).toEqual([]);
   });
 });
 
-describe('an end that never comes is refused', () => {
+describe('a wait that cannot end, or lasts over an hour, is refused', () => {
   const poll = { id: '$.id', path: '/jobs/${poll.id}', until: { path: '$.state', in: ['done'] } };
   const socket = { kind: 'websocket', url: 'ws://127.0.0.1:1', send: ['x'], reply: { final_output: '$' } };
   const start = { run: ['x'] };
@@ -71,7 +71,7 @@ describe('an end that never comes is refused', () => {
     ]);
   });
 
-  test('but not one that does', () => {
+  test('but a wait that can end within an hour is not', () => {
     expect(violations({ ...HTTP, poll: { ...poll, every: '60m' } })).toEqual([]);
     expect(violations({ ...HTTP, stream: { as: 'sse', until: { path: '$.event', in: ['done'] } } })).toEqual([]);
   });

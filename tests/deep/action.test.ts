@@ -97,7 +97,7 @@ describe('the steps of the action', () => {
     expect(existsSync(path.join(workspace, 'seen.json'))).toBe(false);
   });
 
-  test('print annotations, and keep GitHub from reading commands of the agent', async () => {
+  test('print annotations, and keep GitHub from obeying commands that the agent prints', async () => {
     const job = await runAction({ workspace: workspaceWith(proctorEnding(1)) });
     const lines = (stepOf(job, 'Test')?.printed ?? '').split('\n');
     const [, mark = ''] = /^::stop-commands::([0-9a-f-]{36})$/.exec(lines[0] ?? '') ?? [];
@@ -112,7 +112,7 @@ describe('the steps of the action', () => {
     ]);
   });
 
-  test('hide from the agent how a step controls the job, and the token', async () => {
+  test('hide the token and the variables that control the job from the agent', async () => {
     const workspace = workspaceWith(proctorEnding(0));
     await runAction({ workspace, env: { API_KEY: 'for the agent' } });
     const { env } = seenIn(workspace);
@@ -129,7 +129,7 @@ describe('the steps of the action', () => {
     expect(env['GITHUB_REPOSITORY']).toBe('team/desk');
   });
 
-  test('install Node only if a version is given, and Proctor only if there is none', async () => {
+  test('install Node only if a version is given, and use a Proctor that is already installed', async () => {
     const workspace = workspaceWith(proctorEnding(0));
     const plain = await runAction({ workspace });
     const asked = await runAction({ workspace, inputs: { 'node-version': '22' } });
@@ -152,19 +152,19 @@ describe('the steps of the action', () => {
     ]);
   });
 
-  test('go on without a comment if the token may not write one', async () => {
+  test('continue without a comment if the token has no permission to write one', async () => {
     const github = await FakeGitHub.start();
     github.tokens['good'] = { mayWrite: false };
     const job = await runAction({ workspace: workspaceWith(proctorEnding(0)), ...PULL_REQUEST, apiUrl: github.url });
     expect(stepOf(job, 'Comment on the pull request')?.printed).toMatch(
-      /^::warning title=Proctor::The token may not comment\. Pull requests from forks/,
+      /^::warning title=Proctor::The token cannot write comments, so Proctor writes none\. Pull requests from forks/,
     );
     expect(job.isFailed).toBe(false);
   });
 
   test.each([
     ['a push', {}],
-    ['a pull request of the target branch', { ...PULL_REQUEST, event: 'pull_request_target' }],
+    ['the event pull_request_target', { ...PULL_REQUEST, event: 'pull_request_target' }],
     ['comment: false', { ...PULL_REQUEST, inputs: { comment: 'false' } }],
   ])('write no comment for %s', async (_, options) => {
     const github = await FakeGitHub.start();
@@ -172,7 +172,7 @@ describe('the steps of the action', () => {
     expect(github.requests).toEqual([]);
   });
 
-  test('trust no report that is already in the repository', async () => {
+  test('do not trust a report that is already in the repository', async () => {
     const workspace = workspaceWith(proctorEnding(2));
     mkdirSync(path.join(workspace, 'proctor-report', 'desk'), { recursive: true });
     writeFileSync(path.join(workspace, 'proctor-report', 'desk', 'report.md'), '## ✅ Forged');

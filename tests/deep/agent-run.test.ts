@@ -92,7 +92,7 @@ describe('an agent at its limits', () => {
     expect(stopped).toMatchObject(ended('error', 'prompt_detected'));
   });
 
-  test('has its diff taken after the last writer ended', () => {
+  test('is diffed only after its last writer has ended', () => {
     const world = new AgentWorld();
     const task = `DO=write DO=detach_holding:${SLEEP} DO=late`;
     const { answer, folder } = world.run('claude', task, [...EDIT, '--timeout', '10s']);
@@ -110,7 +110,7 @@ describe('an agent at its limits', () => {
     expect(answer).toMatchObject(ended('error', 'prompt_detected'));
   });
 
-  test('has lines accepted up to the limit, and ignored one byte above it', () => {
+  test('may print lines up to the limit, and a line one byte longer is ignored', () => {
     const line = (bytes: number): string => {
       const frame = '{"type":"assistant","message":{"content":[{"type":"text","text":""}]}}';
       return frame.replace('""', `"${'x'.repeat(bytes - frame.length)}"`);

@@ -12,8 +12,8 @@ describe('the version', () => {
     ['masked', 'echo "1 hunter2-hunter2"', '1 [masked]'],
     ['cut to 200 characters', `printf "%0300d" 0`, '0'.repeat(200)],
     ['safe for a terminal', `printf '1\\033[2J'`, '1\\u{1b}[2J'],
-    ['never read by a shell twice', `printf '%s' '$(echo 1)'`, '$(echo 1)'],
-    ['from its own environment', 'echo "$TAG"', 'blue'],
+    ['not expanded by a shell', `printf '%s' '$(echo 1)'`, '$(echo 1)'],
+    ['printed by a command with its own variables', 'echo "$TAG"', 'blue'],
   ])('is %s', async (_, script, version) => {
     expect(await agentVersion({ ...shell(script), env: { TAG: 'blue' } }, context)).toEqual({ version });
   });
@@ -35,7 +35,7 @@ describe('the version', () => {
     });
   });
 
-  test('is unknown if the command does not end, and nothing of it is left', async () => {
+  test('is unknown if the command does not end in time, and no process is left', async () => {
     const agent = agentOf(`spawn('/usr/bin/setsid', asleep, { stdio: 'ignore' }); console.log('1');`);
     expect(await agentVersion(agent, context)).toEqual({
       version: null,
@@ -44,7 +44,7 @@ describe('the version', () => {
     expect(processesWith(agent.word)).toEqual([]);
   });
 
-  test('is not asked for, or no longer, after the run was cancelled', async () => {
+  test('is not requested after the run was cancelled, and a running command is stopped', async () => {
     const agent = agentOf(`spawn('/usr/bin/setsid', asleep, { stdio: 'ignore' });`);
     const cancelling = new AbortController();
     const asked = agentVersion(agent, { ...context, signal: cancelling.signal });

@@ -48,7 +48,7 @@ test('the GitHub action reports a regression at the line of its case, and commen
   expect(github.comments.map(({ body }) => /## (.*)/.exec(body)?.[1])).toEqual(['✅ No regression']);
 }, 240_000);
 
-test('the GitHub action says why a suite could not run, and why there is no project', async () => {
+test('the GitHub action reports a suite that cannot run, and a missing project file', async () => {
   const workspace = projectFolder(PROJECT.replace('cases: proctor/cases.yaml', 'cases: proctor/none.yaml'));
   const broken = await runAction({ workspace });
   expect(broken.outputs['exit-code']).toBe('2');
@@ -62,7 +62,7 @@ test('the GitHub action says why a suite could not run, and why there is no proj
   expect(none.summary).toMatch(/^## ❌ Could not run\n\n` .*none\.yaml/);
 }, 240_000);
 
-test('the scripts of the GitLab job write what the job keeps, also for a regression', () => {
+test('the scripts of the GitLab job write the files that it keeps, even after a regression', () => {
   const { proctor: job } = parse(readFileSync(path.join(ROOT, 'examples', 'ci', 'gitlab.yml'), 'utf8')) as {
     proctor: {
       script: string[];
@@ -73,7 +73,7 @@ test('the scripts of the GitLab job write what the job keeps, also for a regress
   const dir = worseProject();
   const bin = path.join(dir, 'bin');
   mkdirSync(bin);
-  // The packages of this project are already there, and the registry is not.
+  // This project is already built, and the test uses no registry.
   const npx = `shift 2\nexec '${process.execPath}' '${path.join(ROOT, 'dist', 'proctor.js')}' "$@"\n`;
   for (const [name, text] of Object.entries({
     npm: 'test "$1" = ci\n',

@@ -34,8 +34,8 @@ function placeWith(journal: string, id = ID): { readonly cwd: string; readonly r
 
 const namesIn = (folder: string): string[] => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
 
-describe('a read-only command', () => {
-  test('does not remove a run that never started; recover does', () => {
+describe('a command that finds an interrupted run', () => {
+  test('does not remove a run that never started, unless it is recover', () => {
     const { cwd, run } = placeWith('{"is":"started","atMs":1}\n{"is":"pla');
     for (const look of LOOKS) proctor(look, { cwd });
     expect(namesIn(run)).toEqual([JOURNAL]);
@@ -44,7 +44,7 @@ describe('a read-only command', () => {
     expect(existsSync(run)).toBe(false);
   });
 
-  test('changes neither a dead run of this project nor a copy of it', () => {
+  test('changes neither a dead run of this project nor a copy of it, if it only reads', () => {
     const { cwd, run } = placeWith(PLANNED);
     const elsewhere = path.join(temporaryFolder(), '.proctor', 'runs', 'script', ID);
     cpSync(run, elsewhere, { recursive: true });

@@ -246,7 +246,7 @@ describe('an interrupted run', () => {
     expect(here.proctor(['recover']).stdout).toBe('All runs are finished.\n');
   });
 
-  test('loses a journal next to a seal, and keeps a journal that proves nothing', async () => {
+  test('is recovered; a sealed run keeps its seal, and a run with an unproven journal stays', async () => {
     const here = place();
     here.file('ok.py', OK);
     expect(here.proctor(['run', 'script', 'ok.py']).code).toBe(0);

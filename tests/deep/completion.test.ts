@@ -28,7 +28,7 @@ describe('completion in fish', () => {
     ['proctor show r', ['r1']],
     ['proctor resend r1 ref', ['refund-1', 'refund-2']],
     ['proctor completion ', ['bash', 'fish', 'zsh']],
-  ])('of “%s”', (line, expected) => {
+  ])('for “%s” offers the expected words', (line, expected) => {
     const { cwd, script } = project('fish');
     const output = execFileSync('fish', ['--no-config', '-c', 'source $argv[1]; complete -C $argv[2]', script, line], {
       cwd,
@@ -63,7 +63,7 @@ describe('completion in zsh', () => {
     ['proctor show ', 'latest *script_20260101_000000_aaaaaaaaaaaa'],
     ['proctor resend r1 ', 'refund-1 *refund-2'],
     ['proctor help run i', 'intent '],
-  ])('of “%s” shows “%s”', (line, expected) => {
+  ])('for “%s” shows “%s”', (line, expected) => {
     const { cwd, script } = project('zsh');
     const driver = path.join(cwd, 'driver');
     writeFileSync(driver, DRIVER);

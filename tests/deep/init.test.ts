@@ -47,8 +47,8 @@ async function served(routes: Readonly<Record<string, (body: Record<string, neve
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-describe('what init writes is green at once', () => {
-  test('for an empty folder, and red with the right cause when the example is broken as its comment says', async () => {
+describe('a project that init writes passes its first test', () => {
+  test('for an empty folder, and fails with the right cause if the example is broken as its comment says', async () => {
     const cwd = temporaryFolder();
     await green(cwd, []);
     expect((await proctor(['test', '--accept'], cwd)).code).toBe(0);
@@ -64,7 +64,7 @@ describe('what init writes is green at once', () => {
     );
   });
 
-  test('for an API like that of OpenAI', async () => {
+  test('for an OpenAI-compatible API', async () => {
     const url = await served({
       'GET /v1/models': () => ({ data: [{ id: 'desk-1' }] }),
       'POST /v1/chat/completions': ({ model }) => ({
@@ -90,7 +90,7 @@ describe('what init writes is green at once', () => {
     expect(await green(temporaryFolder(), ['--url', url])).toContain('kind: a2a\n');
   });
 
-  test('for an API that describes itself', async () => {
+  test('for an API with an OpenAPI document', async () => {
     const text = (key: string): object => ({
       content: { 'application/json': { schema: { type: 'object', properties: { [key]: { type: 'string' } } } } },
     });
@@ -104,7 +104,7 @@ describe('what init writes is green at once', () => {
     expect(await green(temporaryFolder(), ['--url', url])).toContain('path: /v2/ask\n');
   });
 
-  test('for an agent that speaks the protocol of Proctor', async () => {
+  test("for an agent that speaks Proctor's protocol", async () => {
     const child = spawn(process.execPath, [path.join(ROOT, 'examples/suite/agent.mjs'), '--port', '0'], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });

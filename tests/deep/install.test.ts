@@ -1,30 +1,46 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { loadContracts } from '../../src/contracts/catalogue.ts';
 import { ROOT } from '../support/support.ts';
+import { packInto } from '../support/tarball.ts';
 
 /** Another project that installed the packed tarball as the README says. */
 const project = mkdtempSync(path.join(tmpdir(), 'proctor-install-'));
 const run = (command: string, ...args: string[]): string =>
   execFileSync(command, args, { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] });
 
+let tarball: string;
 beforeAll(() => {
-  const [{ filename }] = JSON.parse(
-    execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', project], {
-      cwd: ROOT,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }),
-  ) as [{ filename: string }];
+  tarball = packInto(project);
   writeFileSync(path.join(project, 'package.json'), '{"name":"other","private":true,"type":"module"}');
-  run('npm', 'install', '--no-audit', '--no-fund', path.join(project, filename));
+  run('npm', 'install', '--no-audit', '--no-fund', tarball);
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 const example = `JSON.parse('${JSON.stringify({ a: 1 })}')`;
+
+test('npx runs the existing build of the checkout, and does not change it', () => {
+  const file = path.join(ROOT, 'dist', 'proctor.js');
+  const before = statSync(file).ino;
+  const said = execFileSync('npx', ['proctor', '--version'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  expect(said).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(statSync(file).ino).toBe(before);
+});
+
+test('the packed tarball, installed globally without install scripts, has a command that works', () => {
+  const prefix = path.join(project, 'global');
+  run('npm', 'install', '--global', '--prefix', prefix, '--ignore-scripts', '--no-audit', '--no-fund', tarball);
+  const proctor = path.join(prefix, 'bin', 'proctor');
+  expect(run(proctor, '--version')).toMatch(/^\d+\.\d+\.\d+\n$/);
+  expect(run(proctor, 'schema', 'project')).toContain('project.v1');
+});
 
 describe('the packed tarball, in another project', () => {
   test('has a command that works', () => {
@@ -68,6 +84,18 @@ describe('the packed tarball, in another project', () => {
     expect(execFileSync('node', ['use.mjs'], { cwd: bare, encoding: 'utf8' })).toBe(
       `${(await loadContracts()).length} sha256:830861b74667a7c5b9967012e89ada945b3e53c0eb61ea74fbdfc6497edb22bc\n`,
     );
+  });
+
+  test('has a schema for editors at the path that a project file names', () => {
+    const script = `
+      import { readFileSync } from 'node:fs';
+      const { title } = JSON.parse(readFileSync('./node_modules/proctor/schemas/project.json', 'utf8'));
+      const { default: cases } = await import('proctor/schemas/cases.json', { with: { type: 'json' } });
+      console.log(title, cases.title);`;
+    writeFileSync(path.join(project, 'schemas.mjs'), script);
+    expect(
+      execFileSync('node', ['schemas.mjs'], { cwd: project, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+    ).toBe('Project Cases of a suite, as people write them\n');
   });
 
   test('has types that a strict TypeScript project accepts', () => {

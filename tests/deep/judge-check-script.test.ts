@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import type { CheckAnswer } from '../../src/judge/suite/check.ts';
 import { checkByScript } from '../../src/judge/suite/check-script.ts';
 import { evaluateSuite } from '../../src/judge/suite/evaluate.ts';
 import { suiteFolder } from '../support/suite-world.ts';
-import { temporaryFolder } from '../support/support.ts';
+import { ROOT, temporaryFolder } from '../support/support.ts';
 import { answered } from '../judge/suite/answers.ts';
 
 const launcher = openLauncher();
@@ -46,6 +46,13 @@ total = artifact['final_output']['content']['total']
 `;
 const result = (status: string, summary: string): string =>
   `json.dump(dict(contract_version=1, status='${status}', html_output='', error_summary=${summary}, artifacts=[]), open('result.json', 'w'))\n`;
+
+test('the check in docs/suites.md accepts a right answer and rejects a wrong one', async () => {
+  const page = readFileSync(path.join(ROOT, 'docs', 'suites.md'), 'utf8');
+  const [, code = ''] = /### Check an answer with a script[^]*?```python\n([^]*?)```/.exec(page) ?? [];
+  expect(await checked(code)).toEqual({ ok: true, message: '' });
+  expect(await checked(code.replaceAll('4', '5'))).toEqual({ ok: false, message: 'The total for one is 4, not 5.' });
+});
 
 describe('a check in the sandbox', () => {
   const answers: [string, string, CheckAnswer][] = [

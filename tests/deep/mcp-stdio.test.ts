@@ -23,7 +23,7 @@ const LINE_SERVER = 'mcp-line-server.mjs';
 const pidIn = (content: unknown): number => Number(/\((\d+)\)$/.exec(String(content))?.[1]);
 
 describe('an MCP tool over standard streams', () => {
-  test('is called in one process of the published library, which ends with the run', async () => {
+  test('is called in a single server process, which ends with the run', async () => {
     const token = 'tok_4f9a8b7c6d5e';
     const declaration = declarationOf(TOOL_SERVER, [], { env: { DESK_TOKEN: '${env:SECRET}' } });
     const options = { concurrency: 8, environment: { SECRET: token } };
@@ -52,7 +52,7 @@ describe('an MCP tool over standard streams', () => {
 
   test.each([
     ['speaks the revision without sessions', []],
-    ['ignores what it does not know', ['ignores-discover']],
+    ['ignores an unknown request', ['ignores-discover']],
     ['ends at a request before `initialize`', ['dies-unless-initialized']],
   ])('is called if the server %s', async (_what, words) => {
     const { folder, run } = await ranDeclared(IDS, declarationOf(LINE_SERVER, words), {
@@ -63,7 +63,7 @@ describe('an MCP tool over standard streams', () => {
     await expectValid(folder);
   });
 
-  test('can be tried', async () => {
+  test('can be called by proctor try, which leaves no process behind', async () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'tool.json'), JSON.stringify(declarationOf(TOOL_SERVER)));
     const environment = { PATH: process.env['PATH'] };
@@ -81,8 +81,8 @@ const FAULTS: readonly (readonly [id: string, failure: object])[] = [
   ['reports-an-error', { class: 'schema_mismatch', error_name: 'AGENT_FAILED' }],
 ];
 
-describe('an MCP server over standard streams that', () => {
-  test('fails in every known way gets an artifact for each case, and goes on', async () => {
+describe('an MCP server over standard streams', () => {
+  test('that sends bad replies gets an artifact for each case, and continues', async () => {
     const ids = FAULTS.map(([id]) => id);
     const { folder, artifact } = await ranDeclared([...ids, 'fine', 'writes-a-banner'], declarationOf(LINE_SERVER), {
       concurrency: 8,
@@ -94,7 +94,7 @@ describe('an MCP server over standard streams that', () => {
     await expectValid(folder);
   });
 
-  test('never stops to notify is stopped, and started again for the next case', async () => {
+  test('that sends notifications without end is stopped, and started again for the next case', async () => {
     const { artifact } = await ranDeclared(['never-stops-notifying', 'fine'], declarationOf(LINE_SERVER), {
       concurrency: 1,
     });
@@ -102,7 +102,7 @@ describe('an MCP server over standard streams that', () => {
     expect(artifact('fine').status).toBe('ok');
   });
 
-  test('falls silent, or answers another request, is stopped by a limit of time', async () => {
+  test('that falls silent, or answers another request, is stopped by a time limit', async () => {
     const idle = await ranDeclared(['silent'], declarationOf(LINE_SERVER), { idleMs: 500 });
     expect(idle.artifact('silent').runner_failure).toMatchObject({ class: 'timeout', error_name: 'IDLE' });
     const late = await ranDeclared(['has-a-wrong-id'], declarationOf(LINE_SERVER), { timeoutMs: 1_500 });
@@ -110,7 +110,7 @@ describe('an MCP server over standard streams that', () => {
     await expectValid(late.folder);
   });
 
-  test('does not exist is a fault before anything is asked', async () => {
+  test('that does not exist causes a fault', async () => {
     const declaration = { ...declarationOf(LINE_SERVER), run: ['no-such-program-anywhere'] };
     await expect(ranDeclared(['one'], declaration)).rejects.toThrow(/was not found in PATH/);
   });

@@ -51,7 +51,7 @@ function worldOf(user: 'this user' | 'an ordinary user') {
 }
 
 describe.each(['this user', 'an ordinary user'] as const)('for %s', user => {
-  test.each(['command', 'function'] as const)('a suite asks a %s, and its evidence verifies', kind => {
+  test.each(['command', 'function'] as const)('a suite calls a %s, and its evidence verifies', kind => {
     const { world, proctor } = worldOf(user);
     world.target(TARGETS[kind]);
     const { code, stderr } = proctor(
@@ -72,7 +72,7 @@ describe.each(['this user', 'an ordinary user'] as const)('for %s', user => {
     expect(proctor('verify', folder).code).toBe(0);
   });
 
-  test.each(['command', 'function'] as const)('try shows what a %s got and what it answered', kind => {
+  test.each(['command', 'function'] as const)('try shows how it called a %s, and the answer or failure', kind => {
     const { world, proctor } = worldOf(user);
     world.target(TARGETS[kind]);
     const answered = proctor('try', 'target.json', 'hello');
@@ -97,7 +97,7 @@ if (id === 'b' && times === 1) setInterval(() => {}, 1_000);
 else console.log('answered ' + id);
 `;
 
-test('a run that was killed resumes and asks no answered case again', async () => {
+test('a killed run resumes and sends no answered case again', async () => {
   const world = new ProgramWorld({ 'asked.mjs': ASKED, 'cases.json': JSON.stringify(['a', 'b', 'c'].map(asCase)) });
   const word = `asked-${newCorrelationId()}`;
   const log = path.join(world.temp, 'asked.txt');

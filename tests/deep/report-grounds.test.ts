@@ -66,7 +66,7 @@ test('repeated trials are marked, and planned ones are not', async () => {
   expect(await trials.getByText('run again').count()).toBe(10);
 });
 
-test('a comparison without a decision explains none', async () => {
+test('a comparison without a recorded decision shows no explanation', async () => {
   const { page } = await opened(browser, pageOf('old'));
   await page.locator('.overview').waitFor();
   expect(await page.locator('.grounds').count()).toBe(0);

@@ -197,7 +197,7 @@ describe('a run folder', () => {
     }
   });
 
-  test('is rejected if any byte was changed', async () => {
+  test('is rejected if a byte of any file was changed', async () => {
     const { place, proctor, suite } = await world();
     await suite('baseline', '--run-id', 'r1');
     const folder = path.join(place.cwd, '.proctor', 'runs', 'baseline', 'r1');
@@ -254,7 +254,7 @@ describe('a gate', () => {
 });
 
 describe('a masked value', () => {
-  test('is masked again in a resent request, or the request is not sent', async () => {
+  test('is masked again when a request is resent, which requires its variable', async () => {
     const { place, now } = await world({
       refund: saying({ final_output: { content_type: 'text', content: 'It is topsecretvalue99.' } }),
     });

@@ -7,7 +7,7 @@ import { PROTOCOLS } from '../targets/conformance/kinds.ts';
 import { ranKind } from '../targets/conformance/world.ts';
 
 test.each(PROTOCOLS.map(protocol => [protocol.name, protocol] as const))(
-  'every fault has its class through %s',
+  'every fault gets its expected class over %s',
   async (_, protocol) => {
     const faults = faultsOf(protocol);
     const scenes = Object.fromEntries(faults.map(({ id, scene }) => [id, scene]));
@@ -20,9 +20,9 @@ test.each(PROTOCOLS.map(protocol => [protocol.name, protocol] as const))(
   },
 );
 
-test('an agent that hangs, drips or falls silent is stopped through every kind', async () => {
+test('an agent that hangs, drips or falls silent is stopped by a time limit over every HTTP protocol', async () => {
   const silent: Scene = response => void response.writeHead(200).write('{"case_id":');
-  // All at once, because they only wait. Long enough for the requests that come before the question on a busy machine.
+  // All at once, because they only wait. The limits leave time for earlier requests on a busy machine.
   await Promise.all(
     PROTOCOLS.map(async protocol => {
       const late = { hangs: sceneOf('hangs', hangs), drips: sceneOf('drips', drips) };

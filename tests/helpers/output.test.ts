@@ -72,7 +72,7 @@ with open(target, 'w', encoding='utf-8') as file: file.write(${JSON.stringify(te
     expect((await run(lists, work)).result).toMatchObject({ status: 'failed', artifacts: [] });
   });
 
-  test("can use names in any language, in Proctor's sort order", async () => {
+  test("can name files in any language, and has them listed in Proctor's sort order", async () => {
     const names = ['日本語.txt', 'ärger.txt', '\u{1f600}.txt', '\uff21.txt', 'a b.txt', '.hidden', '-x', "it's.txt"];
     const { result } = await run(names.map(name => writes(name, 'x')).join(''));
     expect(result.artifacts.map(artifact => artifact.path)).toEqual(names.map(name => `output/${name}`).sort());

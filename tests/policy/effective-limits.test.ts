@@ -83,6 +83,8 @@ describe('a run without a sandbox', () => {
 
 describe('a limit that cannot be enforced', () => {
   const BARE = (what: string): string => `not_enforceable: Proctor cannot enforce ${what} without a sandbox.`;
+  const NOT_STRICT = (flags: string): string =>
+    `not_enforceable: Cannot enforce strict isolation here: there are no limits on memory and no filters. Run proctor doctor to see how to fix it, or remove ${flags}.`;
   const rows: [string, Requested, Offer | null, string][] = [
     [
       'isolation "strict" without a sandbox',
@@ -113,17 +115,19 @@ describe('a limit that cannot be enforced', () => {
       STANDARD,
       'not_enforceable: Cannot enforce --cpus here: it requires control groups with a cpu controller. Remove it, or run proctor doctor.',
     ],
+    ['strict isolation on a standard machine', { isolation: 'strict' }, STANDARD, NOT_STRICT('--isolation strict')],
+    ['the profile strict on a standard machine', { profile: strict }, STANDARD, NOT_STRICT('--profile strict')],
     [
-      'strict isolation on a standard machine',
-      { isolation: 'strict' },
+      'the policy strict of an intent on a standard machine',
+      { profile: strict, bindsAll: true, sandbox: 'process' },
       STANDARD,
-      'not_enforceable: Cannot enforce strict isolation here: there are no limits on memory and no filters. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict.',
+      NOT_STRICT('--policy strict'),
     ],
     [
-      'the profile strict on a standard machine',
-      { profile: strict },
+      'strict isolation and the profile strict on a standard machine',
+      { isolation: 'strict', profile: strict },
       STANDARD,
-      'not_enforceable: Cannot enforce strict isolation here: there are no limits on memory and no filters. Run proctor doctor to see how to fix it, or remove --isolation strict and --profile strict.',
+      NOT_STRICT('--isolation strict and --profile strict'),
     ],
     [
       'a sandbox with isolation "none"',
@@ -136,22 +140,22 @@ describe('a limit that cannot be enforced', () => {
       'a sandbox that is not installed',
       {},
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap. Use --sandbox none to run without isolation.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap. Run proctor doctor to see how to install them, or use --sandbox none to run without isolation.',
     ],
     [
       'a requested sandbox that is not installed',
       { sandbox: 'process' },
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap. Run proctor doctor to see how to install them.',
     ],
     [
       'isolation from a sandbox that is not installed',
       { isolation: 'standard' },
       UNUSABLE,
-      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap.',
+      'sandbox_unavailable: The sandbox needs programs that are not installed: bwrap. Run proctor doctor to see how to install them.',
     ],
   ];
-  test.each(rows)('is refused by name: %s', (_, requested, offer, sentence) => {
+  test.each(rows)('is refused, and the message names it: %s', (_, requested, offer, sentence) => {
     expect(refusal(requested, offer)).toBe(sentence);
   });
 

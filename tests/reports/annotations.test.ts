@@ -16,7 +16,7 @@ interface Command {
   readonly message: string;
 }
 
-/** Reads workflow commands as the runner of GitHub does: line by line, with the escapes that it knows. */
+/** Reads workflow commands as GitHub's runner does: line by line, with the escapes that it knows. */
 function commandsIn(printed: string): Command[] {
   expect(printed.endsWith('\n')).toBe(true);
   return printed
@@ -48,7 +48,7 @@ function compared(broken: number, failing = 0, limits = {}): Comparison {
 }
 
 describe('annotations', () => {
-  test('point regressions to the lines of their cases, and put them first', () => {
+  test('list regressions first, at the lines of their cases', () => {
     const commands = commandsIn(text(reports.annotations.ofComparison(mixedComparison(), places)));
     expect(commands.slice(0, 2).map(({ name, properties }) => [name, properties['line'], properties['title']])).toEqual(
       [
@@ -159,7 +159,7 @@ describe('codequality', () => {
   }
   const entriesIn = (pieces: Iterable<string>): Entry[] => JSON.parse(text(pieces)) as Entry[];
 
-  test('has the keys that GitLab requires, worst first', () => {
+  test('has the keys that GitLab requires, and lists the worst problems first', () => {
     const entries = entriesIn(reports.codequality.ofComparison(mixedComparison(), places));
     expect(entries[0]).toEqual({
       description: expect.stringMatching(/^refund-small: regressed \(2\/2 → 0\/2\)\. tool_required: /) as string,
@@ -207,7 +207,7 @@ describe('codequality', () => {
     expect(entries.at(-1)?.description).toBe('200 more problems in the other reports.');
   });
 
-  test('is an empty list without problems, and covers a run', () => {
+  test('is an empty list without problems, and also covers a single run', () => {
     expect(entriesIn(reports.codequality.ofComparison(compared(0), places))).toEqual([]);
     expect(entriesIn(reports.codequality.ofRun(judgedRun, places)).map(({ check_name }) => check_name)).toEqual([
       'proctor/failing',
@@ -216,7 +216,7 @@ describe('codequality', () => {
     ]);
   });
 
-  test('refuses to invent a file', () => {
+  test('fails if the case file is unknown', () => {
     expect(() => text(reports.codequality.ofRun(judgedRun))).toThrow('Name it with --cases.');
   });
 

@@ -34,7 +34,7 @@ describe('the differences between the sides', () => {
     expect(text(reports.md.ofComparison(shorter)).match(/20000/g)).toHaveLength(1);
   });
 
-  test('mention a hash only if no known field explains it', () => {
+  test('include a hash that no other field explains', () => {
     expect(driftGroups(drifted(['environment_hash', hash('a'), hash('b')]))).toEqual([
       { of: 'environment', changes: [{ name: '', baseline: 'aaaaaaaaaaaa…', new: 'bbbbbbbbbbbb…' }] },
     ]);

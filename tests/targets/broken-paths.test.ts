@@ -12,11 +12,11 @@ test.each<[string, TargetDeclaration]>([
   ['first_output', { ...SOCKET, first_output: '$..a' }],
   ['stream.first_output', { ...API, stream: { as: 'sse', first_output: '$..a' } }],
   ['version.read', { ...API, version: { path: '/version', read: '$..a' } }],
-])('a broken path at %s is reported with its key', (place, declaration) => {
+])('an invalid path at %s is reported with its key', (place, declaration) => {
   expect([...declarationFaults(declaration)].map(({ path }) => path)).toEqual([place]);
 });
 
-test('the verifier proves nothing by a broken path, and does not throw', () => {
+test('the verifier proves nothing with an invalid path, and does not throw', () => {
   const declaration = { ...SOCKET, first_output: '$..a' };
   const target = { kind: 'declared', name: 't', replies: 'strict', declaration } as const;
   const settings = { max_body_bytes: 1_000, max_payload_inline_bytes: 1_000 } as SuiteRequest['settings'];

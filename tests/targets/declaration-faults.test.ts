@@ -15,26 +15,26 @@ test.each<[what: string, declaration: TargetDeclaration, path: string]>([
   ['a tool with two servers', { ...TOOL, url: 'http://127.0.0.1:9', run: ['server'] }, 'url'],
   ['headers for a program', { ...TOOL, run: ['server'], headers: { 'x-a': 'b' } }, 'headers'],
   ['variables for a server that is not started', { ...TOOL, url: 'http://127.0.0.1:9', env: { A: 'b' } }, 'env'],
-  ['a case in the words of a program', { ...TOOL, run: ['server', '${case.id}'] }, 'run[1]'],
+  ['a case value in the command of a program', { ...TOOL, run: ['server', '${case.id}'] }, 'run[1]'],
   ['an unknown name in an argument', { ...TOOL, run: ['server'], arguments: { q: '${input.usr}' } }, 'arguments.q'],
   [
-    'a header of the protocol',
+    'a header that the protocol reserves',
     { ...TOOL, url: 'http://127.0.0.1:9', headers: { 'Mcp-Name': 'x' } },
     'headers.Mcp-Name',
   ],
-  ['a reset without requests', { ...SOCKET, reset: { path: '/reset' } }, 'reset'],
+  ['a reset request for a WebSocket', { ...SOCKET, reset: { path: '/reset' } }, 'reset'],
   ['an unknown name in a message', { ...SOCKET, send: ['hi', { a: '${user}' }] }, 'send[1].a'],
-  ['a broken path in until', { ...SOCKET, until: { path: '$..a', in: [1] } }, 'until.path'],
+  ['an invalid path in until', { ...SOCKET, until: { path: '$..a', in: [1] } }, 'until.path'],
   ['an HTTP address for a WebSocket', { ...SOCKET, url: 'http://127.0.0.1:9' }, 'url'],
-  ['a variable in the words of a server', { ...TOOL, run: ['server', '--key=${env:A}'] }, 'run[1]'],
+  ['a variable in the command of a server', { ...TOOL, run: ['server', '--key=${env:A}'] }, 'run[1]'],
   [
-    'a variable in the words of an agent',
+    'a variable in the command of an agent',
     { ...TOOL, url: 'http://127.0.0.1:${port}', start: { run: ['agent', '${env:A}'], env: { B: '${env:B}' } } },
     'start.run[1]',
   ],
-  ['a variable in the words of a program', { kind: 'command', run: ['agent', '${env:A}'] }, 'run[1]'],
+  ['a variable in the command of a program', { kind: 'command', run: ['agent', '${env:A}'] }, 'run[1]'],
   [
-    'a broken path in the end of a stream',
+    'an invalid path in stream.until',
     {
       kind: 'http',
       url: 'http://127.0.0.1:9',
@@ -44,12 +44,16 @@ test.each<[what: string, declaration: TargetDeclaration, path: string]>([
     },
     'stream.until.path',
   ],
-  ['a header of the handshake', { ...SOCKET, headers: { 'Sec-WebSocket-Key': 'x' } }, 'headers.Sec-WebSocket-Key'],
+  [
+    'a header that the handshake reserves',
+    { ...SOCKET, headers: { 'Sec-WebSocket-Key': 'x' } },
+    'headers.Sec-WebSocket-Key',
+  ],
 ])('reports %s with its key', (_what, declaration, path) => {
   expect([...declarationFaults(declaration)].map(fault => fault.path)).toEqual([path]);
 });
 
-test('reports nothing for sound declarations', () => {
+test('reports nothing for valid declarations', () => {
   const sound: TargetDeclaration[] = [
     { ...TOOL, run: ['server', '$${env:A}'], env: { B: '${env:B}' }, arguments: { q: '${input.user}' } },
     { ...TOOL, url: 'http://127.0.0.1:8080/mcp', auth: { bearer: '${env:A}' } },
@@ -58,10 +62,10 @@ test('reports nothing for sound declarations', () => {
   for (const declaration of sound) expect([...declarationFaults(declaration)]).toEqual([]);
 });
 
-test('names the key that may contain variables', () => {
+test('suggests the key that may contain variables', () => {
   const [fault] = declarationFaults({ ...TOOL, run: ['server', '${env:A}'] });
   expect(fault?.message).toBe(
-    'run[1]: Every user of the machine can read the words of a program. Pass the variable through env.',
+    "run[1]: Every user of the machine can read a program's arguments. Pass the variable through env.",
   );
   const start = { run: ['agent', '${env:A}'] };
   const [other] = declarationFaults({ ...TOOL, url: 'http://127.0.0.1:${port}', start });

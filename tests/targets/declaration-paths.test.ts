@@ -12,7 +12,7 @@ function faultsOf(change: object): string[] {
   return [...declarationFaults({ ...HTTP, ...change } as TargetDeclaration)].map(({ message }) => message);
 }
 
-describe('a declaration is rejected before anything is sent if', () => {
+describe('a declaration', () => {
   test.each<[string, object, string]>([
     ['its path has no slash', { request: { path: 'ask' } }, 'request.path: A path must start with a single slash.'],
     [
@@ -30,28 +30,28 @@ describe('a declaration is rejected before anything is sent if', () => {
       { request: { path: '/a b' } },
       'request.path: Percent-encode spaces and characters outside ASCII.',
     ],
-    ['it resets elsewhere', { reset: { path: 'x' } }, 'reset.path: A path must start with a single slash.'],
+    ['its reset path has no slash', { reset: { path: 'x' } }, 'reset.path: A path must start with a single slash.'],
     [
-      'it polls elsewhere',
+      'its poll path has no slash',
       { poll: { id: '$.id', path: 'jobs', until: { path: '$.state', in: ['done'] } } },
       'poll.path: A path must start with a single slash.',
     ],
-    ['its version is elsewhere', { version: { path: 'v' } }, 'version.path must start with a single slash.'],
+    ['its version path has no slash', { version: { path: 'v' } }, 'version.path must start with a single slash.'],
     [
-      'it needs a port and starts nothing',
+      'it needs a port but starts nothing',
       { url: 'http://127.0.0.1:${port}' },
       'url has ${port}, but nothing is started. Declare start.',
     ],
-  ])('%s', (_, change, sentence) => {
+  ])('is rejected if %s', (_, change, sentence) => {
     expect(faultsOf(change)).toEqual([sentence]);
   });
 
-  test('and accepted with a path below its URL', () => {
+  test('is accepted with a path below its URL', () => {
     expect(faultsOf({ request: { path: '/ask/${case.id}' } })).toEqual([]);
   });
 });
 
-test('a rule whose `each` finds no item is shown as empty, and its keys are not', () => {
+test('a rule whose `each` finds no item is shown as empty, and its keys are not shown', () => {
   const declaration: TargetDeclaration = {
     kind: 'http',
     url: 'http://127.0.0.1:1',
@@ -76,19 +76,19 @@ test('a rule whose `each` finds no item is shown as empty, and its keys are not'
   ]);
 });
 
-describe('a credential that is written out is rejected in', () => {
+describe('a literal credential is rejected', () => {
   test.each<[string, object]>([
     ['headers', { headers: { 'x-api-key': 'abc' } }],
     ['headers, next to a placeholder', { headers: { authorization: 'Bearer abc${env:A}' } }],
     ['query', { request: { path: '/ask', query: { api_key: 'abc' } } }],
     ['start.env', { start: { run: ['node', 'a.js'], env: { OPENAI_API_KEY: 'abc' } } }],
-  ])('%s', (_, change) => {
+  ])('in %s', (_, change) => {
     expect(check(target, { ...HTTP, ...change }, { strict: true, internal: false }).violations).toMatchObject([
       { rule_id: 'TG2', message: expect.stringMatching(/must come from \$\{env:NAME\}/) },
     ]);
   });
 
-  test('but a placeholder is not a credential', () => {
+  test('but a placeholder is not', () => {
     const headers = { authorization: 'Bearer ${env:A}', 'x-request-key': '${attempt.key}' };
     expect(check(target, { ...HTTP, headers }, { strict: true, internal: false }).violations).toEqual([]);
   });

@@ -10,14 +10,14 @@ describe('the revision of a server', () => {
     ['lists an older one', { result: { supportedVersions: ['2025-06-18'] } }, { is: 'legacy', revision: '2025-06-18' }],
     ['refuses a header', { error: { code: -32020 } }, { is: 'modern' }],
     ['does not know the method', { error: { code: -32601 } }, LEGACY],
-    ['wants to be initialized', { error: { code: -32000, data: { supported: ['2026-07-28'] } } }, LEGACY],
-    ['sends no JSON', undefined, LEGACY],
-    ['sends an error that is no object', { error: 'no' }, LEGACY],
+    ['requires initialization', { error: { code: -32000, data: { supported: ['2026-07-28'] } } }, LEGACY],
+    ['sends a reply that is not JSON', undefined, LEGACY],
+    ['sends an error that is not an object', { error: 'no' }, LEGACY],
     ['supports an older one', { error: { code: -32022, data: { supported: ['2025-11-25'] } } }, LEGACY],
     ['supports only a later one', { error: { code: -32022, data: { supported: ['2030-01-01'] } } }, null],
     ['lists only a later one', { result: { supportedVersions: ['2030-01-01'] } }, null],
     ['supports nothing', { error: { code: -32022 } }, null],
-  ])('is found if it %s', (_what, response, revision) => {
+  ])('is chosen correctly if the server %s', (_what, response, revision) => {
     expect(revisionOf(response)).toEqual(revision);
   });
 });
@@ -30,11 +30,11 @@ test.each([
   ['line1\nline2', '=?base64?bGluZTEKbGluZTI=?='],
   ['=?base64?literal?=', '=?base64?PT9iYXNlNjQ/bGl0ZXJhbD89?='],
   ['', '=?base64??='],
-])('writes %j into a header as the specification does', (text, header) => {
+])('encodes %j in a header as the specification requires', (text, header) => {
   expect(mcpHeaderValue(text)).toBe(header);
 });
 
-test('repeats marked arguments in headers, wherever properties lead, and nothing else', () => {
+test('repeats only marked arguments in headers, even nested ones', () => {
   const schema = {
     properties: {
       region: { 'x-mcp-header': 'Region' },

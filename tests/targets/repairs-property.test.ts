@@ -51,7 +51,7 @@ const action = fc.record({
   ),
 });
 
-/** A reply that keeps the contract. Evidence that leads nowhere is left out. */
+/** A reply that satisfies the contract, without evidence that refers to nothing. */
 const sound = fc
   .record({
     events: fc.array(event, { maxLength: 5 }),
@@ -76,7 +76,7 @@ function withFoundEvidence(reply: Reply): Reply {
   return reply;
 }
 
-/** Writes one part of a reply as agents do that do not know the contract. Returns nothing if there is no such part. */
+/** Each damages one part of a reply, if it exists, as an agent that does not know the contract would. */
 const DAMAGES: readonly ((reply: Reply, pick: (list: readonly unknown[]) => unknown) => void)[] = [
   ({ events }, pick) => drop(pick(events), 'ts'),
   ({ events }, pick) => replace(pick(events), 'ts', '12:00'),
@@ -213,7 +213,7 @@ describe('for every damaged reply', () => {
     expect(repaired).toBeGreaterThan(RUNS.numRuns / 4);
   });
 
-  test('the repaired reply keeps the contract, and a second reading changes nothing', () => {
+  test('the repaired reply satisfies the contract, and a second reading changes nothing', () => {
     fc.assert(
       fc.property(sound, damages, (reply, faults) => {
         const lenient = readAs('lenient', damaged(reply, faults));
@@ -245,7 +245,7 @@ describe('for every damaged reply', () => {
   });
 });
 
-/** Everything in a reply that an expectation could count in its favor. */
+/** Everything in a reply that an expectation could count in its favour. */
 function claimsIn({ events, proposed_actions, final_output }: Reply): unknown {
   const output =
     isObject(final_output) && Object.hasOwn(final_output, 'content') ? final_output['content'] : final_output;

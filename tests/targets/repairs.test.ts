@@ -85,12 +85,15 @@ function readLeniently(reply: Reply) {
 }
 
 describe('a lenient reading', () => {
-  test.each(FAULTS.map(fault => [fault.repair, fault.name, fault] as const))('%s: %s', (repair, _, fault) => {
-    const [broken, expected] = [soundReply(), soundReply()];
-    fault.break(broken);
-    fault.becomes(expected);
-    expect(readLeniently(broken)).toEqual({ known: expected, repairs: { [repair]: 1 } });
-  });
+  test.each(FAULTS.map(fault => [fault.repair, fault.name, fault] as const))(
+    'makes repair %s: %s',
+    (repair, _, fault) => {
+      const [broken, expected] = [soundReply(), soundReply()];
+      fault.break(broken);
+      fault.becomes(expected);
+      expect(readLeniently(broken)).toEqual({ known: expected, repairs: { [repair]: 1 } });
+    },
+  );
 
   test('has a test for every repair', () => {
     expect([...new Set(FAULTS.map(({ repair }) => repair))]).toEqual(Object.keys(REPLY_REPAIRS));
@@ -128,7 +131,7 @@ describe('a lenient reading', () => {
     expect(readLeniently(soundReply())).toEqual({ known: soundReply(), repairs: {} });
   });
 
-  test('reads a sound reply as a strict one does', () => {
+  test('reads a sound reply like a strict reading', () => {
     expect(readAs('lenient', soundReply())).toEqual(readAs('strict', soundReply()));
   });
 
@@ -184,8 +187,8 @@ describe('a lenient reading never repairs', () => {
   const rejected: readonly (readonly [string, (reply: Reply) => void])[] = [
     ['the id of another case', reply => (reply['case_id'] = 'two')],
     ['the other side', reply => (reply['version'] = 'baseline')],
-    ['evidence that leads to no call', reply => (refs(reply)[0] = { kind: 'tool_result', call_id: 'c9' })],
-    ['evidence that leads to no document', reply => (refs(reply)[1] = { kind: 'retrieval_doc', id: 'policy-9' })],
+    ['evidence that refers to no call', reply => (refs(reply)[0] = { kind: 'tool_result', call_id: 'c9' })],
+    ['evidence that refers to no document', reply => (refs(reply)[1] = { kind: 'retrieval_doc', id: 'policy-9' })],
     [
       'evidence with two identifiers',
       reply => (refs(reply)[1] = { kind: 'retrieval_doc', id: 'x', doc_id: 'policy-1' }),
@@ -202,15 +205,15 @@ describe('a lenient reading never repairs', () => {
       reply => (reply.final_output = { content_type: 'json', content: 'x' }),
     ],
     ['a result without a status', reply => delete result(reply)['status']],
-    ['a status in unknown words', reply => (result(reply)['status'] = 'maybe')],
+    ['an unknown status', reply => (result(reply)['status'] = 'maybe')],
     ['a success that states an error', reply => Object.assign(result(reply), { status: 'success', is_error: true })],
     ['a result without the id of its call', reply => delete result(reply)['call_id']],
-    ['a latency that is no number', reply => (result(reply)['latency_ms'] = 'fast')],
+    ['a latency that is not a number', reply => (result(reply)['latency_ms'] = 'fast')],
     ['a call without a tool', reply => delete call(reply)['tool']],
     ['an event without a type', reply => delete call(reply)['type']],
     ['an action without a type', reply => delete action(reply)['action_type']],
     ['an action without params', reply => delete action(reply)['params']],
-    ['events that are no list', reply => Object.assign(reply, { events: {} })],
+    ['events that are not a list', reply => Object.assign(reply, { events: {} })],
     ['an event that is null', reply => Object.assign(reply, { events: [null] })],
     ['an action that is a text', reply => Object.assign(reply, { proposed_actions: ['refund'] })],
   ];
@@ -224,14 +227,14 @@ describe('a lenient reading never repairs', () => {
 
   const nested = (depth: number): string => `{"final_output":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`;
   const texts: readonly (readonly [string, string, string])[] = [
-    ['a text that is no JSON', 'Done.', 'invalid_json'],
-    ['JSON that is cut', '{"final_output":"Do', 'invalid_json'],
+    ['a text that is not JSON', 'Done.', 'invalid_json'],
+    ['truncated JSON', '{"final_output":"Do', 'invalid_json'],
     ['the same key twice', '{"final_output":"a","final_output":"b"}', 'invalid_json'],
     ['bytes after the JSON', '{"final_output":"a"} {}', 'invalid_json'],
     ['an empty reply', '', 'invalid_json'],
     ['null', 'null', 'schema_mismatch'],
     ['a list', '["Done."]', 'schema_mismatch'],
-    ['JSON that is too deep', nested(5_000), 'schema_mismatch'],
+    ['JSON that is nested too deeply', nested(5_000), 'schema_mismatch'],
     ['a reply that is too large', JSON.stringify({ final_output: 'x'.repeat(BYTES_MAX) }), 'schema_mismatch'],
   ];
   test.each(texts)('%s', (_, text, errorClass) => {

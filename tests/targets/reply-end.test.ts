@@ -29,17 +29,17 @@ const POLLED: TargetDeclaration = {
   reply: { final_output: '$.text' },
 };
 
-describe('whether a reply is the whole answer', () => {
+describe('a reply', () => {
   test.each([
-    ['a job that is not over', { state: 'running', text: 'Part' }, { ok: false }],
-    ['a job that failed', { state: 'failed', text: 'Part' }, { ok: false, errorName: 'AGENT_FAILED' }],
-    ['a job that is over', { state: 'done', text: 'All' }, { ok: true }],
-    ['an agent that answers without a job', { text: 'All' }, { ok: true }],
+    ['a job that is not over is not an answer', { state: 'running', text: 'Part' }, { ok: false }],
+    ['a job that failed is a failure', { state: 'failed', text: 'Part' }, { ok: false, errorName: 'AGENT_FAILED' }],
+    ['a job that is over is an answer', { state: 'done', text: 'All' }, { ok: true }],
+    ['an agent that answers without a job is an answer', { text: 'All' }, { ok: true }],
   ])('of %s', (_, reply, expected) => {
     expect(read(POLLED, JSON.stringify(reply))).toMatchObject(expected);
   });
 
-  test('of a WebSocket that closed before the last message', () => {
+  test('of a WebSocket is an answer only with its last message', () => {
     const declaration: TargetDeclaration = {
       kind: 'websocket',
       url: 'ws://127.0.0.1:1',
@@ -67,13 +67,13 @@ const AG_UI = [
   { type: 'TEXT_MESSAGE_CONTENT', messageId: 'm', delta: 'Part' },
 ];
 
-describe('a stream without its last event is no answer', () => {
+describe('a stream without its last event is not an answer', () => {
   test.each<[string, TargetDeclaration, readonly object[], unknown]>([
-    ['openai-chat with a reason', { kind: 'openai-chat', ...model }, [chunk('Part', null)], chunk('', 'stop')],
-    ['openai-chat with [DONE]', { kind: 'openai-chat', ...model }, [chunk('Part', null)], '[DONE]'],
+    ['openai-chat, with a reason', { kind: 'openai-chat', ...model }, [chunk('Part', null)], chunk('', 'stop')],
+    ['openai-chat, with [DONE]', { kind: 'openai-chat', ...model }, [chunk('Part', null)], '[DONE]'],
     ['anthropic-messages', { kind: 'anthropic-messages', ...model }, ANTHROPIC, { type: 'message_stop' }],
     ['ag-ui', { kind: 'ag-ui', url }, AG_UI, { type: 'RUN_FINISHED', runId: 'r' }],
-  ])('of %s', (_, declaration, frames, last) => {
+  ])('from %s', (_, declaration, frames, last) => {
     const cut = sse(...frames);
     const says = { ok: false, message: 'The stream ended before its last event.' };
     expect(read(declaration, cut)).toMatchObject(says);
@@ -82,7 +82,7 @@ describe('a stream without its last event is no answer', () => {
   });
 });
 
-describe('a stream of your own', () => {
+describe('a custom stream', () => {
   const declared = (until?: object): TargetDeclaration =>
     ({
       kind: 'http',
@@ -97,14 +97,14 @@ describe('a stream of your own', () => {
     ['an event', { path: '$.event', in: ['done'] }, 'event: done\ndata: {}\n\n'],
     ['a text', { path: '$.data', in: ['[DONE]'] }, sse('[DONE]')],
     ['a value', { path: '$.data.done', in: [true] }, sse({ done: true })],
-  ])('ends with the frame of stream.until: %s', (_, until, last) => {
+  ])('is an answer only with the frame that stream.until describes: %s', (_, until, last) => {
     const says = { ok: false, message: 'The stream ended before the frame that stream.until describes.' };
     expect(read(declared(until), part)).toMatchObject(says);
     expect(read(declared(until), `${part}${last.trimEnd()}`)).toMatchObject(says);
     expect(read(declared(until), `${part}${last}`)).toMatchObject({ ok: true });
   });
 
-  test('without stream.until is cut if it ends within a frame', () => {
+  test('without stream.until is not an answer if it ends within a frame', () => {
     expect(read(declared(), `${part}data: {"text":"lost"}`)).toMatchObject({
       ok: false,
       message: 'The stream ended within a frame. An empty line must end every event.',
@@ -112,7 +112,7 @@ describe('a stream of your own', () => {
     expect(read(declared(), `${part}: a comment`)).toMatchObject({ ok: true });
   });
 
-  test('of NDJSON ends with its last line', () => {
+  test('in NDJSON may end without a line feed', () => {
     const declaration = { ...declared(), stream: { as: 'ndjson', until: { path: '$.data.done', in: [true] } } };
     expect(read(declaration as TargetDeclaration, '{"text":"Part"}\n')).toMatchObject({ ok: false });
     expect(read(declaration as TargetDeclaration, '{"text":"All"}\n{"done":true}')).toMatchObject({ ok: true });
@@ -135,13 +135,13 @@ describe('a poll', () => {
     return artifact;
   }
 
-  test('of a job whose state is somewhere else has no answer', async () => {
+  test('gets no answer if the reply has no state at poll.until.path', async () => {
     const { status, runner_failure } = await asked({ id: 1 }, { status: 'running', text: 'Part' });
     expect(status).toBe('runner_error');
     expect(runner_failure?.error_message).toBe('The reply to a poll has no state at poll.until.path.');
   });
 
-  test('ends at a state of poll.failed that poll.until does not name', async () => {
+  test('ends at a state that only poll.failed names', async () => {
     const { runner_failure } = await asked({ id: 1, state: 'queued' }, { state: 'failed' });
     expect(runner_failure).toMatchObject({ class: 'schema_mismatch', error_name: 'AGENT_FAILED' });
   });

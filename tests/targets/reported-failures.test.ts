@@ -56,17 +56,17 @@ const FAILURES: readonly (readonly [string, TargetDeclaration, string])[] = [
 
 const RESPONSES: TargetDeclaration = { kind: 'openai-responses', ...model };
 
-describe('a state that is no success is a failure', () => {
+describe('a state other than success is a failure', () => {
   test.each<[string, TargetDeclaration, object]>([
-    ['a task that works', { kind: 'a2a', url }, a2aTask('TASK_STATE_WORKING', 'Wait')],
+    ['a task that is still working', { kind: 'a2a', url }, a2aTask('TASK_STATE_WORKING', 'Wait')],
     ['a task that was submitted', { kind: 'a2a', url }, a2aTask('TASK_STATE_SUBMITTED', 'Wait')],
     ['a response that failed', RESPONSES, { status: 'failed', error: null, output }],
-    ['a response that is not over', RESPONSES, { status: 'in_progress', error: null, output }],
-  ])('of %s', (_, declaration, reply) => {
+    ['a response in progress', RESPONSES, { status: 'in_progress', error: null, output }],
+  ])('for %s', (_, declaration, reply) => {
     expect(readAs(declaration, JSON.stringify(reply))).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
   });
 
-  test('of a call that the provider made', () => {
+  test('for a call that the provider made', () => {
     const call = { type: 'mcp_call', id: 'm', name: 't', arguments: '{}', status: 'failed', error: null };
     const reading = readAs(RESPONSES, JSON.stringify({ status: 'completed', output: [call, ...output] }));
     const events = [{ type: 'tool_call' }, { type: 'tool_result', status: 'error' }];
@@ -78,8 +78,8 @@ function readAs(declaration: TargetDeclaration, body: string) {
   return declaredReader(declaration, true, 10_000)({ body: Buffer.from(body) }, { caseId: 'c', side: 'new' });
 }
 
-describe('a failure without a message is a failure', () => {
-  test.each(FAILURES)('of %s', (_, declaration, body) => {
+describe('a failure without a message is still a failure', () => {
+  test.each(FAILURES)('in %s', (_, declaration, body) => {
     const reading = declaredReader(
       declaration,
       true,
@@ -89,7 +89,7 @@ describe('a failure without a message is a failure', () => {
   });
 });
 
-test('a stream of openai-chat shows calls of custom tools', () => {
+test('a stream of openai-chat includes calls of custom tools', () => {
   const call = (custom: object, id?: string) => ({
     choices: [{ delta: { role: 'assistant', tool_calls: [{ index: 0, id, custom }] } }],
   });
@@ -100,7 +100,7 @@ test('a stream of openai-chat shows calls of custom tools', () => {
   expect(reading).toMatchObject({ ok: true, reply: { events }, repairs: { R2: 1 } });
 });
 
-test('a form that finds an empty text does not hide the failure that the next one finds', () => {
+test('a form that finds an empty text does not hide a failure that a later form finds', () => {
   const declaration: TargetDeclaration = {
     kind: 'http',
     url,
@@ -129,7 +129,7 @@ describe('a run of ag-ui', () => {
   test.each([
     ['waits for a person', { outcome: { type: 'interrupt', interrupts: [{ id: 'i', reason: 'tool_call' }] } }],
     ['was cancelled', { outcome: { type: 'cancelled' } }],
-    ['has an outcome in one word', { outcome: 'interrupt' }],
+    ['has the outcome interrupt as a string', { outcome: 'interrupt' }],
     ['has an outcome that Proctor does not know', { outcome: { type: 'paused' } }],
     ['has an outcome without a type', { outcome: {} }],
   ])('fails if it %s', (_, finished) => {
@@ -166,7 +166,7 @@ const messageStream = (stop_reason: string) =>
   sse(...anthropicFrames, { type: 'message_delta', delta: { stop_reason } }, { type: 'message_stop' });
 const state = (response_metadata: object) => ({ messages: [{ type: 'ai', content: said, response_metadata }] });
 
-describe('an answer that stopped early is no answer', () => {
+describe('an answer that stopped early is a failure', () => {
   const incomplete = (reason: string) => ({ status: 'incomplete', incomplete_details: { reason }, output });
   test.each<[string, TargetDeclaration, string | object]>([
     ['openai-chat, length', CHAT, finished('length')],
@@ -191,7 +191,7 @@ describe('an answer that stopped early is no answer', () => {
     ],
     ['langgraph with an OpenAI model', GRAPH, state({ finish_reason: 'length' })],
     ['langgraph with an Anthropic model', GRAPH, state({ stop_reason: 'max_tokens' })],
-  ])('of %s', (_, declaration, reply) => {
+  ])('in %s', (_, declaration, reply) => {
     const body = typeof reply === 'string' ? reply : JSON.stringify(reply);
     expect(readAs(declaration, body)).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
   });
@@ -204,13 +204,13 @@ describe('an answer that stopped early is no answer', () => {
     ['anthropic-messages, end_turn', MESSAGES, message('end_turn')],
     ['a stream of anthropic-messages, tool_use', { ...MESSAGES, stream: true }, messageStream('tool_use')],
     ['langgraph, stop', GRAPH, state({ finish_reason: 'stop' })],
-  ])('but one that is whole is: %s', (_, declaration, reply) => {
+  ])('but a complete answer is not: %s', (_, declaration, reply) => {
     const body = typeof reply === 'string' ? reply : JSON.stringify(reply);
     expect(readAs(declaration, body)).toMatchObject({ ok: true });
   });
 });
 
-test('the state of a graph that ends with the question is no answer', () => {
+test('the state of a graph that ends with the question is not an answer', () => {
   for (const last of [{ role: 'user' }, { type: 'human' }]) {
     const reply = {
       messages: [
@@ -222,31 +222,31 @@ test('the state of a graph that ends with the question is no answer', () => {
   }
 });
 
-describe('a task of a2a is an answer only if it says so', () => {
+describe('a task of a2a', () => {
   const OLD: TargetDeclaration = { kind: 'a2a', url, protocol: '0.3' };
   const NEW: TargetDeclaration = { kind: 'a2a', url };
   const artifacts = [{ parts: [{ kind: 'text', text: said }] }];
   const old = (status: object) => ({ result: { kind: 'task', id: 't', status, artifacts } });
   const now = (status: object) => ({ result: { task: { id: 't', status, artifacts, metadata: { state: 'x' } } } });
   test.each<[string, TargetDeclaration, object]>([
-    ['in no state', NEW, now({})],
+    ['without a state', NEW, now({})],
     ['in a state of the other version', NEW, now({ state: 'failed' })],
     ['in an unspecified state', NEW, now({ state: 'TASK_STATE_UNSPECIFIED' })],
-    ['in no state of 0.3', OLD, old({})],
-    ['in a state of 0.3 that the protocol does not know', OLD, old({ state: 'unknown' })],
-  ])('not %s', (_, declaration, reply) => {
+    ['without a state in version 0.3', OLD, old({})],
+    ['in the state “unknown” of version 0.3', OLD, old({ state: 'unknown' })],
+  ])('is not an answer %s', (_, declaration, reply) => {
     expect(readAs(declaration, JSON.stringify(reply))).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });
   });
 
   test.each<[string, TargetDeclaration, object]>([
     ['is complete', NEW, now({ state: 'TASK_STATE_COMPLETED' })],
-    ['asks back', NEW, now({ state: 'TASK_STATE_INPUT_REQUIRED' })],
-    ['is complete in 0.3', OLD, old({ state: 'completed' })],
-  ])('if it %s', (_, declaration, reply) => {
+    ['requires input', NEW, now({ state: 'TASK_STATE_INPUT_REQUIRED' })],
+    ['is complete in version 0.3', OLD, old({ state: 'completed' })],
+  ])('is an answer if it %s', (_, declaration, reply) => {
     expect(readAs(declaration, JSON.stringify(reply))).toMatchObject({ ok: true });
   });
 
-  test('and a message needs no state', () => {
+  test('needs a state, but a message does not', () => {
     const parts = [{ kind: 'text', text: said }];
     const message = { result: { message: { messageId: 'm', parts } } };
     expect(readAs(NEW, JSON.stringify(message))).toMatchObject({ ok: true });
@@ -256,10 +256,10 @@ describe('a task of a2a is an answer only if it says so', () => {
 });
 
 test.each([
-  ['an error in another spelling', { isError: 'true', structuredContent: { said } }],
-  ['a task that goes on', { resultType: 'task', structuredContent: { said } }],
-  ['a question back', { resultType: 'input_required', structuredContent: { said } }],
-])('a result of an MCP tool with %s is no answer', (_, result) => {
+  ['isError as a string', { isError: 'true', structuredContent: { said } }],
+  ['a task that is still running', { resultType: 'task', structuredContent: { said } }],
+  ['a request for input', { resultType: 'input_required', structuredContent: { said } }],
+])('a result of an MCP tool with %s is not an answer', (_, result) => {
   const declaration: TargetDeclaration = { kind: 'mcp-tool', url, tool: 't', arguments: {} };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, result });
   expect(readAs(declaration, body)).toMatchObject({ ok: false, errorName: 'AGENT_FAILED' });

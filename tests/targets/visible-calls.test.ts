@@ -102,7 +102,7 @@ describe('a call is visible', () => {
   test.each([
     ['whose arguments are not JSON', { invalid_tool_calls: [{ id: 'c', name: 'f', args: '{"a' }] }],
     ['in the form of OpenAI', { tool_calls: [{ id: 'c', function: { name: 'f', arguments: '{}' } }] }],
-    ['of a message in pieces', { type: 'AIMessageChunk', tool_calls: [{ id: 'c', name: 'f', args: {} }] }],
+    ['in a message chunk', { type: 'AIMessageChunk', tool_calls: [{ id: 'c', name: 'f', args: {} }] }],
   ])('in langgraph %s', (_, fields) => {
     const reply = {
       messages: [

@@ -85,7 +85,7 @@ test('rejects a changed pack and names it', async () => {
   await expect(compare(cwd)).rejects.toThrow('proctor-baseline.pack is not the pack that was accepted with');
 });
 
-test('seals the description of its pack with the baseline, and writes one line per trial', async () => {
+test('seals the description of the pack with the baseline, and writes one line per trial', async () => {
   const cwd = await accepted();
   const text = readFileSync(path.join(cwd, 'proctor-baseline.json'), 'utf8');
   const baseline = JSON.parse(text) as Baseline;
@@ -98,7 +98,7 @@ test('seals the description of its pack with the baseline, and writes one line p
   expect(Math.max(...trials.map(line => line.length))).toBeLessThan(400);
 });
 
-test('keeps five trials per case in the pack, passing ones first, and counts the rest', async () => {
+test('keeps five trials per case in the pack, passing ones first, and counts those that do not fit', async () => {
   const root = temporaryFolder();
   const trials = [];
   for (let number = 1; number <= 7; number++) {

@@ -56,7 +56,7 @@ describe('a deleted expectation of a failing case', () => {
   });
 });
 
-test('reports a changed input with the same expectations as drift, with the case and both texts', async () => {
+test('reports a changed input as drift if the expectations are the same, and shows both texts', async () => {
   const { comparison, files } = await comparedWith(edited(one => ({ ...one, input: { user: 'Something else' } })));
   expect(comparison).toMatchObject({ comparability: { state: 'drift' }, decision: { weakened: [] } });
   expect(comparison.decision?.cause).not.toBe('weakened');

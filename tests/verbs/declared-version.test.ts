@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { TargetDeclaration } from '../../src/contracts/target/index.ts';
 import { declaredVersion } from '../../src/verbs/declared-version.ts';
 
-/** A server that tells its version to clients with the token. */
+/** A server that reports its version to clients with the token. */
 async function versionServer(seen: IncomingMessage[] = []): Promise<string> {
   const server = createServer((request, response) => {
     seen.push(request);
@@ -38,7 +38,7 @@ async function asked(declaration: TargetDeclaration, token = 'tok_123456', signa
   return { version, warnings };
 }
 
-test('asks the path of the version with the declared headers', async () => {
+test('requests the version from the declared path, with the declared headers', async () => {
   const seen: IncomingMessage[] = [];
   const url = await versionServer(seen);
   expect(await asked(declared(url))).toEqual({ version: '1.2.3', warnings: [] });
@@ -49,7 +49,7 @@ test.each([
   ['the server has none', '/versions', 'tok_123456', 'The version request returned status 404.'],
   ['the reply has none at this path', '/version', 'tok_123456', 'The version request returned no text.'],
   ['a header cannot be sent', '/version', 'tok\n123456', 'The version request cannot be sent: auth.bearer: '],
-])('is unknown, with a warning, if %s', async (_, at, token, reason) => {
+])('the version is unknown, with a warning, if %s', async (_, at, token, reason) => {
   const read = reason.includes('no text') ? '$.version' : '$.agent.version';
   const { version, warnings } = await asked(declared(await versionServer(), { path: at, read }), token);
   expect(version).toBeUndefined();
@@ -57,7 +57,7 @@ test.each([
   expect(warnings.join()).not.toContain('123456');
 });
 
-test('is unknown, with a warning, if a variable makes the address invalid', async () => {
+test('the version is unknown, with a warning, if a variable makes the address invalid', async () => {
   const { version, warnings } = await asked(declared('${env:TOKEN}'), 'not an address');
   expect(version).toBeUndefined();
   expect(warnings.join()).toContain('The url of the target is not an http or https URL.');

@@ -13,7 +13,7 @@ function homeWith(text: string): string {
 }
 
 describe('settings', () => {
-  test('can be committed, and nothing else in .proctor', () => {
+  test('are the only file in .proctor that git does not ignore', () => {
     const cwd = temporaryFolder();
     const git = (...args: string[]): string => spawnSync('git', args, { cwd, encoding: 'utf8' }).stdout;
     git('init', '--quiet');
@@ -25,7 +25,7 @@ describe('settings', () => {
     expect(git('status', '--porcelain', '--untracked-files=all')).toBe('?? .proctor/settings.json\n');
   });
 
-  test('come from the file', () => {
+  test('are read from settings.json', () => {
     const text = '{"kept_stdout_bytes":1000,"kept_stderr_bytes":2000,"kept_html_bytes":3,"kept_summary_bytes":400}';
     expect(settingsIn(homeWith(text))).toEqual({
       stdoutBytes: 1000,

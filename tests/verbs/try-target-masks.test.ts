@@ -28,7 +28,7 @@ test('a secret that a mapping joins from pieces of a document is not stored', as
   expect(JSON.stringify(artifact)).not.toContain(secret);
 });
 
-test('the parts of a secret header are masked in all that is shown', async () => {
+test('the parts of a secret header are masked in everything that is shown', async () => {
   const secret = `Basic ${Buffer.from('bob:hunter2hunter2').toString('base64')}`;
   const shown = await tried(secret, (_, response) => {
     response.setHeader('content-type', 'text/hunter2hunter2');

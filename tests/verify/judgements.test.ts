@@ -155,7 +155,7 @@ describe('a comparison', () => {
     return folder;
   }
 
-  test('refers to runs, so the example compares two sides that were run', () => {
+  test('in the example refers to runs on both sides', () => {
     expect([baseline.source, candidate.source]).toEqual(['runs', 'runs']);
   });
 

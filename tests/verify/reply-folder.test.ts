@@ -43,7 +43,7 @@ const REPLY = {
   usage: { cost_usd: '$.frames[-1].data.usd' },
 };
 
-/** The folder of a run whose target streams its answers. Reading them takes three repairs. */
+/** The folder of a run whose target streams its answers. Reading them requires three repairs. */
 async function streamedRun(): Promise<string> {
   const server = createServer((request, response) => {
     request.resume();
@@ -162,7 +162,7 @@ describe('a suite folder that was edited and sealed again', () => {
     }
   });
 
-  test('states the three repairs that its reading takes', async () => {
+  test('states the three repairs that reading its replies required', async () => {
     const run = await streamedRun();
     const { attempts } = new RunCopy(run).read('one.json');
     expect(attempts).toMatchObject([{ repairs: { R4: 1, R5: 1, R9: 1 }, ttft_ms: expect.any(Number) as number }]);
@@ -172,12 +172,12 @@ describe('a suite folder that was edited and sealed again', () => {
 describe('hostile replies', () => {
   const hostile: readonly (readonly [what: string, body: string])[] = [
     ['deep JSON', `{"frames":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
-    ['no text', '\u0000'.repeat(1_000)],
+    ['bytes that are not text', '\u0000'.repeat(1_000)],
     ['a stream of 8 MiB in one frame', `data: "${'x'.repeat(8 * 1024 * 1024)}"\n\n`],
     ['a stream of empty frames', 'data:\n\n'.repeat(300_000)],
     ['a frame of deep JSON', `event: token\ndata: ${'{"text":'.repeat(50_000)}1${'}'.repeat(50_000)}\n\n`],
   ];
-  test.each(hostile)('%s prove nothing, and do no harm', async (_, body) => {
+  test.each(hostile)('prove nothing, and do no harm: %s', async (_, body) => {
     const run = await streamedRun();
     const folder = await forgedRun(run, copy => {
       copy.replies(reply => {

@@ -5,11 +5,13 @@ import { closeLauncher } from '../../verbs/launcher.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
 
+/** The exit code says whether a sandbox works here: 0 if one does, else 1. */
 export async function doctorCommand({ json }: { json?: true }): Promise<number> {
   const diagnosis = await diagnose(process.env).finally(closeLauncher);
+  const exit = diagnosis.sandboxes.some(({ name, works }) => name !== 'none' && works) ? 0 : 1;
   if (json) {
     stdout.write(`${printableJson(asJson(diagnosis))}\n`);
-    return 0;
+    return exit;
   }
   const paint = paintFor(1);
   for (const sandbox of diagnosis.sandboxes) stdout.write(`${sandboxText(sandbox, paint)}\n`);
@@ -19,7 +21,7 @@ export async function doctorCommand({ json }: { json?: true }): Promise<number> 
   );
   stdout.write(`\n${paint('strong', 'interpreters')}  in a sandbox: ${seen.join('  ')}\n`);
   stdout.write(`${paint('strong', 'at once')}       ${diagnosis.slots} programs per user; the rest wait for a slot\n`);
-  return 0;
+  return exit;
 }
 
 function asJson({ machine, sandboxes, interpreters, agents, slots }: Diagnosis): object {

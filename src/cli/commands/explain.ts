@@ -76,7 +76,7 @@ function explainJson(known: readonly Explained[]): object {
   };
 }
 
-/** A named format brings its own rules along. */
+/** The rules of a format that the user named. */
 function formatRules({ contract }: Explained): { readonly rule: FolderRule; readonly format: string }[] {
   return contract ? contract.rules.map(rule => ({ rule, format: contract.name })) : [];
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { nearestWord } from '../../base/nearest.ts';
 
-/** Adds `help [command...]` to every command that has subcommands. Commander's own one ignores unknown names. */
+/** Adds `help [command...]` to every command that has subcommands. Commander's own `help` ignores unknown names. */
 export function addHelpCommands(command: Command): void {
   if (command.commands.length === 0) return;
   for (const below of command.commands) addHelpCommands(below);
@@ -24,7 +24,7 @@ function commandAt(root: Command, words: readonly string[]): Command {
   return found;
 }
 
-/** Words it as Commander words an unknown command. */
+/** Uses Commander's wording for an unknown command. */
 function unknown(command: Command, word: string): never {
   const near = nearestWord(
     word,

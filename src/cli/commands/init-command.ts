@@ -23,7 +23,7 @@ export function addInitCommand(program: Command, ended: (code: number) => void):
 }
 
 const EXITS = `
-init starts nothing and overwrites nothing. It asks servers on this machine only, for at most 500 ms.
+init starts nothing and overwrites nothing. It contacts only servers on this machine, for at most 500 ms each.
 
 Exit codes:
   0  proctor.yaml and a first suite are written

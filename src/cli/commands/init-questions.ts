@@ -59,11 +59,11 @@ function placeQuestion(kind: Kind, survey: Survey): TerminalQuestion {
     const script = likelyScript(survey)?.file ?? '';
     return question(`Script file [${script || 'an example'}]: `, script, script => namedScript(script, process.cwd()));
   }
-  // An empty answer leaves the choice to init, which then knows how to start it.
+  // An empty answer leaves the choice to init, which also knows how to start what it found.
   return question(`URL [${printable(apiFound(survey))}]: `, '', url => checkedWishes({ kind, url }));
 }
 
-/** A question whose answer `check` accepts. It throws a fault for any other. */
+/** A question that repeats until `check` accepts the answer. `check` throws a fault for any other. */
 function question(text: string, otherwise: string, check: (answer: string) => unknown): TerminalQuestion {
   return {
     text,

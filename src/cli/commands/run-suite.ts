@@ -70,6 +70,7 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
       environment: process.env,
       signal: interrupt.signal,
       onProgress: progress.show,
+      ...defined({ onVerdict: progress.onVerdict }),
       onFolder: ({ id }: { readonly id: string }) => progress.begin(id),
       onWarning: (sentence: string) => {
         progress.end();

@@ -1,3 +1,4 @@
+import { defined } from '../../base/defined.ts';
 import { printable, printableJson } from '../../base/printable.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { testProject, type TestOptions, type TestResult } from '../../verbs/test/test-project.ts';
@@ -63,11 +64,14 @@ function shown(isJson: boolean): Partial<TestOptions> {
   return {
     onFolder: ({ id }) => progress.begin(id),
     onProgress: progress.show,
+    ...defined({ onVerdict: progress.onVerdict }),
     onRound: ({ round, cases, sides }) => {
       if (round > 1) return;
       progress.end();
       const where = sides === 'both' ? 'on both sides' : 'on the candidate only';
-      stderr.write(`  Running ${countText(cases, 'suspect case')} again ${where}, until more trials settle nothing.\n`);
+      stderr.write(
+        `  Running ${countText(cases, 'suspect case')} again ${where}, until more trials would settle nothing.\n`,
+      );
     },
     onWarning: sentence => {
       progress.end();

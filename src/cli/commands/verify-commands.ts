@@ -54,7 +54,7 @@ function addFormatCommands(program: Command, ended: (code: number) => void): voi
     .command('schema')
     .description('Print the JSON Schema (2020-12) of a format; without a name, list the formats')
     .argument('[name]', 'format, such as runner')
-    .option('--json', 'print one JSON document, also without a name')
+    .option('--json', 'print one JSON document, even without a name')
     .action(async (name: string | undefined, options) => {
       const { schemaCommand } = await import('./schema.ts');
       ended(await schemaCommand(name, options));
@@ -64,7 +64,7 @@ function addFormatCommands(program: Command, ended: (code: number) => void): voi
     .command('example')
     .description('Print a valid example of a format; without a name, list the formats')
     .argument('[name]', 'format, such as runner')
-    .option('--json', 'print one JSON document, also without a name')
+    .option('--json', 'print one JSON document, even without a name')
     .action(async (name: string | undefined, options) => {
       const { exampleCommand } = await import('./schema.ts');
       ended(await exampleCommand(name, options));

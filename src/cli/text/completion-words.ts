@@ -8,7 +8,7 @@ export interface CompletedCommand {
   readonly below: readonly { readonly name: string; readonly about: string }[];
   readonly flags: readonly CompletedFlag[];
   readonly places: readonly Completed[];
-  /** The last place takes any number of words. */
+  /** The last position takes any number of words. */
   readonly isOpen: boolean;
 }
 
@@ -19,7 +19,7 @@ interface CompletedFlag {
   readonly value: Completed | undefined;
 }
 
-/** What may stand in one place of a command line. All of it can be listed without starting a program. */
+/** What may appear at one position of a command line. All of it can be listed without starting a program. */
 export interface Completed {
   readonly words: readonly string[];
   readonly runs: boolean;

@@ -10,6 +10,8 @@ export class ProgressLine {
   #startedMs = 0;
   #shownMs = 0;
   #first = 0;
+  #passed = 0;
+  #failed = 0;
   #isShown = false;
 
   constructor(write: (text: string) => unknown, columns: (() => number) | undefined) {
@@ -23,6 +25,8 @@ export class ProgressLine {
     this.#startedMs = monotonicMs();
     this.#shownMs = this.#startedMs;
     this.#first = -1;
+    this.#passed = 0;
+    this.#failed = 0;
   }
 
   readonly show = ({ done, failed, total }: { done: number; failed: number; total: number }): void => {
@@ -32,12 +36,22 @@ export class ProgressLine {
     if (nowMs - this.#shownMs < (this.#columns ? 100 : 10_000)) return;
     this.#shownMs = nowMs;
     const perMs = (done - this.#first) / (nowMs - this.#startedMs);
-    const parts = partsOf(done, failed, total, perMs);
+    const judged = { passed: this.#passed, failed: this.#failed };
+    const parts = partsOf({ done, silent: failed, total, ...judged }, perMs);
     this.#write(
       this.#columns ? `\r${fitting(this.#id, parts, this.#columns())}\u001b[K` : `${lineOf(this.#id, parts)}\n`,
     );
     this.#isShown = this.#columns !== undefined;
   };
+
+  /** Counts the early verdicts. Undefined if no line shows them. */
+  get onVerdict(): ((verdict: 'pass' | 'fail' | null) => void) | undefined {
+    if (!this.#columns) return undefined;
+    return verdict => {
+      if (verdict === 'pass') this.#passed++;
+      if (verdict === 'fail') this.#failed++;
+    };
+  }
 
   end(): void {
     if (this.#isShown) this.#write('\r\u001b[K');
@@ -51,18 +65,27 @@ interface Part {
   readonly rank: number;
 }
 
-/**
- * `1,204/10,000  1,180 answered  24 without an answer  312/s  28 s left`. Proctor judges the answers after the last one,
- * so the line does not say which cases pass.
- */
-function partsOf(done: number, failed: number, total: number, perMs: number): readonly Part[] {
+interface Counts {
+  readonly done: number;
+  readonly total: number;
+  /** Cases without an answer. */
+  readonly silent: number;
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** `1,204/10,000  1,150 passed  30 failed  24 without an answer  312/s  28 s left`. */
+function partsOf({ done, total, silent, passed, failed }: Counts, perMs: number): readonly Part[] {
   const left = (total - done) / perMs;
   // Tenths of a second would only flicker.
   const leftMs = left < 1_000 ? left : 1_000 * Math.round(left / 1_000);
   return [
     { text: `${numberText(done)}/${numberText(total)}`, rank: 0 },
-    { text: `${numberText(done - failed)} answered`, rank: 3 },
-    ...(failed > 0 ? [{ text: `${numberText(failed)} without an answer`, rank: 1 }] : []),
+    passed + failed > 0
+      ? { text: `${numberText(passed)} passed`, rank: 3 }
+      : { text: `${numberText(done - silent)} answered`, rank: 3 },
+    ...(failed > 0 ? [{ text: `${numberText(failed)} failed`, rank: 1 }] : []),
+    ...(silent > 0 ? [{ text: `${numberText(silent)} without an answer`, rank: 1 }] : []),
     { text: rate(perMs * 1_000), rank: 4 },
     { text: `${durationText(leftMs)} left`, rank: 2 },
   ];

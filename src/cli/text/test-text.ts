@@ -8,20 +8,16 @@ import { countText, numberText } from './units.ts';
 type SuiteTested = TestResult['suites'][number];
 
 /** The result of one suite: what failed and why, then its verdict. */
-export function suiteTestText({ name, fault, subject, exitCode }: SuiteTested, paint: Paint): string {
+export function suiteTestText({ name, fault, subject }: SuiteTested, paint: Paint): string {
   const title = `${paint('strong', name)}\n`;
   if (fault) return `${title}${paint('bad', '✗')} ${fault.message.split('\n').map(printable).join('\n')}\n\n`;
   if (!subject) return `${title}${paint('note', '…')} interrupted\n\n`;
-  // The last lines count all repetitions, so a note about one of them only matters if something failed.
-  const shown = 'run' in subject && exitCode === 0 ? { ...subject, repetition: undefined } : subject;
-  return `${title}${terminalText(shown, paint)}\n`;
+  return `${title}${terminalText(subject, paint, { hasVerdict: false })}\n`;
 }
 
 /** The verdict of all suites, the reports and the next command. */
 export function endText({ suites, exitCode }: TestResult, isAccepting: boolean, paint: Paint): string {
-  const rows = suites.map(
-    suite => `${markOf(suite, paint)} ${suite.name.padEnd(width(suites))}  ${sentenceOf(suite, suites.length === 1)}`,
-  );
+  const rows = suites.map(suite => `${markOf(suite, paint)} ${suite.name.padEnd(width(suites))}  ${sentenceOf(suite)}`);
   const reports = suites.flatMap(({ reports: { html } }) => (html === undefined ? [] : [`  report  ${here(html)}`]));
   const accepted = suites.flatMap(({ accepted: one }) =>
     one
@@ -42,13 +38,12 @@ function markOf({ exitCode }: SuiteTested, paint: Paint): string {
   return exitCode === 3 ? paint('note', '?') : paint('bad', '✗');
 }
 
-/** The result of a suite in one sentence. The report of a lone suite ends with its reason, so this does not repeat it. */
-function sentenceOf({ fault, comparison, run, accepted }: SuiteTested, isAlone: boolean): string {
+function sentenceOf({ fault, comparison, run, accepted }: SuiteTested): string {
   if (fault) return 'could not run.';
   const open = run?.runs.find(({ isOpen }) => isOpen);
   if (open) return `was interrupted. To continue:  proctor run suite --resume ${printable(open.place.id)}`;
   if (!run) return 'was interrupted.';
-  if (comparison && !accepted) return isAlone ? VERDICTS[comparison.verdict] : printable(comparison.reason);
+  if (comparison && !accepted) return printable(comparison.reason);
   const silent = run.runs.find(({ failed }) => failed > 0);
   if (silent) {
     const [{ message } = { message: '' }] = silent.troubles;
@@ -59,18 +54,15 @@ function sentenceOf({ fault, comparison, run, accepted }: SuiteTested, isAlone: 
   return passedText(run.runs.map(({ judged }) => judged));
 }
 
-const VERDICTS = {
-  no_regression: 'passed.',
-  regression: 'failed, for the reason above.',
-  not_enough_evidence: 'is undecided, for the reason above.',
-} as const;
-
 /** The cases that passed, of all repetitions together. */
 function passedText(judged: readonly SuiteRun['judged'][]): string {
-  const sum = (key: 'total' | 'passed'): number => judged.reduce((all, one) => all + (one?.[key] ?? 0), 0);
-  const total = sum('total');
-  if (judged.length === 1) return `${numberText(sum('passed'))} of ${countText(total, 'case')} passed.`;
-  return `${numberText(sum('passed'))} of ${countText(total, 'trial')} passed: ${countText(judged[0]?.total ?? 0, 'case')}, ${judged.length} times each.`;
+  const sum = (key: 'total' | 'passed' | 'unjudged'): number => judged.reduce((all, one) => all + (one?.[key] ?? 0), 0);
+  const [total, unjudged] = [sum('total'), sum('unjudged')];
+  // A case with nothing to judge counts as passed in the evaluation, but it proves nothing.
+  const passed = numberText(sum('passed') - unjudged);
+  const open = unjudged > 0 ? `, ${numberText(unjudged)} not judged` : '';
+  if (judged.length === 1) return `${passed} of ${countText(total, 'case')} passed${open}.`;
+  return `${passed} of ${countText(total, 'trial')} passed${open}: ${countText(judged[0]?.total ?? 0, 'case')}, ${judged.length} times each.`;
 }
 
 type SuiteRun = NonNullable<SuiteTested['run']>['runs'][number];
@@ -80,23 +72,22 @@ function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting:
   if (isAccepting) return suites.every(({ accepted }) => accepted) ? [COMMIT] : [NOT_ACCEPTED];
   return [
     ...(isFirst ? [NO_BASELINE] : []),
-    ...suites.flatMap(suite => tryText(suite)),
+    ...suites.flatMap(tryText),
     ...(isFirst && exitCode === 0 ? ['  Make this result the baseline:  proctor test --accept'] : []),
     ...(suites.some(({ reports: { html } }) => html !== undefined) ? ['  Open the report:  proctor view'] : []),
   ];
 }
 
-/** The command that shows the reply, if a declared target gave no answer. */
+/** The command that shows the reply, if a declared target gave no answer. Scripts and agents have none to show. */
 function tryText({ subject, run, target }: SuiteTested): string[] {
   if (!subject || !('run' in subject) || !run?.runs.some(({ failed }) => failed > 0)) return [];
-  return !/^(target|https?):/.test(subject.run.base_url)
-    ? []
-    : [`  See what the target replies:  proctor try ${printable(target)} "Hello"`];
+  if (!/^(target|https?):/.test(subject.run.base_url)) return [];
+  return [`  See what the target replies:  proctor try ${printable(target)} "Hello"`];
 }
 
 const NO_BASELINE = '  There is no baseline yet, so only limits decided.';
 const COMMIT = '  Commit the baseline, so that later tests compare with it.';
-const NOT_ACCEPTED = '  Not every result was accepted: a baseline needs an answer to every case, and every limit met.';
+const NOT_ACCEPTED = '  Not every result was accepted: every case must have an answer, and every limit must be met.';
 
 export function suiteTestJson(tested: SuiteTested): object {
   const { name, exitCode, run, comparison, reports, accepted, fault } = tested;

@@ -9,7 +9,7 @@ export const timeout = argument(text => durationMs(/^\d{1,9}$/.test(text) ? `${t
 
 export const size = argument(sizeBytes);
 
-/** A parser that fails as a wrong argument, so that Proctor names the flag. */
+/** A parser whose error counts as a wrong argument, so that Proctor names the flag. */
 function argument(parse: (text: string) => number): (text: string) => number {
   return text => {
     try {

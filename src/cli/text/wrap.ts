@@ -1,4 +1,4 @@
-/** The width that every terminal has. */
+/** A width that every terminal supports. */
 export const COLUMNS = 80;
 
 /** Breaks a text between words, into lines of at most `columns` characters. A longer word has a line of its own. */

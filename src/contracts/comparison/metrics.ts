@@ -86,7 +86,7 @@ function boundsIn(tolerances: Tolerances): Bound[] {
   return bounds;
 }
 
-/** What a ratio and a step limit, by statistic. */
+/** The finding that a ratio limits, and the one that a step limits, by statistic. */
 const BOUNDS = {
   mean: ['ratio', 'difference'],
   p50: ['p50', 'p50_difference'],

@@ -14,7 +14,7 @@ const rules = [
   rule({
     id: 'PJ1',
     title: 'Project Known',
-    why: 'A misspelled key would have no effect, so a test would pass that was never asked for.',
+    why: 'A misspelled key would have no effect, so a test could pass without the check that you wanted.',
     asks: ['schema_version is "project.v1"', 'name, if present, is a text', NO_UNKNOWN_KEYS],
     fields: ['schema_version', 'name'],
     breach: project => ({ ...project, schema_version: 'project.v9' }),
@@ -102,7 +102,7 @@ function* named(members: object, at: string): Generator<Finding> {
 
 const MEMBERS_MAX = 100;
 
-/** A name that stands next to the declaration would be a second one. */
+/** The key is the name, so a name in the declaration would be a second one. */
 function* targetFindings(target: ProjectTarget, at: string): Generator<Finding> {
   if (!isDeclaration(target)) return;
   if (target.name !== undefined) yield must(`${at}.name`, 'must be absent, because its key is its name');

@@ -10,7 +10,7 @@ interface WithQuery {
   readonly query?: Texts | undefined;
 }
 
-/** The parts of a declaration that may carry a credential by name. */
+/** The parts of a declaration in which a name can mark a credential. */
 export interface CredentialKeys {
   readonly headers?: Texts | undefined;
   readonly auth?: { readonly bearer: string } | undefined;
@@ -22,7 +22,7 @@ export interface CredentialKeys {
   readonly start?: { readonly env?: Texts | undefined } | undefined;
 }
 
-/** Everything that the rules of a target check besides its shape, for a target that stands in another document. */
+/** Every check on a target except its shape, for a target inside another document. */
 export function* declarationFindings(declaration: TargetDeclaration): Generator<Finding> {
   yield* credentialFindings(declaration);
   if (declaration.kind === 'http') yield* endingFindings(declaration);
@@ -62,10 +62,10 @@ function namedTextsIn({ headers = {}, request, session, reset, parameters = {}, 
 }
 
 const CREDENTIAL = /cookie|auth|token(?!s)|key|secret|password/i;
-/** Only a scheme such as Bearer may stand before the placeholder. */
+/** Only a scheme such as Bearer may precede the placeholder. */
 const FROM_ENVIRONMENT = /^(?:[A-Za-z-]{1,20} )?\$\{[^{}]+\}$/;
 
-/** All texts in a tree. The reader of documents limits its depth. */
+/** All texts in a tree. The document reader limits its depth. */
 function* textsIn(
   value: unknown,
   place: string,
@@ -102,9 +102,9 @@ interface Endings {
   readonly poll?: { readonly every?: string | undefined } | undefined;
 }
 
-/** Ways to end a reply that contradict each other or never come. */
+/** End conditions that contradict each other or can never occur. */
 export function* endingFindings({ stream, poll }: Endings): Generator<Finding> {
-  if (stream && poll) yield must('poll', 'does not go with stream: the reply to a poll is one document');
+  if (stream && poll) yield must('poll', 'cannot be combined with stream: the reply to a poll is one document');
   yield* longWait('poll.every', poll?.every);
 }
 

@@ -72,7 +72,7 @@ const rules: readonly Rule[] = [
     asks: [
       'reply has final_output, and may have events, proposed_actions, workflow_id, usage, failed, session and model',
       'stream, until, poll, output and first_output say where a reply begins and ends',
-      'until.in lists at least one value; poll does not go with stream; poll.every is at most 60m',
+      'until.in lists at least one value; poll and stream are not both present; poll.every is at most 60m',
       'a path is $ or @ followed by .name, ["name"], [0], [-1], [*] and [?filter]',
     ],
     fields: ['reply', 'stream', 'until', 'poll', 'output', 'first_output', 'price'],

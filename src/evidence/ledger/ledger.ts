@@ -57,8 +57,8 @@ export interface Appended {
 
 /**
  * Appends a durable line for each run that has none. One process writes at a time. A partial line is cut off by its
- * writer, or by the next one. By default, only the end of the ledger is searched for existing lines, because the line
- * of a run that was just sealed can be nowhere else.
+ * writer, or by the next one. By default, it searches only the end of the ledger for existing lines: the line of a run
+ * that was just sealed cannot be anywhere else.
  */
 export async function appendLines(
   home: string,

@@ -117,7 +117,7 @@ export class Journal<Line> {
     }
   }
 
-  /** Tells those who wait for their lines. */
+  /** Notifies callers that wait for their lines. */
   #settle(failure?: Fault): void {
     const waiting = this.#waiting;
     this.#waiting = [];

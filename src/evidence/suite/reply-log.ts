@@ -34,7 +34,7 @@ export class ReplyLog {
     const bytes = Buffer.from(this.#held);
     this.#held = '';
     this.#fd ??= openSync(this.#file, 'a', OWN_FILE);
-    // A disk that is almost full accepts only a part.
+    // A disk that is almost full may accept only part of a write.
     if (writeSync(this.#fd, bytes) !== bytes.length) throw new Fault('disk_full', 'The disk is full.');
   }
 

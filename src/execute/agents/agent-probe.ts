@@ -88,7 +88,8 @@ async function tried(launcher: Launcher, program: AgentProgram, args: readonly s
   const stage = makeStage(id);
   try {
     const mounts = await reachable(program.mounts, stage);
-    const prepared = await launcher.open({ ...JOB, id, stage, mounts, argv: [program.argv0, ...args] });
+    const { argv0, runtimes = [] } = program;
+    const prepared = await launcher.open({ ...JOB, id, stage, mounts, runtimes, argv: [argv0, ...args] });
     try {
       const { ending, stdout, stderr } = await prepared.start();
       return {

@@ -1,7 +1,16 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import path from 'node:path';
 import type { Mount } from '../job/job.ts';
-import { firstLineOf, isElf, isExecutable, isVisible, PATH_FOLDERS, packageOf } from '../host/programs.ts';
+import {
+  firstLineOf,
+  isElf,
+  isExecutable,
+  isProgram,
+  isVisible,
+  PATH_FOLDERS,
+  packageOf,
+  shebangOf,
+} from '../host/programs.ts';
 
 /** An agent's program on this machine, and how it appears in the sandbox. */
 export interface AgentProgram {
@@ -10,6 +19,8 @@ export interface AgentProgram {
   /** Its path on this machine. The hash of this file identifies the version. */
   readonly file: string;
   readonly mounts: readonly Mount[];
+  /** Its interpreter, if that is outside of the machine's folders. The sandbox shows it at its path. */
+  readonly runtimes?: readonly string[];
 }
 
 export const AGENT_PATH = ['/agent/bin', ...PATH_FOLDERS].join(':');
@@ -46,10 +57,13 @@ function installedWith(file: string, name: string): string | undefined {
 /** A script runs with the interpreter in its first line. A script in a package needs the package folder. */
 function script(name: string, file: string): AgentProgram {
   const modules = nodeModulesOf(file);
-  const program =
-    modules === undefined
+  const interpreter = shebangOf(file) ?? '';
+  const program = {
+    ...(modules === undefined
       ? shown(name, file, file, `/agent/bin/${name}`)
-      : shown(name, file, modules, '/agent/node_modules');
+      : shown(name, file, modules, '/agent/node_modules')),
+    ...(!isVisible(interpreter) && isProgram(interpreter) && { runtimes: [interpreter] }),
+  };
   if (!/^#!.*\bnode\b/.test(firstLineOf(file))) return program;
   return { ...program, mounts: [...program.mounts, { source: process.execPath, target: '/agent/bin/node' }] };
 }

@@ -1,7 +1,7 @@
 /**
  * Calls a user's function in a process of its own: `node function-harness.mjs MODULE EXPORT FOLDER`. The argument of the
  * call is JSON on standard input. The returned value goes to `reply.json` in the folder, and the message of an exception
- * to `failed.json`, so whatever the function prints is not its reply.
+ * to `failed.json`. So nothing that the function prints counts as its reply.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

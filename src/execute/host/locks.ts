@@ -28,7 +28,7 @@ export function takeOwnLock(name: string): Lock | undefined {
  *
  * A lock is a dangling symlink whose target names its holder. Creating it fails if it exists, so only one process
  * succeeds. Process names are never reused. To take over from a dead holder, a process first creates a second symlink
- * named after that holder, which again only one process can do, and then renames it over the lock.
+ * named after that holder, which again only one process can do. It then renames that symlink over the lock.
  */
 export function takeLock(folder: string, name: string): Lock | undefined {
   const lock = path.join(folder, name);

@@ -12,18 +12,39 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
+import { installationOf, isMachines, isShowable } from './installation.ts';
+
+/** The folders of this machine in which Proctor searches for programs. */
+export const MACHINE_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin'] as const;
+
+/** The Node that runs Proctor, if it is outside of the machine's folders. Every sandbox shows it. */
+export const RUNNING_NODE: string | undefined =
+  isMachines(process.execPath) || !isShowable(process.execPath) ? undefined : process.execPath;
 
 /** The PATH that Proctor sets for programs, and searches itself. */
-export const PATH_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin', '/usr/local/sbin', '/usr/sbin'] as const;
+export const PATH_FOLDERS: readonly string[] = [
+  ...(RUNNING_NODE ? [path.dirname(RUNNING_NODE)] : []),
+  ...MACHINE_FOLDERS,
+];
 
 /** The full path of a program that a sandbox finds by its bare name. */
 export function findProgram(name: string): string | undefined {
   if (!/^[A-Za-z0-9._+-]{1,64}$/.test(name)) return undefined;
-  return PATH_FOLDERS.map(folder => path.join(folder, name)).find(isExecutable);
+  return withNode(name) ?? MACHINE_FOLDERS.map(folder => path.join(folder, name)).find(isExecutable);
 }
 
+/** Node outside of the machine's folders, and the programs that come with it. */
+function withNode(name: string): string | undefined {
+  if (!RUNNING_NODE || !['node', 'npm', 'npx', 'corepack'].includes(name)) return undefined;
+  const place = path.join(path.dirname(RUNNING_NODE), name);
+  const isShown = name === 'node' || installationOf(RUNNING_NODE) !== RUNNING_NODE;
+  return isShown && isExecutable(place) ? place : undefined;
+}
+
+/** Whether a sandbox can run the program at a path: a program of the machine, or a binary that it can show. */
 export function isProgram(file: string): boolean {
-  return isVisible(file) && isExecutable(file);
+  if (!isExecutable(file)) return false;
+  return isVisible(file) || (path.isAbsolute(file) && isShowable(file) && isElf(realpathSync(file)));
 }
 
 export function isVisible(file: string): boolean {

@@ -32,6 +32,8 @@ export interface Job {
   readonly readOnly?: readonly string[];
   /** The only programs that exist in the sandbox, by bare name. If undefined, all of the machine's programs exist. */
   readonly programs?: readonly string[];
+  /** Programs outside of the machine's folders, by path. The sandbox shows each at its path, with its installation. */
+  readonly runtimes?: readonly string[];
   /** The folder in which the program starts: relative to the work folder, or absolute. Defaults to the work folder. */
   readonly startIn?: string;
   /** The name of a file in the stage that the first program reads as standard input. */

@@ -23,8 +23,8 @@ export async function removeAbandoned(): Promise<void> {
 }
 
 /**
- * Removes a stage from the shared temporary folder. Root first moves it to a private folder and checks it again there,
- * because it may have been replaced by a symlink or by another user's folder.
+ * Removes a stage from the shared temporary folder. Root first moves it to a private folder and checks it again there:
+ * another user may have replaced it with a symlink or a folder.
  */
 function removeFound(stage: string): void {
   if (process.getuid?.() !== 0) return removeStage(stage);

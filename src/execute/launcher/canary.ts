@@ -12,6 +12,7 @@ import { NOT_STARTING } from '../job/sandbox-instance.ts';
 import { bootId } from '../host/machine.ts';
 import type { Job } from '../job/job.ts';
 import type { Launcher } from './launch.ts';
+import { runtimesOf } from '../sandboxes/runtimes.ts';
 import { findProgram } from '../host/programs.ts';
 import { DOOR, rootFor } from '../sandboxes/root.ts';
 import { filterFor } from '../sandboxes/seccomp.ts';
@@ -116,6 +117,7 @@ function digestOf(job: Job): string {
   return contentHash([
     rootFor(alike, '/disk'),
     programs ?? [],
+    runtimesOf(job),
     filterFor(job)?.toString('hex') ?? '',
     size,
     Math.round(mtimeMs),
@@ -141,7 +143,7 @@ async function tryOut(launcher: Launcher, job: Job): Promise<Observation[]> {
     const prepared = await launcher.open({
       ...alike,
       id,
-      argv: [bash, '-c', TRIALS, 'canary', String(port), stage, readOnlyIn(alike).join(' ')],
+      argv: [bash, '-c', TRIALS, 'canary', String(port), stage, readOnlyIn(alike).join(' '), ...runtimesOf(alike)],
       ...(job.programs && { programs: [...job.programs, 'bash'] }),
       env: { PATH: '/usr/bin:/bin' },
       limits: { ...job.limits, timeoutMs: 10_000 },
@@ -185,7 +187,22 @@ const TRIALS = `
 (exec 3<>/dev/tcp/127.0.0.1/$1) 2>/dev/null || echo network held
 files=held
 for place in / /usr /etc /opt /dev /proc/sys/kernel $3; do (: > $place/proctor-canary) 2>/dev/null && files=broken; done
-for place in "$2" /root /home /var /sys /run; do [ -e "$place" ] && files=broken; done
+shopt -s dotglob nullglob
+shown=("\${@:4}")
+leads() { local one; for one in "\${shown[@]}"; do [[ $one == "$1" || $one == "$1"/* ]] && return 0; done; return 1; }
+is_shown() { local one; for one in "\${shown[@]}"; do [ "$one" = "$1" ] && return 0; done; return 1; }
+hides_rest() {
+  local inner
+  [ -e "$1" ] || return 0
+  leads "$1" || return 1
+  is_shown "$1" && return 0
+  for inner in "$1"/*; do hides_rest "$inner" || return 1; done
+}
+for place in "$2" /root /home /var /sys /run; do hides_rest "$place" || files=broken; done
+for place in "\${shown[@]}"; do
+  if [ -d "$place" ]; then place=$place/proctor-canary; fi
+  (: >> "$place") 2>/dev/null && files=broken
+done
 (: > /proc/sys/kernel/core_pattern) 2>/dev/null && files=broken
 for place in /proc/cmdline /proc/interrupts /proc/sys/kernel/random/boot_id /proc/1/mem; do (: < $place) 2>/dev/null && files=broken; done
 echo file_system $files

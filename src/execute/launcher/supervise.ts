@@ -150,8 +150,8 @@ class Supervision {
   }
 
   /**
-   * Closes the streams a second after the program has ended, because an escaped process may hold a pipe open, and its
-   * output does not belong to this run. Waits longer for a slow reader, because the pipe may still contain output.
+   * Closes the streams a second after the program has ended. An escaped process may hold a pipe open, and its output
+   * does not belong to this run. Waits longer for a slow reader, because the pipe may still contain output.
    */
   #closeStreams(rounds: number): void {
     // Between a timer and setImmediate, the event loop reads the output that has arrived.

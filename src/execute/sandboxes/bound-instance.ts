@@ -6,7 +6,7 @@ import { Fault } from '../../base/fault.ts';
 import { shellQuoted } from '../../base/shell.ts';
 import { firstLine, lines, textSoFar } from '../job/lines.ts';
 import type { SandboxInstance, Counters, RawEnd, Started } from '../job/sandbox-instance.ts';
-import type { Job, Leftovers } from '../job/job.ts';
+import type { Job, Leftovers, Mount } from '../job/job.ts';
 import { programsOf, startedIn } from './left-running.ts';
 import { childrenOf, descendantsOf, isAlive, signal } from '../host/processes.ts';
 import { checkExtras } from './mounts.ts';
@@ -18,6 +18,7 @@ import { hereDocuments, etcFor } from './etc.ts';
 import { DISK, type Holder } from './holder.ts';
 import { bounded, type Bounded, perProcess } from './bounded.ts';
 import { rootFor } from './root.ts';
+import { runtimeMounts } from './runtimes.ts';
 import { filterFor } from './seccomp.ts';
 import { whyNotStartable } from './startable.ts';
 import { layOutInput, layOutRoots, makeMountPoints, removeUnstaged } from './write-roots.ts';
@@ -28,6 +29,7 @@ export class ProcessInstance implements SandboxInstance {
   readonly homeFolder?: string;
   readonly leftovers: Leftovers;
   readonly #job: Job;
+  readonly #runtimes: readonly Mount[];
   readonly #holder: Holder;
   readonly #watch: RunWatch;
   /** System calls that are refused because the memory they create cannot be counted. */
@@ -42,8 +44,9 @@ export class ProcessInstance implements SandboxInstance {
   #status: AsyncGenerator<string> | undefined;
   readonly #reach = new NetworkReach();
 
-  private constructor(job: Job, holder: Holder, { watch, uncounted }: Bounded) {
+  private constructor(job: Job, holder: Holder, { watch, uncounted }: Bounded, runtimes: readonly Mount[]) {
     this.#job = job;
+    this.#runtimes = runtimes;
     this.#holder = holder;
     this.#watch = watch;
     this.#uncounted = uncounted;
@@ -60,12 +63,13 @@ export class ProcessInstance implements SandboxInstance {
     checkExtras(job, holder.uid !== undefined);
     makeMountPoints(job);
     removeUnstaged(job);
+    const runtimes = await runtimeMounts(job);
     if (holder.uid !== undefined) giveStage(job.stage, holder.uid);
     await holder.joined();
     const bounds = await bounded(job, holder);
     await layOutRoots(job, holder);
     await layOutInput(job, holder);
-    return new ProcessInstance(job, holder, bounds);
+    return new ProcessInstance(job, holder, bounds, runtimes);
   }
 
   start(): Started {
@@ -120,7 +124,7 @@ export class ProcessInstance implements SandboxInstance {
     const { then, stage } = this.#job;
     const filter = filterFor(this.#job, this.#uncounted);
     const filtered = filter ? ['--seccomp', String(FD.filter)] : [];
-    const root = [...rootFor(this.#job, DISK), ...filtered, '--json-status-fd', String(FD.status)];
+    const root = [...rootFor(this.#job, DISK, this.#runtimes), ...filtered, '--json-status-fd', String(FD.status)];
     const args = Buffer.from(root.map(word => `${word}\0`).join(''));
     const inputs = [[FD.args, args] as const, ...(filter ? [[FD.filter, filter] as const] : [])];
     if (!then) {

@@ -11,14 +11,17 @@ import { uidFor } from './users.ts';
  * Makes every mount source readable for the sandbox. If Proctor runs as root, the run has another user, who cannot read
  * a private home folder. Sources that it cannot read are copied into the stage.
  */
-export async function reachable(mounts: readonly Mount[], stage: string): Promise<Mount[]> {
+export async function reachable(mounts: readonly Mount[], stage: string, copies = 'mounts'): Promise<Mount[]> {
   const isAnother = uidFor(0) !== undefined;
   const reached: Mount[] = [];
   for (const [index, mount] of mounts.entries()) {
     const source = realOf(mount);
     reached.push({
       ...mount,
-      source: isAnother && !isOpen(source) ? await copied(source, mount, stage, index) : source,
+      source:
+        isAnother && !isOpenToAll(source)
+          ? await copied(source, mount, path.join(stage, copies, String(index)))
+          : source,
     });
   }
   return reached;
@@ -28,7 +31,7 @@ export async function reachable(mounts: readonly Mount[], stage: string): Promis
  * Whether every user can reach and read the source. For a folder, only its direct entries are checked. Hidden entries
  * are ignored: in node_modules they are caches, and one of them would cause a copy of all packages.
  */
-function isOpen(source: string): boolean {
+export function isOpenToAll(source: string): boolean {
   const stat = statSync(source);
   if (!isReachable(source) || !isOpenItself(stat)) return false;
   if (!stat.isDirectory()) return true;
@@ -49,8 +52,7 @@ const OTHERS = { read: 0o004, enter: 0o001 } as const;
 const OWNER_RUNS = 0o100;
 
 /** Never a hard link, because changing the copy's owner would also change the original's. */
-async function copied(source: string, { hides = [] }: Mount, stage: string, index: number): Promise<string> {
-  const target = path.join(stage, 'mounts', String(index));
+async function copied(source: string, { hides = [] }: Mount, target: string): Promise<string> {
   const hidden = new Set(hides.map(name => path.join(source, name)));
   let entries = 0;
   let bytes = 0;
@@ -93,7 +95,7 @@ export function checkExtras(job: Job, isAnother: boolean): void {
   for (const mount of mounts) checkTarget(mount.target, mounts);
   for (const mount of mounts) {
     const source = realOf(mount);
-    if (isAnother && !source.startsWith(`${realpathSync(stage)}/`) && !isOpen(source))
+    if (isAnother && !source.startsWith(`${realpathSync(stage)}/`) && !isOpenToAll(source))
       throw new Fault('mount_failed', `The sandbox cannot read ${path.basename(mount.target)}.`);
   }
 }

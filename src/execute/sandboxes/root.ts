@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Job, Mount } from '../job/job.ts';
+import { isMachines } from '../host/installation.ts';
 import { closureOf } from '../host/programs.ts';
 import { ETC_FD } from './descriptors.ts';
 import { etcFor, NAMES_OF_HOSTS } from './etc.ts';
@@ -11,9 +12,10 @@ import { TERMINALS } from './shares.ts';
  * The bubblewrap arguments for a job. The root contains only what the program needs and is read-only, except for the
  * work folder, /tmp and /dev/shm.
  *
- * `disk` is where the holder has mounted the work folder's file system.
+ * `disk` is where the holder has mounted the work folder's file system; `runtimes` are installations outside of the
+ * machine's folders.
  */
-export function rootFor(job: Job, disk: string): string[] {
+export function rootFor(job: Job, disk: string, runtimes: readonly Mount[] = []): string[] {
   const { stage, network, programs } = job;
   const options: readonly (readonly string[])[] = [
     // No new IPC namespace: the holder has already created one and limited it.
@@ -33,6 +35,9 @@ export function rootFor(job: Job, disk: string): string[] {
     procFor(job),
     ['--ro-bind', path.join(stage, 'opt'), '/opt/proctor'],
     workFolder(job, disk),
+    // After /tmp, because one of them may be below it.
+    runtimes.flatMap(({ source, target }) => ['--ro-bind', source, target]),
+    programs ? linksOf(programs) : [],
     ofAgent(job, disk),
     ['--cap-drop', 'ALL', '--clearenv'],
     Object.entries(job.env).flatMap(([name, value]) => ['--setenv', name, value]),
@@ -144,9 +149,11 @@ function sameAsHere(folder: string): string[] {
 
 /** The given programs and what they load. Nothing else exists. */
 function only(programs: readonly string[]): string[] {
-  const { files, links } = closureOf(programs);
-  return [
-    ...files.flatMap(file => ['--ro-bind', file, file]),
-    ...links.flatMap(({ target, link }) => ['--symlink', target, link]),
-  ];
+  return closureOf(programs)
+    .files.filter(isMachines)
+    .flatMap(file => ['--ro-bind', file, file]);
+}
+
+function linksOf(programs: readonly string[]): string[] {
+  return closureOf(programs).links.flatMap(({ target, link }) => ['--symlink', target, link]);
 }

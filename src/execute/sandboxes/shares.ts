@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 
 /**
- * Shell commands that limit a run to an eighth of each resource that the kernel counts per user or across all sandboxes,
- * so that other runs and the user's own programs keep working.
+ * Shell commands that limit a run to an eighth of each resource that the kernel counts per user or across all sandboxes.
+ * Other runs and the user's own programs can use the rest.
  *
  * The kernel counts inotify per user namespace, and the holder is root of one. If `isShared`, the run has the same user
  * as other programs, so its pending signals and message queues are limited too.

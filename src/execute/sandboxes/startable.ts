@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Job } from '../job/job.ts';
 import { closureOf, findProgram, shebangOf, isExecutable, isVisible } from '../host/programs.ts';
+import { runtimesOf } from './runtimes.ts';
 
 /** Why a program would not start in the sandbox, as a shell's exit code. Bubblewrap does not report the reason. */
 export function whyNotStartable(job: Job, argv: readonly string[]): 126 | 127 | undefined {
@@ -29,7 +30,8 @@ function bare(name: string, { programs }: Job): string | undefined {
 }
 
 /** The path on this machine of a file inside the sandbox; undefined if there can be none. */
-function outside(file: string, { stage, programs, writeRoots, mounts = [] }: Job): string | undefined {
+function outside(file: string, job: Job): string | undefined {
+  const { stage, programs, writeRoots, mounts = [] } = job;
   for (const [place, folder] of STAGED) {
     const staged = path.join(stage, folder, file.slice(place.length));
     if (file.startsWith(place) && (folder !== 'roots' || (writeRoots && existsSync(staged)))) return staged;
@@ -37,6 +39,7 @@ function outside(file: string, { stage, programs, writeRoots, mounts = [] }: Job
   for (const { source, target } of mounts) {
     if (`${file}/`.startsWith(`${target}/`)) return path.join(source, file.slice(target.length));
   }
+  if (runtimesOf(job).some(place => `${file}/`.startsWith(`${place}/`))) return file;
   if (!programs) return isVisible(file) ? file : undefined;
   const { files, links } = closureOf(programs);
   const isThere = links.some(({ link }) => link === file) || files.some(one => `${file}/`.startsWith(`${one}/`));

@@ -105,7 +105,7 @@ async function expectReady(
   const over = new AbortController();
   const abort = (): void => over.abort();
   signal?.addEventListener('abort', abort);
-  // It may have been aborted while the agent started.
+  // The signal may have been aborted while the agent started.
   if (signal?.aborted) abort();
   void program?.over.then(abort);
   try {

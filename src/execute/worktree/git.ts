@@ -4,7 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { newToken } from '../../base/ids.ts';
 import { shellQuoted } from '../../base/shell.ts';
 import { signal } from '../host/processes.ts';
-import { PATH_FOLDERS } from '../host/programs.ts';
+import { MACHINE_FOLDERS } from '../host/programs.ts';
 
 /** How to run git. Its environment contains only the variables that are set here. */
 export interface Asking {
@@ -214,7 +214,7 @@ const RAW: readonly Setting[] = [
 ];
 
 const ENV = {
-  PATH: PATH_FOLDERS.join(':'),
+  PATH: MACHINE_FOLDERS.join(':'),
   LC_ALL: 'C',
   GIT_TERMINAL_PROMPT: '0',
   GIT_OPTIONAL_LOCKS: '0',

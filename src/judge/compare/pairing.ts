@@ -71,7 +71,7 @@ class Trials {
   }
 }
 
-/** Reports show one message per case, so the other trials would only repeat it a million times. */
+/** Keeps only the first message: reports show one per case, and there can be a million trials. */
 function withOneMessage(trials: Told[]): Told[] {
   let isSaid = false;
   for (const trial of trials) {

@@ -89,6 +89,7 @@ export async function agentJob(
     home: true,
     guarded: true,
     mounts: await reachable(mounts, stage),
+    ...(program.runtimes && { runtimes: program.runtimes }),
     ...(isBehindDoor && { door: true as const }),
     network: bound.bounds.network,
     limits: {

@@ -23,8 +23,8 @@ import { OutputObserver } from './steps.ts';
 /**
  * Takes a run from its slot to its seal: prepare a stage, open a sandbox, begin the journal, run the program, judge
  * what it left, seal the evidence, clean up. A kind supplies the steps, and the pipeline decides their order. The
- * journal gets a line before each step that recovery must know about, so a run that fails or dies leaves a folder that
- * recovery can complete.
+ * journal gets a line before each step that recovery must know about. So recovery can complete the folder of a run that
+ * fails or dies.
  *
  * `check` compares the run with this machine before the run takes a slot.
  */
@@ -68,7 +68,7 @@ async function runInSlot<Types extends StepTypes>(
   }
 }
 
-/** Closes the sandbox if the plan fails, because there is no journal yet that would lead to it. */
+/** Closes the sandbox if the plan fails, because no journal refers to it yet. */
 async function planned<Types extends StepTypes>(
   run: JournaledRun<Types>,
   made: Types['made'],

@@ -33,7 +33,7 @@ export function readProjectFile(file: string): ProjectFile {
   return { name, dir: path.dirname(path.resolve(file)), project: value as Project, lineOf };
 }
 
-/** What is wrong with the targets, although they keep their contract. */
+/** Problems in targets that satisfy their contract. */
 function* targetFaults({ targets }: Project): Generator<DeclarationFault> {
   for (const [name, target] of Object.entries(targets)) {
     if (!isDeclaration(target)) continue;
@@ -43,8 +43,8 @@ function* targetFaults({ targets }: Project): Generator<DeclarationFault> {
 }
 
 /**
- * Finds the project file: in `cwd`, else in the nearest folder above it, up to the top of the repository. A file above
- * that another user owns or can change does not count, because its commands would run as this user.
+ * Finds the project file: in `cwd`, else in the nearest folder above it, up to the top of the repository. Ignores a file in
+ * a folder above if another user owns it or can change it, because its commands would run as this user.
  */
 export function findProjectFile(cwd: string): string | undefined {
   for (let folder = path.resolve(cwd); ; folder = path.dirname(folder)) {

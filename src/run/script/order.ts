@@ -106,7 +106,7 @@ function interpreterFor(script: string, name: string): CheckedOrder['interpreter
     const program = printable(isPath ? path.basename(wanted.program) : wanted.program);
     throw new Fault(
       'unknown_interpreter',
-      `${shown} requires ${program}, which is not installed where the sandbox can see it. Run proctor doctor to list what is.`,
+      `${shown} requires ${program}, which is not installed where the sandbox can see it. Run proctor doctor to list what is, or write the full path of ${program} in the first line.`,
     );
   }
   if (!hasKnownEnding(name) && !isExecutable(script)) {

@@ -8,7 +8,7 @@ import type { ScriptPlan } from '../../evidence/script/script-run.ts';
 import type { Observation } from '../../execute/launcher/canary.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
-import { PATH_FOLDERS } from '../../execute/host/programs.ts';
+import { isVisible, PATH_FOLDERS } from '../../execute/host/programs.ts';
 import type { StagedFile } from '../../execute/host/workspace.ts';
 import type { Effective } from '../../policy/effective-limits.ts';
 import { enforcementOf } from '../pipeline/enforcement.ts';
@@ -41,6 +41,7 @@ export function scriptJob(id: string, order: CheckedOrder, effective: Effective,
     },
     stage,
     staged: [order.script.name, 'input'],
+    ...(!isBare && !isVisible(order.interpreter.path) && { runtimes: [order.interpreter.path] }),
     network: effective.network,
     limits: limitsOf(effective, order.caps),
     secrets: Object.values(order.secrets),

@@ -48,7 +48,7 @@ export function checkedAddress(url: string, scheme: 'http' | 'ws'): URL {
   if (!isOfScheme || parsed.username || parsed.password || parsed.search || parsed.hash)
     throw new Fault(
       'usage',
-      `The url of the target is not a ${scheme} or ${scheme}s URL without credentials, query and fragment.`,
+      `The url of the target must start with ${scheme}:// or ${scheme}s://, without credentials, query or fragment.`,
     );
   return parsed;
 }

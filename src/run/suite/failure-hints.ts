@@ -3,7 +3,7 @@ import { printable } from '../../base/printable.ts';
 import type { DeclaredKind } from '../../contracts/target/index.ts';
 import type { HttpAnswer } from '../../execute/http.ts';
 
-/** What was asked, for the messages of failures. They are masked before they are stored. */
+/** The request that failed, for failure messages. They are masked before they are stored. */
 export interface AskedApi {
   /** The URL of the request. */
   readonly url: string;
@@ -39,7 +39,7 @@ export function redirectHint({ status = 0, headers }: HttpAnswer, asked: AskedAp
   return `${where}. Use --follow-redirects, or the URL that answers`;
 }
 
-/** Why a reply that is not JSON may be fine nevertheless, as a further sentence. */
+/** Why a reply that is not JSON may still be valid, as an additional sentence. */
 export function contentHint(contentType: string | undefined, kind: DeclaredKind | undefined): string {
   const type = contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   const form = STREAMS[type];

@@ -20,7 +20,7 @@ export class Failures {
   }
 }
 
-/** The path of a request may name its case, which makes no other failure of it. */
+/** The path of a request may name its case. The same failure of two cases must still count as one. */
 const PATH_OF_URL = /\b((?:https?|wss?):\/\/[^\s/]{1,300})\/\S*/g;
 
 interface Counted {

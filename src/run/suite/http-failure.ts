@@ -83,7 +83,7 @@ const BROKEN: Readonly<Record<string, string>> = {
   UNKNOWN_CONTENT_ENCODING: 'The answer uses an unknown compression, although Proctor asked for none.',
   BROKEN_CONTENT_ENCODING: 'The compressed answer cannot be decompressed.',
   COMPRESSED_STREAM:
-    'The agent compressed its stream, although Proctor asked for none. Turn off compression, so that frames can be timed.',
+    'The agent compressed its stream, although Proctor did not ask for compression. Turn it off, so that Proctor can time the frames.',
 };
 
 const OF_ENCODING: ReadonlySet<string> = new Set([

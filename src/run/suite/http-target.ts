@@ -149,14 +149,14 @@ export function judgedAnswer(
 
 export const BODY_LEFT_OUT = 'Proctor does not store the reply, because it contains a secret in pieces.';
 
-/** Whether the pieces of a reply, joined, make up a secret. */
+/** Whether the pieces of a reply form a secret when they are joined. */
 export function hasPieces(bytes: Buffer, masking: Masking): boolean {
   const masker = new Masker(masking);
   for (const text of joinedPieces(bytes)) masker.text(text);
   return Object.keys(masker.kinds).length > 0;
 }
 
-/** Whether joining the pieces of a masked reply made up a secret that no single piece contains. */
+/** Whether joining the pieces of a masked reply forms a secret that no single piece contains. */
 export function hasSecret(reply: object, masking: Masking): boolean {
   const masker = new Masker(masking);
   masker.text(JSON.stringify(reply));

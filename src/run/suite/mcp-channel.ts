@@ -2,7 +2,7 @@ import type { HttpAnswer } from '../../execute/http.ts';
 import type { RpcMessage, RpcRequest } from '../../targets/mcp.ts';
 import type { ResponseFailure } from './http-failure.ts';
 
-/** A way to an MCP server: HTTP requests, or the standard streams of a program. */
+/** A connection to an MCP server: HTTP requests, or the standard streams of a program. */
 export interface McpChannel {
   /** Sends a request, and waits for its response. */
   request(request: McpRequest): Promise<McpAnswer>;

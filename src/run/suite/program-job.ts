@@ -4,7 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import { AGENT_PATH } from '../../execute/agents/agent-program.ts';
 import { builtProgram } from '../../execute/host/package-files.ts';
-import { findProgram, isExecutable, isVisible } from '../../execute/host/programs.ts';
+import { findProgram, isExecutable, isProgram, isVisible } from '../../execute/host/programs.ts';
 import type { Job, Mount } from '../../execute/job/job.ts';
 import { reachable } from '../../execute/sandboxes/mounts.ts';
 import { commandOrder } from '../../execute/served/command.ts';
@@ -36,7 +36,6 @@ interface Inside {
 }
 
 const SANDBOXED: Inside = { dir: '/agent/target', work: '/work', opt: '/opt/proctor' };
-const NODE: Mount = { source: process.execPath, target: '/agent/bin/node' };
 
 function insideOf({ effective, dir }: Pick<DeclaredProgram, 'effective' | 'dir'>, stage: string): Inside {
   if (effective.sandbox !== 'none') return SANDBOXED;
@@ -66,14 +65,16 @@ export async function programJob(
   const isBare = effective.sandbox === 'none';
   if (input !== undefined) writeFileSync(path.join(stage, STDIN), input);
   if (declaration.kind === 'function') copyFileSync(builtProgram(HARNESS), path.join(stage, 'opt', HARNESS));
-  const mounts = isBare ? undefined : await reachable([targetMount(program), ...nodeMounts()], stage);
+  const argv =
+    declaration.kind === 'function'
+      ? harnessWords(words, inside)
+      : [isBare ? (words[0] ?? '') : programInside(words[0] ?? ''), ...words.slice(1)];
+  const mounts = isBare ? undefined : await reachable([targetMount(program)], stage);
   return {
     id,
     backend: effective.sandbox,
-    argv:
-      declaration.kind === 'function'
-        ? harnessWords(words, inside, isBare)
-        : [isBare ? (words[0] ?? '') : programInside(words[0] ?? ''), ...words.slice(1)],
+    argv,
+    ...(!isBare && { runtimes: argv.slice(0, 1).filter(isOutside) }),
     env: { ...(isBare ? ownVariables(program) : SANDBOX_VARIABLES), TMPDIR: inside.work, ...env },
     stage,
     staged: [],
@@ -107,7 +108,7 @@ function ownVariables({ environment }: DeclaredProgram): Record<string, string> 
   );
 }
 
-/** A reply must be whole, so no tail is kept of it. */
+/** A reply must be complete, so Proctor does not keep a separate tail. */
 function keptOf({ declaration, bodyBytesMax }: DeclaredProgram): Job['limits']['keep'] {
   const isReply = replyFileOf(declaration) === undefined;
   return {
@@ -118,20 +119,20 @@ function keptOf({ declaration, bodyBytesMax }: DeclaredProgram): Job['limits']['
 
 const LOG_BYTES_MAX = 64 * 1024;
 
-function harnessWords([module = '', name = '']: readonly string[], inside: Inside, isBare: boolean): string[] {
-  const node = isBare || isVisible(process.execPath) ? process.execPath : NODE.target;
-  return [node, path.join(inside.opt, HARNESS), path.join(inside.dir, module), name, inside.work];
+function harnessWords([module = '', name = '']: readonly string[], inside: Inside): string[] {
+  return [process.execPath, path.join(inside.opt, HARNESS), path.join(inside.dir, module), name, inside.work];
 }
 
-/** Node runs functions, and many agents. The sandbox may not show where it is installed. */
-function nodeMounts(): Mount[] {
-  return isVisible(process.execPath) ? [] : [NODE];
+/** Whether the sandbox must show a program that is neither the machine's nor in the folder of the target file. */
+function isOutside(program: string): boolean {
+  return (
+    path.isAbsolute(program) && !program.startsWith(`${SANDBOXED.dir}/`) && !isVisible(program) && isProgram(program)
+  );
 }
 
 /** The path of a program inside the sandbox. Bare names are searched in PATH. */
 function programInside(word: string): string {
-  if (word.includes('/')) return path.posix.resolve(SANDBOXED.dir, word);
-  return word === 'node' && findProgram(word) === undefined ? NODE.target : word;
+  return word.includes('/') ? path.posix.resolve(SANDBOXED.dir, word) : word;
 }
 
 type CheckedProgram = Pick<DeclaredProgram, 'declaration' | 'dir' | 'effective' | 'environment'>;
@@ -166,9 +167,8 @@ function isOnPath(word: string, search: string): boolean {
 /** The path on this machine; undefined if the sandbox does not show it. */
 function outsideOf(place: string, dir: string): string | undefined {
   if (!place.includes('/')) return findProgram(place);
-  if (place === NODE.target) return NODE.source;
   if (place.startsWith(`${SANDBOXED.dir}/`)) return path.join(dir, place.slice(SANDBOXED.dir.length));
-  return isVisible(place) ? place : undefined;
+  return isVisible(place) || isProgram(place) ? place : undefined;
 }
 
 function checkModule(module: string, dir: string, sandbox: Effective['sandbox']): void {

@@ -4,7 +4,8 @@ import path from 'node:path';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { OWN_FOLDER } from '../../base/private.ts';
-import { askedAt } from '../../contracts/suite/index.ts';
+import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
+import { askedAt, type SuiteCase } from '../../contracts/suite/index.ts';
 import { type Sealing, sealingOf } from '../../evidence/run-folder/finish.ts';
 import { Journal } from '../../evidence/run-folder/journal.ts';
 import { makeFolderIn, type RunFolder } from '../../evidence/run-folder/runs.ts';
@@ -42,6 +43,8 @@ export interface SuiteAnswer {
 export interface SuiteContext extends Sealing {
   readonly signal: AbortSignal;
   readonly onProgress?: (progress: Progress) => void;
+  /** Called with every artifact of this session, before its progress. */
+  readonly onArtifact?: (asked: SuiteCase, artifact: CaseArtifact) => void;
   readonly backoffMs?: number;
   readonly breakerPausesMs?: readonly number[];
 }
@@ -123,7 +126,7 @@ export async function executeSuite(place: RunFolder, target: Target, around: Sui
   }
 }
 
-/** The evidence of a session that ends early. What cannot be had must not hide why it ended. */
+/** The evidence of a session that ends early. A failure to collect it must not hide why the session ended. */
 async function evidenceOf(target: Target): Promise<readonly Asset[]> {
   return (await target.evidence?.().catch(() => [])) ?? [];
 }
@@ -157,10 +160,12 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
   };
   let next = 0;
   const askOne = async (index: number, id: string): Promise<boolean> => {
-    const kept = await runCase(cases.at(index), { ...named, id }, begun.get(id) ?? [], ofCase);
+    const asked = cases.at(index);
+    const kept = await runCase(asked, { ...named, id }, begun.get(id) ?? [], ofCase);
     if (!kept) return false;
     store.keep(kept.artifact, kept.assets, kept.reply);
     troubles.add(kept.artifact);
+    around.onArtifact?.(asked, kept.artifact);
     const { ok, failed } = store.stats;
     around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });
     return true;

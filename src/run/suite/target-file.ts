@@ -12,7 +12,7 @@ export interface DeclaredTarget {
   readonly name: string;
   readonly dir: string;
   readonly declaration: TargetDeclaration;
-  /** Which agent answers, as it said when it was asked. */
+  /** The version that the target reported. */
   readonly version?: string;
 }
 
@@ -36,7 +36,7 @@ export function readTargetFile(file: string, word = path.basename(file)): Declar
 
 function whyUnread(file: string, word: string): string {
   const seen = statSync(file, { throwIfNoEntry: false });
-  const from = path.isAbsolute(word) ? '' : ', seen from this folder';
+  const from = path.isAbsolute(word) ? '' : ' relative to this folder';
   if (!seen) return `There is no target file "${word}"${from}. Check its name and its folder.`;
   return seen.isFile()
     ? `Cannot read the target file "${word}": it may not be readable, or is larger than 1 MiB.`

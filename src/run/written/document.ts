@@ -31,7 +31,7 @@ export function readDocument(bytes: Buffer, sort: Sort): unknown {
   return readPlaced(bytes, sort).value;
 }
 
-/** Like `readDocument`, and tells the line of every key. */
+/** Like `readDocument`, but also reports the line of every key. */
 export function readPlaced(bytes: Buffer, { contract, file, code, further }: Sort): Placed {
   const placed = readWritten(bytes, { ...contract, file, code });
   const { value, lineOf } = placed;

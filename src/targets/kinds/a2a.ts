@@ -3,7 +3,7 @@ import { type ApiKind, messageOf } from './kind.ts';
 
 /**
  * Agent2Agent over JSON-RPC. The two versions of the protocol differ in method names, roles and parts. Version 1.0 waits for
- * the end of the task by itself; version 0.3 has to be asked.
+ * the end of the task by itself; version 0.3 waits only on request.
  */
 export const a2aKind: ApiKind<'a2a'> = {
   request: ({ protocol = '1.0' }) => ({

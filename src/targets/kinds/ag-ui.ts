@@ -80,7 +80,7 @@ const MAPPING: ReplyMapping = {
       status: okUnlessError('@.data.error'),
       payload_summary: '@.data.content',
     },
-    // A snapshot repeats calls that were streamed, and has those that were not.
+    // A snapshot repeats streamed calls, and also has those that were not streamed.
     {
       as: 'tool_call',
       each: `${SNAPSHOTS}.data.messages[*].toolCalls[*]`,

@@ -36,15 +36,15 @@ export function emptyWith(path: string) {
   return { path, map: {}, else: '' };
 }
 
-/** A failure if the model stopped before its answer was whole. Other reasons, and those that Proctor does not know, are none. */
+/** A failure if the model stopped before its answer was complete. Other and unknown reasons are not failures. */
 export function stoppedEarly(reason: string): SingleValue {
   return { path: reason, last: true, map: STOPPED_EARLY, else: '' };
 }
 
-const TOO_LONG = 'The answer was cut at the limit on its length.';
-const FILTERED = 'A content filter cut the answer.';
+const TOO_LONG = 'The answer was cut off at its length limit.';
+const FILTERED = 'A content filter cut off the answer.';
 
-/** The reasons of all model APIs. Frameworks such as LangGraph hand them on. */
+/** The reasons of all model APIs. Frameworks such as LangGraph pass them on. */
 const STOPPED_EARLY: Readonly<Record<string, string>> = {
   length: TOO_LONG,
   model_length: TOO_LONG,
@@ -61,7 +61,7 @@ const STOPPED_EARLY: Readonly<Record<string, string>> = {
   error: 'The model failed while it answered.',
 };
 
-/** The message of an error, or the whole error if it has none: that is a failure too. */
+/** The message of an error, or the whole error if it has none, because that is a failure too. */
 export function messageOf(error: string): SingleValue[] {
   return [`${error}.message`, error];
 }

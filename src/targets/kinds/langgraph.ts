@@ -17,7 +17,7 @@ export const langgraphKind: ApiKind<'langgraph'> = {
 /** The type of the last message, if it is not the agent's. */
 const LAST_TYPE = "$[?@[-1].type && @[-1].type!='ai'][-1].type";
 const LAST_ROLE = "$[?@[-1].role && @[-1].role!='ai' && @[-1].role!='assistant'][-1].role";
-const NOT_THE_AGENT = 'The last message of the state is not one of the agent.';
+const NOT_THE_AGENT = 'The last message in the state is not from the agent.';
 
 const MAPPING: ReplyMapping = {
   final_output: {

@@ -9,7 +9,7 @@ export function mcpToolReply({ reply }: DeclarationOf<'mcp-tool'>): ReplyForm {
 
 const IS_ERROR = '$[?@.isError && @.isError!=false && @.isError!=null]';
 
-/** An error of the protocol, an error of the tool, or a question back, to which Proctor has no answer. */
+/** An error of the protocol, an error of the tool, or a question from the tool, which Proctor cannot answer. */
 const FAILED: ReplyMapping['failed'] = {
   first_of: [
     ...messageOf('$.error'),

@@ -41,7 +41,7 @@ const JSON_REPLY: ReplyMapping = {
       tool: { first_of: ['@.function.name', '@.custom.name'] },
       args: { first_of: [{ path: '@.function.arguments', parse: 'json' }, '@.custom.input'] },
     },
-    // The only call of a message, in the form before tool_calls.
+    // The single call of a message, in the older form without tool_calls.
     {
       as: 'tool_call',
       each: '$.choices[0].message[?@.name && @.arguments]',

@@ -56,7 +56,7 @@ function below(response: string): ReplyMapping {
   };
 }
 
-/** Items that are no calls. Every other item is one, so that a call of a tool that Proctor does not know stays visible. */
+/** Items that are not calls. Every other item counts as a call, so that calls of unknown tools stay visible. */
 const NO_CALLS = ['message', 'reasoning', 'compaction', 'mcp_list_tools', 'mcp_approval_response', 'additional_tools'];
 
 /** The results of calls that are items of their own. */

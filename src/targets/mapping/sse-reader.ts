@@ -3,7 +3,7 @@ import { CARRIAGE_BYTE, FEED_BYTE } from './frame-lines.ts';
 /** Reads the data of server-sent events as their bytes arrive. The result is that of `readFrames`, for any split. */
 export class SseReader {
   readonly #lineBytesMax: number;
-  /** The pieces of the present line. They are joined once, at its end. */
+  /** The pieces of the current line. They are joined once, at its end. */
   #rest: Buffer[] = [];
   #restBytes = 0;
   #data: Buffer[] = [];

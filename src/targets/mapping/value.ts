@@ -43,15 +43,15 @@ function checkKeys(form: Form, place: string): void {
   }
   for (const key of MODIFIERS) {
     if (form[key] !== undefined && !GO_WITH[kind].includes(key)) {
-      throw new MappingError(placeOf(place, key), `${key} does not go with ${kind}.`);
+      throw new MappingError(placeOf(place, key), `${key} cannot be combined with ${kind}.`);
     }
   }
   const [reduction, other] = REDUCTIONS.filter(key => form[key] !== undefined);
-  if (other) throw new MappingError(placeOf(place, other), `${other} does not go with ${reduction}.`);
+  if (other) throw new MappingError(placeOf(place, other), `${other} cannot be combined with ${reduction}.`);
   const isMany = reduction === 'all' || reduction === 'sum';
   const change = form.parse ? 'parse' : 'map';
   if (isMany && form[change])
-    throw new MappingError(placeOf(place, change), `${change} does not go with ${reduction}.`);
+    throw new MappingError(placeOf(place, change), `${change} cannot be combined with ${reduction}.`);
   if (form.else !== undefined && !form.map) throw new MappingError(placeOf(place, 'else'), 'else needs map.');
 }
 

@@ -9,7 +9,7 @@ export function compileWords(words: readonly string[], options: Required<WordOpt
   const { allowed, place } = options;
   for (const [index, word] of words.entries()) {
     if (!VARIABLE.test(word)) continue;
-    const why = 'Every user of the machine can read the words of a program.';
+    const why = "Every user of the machine can read a program's arguments.";
     throw new TemplateError(placeOf(place, index), `${why} Pass the variable through ${instead}.`);
   }
   return compileTemplate(words, { allowed, place });

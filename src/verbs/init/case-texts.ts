@@ -1,4 +1,4 @@
-/** The first suite, per kind of target. Each one passes at once and shows how to go on. */
+/** The first suite, per kind of target. Each one passes at once and shows how to continue. */
 export const caseTexts = {
   /** For the example agent: four cases with expectations of their own. */
   example: `${heading('Each case is one message, and what must be true of the answer.')}cases:
@@ -67,6 +67,6 @@ export const caseTexts = {
 
 function heading(what: string): string {
   return `# The first suite. ${what}
-# Expectations: contains, regex, json_schema, tool_required, max_latency_ms and more, in docs/suites.md of Proctor.
+# Expectations: contains, regex, json_schema, tool_required, max_latency_ms and more. See Proctor's docs/suites.md.
 `;
 }

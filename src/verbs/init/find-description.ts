@@ -24,7 +24,7 @@ export function findDescription({ cwd }: Look): FoundDescription | undefined {
 
 const FILES = ['openapi.json', 'openapi.yaml', 'openapi.yml'];
 
-/** The value of a YAML file; undefined if it is not YAML as Proctor reads it. */
+/** The value of a YAML file; undefined if Proctor cannot read it. */
 function yamlIn(bytes: Buffer): unknown {
   const text = plainText(bytes);
   if (typeof text !== 'string') return undefined;

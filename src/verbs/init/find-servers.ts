@@ -53,7 +53,7 @@ async function serverAt(origins: readonly string[], isNamed: boolean): Promise<F
 async function probed(origin: string, isNamed: boolean): Promise<FoundServer | undefined> {
   const server = new HttpTarget(origin, PROBES_MAX);
   try {
-    // A server that the user means may be slow at first, so it gets more than one chance.
+    // A server that the user named may be slow at first, so Proctor probes it more than once.
     let answers = await askAll(server);
     const rounds = isNamed ? ROUNDS_MAX : 1;
     for (let round = 1; round < rounds && answers.some(isLate); round++) answers = await askAll(server);

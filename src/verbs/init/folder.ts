@@ -8,7 +8,7 @@ export function isEmptyFolder(folder: string): boolean {
   return sortedNames(folder).every(name => name.startsWith('.'));
 }
 
-/** The names in a folder, sorted; of a folder with more than 1,000, any 1,000. Empty if it cannot be read. */
+/** The names in a folder, sorted: any 1,000 of them if there are more. Empty if the folder cannot be read. */
 export function sortedNames(folder: string): string[] {
   const names: string[] = [];
   try {

@@ -14,7 +14,7 @@ export { agentCost } from './plan-project.ts';
 export { likelyServer } from './plan-api.ts';
 export type { Survey };
 
-/** What the user named. The rest is detected or asked. */
+/** The user's choices. init detects or asks for the rest. */
 export interface InitWishes {
   readonly kind?: InitChoice['kind'];
   readonly url?: string;
@@ -27,7 +27,7 @@ export interface InitOptions {
   readonly cwd: string;
   readonly environment: Look['environment'];
   readonly wishes: InitWishes;
-  /** Asks for what is still open. Without it, what was found decides. */
+  /** Asks for the missing choices. Without it, init uses what it found. */
   readonly ask?: (survey: Survey, wishes: InitWishes) => Promise<InitWishes>;
   readonly ports?: readonly number[];
   /** Once aborted, nothing is written. */
@@ -72,7 +72,7 @@ function urlOf({ url }: InitWishes): { readonly url?: string } {
   return url === undefined ? {} : { url };
 }
 
-/** Refuses wishes that contradict each other, and addresses that cannot be tested. */
+/** Refuses choices that contradict each other, and addresses that cannot be tested. */
 export function checkedWishes(wishes: InitWishes): InitWishes {
   const { kind, url, name } = wishes;
   const implied = KINDS.filter(([key]) => wishes[key] !== undefined);
@@ -106,7 +106,7 @@ function choiceOf(wishes: InitWishes, survey: Survey, cwd: string): InitChoice {
   return { kind, name, ...(script && { script }) };
 }
 
-/** Only a script that reads cases is chosen by itself: any other one may do anything. */
+/** init chooses only a script that reads cases, because any other may do anything. */
 export function likelyScript({ scripts }: Survey): FoundScript | undefined {
   return scripts.find(({ readsCases }) => readsCases);
 }
@@ -134,6 +134,8 @@ function agentNotes(agent: AgentName, { agents }: Survey, environment: Look['env
   const variables = credentialVariables(agent);
   return [
     ...(agents.includes(agent) ? [] : [`${agent} is not on the PATH. Install it before a test.`]),
-    ...(variables.some(name => environment[name]) ? [] : [`Set ${variables.join(' or ')}: the agent needs its model.`]),
+    ...(variables.some(name => environment[name])
+      ? []
+      : [`Set ${variables.join(' or ')}: the agent needs access to its model.`]),
   ];
 }

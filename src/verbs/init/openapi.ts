@@ -10,8 +10,8 @@ export interface ChatOperation {
 }
 
 /**
- * The first POST operation of an OpenAPI document that looks like a conversation: its path, its request and its reply all
- * have a word for it. Anything less could create or delete things.
+ * The first POST operation of an OpenAPI document that looks like a conversation: its path, request and reply all have
+ * conversational names. A weaker match could create or delete things.
  */
 export function chatOperation(document: unknown): ChatOperation | undefined {
   const paths = Object.entries(asObject(memberOf(document, 'paths')) ?? {}).slice(0, PATHS_MAX);

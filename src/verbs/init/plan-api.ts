@@ -24,7 +24,7 @@ export function planApi(url: string | undefined, survey: Survey): TargetPlan | u
 }
 
 /**
- * Without a URL, a server whose port the folder names. Any other one may belong to another project, so it counts only if
+ * Without a URL, a server whose port the folder names. Any other may belong to another project. It counts only if
  * Proctor knows its protocol, and the folder has files but nothing to start.
  */
 export function likelyServer({ servers, start, isEmpty }: Survey): FoundServer | undefined {

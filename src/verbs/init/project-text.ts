@@ -10,10 +10,10 @@ export interface ProjectWords {
 
 /** The text of proctor.yaml, with comments that explain each part. */
 export function projectText({ name, target, cases, repeat }: ProjectWords): string {
-  const often = repeat === 1 ? 'once; a higher number shows whether it passes by chance' : 'as answers can vary';
+  const often = repeat === 1 ? 'once; a higher number shows whether it passes by chance' : 'because answers can vary';
   return `# yaml-language-server: $schema=./node_modules/proctor/schemas/project.json
 # What Proctor tests here. \`proctor test\` runs every suite, and \`proctor test --accept\` makes the result the baseline.
-# docs/project.md of Proctor explains every key, and docs/targets.md every kind of target.
+# Proctor's docs/project.md explains every key, and docs/targets.md every kind of target.
 schema_version: project.v1
 name: ${yamlWord(name)}
 

@@ -32,7 +32,7 @@ export function writeProject(cwd: string, files: readonly PlannedFile[], ignore:
   ];
 }
 
-/** A folder that meanwhile has other files stays. */
+/** Keeps a folder that now has other files. */
 function attempt(step: () => void): void {
   try {
     step();
@@ -50,7 +50,7 @@ export interface WrittenFile {
   readonly action: 'created' | 'changed';
 }
 
-/** Refuses by name whatever is in the way. A link counts, even if it leads nowhere. */
+/** Refuses to continue if a file is in the way, and names it. A link counts too, even if it is broken. */
 export function refuseExisting(cwd: string, files: readonly Pick<PlannedFile, 'file'>[]): void {
   const taken = files.map(({ file }) => file).filter(file => statOf(cwd, file) !== undefined);
   if (taken.includes(PROJECT))

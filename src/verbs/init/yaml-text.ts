@@ -1,4 +1,4 @@
-/** A value as it stands in YAML: plain if no reader can misread it, otherwise quoted. */
+/** A value in YAML: plain if no parser can misread it, otherwise quoted. */
 export function yamlWord(text: string): string {
   const isPlain = PLAIN.test(text) && !/^[\d.+-]|^(?:true|false|null|yes|no|on|off)$/i.test(text);
   // JSON strings are YAML strings, and `$${` is a literal `${` in a declaration.

@@ -25,7 +25,7 @@ export interface TestOverrides extends Pick<GateSettings, 'mode' | 'limits'> {
   readonly formats?: readonly Format[];
 }
 
-/** A value that counts, and where it comes from: `default`, `proctor.yaml:12` or a flag. */
+/** An effective value, and where it comes from: `default`, `proctor.yaml:12` or a flag. */
 export interface DecidedSetting {
   readonly key: string;
   readonly value: unknown;

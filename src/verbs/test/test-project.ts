@@ -6,7 +6,7 @@ import type { RunSuiteOptions } from '../run-suite.ts';
 import { type SuiteTest, suitesOf, type TestOverrides } from './suite-test.ts';
 import { type SuiteTested, testSuite } from './test-suite.ts';
 
-/** A test of a project: which suites, what overrides the file, and who watches. */
+/** A test of a project: its suites, what overrides the file, and callbacks. */
 export interface TestOptions extends TestOverrides {
   /** The suites to test; all by default. */
   readonly suites?: readonly string[];
@@ -23,6 +23,7 @@ export interface TestOptions extends TestOverrides {
   readonly onSuite?: (suite: SuiteTest) => void;
   readonly onTested?: (tested: SuiteTested) => void;
   readonly onProgress?: RunSuiteOptions['onProgress'];
+  readonly onVerdict?: RunSuiteOptions['onVerdict'];
   readonly onFolder?: RunSuiteOptions['onFolder'];
   readonly onRound?: AskAgainOptions['onRound'];
   readonly onWarning?: RunSuiteOptions['onWarning'];

@@ -20,7 +20,7 @@ import { suiteExitCode } from '../suite-exit.ts';
 import type { SuiteTest } from './suite-test.ts';
 import type { TestOptions } from './test-project.ts';
 
-/** What became of one suite. */
+/** The result of one suite. */
 export interface SuiteTested {
   readonly name: string;
   /** The name of the target that answers. */
@@ -93,16 +93,16 @@ function orderFor(
   options: TestOptions,
   as: 'baseline' | 'new',
 ): RunSuiteOptions {
-  const { environment, signingKey, signal, onProgress, onFolder, onWarning } = options;
+  const { environment, signingKey, signal, onProgress, onVerdict, onFolder, onWarning } = options;
   return {
     ...suite.options,
-    ...defined({ environment, signingKey, signal, onProgress, onFolder, onWarning }),
+    ...defined({ environment, signingKey, signal, onProgress, onVerdict, onFolder, onWarning }),
     cases: suite.cases,
     as,
     target: as === 'new' ? suite.target : (suite.baselineTarget as string),
     project: name,
     secrets: secretsFor(suite, options),
-    // Limits are those of the candidate.
+    // Limits apply to the candidate only.
     ...(as === 'new' && defined({ gate: suite.gate.gate, limits: suite.gate.limits })),
     cwd: dir,
   };
@@ -161,7 +161,7 @@ function isReplayed({ runs }: SuiteRunResult): boolean {
   return target?.kind === 'agent' && target.model_mode === 'replay';
 }
 
-/** The targets for suspects. A script or an agent is named by its files. */
+/** The targets for suspect cases. A script or an agent is identified by its files. */
 function againFor(suite: SuiteTest, dir: string, project: string, options: TestOptions): AskAgainOptions {
   const { environment = {}, onRound, onWarning } = options;
   const filesOf = (target: string | undefined): Partial<RunSuiteOptions> => {

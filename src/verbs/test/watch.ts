@@ -30,7 +30,7 @@ export async function watchProject(options: TestOptions, hooks: WatchHooks): Pro
     last = (await tested(options, hooks)) ?? last;
     if (signal?.aborted) return last;
     const during = new Set(changedFiles(before, fileStamps(roots, skipped)));
-    // The agent writes a file that changes in two runs in a row. It would start tests forever.
+    // If a file changes in two runs in a row, the agent writes it. Watching it would start tests forever.
     for (const file of during) {
       if (!duringLast.has(file)) continue;
       skipped.add(file);

@@ -73,7 +73,7 @@ describe('a single case', () => {
 });
 
 describe('the suite', () => {
-  test('is worse if every case loses a little', () => {
+  test('is worse if every case passes less often', () => {
     const decision = decideCases(casesOf(...many(10, '3/3 1/3')));
     expect(decision).toMatchObject({ verdict: 'regression', broken: [] });
     expect(decision.reason).toMatch(/^The suite passes 66\.7 points less often than before\./);
@@ -165,7 +165,7 @@ describe('strict mode', () => {
     });
   });
 
-  test('passes everything else', () => {
+  test('passes a suite without such a case', () => {
     expect(decideCases(casesOf('3/3 1/3', '0/3 3/3'), { mode: 'strict' })).toMatchObject({ verdict: 'no_regression' });
   });
 });

@@ -39,7 +39,7 @@ function withScript(name: string, text: string, mode = 0o755): string {
 const UNKNOWN = (name: string): string =>
   `unknown_interpreter: Proctor does not know which program runs ${name}. Add a first line such as "#!/usr/bin/env python3", or an extension such as .py, .mjs, .js or .sh.`;
 const ABSENT = (name: string, program: string): string =>
-  `unknown_interpreter: ${name} requires ${program}, which is not installed where the sandbox can see it. Run proctor doctor to list what is.`;
+  `unknown_interpreter: ${name} requires ${program}, which is not installed where the sandbox can see it. Run proctor doctor to list what is, or write the full path of ${program} in the first line.`;
 
 describe('a script', () => {
   test('that does not exist is refused', () => {

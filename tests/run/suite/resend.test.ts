@@ -58,5 +58,7 @@ test('a timeout of zero or above the limit is refused before sending', async () 
 test('a missing run cannot be resent', async () => {
   const cwd = temporaryFolder();
   writeFileSync(path.join(cwd, 'note.txt'), '');
-  await expect(resendCase({ run: 'latest', caseId: 'a', cwd })).rejects.toThrow('No suite has been run yet');
+  await expect(resendCase({ run: 'latest', caseId: 'a', cwd })).rejects.toThrow(
+    'No suite has been run yet. Run proctor run suite CASES. To see a run of an agent, a script or an intent, run proctor show.',
+  );
 });

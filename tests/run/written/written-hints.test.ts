@@ -45,7 +45,7 @@ describe('a target file', () => {
   test('that cannot be read is refused, and named as the user wrote it', () => {
     const cwd = temporaryFolder();
     const missing = () => readTargetFile(path.join(cwd, 'targets/desk.yaml'), 'targets/desk.yaml');
-    expect(missing).toThrow('There is no target file "targets/desk.yaml", seen from this folder.');
+    expect(missing).toThrow('There is no target file "targets/desk.yaml" relative to this folder.');
     expect(() => readTargetFile(cwd, '.')).toThrow('"." is not a file.');
     expect(read(`# ${'x'.repeat(1024 * 1024)}\n`)).toThrow('larger than 1 MiB');
   });

@@ -140,7 +140,7 @@ function expectedEvents({ calls = [] }: Told, tools: Kind['can']['tools']): Seen
   });
 }
 
-/** The tokens that the protocol tells, and the cost by the declared price. */
+/** The tokens that the protocol reports, and their cost at the declared price. */
 function usageOf({ declaration, name }: Kind): object {
   const { price } = declaration('http://127.0.0.1') as { price?: { input: number; output: number } };
   const cost = price && (TOKENS.input * price.input + TOKENS.output * price.output) / 1e6;

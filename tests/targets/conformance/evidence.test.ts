@@ -19,7 +19,7 @@ afterAll(closeLauncher);
 const REPLIES = 'assets/replies.ndjson';
 
 test.each(KINDS.map(kind => [kind.name, kind] as const))(
-  'a changed case or reply of %s is found, even under a new seal',
+  'a changed case or reply of %s is detected, even under a new seal',
   async (_, kind) => {
     const { folder } = await ranKind(kind, { open: { text: 'Q' } });
     const untouched = copied(folder);

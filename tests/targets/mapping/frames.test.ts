@@ -30,7 +30,7 @@ function endsInFrame(text: string): boolean {
 }
 
 describe('server-sent events', () => {
-  test('have an event, data and the time of their arrival', () => {
+  test('have an event, data and an arrival time', () => {
     const text = 'event: token\ndata: {"text":"a"}\n\n: comment\nid: 7\nretry: 10\n\ndata: [DONE]\n\n';
     expect(framesOf(text, 'sse', [5])).toEqual([
       { event: 'token', data: { text: 'a' }, at_ms: 5 },
@@ -47,24 +47,28 @@ describe('server-sent events', () => {
     ],
     ['data\n\ndata\ndata\n\ndata:', ['', '\n']],
     ['data:test\n\ndata: test\n\n', ['test', 'test']],
-  ])('%j are %j', (text, expected) => {
+  ])('%j have the data %j', (text, expected) => {
     expect(dataOf(text)).toEqual(expected);
   });
 
   test.each<[string, string, unknown[]]>([
     ['end lines with CR, LF or CRLF', 'data: a\r\rdata: b\r\n\r\ndata: c\n\n\ndata: d\r\n\n', ['a', 'b', 'c', 'd']],
     ['may start with one byte order mark', '\ufeffdata: a\n\n', ['a']],
-    ['have no second byte order mark', '\ufeff\ufeffdata: a\n\ndata: b\n\n', ['b']],
-    ['ignore unknown fields and case', 'Data: a\ndatas: b\nunknown-field: c\ndata: d\n\n', ['d']],
-    ['without data are no frames', 'event: ping\n\n\n\nid: 1\n\n', []],
+    ['treat a second byte order mark as text', '\ufeff\ufeffdata: a\n\ndata: b\n\n', ['b']],
+    [
+      'ignore unknown fields, and known ones in the wrong case',
+      'Data: a\ndatas: b\nunknown-field: c\ndata: d\n\n',
+      ['d'],
+    ],
+    ['without data yield no frames', 'event: ping\n\n\n\nid: 1\n\n', []],
     ['keep text that only looks like JSON', 'data: {"a":\n\ndata: 1.0\n\ndata: null\n\n', ['{"a":', '1.0', 'null']],
     ['read JSON strings and lists', 'data: "a\\n"\n\ndata: [1]\n\n', ['a\n', [1]]],
-    ['keep JSON that the strict reader refuses as a text', 'data: {"a":1,"a":2}\n\n', ['{"a":1,"a":2}']],
+    ['keep JSON that the strict reader refuses as text', 'data: {"a":1,"a":2}\n\n', ['{"a":1,"a":2}']],
   ])('%s', (_, text, expected) => {
     expect(dataOf(text)).toEqual(expected);
   });
 
-  test('forget the event of a frame without data', () => {
+  test('do not apply the event of a frame without data to the next frame', () => {
     expect(framesOf('event: ping\n\ndata: a\n\n')[0]?.event).toBe('message');
   });
 
@@ -76,7 +80,7 @@ describe('server-sent events', () => {
     expect(endsInFrame('data: a\n\n')).toBe(false);
   });
 
-  test('tell which frame has JSON that the strict reader refuses', () => {
+  test('report the first frame with JSON that the strict reader refuses', () => {
     const refusedIn = (text: string): unknown => {
       const reading = readFrames(Buffer.from(text), 'sse');
       return reading.ok && reading.refused;
@@ -100,7 +104,7 @@ describe('server-sent events', () => {
 });
 
 describe('NDJSON', () => {
-  test('has a frame per line that is not blank', () => {
+  test('has one frame per non-blank line', () => {
     expect(framesOf('\ufeff{"a":1}\r\n\n \t\n2\nno json\nnull', 'ndjson', [1, 2])).toEqual([
       { event: 'message', data: { a: 1 }, at_ms: 1 },
       { event: 'message', data: 2, at_ms: 2 },
@@ -173,7 +177,7 @@ describe('FrameCounter', () => {
     expect(counter.end()).toBe(0);
   });
 
-  test('counts as many frames as the reader accepts', () => {
+  test('counts no more frames than the reader accepts', () => {
     const counter = new FrameCounter('ndjson');
     expect(counter.take(Buffer.from('1\n'.repeat(FRAMES_MAX + 5)))).toBe(FRAMES_MAX);
     expect(counter.take(Buffer.from('1\n'))).toBe(0);
@@ -187,7 +191,7 @@ describe('the first output', () => {
     at_ms: 10 * index,
   }));
 
-  test('is in the first frame in which the path leads to something', () => {
+  test('is in the first frame in which the path finds a value that is not empty', () => {
     expect(firstOutputMs(compilePath('$.data.text'), frames)).toBe(40);
     expect(firstOutputMs(compilePath("$[?@.text=='b'].text"), frames)).toBe(60);
     expect(firstOutputMs(compilePath('$.data.none'), frames)).toBeNull();

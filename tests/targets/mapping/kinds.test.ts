@@ -18,7 +18,7 @@ const textOf = (content: string): object => ({ content_type: 'text', content });
 const schema = z.toJSONSchema(mappingShape, { io: 'input' });
 const fitsSchema = new Ajv2020().compile(schema);
 
-test('the JSON Schema has the forms of a value once', () => {
+test('the JSON Schema defines the forms of a value once', () => {
   expect(Object.keys(schema.$defs ?? {}).sort()).toEqual(['mapping_collect', 'mapping_single_value', 'mapping_value']);
   expect(fitsSchema({ final_output: { first_of: [] } })).toBe(false);
   expect(fitsSchema({ final_output: '$.a', events: [{ each: '$.a', as: 'note', any: 1 }] })).toBe(false);
@@ -33,7 +33,7 @@ test.each(Object.entries(MAPPINGS))('the mapping %s fits its shape', (_, mapping
 });
 
 describe('the mapping language supports', () => {
-  test('an OpenAI chat reply with broken arguments, which stay a text', () => {
+  test('an OpenAI chat reply with invalid arguments, which stay text', () => {
     const { reply, usage, model, failed, empty } = mapped(MAPPINGS.openaiChat, REPLIES.OPENAI_CHAT);
     expect(reply).toEqual({
       events: [

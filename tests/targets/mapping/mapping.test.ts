@@ -15,7 +15,7 @@ function mapped(mapping: Partial<ReplyMapping>, document: unknown): Mapped {
   return result;
 }
 
-/** What a form reads from a document, in an event whose item is `document.item`. */
+/** The value that a form reads from a document, in an event whose item is `document.item`. */
 const read = (form: ValueForm, document: object): unknown =>
   mapped({ events: [{ each: '$.item', as: 'message', value: form }] }, document).reply.events[0]?.['value'];
 
@@ -35,27 +35,27 @@ describe('a value', () => {
   };
 
   test.each<[string, ValueForm, unknown]>([
-    ['the first that is not null', '@.list[*]', 'a'],
-    ['the last that is not null', { path: '@.trail[*]', last: true }, 'b'],
-    ['all of them', { path: '@.list[*]', all: true }, [null, 'a', 1, true, { b: 2 }]],
-    ['their texts, joined', { path: '@.list[*]', join: '-' }, 'a-1-true-{"b":2}'],
-    ['their sum', { path: '@.list[*]', sum: true }, 1],
+    ['the first match that is not null', '@.list[*]', 'a'],
+    ['the last match that is not null', { path: '@.trail[*]', last: true }, 'b'],
+    ['all matches', { path: '@.list[*]', all: true }, [null, 'a', 1, true, { b: 2 }]],
+    ['the joined texts of all matches', { path: '@.list[*]', join: '-' }, 'a-1-true-{"b":2}'],
+    ['the sum of all numbers', { path: '@.list[*]', sum: true }, 1],
     ['parsed JSON', { path: '@.text', parse: 'json' }, { n: 1 }],
     ['the text itself if it is not JSON', { path: '@.list[1]', parse: 'json' }, 'a'],
     ['nothing for a blank text', { path: '@.blank', parse: 'json' }, undefined],
     ['nothing for null', '@.none', undefined],
-    ['nothing if no number is there', { path: '@.text', sum: true }, undefined],
-    ['nothing if all are missing', { path: '@.x[*]', all: true }, undefined],
-    ['nothing to join', { path: '@.none', join: '' }, undefined],
+    ['nothing if there is no number to add', { path: '@.text', sum: true }, undefined],
+    ['nothing if there are no matches', { path: '@.x[*]', all: true }, undefined],
+    ['nothing if there is nothing to join', { path: '@.none', join: '' }, undefined],
     ['a value of the document', '$.top', 'x'],
     ['a literal', { literal: { a: null } }, { a: null }],
-    ['null, if written', { literal: null }, null],
+    ['null, if the literal is null', { literal: null }, null],
     ['the first form that finds something', { first_of: ['@.none', '@.x', { literal: 0 }, '@.text'] }, 0],
-    ['another word', { path: '@.list[3]', map: { true: 'yes' } }, 'yes'],
+    ['the mapped value', { path: '@.list[3]', map: { true: 'yes' } }, 'yes'],
     ['the value itself if the map does not name it', { path: '@.list[1]', map: { true: 'yes' } }, 'a'],
-    ['the other word', { path: '@.list[1]', map: { b: 1 }, else: 'no' }, 'no'],
-    ['nothing, not the other word', { path: '@.x', map: { b: 1 }, else: 'no' }, undefined],
-    ['false, if that is the other word', { path: '@.list[1]', map: {}, else: false }, false],
+    ['the value of else if the map does not name it', { path: '@.list[1]', map: { b: 1 }, else: 'no' }, 'no'],
+    ['nothing, not the value of else, if nothing is found', { path: '@.x', map: { b: 1 }, else: 'no' }, undefined],
+    ['false, if else is false', { path: '@.list[1]', map: {}, else: false }, false],
   ])('is %s', (_, form, expected) => {
     expect(read(form, document)).toEqual(expected);
   });
@@ -64,7 +64,7 @@ describe('a value', () => {
     expect(read({ path: '@', map: {} }, { item: 'constructor' })).toBe('constructor');
   });
 
-  test('keeps JSON that the strict reader refuses as a text', () => {
+  test('stays text if the strict reader refuses its JSON', () => {
     for (const text of ['{"a":1,"a":2}', '12345678901234567890', '['.repeat(1_000) + ']'.repeat(1_000)]) {
       expect(read({ path: '@', parse: 'json' }, { item: text })).toBe(text);
     }
@@ -79,7 +79,7 @@ describe('a final output', () => {
     [0, { content_type: 'text', content: '0' }],
     [false, { content_type: 'text', content: 'false' }],
     [null, undefined],
-  ])('%j is %j', (answer, expected) => {
+  ])('for %j is %j', (answer, expected) => {
     expect(mapped({}, { answer }).reply.final_output).toEqual(expected);
   });
 
@@ -92,7 +92,7 @@ describe('a final output', () => {
 });
 
 describe('events', () => {
-  test('of all rules come in the order of the document', () => {
+  test('of all rules are in document order', () => {
     const order = fc.array(fc.constantFrom('call', 'result', 'note'), { maxLength: 30 });
     const rules = ['note', 'result', 'call'].map(kind => ({
       each: `$.steps[?@.kind=='${kind}']`,
@@ -109,7 +109,7 @@ describe('events', () => {
     );
   });
 
-  test('stand before the events inside of them, and follow the keys of objects', () => {
+  test('come before events nested in them, in the key order of objects', () => {
     const document = { z: { list: [{ id: 1 }, { id: 2 }] }, a: [{ id: 3, inner: [{ id: 4 }] }, { id: 5 }] };
     const { events } = mapped(
       {
@@ -127,7 +127,7 @@ describe('events', () => {
     expect(events.map(event => event['type']).slice(-2)).toEqual(['y', 'x']);
   });
 
-  test('leave out the keys that find nothing', () => {
+  test('omit keys whose paths find nothing', () => {
     const { reply, empty } = mapped(
       {
         events: [
@@ -143,7 +143,7 @@ describe('events', () => {
     expect(empty).toEqual(['events[1]', 'events[0].tool', 'workflow_id', 'usage.cost_usd']);
   });
 
-  test('and proposed actions are made by the same rules', () => {
+  test('and proposed actions follow the same rules', () => {
     const { proposed_actions } = mapped(
       { proposed_actions: [{ each: '$.actions[*]', action_id: '@.id', params: '@.with' }] },
       { actions: [{ id: 'a', with: { b: 1 } }] },
@@ -160,7 +160,7 @@ describe('a failure', () => {
     [false, undefined],
     ['', undefined],
     [null, undefined],
-  ])('%j is %j', (failed, expected) => {
+  ])('for %j is %j', (failed, expected) => {
     expect(mapped({ failed: '$.failed' }, { failed }).failed).toBe(expected);
   });
 });
@@ -183,9 +183,9 @@ describe('a mapping does not compile', () => {
     ['workflow_id', 'no item', { workflow_id: '@.a' }],
     ['session', 'exactly one', { session: { path: '$.a', literal: 1 } }],
     ['session', 'exactly one', { session: {} }],
-    ['session.join', 'does not go with literal', { session: { literal: 1, join: '' } }],
-    ['session.last', 'does not go with join', { session: { path: '$.a', join: '', last: true } }],
-    ['session.parse', 'does not go with all', { session: { path: '$.a', all: true, parse: 'json' } }],
+    ['session.join', 'cannot be combined with literal', { session: { literal: 1, join: '' } }],
+    ['session.last', 'cannot be combined with join', { session: { path: '$.a', join: '', last: true } }],
+    ['session.parse', 'cannot be combined with all', { session: { path: '$.a', all: true, parse: 'json' } }],
     ['session.else', 'needs map', { session: { path: '$.a', else: 1 } }],
     ['failed.first_of[1].path', 'functions', { failed: { first_of: ['$.a', { path: '$[?count(@.a)==1]' }] } }],
     ['final_output', 'content_type and content', { final_output: { content_type: 'text' } }],
@@ -195,13 +195,13 @@ describe('a mapping does not compile', () => {
       'start with @',
       { model: { collect: { each: '$.a', key: '@', key_of_item: '$.b', value: '$.c' } } },
     ],
-  ])('%s: %s', (place, message, mapping) => {
+  ])('with a fault at %s: %s', (place, message, mapping) => {
     const error = failure(mapping);
     expect(error.place).toBe(place);
     expect(error.message).toContain(message);
   });
 
-  test('and the shape finds unknown keys, in rules of any type', () => {
+  test('and its unknown keys are found, in rules of any type', () => {
     const mapping = {
       final_output: { path: '$.a', jion: '' },
       events: [
@@ -238,8 +238,8 @@ function agUiStream(calls: number, deltas: number): { frames: object[] } {
   return { frames: [...starts, ...pieces].map(data => ({ event: 'message', data, at_ms: null })) };
 }
 
-describe('the budget', () => {
-  test('grows in line with the frames, however many calls collect from them', () => {
+describe('the step budget', () => {
+  test('is spent in proportion to the frames, however many calls collect from them', () => {
     const mapping = compileMapping(MAPPINGS.agUi);
     const steps = (calls: number, deltas: number): number => {
       const result = applyMapping(mapping, agUiStream(calls, deltas));
@@ -274,12 +274,12 @@ describe('the budget', () => {
     expect(applyMapping(compileMapping(MAPPINGS.agUi), agUiStream(FRAMES_MAX / 10, 9)).ok).toBe(true);
   });
 
-  test('ends the work with a typed result', () => {
+  test('ends a mapping that exceeds it with a typed result', () => {
     const mapping = compileMapping(MAPPINGS.agUi);
     expect(applyMapping(mapping, agUiStream(100, 9), 1_000)).toEqual({ ok: false, reason: 'too_many_steps' });
   });
 
-  test('pays for every copy of a large value, so that a small reply cannot become a huge artifact', () => {
+  test('is charged for every copy of a large value, so that a small reply cannot become a huge artifact', () => {
     const mapping = compileMapping({
       final_output: '$.x',
       events: [{ each: '$.list[*]', as: 'note', copy: '$.large' }],
@@ -296,7 +296,7 @@ describe('the budget', () => {
 });
 
 describe('any document', () => {
-  test('is mapped without an exception, and twice with the same result', () => {
+  test('is mapped without an exception, and always with the same result', () => {
     const compiled = Object.values(MAPPINGS).map(mapping => compileMapping(mapping));
     const keys = [
       'messages',
@@ -333,7 +333,7 @@ describe('any document', () => {
     );
   });
 
-  test('may be very deep', () => {
+  test('may be 50,000 levels deep', () => {
     const deep: unknown = JSON.parse(`{"answer":${'['.repeat(50_000)}${']'.repeat(50_000)},"list":[1,2]}`);
     const { reply, empty } = mapped({ events: [{ each: '$.list[*]', as: 'x', copy: '$.list' }] }, deep);
     expect(reply.final_output).toBeUndefined();

@@ -97,7 +97,7 @@ const paths = fc
   .filter(path => path.length <= 1_000 && [...path.matchAll(/[.[]/g)].length <= 50);
 
 describe('a path', () => {
-  test('selects what RFC 9535 says, in the same order', () => {
+  test('selects the same values in the same order as an implementation of RFC 9535', () => {
     let filled = 0;
     fc.assert(
       fc.property(documents, paths, (document, path) => {
@@ -108,7 +108,7 @@ describe('a path', () => {
       }),
       { numRuns: 5_000, seed: 9535 },
     );
-    // Otherwise the comparison would say little.
+    // With few matches, the comparison would prove little.
     expect(filled).toBeGreaterThan(1_000);
   });
 
@@ -121,7 +121,7 @@ describe('a path', () => {
     );
   });
 
-  test('that is any text either compiles here and in RFC 9535, or gives a PathError inside of the text', () => {
+  test('of any text is also valid in RFC 9535, or causes a PathError with an offset in the text', () => {
     const pieces = [
       '$',
       '@',

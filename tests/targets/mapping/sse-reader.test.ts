@@ -36,7 +36,7 @@ test('finds the same data as the reader of stored streams, however the bytes are
   );
 });
 
-test('cuts a line that is too long, and goes on', () => {
+test('truncates a line that is too long, and continues', () => {
   const reader = new SseReader(10);
   expect(reader.take(Buffer.from('data: 0123456789\n\ndata: x\n\n')).map(String)).toEqual(['0123', 'x']);
 });

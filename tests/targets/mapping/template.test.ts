@@ -54,7 +54,7 @@ describe('a template', () => {
     expect(filled(tree)).toEqual(expected);
   });
 
-  test('without a value leaves out the key, and is null in a list and empty in a text', () => {
+  test('without a value omits its key, and is null in a list and empty inside text', () => {
     const tree = {
       a: '${session.id}',
       b: ['${session.id}', 1],
@@ -65,7 +65,7 @@ describe('a template', () => {
     expect(filled('${session.id}')).toBeUndefined();
   });
 
-  test('reads own keys of the case only, and makes own keys only', () => {
+  test('reads only own keys of the case, and creates only own keys', () => {
     expect(filled({ a: '${input.context.constructor}', b: '${case.metadata.__proto__}' })).toEqual({});
     const made = filled(JSON.parse('{"__proto__":"${side}"}')) as object;
     expect(Object.entries(made)).toEqual([['__proto__', 'new']]);
@@ -98,12 +98,12 @@ describe('a template', () => {
     expect(error.place).toBe(place);
   });
 
-  test('contains only names that are allowed in its place', () => {
+  test('rejects a name that is not allowed in its place', () => {
     const error = failure({ a: '${env:TOKEN}' }, name => !name.startsWith('env:'));
     expect(error).toMatchObject({ place: 'request.body.a', message: '${env:TOKEN} has no value here.' });
   });
 
-  test('has limits', () => {
+  test('has limits on its depth, its number of values and its size', () => {
     const deep: unknown = JSON.parse(`${'['.repeat(10_000)}${']'.repeat(10_000)}`);
     expect(failure(deep).message).toContain('64 levels');
     expect(failure(Array.from({ length: 10_000 }, () => 0)).message).toContain('10,000 values');
@@ -143,7 +143,7 @@ describe('a value in a URL', () => {
     expect(fill('${input.user}', 'path', user(text))).toMatchObject({ ok: false });
   });
 
-  test('is refused in a path if two values make dots', () => {
+  test('is refused in a path if it completes a dot segment, or is missing', () => {
     expect(fill('/${input.user}%2E/x', 'path', user('.'))).toMatchObject({ ok: false });
     expect(filled('/${input.user}.x', 'path', user('.'))).toBe('/..x');
     expect(fill('/jobs/${session.id}', 'path')).toMatchObject({
@@ -152,7 +152,7 @@ describe('a value in a URL', () => {
     });
   });
 
-  test('of a query is encoded with the text around it, and numbers become texts', () => {
+  test('is encoded in a query with the text around it, and numbers become text', () => {
     expect(filled({ a: 'x&y=${side}', b: 1, c: '${session.id}', d: '${port}' }, 'query')).toEqual({
       a: 'x%26y%3Dnew',
       b: '1',
@@ -168,7 +168,7 @@ describe('a value in a header', () => {
     expect(!result.ok && result.message).not.toContain(text);
   });
 
-  test('keeps its characters otherwise', () => {
+  test('otherwise keeps its characters', () => {
     expect(
       filled({ a: '${input.user}', b: '${port}', c: '${session.id}' }, 'header', { ...user('é\t"x"'), port: 1 }),
     ).toEqual({

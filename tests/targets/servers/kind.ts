@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** A kind of target, and what its agents can tell. */
+/** A kind of target, and what its agents can report. */
 export interface Kind {
   readonly name: string;
   /** The target file for an agent at this place. Its secrets come from AGENT_TOKEN. */
@@ -18,11 +18,11 @@ export interface Kind {
 /** A kind with a transport of its own. The faults of HTTP responses make no sense for it. */
 export interface OwnTransport extends Kind {
   readonly stage: (scenes: Readonly<Record<string, Told>>) => Stage;
-  /** The class of an agent that breaks down. */
+  /** The error class of an agent that crashes. */
   readonly crashClass: string;
 }
 
-/** What plays the scenes. The first word of a question names the scene. */
+/** An agent that plays the scenes. The first word of a question names the scene. */
 export interface Stage {
   /** Returns the place for the declaration. The folder is that of the target file. */
   start(folder: string): Promise<string>;
@@ -38,7 +38,7 @@ export interface Told {
   readonly calls?: readonly ToldCall[];
   /** The agent reports this failure instead of an answer. */
   readonly failure?: string;
-  /** The agent breaks down with these last words instead of an answer. */
+  /** The agent crashes with this message instead of an answer. */
   readonly crash?: string;
 }
 
@@ -46,7 +46,7 @@ export interface ToldCall {
   readonly id: string;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** What the tool returned. Models only propose calls, so their protocols leave this out. */
+  /** What the tool returned. Models only propose calls, so their protocols omit this. */
   readonly result: string;
   readonly hasFailed?: boolean;
 }

@@ -44,7 +44,7 @@ const empty = { environment: {}, ports: [] };
 async function heard(handler: Handler) {
   const { port, seen } = await serverWith(handler);
   const origin = `http://127.0.0.1:${port}`;
-  // A named server is asked again if it is late, so a busy machine does not matter.
+  // Proctor asks a named server again if it answers late, so a busy machine does not matter.
   const [found] = await findServers({ ...empty, cwd: temporaryFolder(), url: `${origin}/` });
   return { found, seen, origin };
 }
@@ -67,7 +67,7 @@ function operation(ask: string, answer: string, more: object = {}): object {
 }
 
 describe('a running server', () => {
-  test('is asked five documents with GET, and nothing else', async () => {
+  test('gets GET requests for five documents, and no others', async () => {
     const { found, seen, origin } = await heard(documents({}));
     expect([...new Set(seen)].sort()).toEqual([
       'GET /.well-known/agent-card.json',
@@ -101,15 +101,18 @@ describe('a running server', () => {
       '',
     ],
     ['0.3', { url: 'http://other.example.com/rpc' }, ''],
-  ])('with an agent card speaks a2a %s, and its address counts only on this server', async (protocol, card, below) => {
-    const { found, origin } = await heard((request, response) => {
-      const text = JSON.stringify(card).replace('PORT', request.headers.host?.split(':')[1] ?? '');
-      documents({ '/.well-known/agent-card.json': JSON.parse(text) })(request, response);
-    });
-    expect(found?.speaks).toEqual({ kind: 'a2a', url: `${origin}${below}`, protocol });
-  });
+  ])(
+    'with an agent card speaks a2a %s, at the address in the card only if it is on this server',
+    async (protocol, card, below) => {
+      const { found, origin } = await heard((request, response) => {
+        const text = JSON.stringify(card).replace('PORT', request.headers.host?.split(':')[1] ?? '');
+        documents({ '/.well-known/agent-card.json': JSON.parse(text) })(request, response);
+      });
+      expect(found?.speaks).toEqual({ kind: 'a2a', url: `${origin}${below}`, protocol });
+    },
+  );
 
-  test('whose /run-case exists for POST alone speaks the protocol of Proctor', async () => {
+  test("whose /run-case accepts only POST speaks Proctor's protocol", async () => {
     const { found, origin } = await heard(({ url }, response) => {
       response.writeHead(url === '/run-case' ? 405 : 404).end();
     });
@@ -118,7 +121,7 @@ describe('a running server', () => {
     expect(blanket.found?.speaks.kind).toBe('unknown');
   });
 
-  test('with an OpenAPI document speaks http, with the operation that holds a conversation', async () => {
+  test('with an OpenAPI document speaks http, through its chat operation', async () => {
     const { found, origin } = await heard(documents({ '/openapi.json': DESCRIPTION }));
     const operation = { path: '/chat', ask: 'message', answer: 'answer' };
     expect(found?.speaks).toEqual({ kind: 'http', url: origin, operation });
@@ -128,7 +131,7 @@ describe('a running server', () => {
     ['never answers', () => undefined],
     ['sends endless bodies', (_, response) => void response.writeHead(200).write('{"data":[')],
     ['redirects', (_, response) => void response.writeHead(302, { location: '/v1/models' }).end()],
-    ['sends no JSON', (_, response) => void response.end('<html>')],
+    ['sends text that is not JSON', (_, response) => void response.end('<html>')],
     ['sends a model name with a placeholder', documents({ '/v1/models': { data: [{ id: '${env:HOME}' }] } })],
     ['sends a list without models', documents({ '/v1/models': { data: [null, 7, {}] } })],
     [
@@ -147,7 +150,7 @@ describe('a running server', () => {
     expect(await findServers({ ...empty, cwd })).toMatchObject([{ port, isNamed: true }]);
   });
 
-  test('is asked only if it is on this machine', async () => {
+  test('is probed only if it is on this machine', async () => {
     expect(loopbackOrigin('http://localhost:80/x')).toBe('http://localhost');
     expect(loopbackOrigin('http://127.1.2.3:8000')).toBe('http://127.1.2.3:8000');
     for (const url of ['http://example.com', 'http://127.0.0.1.example.com', 'http://10.0.0.1', 'ftp://localhost', 'x'])
@@ -173,13 +176,13 @@ describe('an OpenAPI document', () => {
   });
 
   test.each([
-    ['a path that is no conversation', at('/users', operation('message', 'answer'))],
-    ['a request without a word for a message', at('/chat', operation('name', 'answer'))],
-    ['a reply without a word for an answer', at('/chat', operation('message', 'id'))],
+    ['a path that is not for chat', at('/users', operation('message', 'answer'))],
+    ['a request without a message field', at('/chat', operation('name', 'answer'))],
+    ['a reply without an answer field', at('/chat', operation('message', 'id'))],
     ['a required parameter', at('/chat', operation('message', 'answer', { parameters: [{ required: true }] }))],
-    ['a circle of references', { ...at('/chat', { requestBody: { $ref: '#/a' }, responses: {} }), a: { $ref: '#/a' } }],
-    ['a key of the prototype', at('/chat', { requestBody: { $ref: '#/constructor/name' } })],
-    ['no object', []],
+    ['circular references', { ...at('/chat', { requestBody: { $ref: '#/a' }, responses: {} }), a: { $ref: '#/a' } }],
+    ['a reference to an inherited key', at('/chat', { requestBody: { $ref: '#/constructor/name' } })],
+    ['a list as its root', []],
   ])('with %s has no operation to test', (_, document) => {
     expect(chatOperation(document)).toBeUndefined();
   });
@@ -200,7 +203,7 @@ describe('an OpenAPI document', () => {
 });
 
 describe('a folder', () => {
-  test('names ports in scripts, .env and compose files', () => {
+  test('can name ports in scripts, .env and compose files', () => {
     const cwd = temporaryFolder();
     const scripts = { start: 'node x.js --port 4001', dev: 'PORT=4002 vite -p 4003', test: 'vitest :99' };
     writeFileSync(path.join(cwd, 'package.json'), JSON.stringify({ scripts }));
@@ -213,7 +216,7 @@ describe('a folder', () => {
   test.each([
     ['no package.json', undefined],
     ['no start script', '{"scripts":{"test":"x"}}'],
-    ['scripts that are no object', '{"scripts":["start"]}'],
+    ['scripts that are not an object', '{"scripts":["start"]}'],
     ['a broken package.json', '{'],
   ])('with %s has nothing to start', (_, text) => {
     const cwd = temporaryFolder();
@@ -222,7 +225,7 @@ describe('a folder', () => {
     expect(namedPorts(cwd)).toEqual([]);
   });
 
-  test('lists scripts, and first those that read cases', () => {
+  test('has its scripts listed, those that read cases first', () => {
     const cwd = temporaryFolder();
     mkdirSync(path.join(cwd, 'tools'));
     writeFileSync(path.join(cwd, 'a.py'), '');
@@ -235,7 +238,7 @@ describe('a folder', () => {
     ]);
   });
 
-  test('has agents only from absolute folders of the PATH', () => {
+  test('gets agents only from absolute folders on the PATH', () => {
     const cwd = temporaryFolder();
     for (const name of ['claude', 'codex'])
       writeFileSync(path.join(cwd, name), '', { mode: name === 'codex' ? 0o755 : 0o644 });
@@ -248,11 +251,11 @@ describe('a folder', () => {
     ['/x/Help Desk', 'help-desk'],
     ['/x/ä', 'my-project'],
     ['/', 'my-project'],
-  ])('%s becomes a name', (folder, name) => {
+  ])('such as %s gets a valid project name', (folder, name) => {
     expect(nameOfFolder(folder)).toBe(name);
   });
 
-  test('with nothing in it but .git is empty', async () => {
+  test('that contains only .git counts as empty', async () => {
     const cwd = temporaryFolder();
     mkdirSync(path.join(cwd, '.git'));
     expect(await surveyFolder({ ...empty, cwd })).toMatchObject({

@@ -32,11 +32,11 @@ test('a folder with files gets the example next to the cases', async () => {
   expect(read(cwd, 'proctor.yaml')).toContain('run: [node, proctor/agent.mjs]');
 });
 
-describe('what is in the way', () => {
+describe('an existing file or link', () => {
   test.each([
     ['proctor.yaml', /^proctor\.yaml already exists, so this folder is set up: run `proctor test`\./],
     ['proctor/cases.yaml', /^init never overwrites a file\. Remove or rename proctor\/cases\.yaml first\.$/],
-  ])('is refused by name: %s', async (file, message) => {
+  ])('is not overwritten, and the message names it: %s', async (file, message) => {
     const cwd = temporaryFolder();
     mkdirSync(path.join(cwd, path.dirname(file)), { recursive: true });
     writeFileSync(path.join(cwd, file), 'mine');
@@ -45,21 +45,21 @@ describe('what is in the way', () => {
     expect(readdirSync(cwd)).toEqual([file.split('/')[0]]);
   });
 
-  test('is refused even if it is a link that leads nowhere', async () => {
+  test('is refused even if it is a dangling link', async () => {
     const cwd = temporaryFolder();
     symlinkSync('nowhere', path.join(cwd, 'proctor.yaml'));
     await expect(init(cwd, {})).rejects.toThrow('proctor.yaml already exists');
     expect(existsSync(path.join(cwd, 'nowhere'))).toBe(false);
   });
 
-  test('is refused if a link would lead the files out of the folder', async () => {
+  test('is refused if it would lead the files out of the folder', async () => {
     const [cwd, outside] = [temporaryFolder(), temporaryFolder()];
     symlinkSync(outside, path.join(cwd, 'proctor'));
     await expect(init(cwd, {})).rejects.toThrow('proctor is a link or a file');
     expect([readdirSync(cwd), readdirSync(outside)]).toEqual([['proctor'], []]);
   });
 
-  test('ends the questions before the first', async () => {
+  test('is refused before the first question', async () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'proctor.yaml'), '');
     const ask = () => Promise.reject(new Error('asked'));
@@ -110,20 +110,20 @@ describe('.gitignore', () => {
   });
 });
 
-describe('wishes', () => {
+describe('the options of init', () => {
   test.each<[string, InitWishes, string]>([
-    ['two things', { url: 'http://127.0.0.1:1', agent: 'claude' }, 'Name one thing to test'],
-    ['a thing of another kind', { kind: 'script', agent: 'claude' }, 'Name one thing to test'],
+    ['two things to test', { url: 'http://127.0.0.1:1', agent: 'claude' }, 'Name one thing to test'],
+    ['a kind that does not match the agent', { kind: 'script', agent: 'claude' }, 'Name one thing to test'],
     ['a URL of another protocol', { url: 'ws://127.0.0.1:1' }, 'The URL must start with http://'],
     ['a URL with a password', { url: 'http://me:secret@127.0.0.1:1' }, 'The URL must start with http://'],
     ['a URL with a placeholder', { url: 'http://127.0.0.1:1/${env:HOME}' }, 'The URL must start with http://'],
     ['a URL with a query', { url: 'http://127.0.0.1:1/?a=b' }, 'The URL must start with http://'],
-    ['no agent', { kind: 'agent' }, 'Neither claude nor codex is on the PATH.'],
+    ['an agent that is not installed', { kind: 'agent' }, 'Neither claude nor codex is on the PATH.'],
     ['an unknown agent', { agent: 'other' }, 'The agent must be claude or codex.'],
     ['a script that does not exist', { script: 'a.py' }, 'Cannot read the script "a.py"'],
     ['a script outside the folder', { script: '../a.py' }, 'The script must be a file in this folder'],
     ['a script with a placeholder', { script: '${env:HOME}.py' }, 'The script must be a file in this folder'],
-    ['a name with an escape', { name: '\u001b[2J' }, 'The name must be'],
+    ['a name with an escape sequence', { name: '\u001b[2J' }, 'The name must be'],
   ])('are refused, and nothing is written: %s', async (_, wishes, message) => {
     const cwd = temporaryFolder();
     const fault: unknown = await init(cwd, wishes).catch((error: unknown) => error);
@@ -132,26 +132,26 @@ describe('wishes', () => {
     expect(readdirSync(cwd)).toEqual([]);
   });
 
-  test('come from the questions, and an address that was typed in is probed', async () => {
+  test('can come from the questions, and the path of a typed address is kept', async () => {
     const cwd = temporaryFolder();
     const { what } = await init(cwd, {}, { ask: async () => ({ url: 'http://127.0.0.1:1/ask', name: 'Desk' }) });
     expect(what).toBe('the API at http://127.0.0.1:1');
     expect(read(cwd, 'proctor.yaml')).toContain('path: /ask');
   });
 
-  test('never pick a script that does not read cases', async () => {
+  test('never select a script that does not read cases', async () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'deploy.sh'), 'rm -rf build');
     expect((await init(cwd, { kind: 'script' })).what).toBe('an example script');
   });
 
-  test('for a coding agent say what is missing, and what a test costs', async () => {
+  test('for a coding agent lead to notes on what is missing and what a test costs', async () => {
     const { notes } = await init(temporaryFolder(), { agent: 'codex' });
     expect(notes).toEqual([
       expect.stringContaining('Each test sends 1 task to codex, which costs money: at most 10 turns and 5 minutes.'),
       'The agent works on a private copy of the last commit, so commit your changes first.',
       'codex is not on the PATH. Install it before a test.',
-      'Set OPENAI_API_KEY: the agent needs its model.',
+      'Set OPENAI_API_KEY: the agent needs access to its model.',
     ]);
   });
 });

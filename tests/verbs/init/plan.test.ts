@@ -71,7 +71,7 @@ const SCENES: readonly (readonly [string, InitChoice, Partial<Survey>])[] = [
 test.each<[string, Partial<Survey>]>([
   ['an empty folder', { isEmpty: true }],
   ['a folder with a start script', { isEmpty: false, start: { port: undefined } }],
-])('a server that %s does not name is left alone', (_, found) => {
+])('a running server is ignored in %s that does not name it', (_, found) => {
   const servers = server({ kind: 'proctor', url: ORIGIN });
   const { what } = planProject({ kind: 'http', name: 'shop' }, { ...NOTHING, ...found, servers });
   expect(what).not.toContain(ORIGIN);
@@ -81,7 +81,7 @@ describe.each(SCENES)('the project for %s', (name, choice, found) => {
   const { what, files, notes } = planProject(choice, { ...NOTHING, ...found });
   const textOf = (file: string): string => files.find(one => one.file === file)?.text ?? '';
 
-  test('is what the golden file says', async () => {
+  test('matches its golden file', async () => {
     const shown = [
       `tests: ${what}`,
       ...notes.map(note => `note: ${note}`),
@@ -90,7 +90,7 @@ describe.each(SCENES)('the project for %s', (name, choice, found) => {
     await expect(shown.join('\n')).toMatchFileSnapshot(path.join(import.meta.dirname, 'golden', `${name}.txt`));
   });
 
-  test('keeps the contract, and its target can be compiled', () => {
+  test('satisfies the contract, and its target has no faults', () => {
     const value = readDocument(Buffer.from(textOf('proctor.yaml')), {
       contract: project,
       file: 'project file',
@@ -110,7 +110,7 @@ describe.each(SCENES)('the project for %s', (name, choice, found) => {
     for (const { expected } of cases) expect(expected).toBeDefined();
   });
 
-  test('has lines of at most 120 characters, and the schema first', () => {
+  test('has lines of at most 120 characters, and names its schema first', () => {
     const text = textOf('proctor.yaml');
     expect(text).toMatch(/^# yaml-language-server: \$schema=\.\/node_modules\/proctor\/schemas\/project\.json\n/);
     expect(text.split('\n').filter(line => line.length > 120)).toEqual([]);

@@ -7,7 +7,7 @@ import { PROJECT, projectFolder, WORSE } from './world.ts';
 
 afterAll(closeLauncher);
 
-test('reports of a repeated suite without a baseline have the limits, and point to the case', async () => {
+test('reports of a repeated suite without a baseline list the missed limit and the line of the failing case', async () => {
   const dir = projectFolder(PROJECT.replace('target: desk', 'target: desk\n    repeat: 2'));
   writeFileSync(path.join(dir, 'agent.mjs'), WORSE);
   const formats = ['annotations', 'junit', 'codequality'] as const;

@@ -22,7 +22,7 @@ describe('a test of a project', () => {
     expect(bad.suites[0]?.run?.runs[0]?.notPassed).toEqual(['returns']);
   });
 
-  test('compares with the accepted baseline, and finds the cause', async () => {
+  test('compares with the accepted baseline, and finds the regressed case', async () => {
     const cwd = projectFolder();
     const accepted = await testProject({ cwd, environment, accept: true });
     expect(accepted).toMatchObject({ exitCode: 0, suites: [{ accepted: { isNew: true, cases: 2, passed: 2 } }] });
@@ -36,7 +36,7 @@ describe('a test of a project', () => {
     expect(suites[0]?.comparison?.again).toBeUndefined();
   });
 
-  test('runs suspect cases again, if no limit has decided', async () => {
+  test('reruns suspect cases if no limit has decided', async () => {
     const cwd = projectFolder(PROJECT.replace('{ limits: { max_failing: 0 } }', '{ again: { max_trials: 3 } }'));
     await testProject({ cwd, environment, accept: true });
     writeFileSync(path.join(cwd, 'agent.mjs'), WORSE);

@@ -24,7 +24,7 @@ async function watched(cwd: string, acts: readonly (() => void)[]) {
   return { seen, last };
 }
 
-test('a watched project is tested again when the agent, a case or the project file changes', async () => {
+test('a watched project is tested again when the agent or the project file changes', async () => {
   const cwd = projectFolder();
   const { seen, last } = await watched(cwd, [
     () => writeFileSync(path.join(cwd, 'agent.mjs'), WORSE),

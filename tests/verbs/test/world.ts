@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { temporaryFolder } from '../../support/support.ts';
 
-/** A help desk that knows two answers. It exits when it cannot be reached any more, because Proctor stops it. */
+/** A help desk that knows two answers. It runs until Proctor stops it. */
 const AGENT = `
 import { createServer } from 'node:http';
 const answers = { 'When do you open?': 'We open at 9.', 'Can I return it?': 'Yes, within 30 days.' };

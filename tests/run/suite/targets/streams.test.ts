@@ -146,7 +146,7 @@ test.each([
   for (const address of ['nowhere', `${scheme}://user:hunter2@127.0.0.1:1`, 'file:///etc/passwd']) {
     const declaration = { kind, url: '${env:ADDRESS}', ...keys };
     const ran = ranDeclared(['a'], declaration, { environment: { ADDRESS: address } });
-    const says = `The url of the target is not a ${scheme} or ${scheme}s URL without credentials, query and fragment.`;
+    const says = `The url of the target must start with ${scheme}:// or ${scheme}s://, without credentials, query or fragment.`;
     await expect(ran).rejects.toThrow(says);
   }
 });
