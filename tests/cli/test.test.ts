@@ -22,6 +22,17 @@ describe('proctor test', () => {
     expect(existsSync(path.join(cwd, '.proctor/reports/test/desk/report.html'))).toBe(true);
   });
 
+  test('names the command that accepts weaker cases', () => {
+    const cwd = projectFolder();
+    expect(proctor(['test', '--accept'], { cwd }).code).toBe(0);
+    const cases = path.join(cwd, 'proctor/cases.yaml');
+    writeFileSync(cases, readFileSync(cases, 'utf8').replace('["30 days"]', '["days"]'));
+    const weaker = proctor(['test'], { cwd });
+    expect(weaker.code).toBe(3);
+    expect(weaker.stdout).toContain('If the change is intended:  proctor test --accept');
+    expect(proctor(['test', '--accept'], { cwd }).code).toBe(0);
+  });
+
   test('names the command that shows the reply if a target gives no answer', () => {
     const cwd = projectFolder();
     const missing = 'response.statusCode = 404; response.setHeader(';

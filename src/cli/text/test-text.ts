@@ -73,9 +73,16 @@ function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting:
   return [
     ...(isFirst ? [NO_BASELINE] : []),
     ...suites.flatMap(tryText),
+    ...(suites.some(isAcceptable) ? ['  If the change is intended:  proctor test --accept'] : []),
     ...(isFirst && exitCode === 0 ? ['  Make this result the baseline:  proctor test --accept'] : []),
     ...(suites.some(({ reports: { html } }) => html !== undefined) ? ['  Open the report:  proctor view'] : []),
   ];
+}
+
+/** Whether `--accept` would take a result that the comparison rejects. */
+function isAcceptable({ comparison, exitCode, run }: SuiteTested): boolean {
+  if (!comparison || exitCode === 0 || !run) return false;
+  return run.runs.every(({ failed }) => failed === 0) && (run.checks ?? []).every(({ is_met }) => is_met);
 }
 
 /** The command that shows the reply, if a declared target gave no answer. Scripts and agents have none to show. */
