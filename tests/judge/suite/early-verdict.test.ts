@@ -20,7 +20,7 @@ test.each<[what: string, expected: Expected | undefined, artifact: CaseArtifact,
   ['no expectation', undefined, answered('At nine.'), null],
   ['an expectation without a measurement', { max_ttft_ms: 5 }, answered('At nine.'), null],
   ['no answer', { contains: 'nine' }, silent, null],
-  ['a check script', { script: { file: 'assets/check.py' } } as Expected, answered('At nine.'), null],
+  ['a check script', { script: { file: 'assets/check.py' } }, answered('At nine.'), null],
   ['a pattern that takes long', { regex: '(a{1,200}){1,200}b' }, answered('a'.repeat(5_000)), null],
 ])('the early verdict on %s', (_, expected, artifact, verdict) => {
   const asked = { id: 'one', input: { user: 'When?' }, ...(expected && { expected }) };
