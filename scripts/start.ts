@@ -128,6 +128,7 @@ function showEnd(): void {
 
 The runs were in a temporary folder, which is now deleted. Try your own:
 
+  npx proctor init                                         docs/getting-started.md: test your own agent
   npx proctor run agent --agent claude --task TEXT         docs/agents.md: requirements and policies
   npx proctor run script FILE                              docs/scripts.md: what a script reads and writes
   npx proctor run intent FILE                              docs/intents.md: how to write an intent

@@ -44,6 +44,15 @@ describe('proctor init without a terminal', () => {
     });
   });
 
+  test('suggests to try the target first if it guessed the request', () => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, 'package.json'), '{"scripts":{"start":"node server.mjs"}}');
+    const { code, stdout } = proctor(['init', '--yes', '--kind', 'http'], { cwd, env });
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/ {2}next {3}proctor try agent "Hello" {2}.*\n +proctor test {2}/);
+    expect(stdout.split('\n').filter(line => line.length > 80)).toEqual([]);
+  });
+
   test('refuses a folder that is already set up, and names the file in the way', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'proctor.yaml'), 'mine');

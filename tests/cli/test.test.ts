@@ -31,6 +31,26 @@ describe('proctor test', () => {
     expect(stdout).toContain('There is neither a baseline nor a limit, so a failing case does not fail the test.');
   });
 
+  test('names the command that accepts weaker cases', () => {
+    const cwd = projectFolder();
+    expect(proctor(['test', '--accept'], { cwd }).code).toBe(0);
+    const cases = path.join(cwd, 'proctor/cases.yaml');
+    writeFileSync(cases, readFileSync(cases, 'utf8').replace('["30 days"]', '["days"]'));
+    const weaker = proctor(['test'], { cwd });
+    expect(weaker.code).toBe(3);
+    expect(weaker.stdout).toContain('If the change is intended:  proctor test --accept');
+    expect(proctor(['test', '--accept'], { cwd }).code).toBe(0);
+  });
+
+  test('names the command that shows the reply if a target gives no answer', () => {
+    const cwd = projectFolder();
+    const missing = 'response.statusCode = 404; response.setHeader(';
+    writeFileSync(path.join(cwd, 'agent.mjs'), WORSE.replace('response.setHeader(', missing));
+    const { code, stdout } = proctor(['test', '--retries', '0'], { cwd });
+    expect(code).toBe(1);
+    expect(stdout).toContain('See what the target replies:  proctor try desk "Hello"');
+  });
+
   test('works in a subfolder of the project, and prints one JSON document with --json', () => {
     const cwd = projectFolder();
     const below = path.join(cwd, 'proctor');
@@ -130,6 +150,6 @@ describe('proctor view', () => {
     const env = { BROWSER: '', DISPLAY: '', WAYLAND_DISPLAY: '' };
     const { code, stdout, stderr } = proctor(['view'], { cwd, env });
     expect([code, existsSync(path.join(cwd, stdout.trim()))]).toEqual([0, true]);
-    expect(stderr).toContain('Open the file in a browser.');
+    expect(stderr).toContain('Open the file in a browser, or set BROWSER.');
   });
 });

@@ -35,22 +35,29 @@ export async function initCommand({ yes, json, ...wishes }: InitFlags): Promise<
   }
 }
 
-function asJson({ name, kind, what, files, notes }: InitializedProject): object {
-  return { name, kind, tests: what, files, notes, next: NEXT.map(([command]) => command) };
+function asJson({ name, kind, what, files, notes, isGuessed }: InitializedProject): object {
+  return { name, kind, tests: what, files, notes, next: nextSteps(isGuessed).map(([command]) => command) };
 }
 
+/** A guessed request comes first, because a test of a wrong guess only fails. */
+function nextSteps(isGuessed: boolean): readonly (readonly [string, string])[] {
+  return isGuessed ? [TRY, ...NEXT] : NEXT;
+}
+
+const TRY = ['proctor try agent "Hello"', 'check request and reply in proctor.yaml'] as const;
 const NEXT = [
   ['proctor test', 'run the first suite'],
   ['proctor test --accept', 'make its result the baseline for later tests'],
 ] as const;
 
-function initText({ name, what, files, notes }: InitializedProject, paint: Paint): string {
+function initText({ name, what, files, notes, isGuessed }: InitializedProject, paint: Paint): string {
   const wrote = files.map(({ file, purpose }) => [file, purpose] as const);
+  const [mark, state] = isGuessed ? [paint('note', '!'), 'written, not tried'] : [paint('good', '✓'), 'ready'];
   return [
-    `${paint('good', '✓')} ${paint('strong', 'ready')}  ${printable(name)} tests ${printable(what)}`,
+    `${mark} ${paint('strong', state)}  ${printable(name)} tests ${printable(what)}`,
     ...columns('wrote', wrote, paint),
     ...notes.flatMap(note => noteLines(note, paint)),
-    ...columns('next', NEXT, paint),
+    ...columns('next', nextSteps(isGuessed), paint),
     '',
   ].join('\n');
 }

@@ -101,7 +101,7 @@ function addCompareCommand(program: Command, ended: (code: number) => void): voi
     .argument('[new]', 'run, or "new" for the newest candidate run', 'new')
     .option('--gate <gate>', HELP.gate)
     .option('--allow-removed', HELP.allowRemoved)
-    .option('--allow-weakened', 'accept cases that expect less than in the baseline');
+    .option('--allow-weakened', HELP.allowWeakened);
   againFlags(addLimitFlags(compare))
     .option('--format <formats>', HELP.formats, formats)
     .option('--cases <file>', HELP.casesFile)

@@ -55,7 +55,9 @@ function overrides(command: Command): Command {
     .option('--timeout <time>', 'stop an attempt after this long, at most 10m', duration)
     .option('--idle-timeout <time>', 'stop an attempt after this long without progress', duration)
     .option('--strict-replies', 'reject replies that need a repair')
-    .option('--gate <gate>', HELP.gate);
+    .option('--gate <gate>', HELP.gate)
+    .option('--allow-removed', HELP.allowRemoved)
+    .option('--allow-weakened', HELP.allowWeakened);
   return addLimitFlags(flags).option('--report <formats>', HELP.formats, formats);
 }
 

@@ -70,7 +70,7 @@ function triedText(tried: Tried, paint: Paint): string {
   const advice =
     artifact.status === 'ok' || places.length === 0
       ? []
-      : [[paint('faint', `If the mapping is wrong, change the target file and try again.`)]];
+      : [[paint('faint', `Compare the request and the mapping with your API, correct the target, and try again.`)]];
   return `${[...blocks, ...advice].map(lines => lines.join('\n')).join('\n\n')}\n`;
 }
 

@@ -24,7 +24,7 @@ export async function viewCommand(word: string, flags: ViewFlags): Promise<numbe
     if (flags.json) stdout.write(`${printableJson({ report, opened: isOpened })}\n`);
     else stdout.write(`${printable(report)}\n`);
     if (flags.open && !isOpened && !flags.json)
-      stderr.write('Proctor found no browser here. Open the file in a browser.\n');
+      stderr.write('Proctor found no browser here. Open the file in a browser, or set BROWSER.\n');
     return interrupt.exit() ?? 0;
   } finally {
     await closeLauncher();

@@ -15,6 +15,8 @@ export interface TestFlags extends LimitFlags {
   readonly idleTimeout?: number;
   readonly strictReplies?: true;
   readonly gate?: string;
+  readonly allowRemoved?: true;
+  readonly allowWeakened?: true;
   readonly report?: readonly Format[];
 }
 
@@ -31,6 +33,8 @@ export function overridesFrom(flags: TestFlags): TestOverrides & { readonly conf
       idleMs: flags.idleTimeout,
       strictReplies: flags.strictReplies,
       limits: limitsFromFlags(flags),
+      allowRemoved: flags.allowRemoved,
+      allowWeakened: flags.allowWeakened,
       formats: flags.report,
     }),
   };

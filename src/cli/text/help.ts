@@ -26,6 +26,7 @@ export const HELP = {
   header: "request header, as 'NAME: env:VARIABLE'; repeatable",
   gate: 'balanced (default), proven (rules out a drop beyond the margin), strict (fails on any broken case), or a file',
   allowRemoved: 'accept baseline cases that are missing from the candidate',
+  allowWeakened: 'accept cases that expect less than in the baseline',
   reportsOut: 'folder for the reports',
   formats: 'reports to write: html (default), junit, md, json, annotations, codequality; separated by commas',
   casesFile: 'case file that annotations and codequality point to',

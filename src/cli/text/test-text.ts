@@ -72,6 +72,8 @@ function nextText(suites: readonly SuiteTested[], exitCode: number, isAccepting:
   if (isAccepting) return suites.every(({ accepted }) => accepted) ? [COMMIT] : [NOT_ACCEPTED];
   return [
     ...(isFirst ? [suites.some(isUndecided) ? NO_LIMIT : NO_BASELINE] : []),
+    ...suites.flatMap(tryText),
+    ...(suites.some(isAcceptable) ? ['  If the change is intended:  proctor test --accept'] : []),
     ...(isFirst && exitCode === 0 ? ['  Make this result the baseline:  proctor test --accept'] : []),
     ...(suites.some(({ reports: { html } }) => html !== undefined) ? ['  Open the report:  proctor view'] : []),
   ];
@@ -87,6 +89,20 @@ function isUndecided({ exitCode, comparison, run }: SuiteTested): boolean {
 
 const NO_LIMIT =
   '  There is neither a baseline nor a limit, so a failing case does not fail the test. To change that:  gate: { limits: { max_failing: 0 } }';
+
+/** Whether `--accept` would take a result that the comparison rejects. */
+function isAcceptable({ comparison, exitCode, run }: SuiteTested): boolean {
+  if (!comparison || exitCode === 0 || !run) return false;
+  return run.runs.every(({ failed }) => failed === 0) && (run.checks ?? []).every(({ is_met }) => is_met);
+}
+
+/** The command that shows the reply, if a declared target gave no answer. Scripts and agents have none to show. */
+function tryText({ subject, run, target }: SuiteTested): string[] {
+  if (!subject || !('run' in subject) || !run?.runs.some(({ failed }) => failed > 0)) return [];
+  if (!/^(target|https?):/.test(subject.run.base_url)) return [];
+  return [`  See what the target replies:  proctor try ${printable(target)} "Hello"`];
+}
+
 const NO_BASELINE = '  There is no baseline yet, so only limits decided.';
 const COMMIT = '  Commit the baseline, so that later tests compare with it.';
 const NOT_ACCEPTED = '  Not every result was accepted: every case must have an answer, and every limit must be met.';

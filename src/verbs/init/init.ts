@@ -40,6 +40,8 @@ export interface InitializedProject {
   readonly what: string;
   readonly files: readonly WrittenFile[];
   readonly notes: readonly string[];
+  /** Whether Proctor guessed how the target takes a message. */
+  readonly isGuessed: boolean;
 }
 
 /** Sets up a project: looks, asks, and writes proctor.yaml with a first suite. Starts and overwrites nothing. */
@@ -52,7 +54,7 @@ export async function initProject({ cwd, ask, wishes, signal, ...look }: InitOpt
   // An address that was typed in has not been probed yet.
   const survey = settled.url === named.url ? found : await surveyFolder({ ...look, cwd, ...urlOf(settled) });
   const choice = choiceOf(settled, survey, cwd);
-  const { what, files, notes } = planProject(choice, survey);
+  const { what, files, notes, isGuessed = false } = planProject(choice, survey);
   if (signal?.aborted) throw new Fault('cancelled', 'Cancelled. Nothing was written.');
   // A changed file in the repository would stop the agent, which needs a clean work tree.
   const written = writeProject(cwd, files, choice.kind === 'agent' ? 'if_missing' : 'always');
@@ -61,6 +63,7 @@ export async function initProject({ cwd, ask, wishes, signal, ...look }: InitOpt
     kind: choice.kind,
     what,
     files: written,
+    isGuessed,
     notes: [...notes, ...(choice.kind === 'agent' ? agentNotes(choice.agent, survey, look.environment) : [])],
   };
 }

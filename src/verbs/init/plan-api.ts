@@ -62,6 +62,7 @@ function planned(speech: Speech, start: StartBlock | undefined, what: string): T
     target: { name: 'agent', block: targetBlocks.speaking(speech, start) },
     cases: caseTexts.answers,
     repeat: REPEAT,
+    isGuessed: speech.kind === 'unknown',
     notes: [
       ...(speech.kind === 'unknown'
         ? [

@@ -11,11 +11,12 @@ import { AGENT_LIMITS, targetBlocks } from './target-blocks.ts';
 
 /** Decides what to write. Writes nothing. */
 export function planProject(choice: InitChoice, survey: Survey): ProjectPlan {
-  const { what, target, cases, repeat, examples = [], notes } = targetPlan(choice, survey);
+  const { what, target, cases, repeat, examples = [], notes, isGuessed = false } = targetPlan(choice, survey);
   const text = projectText({ name: choice.name, target, cases: CASES, repeat });
   return {
     what,
     notes,
+    isGuessed,
     files: [
       { file: PROJECT, text, purpose: 'what to test, and when a test fails' },
       { file: CASES, text: cases, purpose: 'the first suite' },

@@ -15,6 +15,8 @@ export interface ProjectPlan {
   readonly files: readonly PlannedFile[];
   /** What the user should know before the first test, as sentences. */
   readonly notes: readonly string[];
+  /** Whether Proctor guessed how the target takes a message. */
+  readonly isGuessed?: boolean;
 }
 
 export interface PlannedFile {
@@ -33,6 +35,7 @@ export interface TargetPlan {
   readonly repeat: number;
   readonly examples?: readonly PlannedFile[];
   readonly notes: readonly string[];
+  readonly isGuessed?: boolean;
 }
 
 export const PROJECT = 'proctor.yaml';

@@ -12,7 +12,7 @@ import type { Format } from '../formats.ts';
 import type { GateSettings } from '../gate-settings.ts';
 
 /** What overrides the project file. */
-export interface TestOverrides extends Pick<GateSettings, 'mode' | 'limits'> {
+export interface TestOverrides extends Pick<GateSettings, 'mode' | 'limits' | 'allowRemoved' | 'allowWeakened'> {
   readonly only?: readonly string[];
   readonly repeat?: number;
   readonly concurrency?: number;
@@ -159,8 +159,10 @@ class Decider {
 
   /** The gate: the flags, then the keys of the suite, then those at the top. A gate file is taken as a whole. */
   #gate(): GateSettings {
-    const { gate: file, mode, limits } = this.#over;
-    const flags = defined({ mode, limits });
+    const { gate: file, mode, limits, allowRemoved, allowWeakened } = this.#over;
+    const flags = defined({ mode, limits, allowRemoved, allowWeakened });
+    if (allowRemoved) this.#note('gate.allow_removed', true, '--allow-removed');
+    if (allowWeakened) this.#note('gate.allow_weakened', true, '--allow-weakened');
     for (const [key, value] of Object.entries(limits ?? {}) as [keyof GateLimits, number][])
       this.#note(`gate.limits.${key}`, value, `--${key.replaceAll('_', '-')}`);
     if (mode !== undefined) this.#note('gate.mode', mode, '--gate');

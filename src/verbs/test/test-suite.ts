@@ -23,6 +23,8 @@ import type { TestOptions } from './test-project.ts';
 /** The result of one suite. */
 export interface SuiteTested {
   readonly name: string;
+  /** The name of the target that answers. */
+  readonly target: string;
   readonly exitCode: 0 | 1 | 2 | 3;
   /** Null if the suite could not run. */
   readonly run: SuiteRunResult | null;
@@ -38,7 +40,15 @@ export interface SuiteTested {
 
 /** Runs one suite, compares it with its baseline and writes its reports. */
 export async function testSuite(suite: SuiteTest, file: ProjectFile, options: TestOptions): Promise<SuiteTested> {
-  const nothing = { name: suite.name, run: null, comparison: null, subject: null, reports: {}, accepted: null };
+  const nothing = {
+    name: suite.name,
+    target: suite.target,
+    run: null,
+    comparison: null,
+    subject: null,
+    reports: {},
+    accepted: null,
+  };
   let run: SuiteRunResult | null = null;
   try {
     removeReports(folderFor(suite, file, options));
@@ -53,7 +63,7 @@ export async function testSuite(suite: SuiteTest, file: ProjectFile, options: Te
   }
 }
 
-type Decided = Omit<SuiteTested, 'name' | 'run' | 'fault'>;
+type Decided = Omit<SuiteTested, 'name' | 'target' | 'run' | 'fault'>;
 
 async function decided(
   suite: SuiteTest,
