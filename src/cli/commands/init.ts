@@ -52,7 +52,7 @@ const NEXT = [
 
 function initText({ name, what, files, notes, isGuessed }: InitializedProject, paint: Paint): string {
   const wrote = files.map(({ file, purpose }) => [file, purpose] as const);
-  const [mark, state] = isGuessed ? [paint('note', '!'), 'written, not tried'] : [paint('good', '✓'), 'ready'];
+  const [mark, state] = isGuessed ? [paint('note', '!'), 'not tried'] : [paint('good', '✓'), 'ready'];
   return [
     `${mark} ${paint('strong', state)}  ${printable(name)} tests ${printable(what)}`,
     ...columns('wrote', wrote, paint),

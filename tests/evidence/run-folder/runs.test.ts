@@ -65,7 +65,7 @@ describe('the Proctor home', () => {
     const folder = path.join(temporaryFolder(), '.proctor');
     makeRunFolder(folder, 'script', A);
     const ignore = path.join(folder, '.gitignore');
-    expect(readFileSync(ignore, 'utf8')).toBe('*\n');
+    expect(readFileSync(ignore, 'utf8')).toBe('*\n!/settings.json\n');
     writeFileSync(ignore, '');
     makeRunFolder(folder, 'agent', C);
     expect(readFileSync(ignore, 'utf8')).toBe('');

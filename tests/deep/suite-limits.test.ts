@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type Comparison, comparison as comparisonContract } from '../../../src/contracts/comparison/index.ts';
-import { type Evaluation, evaluation as contract } from '../../../src/contracts/evaluation/index.ts';
-import { Place, until } from '../../support/runs.ts';
-import { judged, type Ran, rulesOf } from '../../support/support.ts';
-import { Agent, answersWell, answerTo, hangs, json } from './agent.ts';
+import { type Comparison, comparison as comparisonContract } from '../../src/contracts/comparison/index.ts';
+import { type Evaluation, evaluation as contract } from '../../src/contracts/evaluation/index.ts';
+import { Place, until } from '../support/runs.ts';
+import { judged, type Ran, rulesOf } from '../support/support.ts';
+import { Agent, answersWell, answerTo, hangs, json } from '../run/suite/agent.ts';
 
 type Behaviours = NonNullable<ConstructorParameters<typeof Agent>[0]>;
 

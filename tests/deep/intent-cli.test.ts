@@ -2,15 +2,15 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { canonicalize } from '../../../src/base/canonical.ts';
-import { hostPathIn } from '../../../src/base/path.ts';
-import { check } from '../../../src/contracts/check.ts';
-import { builtInProfiles } from '../../../src/contracts/profile/index.ts';
-import { runError, type RunError } from '../../../src/contracts/run-error/index.ts';
-import { type RunResult, runResult } from '../../../src/contracts/run-result/index.ts';
-import { Place, takeAllPlaces, until } from '../../support/runs.ts';
-import { ROOT, type Ran } from '../../support/support.ts';
-import { node, writes } from './world.ts';
+import { canonicalize } from '../../src/base/canonical.ts';
+import { hostPathIn } from '../../src/base/path.ts';
+import { check } from '../../src/contracts/check.ts';
+import { builtInProfiles } from '../../src/contracts/profile/index.ts';
+import { runError, type RunError } from '../../src/contracts/run-error/index.ts';
+import { type RunResult, runResult } from '../../src/contracts/run-result/index.ts';
+import { Place, takeAllPlaces, until } from '../support/runs.ts';
+import { ROOT, type Ran } from '../support/support.ts';
+import { node, writes } from '../run/intent/world.ts';
 
 const place = new Place();
 afterAll(() => {

@@ -6,8 +6,8 @@ import { type AddressInfo, connect } from 'node:net';
 import path from 'node:path';
 import type { Duplex } from 'node:stream';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { type AgentRan, AgentWorld, filesIn, linesIn, placePrograms } from './world.ts';
-import { authority } from './certificates.ts';
+import { type AgentRan, AgentWorld, filesIn, linesIn, placePrograms } from '../run/agent/world.ts';
+import { authority } from '../run/agent/certificates.ts';
 
 placePrograms();
 

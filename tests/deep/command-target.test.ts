@@ -3,12 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { chmodSync, existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { newCorrelationId } from '../../../src/base/ids.ts';
-import { closeLauncher } from '../../../src/verbs/launcher.ts';
-import { verify } from '../../../src/verify/index.ts';
-import { allGone, PATIENT, processesWith } from '../../conformance/support.ts';
-import { ProgramWorld, repliesOf } from './program-world.ts';
-import { everythingIn, expectValid } from './support.ts';
+import { newCorrelationId } from '../../src/base/ids.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
+import { verify } from '../../src/verify/index.ts';
+import { allGone, PATIENT, processesWith } from '../conformance/support.ts';
+import { ProgramWorld, repliesOf } from '../run/suite/program-world.ts';
+import { everythingIn, expectValid } from '../run/suite/support.ts';
 
 afterAll(closeLauncher);
 

@@ -1,14 +1,14 @@
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { comparison as contract } from '../../../src/contracts/comparison/index.ts';
-import { suiteRequest } from '../../../src/contracts/suite/index.ts';
-import { acceptBaseline } from '../../../src/verbs/baseline.ts';
-import { compareRuns, type CompareOptions } from '../../../src/verbs/compare.ts';
-import type { RunSuiteOptions } from '../../../src/verbs/run-suite.ts';
-import { judged, temporaryFolder } from '../../support/support.ts';
-import { Agent, type answersWell, saying } from './agent.ts';
-import { expectValid, ranSuite } from './support.ts';
+import { comparison as contract } from '../../src/contracts/comparison/index.ts';
+import { suiteRequest } from '../../src/contracts/suite/index.ts';
+import { acceptBaseline } from '../../src/verbs/baseline.ts';
+import { compareRuns, type CompareOptions } from '../../src/verbs/compare.ts';
+import type { RunSuiteOptions } from '../../src/verbs/run-suite.ts';
+import { judged, temporaryFolder } from '../support/support.ts';
+import { Agent, type answersWell, saying } from '../run/suite/agent.ts';
+import { expectValid, ranSuite } from '../run/suite/support.ts';
 
 type Behaviour = typeof answersWell;
 
