@@ -72,7 +72,7 @@ describe('an evaluation with a check script', () => {
     const here = new Forged(place);
     const { code, stdout } = here.proctor('compare', 'before', 'after', '--gate', 'strict');
     expect(code).toBe(1);
-    expect(stdout).toMatch(/^✗/);
+    expect(stdout).toMatch(/^✗ Regression /m);
     expect(here.proctor('show', 'after').stdout).toMatch(/^✗ 1 of 1 case answered, 0 passed/);
     expect(here.proctor('verify', '.proctor', ...KEY).code).toBe(0);
     const [comparison] = readdirSync(path.join(here.cwd, '.proctor', 'comparisons')).slice(-1) as [string];
