@@ -87,7 +87,7 @@ const OPTIONS: Record<keyof ApplyOptions, true> = {
 function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus; diff: Buffer } {
   const { result, policy, workspace: status } = readAgentFolder(folder);
   if (!result || !policy || !status)
-    throw refused('The run does not record what the agent changed and under which policy.');
+    throw refused('The run does not record what the agent changed, or under which policy.');
   const broken = policy.violations.find(({ hard }) => hard);
   if (broken) throw refused(`The agent violated its policy: ${printable(broken.message)}`);
   if (result.termination === 'killed_policy')

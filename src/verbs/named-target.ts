@@ -18,7 +18,7 @@ export type NamedTarget =
   /** A script or an agent, as options of `runSuite`. */
   | { readonly ran: Partial<RunSuiteOptions>; readonly settings: Partial<SuiteSettings> };
 
-/** Finds a target: a file, else a name in the project file. In a named project file, a name is all it can be. */
+/** Finds a target: a file, else a name in the project file. If you specify a project file, the target must be a name in it. */
 export function namedTarget(word: string, cwd: string, project: string | undefined): NamedTarget {
   const file = path.resolve(cwd, word);
   // A folder often has the name of the agent in it.

@@ -263,7 +263,7 @@ export const JS = {
   JS9: {
     id: 'JS9',
     title: 'Judged With The Key Of The Run',
-    why: 'The process that ran a suite also judges it. A different key, or none, means that someone else judged it.',
+    why: 'The process that ran a suite also judges it. A different key, or none, means that another process judged it.',
     asks: ['if evidence/seal.json is signed, evaluation.seal.json is signed with the same key'],
   },
 } as const;

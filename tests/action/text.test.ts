@@ -22,7 +22,7 @@ function reportFolder(files: Readonly<Record<string, string>>): string {
 }
 
 describe('inert', () => {
-  test.each(['word', ...ATTACKS])('changes nothing in a report of Proctor with %j', attack => {
+  test.each(['word', ...ATTACKS])('leaves a Proctor report with %j unchanged', attack => {
     const report = text(reports.md.ofComparison(attacked(attack)));
     expect(inert(report)).toBe(report);
   });

@@ -8,7 +8,7 @@ const { missing, isRoot } = await launcher.machine();
 await launcher.close();
 const NOBODY = 65_534;
 
-/** Prints what the script sees of the home, and whether it can change Node. */
+/** Prints what the script sees of the home folder, and whether it can change Node. */
 const LOOKS = `
 import { readdirSync, writeFileSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';

@@ -75,7 +75,7 @@ describe('an agent at its limits', () => {
     [`DO=detach:${SLEEP} DO=linger`, EDIT, completed],
     [`DO=detach:${SLEEP} DO=deaf`, IDLE, ended('killed_idle', 'stalled')],
     ['DO=big:3000000000', EDIT, ended('error', 'limit_output')],
-  ] as const)('ends as expected: %s %j', (task, flags, expected) => {
+  ] as const)('reports the correct termination for %s with %j', (task, flags, expected) => {
     const world = new AgentWorld();
     world.place.file('small.yaml', 'name: small\nextends: edit\nlimits:\n  memory_bytes: 536870912\n');
     const { answer, stderr } = world.run('claude', task, flags);

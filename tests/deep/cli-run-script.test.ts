@@ -444,7 +444,7 @@ describe('a request that cannot run', () => {
     [['ok.py', '--input', 'fifo.py'], /not a regular file/],
     [['ok.py', '--input', 'large'], /too large/],
     [['ok.py', '--input', 'a.csv', '--input', 'other/A.csv'], /Two inputs are named A\.csv/],
-    [['ok.py', '--timeout', '999ms'], /timeout must be from 1 second to 10 minutes/],
+    [['ok.py', '--timeout', '999ms'], /timeout must be from 1s to 10m/],
     [['ok.py', '--timeout', '601s'], /timeout must be/],
     [['ok.py', '--timeout', 'soon'], /a time such as/],
     [['ok.py', '--idle-timeout', '99ms'], /idle timeout must be/],

@@ -42,7 +42,7 @@ interface Typed {
 /** What alex typed until the first verdict. */
 const typed: Typed[] = [];
 
-/** Runs a line as alex types it. Inside, only the processes and files of the clean system exist. */
+/** Runs a line as alex types it. The command sees only the processes and files of the clean system. */
 function alex(line: string): Typed {
   const enter = `mount -t proc proc "$0/proc" && mount -t tmpfs -o mode=1777 shm "$0/dev/shm" && exec chroot --userspec=1000:1000 "$0" "$@"`;
   const variables = [

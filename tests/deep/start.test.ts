@@ -15,7 +15,7 @@ const canBeApart = spawnSync('unshare', ['--user', '--map-root-user', '--mount',
 const NO_BWRAP = 'mount --bind /dev/null /usr/bin/bwrap';
 const NO_NAMESPACES = 'echo 0 > /proc/sys/user/max_user_namespaces';
 
-/** The demo's steps, each by the command that it runs. */
+/** The Proctor commands that the demo runs, in order. */
 const commandsIn = (said: string): string[] =>
   [...said.matchAll(/^\$ proctor (\w+(?: \w+)?)/gm)].map(([, words]) => words as string);
 

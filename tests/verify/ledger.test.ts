@@ -86,7 +86,7 @@ describe('an intact ledger', () => {
   });
 });
 
-describe('the verifier names the line of', () => {
+describe('the verifier reports the number of', () => {
   const names = ['a', 'b', 'c', 'd', 'e'];
 
   const broken = async (change: (lines: string[]) => readonly string[]): Promise<string[]> => {

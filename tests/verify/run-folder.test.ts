@@ -373,7 +373,7 @@ describe('metadata', () => {
   const absent = { environment_hash: undefined, runner_record_absent: 'The time limit was above 10 minutes.' };
   const plain = (value: object): object => JSON.parse(JSON.stringify(value)) as object;
 
-  test('states the environment of a runner record, which must exist', async () => {
+  test('must not state the environment of a missing runner record', async () => {
     expect(await brokenIn(folderWith(runOf(meta({}))))).toEqual([]);
     expect(await brokenIn(folderWith(runOf(meta({}), null)))).toEqual(['FD8 evidence/metadata.json#environment_hash']);
   });

@@ -129,7 +129,7 @@ const AP7 = rule({
     'no path in allowed_paths is equal to or below a path in forbidden_paths, and forbidden_paths does not cover everything',
     'forbidden_operations does not include push if network_posture is allow',
     'idle_timeout_ms is at most tool_idle_timeout_ms, and both are at most timeout_ms',
-    'an absent key has its value in the extended policy, or the strictest value',
+    'an absent key takes its value from the extended policy, or the strictest value if there is none',
   ],
   fields: [],
   reads: CONTENT,

@@ -83,7 +83,7 @@ const JS5 = rule({
   why: 'A judgement is evidence only about the sealed runs behind it.',
   asks: [
     'rests_on is not empty; id is null if and only if kind is baseline',
-    'an evaluation rests only on the run that its id names',
+    'rests_on of an evaluation lists only the run that its id names',
     'in a comparison, and only there, each entry has side: baseline or new',
     'if what is "baseline", the entry has no id and is on the baseline side of a comparison',
   ],

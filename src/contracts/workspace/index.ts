@@ -163,7 +163,7 @@ const rules = [
     why: 'A diff does not show commits, branches, settings or hooks, which can hide changes or run code.',
     asks: [
       'commits has total (null if not all can be read) and listed; each entry has sha and subject',
-      'refs lists name, change (new, moved or deleted), sha and protected',
+      'each entry of refs has name, change (new, moved or deleted), sha and protected',
       'branch_moved, rewritten and git_config_changed are true or false',
       'git_folder is kept, gone or replaced',
       'branch_moved is true if a listed ref is protected',

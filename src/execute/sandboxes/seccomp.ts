@@ -108,7 +108,7 @@ function rules(options: FilterOptions): Record<keyof typeof JUDGED, readonly Bpf
     socketpair: [
       load(argument(0)),
       unless(FAMILY.unix, 'no such family'),
-      // A datagram socket of a pair can still send to any name, and a raw socket is a datagram socket.
+      // A datagram socket from a pair can still send to any socket address, and Linux treats raw Unix sockets as datagram sockets.
       ...(options.unixSockets
         ? []
         : [

@@ -91,7 +91,7 @@ class KeeperLine {
     this.over = new Promise(resolve => (this.#onOver = resolve));
     keeper.on('message', (reply: KeeperReply) => this.#take(reply));
     keeper.once('exit', () => void this.#lose());
-    // An unreferenced child may not emit `exit`.
+    // An unreferenced child might never emit `exit`.
     keeper.once('disconnect', () => void this.#lose());
     keeper.once('error', cause => void this.#lose(cause));
   }

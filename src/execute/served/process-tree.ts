@@ -51,7 +51,7 @@ export class ProcessTree {
   /** Ends every process with SIGKILL. Returns how many could not be ended. */
   async kill(): Promise<number> {
     this.remember();
-    // Also removes the groups. It leaves a group alone if this process is inside.
+    // Also removes the groups, except one that contains this process.
     await removeCgroups(this.#id.cgroups);
     let left: number[] = [];
     for (let round = 0; round < ROUNDS_MAX; round++) {

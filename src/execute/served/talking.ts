@@ -51,7 +51,7 @@ export async function startTalking(
     keep: ends(LOG_BYTES_MAX),
   });
   const { input, output } = program.streams as NonNullable<KeptProgram['streams']>;
-  // `write` and `onEnd` report it.
+  // `write` and `onEnd` report stream errors, so these listeners only prevent a crash.
   input.on('error', () => undefined);
   output.on('error', () => undefined);
   readLines(output, listener);

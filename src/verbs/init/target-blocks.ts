@@ -32,7 +32,7 @@ export const targetBlocks = {
       '# read-only lets the agent look, and edit lets it change files. It works on a private copy of the last commit.',
       'policy: read-only',
       'dir: .',
-      '# These limits hold for each attempt.',
+      '# These limits apply to each attempt.',
       `max_turns: ${AGENT_LIMITS.maxTurns}`,
       ...(agent === 'claude' ? [`max_cost_usd: ${AGENT_LIMITS.maxCostUsd.toFixed(2)}`] : []),
       `timeout: ${AGENT_LIMITS.timeout}`,

@@ -226,7 +226,7 @@ function folderFor({ name }: SuiteTest, { dir }: ProjectFile, { out, cwd = proce
   return path.join(within, name);
 }
 
-/** The comparison is sealed with its reports, so those for the reader are copies. */
+/** Copies the reports, because the originals are sealed with the comparison. */
 function copied(files: Compared['files'], folder: string): SuiteTested['reports'] {
   makeFolders(folder, modesIn(folder).folder);
   const entries = Object.entries(files).map(([format, file]) => {

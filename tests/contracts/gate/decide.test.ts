@@ -86,7 +86,7 @@ describe('the suite', () => {
     expect(highAt(5)).toBeCloseTo(1 - 0.01692 ** (1 / 58), 4);
   });
 
-  test('has the mid-p of McNemar with one trial per side', () => {
+  test('gets the mid-p value of McNemar with one trial per side', () => {
     // 6 broke and 1 recovered: P(X > 6) + P(X = 6) / 2 for a fair coin tossed 7 times.
     const decision = decideCases(casesOf(...many(6, '1/1 0/1'), '0/1 1/1', ...many(30, '1/1 1/1')));
     expect(decision.p).toBeCloseTo((1 + 7 / 2) / 2 ** 7, 10);

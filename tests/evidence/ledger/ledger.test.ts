@@ -60,7 +60,7 @@ describe('a ledger', () => {
     expect(idsIn(home)).toEqual(['a', 'b', 'c']);
   });
 
-  test('is searched completely if a run may be old', async () => {
+  test('does not repeat an old run if the whole ledger is searched', async () => {
     const home = newHome();
     const many = Array.from({ length: 1_000 }, (_, index) => entryOf(`r${index}`));
     await append(home, many);

@@ -308,7 +308,7 @@ describe("an agent's changes", () => {
     expect((await took()).submodules).toEqual([{ path: 'sub', from: git(inner, 'rev-parse', 'HEAD'), to: null }]);
   });
 
-  test('are cut at a file boundary if they are too large, and say so', async () => {
+  test('are cut at a file boundary if they are too large, and the diff says so', async () => {
     const { tree, took } = await given(repository());
     for (const name of ['a', 'b', 'c']) put(tree, { [name]: `${name}\n`.repeat(500) });
     const whole = await took();

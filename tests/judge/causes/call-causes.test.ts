@@ -97,7 +97,7 @@ test('a filled-in latency is not a clock: calls that seem to overlap by it count
 });
 
 describe('sequential and parallel calls', () => {
-  test('are a difference with less weight than a changed step', () => {
+  test('differ, but weigh less than a changed step', () => {
     const [callA, resultA] = a as [Event, Event];
     const [callB, resultB] = b as [Event, Event];
     const together = [callA, callB, resultA, resultB];

@@ -228,7 +228,7 @@ describe('byte-identical answers', () => {
     expect(end(compared(side('baseline', passing(5)), side('new', passing(5)), proven))[1]).toBe(3);
   });
 
-  test('prove nothing if one of them differs or has no known hash', () => {
+  test('prove nothing if a single answer differs or has no known hash', () => {
     const [first, ...others] = same(5);
     for (const answer_hash of [hashOf('other'), undefined]) {
       const now = [{ ...(first as JudgedCase), answer_hash }, ...others];

@@ -195,11 +195,14 @@ describe('tolerances', () => {
         return cost_usd === undefined ? {} : { cost_usd };
       });
 
-    test.each(['balanced', 'proven', 'strict'] as const)('are undecided in the mode %s, and say how many', mode => {
-      const found = gateResults(costs(94, 1), costs(94, undefined), { ...dearer, mode });
-      expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, lacking: 94 }] } });
-      expect(found.reason).toBe('The gate limits cost, but 94 of 100 cases lack it on at least one side.');
-    });
+    test.each(['balanced', 'proven', 'strict'] as const)(
+      'are undecided in %s mode, and the reason counts these cases',
+      mode => {
+        const found = gateResults(costs(94, 1), costs(94, undefined), { ...dearer, mode });
+        expect(found).toMatchObject({ exit_code: 3, decision: { metrics: [{ cases: 6, lacking: 94 }] } });
+        expect(found.reason).toBe('The gate limits cost, but 94 of 100 cases lack it on at least one side.');
+      },
+    );
 
     test('are undecided if neither side reports the cost of its answers', () => {
       expect(gateResults(costs(94, undefined), costs(94, undefined), dearer)).toMatchObject({ exit_code: 3 });

@@ -7,7 +7,7 @@ import { Effort, STEPS_HERE_MAX } from '../../../src/judge/suite/effort.ts';
 import { judgeAnswer } from '../../../src/judge/suite/expectations.ts';
 import { answered } from './answers.ts';
 
-/** More steps than this thread takes, but few enough to be quick. */
+/** More steps than the main thread may take, but few enough to be quick. */
 const expected = { contains: 'a', regex: 'a{1000}b$', not_regex: ['x', 'a!$'] };
 const artifact = answered(`${'a'.repeat(20_000)}!`);
 const effort = () => new Effort({ here: STEPS_HERE_MAX });

@@ -131,7 +131,7 @@ test('a command that Codex is waiting for may be silent longer than Codex itself
   const { watch, stopped } = watching([], 2_000, { agent: 'codex' });
   watch.heard({ isFirst: true, answersBefore: 0 });
   watch.take('stdout', begins('item_0'));
-  // The end of the model answer that requested it.
+  // The end of the model answer that requested the command.
   watch.heard({ isFirst: false, answersBefore: 0 });
   vi.advanceTimersByTime(59_999);
   expect(stopped).toEqual([]);

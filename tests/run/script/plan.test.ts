@@ -99,7 +99,7 @@ describe('the npm version', () => {
     expect(recorded('{"version":"10.9.2"}')).toEqual({ npm: '10.9.2', isWarned: false });
   });
 
-  // Some systems install npm elsewhere, where it is also found.
+  // Skipped where the system has its own npm, because Proctor finds that one instead.
   test.runIf(!existsSync('/usr/share/nodejs/npm')).each([
     ['is missing', undefined],
     ['is broken', '{"version":'],

@@ -126,7 +126,7 @@ export function pieces(text: string, count = 3): string[] {
   );
 }
 
-/** Throws unless a request is as the protocol says. */
+/** Throws unless a request conforms to the protocol. */
 export function requires(condition: unknown, what: string): asserts condition {
   if (!condition) throw new Error(`The request has no valid ${what}.`);
 }
