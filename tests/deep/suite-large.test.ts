@@ -25,7 +25,7 @@ test('runs, judges, verifies, compares and reports a hundred thousand cases', {
   };
   const { code, stderr } = await run('r1');
   expect(code, stderr).toBe(0);
-  expect(stderr).toContain(`${CASES} of ${CASES} passed`);
+  expect(stderr).toContain(`${CASES.toLocaleString('en-US')} of ${CASES.toLocaleString('en-US')} passed`);
   expect((await proctor('verify', path.join('.proctor', 'runs', 'new', 'r1'))).code).toBe(0);
   expect((await proctor('baseline', 'accept', 'r1')).code).toBe(0);
   expect((await run('r2')).code).toBe(0);
