@@ -37,6 +37,8 @@ const BLOCKS: readonly RegExp[] = [
   // A file that is a mount point cannot be replaced.
   /: Device or resource busy(?: \(os error 16\))?\r?$/m,
   /: Operation not permitted(?: \(os error 1\))?\r?$/m,
+  // zsh puts the message before the path, in lower case.
+  /^[^\s:]{1,100}:\d{1,9}: (?:read-only file system|device or resource busy|operation not permitted): /m,
   /^(?:bwrap: |error building bubblewrap command)/m,
   /\[Errno (?:1|30)\]|\b(?:EROFS: read-only file system|EPERM: operation not permitted)\b/,
   /: Network is unreachable\b|\bCould not resolve host: |Temporary failure in name resolution/,
@@ -46,10 +48,11 @@ const BLOCKS: readonly RegExp[] = [
 /** No socket, no route, or no name resolution. */
 const NETWORK = /\b(?:socket|connect): |: Network is unreachable\b|resolve host: |name resolution/;
 
-/** `bash: docs/a.md: Read-only file system`, `touch: cannot touch '/etc/x': …`, `EROFS: …, open '/work/a'`. */
+/** `bash: docs/a.md: Read-only file system`, `zsh:1: read-only file system: docs/a.md`, `touch: cannot touch '/etc/x': …`, `EROFS: …, open '/work/a'`. */
 const PATHS: readonly RegExp[] = [
   /['"‘]([^'"‘’]{1,300})['"’]: Read-only file system/,
   /([^\s:]{1,300}): (?:Read-only file system|Device or resource busy)/,
+  /:\d{1,9}: (?:read-only file system|device or resource busy|operation not permitted): (.{1,300})$/,
   /\bEROFS: read-only file system, \w{1,20} '([^']{1,300})'/,
   /\[Errno 30\] Read-only file system: '([^']{1,300})'/,
 ];

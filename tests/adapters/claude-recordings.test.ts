@@ -266,6 +266,8 @@ describe('the Claude reader', () => {
 
   test.each([
     ['bash: line 1: /etc/motd: Read-only file system', '/etc/motd'],
+    ['(eval):1: read-only file system: /etc/motd', '/etc/motd'],
+    ['zsh:12: operation not permitted: docs/a b.md', 'docs/a b.md'],
     ["touch: cannot touch '/work/a b': Read-only file system", '/work/a b'],
     ["EROFS: read-only file system, open '/work/docs/x'", '/work/docs/x'],
     ["OSError: [Errno 30] Read-only file system: '/work/x'", '/work/x'],
