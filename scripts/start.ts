@@ -226,7 +226,7 @@ function placeRepository(): void {
   writeFileSync(path.join(folder, 'docs-only.yaml'), 'name: docs-only\nextends: edit\nallowed_paths: [docs]\n');
   placeAgent('claude', bin);
   process.env['PATH'] = `${bin}:${process.env['PATH']}`;
-  process.env['ANTHROPIC_API_KEY'] = 'a-key-of-nobody';
+  process.env['ANTHROPIC_API_KEY'] = 'an-unused-key';
 }
 
 function agent(what: string, exit: number, [deed, policy = '']: readonly string[]): void {

@@ -61,9 +61,9 @@ describe('one comment per pull request', () => {
 
   test('is found behind 250 other comments', async () => {
     const { github, write } = await world();
-    for (let index = 0; index < 250; index++) github.add(`Comment ${index}`, { login: 'somebody', type: 'User' });
+    for (let index = 0; index < 250; index++) github.add(`Comment ${index}`, { login: 'reviewer', type: 'User' });
     const own = github.add(bodyOf('Old.', 99));
-    for (let index = 0; index < 30; index++) github.add('More', { login: 'somebody', type: 'User' });
+    for (let index = 0; index < 30; index++) github.add('More', { login: 'reviewer', type: 'User' });
     await write();
     expect(own.body).toBe(bodyOf('A verdict.'));
     expect(github.comments).toHaveLength(281);
@@ -79,7 +79,7 @@ describe('one comment per pull request', () => {
     expect(github.comments[0]?.body).toBe(bodyOf('Newer.', 200));
   });
 
-  test('belongs to the name of the action, and to nobody who copies the marker', async () => {
+  test('is found by the name of the action, and a copied marker is ignored', async () => {
     const { github, write } = await world();
     const forged = github.add(bodyOf('✅ Forged', 999), { login: 'mallory', type: 'User' });
     const later = github.add(`Look: ${bodyOf('quoted', 1)}`);

@@ -32,7 +32,7 @@ const ANSWERS: readonly (readonly [command: string, code: number])[] = [
   ['run intent missing.json', 2],
   ['run script missing.py', 2],
   ['run suite missing.yaml --base-url http://127.0.0.1:1 --as new', 2],
-  ['run agent --agent nobody --task x', 2],
+  ['run agent --agent unknown --task x', 2],
   ['test', 2],
   ['config', 2],
   ['view --no-open', 2],

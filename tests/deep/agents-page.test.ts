@@ -76,8 +76,8 @@ function world(url: string) {
     NO_COLOR: '1',
     HOME: temporaryFolder(),
     PATH: `${bin}:${process.env['PATH']}`,
-    ANTHROPIC_API_KEY: 'a-key-of-nobody',
-    OPENAI_API_KEY: 'a-key-of-nobody',
+    ANTHROPIC_API_KEY: 'an-unused-key',
+    OPENAI_API_KEY: 'an-unused-key',
     ANTHROPIC_BASE_URL: url,
     OPENAI_BASE_URL: `${url}/v1`,
   };

@@ -145,8 +145,8 @@ describe('a project that init writes passes its first test', () => {
     const cwd = repositoryFolder({ 'README.md': 'A shop.\n', '.gitignore': 'build\n' });
     const env = {
       PATH: `${agentFolder(agent)}:${process.env['PATH']}`,
-      ANTHROPIC_API_KEY: 'a-key-of-nobody',
-      OPENAI_API_KEY: 'a-key-of-nobody',
+      ANTHROPIC_API_KEY: 'an-unused-key',
+      OPENAI_API_KEY: 'an-unused-key',
     };
     await green(cwd, ['--agent', agent], env);
     const changed = spawnSync('git', ['status', '--porcelain'], { cwd, encoding: 'utf8' }).stdout;

@@ -78,7 +78,7 @@ describe.runIf(missing.length === 0)('with Node in a home folder', () => {
     gitIn(home.cwd, 'add', '--all');
     gitIn(home.cwd, '-c', 'user.name=a', '-c', 'user.email=a@example.org', 'commit', '-q', '-m', 'One');
     if ('uid' in user) chownAll(home.cwd, NOBODY);
-    const env = { PATH: `${bin}:${process.env.PATH}`, ANTHROPIC_API_KEY: 'a-key-of-nobody' };
+    const env = { PATH: `${bin}:${process.env.PATH}`, ANTHROPIC_API_KEY: 'an-unused-key' };
     const ran = home.proctor(['run', 'agent', '--agent', 'claude', '--task', 'DO=write', '--policy', 'edit'], {
       ...user,
       env,
