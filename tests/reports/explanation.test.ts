@@ -3,8 +3,8 @@ import type { Comparison } from '../../src/contracts/comparison/index.ts';
 import { explanationOf } from '../../src/reports/explanation.ts';
 import { reports } from '../../src/reports/index.ts';
 import { pageGrounds } from '../../src/reports/page-grounds.ts';
-import { axisOf } from '../../web/report/interval-axis.ts';
-import { tallyOf } from '../../web/report/format.ts';
+import { axisOf } from '../../web/shared/interval-axis.ts';
+import { tallyOf } from '../../web/shared/format.ts';
 import { identical, notWorse, unsettled, withoutDecision, withReruns, withSuspect, worse } from './verdict-world.ts';
 import { mixedComparison, text } from './world.ts';
 

@@ -4,10 +4,10 @@ import type { Event } from '../../src/contracts/artifacts/index.ts';
 import type { PageRow } from '../../src/reports/page-data.ts';
 import { addressOf, hashOf } from '../../web/report/address.ts';
 import { align } from '../../web/report/align.ts';
-import { histogramOf } from '../../web/report/histogram.ts';
+import { histogramOf } from '../../web/shared/histogram.ts';
 import { type Filters, selected } from '../../web/report/selection.ts';
-import { stretches } from '../../web/report/text-diff.ts';
-import { ABSENT, leavesOf } from '../../web/report/value-diff.ts';
+import { stretches } from '../../web/shared/text-diff.ts';
+import { ABSENT, leavesOf } from '../../web/shared/value-diff.ts';
 
 const call = (tool: string, args: object, call_id = 'a'): Event => ({
   type: 'tool_call',

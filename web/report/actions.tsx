@@ -1,8 +1,8 @@
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
-import { JsonView, ValueDiff } from './values.tsx';
-import { Section } from './section.tsx';
-import { Text } from './visible.tsx';
+import { JsonView, ValueDiff } from '../shared/values.tsx';
+import { Section } from '../shared/section.tsx';
+import { Text } from '../shared/visible.tsx';
 
 type Action = NonNullable<CaseArtifact['proposed_actions']>[number];
 

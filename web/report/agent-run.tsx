@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import type { AgentRunNote } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
-import { count } from './format.ts';
-import { Section } from './section.tsx';
-import { Text } from './visible.tsx';
+import { count } from '../shared/format.ts';
+import { Section } from '../shared/section.tsx';
+import { Text } from '../shared/visible.tsx';
 
 /** How the agent's program ended, what it was denied and what it changed, side by side. */
 export function AgentRuns({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {

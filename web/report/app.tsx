@@ -5,7 +5,7 @@ import { CaseDetail } from './case-detail.tsx';
 import { CaseList } from './case-list.tsx';
 import { CoverageNote } from './coverage.tsx';
 import { Filters, Order } from './filters.tsx';
-import { count, plural } from './format.ts';
+import { count, plural } from '../shared/format.ts';
 import { Header } from './header.tsx';
 import { KeysDialog, useKeys } from './keys.tsx';
 import { Overview } from './overview.tsx';

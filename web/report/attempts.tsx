@@ -1,10 +1,10 @@
 import type { PageCase } from '../../src/reports/page-data.ts';
-import * as format from './format.ts';
-import { KINDS, Mark } from './marks.tsx';
+import * as format from '../shared/format.ts';
+import { KINDS, Mark } from '../shared/marks.tsx';
 import { repairsText } from './repairs.tsx';
-import { RunId } from './run-id.tsx';
-import { Section } from './section.tsx';
-import { Text } from './visible.tsx';
+import { RunId } from '../shared/run-id.tsx';
+import { Section } from '../shared/section.tsx';
+import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly data: PageCase;

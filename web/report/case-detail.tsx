@@ -5,14 +5,14 @@ import { AgentRuns } from './agent-run.tsx';
 import { Attempts, TrialTable } from './attempts.tsx';
 import { Actions } from './actions.tsx';
 import { Events } from './events.tsx';
-import { count } from './format.ts';
-import { Icon, Pill, Trials } from './marks.tsx';
+import { count } from '../shared/format.ts';
+import { Icon, Pill, Trials } from '../shared/marks.tsx';
 import { Output } from './output.tsx';
 import { caseAt, isRead, whenRead } from './page.ts';
 import { PlaceLink, useJump } from './places.tsx';
-import { Section } from './section.tsx';
-import { JsonView } from './values.tsx';
-import { Text } from './visible.tsx';
+import { Section } from '../shared/section.tsx';
+import { JsonView } from '../shared/values.tsx';
+import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly head: PageHead;

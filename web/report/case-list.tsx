@@ -2,9 +2,9 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
-import { change, milliseconds, tallyOf } from './format.ts';
-import { KINDS, Mark } from './marks.tsx';
-import { plain, Text } from './visible.tsx';
+import { change, milliseconds, tallyOf } from '../shared/format.ts';
+import { KINDS, Mark } from '../shared/marks.tsx';
+import { plain, Text } from '../shared/visible.tsx';
 
 export const ROW_PX = 60;
 const SPARE_ROWS = 8;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Coverage } from '../../src/reports/page-data.ts';
-import { count, plural } from './format.ts';
+import { count, plural } from '../shared/format.ts';
 import { coverage, head, isRead, whenRead } from './page.ts';
 
 /** How much of the data this page holds. A page without a coverage record was truncated. */

@@ -3,15 +3,15 @@ import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts
 import type { PageCase } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
 import { align, type Pair, toolsOf } from './align.ts';
-import { count, milliseconds, plural } from './format.ts';
+import { count, milliseconds, plural } from '../shared/format.ts';
 import { Failure } from './failure.tsx';
-import { Flag } from './marks.tsx';
+import { Flag } from '../shared/marks.tsx';
 import { PlaceLink } from './places.tsx';
 import { isLatencyRepaired, LatencyNote } from './repairs.tsx';
-import { textOf } from './value-diff.ts';
-import { JsonView, ValueDiff } from './values.tsx';
-import { Section, SideTitles } from './section.tsx';
-import { Text } from './visible.tsx';
+import { textOf } from '../shared/value-diff.ts';
+import { JsonView, ValueDiff } from '../shared/values.tsx';
+import { Section, SideTitles } from '../shared/section.tsx';
+import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly data: PageCase;

@@ -1,8 +1,8 @@
 import type { PageCase } from '../../src/reports/page-data.ts';
-import { milliseconds, sideName } from './format.ts';
-import { Section } from './section.tsx';
-import { JsonView } from './values.tsx';
-import { Text } from './visible.tsx';
+import { milliseconds, sideName } from '../shared/format.ts';
+import { Section } from '../shared/section.tsx';
+import { JsonView } from '../shared/values.tsx';
+import { Text } from '../shared/visible.tsx';
 
 /** Why a side has no answer. */
 export function Failure({ data, isRun }: { readonly data: PageCase; readonly isRun: boolean }) {

@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import type { PageHead } from '../../src/reports/page-data.ts';
 import { type Address, go, hashOf } from './address.ts';
 import { SORTS } from './selection.ts';
-import { plain } from './visible.tsx';
+import { plain } from '../shared/visible.tsx';
 
 interface Props {
   readonly head: PageHead;

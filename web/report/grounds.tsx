@@ -1,8 +1,8 @@
 import type { PageGrounds } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
-import { count } from './format.ts';
-import { IntervalPlot } from './interval-plot.tsx';
-import { Text } from './visible.tsx';
+import { count } from '../shared/format.ts';
+import { IntervalPlot } from '../shared/interval-plot.tsx';
+import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly of: PageGrounds;

@@ -1,9 +1,9 @@
 import type { PageHead } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
-import { count, instant } from './format.ts';
-import { Icon, KINDS, Mark, VERDICT_ICONS } from './marks.tsx';
-import { ThemeButton } from './theme.tsx';
-import { Text } from './visible.tsx';
+import { count, instant } from '../shared/format.ts';
+import { Icon, KINDS, Mark, VERDICT_ICONS } from '../shared/marks.tsx';
+import { ThemeButton } from '../shared/theme.tsx';
+import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly head: PageHead;

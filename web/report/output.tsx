@@ -1,12 +1,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
-import { AgentHtml, looksLikeHtml } from './agent-html.tsx';
-import { Flag } from './marks.tsx';
-import { stretches } from './text-diff.ts';
-import { JsonView, TextSides, ValueDiff } from './values.tsx';
-import { Section, SideTitles } from './section.tsx';
-import { Text } from './visible.tsx';
+import { AgentHtml, looksLikeHtml } from '../shared/agent-html.tsx';
+import { head } from './page.ts';
+import { Flag } from '../shared/marks.tsx';
+import { stretches } from '../shared/text-diff.ts';
+import { JsonView, TextSides, ValueDiff } from '../shared/values.tsx';
+import { Section, SideTitles } from '../shared/section.tsx';
+import { Text } from '../shared/visible.tsx';
 
 type Content = string | Record<string, unknown> | undefined;
 
@@ -65,7 +66,7 @@ const contentOf = (artifact: CaseArtifact | null): Content => artifact?.final_ou
 
 function Rendered({ content, side }: { readonly content: Content; readonly side: 'baseline' | 'new' }) {
   return typeof content === 'string' && looksLikeHtml(content) ? (
-    <AgentHtml html={content} side={side} />
+    <AgentHtml html={content} side={side} styleMark={head.style_mark} />
   ) : (
     <Whole content={content} />
   );

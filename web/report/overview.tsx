@@ -1,15 +1,15 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
-import * as format from './format.ts';
+import * as format from '../shared/format.ts';
 import { Grounds } from './grounds.tsx';
-import type { Values } from './histogram.ts';
-import { Icon } from './marks.tsx';
+import type { Values } from '../shared/histogram.ts';
+import { Icon } from '../shared/marks.tsx';
 import { useJump } from './places.tsx';
-import { Plot } from './plots.tsx';
+import { Plot } from '../shared/plots.tsx';
 import { Repaired } from './repairs.tsx';
-import { RunId } from './run-id.tsx';
-import { Text } from './visible.tsx';
+import { RunId } from '../shared/run-id.tsx';
+import { Text } from '../shared/visible.tsx';
 
 interface Props {
   readonly head: PageHead;

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks';
 import { type Address, hashOf } from './address.ts';
-import { sideName } from './format.ts';
-import { plain } from './visible.tsx';
+import { sideName } from '../shared/format.ts';
+import { plain } from '../shared/visible.tsx';
 
 /** A link to a location in the open case, such as new:events[2]. Clicking it again scrolls there again. */
 export function PlaceLink({

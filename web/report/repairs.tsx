@@ -1,6 +1,6 @@
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
-import * as format from './format.ts';
+import * as format from '../shared/format.ts';
 
 /** How often each repair was applied: by number, such as "R6 × 12, R10 × 3". */
 export function repairsText(repairs: Readonly<Record<string, number | undefined>>): string {

@@ -1,5 +1,4 @@
 import { sideName } from './format.ts';
-import { head } from './page.ts';
 import { safeHtml } from './safe-html.ts';
 
 export function looksLikeHtml(content: unknown): content is string {
@@ -14,12 +13,18 @@ export function looksLikeHtml(content: unknown): content is string {
 /** Blocks loading, scripts, forms and navigation. Allows only inline styles and embedded images. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
+interface Props {
+  readonly html: string;
+  readonly side: string;
+  readonly styleMark: string;
+}
+
 /**
  * A frame without permissions. It inherits this page's policy, so its styles need the page's nonce. A misplaced nonce
  * only breaks the agent's HTML.
  */
-export function AgentHtml({ html, side }: { readonly html: string; readonly side: string }) {
-  const marked = safeHtml(html).replace(/<style\b/gi, `<style nonce="${head.style_mark}"`);
+export function AgentHtml({ html, side, styleMark }: Props) {
+  const marked = safeHtml(html).replace(/<style\b/gi, `<style nonce="${styleMark}"`);
   const page = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="color-scheme" content="light">${marked}`;
   return (
     <iframe
