@@ -98,7 +98,10 @@ const RESERVED: { pattern: RegExp; rooms: readonly string[]; why: string }[] = [
 
 /** APIs that no page uses, and why. */
 const NOT_IN_PAGES: { pattern: RegExp; why: string }[] = [
-  { pattern: /import (?!type\b)[^;]*'(?:\.\.\/)+src\/(?!base\/|contracts\/)/, why: 'a page shares code only with base and contracts' },
+  {
+    pattern: /import (?!type\b)[^;]*'(?:\.\.\/)+src\/(?!base\/|contracts\/)/,
+    why: 'a page shares code only with base and contracts',
+  },
   {
     pattern: /innerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function/i,
     why: 'text never becomes HTML or code',
