@@ -37,7 +37,7 @@ export async function matrixOf(versions: readonly NamedVersion[], gate: Gate, op
     exit_code: EXIT_CODES[verdict],
     decided_by: decidedBy,
     gate,
-    false_alarms: gate.mode === 'strict' ? null : falseAlarms(deciding.length, gate.alpha ?? GATE_ALPHA),
+    false_alarms: gate.mode === 'strict' ? null : falseAlarms(deciding.length, gate),
     versions: columns.map(column => matrixVersion(column, cases.cases_total)),
     pairs,
     conditions: conditionsOfVersions(versions),
@@ -131,17 +131,25 @@ function reasonOf(
   return `No version is shown to be worse than ${than}, but the evidence is not enough for ${named(found)}.`;
 }
 
-/** The sum over the pairs holds although the pairs share runs. */
-function falseAlarms(pairs: number, alpha: number): FalseAlarms {
-  return { pairs, each_at_most: alpha, any_at_most: Math.min(1, Number((pairs * alpha).toPrecision(12))) };
+/** The levels of all tests add up, whether or not the tests are independent. The pairs are not: they share runs. */
+function falseAlarms(pairs: number, { alpha = GATE_ALPHA, critical = [], tolerances }: Gate): FalseAlarms {
+  const tested = Object.values(tolerances).flatMap(one => Object.keys(one ?? {}).filter(key => key.startsWith('max_')));
+  const each = alpha + (critical.length > 0 ? alpha / 2 : 0) + TOLERANCE_LEVEL * tested.length;
+  return { pairs, each_at_most: share(each), any_at_most: share(pairs * each) };
+}
+
+/** One-sided, for each tolerance on time, cost or score. */
+const TOLERANCE_LEVEL = 0.025;
+
+function share(chance: number): number {
+  return Math.min(1, Number(chance.toPrecision(12)));
 }
 
 /** The fields in which any two versions differ, with the value of each version. */
 function conditionsOfVersions(versions: readonly NamedVersion[]): Matrix['conditions'] {
   const fields = new Set<string>();
   for (const [index, { side }] of versions.entries())
-    for (const other of versions.slice(index + 1))
-      for (const { field } of driftOf(side, other.side)) fields.add(field);
+    for (const other of versions.slice(index + 1)) for (const { field } of driftOf(side, other.side)) fields.add(field);
   return [...fields]
     .sort()
     .slice(0, CONDITIONS_MAX)

@@ -26,7 +26,9 @@ export function factsOf(side: Side): VersionFact[] {
 }
 
 function shortTarget(target: SuiteTarget): string {
-  return targetName(target).replace(/^https?:\/\//, '').replace(/\/$/, '');
+  return targetName(target)
+    .replace(/^https?:\/\//, '')
+    .replace(/\/$/, '');
 }
 
 export interface NamelessVersion {

@@ -1,4 +1,5 @@
 import type { Tone } from '../page-data.ts';
+import type { MatrixPage } from './matrix-page.ts';
 
 /** The data of each kind of page. A new kind needs a line here and one in `web/pages/kinds.tsx`. */
 export interface PageKinds {
@@ -6,7 +7,7 @@ export interface PageKinds {
   readonly script: unknown;
   readonly intent: unknown;
   readonly history: unknown;
-  readonly matrix: unknown;
+  readonly matrix: MatrixPage;
 }
 
 /** What every kind of page has: its title and its verdict. */
