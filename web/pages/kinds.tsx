@@ -1,6 +1,7 @@
 import type { ComponentType } from 'preact';
 import type { EmbeddedPage, PageKinds } from '../../src/reports/pages/page-kinds.ts';
 import { JsonView } from '../shared/values.tsx';
+import { MatrixBody } from './matrix/matrix.tsx';
 
 export interface KindProps<Kind extends keyof PageKinds> {
   readonly data: PageKinds[Kind];
@@ -13,7 +14,7 @@ export const KINDS: { readonly [Kind in keyof PageKinds]: ComponentType<KindProp
   script: Raw,
   intent: Raw,
   history: Raw,
-  matrix: Raw,
+  matrix: MatrixBody,
 };
 
 function Raw({ data }: { readonly data: unknown }) {
