@@ -54,7 +54,7 @@ export function Intervals({ rows, says }: { readonly rows: readonly Row[]; reado
         {rows.map(({ as, label, of: { rate, low, high } }, row) => (
           <g key={row} class={`interval ${as}`} transform={`translate(0 ${row * ROW})`}>
             <text class="label" x={EDGE} y="16">
-              {label}
+              {fitted(label, width)}
             </text>
             <text class="figures" x={width - EDGE} y="16" text-anchor="end">
               <tspan class="rate">{percent(rate)}</tspan> ({percent(low)} to {percent(high)})
@@ -68,5 +68,16 @@ export function Intervals({ rows, says }: { readonly rows: readonly Row[]; reado
     </figure>
   );
 }
+
+/** A label that leaves room for the figures beside it. Text in a drawing does not wrap. */
+function fitted(label: string, width: number): string {
+  const letters = [...label];
+  const lettersMax = Math.max(4, Math.floor((width - FIGURES) / LETTER));
+  return letters.length <= lettersMax ? label : `${letters.slice(0, lettersMax - 1).join('')}…`;
+}
+
+/** The width of the figures, and of a letter, in pixels. */
+const FIGURES = 180;
+const LETTER = 8;
 
 const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`;

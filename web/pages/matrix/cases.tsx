@@ -54,6 +54,13 @@ export function CaseTable({ data, view }: Props) {
           </tbody>
         </table>
       </div>
+      <p class="matrix-legend">
+        {STATES.filter(state => found.some(({ cells }) => cells.some(([one]) => one === state))).map(state => (
+          <span key={state} class={`tone-${KINDS[state].tone}`}>
+            <Mark kind={state} /> {KINDS[state].word}
+          </span>
+        ))}
+      </p>
       <p class="note" role="status">
         {found.length === 0
           ? 'No case matches.'
@@ -71,6 +78,7 @@ export function CaseTable({ data, view }: Props) {
 }
 
 const ROWS = 100;
+const STATES = ['pass', 'fail', 'flaky', 'missing'] as const satisfies readonly RowKind[];
 
 function Filter({
   view,

@@ -2,7 +2,7 @@ import type { MatrixPage } from '../../../src/reports/pages/matrix-page.ts';
 import { count } from '../../shared/format.ts';
 import { plain, Text } from '../../shared/visible.tsx';
 import { type MatrixView, show, viewHash } from './view.ts';
-import { type MatrixPagePair, PairMark, pairWord } from './words.tsx';
+import { type MatrixPagePair, PairLegend, PairMark, pairWord } from './words.tsx';
 
 interface Props {
   readonly data: MatrixPage;
@@ -18,7 +18,7 @@ export function Grid({ data, view }: Props) {
       <h3>Every pair</h3>
       <p class="note matrix-lead">Is the version of the column worse than the version of the row?</p>
       <div class="table-box" role="region" aria-label="Every pair" tabIndex={0}>
-        <table class="matrix-grid">
+        <table class="matrix-grid" data-many={versions.length > WORDS_MAX}>
           <thead>
             <tr>
               <td />
@@ -37,7 +37,12 @@ export function Grid({ data, view }: Props) {
             {versions.map(({ name }, row) => (
               <tr key={name}>
                 <th scope="row">
-                  <span class="matrix-number">{row + 1}</span> <Text value={name} />
+                  <span class="matrix-row">
+                    <span class="matrix-number">{row + 1}</span>
+                    <span class="matrix-head">
+                      <Text value={name} />
+                    </span>
+                  </span>
                 </th>
                 {versions.map((_, column) => {
                   const pair = pairs.find(({ baseline, candidate }) => baseline === row && candidate === column);
@@ -52,10 +57,14 @@ export function Grid({ data, view }: Props) {
           </tbody>
         </table>
       </div>
+      <PairLegend isMany={versions.length > WORDS_MAX} />
       {selected && <PairDetail pair={selected} data={data} />}
     </section>
   );
 }
+
+/** With more versions, the cells have room only for shapes. */
+const WORDS_MAX = 4;
 
 const idOf = ({ baseline, candidate }: MatrixPagePair): string => `${baseline + 1}-${candidate + 1}`;
 
@@ -122,7 +131,7 @@ function PairDetail({ pair, data }: { readonly pair: MatrixPagePair; readonly da
 }
 
 const COMPARABILITY: Record<MatrixPagePair['comparability'], string> = {
-  comparable: 'Both ran under the same conditions.',
-  drift: 'They ran under different conditions.',
+  comparable: 'Their conditions are equal.',
+  drift: 'Their conditions differ.',
   not_comparable: 'They cannot be compared.',
 };

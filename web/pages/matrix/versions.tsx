@@ -90,20 +90,22 @@ function VersionRow({
       </td>
       <td data-label="Pass rate">
         {rate ? (
-          <>
+          <span>
             <strong>{percent(rate.rate)}</strong>{' '}
             <span class="muted">
-              ({percent(rate.low)} to {percent(rate.high)})
+              ({percent(rate.low).replace(' %', '')} to {percent(rate.high)})
             </span>
-          </>
+          </span>
         ) : (
           '–'
         )}
       </td>
       <td data-label="Trials">{count(trials)}</td>
       <td data-label="Missing cases">
-        {count(lacking)}
-        {states.absent > 0 && <span class="muted"> ({count(states.absent)} not run)</span>}
+        <span>
+          {count(lacking)}
+          {states.absent > 0 && <span class="muted"> ({count(states.absent)} not run)</span>}
+        </span>
       </td>
       {COSTS.map(({ key, label, format }) => {
         const value = per_solved[key];

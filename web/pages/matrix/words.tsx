@@ -17,6 +17,19 @@ const WORDS: Record<MatrixPagePair['verdict'], string> = {
   not_enough_evidence: 'Open',
 };
 
+/** What the shapes mean, for screens without room for words. */
+export function PairLegend({ isMany }: { readonly isMany: boolean }) {
+  return (
+    <p class="matrix-legend matrix-pairs" data-many={isMany}>
+      {(['regression', 'no_regression', 'not_enough_evidence'] as const).map(verdict => (
+        <span key={verdict} class={`tone-${TONES[verdict]}`}>
+          <Icon path={VERDICT_ICONS[TONES[verdict]]} /> {WORDS[verdict]}
+        </span>
+      ))}
+    </p>
+  );
+}
+
 export const pairWord = ({ verdict, is_only_limit }: MatrixPagePair): string =>
   is_only_limit ? 'Limit not met' : WORDS[verdict];
 
@@ -26,7 +39,7 @@ export function PairMark({ pair }: { readonly pair: MatrixPagePair }) {
   return (
     <span class={`pill tone-${tone}`}>
       <Icon path={VERDICT_ICONS[tone]} />
-      {pairWord(pair)}
+      <span class="pill-word">{pairWord(pair)}</span>
     </span>
   );
 }
