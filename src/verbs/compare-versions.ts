@@ -58,6 +58,7 @@ export async function compareVersions(options: CompareVersionsOptions): Promise<
   checkVersionOptions(options);
   const { versions: words, cwd = process.cwd(), formats = ['html'], signal, rejudge } = options;
   checkCount(words);
+  checkFormats(formats);
   const home = homeFrom(cwd);
   const given = options.out === undefined ? undefined : path.resolve(cwd, options.out);
   if (given !== undefined) refuseSealed(given);
@@ -84,6 +85,16 @@ export async function compareVersions(options: CompareVersionsOptions): Promise<
     writeAtomic(files[format], pieces, modesIn(folder).file);
   }
   return { matrix, folder, files, judgements };
+}
+
+/** Callers in JavaScript may ask for a format that only two-sided comparisons have. */
+function checkFormats(formats: readonly string[]): void {
+  const unknown = formats.find(format => !Object.hasOwn(matrixReports, format));
+  if (unknown === undefined) return;
+  throw new Fault(
+    'usage',
+    `There is no ${printable(unknown)} report of three or more runs. Use ${Object.keys(matrixReports).join(', ')}.`,
+  );
 }
 
 function checkCount(words: readonly VersionWord[]): void {

@@ -63,7 +63,10 @@ export function checkVersionOptions(options: CompareVersionsOptions): void {
   checkLimits(options?.limits);
   const isVersion = ({ run, name }: { run?: unknown; name?: unknown }): boolean =>
     typeof run === 'string' && ['string', 'undefined'].includes(typeof name);
-  if (Array.isArray(options?.versions) && options.versions.every(one => typeof one === 'object' && isVersion(one)))
+  if (
+    Array.isArray(options?.versions) &&
+    options.versions.every(one => typeof one === 'object' && one !== null && isVersion(one))
+  )
     return;
   throw new Fault('usage', 'compareVersions requires versions: a list of objects with run and, if you want, name.');
 }

@@ -64,7 +64,7 @@ async function pairsOfVersions(versions: readonly NamedVersion[], gate: Gate, op
   for (const [baseline, before] of versions.entries()) {
     for (const [candidate, now] of versions.entries()) {
       if (baseline === candidate) continue;
-      options.signal?.throwIfAborted();
+      if (options.signal?.aborted) throw new Fault('cancelled', 'Cancelled. Nothing was written.');
       const { verdict, reason, decision, comparability } = comparedPair(before, now, gate, options);
       const isRegression = decision !== undefined && VERDICT_OF[decision.cause] === 'regression';
       pairs.push({

@@ -53,7 +53,11 @@ export function versionNames(versions: readonly NamelessVersion[]): string[] {
     const names = versions.map(version => joined(version, fields));
     if (names.every(name => name !== '') && isDistinct(names)) return names;
   }
-  return numbered(versions.map(version => [joined(version, differing), shortId(version.id)].filter(Boolean).join(' ')));
+  return numbered(
+    versions.map(version =>
+      [clipped(joined(version, differing), FACTS_LETTERS_MAX), shortId(version.id)].filter(Boolean).join(' '),
+    ),
+  );
 }
 
 function factIn({ facts }: NamelessVersion, wanted: string): string | undefined {
@@ -66,7 +70,7 @@ function joined(version: NamelessVersion, fields: readonly string[]): string {
 
 /** The random part of a generated id; another id as it is. */
 function shortId(id: string): string {
-  return RUN_ID.test(id) ? (id.split('_').at(-1) ?? id) : clipped(id);
+  return clipped(RUN_ID.test(id) ? (id.split('_').at(-1) ?? id) : id, ID_LETTERS_MAX);
 }
 
 function isDistinct(names: readonly string[]): boolean {
@@ -77,9 +81,12 @@ function numbered(names: readonly string[]): string[] {
   return isDistinct(names) ? [...names] : names.map((name, index) => `${name} #${index + 1}`);
 }
 
-function clipped(text: string): string {
+function clipped(text: string, lettersMax = NAME_LETTERS_MAX): string {
   const letters = [...text];
-  return letters.length <= NAME_LETTERS_MAX ? text : `${letters.slice(0, NAME_LETTERS_MAX - 1).join('')}…`;
+  return letters.length <= lettersMax ? text : `${letters.slice(0, lettersMax - 1).join('')}…`;
 }
 
 export const NAME_LETTERS_MAX = 40;
+/** Together with a number of the version, they fit. */
+const FACTS_LETTERS_MAX = 20;
+const ID_LETTERS_MAX = 16;
