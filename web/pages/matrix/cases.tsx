@@ -125,7 +125,7 @@ function CaseRow({ one }: { readonly one: MatrixPageCase }) {
       <th scope="row">
         <code>
           <Text value={case_id} />
-        </code>
+        </code>{' '}
         {changed && <span class="tag">asked differently</span>}
         {title !== null && (
           <span class="matrix-title">

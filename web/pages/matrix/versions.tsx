@@ -71,8 +71,7 @@ function VersionRow({
       <th scope="row">
         <span class="matrix-number">{index + 1}</span>
         <span class="matrix-name">
-          <Text value={name} />
-          {index === 0 && data.decided_by === 'reference' && <span class="tag">reference</span>}
+          <Text value={name} /> {index === 0 && data.decided_by === 'reference' && <span class="tag">reference</span>}
           <span class="matrix-facts">
             {facts
               .filter(({ value }) => value !== name)
