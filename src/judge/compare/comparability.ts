@@ -68,7 +68,7 @@ export function driftOf(baseline: Side, candidate: Side): Comparability['fields'
 }
 
 /** The value of a drift field on a side; null if no planned trial reports it. */
-export function valueOf(side: Side, field: string): string | null {
+export function conditionValue(side: Side, field: string): string | null {
   if (field === 'environment_hash') return allOf(side, environmentOf);
   return field === 'cases_sha256' ? allOf(side, casesOf) : allOf(side, ({ conditions }) => conditions?.[field]);
 }

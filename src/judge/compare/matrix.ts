@@ -4,7 +4,7 @@ import { type Comparison, EXIT_CODES, VERDICT_OF } from '../../contracts/compari
 import { GATE_ALPHA, named } from '../../contracts/gate/decide/index.ts';
 import type { FalseAlarms, Matrix, MatrixDecider, MatrixPair } from '../../contracts/matrix.ts';
 import type { CaseReader, Side } from '../compare-input.ts';
-import { driftOf, valueOf } from './comparability.ts';
+import { conditionValue, driftOf } from './comparability.ts';
 import { compareSides } from './compare.ts';
 import type { Gate } from './gate.ts';
 import { matrixCases, matrixVersion, type NamedVersion, VersionCases } from './matrix-versions.ts';
@@ -153,7 +153,7 @@ function conditionsOfVersions(versions: readonly NamedVersion[]): Matrix['condit
   return [...fields]
     .sort()
     .slice(0, CONDITIONS_MAX)
-    .map(field => ({ field, values: versions.map(({ side }) => valueOf(side, field)) }));
+    .map(field => ({ field, values: versions.map(({ side }) => conditionValue(side, field)) }));
 }
 
 /** Requests have fewer than 60 conditions; an accepted baseline could list any number. */

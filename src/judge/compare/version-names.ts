@@ -3,13 +3,13 @@ import { type SuiteTarget, targetName } from '../../contracts/suite/index.ts';
 import { RUN_ID } from '../../evidence/run-folder/runs.ts';
 import { readSuiteFolder } from '../../evidence/suite/suite-folder.ts';
 import type { Side } from '../compare-input.ts';
-import { valueOf } from './comparability.ts';
+import { conditionValue } from './comparability.ts';
 
 /** What is known of a version, the most telling fact first. Unknown facts are absent. */
 export function factsOf(side: Side): VersionFact[] {
   const [first] = side.trials;
   const { target, provenance = {} } = first?.folder === undefined ? {} : readSuiteFolder(first.folder).request;
-  const seen = (name: string): string | undefined => valueOf(side, `provenance.${name}`) ?? undefined;
+  const seen = (name: string): string | undefined => conditionValue(side, `provenance.${name}`) ?? undefined;
   const facts: readonly (readonly [name: string, value: string | undefined])[] = [
     ['agent', provenance.agent_id ?? (target?.kind === 'agent' ? target.name : undefined)],
     ['version', provenance.agent_version ?? (target?.kind === 'agent' ? target.version : undefined)],

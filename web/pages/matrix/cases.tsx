@@ -54,13 +54,7 @@ export function CaseTable({ data, view }: Props) {
           </tbody>
         </table>
       </div>
-      <p class="matrix-legend">
-        {STATES.filter(state => found.some(({ cells }) => cells.some(([one]) => one === state))).map(state => (
-          <span key={state} class={`tone-${KINDS[state].tone}`}>
-            <Mark kind={state} /> {KINDS[state].word}
-          </span>
-        ))}
-      </p>
+      <CaseLegend cases={found} />
       <p class="note" role="status">
         {found.length === 0
           ? 'No case matches.'
@@ -74,6 +68,18 @@ export function CaseTable({ data, view }: Props) {
         </button>
       )}
     </section>
+  );
+}
+
+function CaseLegend({ cases }: { readonly cases: readonly MatrixPageCase[] }) {
+  return (
+    <p class="matrix-legend">
+      {STATES.filter(state => cases.some(({ cells }) => cells.some(([one]) => one === state))).map(state => (
+        <span key={state} class={`tone-${KINDS[state].tone}`}>
+          <Mark kind={state} /> {KINDS[state].word}
+        </span>
+      ))}
+    </p>
   );
 }
 

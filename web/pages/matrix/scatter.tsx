@@ -117,7 +117,23 @@ function Drawing({
       {points.map(({ number, value, of }) => (
         <line key={number} class="whisker" x1={x(value)} x2={x(value)} y1={y(of.low)} y2={y(of.high)} />
       ))}
-      {apart(points.map(({ value, of }) => ({ x: x(value), y: y(of.rate) }))).map(({ at, shown }, index) => {
+      <Dots points={points} x={x} y={y} chosen={chosen} />
+    </svg>
+  );
+}
+
+interface DotsProps {
+  readonly points: readonly Point[];
+  readonly x: (value: number) => number;
+  readonly y: (rate: number) => number;
+  readonly chosen: (typeof COSTS)[number];
+}
+
+function Dots({ points, x, y, chosen }: DotsProps) {
+  const places = apart(points.map(({ value, of }) => ({ x: x(value), y: y(of.rate) })));
+  return (
+    <>
+      {places.map(({ at, shown }, index) => {
         const { number, name, value, of } = points[index] as Point;
         return (
           <g key={number} class="dot" data-first={number === 1}>
@@ -130,7 +146,7 @@ function Drawing({
           </g>
         );
       })}
-    </svg>
+    </>
   );
 }
 
@@ -139,7 +155,7 @@ interface Place {
   readonly y: number;
 }
 
-/** Moves dots that would cover each other to the right. A line leads back to the true place. */
+/** Moves dots that would cover each other down. A line leads back to the true place. */
 function apart(places: readonly Place[]): { readonly at: Place; readonly shown: Place }[] {
   const done: { readonly at: Place; readonly shown: Place }[] = [];
   for (const at of places) {

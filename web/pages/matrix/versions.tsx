@@ -64,25 +64,13 @@ function VersionRow({
   readonly version: MatrixPageVersion;
   readonly index: number;
 }) {
-  const { name, facts, pass_rate: rate, trials, states, per_solved } = version;
+  const { pass_rate: rate, trials, states, per_solved } = version;
   const lacking = states.missing + states.absent;
   return (
     <tr>
       <th scope="row">
         <span class="matrix-number">{index + 1}</span>
-        <span class="matrix-name">
-          <Text value={name} /> {index === 0 && data.decided_by === 'reference' && <span class="tag">reference</span>}
-          <span class="matrix-facts">
-            {facts
-              .filter(({ value }) => value !== name)
-              .slice(0, FACTS_MAX)
-              .map(fact => (
-                <span key={fact.name}>
-                  {fact.name} <Text value={fact.value} />
-                </span>
-              ))}
-          </span>
-        </span>
+        <VersionName version={version} isReference={index === 0 && data.decided_by === 'reference'} />
       </th>
       <td data-label={data.decided_by === 'reference' ? 'Against the first' : 'Against those before'}>
         <Verdict data={data} index={index} />
@@ -115,6 +103,29 @@ function VersionRow({
         );
       })}
     </tr>
+  );
+}
+
+interface NameProps {
+  readonly version: MatrixPageVersion;
+  readonly isReference: boolean;
+}
+
+function VersionName({ version: { name, facts }, isReference }: NameProps) {
+  return (
+    <span class="matrix-name">
+      <Text value={name} /> {isReference && <span class="tag">reference</span>}
+      <span class="matrix-facts">
+        {facts
+          .filter(({ value }) => value !== name)
+          .slice(0, FACTS_MAX)
+          .map(fact => (
+            <span key={fact.name}>
+              {fact.name} <Text value={fact.value} />
+            </span>
+          ))}
+      </span>
+    </span>
   );
 }
 
