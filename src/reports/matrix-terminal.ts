@@ -1,5 +1,6 @@
 import { counted } from '../base/counted.ts';
 import { printable } from '../base/printable.ts';
+import { shortened } from '../base/shortened.ts';
 import type { Matrix, MatrixCase, MatrixPair } from '../contracts/matrix.ts';
 import {
   alarmsText,
@@ -25,7 +26,7 @@ export function* matrixTerminal(matrix: Matrix, paint: PaintText): Generator<str
   yield* pairLines(matrix, paint);
   yield `\n${wrapped(alarmsText(matrix))}${wrapped(NOT_EVIDENCE)}\n`;
   const { verdict, reason } = matrix;
-  yield `${paint(STYLES[verdict], `${MARKS[verdict]} ${MATRIX_WORDS[verdict]}`)}  ${said(reason, REASON_LETTERS_MAX)}\n`;
+  yield `${paint(STYLES[verdict], `${MARKS[verdict]} ${MATRIX_WORDS[verdict]}`)}  ${said(reason, REASON_UNITS_MAX)}\n`;
 }
 
 const STYLES = { no_regression: 'good', regression: 'bad', not_enough_evidence: 'note' } as const;
@@ -42,7 +43,7 @@ const CELL_STYLES = {
 
 const CASES_MAX = 20;
 const CONDITIONS_MAX = 10;
-const REASON_LETTERS_MAX = 600;
+const REASON_UNITS_MAX = 600;
 const NAME_WIDTH = 18;
 const CASE_WIDTH = 26;
 const COLUMN = 6;
@@ -120,7 +121,7 @@ function* pairLines({ versions, pairs }: Matrix, paint: PaintText): Generator<st
 function pairLine(pair: MatrixPair, nameOf: (index: number) => string, paint: PaintText): string {
   const { verdict, baseline, candidate, reason } = pair;
   const head = `${nameOf(candidate)} against ${nameOf(baseline)}: ${pairWord(pair)}`;
-  return `  ${paint(STYLES[verdict], MARKS[verdict])} ${paint('strong', head)}\n${wrapped(said(reason, REASON_LETTERS_MAX), 4)}`;
+  return `  ${paint(STYLES[verdict], MARKS[verdict])} ${paint('strong', head)}\n${wrapped(said(reason, REASON_UNITS_MAX), 4)}`;
 }
 
 /** Exactly as wide as the column; longer texts are cut. */
@@ -129,9 +130,8 @@ function column(text: string, width: number): string {
 }
 
 /** Agent text on one line, cut after escaping so that it fits. */
-function said(text: string, lettersMax: number): string {
-  const letters = [...printable(text)];
-  return letters.length <= lettersMax ? letters.join('') : `${letters.slice(0, lettersMax - 1).join('')}…`;
+function said(text: string, unitsMax: number): string {
+  return shortened(printable(text), unitsMax);
 }
 
 const WIDTH = 80;

@@ -33,7 +33,7 @@ export function rateText(rate: MatrixVersion['pass_rate']): string {
   return `${percentText(rate.rate)} (${low}–${high} %)`;
 }
 
-export const percentText = (share: number): string => `${Number((100 * share).toFixed(1))} %`;
+const percentText = (share: number): string => `${Number((100 * share).toFixed(1))} %`;
 
 /** What a solved case costs; "–" if unknown. */
 export const COSTS: readonly {

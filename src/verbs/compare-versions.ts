@@ -11,7 +11,7 @@ import type { Side } from '../judge/compare-input.ts';
 import { matrixOf } from '../judge/compare/matrix.ts';
 import type { NamedVersion } from '../judge/compare/matrix-versions.ts';
 import { caseNames, casesInFolders } from '../judge/compare/side.ts';
-import { factsOf, NAME_LETTERS_MAX, versionNames } from '../judge/compare/version-names.ts';
+import { factsOf, NAME_UNITS_MAX, versionNames } from '../judge/compare/version-names.ts';
 import { type MatrixFormat, matrixReports } from '../reports/matrix.ts';
 import { sideOf } from './evaluations.ts';
 import { gateFor, type GateSettings } from './gate-settings.ts';
@@ -137,8 +137,8 @@ function namesOf(words: readonly VersionWord[], sides: readonly Side[]) {
   const derived = versionNames(nameless);
   const names = words.map(({ name }, index) => name ?? (derived[index] as string));
   for (const [index, name] of names.entries()) {
-    if (name.trim() === '' || [...name].length > NAME_LETTERS_MAX)
-      throw new Fault('usage', `The name of a version has 1 to ${NAME_LETTERS_MAX} characters.`);
+    if (name.trim() === '' || name.length > NAME_UNITS_MAX)
+      throw new Fault('usage', `The name of a version has 1 to ${NAME_UNITS_MAX} characters.`);
     if (names.indexOf(name) < index)
       throw new Fault('usage', `Two versions have the name "${printable(name)}". Name one of them with --name.`);
   }

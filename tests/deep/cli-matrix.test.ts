@@ -42,7 +42,7 @@ describe('compare with three runs', () => {
     expect(code).toBe(1);
     const lines = stdout.trimEnd().split('\n');
     expect(lines.at(-1)).toBe('✗ Regression  1 of 2 versions is worse than “v1”: “v3”.');
-    expect(lines.filter(line => [...line].length > 80)).toEqual([]);
+    expect(lines.filter(line => line.length > 80)).toEqual([]);
     expect(stdout).toMatch(/1 v1 +100 % \(44–100 %\) +1 +0 +– +\S+ ms +–\n/);
     expect(stdout).toMatch(/refund +✓ +✓ +✗\n/);
     expect(stdout).toContain('A matrix is a report, not evidence.');

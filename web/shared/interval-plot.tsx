@@ -1,3 +1,4 @@
+import { shortened } from '../../src/base/shortened.ts';
 import type { PageGrounds } from '../../src/reports/page-data.ts';
 import { useWidth } from './plots.tsx';
 import { axisOf, type Interval } from './interval-axis.ts';
@@ -71,9 +72,7 @@ export function Intervals({ rows, says }: { readonly rows: readonly Row[]; reado
 
 /** A label that leaves room for the figures beside it. Text in a drawing does not wrap. */
 function fitted(label: string, width: number): string {
-  const letters = [...label];
-  const lettersMax = Math.max(4, Math.floor((width - FIGURES) / LETTER));
-  return letters.length <= lettersMax ? label : `${letters.slice(0, lettersMax - 1).join('')}…`;
+  return shortened(label, Math.max(4, Math.floor((width - FIGURES) / LETTER)));
 }
 
 /** The width of the figures, and of a letter, in pixels. */

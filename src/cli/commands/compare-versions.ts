@@ -57,7 +57,7 @@ export async function compareVersionsCommand(runs: readonly string[], flags: Com
 
 /** Refuses flags that need exactly two runs, because ignoring them would mislead. */
 function refuseFlags(flags: CompareFlags): void {
-  const [first] = TWO_SIDED.filter(name => flags[name] !== undefined);
+  const first = TWO_SIDED.find(name => flags[name] !== undefined);
   if (first === undefined) return;
   const flag = `--${first.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`;
   throw new Fault('usage', `${flag} needs exactly two runs. Compare two of the versions, or omit it.`);

@@ -1,3 +1,4 @@
+import { shortened } from '../../base/shortened.ts';
 import type { VersionFact } from '../../contracts/matrix.ts';
 import { type SuiteTarget, targetName } from '../../contracts/suite/index.ts';
 import { RUN_ID } from '../../evidence/run-folder/runs.ts';
@@ -42,7 +43,7 @@ export interface NamelessVersion {
  * fewest facts together, else these with the id.
  */
 export function versionNames(versions: readonly NamelessVersion[]): string[] {
-  const ids = versions.map(({ id }) => clipped(id));
+  const ids = versions.map(({ id }) => shortened(id, NAME_UNITS_MAX));
   if (versions.every(({ id }) => !RUN_ID.test(id)) && isDistinct(ids)) return ids;
   const differing = [...new Set(versions.flatMap(({ facts }) => facts.map(({ name }) => name)))].filter(
     name => new Set(versions.map(version => factIn(version, name))).size > 1,
@@ -55,7 +56,7 @@ export function versionNames(versions: readonly NamelessVersion[]): string[] {
   }
   return numbered(
     versions.map(version =>
-      [clipped(joined(version, differing), FACTS_LETTERS_MAX), shortId(version.id)].filter(Boolean).join(' '),
+      [shortened(joined(version, differing), FACTS_UNITS_MAX), shortId(version.id)].filter(Boolean).join(' '),
     ),
   );
 }
@@ -65,12 +66,12 @@ function factIn({ facts }: NamelessVersion, wanted: string): string | undefined 
 }
 
 function joined(version: NamelessVersion, fields: readonly string[]): string {
-  return clipped(fields.flatMap(name => factIn(version, name) ?? []).join(' · '));
+  return shortened(fields.flatMap(name => factIn(version, name) ?? []).join(' · '), NAME_UNITS_MAX);
 }
 
 /** The random part of a generated id; another id as it is. */
 function shortId(id: string): string {
-  return clipped(RUN_ID.test(id) ? (id.split('_').at(-1) ?? id) : id, ID_LETTERS_MAX);
+  return shortened(RUN_ID.test(id) ? (id.split('_').at(-1) ?? id) : id, ID_UNITS_MAX);
 }
 
 function isDistinct(names: readonly string[]): boolean {
@@ -81,12 +82,7 @@ function numbered(names: readonly string[]): string[] {
   return isDistinct(names) ? [...names] : names.map((name, index) => `${name} #${index + 1}`);
 }
 
-function clipped(text: string, lettersMax = NAME_LETTERS_MAX): string {
-  const letters = [...text];
-  return letters.length <= lettersMax ? text : `${letters.slice(0, lettersMax - 1).join('')}…`;
-}
-
-export const NAME_LETTERS_MAX = 40;
+export const NAME_UNITS_MAX = 40;
 /** Together with a number of the version, they fit. */
-const FACTS_LETTERS_MAX = 20;
-const ID_LETTERS_MAX = 16;
+const FACTS_UNITS_MAX = 20;
+const ID_UNITS_MAX = 16;

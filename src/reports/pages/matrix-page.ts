@@ -1,4 +1,5 @@
 import { shellQuoted } from '../../base/shell.ts';
+import { shortened } from '../../base/shortened.ts';
 import type { Matrix, MatrixCase, MatrixPair, MatrixVersion } from '../../contracts/matrix.ts';
 import { alarmsText, conditionName, conditionText, MATRIX_WORDS, NOT_EVIDENCE } from '../matrix-words.ts';
 import type { SmallPage } from './page-kinds.ts';
@@ -41,20 +42,20 @@ export function matrixPage(matrix: Matrix, links: readonly PairReport[]): SmallP
       at: matrix.generated_at,
       tone: TONES[matrix.verdict],
       word: MATRIX_WORDS[matrix.verdict],
-      sentence: clipped(matrix.reason, REASON_LETTERS_MAX),
+      sentence: shortened(matrix.reason, REASON_UNITS_MAX),
     },
     data: {
       decided_by: matrix.decided_by,
       versions: versions.map(shownVersion),
       pairs: pairs.map(pair => ({
         ...pair,
-        reason: clipped(pair.reason, REASON_LETTERS_MAX),
+        reason: shortened(pair.reason, REASON_UNITS_MAX),
         href: links.find(link => link.baseline === pair.baseline && link.candidate === pair.candidate)?.href ?? null,
         command: commandOf(pair, versions),
       })),
       conditions: conditions.slice(0, CONDITIONS_MAX).map(({ field, values }) => ({
         name: conditionName(field),
-        values: values.map(value => clipped(conditionText(value), TITLE_LETTERS_MAX)),
+        values: values.map(value => shortened(conditionText(value), TITLE_UNITS_MAX)),
       })),
       conditions_total: conditions.length,
       cases: cases.slice(0, CASES_MAX).map(shownCase),
@@ -68,18 +69,18 @@ export function matrixPage(matrix: Matrix, links: readonly PairReport[]): SmallP
 const CASES_MAX = 2_000;
 const CONDITIONS_MAX = 50;
 const RUNS_MAX = 20;
-const TITLE_LETTERS_MAX = 160;
-const REASON_LETTERS_MAX = 1_000;
+const TITLE_UNITS_MAX = 160;
+const REASON_UNITS_MAX = 1_000;
 
 function shownVersion(version: MatrixVersion): MatrixVersion {
-  const facts = version.facts.map(({ name, value }) => ({ name, value: clipped(value, TITLE_LETTERS_MAX) }));
+  const facts = version.facts.map(({ name, value }) => ({ name, value: shortened(value, TITLE_UNITS_MAX) }));
   return { ...version, facts, run_ids: version.run_ids.slice(0, RUNS_MAX), seals: [] };
 }
 
 function shownCase({ cells, title, ...one }: MatrixCase): MatrixPageCase {
   return {
     ...one,
-    title: title === null ? null : clipped(title, TITLE_LETTERS_MAX),
+    title: title === null ? null : shortened(title, TITLE_UNITS_MAX),
     cells: cells.map(({ state, passes, trials }) => [state, passes, trials]),
   };
 }
@@ -90,9 +91,4 @@ function commandOf({ baseline, candidate }: MatrixPair, versions: readonly Matri
     .map(at => versions[at])
     .flatMap(one => (one?.source === 'runs' ? (one.run_ids[0] ?? []) : []));
   return words.length === 2 ? `proctor compare ${words.map(shellQuoted).join(' ')}` : '';
-}
-
-function clipped(text: string, lettersMax: number): string {
-  const letters = [...text];
-  return letters.length <= lettersMax ? text : `${letters.slice(0, lettersMax).join('')}…`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NAME_LETTERS_MAX, versionNames } from '../../../src/judge/compare/version-names.ts';
+import { NAME_UNITS_MAX, versionNames } from '../../../src/judge/compare/version-names.ts';
 
 const version = (id: string, facts: Readonly<Record<string, string>> = {}) => ({
   id,
@@ -47,6 +47,6 @@ describe('the names of versions', () => {
     const long = 'x'.repeat(300);
     const names = versionNames(['a', 'b', 'c'].map(end => version(`${long}${end}`, { model: `${long}${end}` })));
     expect(new Set(names).size).toBe(3);
-    for (const name of names) expect([...name].length).toBeLessThanOrEqual(NAME_LETTERS_MAX);
+    for (const name of names) expect(name.length).toBeLessThanOrEqual(NAME_UNITS_MAX);
   });
 });
