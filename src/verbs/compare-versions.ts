@@ -123,7 +123,7 @@ async function judgedVersions(words: readonly VersionWord[], cwd: string, judge:
   const versions = sides.map((side, index): NamedVersion => {
     const folder = side.trials.find(trial => trial.folder !== undefined)?.folder;
     const { name, facts } = named[index] as (typeof named)[number];
-    return { name, facts, side, ...(folder !== undefined && { names: caseNames(folder) }) };
+    return { name, facts, side, names: folder === undefined ? undefined : caseNames(folder) };
   });
   return { versions, judgements };
 }

@@ -61,14 +61,14 @@ export function checkCompareOptions(options: CompareOptions): void {
 export function checkVersionOptions(options: CompareVersionsOptions): void {
   refuseUnknown('compareVersions', options, VERSION_OPTIONS);
   checkLimits(options?.limits);
-  const isVersion = ({ run, name }: { run?: unknown; name?: unknown }): boolean =>
-    typeof run === 'string' && ['string', 'undefined'].includes(typeof name);
-  if (
-    Array.isArray(options?.versions) &&
-    options.versions.every(one => typeof one === 'object' && one !== null && isVersion(one))
-  )
-    return;
+  if (Array.isArray(options?.versions) && options.versions.every(isVersion)) return;
   throw new Fault('usage', 'compareVersions requires versions: a list of objects with run and, if you want, name.');
+}
+
+function isVersion(version: unknown): boolean {
+  if (typeof version !== 'object' || version === null) return false;
+  const { run, name } = version as { run?: unknown; name?: unknown };
+  return typeof run === 'string' && ['string', 'undefined'].includes(typeof name);
 }
 
 function isHeader(header: unknown): boolean {

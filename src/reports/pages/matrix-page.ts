@@ -47,12 +47,7 @@ export function matrixPage(matrix: Matrix, links: readonly PairReport[]): SmallP
     data: {
       decided_by: matrix.decided_by,
       versions: versions.map(shownVersion),
-      pairs: pairs.map(pair => ({
-        ...pair,
-        reason: shortened(pair.reason, REASON_UNITS_MAX),
-        href: links.find(link => link.baseline === pair.baseline && link.candidate === pair.candidate)?.href ?? null,
-        command: commandOf(pair, versions),
-      })),
+      pairs: pairs.map(pair => shownPair(pair, versions, links)),
       conditions: conditions.slice(0, CONDITIONS_MAX).map(({ field, values }) => ({
         name: conditionName(field),
         values: values.map(value => shortened(conditionText(value), TITLE_UNITS_MAX)),
@@ -75,6 +70,20 @@ const REASON_UNITS_MAX = 1_000;
 function shownVersion(version: MatrixVersion): MatrixVersion {
   const facts = version.facts.map(({ name, value }) => ({ name, value: shortened(value, TITLE_UNITS_MAX) }));
   return { ...version, facts, run_ids: version.run_ids.slice(0, RUNS_MAX), seals: [] };
+}
+
+function shownPair(
+  pair: MatrixPair,
+  versions: readonly MatrixVersion[],
+  links: readonly PairReport[],
+): MatrixPage['pairs'][number] {
+  const { baseline, candidate } = pair;
+  return {
+    ...pair,
+    reason: shortened(pair.reason, REASON_UNITS_MAX),
+    href: links.find(link => link.baseline === baseline && link.candidate === candidate)?.href ?? null,
+    command: commandOf(pair, versions),
+  };
 }
 
 function shownCase({ cells, title, ...one }: MatrixCase): MatrixPageCase {
