@@ -109,7 +109,9 @@ class Hunks implements DiffVisitor {
     const texts = text.split('\n');
     const isEven = texts.length === open.lines.length;
     this.masked += masked;
-    const lines = open.lines.map((line, index) => `${line.slice(0, 1)}${isEven ? clipped(texts[index] ?? '') : MASKED}`);
+    const lines = open.lines.map(
+      (line, index) => `${line.slice(0, 1)}${isEven ? clipped(texts[index] ?? '') : MASKED}`,
+    );
     const { file, oldFrom, newFrom } = open;
     (this.#files[file] ??= []).push({ oldFrom, newFrom, lines });
   }

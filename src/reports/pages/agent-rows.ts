@@ -50,9 +50,12 @@ type GrowingTurn = { -readonly [Key in keyof AgentTurn]: AgentTurn[Key] };
 class Ends<Item> {
   readonly first: Item[] = [];
   readonly last: Item[] = [];
+  readonly max: number;
   count = 0;
 
-  constructor(readonly max: number) {}
+  constructor(max: number) {
+    this.max = max;
+  }
 
   add(item: Item): Item {
     this.count++;
@@ -152,7 +155,11 @@ class RowFold {
       case 'file_change':
         // The call already shows the file.
         if (line.path === this.#changed) return undefined;
-        return this.#add(line, waited, { kind: 'change', tool: line.change, about: line.path.slice(0, ABOUT_UNITS_MAX) });
+        return this.#add(line, waited, {
+          kind: 'change',
+          tool: line.change,
+          about: line.path.slice(0, ABOUT_UNITS_MAX),
+        });
       case 'retry':
         return this.#retried(line, waited);
       case 'note':
