@@ -105,16 +105,24 @@ class Hunks implements DiffVisitor {
     const open = this.#open;
     this.#open = undefined;
     if (!open || open.lines.length === 0) return;
-    const { text, masked } = redact(open.lines.map(line => line.slice(1)).join('\n'));
-    const texts = text.split('\n');
-    const isEven = texts.length === open.lines.length;
+    const bare = open.lines.map(line => line.slice(1));
+    const { text, masked } = redact(bare.join('\n'));
     this.masked += masked;
-    const lines = open.lines.map(
-      (line, index) => `${line.slice(0, 1)}${isEven ? clipped(texts[index] ?? '') : MASKED}`,
-    );
+    const texts = masked === 0 ? bare : maskedLines(bare, text.split('\n'));
+    const lines = open.lines.map((line, index) => `${line.slice(0, 1)}${clipped(texts[index] ?? '')}`);
     const { file, oldFrom, newFrom } = open;
     (this.#files[file] ??= []).push({ oldFrom, newFrom, lines });
   }
+}
+
+/** The masked text line by line. If a secret spans lines, every line from the first to the last masked one is hidden. */
+function maskedLines(bare: readonly string[], masked: readonly string[]): readonly string[] {
+  if (masked.length === bare.length) return masked;
+  let first = 0;
+  while (first < masked.length && masked[first] === bare[first]) first++;
+  let last = 1;
+  while (last <= masked.length - first && masked.at(-last) === bare.at(-last)) last++;
+  return bare.map((line, index) => (index < first || index > bare.length - last ? line : MASKED));
 }
 
 const MASKED = '[masked]';

@@ -3,10 +3,10 @@ import type { AgentPageEvidence } from './agent-page-data.ts';
 import type { AgentPageInput } from './agent-page.ts';
 import { amount, asWords } from './page-words.ts';
 
-/** The seal, the signer and the sealed files. Files in `internal/` are for operators, so they are left out. */
+/** The seal, the signer and the sealed files. Files in `evidence/internal/` are for operators, so they are left out. */
 export function agentEvidence({ place, name, isWhole, keyIds, outcome, life }: AgentPageInput): AgentPageEvidence {
   const statement = life === 'finished' ? sealOf(place.folder)?.statement : undefined;
-  const files = (statement?.subject ?? []).filter(({ name: file }) => !file.startsWith('internal/'));
+  const files = (statement?.subject ?? []).filter(({ name: file }) => !/(?:^|\/)internal\//.test(file));
   const { credentials, kinds } = outcome?.masking ?? {};
   const masked = Object.entries(kinds ?? {}).slice(0, KINDS_MAX);
   return {

@@ -32,7 +32,7 @@ export interface AgentPageInput extends AgentFolder {
   readonly turns: Iterable<TurnInput>;
 }
 
-/** The page of an agent run. It shows only what the run folder contains, and nothing from `internal/`. */
+/** The page of an agent run. It shows only what the run folder contains, and nothing from `evidence/internal/`. */
 export function agentPage(input: AgentPageInput): SmallPage<'agent'> {
   const { outcome, workspace, manifest, place, request, plan, finalText } = input;
   const folded = foldedRows(input.lines, input.turns);

@@ -84,6 +84,7 @@ class RowFold {
   #retry: Growing | undefined;
   #changed = '';
   #lastCommand: Growing | undefined;
+  #lastMessage: string | undefined;
 
   constructor(turns: Iterable<TurnInput>) {
     this.#inputs = turns[Symbol.iterator]();
@@ -143,6 +144,7 @@ class RowFold {
   #row(line: TranscriptLine, waited: number): Growing | undefined {
     switch (line.kind) {
       case 'message':
+        this.#lastMessage = line.body.text;
         return this.#add(line, waited, { kind: line.role === 'user' ? 'user' : 'message', text: cut(line.body) });
       case 'thinking':
         return this.#add(line, waited, { kind: 'thinking', text: cut(line.body) });
@@ -168,7 +170,8 @@ class RowFold {
         return this.#add(line, waited, {
           kind: 'final',
           state: line.ok ? 'ok' : 'failed',
-          ...(line.body && { text: cut(line.body) }),
+          // Most agents repeat their last message here.
+          ...(line.body && line.body.text !== this.#lastMessage && { text: cut(line.body) }),
         });
       default:
         return undefined;

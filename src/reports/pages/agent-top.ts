@@ -72,7 +72,7 @@ const DETAIL_UNITS_MAX = 300;
 function changesText({ absent, total, added, removed, files }: AgentDiff): string {
   if (absent !== null && files.length === 0) return 'What it changed is unknown.';
   if (total === 0) return 'It changed no file.';
-  return `It changed ${amount(total, 'file')} (+${grouped(added)} −${grouped(removed)}).`;
+  return `It changed ${amount(total, 'file')} (+${grouped(added)}\u00a0−${grouped(removed)}).`;
 }
 
 function judgedText(flags: number, violations: number, isJudged: boolean): string {

@@ -128,10 +128,22 @@ function Hunk({ hunk, path, isSplit }: { readonly hunk: DiffHunk; readonly path:
   const lines = useMemo(() => linesOf(hunk, path), [hunk, path]);
   return (
     <table class={isSplit ? 'diff split' : 'diff'}>
+      {isSplit && (
+        <colgroup>
+          <col class="narrow" />
+          <col />
+          <col class="narrow" />
+          <col />
+        </colgroup>
+      )}
       <tbody>
         <tr class="hunk-head">
           <td colSpan={isSplit ? 4 : 3}>
-            Line {count(hunk.oldFrom)} → {count(hunk.newFrom)}
+            {hunk.oldFrom === 0
+              ? 'New lines'
+              : hunk.newFrom === 0
+                ? 'Removed lines'
+                : `From line ${count(hunk.newFrom)}`}
           </td>
         </tr>
         {isSplit
@@ -154,7 +166,7 @@ function Hunk({ hunk, path, isSplit }: { readonly hunk: DiffHunk; readonly path:
 }
 
 function Half({ line, side }: { readonly line: DiffLine | null; readonly side: 'old' | 'new' }) {
-  if (!line) return <td class="number nothing" colSpan={2} />;
+  if (!line) return <td class="blank" colSpan={2} />;
   return (
     <>
       <td class="number" data-sign={line.sign}>

@@ -41,7 +41,7 @@ export function Evidence({ data: { evidence } }: { readonly data: AgentPage }) {
         <details class="more">
           <summary>{plural(filesTotal, 'sealed file')}</summary>
           <div class="table-box" role="region" aria-label="Sealed files" tabIndex={0}>
-            <table class="numbers files">
+            <table class="stacked files">
               <thead>
                 <tr>
                   <th scope="col">File</th>

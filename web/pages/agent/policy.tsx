@@ -10,7 +10,7 @@ export function Policy({ data: { policy } }: { readonly data: AgentPage }) {
   return (
     <>
       <div class="table-box" role="region" aria-label="Policy" tabIndex={0}>
-        <table class="numbers policy">
+        <table class="stacked policy">
           <thead>
             <tr>
               <td />

@@ -22,28 +22,33 @@ export function Facts({ data: { facts, task } }: { readonly data: AgentPage }) {
         ))}
       </dl>
       <h3 class="small-title">Task</h3>
-      {task ? <LongText value={task} name="task" /> : <p class="muted">unknown</p>}
+      {task ? <LongText value={task} name="task" linesMax={TASK_LINES} /> : <p class="muted">unknown</p>}
     </>
   );
 }
 
-const FOLD_UNITS = 600;
+const LINE_UNITS = 75;
 const FOLD_LINES = 8;
+/** A task is folded sooner, because the verdict and the review come first. */
+const TASK_LINES = 4;
 
 interface LongProps {
   readonly value: CutText;
   /** What it is, for the button: "task", "result". */
   readonly name: string;
   readonly isCode?: boolean;
+  /** The lines before the fold, of about 75 characters. */
+  readonly linesMax?: number;
 }
 
 /** A text that is folded if it is long. Says how much of it is not on the page. */
-export function LongText({ value, name, isCode = false }: LongProps) {
+export function LongText({ value, name, isCode = false, linesMax = FOLD_LINES }: LongProps) {
   const { text, total } = value;
   const lines = text.split('\n');
-  const isLong = text.length > FOLD_UNITS || lines.length > FOLD_LINES;
+  const unitsMax = linesMax * LINE_UNITS;
+  const isLong = text.length > unitsMax || lines.length > linesMax;
   const Tag = isCode ? 'pre' : 'div';
-  const head = lines.slice(0, FOLD_LINES).join('\n').slice(0, FOLD_UNITS);
+  const head = lines.slice(0, linesMax).join('\n').slice(0, unitsMax);
   const body = (shown: string) => (
     <Tag class={isCode ? 'long code' : 'long'} {...(isCode && { tabIndex: 0, role: 'region', 'aria-label': name })}>
       <Text value={shown} />

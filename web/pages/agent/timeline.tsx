@@ -18,7 +18,7 @@ const BAR = 14;
 /** Model, tools and retries on one time axis. A click or Enter leads to the transcript. */
 export function Timeline({ data, address }: Props) {
   const lanes = useMemo(() => lanesOf(data), [data]);
-  const [chosen, setChosen] = useState(0);
+  const [chosen, setChosen] = useState(() => firstTrouble(data));
   const [box, full] = useWidth();
   const side = full < 560 ? 84 : 132;
   const width = Math.max(120, full - side - 12);
@@ -63,11 +63,19 @@ export function Timeline({ data, address }: Props) {
         <span class="key denied">denied</span>
         <span class="key wait">model</span>
         <span class="muted">
-          “Model” is the time in which no tool ran: the agent and its model worked or waited.
+          “Model” is time in which no tool ran: the model answered, or the agent itself worked.
           {data.omitted.count > 0 && ` ${plural(data.omitted.count, 'entry', 'entries')} in the middle left out.`}
         </span>
       </figcaption>
     </figure>
+  );
+}
+
+/** The first denied or failed call, which a reader looks for; else the first entry. */
+function firstTrouble({ rows }: AgentPage): number {
+  return Math.max(
+    0,
+    rows.findIndex(({ kind, state }) => kind === 'call' && (state === 'denied' || state === 'failed')),
   );
 }
 
@@ -202,7 +210,7 @@ function stepText(data: AgentPage, index: number): string {
     `${clockText(row.at)}: ${plain(rowTitle(row)).slice(0, 120)}`,
     ...(stateWord(row) === '' ? [] : [stateWord(row)]),
     ...(row.took === undefined ? [] : [`took ${milliseconds(row.took)}`]),
-    ...(row.waited ? [`after ${milliseconds(row.waited)} of model time`] : []),
+    ...(row.waited ? [`after ${milliseconds(row.waited)} without a tool`] : []),
   ];
   return parts.join(', ');
 }

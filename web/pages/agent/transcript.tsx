@@ -128,8 +128,11 @@ function Row({ row, before, address, isChosen }: RowProps) {
     >
       {isTurn && <p class="turn-title">Turn {count(row.turn)}</p>}
       <div class="entry-line">
-        <a class="entry-at" href={agentHash(address, { line: String(row.seq) })} aria-label={`Link to line ${row.seq}`}>
-          <span>{count(row.seq)}</span>
+        <a class="entry-at" href={agentHash(address, { line: String(row.seq) })}>
+          <span>
+            <span class="unseen">Line </span>
+            {count(row.seq)}
+          </span>
           <span>{clockText(row.at)}</span>
         </a>
         <div class="entry-body">
@@ -170,11 +173,8 @@ function Call({ row, isOpen }: { readonly row: AgentRow; readonly isOpen: boolea
       {isShown && (
         <div class="call-parts">
           {input && <Piece title="Input" value={input} name="input" />}
-          {text ? (
-            <Piece title="Result" value={text} name="result" />
-          ) : (
-            <p class="muted">{state === null ? 'The call has no result.' : 'The result is empty.'}</p>
-          )}
+          {text && text.text !== row.reason && <Piece title="Result" value={text} name="result" />}
+          {!text && <p class="muted">{state === null ? 'The call has no result.' : 'The result is empty.'}</p>}
         </div>
       )}
     </details>
@@ -205,7 +205,6 @@ function Said({ row }: { readonly row: AgentRow }) {
     <div class="said">
       <span class="said-who">
         {kind === 'note' ? (tool === 'info' ? 'Note' : tool === 'error' ? 'Error' : 'Warning') : KIND_WORDS[kind]}
-        {kind === 'final' && <span class={`state ${row.state}`}>{stateWord(row)}</span>}
       </span>
       <div class="said-what" data-trouble={isTrouble}>
         {(kind === 'change' || kind === 'denial') && (
@@ -218,6 +217,11 @@ function Said({ row }: { readonly row: AgentRow }) {
                 <Text value={inTree(about)} />
               </code>
             )}
+          </p>
+        )}
+        {kind === 'final' && (
+          <p>
+            The agent <span class={`state ${row.state}`}>{stateWord(row)}</span>.
           </p>
         )}
         {reason !== undefined && <LongText value={{ text: reason }} name="reason" />}

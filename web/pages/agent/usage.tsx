@@ -56,7 +56,7 @@ function Totals({ usage: { reported, counted } }: { readonly usage: AgentPage['u
   ] as const;
   return (
     <div class="table-box" role="region" aria-label="Totals" tabIndex={0}>
-      <table class="numbers totals">
+      <table class="totals">
         <thead>
           <tr>
             <td />
@@ -103,7 +103,7 @@ function Turns({ turns, address }: { readonly turns: readonly AgentTurn[]; reado
   const most = Math.max(1, ...turns.map(({ inputTokens }) => inputTokens ?? 0));
   return (
     <div class="table-box" role="region" aria-label="Turns" tabIndex={0}>
-      <table class="numbers turns">
+      <table class="turns">
         <thead>
           <tr>
             <th scope="col">Turn</th>
