@@ -9,7 +9,7 @@ export function Policy({ data: { policy } }: { readonly data: AgentPage }) {
   const { rows, violations, violationsTotal, tightened, notes } = policy;
   return (
     <>
-      <div class="table-box" role="region" aria-label="Policy" tabIndex={0}>
+      <div class="table-box" role="region" aria-label="Asked, enforced and observed" tabIndex={0}>
         <table class="stacked policy">
           <thead>
             <tr>

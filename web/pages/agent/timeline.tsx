@@ -111,14 +111,12 @@ function Drawing({ data, lanes, side, width, x, chosen, open }: DrawingProps) {
       aria-hidden="true"
     >
       <g transform={`translate(${side} 0)`}>
-        {ticksOf(data.endMs).map((tick, index, all) => (
+        {spacedTicks(data.endMs, x).map((tick, index) => (
           <g key={tick} class="tick">
             <line x1={x(tick)} x2={x(tick)} y1={TOP - 4} y2={bottom} />
-            {(index === 0 || x(tick) - x(all[index - 1] ?? 0) > 48 || index % 2 === 0) && (
-              <text x={x(tick)} y={12} text-anchor={index === 0 ? 'start' : x(tick) > width - 30 ? 'end' : 'middle'}>
-                {clockText(tick)}
-              </text>
-            )}
+            <text x={x(tick)} y={12} text-anchor={index === 0 ? 'start' : x(tick) > width - 30 ? 'end' : 'middle'}>
+              {clockText(tick)}
+            </text>
           </g>
         ))}
         {gap && (
@@ -150,6 +148,18 @@ function Drawing({ data, lanes, side, width, x, chosen, open }: DrawingProps) {
     </svg>
   );
 }
+
+/** The ticks whose labels do not overlap. */
+function spacedTicks(endMs: number, x: (ms: number) => number): number[] {
+  const kept: number[] = [];
+  for (const tick of ticksOf(endMs)) {
+    const last = kept.at(-1);
+    if (last === undefined || x(tick) - x(last) > TICK_WIDTH) kept.push(tick);
+  }
+  return kept;
+}
+
+const TICK_WIDTH = 72;
 
 interface BarProps extends Pick<Props, 'data'> {
   readonly bar: Bar;

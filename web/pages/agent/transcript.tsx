@@ -39,9 +39,8 @@ export function Transcript({ data, address }: Props) {
           />
         </label>
         <span role="status" class="muted">
-          {q === ''
-            ? plural(rows.length, 'entry', 'entries')
-            : `${count(found.length)} of ${plural(rows.length, 'entry', 'entries')}`}
+          {q !== '' && `${count(found.length)} of ${plural(rows.length, 'entry', 'entries')}`}
+          {q === '' && omitted.count > 0 && `The first and the last ${count(omitted.after)} are on this page.`}
         </span>
       </div>
       {line !== '' && (at === undefined || rows[at]?.seq !== Number(line)) && <Missing data={data} line={line} />}
