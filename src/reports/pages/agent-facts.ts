@@ -2,7 +2,7 @@ import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { AgentFact } from './agent-page-data.ts';
 import type { AgentPageInput } from './agent-page.ts';
 import { agentName } from './agent-top.ts';
-import { amount, asWords, bytesText, costText, firstLine, spanText } from './page-words.ts';
+import { amount, asWords, bytesText, costText, lineOf, spanText } from './page-words.ts';
 
 /** The facts under the verdict. What is unknown is said so. */
 export function agentFacts(input: AgentPageInput): AgentFact[] {
@@ -25,7 +25,7 @@ export function agentFacts(input: AgentPageInput): AgentFact[] {
 }
 
 function untestedText({ newest_tried }: Pick<AgentOutcome['agent'], 'newest_tried'>): string {
-  return `untested version${newest_tried === undefined ? '' : `; newest tested: ${firstLine(newest_tried, 60)}`}`;
+  return `untested version${newest_tried === undefined ? '' : `; newest tested: ${lineOf(newest_tried, 60)}`}`;
 }
 
 const HOW = { none: 'no access', live: 'live', record: 'live and recorded', replay: 'replayed' } as const;
@@ -36,9 +36,9 @@ function modelFact(outcome: AgentOutcome | undefined): Pick<AgentFact, 'value' |
   const isUnknown = outcome.recovered?.unknown.includes('requests');
   const counts = isUnknown ? 'number of requests unknown' : amount(requests, 'request');
   const failed = failures > 0 ? `, ${failures} failed` : '';
-  const differs = difference === null ? '' : `. ${firstLine(difference, 300)}`;
+  const differs = difference === null ? '' : `. ${lineOf(difference, 300)}`;
   return {
-    value: outcome.agent.model === null ? 'unnamed' : firstLine(outcome.agent.model, 100),
+    value: outcome.agent.model === null ? 'unnamed' : lineOf(outcome.agent.model, 100),
     note: mode === 'none' ? HOW.none : `${HOW[mode]}: ${counts}${failed}${differs}`,
   };
 }

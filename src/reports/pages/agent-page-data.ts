@@ -77,7 +77,7 @@ export interface AgentRow {
 }
 
 /** Rows between the first and the last ones that the page leaves out. */
-export interface OmittedRows {
+interface OmittedRows {
   readonly after: number;
   readonly count: number;
   /** The file with every line. */

@@ -7,13 +7,13 @@ import { agentDiff } from './agent-diff.ts';
 import { agentEvidence } from './agent-evidence.ts';
 import { agentFacts } from './agent-facts.ts';
 import type { AgentClaims, AgentDiff, AgentPage, CutText } from './agent-page-data.ts';
-import { agentPolicy } from './agent-policy.ts';
+import { agentPolicyPart } from './agent-policy.ts';
 import { agentCommands, agentReview } from './agent-review.ts';
 import { type FoldedRows, foldedRows, type TurnInput } from './agent-rows.ts';
 import { agentTop } from './agent-top.ts';
 import { agentUsage } from './agent-usage.ts';
 import type { SmallPage } from './page-kinds.ts';
-import { amount, firstLine } from './page-words.ts';
+import { amount, lineOf } from './page-words.ts';
 
 /** What `proctor show` knows about an agent run, and its transcript. */
 export interface AgentPageInput extends AgentFolder {
@@ -57,7 +57,7 @@ export function agentPage(input: AgentPageInput): SmallPage<'agent'> {
     calls: folded.calls,
     endMs: folded.endMs,
     diff,
-    policy: agentPolicy(input),
+    policy: agentPolicyPart(input),
     usage: agentUsage(outcome, folded),
     claims: claimsOf(input, diff, folded),
     evidence: agentEvidence(input),
@@ -131,7 +131,12 @@ function claimsOf({ evaluation, workspace }: AgentPageInput, diff: AgentDiff, fo
       { text: changed, seq: null },
       ...(commits ? [{ text: `${amount(commits, 'commit')} in the clone.`, seq: null }] : []),
       ...(lastCommand
-        ? [{ text: `Last command: ${firstLine(lastCommand.about, 120)} ${endText(lastCommand)}`, seq: lastCommand.seq }]
+        ? [
+            {
+              text: `Last command: ${lineOf(lastCommand.about, 120)} ${endText(lastCommand)}`,
+              seq: lastCommand.seq,
+            },
+          ]
         : []),
       ...(calls.failed > 0 ? [{ text: `${amount(calls.failed, 'tool call')} failed.`, seq: firstFailed }] : []),
       ...(calls.denied > 0 ? [{ text: `${amount(calls.denied, 'tool call')} denied.`, seq: firstDenied }] : []),

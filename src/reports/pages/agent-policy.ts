@@ -3,10 +3,10 @@ import { DIMENSIONS } from '../../contracts/agent-step/policy.ts';
 import type { PolicySummary } from '../../contracts/agent-step/policy-summary.ts';
 import type { AgentFolder } from '../../evidence/agent/agent-folder.ts';
 import type { AgentFact, AgentPagePolicy } from './agent-page-data.ts';
-import { amount, asWords, bytesText, firstLine, grouped, spanText } from './page-words.ts';
+import { amount, asWords, bytesText, lineOf, grouped, spanText } from './page-words.ts';
 
 /** The policy as it was asked, enforced and observed; null if the run has no policy summary. */
-export function agentPolicy({ policy, outcome }: Pick<AgentFolder, 'policy' | 'outcome'>): AgentPagePolicy | null {
+export function agentPolicyPart({ policy, outcome }: Pick<AgentFolder, 'policy' | 'outcome'>): AgentPagePolicy | null {
   if (!policy) return null;
   const { requested, effective, observed, violations, applied_overrides } = policy;
   return {
@@ -17,16 +17,16 @@ export function agentPolicy({ policy, outcome }: Pick<AgentFolder, 'policy' | 'o
       observed: observed
         .filter(one => one.dimension === dimension)
         .slice(0, NOTES_MAX)
-        .map(({ held, note }) => ({ held, text: firstLine(note, TEXT_UNITS_MAX) })),
+        .map(({ held, note }) => ({ held, text: lineOf(note, TEXT_UNITS_MAX) })),
     })),
     violations: violations.slice(0, VIOLATIONS_MAX).map(violationText),
     violationsTotal: violations.length,
     tightened: applied_overrides
       .slice(0, NOTES_MAX)
-      .map(({ dimension, note }) => `${asWords(dimension)}: ${firstLine(note, TEXT_UNITS_MAX)}`),
+      .map(({ dimension, note }) => `${asWords(dimension)}: ${lineOf(note, TEXT_UNITS_MAX)}`),
     notes: [...policy.capability_notes, ...policy.enforcement_notes]
       .slice(0, NOTES_MAX)
-      .map(note => firstLine(note.replace(/^[a-z]+_[a-z]+(?=: )/, asWords), TEXT_UNITS_MAX)),
+      .map(note => lineOf(note.replace(/^[a-z]+_[a-z]+(?=: )/, asWords), TEXT_UNITS_MAX)),
     limits: (outcome?.enforcement.claims ?? []).filter(({ value }) => value !== null).map(limitText),
     clocks: outcome ? clocksOf(outcome) : [],
     networkAttempts: outcome?.network_attempts ?? null,
@@ -51,7 +51,7 @@ function violationText(violation: PolicySummary['violations'][number]): AgentPag
   const { class: kind, message, path, operation, hard } = violation;
   const about = [path, operation].filter(text => text !== undefined && !message.includes(text));
   const of = about.length > 0 ? ` (${about.join(', ')})` : '';
-  return { hard, kind: asWords(kind), text: `${firstLine(message, TEXT_UNITS_MAX)}${of}` };
+  return { hard, kind: asWords(kind), text: `${lineOf(message, TEXT_UNITS_MAX)}${of}` };
 }
 
 function limitText({ limit, value, claim }: LimitClaim): AgentPagePolicy['limits'][number] {

@@ -1,6 +1,6 @@
 import type { AgentFolder } from '../../evidence/agent/agent-folder.ts';
 import type { AgentCommand, AgentReview } from './agent-page-data.ts';
-import { amount, asWords, firstLine, shellWord } from './page-words.ts';
+import { amount, asWords, lineOf, shellWord } from './page-words.ts';
 
 interface ReviewInput extends Pick<AgentFolder, 'outcome' | 'workspace' | 'policy'> {
   readonly life: string;
@@ -50,10 +50,6 @@ function violationItems({ policy }: ReviewInput): Items {
 function workspaceItems({ workspace }: ReviewInput): Items {
   if (!workspace) return [];
   const { links_out, hooks, nested_repositories, left_out, submodules, ignored, collisions } = workspace;
-  const named = ({ total, listed }: { readonly total: number; readonly listed: readonly string[] }): string => {
-    const shown = listed.slice(0, NAMES_MAX).join(', ');
-    return total > NAMES_MAX ? `${shown} and ${amount(total - NAMES_MAX, 'more', 'more')}` : shown;
-  };
   const texts = [
     workspace.branch_moved && 'The agent moved one of your branches in its clone.',
     workspace.rewritten && 'The agent rewrote the commits that it started from.',
@@ -72,13 +68,18 @@ function workspaceItems({ workspace }: ReviewInput): Items {
   return texts.flatMap(text => (text === false ? [] : [{ tone: 'unsure', text }]));
 }
 
+function named({ total, listed }: { readonly total: number; readonly listed: readonly string[] }): string {
+  const shown = listed.slice(0, NAMES_MAX).join(', ');
+  return total > NAMES_MAX ? `${shown} and ${amount(total - NAMES_MAX, 'more', 'more')}` : shown;
+}
+
 const NAMES_MAX = 5;
 
 function secretItems({ outcome }: ReviewInput): Items {
   return (outcome?.masking?.flagged ?? []).slice(0, SECRETS_MAX).map(({ path, code, kinds }) => {
     const what = kinds.length > 0 ? kinds.map(asWords).join(', ') : 'its name suggests credentials';
     const word = code === 'secret_in_file' ? 'contains a declared secret' : 'may contain a credential';
-    return { tone: 'unsure', text: `${firstLine(path, 200)} ${word} (${what}).` };
+    return { tone: 'unsure', text: `${lineOf(path, 200)} ${word} (${what}).` };
   });
 }
 

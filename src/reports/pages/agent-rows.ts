@@ -17,7 +17,7 @@ export interface FoldedRows extends Pick<AgentPage, 'rows' | 'omitted' | 'calls'
   readonly lastCommand: LastCommand | null;
 }
 
-export interface LastCommand {
+interface LastCommand {
   readonly seq: number;
   readonly about: string;
   readonly state: NonNullable<AgentRow['state']>;
@@ -32,7 +32,7 @@ export function foldedRows(lines: Iterable<TranscriptLine>, turns: Iterable<Turn
 }
 
 /** The rows kept at each end of a long transcript. */
-export const ROWS_MAX = 1_000;
+const ROWS_MAX = 1_000;
 /** The turns kept at each end. */
 const TURNS_MAX = 250;
 const TEXT_UNITS_MAX = 16_000;

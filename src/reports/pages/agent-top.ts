@@ -1,7 +1,7 @@
 import type { AgentDiff } from './agent-page-data.ts';
 import type { AgentPageInput } from './agent-page.ts';
 import type { PageTop } from './page-kinds.ts';
-import { amount, firstLine, grouped, spanText } from './page-words.ts';
+import { amount, lineOf, grouped, spanText } from './page-words.ts';
 
 /** The verdict of an agent run: how it ended, what it changed, and whether its claims match. */
 export function agentTop(input: AgentPageInput, diff: AgentDiff): PageTop {
@@ -15,7 +15,7 @@ type Verdict = Pick<PageTop, 'tone' | 'word' | 'sentence'>;
 
 /** `claude 2.1.325`. */
 export function agentName({ family, version }: { readonly family: string; readonly version: string }): string {
-  return `${family.replace(/_cli$/, '')} ${firstLine(version, 60)}`;
+  return `${family.replace(/_cli$/, '')} ${lineOf(version, 60)}`;
 }
 
 function verdictOf(input: AgentPageInput, diff: AgentDiff): Verdict {
@@ -57,7 +57,7 @@ function openVerdict(life: AgentPageInput['life'], name: string): Verdict {
 function saysOf({ outcome }: AgentPageInput, name: string): string {
   if (!outcome) return '';
   const { termination, detail, api_status, clocks } = outcome;
-  const why = detail === null ? '' : firstLine(detail, DETAIL_UNITS_MAX);
+  const why = detail === null ? '' : lineOf(detail, DETAIL_UNITS_MAX);
   const status = api_status === null ? '' : ` (HTTP status ${api_status})`;
   if (termination === 'completed') return `${name} reports success.`;
   if (termination === 'killed_timeout')

@@ -60,7 +60,7 @@ function placesOf(tally: Access['refused']): string[] {
       const place = what === 'budget' ? 'over budget' : where;
       return count > 1 ? `${place} (${amount(count, 'time')})` : place;
     }),
-    ...(rest > 0 ? [`${amount(rest, 'more', 'more')}`] : []),
+    ...(rest > 0 ? [amount(rest, 'more', 'more')] : []),
   ];
 }
 

@@ -32,7 +32,7 @@ export function costText(usd: number): string {
 }
 
 /** The first line of a text, cut to a maximum length. */
-export function firstLine(text: string, unitsMax: number): string {
+export function lineOf(text: string, unitsMax: number): string {
   const [line = ''] = text.trim().split('\n', 1);
   return line.length > unitsMax ? `${line.slice(0, unitsMax).trimEnd().toWellFormed()}…` : line;
 }

@@ -11,17 +11,16 @@ import type { AgentPageInput } from '../../../src/reports/pages/agent-page.ts';
 export const HOSTILE =
   '</script><img src=x onerror="document.title=\'owned\'"><b>bold</b> \u202egnp.exe\u202c \u0007 \u200b \ud83d\ude00';
 
-export const MEBIBYTE_LINE = 'x'.repeat(1024 * 1024);
-
 /** Transcript lines with ascending numbers, one native line each. */
 export function linesFrom(events: Iterable<AgentEvent & { readonly at?: number }>): TranscriptLine[] {
-  return [...events].map(({ at, ...event }, index) => ({
-    schema_version: 'transcript-line.v1',
-    seq: index + 1,
-    at_ms: at ?? index * 10,
-    native_line: index + 1,
-    ...event,
-  })) as TranscriptLine[];
+  return [...events].map(({ at, ...event }, index) =>
+    Object.assign(event, {
+      schema_version: 'transcript-line.v1' as const,
+      seq: index + 1,
+      at_ms: at ?? index * 10,
+      native_line: index + 1,
+    }),
+  ) as TranscriptLine[];
 }
 
 export function* manyCalls(count: number, text = 'ok'): Generator<AgentEvent> {

@@ -14,7 +14,7 @@ export interface AgentAddress {
 
 const KEYS = ['line', 'q', 'diff', 'part'] as const;
 
-export function agentAddress(hash: string): AgentAddress {
+function agentAddress(hash: string): AgentAddress {
   const asked = new URLSearchParams(hash.replace(/^#/, ''));
   return Object.fromEntries(KEYS.map(key => [key, asked.get(key) ?? ''])) as unknown as AgentAddress;
 }

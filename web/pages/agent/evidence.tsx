@@ -37,39 +37,43 @@ export function Evidence({ data: { evidence } }: { readonly data: AgentPage }) {
         </code>
         . This page is not evidence; the run folder is.
       </p>
-      {files.length > 0 && (
-        <details class="more">
-          <summary>{plural(filesTotal, 'sealed file')}</summary>
-          <div class="table-box" role="region" aria-label="Sealed files" tabIndex={0}>
-            <table class="stacked files">
-              <thead>
-                <tr>
-                  <th scope="col">File</th>
-                  <th scope="col">Bytes</th>
-                  <th scope="col">SHA-256</th>
-                </tr>
-              </thead>
-              <tbody>
-                {files.map(({ name, bytes, sha256 }) => (
-                  <tr key={name}>
-                    <td>
-                      <code>
-                        <Text value={name} />
-                      </code>
-                    </td>
-                    <td data-label="Bytes">{count(bytes)}</td>
-                    <td data-label="SHA-256">
-                      <code title={sha256}>{sha256.slice(0, 16)}…</code>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-          {filesTotal > files.length && <p class="note">and {plural(filesTotal - files.length, 'more file')}</p>}
-        </details>
-      )}
+      {files.length > 0 && <SealedFiles files={files} filesTotal={filesTotal} />}
     </>
+  );
+}
+
+function SealedFiles({ files, filesTotal }: Pick<AgentPage['evidence'], 'files' | 'filesTotal'>) {
+  return (
+    <details class="more">
+      <summary>{plural(filesTotal, 'sealed file')}</summary>
+      <div class="table-box" role="region" aria-label="Sealed files" tabIndex={0}>
+        <table class="stacked files">
+          <thead>
+            <tr>
+              <th scope="col">File</th>
+              <th scope="col">Bytes</th>
+              <th scope="col">SHA-256</th>
+            </tr>
+          </thead>
+          <tbody>
+            {files.map(({ name, bytes, sha256 }) => (
+              <tr key={name}>
+                <td>
+                  <code>
+                    <Text value={name} />
+                  </code>
+                </td>
+                <td data-label="Bytes">{count(bytes)}</td>
+                <td data-label="SHA-256">
+                  <code title={sha256}>{sha256.slice(0, 16)}…</code>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {filesTotal > files.length && <p class="note">and {plural(filesTotal - files.length, 'more file')}</p>}
+    </details>
   );
 }
 

@@ -9,43 +9,7 @@ export function Policy({ data: { policy } }: { readonly data: AgentPage }) {
   const { rows, violations, violationsTotal, tightened, notes } = policy;
   return (
     <>
-      <div class="table-box" role="region" aria-label="Asked, enforced and observed" tabIndex={0}>
-        <table class="stacked policy">
-          <thead>
-            <tr>
-              <td />
-              <th scope="col">Asked</th>
-              <th scope="col">Enforced</th>
-              <th scope="col">Observed before the run</th>
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ dimension, asked, enforced, observed }) => (
-              <tr key={dimension}>
-                <th scope="row">{dimension}</th>
-                <td data-label="Asked">
-                  <Text value={asked} />
-                </td>
-                <td data-label="Enforced">
-                  <Text value={enforced} />
-                </td>
-                <td data-label="Observed">
-                  {observed.length === 0 && <span class="muted">–</span>}
-                  {observed.map(({ held, text }) => (
-                    <span class="probe" data-tone={held ? 'good' : 'bad'} key={text}>
-                      <Icon path={VERDICT_ICONS[held ? 'good' : 'bad']} />
-                      <span>
-                        {held ? 'Held: ' : 'Did not hold: '}
-                        <Text value={text} />
-                      </span>
-                    </span>
-                  ))}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Dimensions rows={rows} />
       <h3 class="small-title">Violations {violationsTotal === 0 && <span class="muted">none found</span>}</h3>
       {violations.length > 0 && (
         <ul class="review">
@@ -69,6 +33,48 @@ export function Policy({ data: { policy } }: { readonly data: AgentPage }) {
       <Limits policy={policy} />
       {notes.length > 0 && <Notes title={`How it was enforced (${plural(notes.length, 'note')})`} lines={notes} />}
     </>
+  );
+}
+
+function Dimensions({ rows }: Pick<NonNullable<AgentPage['policy']>, 'rows'>) {
+  return (
+    <div class="table-box" role="region" aria-label="Asked, enforced and observed" tabIndex={0}>
+      <table class="stacked policy">
+        <thead>
+          <tr>
+            <td />
+            <th scope="col">Asked</th>
+            <th scope="col">Enforced</th>
+            <th scope="col">Observed before the run</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ dimension, asked, enforced, observed }) => (
+            <tr key={dimension}>
+              <th scope="row">{dimension}</th>
+              <td data-label="Asked">
+                <Text value={asked} />
+              </td>
+              <td data-label="Enforced">
+                <Text value={enforced} />
+              </td>
+              <td data-label="Observed">
+                {observed.length === 0 && <span class="muted">–</span>}
+                {observed.map(({ held, text }) => (
+                  <span class="probe" data-tone={held ? 'good' : 'bad'} key={text}>
+                    <Icon path={VERDICT_ICONS[held ? 'good' : 'bad']} />
+                    <span>
+                      {held ? 'Held: ' : 'Did not hold: '}
+                      <Text value={text} />
+                    </span>
+                  </span>
+                ))}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 

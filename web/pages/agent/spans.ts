@@ -101,11 +101,12 @@ const STEPS_MS = [
   900_000, 1_800_000, 3_600_000,
 ];
 
+const two = (value: number): string => String(value).padStart(2, '0');
+
 /** `0.8 s`, `12 s`, `3:20 min`, `1:02:30 h`. */
 export function clockText(ms: number): string {
   if (ms < 60_000) return `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 1))} s`;
   const seconds = Math.floor(ms / 1_000);
-  const two = (value: number): string => String(value).padStart(2, '0');
   const [hours, minutes, rest] = [Math.floor(seconds / 3_600), Math.floor(seconds / 60) % 60, two(seconds % 60)];
   return hours > 0 ? `${hours}:${two(minutes)}:${rest} h` : `${minutes}:${rest} min`;
 }
