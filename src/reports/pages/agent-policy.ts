@@ -3,7 +3,7 @@ import { DIMENSIONS } from '../../contracts/agent-step/policy.ts';
 import type { PolicySummary } from '../../contracts/agent-step/policy-summary.ts';
 import type { AgentFolder } from '../../evidence/agent/agent-folder.ts';
 import type { AgentFact, AgentPagePolicy } from './agent-page-data.ts';
-import { amount, asWords, bytesText, lineOf, grouped, spanText } from './page-words.ts';
+import { amount, asWords, bytesText, lineOf, digitsText, spanText } from './page-words.ts';
 
 /** The policy as it was asked, enforced and observed; null if the run has no policy summary. */
 export function agentPolicyPart({ policy, outcome }: Pick<AgentFolder, 'policy' | 'outcome'>): AgentPagePolicy | null {
@@ -44,7 +44,7 @@ function valueText(value: string | readonly string[] | null | undefined, none: s
   if (value.length === 0) return 'none';
   const rest = value.length - LISTED_MAX;
   const shown = value.slice(0, LISTED_MAX).map(one => (one === '.' ? 'the whole tree' : one));
-  return `${shown.join(', ')}${rest > 0 ? ` and ${grouped(rest)} more` : ''}`;
+  return `${shown.join(', ')}${rest > 0 ? ` and ${digitsText(rest)} more` : ''}`;
 }
 
 function violationText(violation: PolicySummary['violations'][number]): AgentPagePolicy['violations'][number] {
@@ -62,7 +62,7 @@ function limitText({ limit, value, claim }: LimitClaim): AgentPagePolicy['limits
       ? bytesText(value ?? 0)
       : limit.endsWith('_seconds')
         ? spanText((value ?? 0) * 1_000)
-        : grouped(value ?? 0);
+        : digitsText(value ?? 0);
   return { limit: name, value: shown, claim: asWords(claim) };
 }
 

@@ -1,7 +1,7 @@
 import type { AgentDiff } from './agent-page-data.ts';
 import type { AgentPageInput } from './agent-page.ts';
 import type { PageTop } from './page-kinds.ts';
-import { amount, lineOf, grouped, spanText } from './page-words.ts';
+import { amount, lineOf, digitsText, spanText } from './page-words.ts';
 
 /** The verdict of an agent run: how it ended, what it changed, and whether its claims match. */
 export function agentTop(input: AgentPageInput, diff: AgentDiff): PageTop {
@@ -72,7 +72,7 @@ const DETAIL_UNITS_MAX = 300;
 function changesText({ absent, total, added, removed, files }: AgentDiff): string {
   if (absent !== null && files.length === 0) return 'What it changed is unknown.';
   if (total === 0) return 'It changed no file.';
-  return `It changed ${amount(total, 'file')} (+${grouped(added)}\u00a0−${grouped(removed)}).`;
+  return `It changed ${amount(total, 'file')} (+${digitsText(added)}\u00a0−${digitsText(removed)}).`;
 }
 
 function judgedText(flags: number, violations: number, isJudged: boolean): string {

@@ -1,11 +1,11 @@
 /** `812`, `10,000`. */
-export function grouped(count: number): string {
+export function digitsText(count: number): string {
   return count.toLocaleString('en-US');
 }
 
 /** `1 file`, `10,000 files`. */
 export function amount(count: number, one: string, many = `${one}s`): string {
-  return `${grouped(count)} ${count === 1 ? one : many}`;
+  return `${digitsText(count)} ${count === 1 ? one : many}`;
 }
 
 /** `12 ms`, `1.5 s`, `3 min`. */
