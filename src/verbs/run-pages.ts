@@ -12,7 +12,7 @@ import { comparisonFolder, makeReportFolder, refuseSealed, type ReportOptions } 
 export type PageReader = (place: RunFolder, key: Checker | undefined) => Promise<SmallPage | undefined>;
 
 /** The kinds of run that have a page of their own. A new kind needs a line here. */
-const READERS: readonly (() => Promise<PageReader>)[] = [];
+const READERS: readonly (() => Promise<PageReader>)[] = [async () => (await import('./agent-page.ts')).agentPageOf];
 
 interface RunPage {
   readonly page: SmallPage;

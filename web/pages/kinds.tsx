@@ -2,6 +2,7 @@ import type { ComponentType } from 'preact';
 import type { EmbeddedPage, PageKinds } from '../../src/reports/pages/page-kinds.ts';
 import { JsonView } from '../shared/values.tsx';
 import { MatrixBody } from './matrix/matrix.tsx';
+import { AgentRunPage } from './agent/agent-page.tsx';
 
 export interface KindProps<Kind extends keyof PageKinds> {
   readonly data: PageKinds[Kind];
@@ -10,7 +11,7 @@ export interface KindProps<Kind extends keyof PageKinds> {
 
 /** The body of each kind of page, below the verdict. */
 export const KINDS: { readonly [Kind in keyof PageKinds]: ComponentType<KindProps<Kind>> } = {
-  agent: Raw,
+  agent: AgentRunPage,
   script: Raw,
   intent: Raw,
   history: Raw,
