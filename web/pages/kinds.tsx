@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import type { EmbeddedPage, PageKinds } from '../../src/reports/pages/page-kinds.ts';
+import { HistoryBody } from './history/history.tsx';
 import { JsonView } from '../shared/values.tsx';
 
 export interface KindProps<Kind extends keyof PageKinds> {
@@ -12,7 +13,7 @@ export const KINDS: { readonly [Kind in keyof PageKinds]: ComponentType<KindProp
   agent: Raw,
   script: Raw,
   intent: Raw,
-  history: Raw,
+  history: HistoryBody,
   matrix: Raw,
 };
 

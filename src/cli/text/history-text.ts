@@ -42,14 +42,17 @@ function suiteLines(suite: SuiteHistory, paint: Paint): string[] {
   const changed = cases.filter(({ state }) => state !== 'passes');
   const total = Object.values(suite.states).reduce((sum, count) => sum + count, 0) - suite.states.passes;
   const shown = changed.slice(0, CHANGED_SHOWN);
-  const older = older_runs > 0 ? [paint('faint', `${countText(older_runs, 'older run')}; use --limit to see more`)] : [];
+  const older =
+    older_runs > 0 ? [paint('faint', `${countText(older_runs, 'older run')}; use --limit to see more`)] : [];
   return [
     `${markOf(suite, paint)} ${paint('strong', printable(suite.name))}  ${stateText(suite)}.${flaky}`,
     '',
     ...older,
     ...runTable(runs),
     ...(shown.length > 0 ? ['', ...shown.flatMap(one => changedLines(one, paint))] : []),
-    ...(total > shown.length ? [`  and ${numberText(total - shown.length)} more; --json and --open show up to 200`] : []),
+    ...(total > shown.length
+      ? [`  and ${numberText(total - shown.length)} more; --json and --open show up to 200`]
+      : []),
   ];
 }
 
@@ -106,10 +109,7 @@ function named(rows: readonly Readonly<Record<string, string>>[], own: Readonly<
   const { run, ...base } = HEADINGS;
   const all = Object.entries({ ...base, ...own, run });
   const used = all.filter(([key]) => rows.some(row => row[key] !== '–' && row[key] !== ''));
-  return tableLines([
-    used.map(([, heading]) => heading),
-    ...rows.map(row => used.map(([key]) => row[key] ?? '–')),
-  ]);
+  return tableLines([used.map(([, heading]) => heading), ...rows.map(row => used.map(([key]) => row[key] ?? '–'))]);
 }
 
 const HEADINGS = { when: 'when (UTC)', side: 'side', commit: 'commit', version: 'version', run: 'run' } as const;
@@ -182,11 +182,11 @@ function failsText({ cases }: HistoryRun): string {
   return `${numberText(failed)}${mixed > 0 ? ` + ${numberText(mixed)} mixed` : ''}`;
 }
 
-/** The pass rates of the newest runs, one bar each. */
+/** The pass rates of the newest runs, one bar each. Only a rate of 100 % fills its bar. */
 function sparkline(runs: readonly HistoryRun[]): string {
   return runs
     .slice(-BARS_SHOWN)
-    .map(({ pass_rate }) => (pass_rate ? (BARS[Math.round(pass_rate.rate * (BARS.length - 1))] as string) : '·'))
+    .map(({ pass_rate }) => (pass_rate ? (BARS[Math.floor(pass_rate.rate * (BARS.length - 1))] as string) : '·'))
     .join('');
 }
 

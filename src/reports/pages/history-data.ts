@@ -2,7 +2,6 @@ import type { PassRate } from '../../contracts/gate/decide/pass-rate.ts';
 
 /** The runs of a project over time. Printed by `proctor history --json` and embedded in its page. */
 export interface History {
-  readonly schema_version: 'history.v0';
   readonly generated_at: string;
   /** At most 50 suites; the one with the newest run first. */
   readonly suites: readonly SuiteHistory[];

@@ -1,11 +1,12 @@
 import type { Tone } from '../page-data.ts';
+import type { History } from './history-data.ts';
 
 /** The data of each kind of page. A new kind needs a line here and one in `web/pages/kinds.tsx`. */
 export interface PageKinds {
   readonly agent: unknown;
   readonly script: unknown;
   readonly intent: unknown;
-  readonly history: unknown;
+  readonly history: History;
   readonly matrix: unknown;
 }
 

@@ -1,5 +1,6 @@
 import { clip } from '../../base/clip.ts';
 import { type JudgedCase, trialOf } from '../../contracts/evaluation/index.ts';
+import { rounded } from '../../contracts/gate/decide/distributions.ts';
 import { countsAs } from '../../contracts/gate/limits/tally.ts';
 
 /** The trials of one case in one run. */
@@ -91,8 +92,10 @@ const LETTERS = { passed: 'p', failed: 'f', unjudged: 'u', missing: 'n' } as con
 function append(columns: CaseColumns, run: number, { letters, sha256, latencies, costUsd, message }: Cell): void {
   fillTo(columns, run);
   columns.trials.push(letters);
-  columns.latencyMs.push(latencies.length === 0 ? null : latencies.reduce((a, b) => a + b, 0) / latencies.length);
-  columns.costUsd.push(costUsd);
+  columns.latencyMs.push(
+    latencies.length === 0 ? null : rounded(latencies.reduce((a, b) => a + b, 0) / latencies.length),
+  );
+  columns.costUsd.push(costUsd === null ? null : rounded(costUsd));
   columns.sha256.push(sha256);
   columns.message ??= message;
 }

@@ -70,7 +70,8 @@ function readSealed({ id, lane, folder }: RunFolder): FoundRun | string {
     const request = documentAt(sealed, 'evidence/request.json', suiteRequest) as SuiteRequest | undefined;
     if (!run || !request) return 'run.json or request.json violates its contract.';
     // A copy under another name is not another run.
-    if (run.run_id !== id || request.run_id !== id || request.version !== lane) return `It is ${printable(run.run_id)}.`;
+    if (run.run_id !== id || request.run_id !== id || request.version !== lane)
+      return `It is ${printable(run.run_id)}.`;
     return { folder, run: lean(run), request, sealSha256: bytesHash(bytes) };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;

@@ -56,7 +56,6 @@ export function historyOf(options: HistoryOptions): History {
   const many = chosen.map(suite => read(suite, chosen.length === 1 ? CASES_MAX : CASES_OF_MANY_MAX));
   const suites = asked.caseId === undefined ? many : withCase(many, asked.caseId);
   return {
-    schema_version: 'history.v0',
     generated_at: instantText(systemClock.now()),
     suites,
     suites_total: asked.caseId === undefined ? asked.suites.length : suites.length,
@@ -109,7 +108,10 @@ function withCase(suites: readonly SuiteHistory[], caseId: string): readonly Sui
   if (having.length === 1) return having;
   const name = printable(caseId);
   if (having.length === 0) {
-    const meant = didYouMean(caseId, suites.map(suite => suite.name));
+    const meant = didYouMean(
+      caseId,
+      suites.map(suite => suite.name),
+    );
     throw new Fault('no_history', `No judged run has a suite or a case "${name}".${meant} ${SUITES}`);
   }
   const places = having.map(suite => printable(suite.name)).join(', ');

@@ -1,5 +1,6 @@
 import { instantText } from '../../base/clock.ts';
 import { type Evaluation, evaluation as contract, type JudgedCase, trialOf } from '../../contracts/evaluation/index.ts';
+import { rounded } from '../../contracts/gate/decide/distributions.ts';
 import { passRate } from '../../contracts/gate/decide/pass-rate.ts';
 import { countsAs } from '../../contracts/gate/limits/tally.ts';
 import type { Checker } from '../../contracts/seal/index.ts';
@@ -91,8 +92,9 @@ function measured(trials: readonly (readonly JudgedCase[])[]): Measured {
   return {
     pass_rate: judged.length === 0 ? null : passRate(judged),
     cases: trials.length === 0 ? null : countsOf([...tallies.values()]),
-    latency_ms: sorted.length === 0 ? null : { p50: percentile(sorted, 0.5), p95: percentile(sorted, 0.95) },
-    cost_usd: costUsd,
+    latency_ms:
+      sorted.length === 0 ? null : { p50: rounded(percentile(sorted, 0.5)), p95: rounded(percentile(sorted, 0.95)) },
+    cost_usd: costUsd === null ? null : rounded(costUsd),
     unpriced,
   };
 }

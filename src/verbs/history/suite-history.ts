@@ -24,11 +24,7 @@ export interface SuiteHistoryOptions {
 }
 
 /** The history of one suite. Reads one evaluation at a time, newest first. */
-export function suiteHistory(
-  name: string,
-  groups: readonly RunGroup[],
-  options: SuiteHistoryOptions,
-): SuiteHistory {
+export function suiteHistory(name: string, groups: readonly RunGroup[], options: SuiteHistoryOptions): SuiteHistory {
   const table = new CaseTable(options.caseId);
   const read: (Pick<ReadGroup, 'row' | 'version'> & { readonly group: RunGroup })[] = [];
   for (const group of groups.slice(0, options.limit)) {
@@ -137,7 +133,10 @@ function changesIn(hashes: readonly string[]): number[] {
 }
 
 /** The page of the run's newest comparison, else the page of the run. */
-function reportOf({ id, side, planned }: RunGroup, { home, comparisons, linkFrom }: SuiteHistoryOptions): HistoryRun['report'] {
+function reportOf(
+  { id, side, planned }: RunGroup,
+  { home, comparisons, linkFrom }: SuiteHistoryOptions,
+): HistoryRun['report'] {
   const compared = planned.map(({ sealSha256 }) => comparisons.pageOf(sealSha256));
   const own = [`${side}-${id}`, id].map(name => path.join(home, 'reports', name, 'report.html'));
   const file = compared.find(page => page !== undefined) ?? own.find(page => existsSync(page));
