@@ -204,7 +204,10 @@ function percentText(share: number): string {
 }
 
 function trialsText(letters: string): string {
-  const marks = [...letters].slice(0, TRIALS_SHOWN).map(letter => MARKS[letter] ?? '?');
+  const marks = letters
+    .slice(0, TRIALS_SHOWN)
+    .split('')
+    .map(letter => MARKS[letter] ?? '?');
   return `${marks.join('')}${letters.length > TRIALS_SHOWN ? `… (${letters.length})` : ''}`;
 }
 

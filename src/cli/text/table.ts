@@ -16,5 +16,5 @@ export function tableLines(rows: readonly (readonly string[])[]): string[] {
 
 /** Colours take no columns. */
 function widthOf(cell: string): number {
-  return [...stripVTControlCharacters(cell)].length;
+  return Array.from(stripVTControlCharacters(cell)).length;
 }

@@ -34,7 +34,7 @@ export interface SuiteHistory {
   readonly flakiness: number | null;
 }
 
-export type Side = 'baseline' | 'new';
+type Side = 'baseline' | 'new';
 
 /** One run with its repetitions and later rounds. */
 export interface HistoryRun {

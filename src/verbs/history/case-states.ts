@@ -11,7 +11,7 @@ export interface StateContext {
 }
 
 /** The state of a case, and since when. `trials` has one entry per run, oldest first. */
-export function stateOf(
+export function caseStateOf(
   trials: readonly string[],
   isFlaky: boolean,
   context: StateContext,
@@ -32,7 +32,7 @@ export function stateOf(
 }
 
 /** Trials without a verdict say nothing. */
-export function resultOf(letters: string): Result {
+function resultOf(letters: string): Result {
   const [passes, fails] = [letters.includes('p'), letters.includes('f')];
   return passes && fails ? 'mixed' : passes ? 'pass' : fails ? 'fail' : null;
 }

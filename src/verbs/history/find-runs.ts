@@ -15,10 +15,29 @@ import { SealedFolder } from '../../evidence/run-folder/sealed-folder.ts';
 /** A sealed suite run whose run.json and request.json match the seal. */
 export interface FoundRun {
   readonly folder: string;
-  readonly run: Omit<RunArtifact, 'selected_case_ids'>;
-  readonly request: Omit<SuiteRequest, 'gate'>;
+  readonly run: Pick<RunArtifact, (typeof RUN_KEYS)[number]>;
+  readonly request: Pick<SuiteRequest, (typeof REQUEST_KEYS)[number]>;
+  /** The run sent only some of the cases. */
+  readonly isPartial: boolean;
+  /** The model that the request names. */
+  readonly model: string | undefined;
+  /** Set if the run is a later round of another. */
+  readonly round: { readonly of: string; readonly round: number } | undefined;
   readonly sealSha256: string;
 }
+
+/** What the history needs. The rest may be lists of 100,000 case ids. */
+const RUN_KEYS = [
+  'run_id',
+  'generated_at',
+  'base_url',
+  'cases_path',
+  'repo_commit',
+  'dirty',
+  'provenance',
+  'stats',
+] as const;
+const REQUEST_KEYS = ['version', 'repetition', 'target_sha256', 'provenance', 'suite'] as const;
 
 /** A run with its repetitions and later rounds, in that order. */
 export interface RunGroup {
@@ -72,7 +91,16 @@ function readSealed({ id, lane, folder }: RunFolder): FoundRun | string {
     // A copy under another name is not another run.
     if (run.run_id !== id || request.run_id !== id || request.version !== lane)
       return `It is ${printable(run.run_id)}.`;
-    return { folder, run: lean(run), request, sealSha256: bytesHash(bytes) };
+    const { rerun, target, only, provenance } = request;
+    return {
+      folder,
+      run: picked(run, RUN_KEYS),
+      request: picked(request, REQUEST_KEYS),
+      isPartial: only !== null,
+      model: (target.kind === 'agent' ? target.model : undefined) ?? provenance?.model,
+      round: rerun && { of: rerun.of, round: rerun.round },
+      sealSha256: bytesHash(bytes),
+    };
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     return error.message;
@@ -84,20 +112,20 @@ function documentAt(sealed: SealedFolder, name: string, contract: typeof runArti
   return bytes && soundDocument(bytes, contract);
 }
 
-/** The list of 100,000 case ids is not needed, and there are many runs. */
-function lean({ selected_case_ids: _, ...run }: RunArtifact): FoundRun['run'] {
-  return run;
+function picked<Whole extends object, Key extends keyof Whole>(whole: Whole, keys: readonly Key[]): Pick<Whole, Key> {
+  const known = keys.flatMap(key => (whole[key] === undefined ? [] : [[key, whole[key]] as const]));
+  return Object.fromEntries(known) as Pick<Whole, Key>;
 }
 
 /** Puts repetitions and later rounds together. Expects the newest first, and keeps that order. */
 function grouped(found: readonly FoundRun[]): RunGroup[] {
   const byName = new Map<string, { planned: FoundRun[]; rounds: FoundRun[] }>();
   for (const one of found) {
-    const { version, rerun, repetition } = one.request;
-    const name = `${version}/${rerun?.of ?? repetition.of}`;
+    const { version, repetition } = one.request;
+    const name = `${version}/${one.round?.of ?? repetition.of}`;
     const group = byName.get(name) ?? { planned: [], rounds: [] };
     byName.set(name, group);
-    (rerun ? group.rounds : group.planned).unshift(one);
+    (one.round ? group.rounds : group.planned).push(one);
   }
   const nameOf = suiteNames(found);
   return [...byName.values()].flatMap(({ planned, rounds }) => {
@@ -105,7 +133,7 @@ function grouped(found: readonly FoundRun[]): RunGroup[] {
     // Later rounds repeat selected cases, so they say little without their run.
     if (!first) return [];
     planned.sort((a, b) => a.request.repetition.number - b.request.repetition.number);
-    rounds.sort((a, b) => (a.request.rerun?.round ?? 0) - (b.request.rerun?.round ?? 0));
+    rounds.sort((a, b) => (a.round?.round ?? 0) - (b.round?.round ?? 0));
     const { version, repetition } = first.request;
     return [{ id: repetition.of, side: version, suite: nameOf(first), planned, rounds }];
   });

@@ -22,7 +22,7 @@ export function flipsOf(runs: readonly TrialsOfRun[]): Flips[] {
     const between: number[] = [];
     for (let index = from; index < to; index++) {
       const count = counts[index] as { flips: number; pairs: number };
-      const letters = [...(runs[index]?.letters ?? '')].filter(letter => letter === 'p' || letter === 'f');
+      const letters = (runs[index]?.letters ?? '').split('').filter(letter => letter === 'p' || letter === 'f');
       for (const [position, letter] of letters.entries()) {
         if (before !== '') count.pairs++;
         const isFlip = before !== '' && letter !== before;

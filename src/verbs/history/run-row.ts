@@ -42,8 +42,8 @@ export function readGroup(group: RunGroup, key: Checker | undefined): ReadGroup 
 }
 
 function rowOf({ id, side, planned: runs }: RunGroup, planned: readonly Evaluation[]): ReadGroup['row'] {
-  const { run, request } = runs[0] as FoundRun;
-  const { provenance: stated = {}, target } = request;
+  const { run, request, model, isPartial } = runs[0] as FoundRun;
+  const { provenance: stated = {} } = request;
   const seen = planned[0]?.provenance ?? {};
   const ownCommit = seen.commit?.join(', ') ?? stated.commit;
   return {
@@ -52,11 +52,11 @@ function rowOf({ id, side, planned: runs }: RunGroup, planned: readonly Evaluati
     started_at: instantText(Date.parse(run.generated_at) - (run.stats?.duration_ms ?? 0)),
     commit: ownCommit ?? run.repo_commit ?? null,
     dirty: ownCommit === undefined ? (run.dirty ?? null) : null,
-    model: seen.model?.join(', ') ?? (target.kind === 'agent' ? target.model : undefined) ?? stated.model ?? null,
+    model: seen.model?.join(', ') ?? model ?? null,
     agent_version: run.provenance?.agent_version ?? null,
     target: run.base_url,
     trials: planned.length,
-    partial: request.only !== null,
+    partial: isPartial,
     ...measured(planned.map(({ cases }) => cases)),
   };
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { Checker } from '../../contracts/seal/index.ts';
 import type { CaseState, HistoryCase, HistoryRun, SuiteHistory } from '../../reports/pages/history-data.ts';
-import { stateOf } from './case-states.ts';
+import { caseStateOf } from './case-states.ts';
 import { type CaseColumns, CaseTable } from './case-table.ts';
 import type { Comparisons } from './comparisons.ts';
 import type { RunGroup } from './find-runs.ts';
@@ -43,7 +43,7 @@ export function suiteHistory(name: string, groups: readonly RunGroup[], options:
     const ofCase = caseFlips(columns, read);
     for (const [index, count] of ofCase.entries()) flips[index] = addFlips(flips[index] ?? NO_FLIPS, count);
     const share = shareOf(ofCase.reduce(addFlips, NO_FLIPS));
-    const { state, since } = stateOf(columns.trials, (share ?? 0) > 0, { runs: rows, side, hasOlder: older > 0 });
+    const { state, since } = caseStateOf(columns.trials, (share ?? 0) > 0, { runs: rows, side, hasOlder: older > 0 });
     return { columns, share, state, since };
   });
   const states = { fails: 0, flaky: 0, fixed: 0, gone: 0, unknown: 0, passes: 0 };

@@ -23,8 +23,8 @@ test.each([
   ['p | f | p', null, 'a case that changes with the version'],
   ['pp | ff', 0, 'a change between two versions with several trials'],
   ['pn un fp', 1, 'trials without a verdict are skipped'],
-] as const)('%s has the flakiness %s: %s', (text, flakiness, _) => {
-  expect(share(text)).toBe(flakiness);
+] as const)('%s has the flakiness %s: %s', (text, flakiness, why) => {
+  expect(share(text), why).toBe(flakiness);
 });
 
 test('counts a flip in the run of the later trial', () => {

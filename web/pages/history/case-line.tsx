@@ -3,21 +3,15 @@ import { dollars, instant, milliseconds, sideName } from '../../shared/format.ts
 import { Icon } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
 import { Reasons } from './attention.tsx';
-import type { Point } from './chart.tsx';
+import type { ChartProps, Point } from './chart.tsx';
 import { ChartGrid } from './charts.tsx';
 import { Commit, percent, RunLink, RESULTS, resultIn, SinceWords, StatePill, Version } from './parts.tsx';
 
 /** One case: its state, its latency and cost, and every trial of every run. */
 export function CaseLine({ suite, one }: { readonly suite: SuiteHistory; readonly one: HistoryCase }) {
-  const { since, flakiness, latency_ms, cost_usd } = one;
+  const { since, flakiness } = one;
   // Runs that do not have the case would only spread the line.
   const kept = suite.runs.flatMap((run, index) => ((one.trials[index] ?? '') === '' ? [] : [{ run, index }]));
-  const runs = kept.map(({ run }) => run);
-  const points = (values: readonly (number | null)[]): (Point | null)[] =>
-    kept.map(({ index }) => {
-      const value = values[index] ?? null;
-      return value === null ? null : { value };
-    });
   return (
     <>
       <section class="history-part">
@@ -35,56 +29,74 @@ export function CaseLine({ suite, one }: { readonly suite: SuiteHistory; readonl
       </section>
       <section class="history-part" aria-labelledby="case-over-time">
         <h3 id="case-over-time">Over time</h3>
-        <ChartGrid
-          charts={[
-            {
-              title: 'Latency',
-              note: 'The mean of the trials.',
-              runs,
-              series: [{ name: 'Latency', style: 'main', points: points(latency_ms) }],
-              format: milliseconds,
-            },
-            {
-              title: 'Cost',
-              note: 'The sum of the trials that state a cost.',
-              runs,
-              series: [{ name: 'Cost', style: 'main', points: points(cost_usd) }],
-              format: dollars,
-            },
-          ]}
-        />
+        <ChartGrid charts={chartsOf(kept, one)} />
       </section>
-      <section class="history-part" aria-labelledby="trials">
-        <h3 id="trials">
-          Trials <span class="muted">newest run first</span>
-        </h3>
-        <div class="table-box card" tabIndex={0} role="region" aria-label="Trials, scrolls sideways">
-          <table>
-            <thead>
-              <tr>
-                {HEADINGS.map(heading => (
-                  <th key={heading} scope="col">
-                    {heading}
-                  </th>
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {kept.map(({ run, index }) => <TrialRow key={index} run={run} one={one} index={index} />).reverse()}
-            </tbody>
-          </table>
-        </div>
-      </section>
+      <Trials kept={kept} one={one} />
     </>
+  );
+}
+
+/** A run that has the case, and its index. */
+interface KeptRun {
+  readonly run: HistoryRun;
+  readonly index: number;
+}
+
+function chartsOf(kept: readonly KeptRun[], { latency_ms, cost_usd }: HistoryCase): ChartProps[] {
+  const runs = kept.map(({ run }) => run);
+  const points = (values: readonly (number | null)[]): (Point | null)[] =>
+    kept.map(({ index }) => {
+      const value = values[index] ?? null;
+      return value === null ? null : { value };
+    });
+  return [
+    {
+      title: 'Latency',
+      note: 'The mean of the trials.',
+      runs,
+      series: [{ name: 'Latency', style: 'main', points: points(latency_ms) }],
+      format: milliseconds,
+    },
+    {
+      title: 'Cost',
+      note: 'The sum of the trials that state a cost.',
+      runs,
+      series: [{ name: 'Cost', style: 'main', points: points(cost_usd) }],
+      format: dollars,
+    },
+  ];
+}
+
+function Trials({ kept, one }: { readonly kept: readonly KeptRun[]; readonly one: HistoryCase }) {
+  return (
+    <section class="history-part" aria-labelledby="trials">
+      <h3 id="trials">
+        Trials <span class="muted">newest run first</span>
+      </h3>
+      <div class="table-box card" tabIndex={0} role="region" aria-label="Trials, scrolls sideways">
+        <table>
+          <thead>
+            <tr>
+              {HEADINGS.map(heading => (
+                <th key={heading} scope="col">
+                  {heading}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {kept.map(({ run, index }) => <TrialRow key={index} run={run} one={one} index={index} />).reverse()}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
 }
 
 const HEADINGS = ['When', 'Trials', 'Side', 'Commit', 'Version', 'Latency', 'Cost', 'Run'];
 
-interface TrialRowProps {
-  readonly run: HistoryRun;
+interface TrialRowProps extends KeptRun {
   readonly one: HistoryCase;
-  readonly index: number;
 }
 
 function TrialRow({ run, one, index }: TrialRowProps) {

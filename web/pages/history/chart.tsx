@@ -11,7 +11,7 @@ export interface Point {
   readonly high?: number;
 }
 
-export interface Series {
+interface Series {
   readonly name: string;
   readonly style: 'main' | 'second';
   /** One entry per run; null if unknown. */

@@ -17,8 +17,6 @@ export function Charts({ suite: { runs } }: { readonly suite: SuiteHistory }) {
 
 /** The charts that have a value. The others are named below. */
 export function ChartGrid({ charts }: { readonly charts: readonly ChartProps[] }) {
-  const isKnown = ({ series }: ChartProps): boolean =>
-    series.some(({ points }) => points.some(point => point !== null));
   const unknown = charts.filter(chart => !isKnown(chart)).map(({ title }) => title.toLowerCase());
   return (
     <>
@@ -31,6 +29,8 @@ export function ChartGrid({ charts }: { readonly charts: readonly ChartProps[] }
     </>
   );
 }
+
+const isKnown = ({ series }: ChartProps): boolean => series.some(({ points }) => points.some(point => point !== null));
 
 function chartsOf(runs: readonly HistoryRun[]): ChartProps[] {
   const valued = (valueOf: (run: HistoryRun) => number | null | undefined): (Point | null)[] =>
