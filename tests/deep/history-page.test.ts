@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { launch, opened, overflow, PHONE, pictured, seriousFindings } from '../reports/browser.ts';
 import { proctor } from '../support/support.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
   }
   const { stdout } = typed(0, 'history', 'basics', '--open', '--json');
   expect(JSON.parse(stdout)).toEqual({ report: path.relative(project, page), opened: false });
-}, 120_000);
+}, 300_000);
 
 afterAll(async () => {
   await browser.close();
@@ -118,6 +118,7 @@ describe('the page of a suite', () => {
       const { page: shown } = await opened(browser, page, hash, options);
       await shown.locator('.history-part').first().waitFor();
       expect(await seriousFindings(shown)).toEqual([]);
+      expect(await findings(shown, ['region', 'skip-link', 'heading-order'])).toEqual([]);
       expect(await overflow(shown)).toBe(0);
     }
   });
@@ -129,6 +130,17 @@ describe('the page of a suite', () => {
     expect(await shown.locator('.heat').evaluate(box => getComputedStyle(box).overflowX)).toBe('visible');
   });
 });
+
+/** The findings of some rules of axe, which `seriousFindings` has loaded. */
+function findings(shown: Page, rules: string[]): Promise<string[]> {
+  return shown.evaluate(async only => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(options: object): Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+    };
+    const { violations } = await axe.run({ runOnly: only });
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  }, rules);
+}
 
 const HOSTILE = '<img src=x onerror=alert(1)>\u202e.json';
 
