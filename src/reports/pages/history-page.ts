@@ -5,7 +5,8 @@ import type { PageTop, SmallPage } from './page-kinds.ts';
 /** The page of a history. */
 export function historyPage(history: History): SmallPage<'history'> {
   const { suites, suite, case_id, generated_at } = history;
-  const id = case_id ?? suite ?? counted(history.suites_total, 'suite');
+  const [only] = history.suites_total === 1 ? suites : [];
+  const id = case_id ?? suite ?? only?.name ?? counted(history.suites_total, 'suite');
   return { kind: 'history', top: { subject: 'History of', id, at: generated_at, ...verdictOf(suites) }, data: history };
 }
 
