@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import type { EmbeddedPage, PageKinds } from '../../src/reports/pages/page-kinds.ts';
+import { HistoryBody } from './history/history.tsx';
 import { JsonView } from '../shared/values.tsx';
 import { MatrixBody } from './matrix/matrix.tsx';
 import { AgentRunPage } from './agent/agent-page.tsx';
@@ -14,8 +15,8 @@ export const KINDS: { readonly [Kind in keyof PageKinds]: ComponentType<KindProp
   agent: AgentRunPage,
   script: Raw,
   intent: Raw,
-  history: Raw,
   matrix: MatrixBody,
+  history: HistoryBody,
 };
 
 function Raw({ data }: { readonly data: unknown }) {

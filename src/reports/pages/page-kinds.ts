@@ -1,13 +1,14 @@
 import type { AgentPage } from './agent-page-data.ts';
 import type { Tone } from '../page-data.ts';
 import type { MatrixPage } from './matrix-page.ts';
+import type { History } from './history-data.ts';
 
 /** The data of each kind of page. A new kind needs a line here and one in `web/pages/kinds.tsx`. */
 export interface PageKinds {
   readonly agent: AgentPage;
   readonly script: unknown;
   readonly intent: unknown;
-  readonly history: unknown;
+  readonly history: History;
   readonly matrix: MatrixPage;
 }
 
