@@ -212,7 +212,7 @@ function reportsName({ run_id, version }: RunArtifact, places: readonly RunFolde
 }
 
 /** Rejects a sealed folder, because its seal covers exactly its files. */
-function refuseSealed(folder: string): void {
+export function refuseSealed(folder: string): void {
   let isSealed = existsSync(path.join(folder, 'comparison.seal.json'));
   for (let within = folder; within !== path.dirname(within); within = path.dirname(within)) {
     isSealed ||= existsSync(path.join(within, 'evidence', 'seal.json'));
@@ -225,7 +225,7 @@ function refuseSealed(folder: string): void {
 }
 
 /** The folder of the comparison; undefined if the word names a run. */
-function comparisonFolder(word: string, home: string, cwd: string): string | undefined {
+export function comparisonFolder(word: string, home: string, cwd: string): string | undefined {
   const root = path.join(home, 'comparisons');
   const places = (existsSync(root) ? readdirSync(root) : [])
     .map(id => ({ id, lane: 'comparison', folder: path.join(root, id) }))
