@@ -13,7 +13,10 @@ import { comparisonFolder, refuseSealed, type ReportOptions } from './report.ts'
 export type PageReader = (place: RunFolder, key: Checker | undefined) => Promise<SmallPage | undefined>;
 
 /** The kinds of run that have a page of their own. A new kind needs a line here. */
-const READERS: readonly (() => Promise<PageReader>)[] = [];
+const READERS: readonly (() => Promise<PageReader>)[] = [
+  async () => (await import('./step-pages.ts')).scriptPageReader,
+  async () => (await import('./step-pages.ts')).intentPageReader,
+];
 
 interface RunPage {
   readonly page: SmallPage;

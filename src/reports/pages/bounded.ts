@@ -9,3 +9,12 @@ export function firstOf<Item>(items: readonly Item[], max: number): Bounded<Item
 export function cutText(text: string, charsMax: number): string {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`;
 }
+
+/** The bounds of an ordinary list of texts on a page. */
+export const LIST_MAX = 200;
+export const TEXT_CHARS_MAX = 4_000;
+
+export function boundedTexts(all: readonly string[]): Bounded<string> {
+  const { shown, total } = firstOf(all, LIST_MAX);
+  return { shown: shown.map(text => cutText(text, TEXT_CHARS_MAX)), total };
+}

@@ -1,10 +1,12 @@
 import type { Tone } from '../page-data.ts';
+import type { IntentPageData } from './intent-page.ts';
+import type { ScriptPageData } from './script-page.ts';
 
 /** The data of each kind of page. A new kind needs a line here and one in `web/pages/kinds.tsx`. */
 export interface PageKinds {
   readonly agent: unknown;
-  readonly script: unknown;
-  readonly intent: unknown;
+  readonly script: ScriptPageData;
+  readonly intent: IntentPageData;
   readonly history: unknown;
   readonly matrix: unknown;
 }

@@ -1,20 +1,11 @@
 import type { LimitStrength } from '../../contracts/script-outcome/claims.ts';
 import type { MaskingNote } from '../../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../../contracts/script-outcome/shape.ts';
-import type { Tone } from '../page-data.ts';
 
 /** What the pages of scripts and intents share. Every list is bounded; `total` counts all of its members. */
 export interface Bounded<Item> {
   readonly shown: readonly Item[];
   readonly total: number;
-}
-
-/** The verdict of a page. */
-export interface PageVerdict {
-  readonly tone: Tone;
-  /** One or two words, such as "Timed out". */
-  readonly word: string;
-  readonly sentence: string;
 }
 
 /** A line of a stream. A long line is cut; the number says how many bytes are missing. */
@@ -92,9 +83,12 @@ export interface PageMasking {
 export interface PageEvidence {
   readonly is_open: boolean;
   readonly is_whole: boolean;
+  /** How many files the seal lists; null without a readable seal. */
+  readonly files: number | null;
   /** The keys that the seal names; null if it is not signed. */
   readonly key_ids: readonly string[] | null;
-  readonly files: number | null;
+  /** Whether the caller's key has signed the seal; null if it is not signed or there is no key. */
+  readonly signed: 'right' | 'wrong' | 'by another key' | null;
 }
 
 /** A command to copy. */
@@ -113,16 +107,4 @@ export interface PageStep {
   readonly streams: readonly PageStream[];
   readonly masking: PageMasking | null;
   readonly recovered: RecoveredNote | null;
-}
-
-/** What every page of a run states. */
-export interface PageRun {
-  readonly id: string;
-  readonly verdict: PageVerdict;
-  readonly started_at: string | null;
-  readonly duration_ms: number | null;
-  readonly evidence: PageEvidence;
-  readonly commands: readonly PageCommand[];
-  /** What was left out to keep the page small, in sentences. */
-  readonly cuts: readonly string[];
 }

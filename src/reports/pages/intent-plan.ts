@@ -1,0 +1,149 @@
+import type { AcceptCheck, Bundle, IntentOutcome } from '../../contracts/intent/index.ts';
+import type { IntentFolder } from '../../evidence/intent/intent-folder.ts';
+import { boundedTexts, cutText, firstOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
+import { filePart } from './file-part.ts';
+import type { Bounded, PageFile } from './run-data.ts';
+
+/** One acceptance check of an intent. */
+export interface IntentCheck {
+  readonly check: AcceptCheck['check'];
+  readonly path: string | null;
+  /** What the check expects, such as a pattern. */
+  readonly expects: string | null;
+  /** Null if the check was not made, because nothing ran. */
+  readonly held: boolean | null;
+  readonly message: string | null;
+}
+
+export interface IntentPlanned {
+  readonly is_complete: boolean;
+  readonly id: string;
+  readonly files: Bounded<PageFile>;
+  readonly commands: Bounded<{ readonly argv: readonly string[]; readonly state: CommandState }>;
+  readonly outputs: Bounded<string>;
+  readonly bounds: readonly IntentBound[];
+}
+
+/** `not run` if an earlier command failed or nothing was executed. */
+export type CommandState = 'ended with 0' | 'failed' | 'not run' | 'unknown';
+
+/** One bound: what the intent asks for, what the profile allows, and what the plan uses. */
+interface IntentBound {
+  readonly name: string;
+  readonly asked: string | null;
+  readonly allowed: string;
+  readonly planned: string;
+}
+
+/** Failed checks first. The outcome lists them in the order of the plan. */
+export function checksPart(accept: readonly AcceptCheck[], outcome: IntentOutcome | undefined): Bounded<IntentCheck> {
+  const made = outcome?.checks ?? [];
+  const isPaired = made.length === accept.length;
+  const all: IntentCheck[] = outcome
+    ? made.map((one, index) => ({ ...one, expects: isPaired ? expectedBy(accept[index]) : null }))
+    : accept.map(one => ({
+        check: one.check,
+        path: one.path ?? null,
+        expects: expectedBy(one),
+        held: null,
+        message: null,
+      }));
+  const rank = ({ held }: IntentCheck): number => (held === false ? 0 : 1);
+  const { shown, total } = firstOf(
+    all.toSorted((a, b) => rank(a) - rank(b)),
+    LIST_MAX,
+  );
+  return {
+    shown: shown.map(one => ({ ...one, message: one.message === null ? null : cutText(one.message, TEXT_CHARS_MAX) })),
+    total,
+  };
+}
+
+function expectedBy(check: AcceptCheck | undefined): string | null {
+  if (!check) return null;
+  const { equals, pattern, schema, sha256 } = check;
+  const text = equals ?? pattern ?? sha256 ?? (schema && JSON.stringify(schema));
+  return text === undefined ? null : cutText(String(text), EXPECTS_CHARS_MAX);
+}
+
+const EXPECTS_CHARS_MAX = 500;
+
+export function planPart(
+  bundle: Bundle,
+  { intent, policy, outcome }: Pick<IntentFolder, 'intent' | 'policy' | 'outcome'>,
+): IntentPlanned {
+  const { shown, total } = firstOf(bundle.commands, LIST_MAX);
+  const files = bundle.files.map(({ path, sha256, size_bytes }) => ({ path, sha256, bytes: size_bytes }));
+  return {
+    is_complete: bundle.status === 'complete',
+    id: bundle.bundle_id,
+    files: filePart(files, files.length, undefined),
+    commands: {
+      shown: shown.map(({ argv }, index) => ({
+        argv: argv.slice(0, LIST_MAX).map(word => cutText(word, TEXT_CHARS_MAX)),
+        state: commandState(index, outcome),
+      })),
+      total,
+    },
+    outputs: boundedTexts(bundle.outputs),
+    bounds: boundsOf(bundle, intent, policy),
+  };
+}
+
+/** The first failure ends the run, so every command before the last one ended with 0. */
+function commandState(index: number, outcome: IntentOutcome | undefined): CommandState {
+  if (!outcome) return 'not run';
+  const { command, ending } = outcome;
+  if (command === null) return 'unknown';
+  if (index !== command) return index < command ? 'ended with 0' : 'not run';
+  if (ending.how === 'lost') return 'unknown';
+  return ending.how === 'exited' && ending.code === 0 ? 'ended with 0' : 'failed';
+}
+
+function boundsOf(
+  { limits, network, write_roots }: Bundle,
+  intent: IntentFolder['intent'],
+  policy: IntentFolder['policy'],
+): IntentBound[] {
+  const seconds = (ms: number | undefined): string | null => (ms === undefined ? null : `${ms / 1_000} s`);
+  const number = (value: number | undefined, unit: string): string | null =>
+    value === undefined ? null : `${value.toLocaleString('en-US')} ${unit}`;
+  const list = (words: readonly string[] | undefined, none: string): string =>
+    words === undefined ? 'unknown' : cutText(words.join(', '), TEXT_CHARS_MAX) || none;
+  const asked = intent?.limits;
+  const yesNo = (value: boolean | undefined): string => (value === undefined ? 'unknown' : value ? 'yes' : 'no');
+  const programs = list(policy?.allowed_commands, 'all');
+  return [
+    {
+      name: 'Time',
+      asked: seconds(asked?.timeout_ms),
+      allowed: seconds(policy?.timeout_ms) ?? 'unknown',
+      planned: seconds(limits.timeout_ms) ?? 'unknown',
+    },
+    {
+      name: 'Output files',
+      asked: number(asked?.max_output_files, 'files'),
+      allowed: number(policy?.max_output_files, 'files') ?? 'unknown',
+      planned: number(limits.max_output_files, 'files') ?? 'unknown',
+    },
+    {
+      name: 'Size of the output',
+      asked: number(asked?.max_total_output_bytes, 'bytes'),
+      allowed: number(policy?.max_total_output_bytes, 'bytes') ?? 'unknown',
+      planned: number(limits.max_total_output_bytes, 'bytes') ?? 'unknown',
+    },
+    {
+      name: 'Network',
+      asked: intent?.network === undefined ? null : yesNo(intent.network),
+      allowed: yesNo(policy?.allow_network),
+      planned: yesNo(network),
+    },
+    {
+      name: 'Write roots',
+      asked: null,
+      allowed: list(policy?.allowed_write_roots, 'everywhere in the work folder'),
+      planned: list(write_roots, 'none'),
+    },
+    { name: 'Programs', asked: null, allowed: programs, planned: programs },
+  ];
+}
