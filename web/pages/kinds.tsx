@@ -1,6 +1,8 @@
 import type { ComponentType } from 'preact';
 import type { EmbeddedPage, PageKinds } from '../../src/reports/pages/page-kinds.ts';
 import { JsonView } from '../shared/values.tsx';
+import { IntentPage } from './intent/intent-page.tsx';
+import { ScriptPage } from './script/script-page.tsx';
 
 export interface KindProps<Kind extends keyof PageKinds> {
   readonly data: PageKinds[Kind];
@@ -10,8 +12,8 @@ export interface KindProps<Kind extends keyof PageKinds> {
 /** The body of each kind of page, below the verdict. */
 export const KINDS: { readonly [Kind in keyof PageKinds]: ComponentType<KindProps<Kind>> } = {
   agent: Raw,
-  script: Raw,
-  intent: Raw,
+  script: ScriptPage,
+  intent: IntentPage,
   history: Raw,
   matrix: Raw,
 };

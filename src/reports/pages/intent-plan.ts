@@ -2,7 +2,7 @@ import type { AcceptCheck, Bundle, IntentOutcome } from '../../contracts/intent/
 import type { IntentFolder } from '../../evidence/intent/intent-folder.ts';
 import { boundedTexts, cutText, firstOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
 import { filePart } from './file-part.ts';
-import type { Bounded, PageFile } from './run-data.ts';
+import type { Bounded, LimitUnit, PageFile } from './run-data.ts';
 
 /** One acceptance check of an intent. */
 export interface IntentCheck {
@@ -27,12 +27,13 @@ export interface IntentPlanned {
 /** `not run` if an earlier command failed or nothing was executed. */
 export type CommandState = 'ended with 0' | 'failed' | 'not run' | 'unknown';
 
-/** One bound: what the intent asks for, what the profile allows, and what the plan uses. */
-interface IntentBound {
+/** One bound: what the intent asks for, what the profile allows, and what the plan uses. Null means unknown or not asked. */
+export interface IntentBound {
   readonly name: string;
-  readonly asked: string | null;
-  readonly allowed: string;
-  readonly planned: string;
+  readonly unit: LimitUnit | 'text';
+  readonly asked: number | string | null;
+  readonly allowed: number | string | null;
+  readonly planned: number | string | null;
 }
 
 /** Failed checks first. The outcome lists them in the order of the plan. */
@@ -105,45 +106,41 @@ function boundsOf(
   intent: IntentFolder['intent'],
   policy: IntentFolder['policy'],
 ): IntentBound[] {
-  const seconds = (ms: number | undefined): string | null => (ms === undefined ? null : `${ms / 1_000} s`);
-  const number = (value: number | undefined, unit: string): string | null =>
-    value === undefined ? null : `${value.toLocaleString('en-US')} ${unit}`;
-  const list = (words: readonly string[] | undefined, none: string): string =>
-    words === undefined ? 'unknown' : cutText(words.join(', '), TEXT_CHARS_MAX) || none;
-  const asked = intent?.limits;
-  const yesNo = (value: boolean | undefined): string => (value === undefined ? 'unknown' : value ? 'yes' : 'no');
-  const programs = list(policy?.allowed_commands, 'all');
+  const measured = LIMITS.map(([name, unit, key]) => ({
+    name,
+    unit,
+    asked: intent?.limits?.[key] ?? null,
+    allowed: policy?.[key] ?? null,
+    planned: limits[key],
+  }));
+  const programs = listText(policy?.allowed_commands, 'all');
   return [
-    {
-      name: 'Time',
-      asked: seconds(asked?.timeout_ms),
-      allowed: seconds(policy?.timeout_ms) ?? 'unknown',
-      planned: seconds(limits.timeout_ms) ?? 'unknown',
-    },
-    {
-      name: 'Output files',
-      asked: number(asked?.max_output_files, 'files'),
-      allowed: number(policy?.max_output_files, 'files') ?? 'unknown',
-      planned: number(limits.max_output_files, 'files') ?? 'unknown',
-    },
-    {
-      name: 'Size of the output',
-      asked: number(asked?.max_total_output_bytes, 'bytes'),
-      allowed: number(policy?.max_total_output_bytes, 'bytes') ?? 'unknown',
-      planned: number(limits.max_total_output_bytes, 'bytes') ?? 'unknown',
-    },
+    ...measured,
     {
       name: 'Network',
-      asked: intent?.network === undefined ? null : yesNo(intent.network),
+      unit: 'text',
+      asked: yesNo(intent?.network),
       allowed: yesNo(policy?.allow_network),
       planned: yesNo(network),
     },
     {
       name: 'Write roots',
+      unit: 'text',
       asked: null,
-      allowed: list(policy?.allowed_write_roots, 'everywhere in the work folder'),
-      planned: list(write_roots, 'none'),
+      allowed: listText(policy?.allowed_write_roots, 'the work folder'),
+      planned: listText(write_roots, 'none'),
     },
-    { name: 'Programs', asked: null, allowed: programs, planned: programs },
+    { name: 'Programs', unit: 'text', asked: null, allowed: programs, planned: programs },
   ];
 }
+
+const LIMITS = [
+  ['Time', 'ms', 'timeout_ms'],
+  ['Output files', 'count', 'max_output_files'],
+  ['Size of the output', 'bytes', 'max_total_output_bytes'],
+] as const;
+
+const yesNo = (value: boolean | undefined): string | null => (value === undefined ? null : value ? 'yes' : 'no');
+
+const listText = (words: readonly string[] | undefined, none: string): string | null =>
+  words === undefined ? null : cutText(words.join(', '), TEXT_CHARS_MAX) || none;

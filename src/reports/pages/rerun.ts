@@ -52,7 +52,7 @@ export function intentAgain(
   ];
   const kept = answers ? ` Add the answers of ${answers.name} to that file.` : '';
   return isAsking
-    ? commandOf('Answer the questions', words, `Save your answers as ${ANSWERS}, next to the intent.${kept}`)
+    ? commandOf('Answer the questions', words, `Run it in the folder of the intent.${kept}`)
     : commandOf('Run the intent file again', words, 'Run it in the folder of the intent.');
 }
 

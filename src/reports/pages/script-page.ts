@@ -1,3 +1,4 @@
+import { counted } from '../../base/counted.ts';
 import { claimedText } from '../../contracts/script-outcome/claimed.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
@@ -117,7 +118,7 @@ function endedOf(outcome: ScriptOutcome, summary: string | null): ScriptEnded {
   return {
     status,
     ending: endingWords(ending),
-    claim: claimedText(outcome),
+    claim: claimed_status === null ? `nothing: it ${claimedText(outcome)}` : WORDS[claimed_status].toLowerCase(),
     is_overstated: claimed_status === 'succeeded' && status !== 'succeeded',
     reason,
     summary: summary === null ? null : cutText(summary, SUMMARY_CHARS_MAX),
@@ -146,7 +147,7 @@ function stepOf(input: ScriptPageInput, outcome: ScriptOutcome, request: ScriptR
     isolation && `isolation ${isolation}`,
     profile && `profile ${profile}`,
   ];
-  const environment = `${request.env_names.length} ${request.env_names.length === 1 ? 'variable' : 'variables'}`;
+  const environment = request.env_names.length === 0 ? 'no variables' : counted(request.env_names.length, 'variable');
   return {
     ...limitParts({ ...outcome, runner, asked, output: isOutputKnown(outcome) ? outcome.artifacts : null }),
     sandbox: sandboxPart({
