@@ -17,7 +17,9 @@ export function filePart(
   const flags = new Map(masking?.flagged.map(one => [one.path, one]));
   const reviewOf = (path: string): string | null => {
     const flag = flags.get(path) ?? flags.get(path.replace(/^output\//, ''));
-    return flag ? [REVIEW[flag.code], ...flag.kinds.slice(0, KINDS_MAX)].join(': ') : null;
+    if (!flag) return null;
+    const kinds = flag.kinds.filter(kind => kind !== 'declared_secret').slice(0, KINDS_MAX);
+    return `${REVIEW[flag.code]}${kinds.length > 0 ? ` (${kinds.join(', ').replaceAll('_', ' ')})` : ''}`;
   };
   const all = files.map(({ path, bytes, sha256 }) => ({
     path,

@@ -1,3 +1,4 @@
+import { shellQuoted } from '../../base/shell.ts';
 import type { IntentOutcome } from '../../contracts/intent/index.ts';
 import type { RunResult } from '../../contracts/run-result/index.ts';
 import type { IntentFolder } from '../../evidence/intent/intent-folder.ts';
@@ -196,18 +197,16 @@ function stepOf({ runner, intent, request, result, streamBytes }: IntentPageInpu
 }
 
 function commandsOf(input: IntentPageInput): PageCommand[] {
-  const { request, result, life } = input;
+  const { request, result, life, word } = input;
   const usual = usualCommands(input);
   if (life !== 'finished') return usual;
-  const [show] = usual;
-  const word = show?.command.replace('proctor show ', '');
   const isAsking = result?.kernel_result_kind === 'CLARIFY';
   const again = request && !isAsking ? intentAgain(request, false) : undefined;
   return [
     ...usual,
-    ...(word === undefined
-      ? []
-      : [{ does: 'Run it again from its folder, and compare', command: `proctor reproduce ${word}` }]),
+    ...(usual.length > 0
+      ? [{ does: 'Run it again from its folder, and compare', command: `proctor reproduce ${shellQuoted(word)}` }]
+      : []),
     ...(again ? [again] : []),
   ];
 }

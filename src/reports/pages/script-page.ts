@@ -1,4 +1,5 @@
 import { counted } from '../../base/counted.ts';
+import { shellQuoted } from '../../base/shell.ts';
 import { claimedText } from '../../contracts/script-outcome/claimed.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
@@ -61,7 +62,6 @@ export function scriptPage(input: ScriptPageInput): SmallPage<'script'> {
   const masking = outcome?.masking;
   const kept = (result?.artifacts ?? []).map(({ path, bytes }) => ({ path, bytes, sha256: digests.get(path) }));
   const { started_at = runner?.timing.started_at, ended_at = runner?.timing.completed_at } = metadata ?? {};
-  const again = request && scriptAgain(request);
   const data: ScriptPageData = {
     script: request ? { ...request.script, interpreter: request.interpreter.name } : null,
     args: firstOf(
@@ -80,9 +80,21 @@ export function scriptPage(input: ScriptPageInput): SmallPage<'script'> {
     notes: outcome ? notesOf(outcome) : [],
     html: result?.html_output ?? '',
     evidence,
-    commands: [...usualCommands(input), ...(again ? [again] : [])],
+    commands: commandsOf(input),
   };
   return { kind: 'script', top: topOf(input, id, ended_at ?? null), data };
+}
+
+function commandsOf(input: ScriptPageInput): PageCommand[] {
+  const { request, outcome, word } = input;
+  const again = request && scriptAgain(request);
+  const usual = usualCommands(input);
+  const hasMore = outcome !== undefined && outcome.public_message !== null && usual.length > 0;
+  return [
+    ...usual,
+    ...(hasMore ? [{ does: 'Show the internal log', command: `proctor show ${shellQuoted(word)} --internal` }] : []),
+    ...(again ? [again] : []),
+  ];
 }
 
 const WORDS_MAX = 200;
@@ -147,7 +159,8 @@ function stepOf(input: ScriptPageInput, outcome: ScriptOutcome, request: ScriptR
     isolation && `isolation ${isolation}`,
     profile && `profile ${profile}`,
   ];
-  const environment = request.env_names.length === 0 ? 'no variables' : counted(request.env_names.length, 'variable');
+  const variables = new Set([...request.env_names, ...request.secret_names]).size;
+  const environment = variables === 0 ? 'no variables' : counted(variables, 'variable');
   return {
     ...limitParts({ ...outcome, runner, asked, output: isOutputKnown(outcome) ? outcome.artifacts : null }),
     sandbox: sandboxPart({

@@ -39,7 +39,10 @@ export function Sandbox({ step }: { readonly step: PageStep }) {
       </div>
       {warnings.shown.map(warning => (
         <p key={warning} class="run-warning">
-          <Mark kind="error" /> <Text value={warning} />
+          <Mark kind="error" />
+          <span>
+            <strong>Warning:</strong> <Text value={warning} />
+          </span>
         </p>
       ))}
       <Rest list={warnings} what="warnings" />
