@@ -1,13 +1,12 @@
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
-import { Fault } from '../base/fault.ts';
-import { makeFolders, modesIn } from '../base/private.ts';
+import { modesIn } from '../base/private.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { findRun, homeFrom, type RunFolder, runsIn, secondOf } from '../evidence/run-folder/runs.ts';
 import { htmlPage } from '../reports/pages/html-page.ts';
 import type { SmallPage } from '../reports/pages/page-kinds.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
-import { comparisonFolder, refuseSealed, type ReportOptions } from './report.ts';
+import { comparisonFolder, makeReportFolder, refuseSealed, type ReportOptions } from './report.ts';
 
 /** Reads the page of a run; undefined for another kind of run. */
 export type PageReader = (place: RunFolder, key: Checker | undefined) => Promise<SmallPage | undefined>;
@@ -54,13 +53,7 @@ function pagePlace(word: string, home: string, cwd: string): RunFolder | undefin
 /** Writes the page completely or not at all, and returns its file. */
 export function writePage(folder: string, page: SmallPage): string {
   const file = path.join(folder, 'report.html');
-  try {
-    makeFolders(folder, modesIn(folder).folder);
-  } catch (cause) {
-    throw new Fault('folder_failed', 'Cannot create the folder for the page. Specify another one with --out.', {
-      cause,
-    });
-  }
+  makeReportFolder(folder);
   writeAtomic(file, htmlPage(page), modesIn(folder).file);
   return file;
 }
