@@ -18,3 +18,13 @@ export function boundedTexts(all: readonly string[]): Bounded<string> {
   const { shown, total } = firstOf(all, LIST_MAX);
   return { shown: shown.map(text => cutText(text, TEXT_CHARS_MAX)), total };
 }
+
+/** Cuts every long text in a value. A folder from elsewhere may have a text of any length in any place. */
+export function cutTexts<Value>(value: Value): Value {
+  if (typeof value === 'string') return cutText(value, ANY_CHARS_MAX) as Value;
+  if (Array.isArray(value)) return value.map(cutTexts) as Value;
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, cutTexts(one)])) as Value;
+}
+
+export const ANY_CHARS_MAX = 20_000;

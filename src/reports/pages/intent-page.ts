@@ -2,7 +2,7 @@ import { shellQuoted } from '../../base/shell.ts';
 import type { IntentOutcome } from '../../contracts/intent/index.ts';
 import type { RunResult } from '../../contracts/run-result/index.ts';
 import type { IntentFolder } from '../../evidence/intent/intent-folder.ts';
-import { boundedTexts, cutText, firstOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
+import { ANY_CHARS_MAX, boundedTexts, cutText, cutTexts, firstOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
 import { endingWords } from './ending-text.ts';
 import { evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
@@ -43,7 +43,8 @@ interface IntentQuestions {
   readonly asked: Bounded<{ readonly key: string; readonly text: string }>;
   /** An answers file to complete. */
   readonly file: string;
-  readonly template: string;
+  /** Null if it would be too long. */
+  readonly template: string | null;
   readonly command: PageCommand | null;
 }
 
@@ -92,7 +93,7 @@ export function intentPage(input: IntentPageInput): SmallPage<'intent'> {
     evidence,
     commands: commandsOf(input),
   };
-  return { kind: 'intent', top: topOf(input, id), data };
+  return { kind: 'intent', top: cutTexts(topOf(input, id)), data: cutTexts(data) };
 }
 
 function topOf({ life, isWhole, request, result, outcome }: IntentPageInput, id: string): PageTop {
@@ -138,10 +139,11 @@ function questionsOf({ request, result, bundle }: IntentPageInput): IntentQuesti
   const known = bundle?.questions.map(({ key, text }) => ({ key, text })) ?? [];
   const asked = known.length > 0 ? known : (result.clarify_questions ?? []).map(text => ({ key: '', text }));
   const { shown, total } = firstOf(asked, LIST_MAX);
+  const template = JSON.stringify(Object.fromEntries(shown.map(({ key }) => [key, null])), null, 2);
   return {
     asked: { shown: shown.map(({ key, text }) => ({ key, text: cutText(text, TEXT_CHARS_MAX) })), total },
     file: ANSWERS,
-    template: JSON.stringify(Object.fromEntries(shown.map(({ key }) => [key, null])), null, 2),
+    template: template.length > ANY_CHARS_MAX ? null : template,
     command: (request && intentAgain(request, true)) ?? null,
   };
 }

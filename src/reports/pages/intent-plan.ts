@@ -81,7 +81,7 @@ export function planPart(
     files: filePart(files, files.length, undefined),
     commands: {
       shown: shown.map(({ argv }, index) => ({
-        argv: argv.slice(0, LIST_MAX).map(word => cutText(word, TEXT_CHARS_MAX)),
+        argv: firstWords(argv),
         state: commandState(index, outcome),
       })),
       total,
@@ -89,6 +89,18 @@ export function planPart(
     outputs: boundedTexts(bundle.outputs),
     bounds: boundsOf(bundle, intent, policy),
   };
+}
+
+/** As many words as fit; the last one may be cut. */
+function firstWords(argv: readonly string[]): string[] {
+  const words: string[] = [];
+  let room = TEXT_CHARS_MAX;
+  for (const word of argv) {
+    if (room <= 0) return [...words, '…'];
+    words.push(cutText(word, room));
+    room -= word.length + 1;
+  }
+  return words;
 }
 
 /** The first failure ends the run, so every command before the last one ended with 0. */

@@ -4,7 +4,7 @@ import { claimedText } from '../../contracts/script-outcome/claimed.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
 import type { ScriptFolder } from '../../evidence/script/script-folder.ts';
-import { cutText, firstOf } from './bounded.ts';
+import { cutText, cutTexts, firstOf } from './bounded.ts';
 import { endingSentence, endingWords } from './ending-text.ts';
 import { evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
@@ -62,7 +62,7 @@ export function scriptPage(input: ScriptPageInput): SmallPage<'script'> {
   const masking = outcome?.masking;
   const kept = (result?.artifacts ?? []).map(({ path, bytes }) => ({ path, bytes, sha256: digests.get(path) }));
   const { started_at = runner?.timing.started_at, ended_at = runner?.timing.completed_at } = metadata ?? {};
-  const data: ScriptPageData = {
+  const data: Omit<ScriptPageData, 'html'> = {
     script: request ? { ...request.script, interpreter: request.interpreter.name } : null,
     args: firstOf(
       (request?.args ?? []).map(word => cutText(word, WORD_CHARS_MAX)),
@@ -78,11 +78,14 @@ export function scriptPage(input: ScriptPageInput): SmallPage<'script'> {
     files: filePart(kept, outcome?.artifacts.files ?? 0, masking),
     is_output_known: outcome !== undefined && isOutputKnown(outcome),
     notes: outcome ? notesOf(outcome) : [],
-    html: result?.html_output ?? '',
     evidence,
     commands: commandsOf(input),
   };
-  return { kind: 'script', top: topOf(input, id, ended_at ?? null), data };
+  return {
+    kind: 'script',
+    top: cutTexts(topOf(input, id, ended_at ?? null)),
+    data: { ...cutTexts(data), html: result?.html_output ?? '' },
+  };
 }
 
 function commandsOf(input: ScriptPageInput): PageCommand[] {

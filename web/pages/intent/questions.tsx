@@ -25,10 +25,18 @@ export function Questions({ questions }: { readonly questions: NonNullable<Inten
       </ol>
       <Rest list={asked} what="questions" />
       <h3>Answer them</h3>
-      <p class="note">
-        1. Save this as <code>{file}</code>, and replace each null. Proctor rejects an answer of null.
-      </p>
-      <Copyable text={template} label="an answers file to complete" />
+      {template === null ? (
+        <p class="note">
+          1. Write an answer for each key to <code>{file}</code>, as one JSON object.
+        </p>
+      ) : (
+        <>
+          <p class="note">
+            1. Save this as <code>{file}</code>, and replace each null. Proctor rejects an answer of null.
+          </p>
+          <Copyable text={template} label="an answers file to complete" />
+        </>
+      )}
       {command && (
         <>
           <p class="note">
