@@ -14,8 +14,9 @@ interface Props {
 export function Card({ id, title, note, children }: Props) {
   return (
     <section class="card run-card" id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>
+      <h2>
         <a
+          id={`${id}-title`}
           href={`#at=${id}`}
           onClick={event => {
             event.preventDefault();

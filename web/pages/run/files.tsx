@@ -9,7 +9,7 @@ export function Files({ files, label }: { readonly files: Bounded<PageFile>; rea
   if (files.shown.length === 0 && files.total === 0) return null;
   return (
     <>
-      <div class="table-box" role="region" aria-label={label} tabIndex={0}>
+      <div class="table-box" role="region" aria-label={`List: ${label}`} tabIndex={0}>
         <table class="files">
           <thead>
             <tr>
