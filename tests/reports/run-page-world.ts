@@ -53,9 +53,9 @@ async function pageFindings(page: Page): Promise<string[]> {
       axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
     };
     const { violations } = await axe.run();
-    const wanted = ['region', 'skip-link', 'heading-order', 'landmark-unique'];
+    const wanted = new Set(['region', 'skip-link', 'heading-order', 'landmark-unique']);
     return violations
-      .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || wanted.includes(id))
+      .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || wanted.has(id))
       .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
   });
 }

@@ -1,7 +1,7 @@
-import type { Bounded } from './run-data.ts';
+import type { ShortList } from './run-data.ts';
 
 /** The first members of a list, and how many there are in total. */
-export function firstOf<Item>(items: readonly Item[], max: number): Bounded<Item> {
+export function shortListOf<Item>(items: readonly Item[], max: number): ShortList<Item> {
   return { shown: items.slice(0, max), total: items.length };
 }
 
@@ -14,8 +14,8 @@ export function cutText(text: string, charsMax: number): string {
 export const LIST_MAX = 200;
 export const TEXT_CHARS_MAX = 4_000;
 
-export function boundedTexts(all: readonly string[]): Bounded<string> {
-  const { shown, total } = firstOf(all, LIST_MAX);
+export function boundedTexts(all: readonly string[]): ShortList<string> {
+  const { shown, total } = shortListOf(all, LIST_MAX);
   return { shown: shown.map(text => cutText(text, TEXT_CHARS_MAX)), total };
 }
 

@@ -14,7 +14,6 @@ export function endingSentence(
   if (ending.how === 'not_started') return `${name} could not start.`;
   if (ending.how === 'lost') return `Proctor was interrupted and did not see how ${name} ended.`;
   const { timeout_ms, max_cpu_seconds = 0 } = runner?.limits ?? {};
-  const of = (ms: number | null | undefined): string => (ms ? ` of ${ms / 1_000} s` : '');
   const reasons: Record<typeof ending.by, string> = {
     timeout: `Proctor stopped ${name} at its time limit${of(timeout_ms)}.`,
     idle: `Proctor stopped ${name} at its limit${of(limits.idle_timeout_ms)} without output.`,
@@ -24,6 +23,8 @@ export function endingSentence(
   };
   return reasons[ending.by];
 }
+
+const of = (ms: number | null | undefined): string => (ms ? ` of ${ms / 1_000} s` : '');
 
 /** How a program ended, in a few words. */
 export function endingWords(ending: Ending): string {

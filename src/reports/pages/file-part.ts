@@ -1,6 +1,6 @@
 import type { MaskingNote } from '../../contracts/script-outcome/masking.ts';
-import { firstOf } from './bounded.ts';
-import type { Bounded, PageFile, PageMasking } from './run-data.ts';
+import { shortListOf } from './bounded.ts';
+import type { ShortList, PageFile, PageMasking } from './run-data.ts';
 
 interface KeptFile {
   readonly path: string;
@@ -13,7 +13,7 @@ export function filePart(
   files: readonly KeptFile[],
   total: number,
   masking: MaskingNote | undefined,
-): Bounded<PageFile> {
+): ShortList<PageFile> {
   const flags = new Map(masking?.flagged.map(one => [one.path, one]));
   const reviewOf = (path: string): string | null => {
     const flag = flags.get(path) ?? flags.get(path.replace(/^output\//, ''));
@@ -29,7 +29,7 @@ export function filePart(
   }));
   const flagged = all.filter(({ review }) => review !== null);
   const rest = all.filter(({ review }) => review === null);
-  return { ...firstOf([...flagged, ...rest], FILES_MAX), total: Math.max(total, files.length) };
+  return { ...shortListOf([...flagged, ...rest], FILES_MAX), total: Math.max(total, files.length) };
 }
 
 const FILES_MAX = 500;
@@ -44,7 +44,7 @@ const REVIEW: Readonly<Record<MaskingNote['flagged'][number]['code'], string>> =
 export function maskingPart(masking: MaskingNote | undefined): PageMasking | null {
   if (!masking) return null;
   const { credentials, kinds, flagged } = masking;
-  return { credentials, kinds: firstOf(Object.entries(kinds), MASKED_MAX), flagged: flagged.length };
+  return { credentials, kinds: shortListOf(Object.entries(kinds), MASKED_MAX), flagged: flagged.length };
 }
 
 const MASKED_MAX = 50;

@@ -2,7 +2,7 @@ import { shellQuoted } from '../../base/shell.ts';
 import type { IntentOutcome } from '../../contracts/intent/index.ts';
 import type { RunResult } from '../../contracts/run-result/index.ts';
 import type { IntentFolder } from '../../evidence/intent/intent-folder.ts';
-import { ANY_CHARS_MAX, boundedTexts, cutText, cutTexts, firstOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
+import { ANY_CHARS_MAX, boundedTexts, cutText, cutTexts, shortListOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
 import { endingWords } from './ending-text.ts';
 import { evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
@@ -10,7 +10,7 @@ import { checksPart, type IntentCheck, type IntentPlanned, planPart } from './in
 import { limitParts } from './limit-part.ts';
 import type { PageTop, SmallPage } from './page-kinds.ts';
 import { ANSWERS, intentAgain } from './rerun.ts';
-import type { Bounded, PageCommand, PageEvidence, PageFile, PageStep } from './run-data.ts';
+import type { ShortList, PageCommand, PageEvidence, PageFile, PageStep } from './run-data.ts';
 import { sandboxPart } from './sandbox-part.ts';
 import { streamPart } from './stream-part.ts';
 
@@ -21,11 +21,11 @@ export interface IntentPageData {
   readonly kind: RunResult['kernel_result_kind'] | null;
   readonly is_accepted: boolean;
   /** Why the run was accepted or not, and the rules behind a refusal. */
-  readonly reasons: Bounded<string>;
+  readonly reasons: ShortList<string>;
   readonly questions: IntentQuestions | null;
-  readonly checks: Bounded<IntentCheck>;
+  readonly checks: ShortList<IntentCheck>;
   readonly plan: IntentPlanned | null;
-  readonly constraints: Bounded<string>;
+  readonly constraints: ShortList<string>;
   readonly request: IntentAsked | null;
   readonly started_at: string | null;
   readonly took_ms: number | null;
@@ -33,14 +33,14 @@ export interface IntentPageData {
   readonly ended: string | null;
   /** Null if nothing ran. */
   readonly step: PageStep | null;
-  readonly files: Bounded<PageFile>;
-  readonly missing: Bounded<string>;
+  readonly files: ShortList<PageFile>;
+  readonly missing: ShortList<string>;
   readonly evidence: PageEvidence;
   readonly commands: readonly PageCommand[];
 }
 
 interface IntentQuestions {
-  readonly asked: Bounded<{ readonly key: string; readonly text: string }>;
+  readonly asked: ShortList<{ readonly key: string; readonly text: string }>;
   /** An answers file to complete. */
   readonly file: string;
   /** Null if it would be too long. */
@@ -138,7 +138,7 @@ function questionsOf({ request, result, bundle }: IntentPageInput): IntentQuesti
   if (result?.kernel_result_kind !== 'CLARIFY') return null;
   const known = bundle?.questions.map(({ key, text }) => ({ key, text })) ?? [];
   const asked = known.length > 0 ? known : (result.clarify_questions ?? []).map(text => ({ key: '', text }));
-  const { shown, total } = firstOf(asked, LIST_MAX);
+  const { shown, total } = shortListOf(asked, LIST_MAX);
   const template = JSON.stringify(Object.fromEntries(shown.map(({ key }) => [key, null])), null, 2);
   return {
     asked: { shown: shown.map(({ key, text }) => ({ key, text: cutText(text, TEXT_CHARS_MAX) })), total },

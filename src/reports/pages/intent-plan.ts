@@ -1,8 +1,8 @@
 import type { AcceptCheck, Bundle, IntentOutcome } from '../../contracts/intent/index.ts';
 import type { IntentFolder } from '../../evidence/intent/intent-folder.ts';
-import { boundedTexts, cutText, firstOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
+import { boundedTexts, cutText, shortListOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
 import { filePart } from './file-part.ts';
-import type { Bounded, LimitUnit, PageFile } from './run-data.ts';
+import type { ShortList, LimitUnit, PageFile } from './run-data.ts';
 
 /** One acceptance check of an intent. */
 export interface IntentCheck {
@@ -18,9 +18,9 @@ export interface IntentCheck {
 export interface IntentPlanned {
   readonly is_complete: boolean;
   readonly id: string;
-  readonly files: Bounded<PageFile>;
-  readonly commands: Bounded<{ readonly argv: readonly string[]; readonly state: CommandState }>;
-  readonly outputs: Bounded<string>;
+  readonly files: ShortList<PageFile>;
+  readonly commands: ShortList<{ readonly argv: readonly string[]; readonly state: CommandState }>;
+  readonly outputs: ShortList<string>;
   readonly bounds: readonly IntentBound[];
 }
 
@@ -28,7 +28,7 @@ export interface IntentPlanned {
 export type CommandState = 'ended with 0' | 'failed' | 'not run' | 'unknown';
 
 /** One bound: what the intent asks for, what the profile allows, and what the plan uses. Null means unknown or not asked. */
-export interface IntentBound {
+interface IntentBound {
   readonly name: string;
   readonly unit: LimitUnit | 'text';
   readonly asked: number | string | null;
@@ -37,27 +37,21 @@ export interface IntentBound {
 }
 
 /** Failed checks first. The outcome lists them in the order of the plan. */
-export function checksPart(accept: readonly AcceptCheck[], outcome: IntentOutcome | undefined): Bounded<IntentCheck> {
-  const made = outcome?.checks ?? [];
-  const isPaired = made.length === accept.length;
-  const all: IntentCheck[] = outcome
-    ? made.map((one, index) => ({ ...one, expects: isPaired ? expectedBy(accept[index]) : null }))
-    : accept.map(one => ({
-        check: one.check,
-        path: one.path ?? null,
-        expects: expectedBy(one),
-        held: null,
-        message: null,
-      }));
+export function checksPart(accept: readonly AcceptCheck[], outcome: IntentOutcome | undefined): ShortList<IntentCheck> {
+  const made = outcome?.checks;
+  const isPaired = made === undefined || made.length === accept.length;
+  const all = (made ?? accept).map((one, index): IntentCheck => {
+    const expects = isPaired ? expectedBy(accept[index]) : null;
+    const { check, path = null } = one;
+    if (!('held' in one)) return { check, path, expects, held: null, message: null };
+    const message = one.message === null ? null : cutText(one.message, TEXT_CHARS_MAX);
+    return { check, path, expects, held: one.held, message };
+  });
   const rank = ({ held }: IntentCheck): number => (held === false ? 0 : 1);
-  const { shown, total } = firstOf(
+  return shortListOf(
     all.toSorted((a, b) => rank(a) - rank(b)),
     LIST_MAX,
   );
-  return {
-    shown: shown.map(one => ({ ...one, message: one.message === null ? null : cutText(one.message, TEXT_CHARS_MAX) })),
-    total,
-  };
 }
 
 function expectedBy(check: AcceptCheck | undefined): string | null {
@@ -73,7 +67,7 @@ export function planPart(
   bundle: Bundle,
   { intent, policy, outcome }: Pick<IntentFolder, 'intent' | 'policy' | 'outcome'>,
 ): IntentPlanned {
-  const { shown, total } = firstOf(bundle.commands, LIST_MAX);
+  const { shown, total } = shortListOf(bundle.commands, LIST_MAX);
   const files = bundle.files.map(({ path, sha256, size_bytes }) => ({ path, sha256, bytes: size_bytes }));
   return {
     is_complete: bundle.status === 'complete',

@@ -112,7 +112,7 @@ function mechanismOf(name: LimitName, { memory, pids, cpu, output }: ScriptOutco
 }
 
 /** The time of the program itself, without preparation and teardown. */
-export function executedMs(runner: Runner | undefined): number | null {
+function executedMs(runner: Runner | undefined): number | null {
   const phase = runner?.timing.phases?.find(({ name }) => name === 'execute');
   return phase?.duration_ms ?? null;
 }

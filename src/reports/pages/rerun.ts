@@ -20,7 +20,10 @@ export function scriptAgain({
   const plain = env_names.filter(name => !secrets.has(name));
   const { profile, sandbox, isolation } = requested;
   const words = [
-    ...['proctor', 'run', 'script', fileWord(script.name)],
+    'proctor',
+    'run',
+    'script',
+    fileWord(script.name),
     ...inputs.flatMap(({ name }) => ['--input', fileWord(name)]),
     ...plain.flatMap(name => ['--env', name]),
     ...secret_names.flatMap(name => ['--secret', name]),
@@ -46,8 +49,14 @@ export function intentAgain(
   if (model_mode !== 'none') return undefined;
   const file = isAsking ? ANSWERS : answers?.name;
   const words = [
-    ...['proctor', 'run', 'intent', fileWord(intent.name)],
-    ...['--policy', profileWord(policy), '--mode', mode],
+    'proctor',
+    'run',
+    'intent',
+    fileWord(intent.name),
+    '--policy',
+    profileWord(policy),
+    '--mode',
+    mode,
     ...(file === undefined ? [] : ['--answers', fileWord(file)]),
   ];
   const kept = answers ? ` Add the answers of ${answers.name} to that file.` : '';

@@ -3,7 +3,7 @@ import type { MaskingNote } from '../../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../../contracts/script-outcome/shape.ts';
 
 /** What the pages of scripts and intents share. Every list is bounded; `total` counts all of its members. */
-export interface Bounded<Item> {
+export interface ShortList<Item> {
   readonly shown: readonly Item[];
   readonly total: number;
 }
@@ -60,7 +60,7 @@ export interface PageGuard {
 
 export interface PageSandbox {
   readonly guards: readonly PageGuard[];
-  readonly warnings: Bounded<string>;
+  readonly warnings: ShortList<string>;
   /** Why there is no record of the sandbox. */
   readonly absent: string | null;
 }
@@ -75,7 +75,7 @@ export interface PageFile {
 
 export interface PageMasking {
   readonly credentials: MaskingNote['credentials'];
-  readonly kinds: Bounded<readonly [kind: string, count: number]>;
+  readonly kinds: ShortList<readonly [kind: string, count: number]>;
   readonly flagged: number;
 }
 

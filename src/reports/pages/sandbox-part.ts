@@ -1,7 +1,7 @@
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { hasCode } from '../../contracts/runner/warnings.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
-import { firstOf } from './bounded.ts';
+import { shortListOf } from './bounded.ts';
 import type { PageGuard, PageSandbox } from './run-data.ts';
 
 /** What the sandbox of a step is read from. */
@@ -17,7 +17,7 @@ export function sandboxPart(from: SandboxSources): PageSandbox {
   const { runner, absent } = from;
   return {
     guards: guardsOf(from),
-    warnings: firstOf(runner?.warnings ?? [], WARNINGS_MAX),
+    warnings: shortListOf(runner?.warnings ?? [], WARNINGS_MAX),
     absent: runner ? null : (absent ?? 'The run has no record of its sandbox.'),
   };
 }

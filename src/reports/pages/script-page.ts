@@ -4,31 +4,31 @@ import { claimedText } from '../../contracts/script-outcome/claimed.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
 import type { ScriptFolder } from '../../evidence/script/script-folder.ts';
-import { cutText, cutTexts, firstOf } from './bounded.ts';
+import { cutText, cutTexts, shortListOf } from './bounded.ts';
 import { endingSentence, endingWords } from './ending-text.ts';
 import { evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
 import { limitParts } from './limit-part.ts';
 import type { PageTop, SmallPage } from './page-kinds.ts';
 import { scriptAgain } from './rerun.ts';
-import type { Bounded, PageCommand, PageEvidence, PageFile, PageStep } from './run-data.ts';
+import type { ShortList, PageCommand, PageEvidence, PageFile, PageStep } from './run-data.ts';
 import { sandboxPart } from './sandbox-part.ts';
 import { streamPart } from './stream-part.ts';
 
 /** The page of one script run. */
 export interface ScriptPageData {
   readonly script: (ScriptRequest['script'] & { readonly interpreter: string }) | null;
-  readonly args: Bounded<string>;
-  readonly inputs: Bounded<ScriptRequest['inputs'][number]>;
-  readonly env: Bounded<string>;
-  readonly secrets: Bounded<string>;
+  readonly args: ShortList<string>;
+  readonly inputs: ShortList<ScriptRequest['inputs'][number]>;
+  readonly env: ShortList<string>;
+  readonly secrets: ShortList<string>;
   readonly started_at: string | null;
   /** From the request to the seal, with preparation and teardown. */
   readonly took_ms: number | null;
   /** Null while the run is not finished. */
   readonly ended: ScriptEnded | null;
   readonly step: PageStep | null;
-  readonly files: Bounded<PageFile>;
+  readonly files: ShortList<PageFile>;
   /** False if Proctor was interrupted before it read the files. */
   readonly is_output_known: boolean;
   /** What the reader must know about the result and its files, in sentences. */
@@ -64,13 +64,13 @@ export function scriptPage(input: ScriptPageInput): SmallPage<'script'> {
   const { started_at = runner?.timing.started_at, ended_at = runner?.timing.completed_at } = metadata ?? {};
   const data: Omit<ScriptPageData, 'html'> = {
     script: request ? { ...request.script, interpreter: request.interpreter.name } : null,
-    args: firstOf(
+    args: shortListOf(
       (request?.args ?? []).map(word => cutText(word, WORD_CHARS_MAX)),
       WORDS_MAX,
     ),
-    inputs: firstOf(request?.inputs ?? [], WORDS_MAX),
-    env: firstOf(request?.env_names ?? [], WORDS_MAX),
-    secrets: firstOf(request?.secret_names ?? [], WORDS_MAX),
+    inputs: shortListOf(request?.inputs ?? [], WORDS_MAX),
+    env: shortListOf(request?.env_names ?? [], WORDS_MAX),
+    secrets: shortListOf(request?.secret_names ?? [], WORDS_MAX),
     started_at: started_at ?? null,
     took_ms: started_at && ended_at ? Date.parse(ended_at) - Date.parse(started_at) : null,
     ended: outcome ? endedOf(outcome, result?.error_summary ?? null) : null,

@@ -14,7 +14,7 @@ export interface RunAddress {
 
 const KEYS = ['at', 'find', 'html', 'raw'] as const;
 
-export function runAddressOf(hash: string): RunAddress {
+function runAddressOf(hash: string): RunAddress {
   const asked = new URLSearchParams(hash.replace(/^#/, ''));
   return Object.fromEntries(KEYS.map(key => [key, asked.get(key) ?? ''])) as unknown as RunAddress;
 }

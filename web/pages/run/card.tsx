@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Bounded } from '../../../src/reports/pages/run-data.ts';
+import type { ShortList } from '../../../src/reports/pages/run-data.ts';
 import { count } from '../../shared/format.ts';
 import { runHash } from './address.ts';
 
@@ -50,7 +50,7 @@ export function Facts({ rows }: { readonly rows: readonly (readonly [string, Com
 }
 
 /** Says how many members of a list the page leaves out. */
-export function Rest({ list, what }: { readonly list: Bounded<unknown>; readonly what: string }) {
+export function Rest({ list, what }: { readonly list: ShortList<unknown>; readonly what: string }) {
   const missing = list.total - list.shown.length;
   return missing > 0 ? (
     <p class="note">

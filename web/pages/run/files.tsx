@@ -1,11 +1,11 @@
-import type { Bounded, PageFile } from '../../../src/reports/pages/run-data.ts';
+import type { ShortList, PageFile } from '../../../src/reports/pages/run-data.ts';
 import { Mark } from '../../shared/marks.tsx';
 import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import { Rest } from './card.tsx';
 
 /** Files with their sizes and digests. There are no links: a file of a program is not safe to open. */
-export function Files({ files, label }: { readonly files: Bounded<PageFile>; readonly label: string }) {
+export function Files({ files, label }: { readonly files: ShortList<PageFile>; readonly label: string }) {
   if (files.shown.length === 0 && files.total === 0) return null;
   return (
     <>

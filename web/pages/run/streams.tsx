@@ -98,7 +98,7 @@ interface Row {
 
 function Lines({ stream, address }: { readonly stream: PageStream; readonly address: RunAddress }) {
   const rows = useMemo(() => rowsOf(stream), [stream]);
-  const { find, raw, at } = address;
+  const { find } = address;
   const wanted = find.toLowerCase();
   const found =
     wanted === '' ? rows : rows.filter(({ line }) => withoutColours(textOf(line)).toLowerCase().includes(wanted));
@@ -127,35 +127,44 @@ function Lines({ stream, address }: { readonly stream: PageStream; readonly addr
                     {plural(stream.text?.gap?.lines ?? 0, 'line')} left out
                   </li>
                 )}
-                <li
-                  key={row.number}
-                  id={`${stream.name}-${row.number}`}
-                  tabIndex={-1}
-                  aria-current={at === `${stream.name}-${row.number}` ? 'true' : undefined}
-                >
-                  <a
-                    class="line-number"
-                    href={`#at=${stream.name}-${row.number}`}
-                    aria-label={`Line ${row.number}`}
-                    tabIndex={-1}
-                    onClick={event => {
-                      event.preventDefault();
-                      showRunView({ at: `${stream.name}-${row.number}` });
-                    }}
-                  >
-                    {row.number}
-                  </a>
-                  <span class="line-text">
-                    <LineText row={row} find={find} isRaw={raw !== ''} />
-                    {typeof row.line !== 'string' && <span class="line-cut"> … {size(row.line[1])} more</span>}
-                  </span>
-                </li>
+                <LineRow key={row.number} row={row} name={stream.name} address={address} />
               </>
             ))}
           </ol>
         </div>
       )}
     </>
+  );
+}
+
+interface LineProps {
+  readonly row: Row;
+  readonly name: string;
+  readonly address: RunAddress;
+}
+
+/** A line with its number, which links to it. */
+function LineRow({ row, name, address }: LineProps) {
+  const id = `${name}-${row.number}`;
+  return (
+    <li id={id} tabIndex={-1} aria-current={address.at === id ? 'true' : undefined}>
+      <a
+        class="line-number"
+        href={`#at=${id}`}
+        aria-label={`Line ${row.number}`}
+        tabIndex={-1}
+        onClick={event => {
+          event.preventDefault();
+          showRunView({ at: id });
+        }}
+      >
+        {row.number}
+      </a>
+      <span class="line-text">
+        <LineText row={row} find={address.find} isRaw={address.raw !== ''} />
+        {typeof row.line !== 'string' && <span class="line-cut"> … {size(row.line[1])} more</span>}
+      </span>
+    </li>
   );
 }
 
