@@ -7,6 +7,9 @@ import { placeAgent } from '../stand-ins/place-agent.ts';
 
 const root = process.cwd();
 
+/** Repetitions end in a number: `.2`. */
+const FIRST_TRIAL = /^suite_\d+_\d+_[0-9a-f]+$/;
+
 /** A folder with real runs of every kind, made with the built command line. */
 export class ShotsWorld {
   readonly folder = mkdtempSync(path.join(tmpdir(), 'proctor-shots-'));
@@ -54,6 +57,17 @@ export class ShotsWorld {
     const exit = flags.includes('--new') ? 1 : 0;
     this.proctor(exit, 'run', 'suite', cases, '--base-url', url, '--as', side, '--repeat', String(repeat));
     child.kill();
+  }
+
+  /** Compares the suite runs that exist, and returns the page of the matrix. */
+  matrix(exit: number): string {
+    const { runs } = JSON.parse(this.proctor(0, 'list', '--json')) as { runs: { run_id: string }[] };
+    const suites = runs
+      .map(({ run_id }) => run_id)
+      .filter(id => FIRST_TRIAL.test(id))
+      .reverse();
+    const { reports } = JSON.parse(this.proctor(exit, 'compare', ...suites, '--json')) as { reports: { html: string } };
+    return path.join(this.folder, reports.html);
   }
 
   /** Lets the stand-in for Claude work on a small repository. */

@@ -54,6 +54,8 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
   const agent = world.page();
   world.proctor(0, 'run', 'intent', example('intent/build-config.json'), '--mode', 'execute-sandbox');
   const intent = world.page();
+  await world.suite('new', [], 5);
+  const matrix = world.matrix(1);
   return [
     { name: 'overview', file: comparison },
     { name: 'case', file: comparison, hash: '#case=refund-large' },
@@ -62,6 +64,7 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
     { name: 'script', file: script },
     { name: 'script-hostile', file: hostile },
     { name: 'intent', file: intent },
+    { name: 'matrix', file: matrix },
   ];
 }
 

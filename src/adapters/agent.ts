@@ -3,7 +3,9 @@ import type { AgentReader } from '../contracts/agent-step/reading.ts';
 import type { Family } from '../contracts/agent-step/words.ts';
 import type { CredentialKind } from '../contracts/recording/index.ts';
 import type { Capabilities } from '../policy/capabilities.ts';
+import type { ModelTurn } from './claude-turn.ts';
 import type { ContextPlaces, ProjectContext } from './context.ts';
+import type { StreamObject } from './json-values.ts';
 import type { LoginFile } from './login.ts';
 import type { VersionStanding } from './versions.ts';
 
@@ -94,4 +96,6 @@ export interface AgentAdapter {
   readonly sandboxProbe: readonly string[] | undefined;
   invoke(call: AgentCall): Invocation;
   reader(options: ReaderOptions): AgentReader;
+  /** The model answer that a line of the native stream belongs to. Absent if the agent does not report it. */
+  readonly turnIn?: (line: StreamObject) => ModelTurn | undefined;
 }

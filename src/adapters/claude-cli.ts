@@ -2,6 +2,7 @@ import type { AgentAdapter } from './agent.ts';
 import { CLAUDE_NEWEST, CLAUDE_ROWS, invokeClaude, QUESTIONS } from './claude-invoke.ts';
 import { claudeLogin } from './claude-login.ts';
 import { ClaudeProtocol } from './claude-reader.ts';
+import { claudeTurn } from './claude-turn.ts';
 import { agentReader } from './stream.ts';
 import { versionStanding } from './versions.ts';
 
@@ -51,4 +52,5 @@ export const claudeCli: AgentAdapter = {
   sandboxProbe: undefined,
   invoke: invokeClaude,
   reader: options => agentReader(new ClaudeProtocol(), options),
+  turnIn: claudeTurn,
 };

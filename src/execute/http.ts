@@ -8,11 +8,11 @@ import { codeOf } from '../base/fault.ts';
 const ConnectionPool = createRequire(import.meta.url)('undici/lib/dispatcher/pool.js') as typeof Pool;
 
 export interface HttpRequest {
-  readonly method?: Dispatcher.HttpMethod;
+  readonly method?: Dispatcher.HttpMethod | undefined;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Absent for a request without a body. */
-  readonly body?: string;
+  readonly body?: string | undefined;
   /** From connecting to the last byte of the answer. */
   readonly deadlineMs: number;
   /** The longest time without any data. */
@@ -24,7 +24,7 @@ export interface HttpRequest {
    * Receives the body as it arrives, with the time since the request. `enough` ends the answer as complete. A compressed
    * body is not passed on, because its bytes do not show what arrived when. A compressed stream is refused.
    */
-  readonly onData?: (chunk: Buffer, atMs: number) => 'enough' | void;
+  readonly onData?: ((chunk: Buffer, atMs: number) => 'enough' | void) | undefined;
 }
 
 /** The result of one request. It includes everything that was received, up to the limit. */
@@ -89,7 +89,7 @@ export class HttpTarget {
   #once(request: HttpRequest, path: string, deadlineMs: number): Promise<HttpAnswer> {
     const { method = 'POST', headers, body = null } = request;
     return new Promise(resolve => {
-      const listener: Listener = new Listener({ ...request, deadlineMs }, answer => {
+      const listener: Listener = new Listener(request, deadlineMs, answer => {
         this.#open.delete(listener);
         resolve(answer);
       });
@@ -121,8 +121,8 @@ class Listener implements Dispatcher.DispatchHandler {
   #isCompressed = false;
   #isOver = false;
 
-  constructor(request: HttpRequest, resolve: (answer: HttpAnswer) => void) {
-    const { deadlineMs, idleMs, bodyBytesMax, onData } = request;
+  constructor(request: HttpRequest, deadlineMs: number, resolve: (answer: HttpAnswer) => void) {
+    const { idleMs, bodyBytesMax, onData } = request;
     this.#bytesMax = bodyBytesMax;
     this.#onData = onData;
     this.#resolve = resolve;

@@ -38,17 +38,12 @@ export function responseOf(
     bytes <= inlineBytesMax
       ? { events: reply.events, fields: reply.agent_fields, assets: [] }
       : withoutLarge(reply, id, inlineBytesMax);
-  const response = {
-    ...(workflow_id !== undefined && { workflow_id }),
-    proposed_actions,
-    events,
-    final_output: {
-      ...final_output,
-      output_hash: outputHash(final_output.content),
-      redactions_applied: Object.keys(masked),
-    },
-    ...(fields && { agent_fields: fields }),
-  };
+  const output = { ...final_output };
+  output.output_hash = outputHash(final_output.content);
+  output.redactions_applied = Object.keys(masked);
+  const response: CaseResponse = { proposed_actions, events, final_output: output };
+  if (workflow_id !== undefined) response.workflow_id = workflow_id;
+  if (fields) response.agent_fields = fields;
   return { response, assets };
 }
 

@@ -2,6 +2,7 @@
 import type * as apply from './apply.ts';
 import type * as baseline from './baseline.ts';
 import type * as compare from './compare.ts';
+import type * as versions from './compare-versions.ts';
 import type * as pack from './pack.ts';
 import type * as recovery from './recover.ts';
 import type * as reproduction from './reproduce.ts';
@@ -18,6 +19,7 @@ export { useStateFolder } from '../base/state-folder.ts';
 export { runErrorOf } from './run-error.ts';
 export type { AppliedRun, ApplyOptions } from './apply.ts';
 export type { Compared, CompareOptions } from './compare.ts';
+export type { ComparedVersions, CompareVersionsOptions } from './compare-versions.ts';
 export type { PackedRun, PackOptions } from './pack.ts';
 export type { Recovered } from './recover.ts';
 export type { Reproduction } from './reproduce.ts';
@@ -59,6 +61,10 @@ export const resumeSuite: typeof resume.resumeSuite = async (word, options) =>
 /** Decides whether the candidate is worse than its baseline, and writes the reasons to a sealed folder. */
 export const compareRuns: typeof compare.compareRuns = async options =>
   (await import('./compare.ts')).compareRuns(options);
+
+/** Judges every pair of two to eight versions, and writes a report. It seals nothing. */
+export const compareVersions: typeof versions.compareVersions = async options =>
+  (await import('./compare-versions.ts')).compareVersions(options);
 
 /** Writes an accepted baseline: a small sealed document to commit, and its pack. */
 export const acceptBaseline: typeof baseline.acceptBaseline = async (word, out, cwd, options) =>

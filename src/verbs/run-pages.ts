@@ -13,8 +13,9 @@ export type PageReader = (place: RunFolder, key: Checker | undefined) => Promise
 
 /** The kinds of run that have a page of their own. A new kind needs a line here. */
 const READERS: readonly (() => Promise<PageReader>)[] = [
-  async () => (await import('./step-pages.ts')).scriptPageReader,
+  async () => (await import('./agent-page.ts')).agentPageOf,
   async () => (await import('./step-pages.ts')).intentPageReader,
+  async () => (await import('./step-pages.ts')).scriptPageReader,
 ];
 
 interface RunPage {

@@ -1,4 +1,3 @@
-import { redact } from '../base/redact.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
@@ -11,6 +10,7 @@ import {
 } from '../evidence/agent/agent-folder.ts';
 import type { AgentPlan } from '../evidence/agent/agent-run.ts';
 import { type DiffSummary, diffSummary } from '../evidence/agent/diff-summary.ts';
+import { shownNames } from '../evidence/agent/shown-names.ts';
 import { type LogLine, readLog } from '../evidence/step/log.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
 import { agentEvaluationOf } from '../judge/agent/judge-agent.ts';
@@ -76,19 +76,9 @@ function reviewByNames({ changed }: WorkspaceStatus): NonNullable<WorkspaceStatu
   return { total: listed.length, listed };
 }
 
-/** Shows file names as in the masked status of the work tree, because the diff itself is not masked. */
 function named(diff: DiffSummary | undefined, { workspace }: AgentFolder): DiffSummary | undefined {
-  const changed = workspace?.changed;
-  const known = new Set(changed?.listed.map(({ path }) => path));
-  const isAll = changed !== undefined && changed.total === changed.listed.length;
-  return (
-    diff && {
-      ...diff,
-      files: diff.files.map(file =>
-        known.has(file.path) ? file : { ...file, path: isAll ? '[masked]' : redact(file.path).text },
-      ),
-    }
-  );
+  const shown = shownNames(workspace);
+  return diff && { ...diff, files: diff.files.map(file => ({ ...file, path: shown(file.path) })) };
 }
 
 const FILES_MAX = 20;

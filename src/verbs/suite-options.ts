@@ -3,6 +3,7 @@ import { formOf } from '../contracts/form.ts';
 import { askedLimits } from '../contracts/gate/limits/shape.ts';
 import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
 import type { AdoptOptions } from './adopt-suite.ts';
+import type { CompareVersionsOptions } from './compare-versions.ts';
 import type { CompareOptions } from './compare.ts';
 import { refuseUnknown } from './options.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
@@ -55,6 +56,19 @@ export function checkCompareOptions(options: CompareOptions): void {
     if (typeof options?.[side] === 'string') continue;
     throw new Fault('usage', `compareRuns requires ${side}: a run, or a word such as "baseline", "new" or "latest".`);
   }
+}
+
+export function checkVersionOptions(options: CompareVersionsOptions): void {
+  refuseUnknown('compareVersions', options, VERSION_OPTIONS);
+  checkLimits(options?.limits);
+  if (Array.isArray(options?.versions) && options.versions.every(isVersion)) return;
+  throw new Fault('usage', 'compareVersions requires versions: a list of objects with run and, if you want, name.');
+}
+
+function isVersion(version: unknown): boolean {
+  if (typeof version !== 'object' || version === null) return false;
+  const { run, name } = version as { run?: unknown; name?: unknown };
+  return typeof run === 'string' && ['string', 'undefined'].includes(typeof name);
 }
 
 function isHeader(header: unknown): boolean {
@@ -134,6 +148,23 @@ const COMPARE_OPTIONS: Record<keyof CompareOptions, true> = {
   out: true,
   rejudge: true,
   again: true,
+  key: true,
+  signingKey: true,
+  cwd: true,
+  signal: true,
+};
+
+const VERSION_OPTIONS: Record<keyof CompareVersionsOptions, true> = {
+  versions: true,
+  allPairs: true,
+  gate: true,
+  mode: true,
+  allowRemoved: true,
+  allowWeakened: true,
+  limits: true,
+  formats: true,
+  out: true,
+  rejudge: true,
   key: true,
   signingKey: true,
   cwd: true,

@@ -125,6 +125,6 @@ describe('the page', () => {
     [rate(1, 1), rate(1, 1), [0.99, 1]],
     [rate(0, 0), rate(0, 0), [0, 0.01]],
   ])('draws intervals %j and %j over an axis of whole steps', (baseline, fresh, ticks) => {
-    expect(axisOf({ baseline, new: fresh })).toEqual({ from: ticks[0], to: ticks.at(-1), ticks });
+    expect(axisOf([baseline, fresh])).toEqual({ from: ticks[0], to: ticks.at(-1), ticks });
   });
 });

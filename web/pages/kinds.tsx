@@ -1,7 +1,9 @@
 import type { ComponentType } from 'preact';
 import type { EmbeddedPage, PageKinds } from '../../src/reports/pages/page-kinds.ts';
 import { JsonView } from '../shared/values.tsx';
+import { AgentRunPage } from './agent/agent-page.tsx';
 import { IntentPage } from './intent/intent-page.tsx';
+import { MatrixBody } from './matrix/matrix.tsx';
 import { ScriptPage } from './script/script-page.tsx';
 
 export interface KindProps<Kind extends keyof PageKinds> {
@@ -11,11 +13,11 @@ export interface KindProps<Kind extends keyof PageKinds> {
 
 /** The body of each kind of page, below the verdict. */
 export const KINDS: { readonly [Kind in keyof PageKinds]: ComponentType<KindProps<Kind>> } = {
-  agent: Raw,
+  agent: AgentRunPage,
   script: ScriptPage,
   intent: IntentPage,
   history: Raw,
-  matrix: Raw,
+  matrix: MatrixBody,
 };
 
 function Raw({ data }: { readonly data: unknown }) {

@@ -1,4 +1,9 @@
-import type { PageGrounds } from '../../src/reports/page-data.ts';
+/** A pass rate and its confidence interval. */
+export interface Interval {
+  readonly rate: number;
+  readonly low: number;
+  readonly high: number;
+}
 
 export interface Axis {
   readonly from: number;
@@ -7,10 +12,11 @@ export interface Axis {
   readonly ticks: readonly number[];
 }
 
-/** An axis around both intervals, inside 0 and 1, with at most five steps. */
-export function axisOf({ baseline, new: candidate }: NonNullable<PageGrounds['rates']>): Axis {
-  const low = Math.min(baseline.low, candidate.low);
-  const high = Math.max(baseline.high, candidate.high);
+/** An axis around all intervals, inside 0 and 1, with at most five steps. */
+export function axisOf(intervals: Iterable<Pick<Interval, 'low' | 'high'>>): Axis {
+  const all = [...intervals];
+  const low = Math.min(...all.map(one => one.low));
+  const high = Math.max(...all.map(one => one.high));
   for (const step of STEPS) {
     const whole = Math.round(1 / step);
     const first = Math.min(whole - 1, Math.floor(low / step + ROUNDING));

@@ -1,12 +1,7 @@
+import { shortened } from '../../src/base/shortened.ts';
 import type { PageGrounds } from '../../src/reports/page-data.ts';
 import { useWidth } from './plots.tsx';
-import { axisOf } from './interval-axis.ts';
-
-interface Props {
-  readonly rates: NonNullable<PageGrounds['rates']>;
-  /** The plot as a sentence. */
-  readonly says: string;
-}
+import { axisOf, type Interval } from './interval-axis.ts';
 
 const EDGE = 8;
 const ROW = 46;
@@ -14,15 +9,32 @@ const BAR_Y = 30;
 const AXIS = 24;
 
 /** The pass rate of each side with its interval, on one axis. */
-export function IntervalPlot({ rates, says }: Props) {
+export function IntervalPlot({
+  rates,
+  says,
+}: {
+  readonly rates: NonNullable<PageGrounds['rates']>;
+  readonly says: string;
+}) {
+  const sides: readonly Row[] = [
+    { as: 'baseline', label: 'Baseline', of: rates.baseline },
+    { as: 'candidate', label: 'Candidate', of: rates.new },
+  ];
+  return <Intervals rows={sides} says={says} />;
+}
+
+interface Row {
+  readonly as: 'baseline' | 'candidate';
+  readonly label: string;
+  readonly of: Interval;
+}
+
+/** Pass rates with their intervals, one below the other. `says` is the plot as a sentence. */
+export function Intervals({ rows, says }: { readonly rows: readonly Row[]; readonly says: string }) {
   const [box, width] = useWidth();
-  const { from, to, ticks } = axisOf(rates);
+  const { from, to, ticks } = axisOf(rows.map(({ of }) => of));
   const x = (rate: number): number => EDGE + ((rate - from) / (to - from)) * (width - 2 * EDGE);
-  const sides = [
-    { key: 'baseline', label: 'Baseline', of: rates.baseline },
-    { key: 'candidate', label: 'Candidate', of: rates.new },
-  ] as const;
-  const bottom = sides.length * ROW;
+  const bottom = rows.length * ROW;
   return (
     <figure class="plot intervals" ref={box}>
       <svg
@@ -40,10 +52,10 @@ export function IntervalPlot({ rates, says }: Props) {
             </text>
           </g>
         ))}
-        {sides.map(({ key, label, of: { rate, low, high } }, row) => (
-          <g key={key} class={`interval ${key}`} transform={`translate(0 ${row * ROW})`}>
+        {rows.map(({ as, label, of: { rate, low, high } }, row) => (
+          <g key={row} class={`interval ${as}`} transform={`translate(0 ${row * ROW})`}>
             <text class="label" x={EDGE} y="16">
-              {label}
+              {fitted(label, width)}
             </text>
             <text class="figures" x={width - EDGE} y="16" text-anchor="end">
               <tspan class="rate">{percent(rate)}</tspan> ({percent(low)} to {percent(high)})
@@ -57,5 +69,14 @@ export function IntervalPlot({ rates, says }: Props) {
     </figure>
   );
 }
+
+/** A label that leaves room for the figures beside it. Text in a drawing does not wrap. */
+function fitted(label: string, width: number): string {
+  return shortened(label, Math.max(4, Math.floor((width - FIGURES) / LETTER)));
+}
+
+/** The width of the figures, and of a letter, in pixels. */
+const FIGURES = 180;
+const LETTER = 8;
 
 const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`;

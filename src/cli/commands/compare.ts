@@ -42,10 +42,14 @@ export interface CompareFlags extends LimitFlags {
   readonly dir?: string;
   readonly header?: readonly string[];
   readonly key?: string;
+  readonly allPairs?: true;
+  readonly name?: readonly string[];
   readonly json?: true;
 }
 
 export async function compareCommand(baseline: string, candidate: string, flags: CompareFlags): Promise<number> {
+  if (flags.allPairs || flags.name)
+    throw new Fault('usage', '--all-pairs and --name apply to three or more runs. Name another run, or omit them.');
   const interrupt = interruptions();
   try {
     const formats = flags.format ?? ['html'];

@@ -99,6 +99,7 @@ function addCompareCommand(program: Command, ended: (code: number) => void): voi
     .description('Decide whether the candidate is worse than the baseline, which cases broke, and why')
     .argument('[baseline]', 'run, accepted baseline file, or "baseline" for the newest baseline run', 'baseline')
     .argument('[new]', 'run, or "new" for the newest candidate run', 'new')
+    .argument('[more...]', 'more runs, for a matrix of up to 8 versions; the first is the reference')
     .option('--gate <gate>', HELP.gate)
     .option('--allow-removed', HELP.allowRemoved)
     .option('--allow-weakened', HELP.allowWeakened);
@@ -108,11 +109,17 @@ function addCompareCommand(program: Command, ended: (code: number) => void): voi
     .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/comparisons/<id>)`)
     .option('--rejudge', 'judge the runs again, even if they have evaluations')
     .option('--key <file>', "public key that must have signed an accepted baseline (default: this project's key)")
+    .option('--all-pairs', 'with three or more runs: fail if one is worse than any run before it')
+    .option('--name <run=name>', 'with three or more runs: name of a run in the matrix; repeatable', collect)
     .option('--json', HELP.json)
     .addHelpText('after', COMPARE_EXITS)
-    .action(async (baseline: string, candidate: string, flags) => {
+    .action(async (baseline: string, candidate: string, more: readonly string[], flags) => {
+      if (more.length > 0) {
+        const { compareVersionsCommand } = await import('./compare-versions.ts');
+        return ended(await compareVersionsCommand([baseline, candidate, ...more], flags));
+      }
       const { compareCommand } = await import('./compare.ts');
-      ended(await compareCommand(baseline, candidate, flags));
+      return ended(await compareCommand(baseline, candidate, flags));
     });
 }
 
@@ -203,7 +210,7 @@ function addResendCommand(program: Command, ended: (code: number) => void): void
 const COMPARE_EXITS = `
 Exit codes:
   0  no regression
-  1  a regression, or the candidate exceeds a limit
+  1  a regression, or the candidate exceeds a limit; in a matrix, for any version
   2  cannot compare as requested, or a fault in Proctor or the machine
   3  not enough evidence: no baseline, not comparable, too much missing, or too few trials
 
@@ -211,7 +218,8 @@ Examples:
   proctor compare                                         newest baseline and newest candidate
   proctor compare --again --baseline-url http://old:8080  run suspect cases again, on both sides
   proctor compare --again --target agent.yaml --baseline-target old.yaml
-  proctor compare proctor-baseline.json latest --format junit,md`;
+  proctor compare proctor-baseline.json latest --format junit,md
+  proctor compare v1 v2 v3                                a matrix: every pair, v1 is the reference`;
 
 const RESEND_EXITS = `
 Exit codes:

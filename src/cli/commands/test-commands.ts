@@ -34,9 +34,9 @@ export function addTestCommands(program: Command, ended: (code: number) => void)
     });
   program
     .command('view')
-    .description('Open the report of the newest test, or of a run or comparison, in a browser')
+    .description('Open the report of the newest test, or the page of a run or comparison, in a browser')
     .argument('[run]', 'run or comparison: path, id, id prefix, or latest', 'latest')
-    .option('--no-open', 'only write the report and print its path')
+    .option('--no-open', 'only write the page and print its path')
     .option('--json', HELP.json)
     .action(async (word: string, flags) => {
       const { viewCommand } = await import('./view.ts');

@@ -77,6 +77,7 @@ const NAMED: Readonly<Record<string, Partial<Completed>>> = {
 const PLACES: Readonly<Record<string, Partial<Completed>>> = {
   'compare baseline': { ...RUNS, words: ['baseline', 'latest'] },
   'compare new': { ...RUNS, words: ['new', 'latest'] },
+  'compare more': { ...RUNS, words: ['new', 'latest'] },
   'gate baseline': FILES,
   'gate new': FILES,
   'verify path': RUNS,

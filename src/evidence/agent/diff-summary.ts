@@ -22,8 +22,20 @@ export interface DiffSummary {
   readonly removed: number;
 }
 
+/** Receives the hunks of a diff while it is read. Files are numbered from 0. */
+export interface DiffVisitor {
+  hunk(file: number, oldFrom: number, newFrom: number): void;
+  /** A line of the hunk with its sign; undefined if it is too long to read. Valid only during the call. */
+  line(file: number, bytes: Buffer | undefined): void;
+}
+
 /** Counts files and lines in a diff, in constant memory; undefined if the file cannot be read. */
-export function diffSummary(folder: string, file: string, filesMax = FILES_MAX): DiffSummary | undefined {
+export function diffSummary(
+  folder: string,
+  file: string,
+  filesMax = FILES_MAX,
+  visitor?: DiffVisitor,
+): DiffSummary | undefined {
   const fd = openRegular(path.join(folder, file));
   if (fd === undefined) return undefined;
   const files: FileDiff[] = [];
@@ -40,12 +52,17 @@ export function diffSummary(folder: string, file: string, filesMax = FILES_MAX):
   try {
     for (const { bytes } of linesOf(fd, LINE_BYTES_MAX, 0, DIFF_BYTES_MAX)) {
       const first = bytes?.[0];
-      if (current && current.hunk.old + current.hunk.new > 0) within(current, first);
-      else if (bytes && first === LETTER_D && bytes.toString('latin1', 0, HEAD.length) === HEAD) {
+      if (current && current.hunk.old + current.hunk.new > 0) {
+        within(current, first);
+        visitor?.line(sum.total, bytes);
+      } else if (bytes && first === LETTER_D && bytes.toString('latin1', 0, HEAD.length) === HEAD) {
         close();
         current = { path: '', change: 'update', added: 0, removed: 0, binary: false, hunk: { old: 0, new: 0 } };
         name(current, bytes.toString());
-      } else if (current && bytes) about(current, bytes);
+      } else if (current && bytes) {
+        const hunk = about(current, bytes);
+        if (hunk) visitor?.hunk(sum.total, ...hunk);
+      }
     }
     close();
   } finally {
@@ -83,17 +100,21 @@ function within(file: Growing, first: number | undefined): void {
   if (first !== PLUS) file.hunk.old--;
 }
 
-/** Parses a Git header line between a file's name and its hunks. */
-function about(file: Growing, bytes: Buffer): void {
+/** Parses a Git header line between a file's name and its hunks. Returns where a hunk starts. */
+function about(file: Growing, bytes: Buffer): readonly [oldFrom: number, newFrom: number] | undefined {
   const line = bytes.toString();
-  const hunk = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/.exec(line);
-  if (hunk) file.hunk = { old: Number(hunk[1] ?? 1), new: Number(hunk[2] ?? 1) };
-  else if (line.startsWith('new file ')) file.change = 'add';
+  const hunk = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(line);
+  if (hunk) {
+    file.hunk = { old: Number(hunk[2] ?? 1), new: Number(hunk[4] ?? 1) };
+    return [Number(hunk[1]), Number(hunk[3])];
+  }
+  if (line.startsWith('new file ')) file.change = 'add';
   else if (line.startsWith('deleted file ')) file.change = 'delete';
   else if (line.startsWith('rename to ')) rename(file, line.slice('rename to '.length));
   else if (line.startsWith('+++ ') && line !== '+++ /dev/null') file.path = unquoted(line.slice(4), 'b/');
   else if (line.startsWith('--- ') && line !== '--- /dev/null') file.path = unquoted(line.slice(4), 'a/');
   else if (line.startsWith('GIT binary patch') || line.startsWith('Binary files ')) file.binary = true;
+  return undefined;
 }
 
 function rename(file: Growing, to: string): void {

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { linesOf } from '../../base/lines.ts';
@@ -9,11 +9,11 @@ import { makeStateKey, readStateKey } from '../../base/state-key.ts';
  * the project. The first code covers the run id and the inode of the run folder, so a copied journal proves nothing.
  */
 export class JournalChain {
-  readonly #key: Buffer;
+  readonly #mac: LineMac;
   #last: string;
 
   private constructor(key: Buffer, folder: string) {
-    this.#key = key;
+    this.#mac = new LineMac(key);
     const { ino } = lstatSync(folder, { bigint: true });
     this.#last = `${FORMAT}\n${path.basename(folder)}\n${ino}\n`;
   }
@@ -31,22 +31,59 @@ export class JournalChain {
 
   /** Returns the code of the next line. */
   next(line: string | Uint8Array): string {
-    this.#last = this.#code(line);
+    this.#last = this.#mac.code(this.#last, line);
     return this.#last;
   }
 
   /** Whether this is the next line. If not, the chain does not advance. */
   takes(line: Uint8Array, code: string): boolean {
-    const expected = this.#code(line);
+    const expected = this.#mac.code(this.#last, line);
     if (code !== expected) return false;
     this.#last = expected;
     return true;
   }
+}
 
-  #code(line: string | Uint8Array): string {
-    return createHmac('sha256', this.#key).update(this.#last).update(line).digest('base64url');
+/**
+ * HMAC-SHA-256 (RFC 2104) of the previous code and a line. Two hashes of bytes in one buffer take half the time of
+ * `createHmac`, which makes an object for the garbage collector per line.
+ */
+class LineMac {
+  /** The inner key, then the bytes to hash. */
+  readonly #inner = Buffer.alloc(INNER_BYTES, 0x36);
+  /** The outer key, then the inner hash. */
+  readonly #outer = Buffer.alloc(BLOCK_BYTES + HASH_BYTES, 0x5c);
+
+  constructor(key: Buffer) {
+    if (key.length > BLOCK_BYTES) throw new RangeError('The key is longer than a block.');
+    for (const [at, byte] of key.entries()) {
+      this.#inner[at] = byte ^ 0x36;
+      this.#outer[at] = byte ^ 0x5c;
+    }
+  }
+
+  code(last: string, line: string | Uint8Array): string {
+    const lineAt = BLOCK_BYTES + Buffer.byteLength(last);
+    const bytes = this.#withRoom(lineAt + Buffer.byteLength(line));
+    bytes.write(last, BLOCK_BYTES);
+    if (typeof line === 'string') bytes.write(line, lineAt);
+    else bytes.set(line, lineAt);
+    this.#outer.write(hash('sha256', bytes, 'binary'), BLOCK_BYTES, 'binary');
+    return hash('sha256', this.#outer, 'base64url');
+  }
+
+  /** A line that does not fit gets a buffer of its own, so that one long line does not keep its size in memory. */
+  #withRoom(length: number): Buffer {
+    if (length <= INNER_BYTES) return this.#inner.subarray(0, length);
+    const larger = Buffer.allocUnsafe(length);
+    this.#inner.copy(larger, 0, 0, BLOCK_BYTES);
+    return larger;
   }
 }
+
+const BLOCK_BYTES = 64;
+const HASH_BYTES = 32;
+const INNER_BYTES = 64 * 1024;
 
 /** The warning for a run that cannot be recovered after a crash; undefined if it can. */
 export function stateWarning(): string | undefined {

@@ -67,6 +67,12 @@ export function driftOf(baseline: Side, candidate: Side): Comparability['fields'
   return fields;
 }
 
+/** The value of a drift field on a side; null if no planned trial reports it. */
+export function conditionValue(side: Side, field: string): string | null {
+  if (field === 'environment_hash') return allOf(side, environmentOf);
+  return field === 'cases_sha256' ? allOf(side, casesOf) : allOf(side, ({ conditions }) => conditions?.[field]);
+}
+
 const environmentOf = ({ environmentHash }: TrialOfSide): string | undefined => environmentHash;
 const casesOf = ({ casesSha256 }: TrialOfSide): string | undefined => casesSha256;
 

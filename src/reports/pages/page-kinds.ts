@@ -1,14 +1,16 @@
+import type { AgentPage } from './agent-page-data.ts';
 import type { Tone } from '../page-data.ts';
 import type { IntentPageData } from './intent-page.ts';
+import type { MatrixPage } from './matrix-page.ts';
 import type { ScriptPageData } from './script-page.ts';
 
 /** The data of each kind of page. A new kind needs a line here and one in `web/pages/kinds.tsx`. */
 export interface PageKinds {
-  readonly agent: unknown;
+  readonly agent: AgentPage;
   readonly script: ScriptPageData;
   readonly intent: IntentPageData;
   readonly history: unknown;
-  readonly matrix: unknown;
+  readonly matrix: MatrixPage;
 }
 
 /** What every kind of page has: its title and its verdict. */

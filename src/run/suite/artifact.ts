@@ -21,7 +21,7 @@ export interface KeptArtifact {
   readonly artifact: CaseArtifact;
   readonly assets: readonly Asset[];
   /** The line that stores the reply. */
-  readonly reply?: string;
+  readonly reply?: string | undefined;
 }
 
 export function answeredCase(
@@ -31,18 +31,16 @@ export function answeredCase(
   { agentRun }: Pick<AttemptResult, 'agentRun'> = {},
 ): KeptArtifact {
   const { response, assets } = responseOf(reply, { id, masked, bytes, inlineBytesMax: settings.payloadInlineBytesMax });
-  return {
-    artifact: {
-      schema_version: 'case.v1',
-      case_id: id,
-      version: side,
-      status: 'ok',
-      attempts,
-      ...response,
-      ...(agentRun && { agent_run: agentRun }),
-    },
-    assets,
+  const artifact: CaseArtifact = {
+    ...response,
+    schema_version: 'case.v1',
+    case_id: id,
+    version: side,
+    status: 'ok',
+    attempts,
   };
+  if (agentRun) artifact.agent_run = agentRun;
+  return { artifact, assets };
 }
 
 /** Builds the artifact of a case without an answer. The files of its last attempt are already stored. */

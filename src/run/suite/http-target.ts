@@ -77,26 +77,19 @@ export function httpTarget(api: HttpApi): Target {
       let asked: AskedApi | undefined;
       const send: SendCall = async (call, frames) => {
         asked = { url: `${api.origin}${call.path}`, kind: api.kind, redirects: api.redirects };
-        const answer = await http.send({
-          ...call,
-          ...limits,
-          deadlineMs: settings.timeoutMs - (monotonicMs() - startedMs),
-          ...(frames && { onData: (chunk, atMs) => frames.take(chunk, atMs) }),
-        });
+        const deadlineMs = settings.timeoutMs - (monotonicMs() - startedMs);
+        const onData = frames && ((chunk: Buffer, atMs: number): void => frames.take(chunk, atMs));
+        const { method, path, headers, body } = call;
+        const answer = await http.send({ method, path, headers, body, deadlineMs, onData, ...limits });
         api.onExchange?.(call, answer);
         return answer;
       };
       const result = await api.ask(question, send);
       if ('failed' in result) return { latencyMs: roundedMs(monotonicMs() - startedMs), outcome: result.failed };
       const { answer, latencyMs = answer.latencyMs } = result;
-      const outcome = judgedAnswer(
-        { ...result, failure: failureOf(result, settings, asked) },
-        question.one.id,
-        api,
-        masking,
-      );
-      const { status } = answer;
-      return { latencyMs: roundedMs(latencyMs), outcome, ...(status !== undefined && { httpStatus: status }) };
+      const final = { answer, frames: result.frames, failure: failureOf(result, settings, asked) };
+      const outcome = judgedAnswer(final, question.one.id, api, masking);
+      return { latencyMs: roundedMs(latencyMs), outcome, httpStatus: answer.status };
     },
     cancel: () => http.cancel(),
     close: () => http.close(),
@@ -116,7 +109,7 @@ function failureOf(
 }
 
 interface FinalAnswer extends Pick<CountedAnswer, 'answer'> {
-  readonly frames?: Pick<FrameTimes, 'times'>;
+  readonly frames?: Pick<FrameTimes, 'times'> | undefined;
   /** The failure that is known without reading the body. */
   readonly failure: ResponseFailure | undefined;
 }

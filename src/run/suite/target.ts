@@ -28,7 +28,7 @@ export interface CaseQuestion {
 
 export interface AttemptResult {
   readonly latencyMs: number;
-  readonly httpStatus?: number;
+  readonly httpStatus?: number | undefined;
   /** The run id, for a script or an agent. */
   readonly runId?: string;
   /** A summary of the run, for an agent. */

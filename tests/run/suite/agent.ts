@@ -36,9 +36,14 @@ export class Agent {
     this.#server.on('clientError', (_error, socket) => socket.destroy());
   }
 
+  /** Stops when the test ends. */
   async start(port = 0): Promise<string> {
-    await new Promise<void>(resolve => this.#server.listen(port, '127.0.0.1', resolve));
     onTestFinished(() => this.stop());
+    return this.listen(port);
+  }
+
+  async listen(port = 0): Promise<string> {
+    await new Promise<void>(resolve => this.#server.listen(port, '127.0.0.1', resolve));
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 

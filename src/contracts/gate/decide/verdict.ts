@@ -188,6 +188,9 @@ const DEFAULTS = {
   identical: false,
 } as const satisfies GateOptions;
 
+/** The default false alarm rate. */
+export const GATE_ALPHA = DEFAULTS.alpha;
+
 /** Applies the defaults. Throws a RangeError for a value out of range. */
 export function rulesOf({ critical = [], ...options }: GateOptions): Rules {
   const rules = { ...DEFAULTS, ...options, critical: new Set(critical) };

@@ -1,0 +1,120 @@
+import { useEffect } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import type { AgentPage as Data } from '../../../src/reports/pages/agent-page-data.ts';
+import { count, plural } from '../../shared/format.ts';
+import { Icon } from '../../shared/marks.tsx';
+import { Text } from '../../shared/visible.tsx';
+import { agentHash, useAgentAddress } from './address.ts';
+import { Claims } from './claims.tsx';
+import { Changes } from './diff.tsx';
+import { Evidence } from './evidence.tsx';
+import { Policy } from './policy.tsx';
+import { Review } from './review.tsx';
+import { Facts } from './summary.tsx';
+import { Timeline } from './timeline.tsx';
+import { Transcript } from './transcript.tsx';
+import { Usage } from './usage.tsx';
+
+/** One agent run, from the verdict down to the evidence. */
+export function AgentRunPage({ data }: { readonly data: Data }) {
+  const address = useAgentAddress();
+  const { part } = address;
+  useEffect(() => {
+    if (part === '') return;
+    const section = document.querySelector<HTMLElement>(`#${CSS.escape(part)}`);
+    section?.scrollIntoView();
+    section?.focus({ preventScroll: true });
+  }, [part]);
+  const of = { data, address };
+  return (
+    <div class="agent-page">
+      <nav class="parts" aria-label="Sections">
+        {PARTS.map(([id, title]) => (
+          <a key={id} href={agentHash(address, { part: id })} aria-current={part === id ? 'true' : undefined}>
+            {title}
+          </a>
+        ))}
+      </nav>
+      {data.notes.map(note => (
+        <p class="warning" key={note}>
+          <Icon path="M8 4v5M8 11.5v.5" />
+          <span>
+            <Text value={note} />
+          </span>
+        </p>
+      ))}
+      <Part id="summary" title="Summary">
+        <Facts data={data} />
+      </Part>
+      <Part id="review" title="Before you apply the changes">
+        <Review {...of} />
+      </Part>
+      <Part id="timeline" title="Timeline" note={callsText(data)}>
+        <Timeline {...of} />
+      </Part>
+      <Part id="transcript" title="Transcript" note={entriesText(data)}>
+        <Transcript {...of} />
+      </Part>
+      <Part id="changes" title="Changes" note={changesText(data)}>
+        <Changes {...of} />
+      </Part>
+      <Part id="policy" title="Policy">
+        <Policy data={data} />
+      </Part>
+      <Part id="usage" title="Cost and tokens">
+        <Usage {...of} />
+      </Part>
+      <Part id="claims" title="Claims and effects">
+        <Claims {...of} />
+      </Part>
+      <Part id="evidence" title="Evidence">
+        <Evidence data={data} />
+      </Part>
+    </div>
+  );
+}
+
+const PARTS = [
+  ['summary', 'Summary'],
+  ['review', 'Review'],
+  ['timeline', 'Timeline'],
+  ['transcript', 'Transcript'],
+  ['changes', 'Changes'],
+  ['policy', 'Policy'],
+  ['usage', 'Cost'],
+  ['claims', 'Claims'],
+  ['evidence', 'Evidence'],
+] as const;
+
+interface PartProps {
+  readonly id: string;
+  readonly title: string;
+  readonly note?: string;
+  readonly children: ComponentChildren;
+}
+
+function Part({ id, title, note, children }: PartProps) {
+  return (
+    <section class="agent-part" id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
+      <h2 id={`${id}-title`}>
+        {title} {note && <span class="muted">{note}</span>}
+      </h2>
+      {children}
+    </section>
+  );
+}
+
+function callsText({ calls: { total, failed, denied } }: Data): string {
+  return [
+    plural(total, 'tool call'),
+    ...(failed > 0 ? [`${count(failed)} failed`] : []),
+    ...(denied > 0 ? [`${count(denied)} denied`] : []),
+  ].join(', ');
+}
+
+const entriesText = ({ rows, omitted }: Data): string => plural(rows.length + omitted.count, 'entry', 'entries');
+
+function changesText({ diff: { total, added, removed, absent, files } }: Data): string {
+  if (absent !== null && files.length === 0) return 'unknown';
+  return total === 0 ? 'none' : `${plural(total, 'file')}, +${count(added)} −${count(removed)}`;
+}
