@@ -2,6 +2,7 @@ import { useMemo, useState } from 'preact/hooks';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
 import { AgentHtml, looksLikeHtml } from '../shared/agent-html.tsx';
+import { sideName } from '../shared/format.ts';
 import { head } from './page.ts';
 import { Flag } from '../shared/marks.tsx';
 import { stretches } from '../shared/text-diff.ts';
@@ -66,7 +67,7 @@ const contentOf = (artifact: CaseArtifact | null): Content => artifact?.final_ou
 
 function Rendered({ content, side }: { readonly content: Content; readonly side: 'baseline' | 'new' }) {
   return typeof content === 'string' && looksLikeHtml(content) ? (
-    <AgentHtml html={content} side={side} styleMark={head.style_mark} />
+    <AgentHtml html={content} title={`The agent’s HTML (${sideName(side)})`} styleMark={head.style_mark} />
   ) : (
     <Whole content={content} />
   );
