@@ -47,6 +47,8 @@ export interface PageHead {
     /** A note about the other repetitions. */
     readonly note: string | null;
   };
+  /** The commands to run next; absent if the writer does not know the runs. */
+  readonly commands?: PageCommands;
 }
 
 /** What the page knows of a side beyond the comparison. */
@@ -136,6 +138,38 @@ export interface PageCase {
   readonly assets: { readonly [Which in ReportSide]: { readonly [href: string]: string } };
   /** What was truncated to keep the page small, in sentences. */
   readonly cuts: readonly string[];
+  /** The baseline's case, if the case changed; null if it is not available. */
+  readonly was?: { readonly input: unknown; readonly expected: unknown } | null;
+}
+
+/** A trial besides the one that its case shows first. */
+export interface PageTrialDocument {
+  readonly artifact: CaseArtifact | null;
+  /** The element with the same artifact, apart from its attempts; `artifact` is then null. */
+  readonly same?: string;
+  readonly attempts: CaseArtifact['attempts'] | null;
+  readonly assets: { readonly [href: string]: string };
+  readonly cuts: readonly string[];
+}
+
+/** Commands with holes for the values of a case. */
+export interface PageCommands {
+  readonly list: readonly PageCommand[];
+  /** Why some commands are missing, in sentences. */
+  readonly notes: readonly string[];
+  /** Runs that this project does not have, so no command can show them. */
+  readonly away: readonly string[];
+}
+
+export interface PageCommand {
+  readonly does: string;
+  readonly words: readonly (string | PageHole)[];
+  readonly note?: string;
+}
+
+/** The id of the case, the run of the chosen trial of a side, or the question: its context as a flag, then its text. */
+export interface PageHole {
+  readonly put: 'case' | 'new' | 'baseline' | 'question';
 }
 
 /** Written last: how much of the data this page holds. */
@@ -146,4 +180,6 @@ export interface Coverage {
   /** How many cases would be shown in full without the size limit. */
   readonly wanted: number;
   readonly bytes_max: number;
+  /** How many trials besides the first shown ones are in the page, of those that cases needing attention have. */
+  readonly trials?: { readonly held: number; readonly wanted: number };
 }

@@ -1,10 +1,19 @@
-import type { Coverage, PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
+import type { Coverage, PageCase, PageHead, PageRow, PageTrialDocument } from '../../src/reports/page-data.ts';
 
 /** The embedded data. Cases are parsed when they are opened. */
 export const head = parsed('head') as PageHead;
 export const rows = (parsed('rows') ?? []) as readonly PageRow[];
 
 export const caseAt = (index: number): PageCase | undefined => parsed(`case-${index}`) as PageCase | undefined;
+
+/** The document of a trial besides the one that the case shows first; undefined if the page does not have it. */
+export function trialAt(index: number, side: string, number: number): PageTrialDocument | undefined {
+  const found = parsed(`case-${index}-${side}-${number}`) as PageTrialDocument | undefined;
+  if (found?.same === undefined) return found;
+  const same = parsed(found.same) as PageTrialDocument | undefined;
+  const artifact = same?.artifact && { ...same.artifact, attempts: found.attempts ?? [] };
+  return same && { ...same, attempts: found.attempts, artifact: artifact ?? null };
+}
 
 /** Undefined while the page is loading, and forever if it was truncated. */
 export const coverage = (): Coverage | undefined => parsed('coverage') as Coverage | undefined;
