@@ -1,4 +1,5 @@
 import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts';
+import type { SuiteCase } from '../contracts/suite/index.ts';
 import { SIDE_NAMES } from './report.ts';
 import type { PageCase } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
@@ -17,6 +18,7 @@ const CUTS = [
 const DEPTH_MAX = 12;
 
 type Judged = Pick<PageCase, 'trials' | 'assertions' | 'divergence' | 'changes'>;
+type CaseTexts = Record<Exclude<keyof PageCase, 'was'>, string> & { readonly was?: string };
 
 /** The PageCase of one case as JSON. Long parts are truncated, and `cuts` says which. */
 export function caseJson(
@@ -24,25 +26,11 @@ export function caseJson(
   id: string,
   judged: Judged,
 ): string {
-  const { baseline, new: candidate, case: asked, runIds = {} } = pairs(id);
+  const { baseline, new: candidate, case: asked, was, runIds = {} } = pairs(id);
   const cuts: string[] = [];
-  const assetsOf = (side: ReportSide, artifact: CaseArtifact | undefined): Record<string, string> => {
-    const texts: Record<string, string> = {};
-    if (!artifact || !assetText) return texts;
-    for (const href of new Set(
-      hrefsIn(artifact)
-        .map(({ href }) => href)
-        .slice(0, ASSETS_MAX),
-    )) {
-      const text = assetText(side, href);
-      if (text !== undefined)
-        texts[href] = clippedText(text, ASSET_CHARS_MAX, () =>
-          cuts.push(`The file ${href} of ${SIDE_NAMES[side]} is truncated.`),
-        );
-    }
-    return texts;
-  };
-  const texts: Record<keyof PageCase, string> = {
+  const assetsOf = (side: ReportSide, artifact: CaseArtifact | undefined) =>
+    assetTexts(artifact, side, href => assetText?.(side, href), cuts);
+  const texts: CaseTexts = {
     input: smallJson(asked?.input ?? null, 'The input is truncated.', cuts),
     expected: smallJson(asked?.expected ?? null, 'The expectations are truncated.', cuts),
     trials: JSON.stringify(judged.trials),
@@ -53,13 +41,41 @@ export function caseJson(
     new: artifactJson(candidate, 'new', cuts),
     shown: JSON.stringify(runIds),
     assets: JSON.stringify({ baseline: assetsOf('baseline', baseline), new: assetsOf('new', candidate) }),
+    ...(judged.changes.length > 0 && { was: wasJson(was, cuts) }),
     cuts: JSON.stringify(cuts),
   };
   const members = Object.entries(texts).map(([key, text]) => `"${key}":${text}`);
   return `{${members.join(',')}}`;
 }
 
-function artifactJson(artifact: CaseArtifact | undefined, side: ReportSide, cuts: string[]): string {
+/** The texts of the small files that an artifact names. */
+export function assetTexts(
+  artifact: CaseArtifact | undefined,
+  side: ReportSide,
+  textOf: (href: string) => string | undefined,
+  cuts: string[],
+): Record<string, string> {
+  const texts: Record<string, string> = {};
+  if (!artifact) return texts;
+  const hrefs = hrefsIn(artifact).map(({ href }) => href);
+  for (const href of new Set(hrefs.slice(0, ASSETS_MAX))) {
+    const text = textOf(href);
+    if (text !== undefined)
+      texts[href] = clippedText(text, ASSET_CHARS_MAX, () =>
+        cuts.push(`The file ${href} of ${SIDE_NAMES[side]} is truncated.`),
+      );
+  }
+  return texts;
+}
+
+function wasJson(was: SuiteCase | undefined, cuts: string[]): string {
+  if (!was) return 'null';
+  const input = smallJson(was.input, 'The input in the baseline is truncated.', cuts);
+  const expected = smallJson(was.expected ?? null, 'The expectations in the baseline are truncated.', cuts);
+  return `{"input":${input},"expected":${expected}}`;
+}
+
+export function artifactJson(artifact: CaseArtifact | undefined, side: ReportSide, cuts: string[]): string {
   if (!artifact) return 'null';
   const { events } = artifact;
   const lacking = (events?.length ?? 0) - EVENTS_MAX;

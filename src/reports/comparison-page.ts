@@ -1,6 +1,7 @@
 import { VERSION } from '../base/version.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { caseJson } from './case-json.ts';
+import { embeddedTrials, type TrialsOfCase } from './case-trials.ts';
 import { casesNote, changeLines } from './changes.ts';
 import {
   meanCost,
@@ -18,7 +19,7 @@ import { pageGrounds } from './page-grounds.ts';
 import type { PageHead, Tone } from './page-data.ts';
 import { repairedSides } from './repaired.ts';
 import { breachMessages, causesNote, failuresOf, SIDE_NAMES, verdictWord } from './report.ts';
-import type { ReportInput } from './report-input.ts';
+import type { ReportedPair, ReportInput } from './report-input.ts';
 import { byFinding, flaggedCases } from './tally.ts';
 
 /** Both sides of a comparison, regressions first. */
@@ -28,6 +29,12 @@ export function comparisonPage(input: ReportInput): Page {
   const cases = byFinding(sortedBy(input.comparison.cases, rank), findings);
   const suites = new Vocabulary(cases.flatMap(({ suite }) => suite ?? []));
   const errors = new Vocabulary(cases.flatMap(one => errorOf(one) ?? []));
+  const shown = new Map<string, ReportedPair['runIds']>();
+  const pairs: ReportInput['pairs'] = id => {
+    const pair = input.pairs(id);
+    shown.set(id, pair.runIds);
+    return pair;
+  };
   return {
     head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
     *rows() {
@@ -54,14 +61,27 @@ export function comparisonPage(input: ReportInput): Page {
       }
     },
     ...detailsOf(cases, isCalm, one =>
-      caseJson(input, one.case_id, {
+      caseJson({ ...input, pairs }, one.case_id, {
         trials: { baseline: one.baseline.trials, new: one.new.trials },
         assertions: one.failing.map(({ name, message, at }) => ({ name, message, at, status: 'fail' })),
         divergence: one.divergence,
         changes: changeLines(one),
       }),
     ),
+    trials: (full, fits) => embeddedTrials(input, needingAttention(cases.slice(0, full), shown), fits),
   };
+}
+
+type Shown = ReadonlyMap<string, ReportedPair['runIds']>;
+
+/** The cases that need attention, which come first. */
+function needingAttention(cases: readonly ComparedCase[], shown: Shown): TrialsOfCase[] {
+  const calm = cases.findIndex(isCalm);
+  return (calm < 0 ? cases : cases.slice(0, calm)).map(({ case_id: id, baseline, new: fresh }) => ({
+    id,
+    trials: { baseline: baseline.trials, new: fresh.trials },
+    shown: shown.get(id) ?? {},
+  }));
 }
 
 /** Most urgent first. */
@@ -81,7 +101,7 @@ function missingSide({ side_missing }: ComparedCase): string | null {
     : `There is no answer from ${SIDE_NAMES[side_missing]}.`;
 }
 
-function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+function headOf({ comparison, targets, commands }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { comparison_id, generated_at, verdict, reason, gate, comparability, sides, summary, statistics } = comparison;
   const { metrics } = statistics;
   const repaired = repairedSides(comparison);
@@ -102,6 +122,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
       { label: 'Same', value: summary.same, filter: 'change', of: 'same' },
     ],
     cases: comparison.cases.length,
+    ...(commands && { commands }),
     comparison: {
       gate: { mode: gate.mode, breaches: breachMessages(comparison).map(message => ({ message })) },
       comparability,

@@ -1,3 +1,4 @@
+import { trialsEnd } from './case-trials.ts';
 import { comparisonPage } from './comparison-page.ts';
 import { embedded, embeddedJson, escaped } from './embed.ts';
 import { HTML_END, htmlOpening, joined, pageCode } from './html-file.ts';
@@ -57,6 +58,17 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
     yield counted(piece, length);
     full++;
   }
-  const coverage: Coverage = { cases: page.head.cases, rows, full, wanted: page.wanted, bytes_max: bytesMax };
+  const trialsMax = Math.min(bytesMax - TAIL_BYTES, trialsEnd(rows));
+  const further = page.trials?.(full, piece => bytes + Buffer.byteLength(piece) <= trialsMax);
+  let next = further?.next();
+  for (; next && !next.done; next = further?.next()) yield counted(next.value);
+  const coverage: Coverage = {
+    cases: page.head.cases,
+    rows,
+    full,
+    wanted: page.wanted,
+    bytes_max: bytesMax,
+    ...(next?.value && { trials: next.value }),
+  };
   yield `${embedded('coverage', coverage)}${HTML_END}`;
 }

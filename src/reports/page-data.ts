@@ -145,8 +145,8 @@ export interface PageCase {
 /** A trial besides the one that its case shows first. */
 export interface PageTrialDocument {
   readonly artifact: CaseArtifact | null;
-  /** The element with the same artifact, apart from its attempts; `artifact` is then null. */
-  readonly same?: string;
+  /** The artifact is the one that its case shows first, apart from its attempts; `artifact` is then null. */
+  readonly same?: true;
   readonly attempts: CaseArtifact['attempts'] | null;
   readonly assets: { readonly [href: string]: string };
   readonly cuts: readonly string[];

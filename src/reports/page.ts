@@ -1,6 +1,6 @@
 import { bytesHash } from '../base/hash.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
-import type { PageHead, PageRow, PageTrial } from './page-data.ts';
+import type { Coverage, PageHead, PageRow, PageTrial } from './page-data.ts';
 
 /** The contents of a page, read lazily. */
 export interface Page {
@@ -10,6 +10,8 @@ export interface Page {
   /** The cases to show in full: the index of the row, and a function that returns the PageCase as JSON. */
   readonly details: (rows: number) => Iterable<readonly [number, () => string]>;
   readonly wanted: number;
+  /** The elements of further trials of the first `full` cases, without those that do not fit. */
+  readonly trials?: (full: number, fits: (piece: string) => boolean) => Generator<string, Coverage['trials']>;
 }
 
 /** How many unchanged cases are shown in full. */

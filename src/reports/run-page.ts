@@ -74,7 +74,7 @@ function told(run_id: string, one: JudgedCase): PageTrial {
   return { run_id, ...trialOf(one) };
 }
 
-function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+function headOf({ run, evaluation, repetition, commands }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
   const unmet = unmetText(evaluation.gate?.checks ?? []);
   const tone: Tone = unmet !== undefined || failed + errors > 0 ? 'bad' : total === unjudged ? 'unsure' : 'good';
@@ -105,6 +105,7 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
       { label: 'Errors', value: errors, filter: 'verdict', of: 'error' },
     ],
     cases: evaluation.cases.length,
+    ...(commands && { commands }),
     run: {
       version: run.version,
       target: run.base_url,

@@ -119,6 +119,26 @@ export function reportWorld(world: World): ReportInput {
   };
 }
 
+/** The same comparison with a document for every trial. Trials after the first answer a little differently. */
+export function withTrials(input: ReportInput): ReportInput {
+  return {
+    ...input,
+    trial: (id, side, number) => {
+      const first = input.pairs(id)[side];
+      if (!first || number === 1) return first;
+      const started_at = `2026-01-06T12:${String(number).padStart(2, '0')}:30.000Z`;
+      const attempts = first.attempts?.map(attempt => ({ ...attempt, started_at }));
+      const content = `${String(first.final_output?.content ?? '')}\n\nTrial ${number} of ${side}.`;
+      return {
+        ...first,
+        ...(attempts && { attempts }),
+        // The second trial gives the same answer as the first.
+        ...(number > 2 && first.final_output && { final_output: { content_type: 'text' as const, content } }),
+      };
+    },
+  };
+}
+
 /** The same data, from the candidate alone. */
 export function runWorld(world: World): RunReportInput {
   const { comparison, pairs } = reportWorld(world);

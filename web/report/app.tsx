@@ -10,6 +10,7 @@ import { Header } from './header.tsx';
 import { KeysDialog, useKeys } from './keys.tsx';
 import { Overview } from './overview.tsx';
 import { head, rows } from './page.ts';
+import { useOpenOnPaper } from '../shared/print.ts';
 import { type Cases, useCases } from './use-cases.ts';
 
 export function App() {
@@ -21,6 +22,7 @@ export function App() {
   useEffect(() => {
     document.title = `${address.case || head.word} · Proctor`;
   }, [address.case]);
+  useOpenOnPaper();
   useKeys(actionsOf(address, cases, searchRef, hasKeys, setHasKeys));
   return (
     <div class="app" data-view={address.case ? 'case' : address.view === 'overview' ? 'overview' : 'cases'}>

@@ -10,7 +10,8 @@ export function Commands({ id, data }: { readonly id: string; readonly data?: Pa
   if (!head.commands) return null;
   const { list, notes, away } = head.commands;
   const runs = runsOf(data, away);
-  const values: CaseValues = { id, input: data?.input ?? null, runs };
+  const isWhole = data !== undefined && !data.cuts.includes('The input is truncated.');
+  const values: CaseValues = { id, input: isWhole ? data.input : null, runs };
   const rows = list.flatMap(command => {
     const filled = filledCommand(command, values);
     return filled ? [{ ...command, filled }] : [];

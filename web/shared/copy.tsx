@@ -1,5 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { Icon } from './marks.tsx';
+import { Text } from './visible.tsx';
 
 /** A line of text with a button that copies it. Without access to the clipboard, the button selects the text. */
 export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
@@ -13,7 +14,7 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
   return (
     <div class="copyable">
       <code ref={code} tabIndex={0}>
-        {text}
+        <Text value={text} />
       </code>
       <button type="button" class="small" onClick={() => void copy()} aria-label={`Copy: ${label}`}>
         <Icon path="M5.5 5.5h7v7h-7zM3.5 10.5v-7h7" />

@@ -1,5 +1,13 @@
 import { useMemo, useState } from 'preact/hooks';
-import { type Diff, type DiffLine, type DiffRow, diffOfTexts, type Fold, foldedRows, unifiedRows } from './diff-rows.ts';
+import {
+  type Diff,
+  type DiffLine,
+  type DiffRow,
+  diffOfTexts,
+  type Fold,
+  foldedRows,
+  unifiedRows,
+} from './diff-rows.ts';
 import { type DiffLayout, LAYOUTS, useDiffLayout } from './diff-layout.ts';
 import { count, plural } from './format.ts';
 import { useIsPrinted } from './print.ts';
@@ -40,8 +48,9 @@ export function DiffTable({ diff, label, isProse = false, isBare = false }: Look
   const kind = ['diff', layout, isProse ? 'prose' : 'code', isNumbered ? 'numbered' : 'plain'].join(' ');
   return (
     <div class="diff-box">
-      {!isBare && <Toolbar layout={layout} setLayout={setLayout} />}
+      {!isBare && (isNumbered || isLong(diff)) && <Toolbar layout={layout} setLayout={setLayout} />}
       <table class={kind} aria-label={label}>
+        <Columns layout={layout} isNumbered={isNumbered} />
         {!isBare && layout === 'side' && <Titles isNumbered={isNumbered} />}
         <tbody>
           {shown.map((item, index) =>
@@ -75,6 +84,15 @@ export function DiffTable({ diff, label, isProse = false, isBare = false }: Look
   );
 }
 
+/** Whether a diff of one line needs a switch. */
+function isLong({ rows }: Diff): boolean {
+  const charsOf = (line: DiffLine | undefined): number =>
+    line?.parts.reduce((sum, { text }) => sum + text.length, 0) ?? 0;
+  return rows.some(({ baseline, candidate }) => charsOf(baseline) + charsOf(candidate) > SWITCH_CHARS_MIN);
+}
+
+const SWITCH_CHARS_MIN = 300;
+
 /** Rows drawn at first, and by each click. */
 const ROWS_AT_ONCE = 500;
 const ROWS_ON_PAPER = 5_000;
@@ -85,9 +103,11 @@ function openedFold(
   opened: ReadonlyMap<DiffRow, number>,
   isWhole: boolean,
 ): readonly (DiffRow | Fold)[] {
-  const lines = isWhole ? fold.length : opened.get(fold[0] as DiffRow) ?? 0;
+  const lines = isWhole ? fold.length : (opened.get(fold[0] as DiffRow) ?? 0);
   if (lines === 0) return [{ fold }];
-  return lines >= fold.length ? fold : [...fold.slice(0, lines), { fold: fold.slice(lines), first: fold[0] as DiffRow }];
+  return lines >= fold.length
+    ? fold
+    : [...fold.slice(0, lines), { fold: fold.slice(lines), first: fold[0] as DiffRow }];
 }
 
 function columnsOf(layout: DiffLayout, isNumbered: boolean): number {
@@ -118,6 +138,19 @@ function Toolbar({
         ))}
       </span>
     </div>
+  );
+}
+
+/** The widths of the columns: numbers are narrow, and texts share the rest. */
+function Columns({ layout, isNumbered }: { readonly layout: DiffLayout; readonly isNumbered: boolean }) {
+  const number = isNumbered ? <col class="number" /> : null;
+  return (
+    <colgroup>
+      {number}
+      {layout === 'side' && <col />}
+      {number}
+      <col />
+    </colgroup>
   );
 }
 

@@ -64,7 +64,7 @@ export function ValueDiff({ baseline, candidate }: { readonly baseline: unknown;
 /** Texts and large values are compared line by line; short values stand side by side. */
 function Values({ baseline, candidate }: { readonly baseline: unknown; readonly candidate: unknown }) {
   const texts = useMemo(() => linesToCompare(baseline, candidate), [baseline, candidate]);
-  if (texts) return <TextDiff {...texts} label="Two values" isBare={texts.baseline.length < SWITCH_CHARS_MIN} />;
+  if (texts) return <TextDiff {...texts} label="Two values" isBare={!isLong(texts)} />;
   return (
     <div class="sides">
       <OneValue value={baseline} side="baseline" />
@@ -73,8 +73,10 @@ function Values({ baseline, candidate }: { readonly baseline: unknown; readonly 
   );
 }
 
-/** Shorter texts need no switch between layouts. */
-const SWITCH_CHARS_MIN = 400;
+/** Short texts need no titles and no switch between layouts. */
+const isLong = ({ baseline, candidate }: { readonly baseline: string; readonly candidate: string }): boolean =>
+  baseline.length + candidate.length > 2_000 || `${baseline}${candidate}`.split('\n', 12).length === 12;
+
 const COMPARED_CHARS_MIN = 24;
 
 function linesToCompare(
