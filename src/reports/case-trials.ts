@@ -33,7 +33,7 @@ export function* embeddedTrials(
   fits: (piece: string) => boolean,
 ): Generator<string, Coverage['trials']> {
   const wanted = cases.reduce((sum, one) => sum + wantedOf(one), 0);
-  if (wanted === 0) return undefined;
+  if (wanted === 0 || !input.trial) return undefined;
   let held = 0;
   const reads = { left: READS_MAX };
   for (const [index, one] of cases.entries()) {

@@ -40,7 +40,8 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   yield counted(htmlOpening(page.head, code));
   yield counted(embedded('head', page.head));
   yield counted('<script type="application/json" id="rows">[');
-  const rowsEnd = bytes + Math.max(0, bytesMax - bytes) * ROWS_SHARE;
+  const room = bytesMax - bytes - Buffer.byteLength(code.script);
+  const rowsEnd = bytes + Math.max(0, room) * ROWS_SHARE;
   let rows = 0;
   for (const row of page.rows()) {
     const piece = `${rows === 0 ? '' : ','}${escaped(JSON.stringify(row))}`;
@@ -58,7 +59,7 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
     yield counted(piece, length);
     full++;
   }
-  const trialsMax = Math.min(bytesMax - TAIL_BYTES, trialsEnd(rows));
+  const trialsMax = Math.min(bytesMax, trialsEnd(rows)) - TAIL_BYTES;
   const further = page.trials?.(full, piece => bytes + Buffer.byteLength(piece) <= trialsMax);
   let next = further?.next();
   for (; next && !next.done; next = further?.next()) yield counted(next.value);

@@ -34,7 +34,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     const { page, complaints, asked } = await opened(browser, large);
     expect(await page.locator('h1').innerText()).toBe(world.comparison.reason);
     expect(await page.locator('.verdict .word').first().innerText()).toBe('Regression');
-    expect(await page.locator('.coverage').innerText()).toContain('Full data for 264 of 10,000 cases');
+    expect(await page.locator('.coverage').innerText()).toContain('This page shows 264 of 10,000 cases in full');
     await page.locator('.case').first().click();
     expect(await page.locator('h2').innerText()).toContain('A damaged item is refunded');
     expect({ complaints, asked }).toEqual({ complaints: [], asked: [] });

@@ -23,7 +23,7 @@ export function Commands({ id, data }: { readonly id: string; readonly data?: Pa
         {rows.map(({ does, note, filled }) => (
           <li key={does}>
             <p>
-              {does}
+              <Text value={does} />
               {note && (
                 <span class="muted">
                   {' '}

@@ -16,7 +16,9 @@ export function Repaired({ of: repairs }: { readonly of: Readonly<Record<string,
   return (
     <>
       <dt>Repaired</dt>
-      <dd title="Values that replies lack or name differently">{repairsText(repairs)}</dd>
+      <dd title="Values that Proctor filled in or renamed, because the replies lack them or name them differently">
+        {repairsText(repairs)}
+      </dd>
     </>
   );
 }
@@ -27,8 +29,8 @@ export function LatencyNote({ data }: { readonly data: Pick<PageCase, 'baseline'
   if (sides.length === 0) return null;
   return (
     <p class="note">
-      Proctor filled in missing tool latencies (repair R9), so no latency_ms of a tool is a measurement here:{' '}
-      {sides.map(format.sideName).join(', ')}.
+      Proctor filled in missing tool latencies of {sides.map(side => `the ${format.sideName(side)}`).join(' and ')}{' '}
+      (repair R9). They are not measurements.
     </p>
   );
 }

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks';
 import { Icon } from './marks.tsx';
-import { Text } from './visible.tsx';
+import { plain, Text } from './visible.tsx';
 
 /** A line of text with a button that copies it. Without access to the clipboard, the button selects the text. */
 export function Copyable({ text, label }: { readonly text: string; readonly label: string }) {
@@ -16,7 +16,7 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
       <code ref={code} tabIndex={0}>
         <Text value={text} />
       </code>
-      <button type="button" class="small" onClick={() => void copy()} aria-label={`Copy: ${label}`}>
+      <button type="button" class="small" onClick={() => void copy()} aria-label={plain(`Copy: ${label}`)}>
         <Icon path="M5.5 5.5h7v7h-7zM3.5 10.5v-7h7" />
         Copy
       </button>

@@ -166,7 +166,7 @@ function betweenEnds(baseline: string, candidate: string): Stretch[] {
 
 /** Long stretches keep their ends, and say how many characters are between them. */
 function shortened(parts: readonly DiffPart[]): DiffPart[] {
-  return parts.flatMap(({ text, isMarked }): DiffPart[] => {
+  return joined(parts).flatMap(({ text, isMarked }): DiffPart[] => {
     const max = isMarked ? MARKED_CHARS_MAX : SAME_CHARS_MAX;
     if (text.length <= max) return text === '' ? [] : [{ text, isMarked }];
     const half = max / 2;
@@ -175,6 +175,16 @@ function shortened(parts: readonly DiffPart[]): DiffPart[] {
       { text: text.slice(-half), isMarked },
     ];
   });
+}
+
+function joined(parts: readonly DiffPart[]): DiffPart[] {
+  const whole: DiffPart[] = [];
+  for (const part of parts) {
+    const last = whole.at(-1);
+    if (last?.isMarked === part.isMarked) whole.splice(-1, 1, { ...last, text: last.text + part.text });
+    else whole.push(part);
+  }
+  return whole;
 }
 
 const MARKED_CHARS_MAX = 16_000;
