@@ -128,7 +128,8 @@ export function withTrials(input: ReportInput): ReportInput {
       if (!first || number === 1) return first;
       const started_at = `2026-01-06T12:${String(number).padStart(2, '0')}:30.000Z`;
       const attempts = first.attempts?.map(attempt => ({ ...attempt, started_at }));
-      const content = `${String(first.final_output?.content ?? '')}\n\nTrial ${number} of ${side}.`;
+      const said = first.final_output?.content;
+      const content = `${typeof said === 'string' ? said : ''}\n\nTrial ${number} of ${side}.`;
       return {
         ...first,
         ...(attempts && { attempts }),

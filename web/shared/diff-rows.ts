@@ -13,7 +13,7 @@ export interface DiffLine {
   readonly parts: readonly DiffPart[];
 }
 
-export interface DiffPart {
+interface DiffPart {
   readonly text: string;
   readonly isMarked: boolean;
   /** How many characters are left out after the text. */
@@ -81,8 +81,16 @@ function middleLines(baseline: readonly string[], candidate: readonly string[]):
   ];
 }
 
+/** The numbers of the first lines. */
+export interface FirstNumbers {
+  readonly baseline: number;
+  readonly candidate: number;
+}
+
+const FROM_ONE: FirstNumbers = { baseline: 1, candidate: 1 };
+
 /** Rows of lines whose sides are known. Removed and added lines next to each other are paired in order. */
-export function rowsOfLines(lines: readonly PreparedLine[], first = { baseline: 1, candidate: 1 }): DiffRow[] {
+export function rowsOfLines(lines: readonly PreparedLine[], first: FirstNumbers = FROM_ONE): DiffRow[] {
   const rows: DiffRow[] = [];
   const words = { left: WORDS_CHARS_TOTAL };
   let { baseline: baselineNumber, candidate: candidateNumber } = first;

@@ -4,8 +4,11 @@ import {
   type DiffLine,
   type DiffRow,
   diffOfTexts,
+  type FirstNumbers,
   type Fold,
   foldedRows,
+  type PreparedLine,
+  rowsOfLines,
   unifiedRows,
 } from './diff-rows.ts';
 import { type DiffLayout, LAYOUTS, useDiffLayout } from './diff-layout.ts';
@@ -22,18 +25,14 @@ interface Look {
   readonly isBare?: boolean;
 }
 
-/** Two texts with their differences marked and their equal lines folded, side by side or unified. */
-export function TextDiff({
-  baseline,
-  candidate,
-  ...look
-}: Look & { readonly baseline: string; readonly candidate: string }) {
-  const diff = useMemo(() => diffOfTexts(baseline, candidate), [baseline, candidate]);
-  return <DiffTable diff={diff} {...look} />;
-}
+/** Two texts, or lines whose sides are known, such as those of a patch. */
+type Subject =
+  | { readonly baseline: string; readonly candidate: string }
+  | { readonly lines: readonly PreparedLine[]; readonly first?: FirstNumbers };
 
-/** The same for rows that are already there, such as those of a patch. */
-export function DiffTable({ diff, label, isProse = false, isBare = false }: Look & { readonly diff: Diff }) {
+/** A difference with its words marked and its equal lines folded, side by side or unified. */
+export function TextDiff({ label, isProse = false, isBare = false, ...subject }: Look & Subject) {
+  const diff = useMemo(() => diffOf(subject), Object.values(subject));
   const [layout, setLayout] = useDiffLayout();
   const [opened, setOpened] = useState<ReadonlyMap<DiffRow, number>>(new Map());
   const [most, setMost] = useState(ROWS_AT_ONCE);
@@ -49,7 +48,7 @@ export function DiffTable({ diff, label, isProse = false, isBare = false }: Look
   return (
     <div class="diff-box">
       {!isBare && (isNumbered || isLong(diff)) && <Toolbar layout={layout} setLayout={setLayout} />}
-      <table class={kind} aria-label={label}>
+      <table class={kind} aria-label={label} tabIndex={-1}>
         <Columns layout={layout} isNumbered={isNumbered} />
         {!isBare && layout === 'side' && <Titles isNumbered={isNumbered} />}
         <tbody>
@@ -84,10 +83,16 @@ export function DiffTable({ diff, label, isProse = false, isBare = false }: Look
   );
 }
 
+function diffOf(subject: Subject): Diff {
+  if ('lines' in subject) return { rows: rowsOfLines(subject.lines, subject.first), linesLeft: 0 };
+  return diffOfTexts(subject.baseline, subject.candidate);
+}
+
+const charsOf = (line: DiffLine | undefined): number =>
+  line?.parts.reduce((sum, { text }) => sum + text.length, 0) ?? 0;
+
 /** Whether a diff of one line needs a switch. */
 function isLong({ rows }: Diff): boolean {
-  const charsOf = (line: DiffLine | undefined): number =>
-    line?.parts.reduce((sum, { text }) => sum + text.length, 0) ?? 0;
   return rows.some(({ baseline, candidate }) => charsOf(baseline) + charsOf(candidate) > SWITCH_CHARS_MIN);
 }
 
@@ -180,7 +185,14 @@ function FoldRow({ fold: { fold, first }, columns, onOpen }: FoldProps) {
   return (
     <tr class="fold">
       <td colSpan={columns}>
-        <button type="button" onClick={() => onOpen(first ?? (fold[0] as DiffRow))}>
+        <button
+          type="button"
+          onClick={({ currentTarget }) => {
+            // The button goes away, and the focus with it.
+            currentTarget.closest('table')?.focus({ preventScroll: true });
+            onOpen(first ?? (fold[0] as DiffRow));
+          }}
+        >
           {plural(fold.length, 'unchanged line')}
         </button>
       </td>
