@@ -71,8 +71,8 @@ function Line({ row, views, scene }: Pick<RowProps, 'row' | 'scene'> & { readonl
         <Side view={candidate ?? baseline} />
       ) : (
         <span class="both">
-          <Side view={baseline} name="Baseline" />
-          <Side view={candidate} name="Candidate" />
+          <Side view={baseline} name="Baseline" elsewhere={row.elsewhere} />
+          <Side view={candidate} name="Candidate" elsewhere={row.elsewhere} />
         </span>
       )}
       {word && <span class="how">{word}</span>}
@@ -83,11 +83,20 @@ function Line({ row, views, scene }: Pick<RowProps, 'row' | 'scene'> & { readonl
 }
 
 /** One side's call in one line. */
-function Side({ view, name }: { readonly view: StepView | null; readonly name?: string }) {
+function Side({
+  view,
+  name,
+  elsewhere,
+}: {
+  readonly view: StepView | null;
+  readonly name?: string;
+  readonly elsewhere?: number | undefined;
+}) {
   if (!view)
     return (
       <span class="one nothing">
-        <span class="unseen">{name}: </span>no such step
+        <span class="unseen">{name}: </span>
+        {elsewhere === undefined ? 'no such step' : `at event ${elsewhere}`}
       </span>
     );
   const { type, tool, tells, status, attempts } = view;
@@ -160,7 +169,7 @@ function Lanes({ views, scene, axisMs }: { readonly views: Views; readonly scene
           <span class="lane" key={side} data-side={side}>
             {span && (
               <span
-                class={span.to > span.from ? 'bar' : 'bar tick'}
+                class={span.to > span.from ? 'spent' : 'spent tick'}
                 style={{
                   left: `${percent(span.from, axisMs)}%`,
                   width: span.to > span.from ? `${percent(span.to - span.from, axisMs)}%` : undefined,

@@ -26,7 +26,7 @@ export function Events({ data, address, isRun }: Props) {
       <Section title="Events" note={noteOf(scene)}>
         <LatencyNote data={data} />
         <Axis scene={scene} />
-        <ol class="events" data-sides={scene.isOneSided ? 1 : 2} data-timed={scene.axisMs !== null}>
+        <ol class="stream" data-timed={scene.axisMs !== null}>
           {scene.items.map(item =>
             'rows' in item ? (
               <Fold key={`fold ${item.at}`} rows={item.rows} at={item.at} scene={scene} address={address} />
@@ -172,11 +172,14 @@ function Omitted({ step: { omitted, differing }, at, scene, address }: OmittedPr
   return (
     <li class="omitted" data-at={isBetween(scene, at, address.at) ? address.at : undefined} tabIndex={-1}>
       {sides} {isOne ? 'is' : 'are'} not in this page.
-      {!scene.isOneSided &&
-        differing !== null &&
-        ` ${plural(differing, 'step')} among them ${differing === 1 ? 'differs' : 'differ'}.`}
+      {!scene.isOneSided && differing !== null && ` ${differingText(differing)}`}
     </li>
   );
+}
+
+function differingText(differing: number): string {
+  if (differing === 0) return 'No step among them differs.';
+  return `${plural(differing, 'step')} among them ${differing === 1 ? 'differs' : 'differ'}.`;
 }
 
 /** Whether a link leads to an event that is missing at this point. */
