@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { eventRows } from '../../src/contracts/artifacts/event-rows.ts';
 import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
+import type { Divergence } from '../../src/contracts/comparison/index.ts';
 import { caseJson } from '../../src/reports/case-json.ts';
 import { EVENTS_MAX } from '../../src/reports/kept-steps.ts';
 import type { PageCase, PageStep, ShownStep } from '../../src/reports/page-data.ts';
@@ -41,7 +42,7 @@ describe('a page with all events', () => {
   test('marks no row if the comparison cites the output or a failure', () => {
     const events = eventsOfActs(lookups(3));
     const at = { baseline_at: 'final_output', new_at: 'final_output' };
-    const divergence = { kind: 'output', says: '', confidence: 'low', cites: [], ...at } as const;
+    const divergence: Divergence = { kind: 'output', says: '', confidence: 'low', cites: [], ...at };
     const steps = eventRows({ events }, { events: events.slice(2) });
     expect(firstDivergence(steps, { divergence })).toBe(-1);
     expect(firstDivergence(steps, { divergence: { ...divergence, baseline_at: null, new_at: 'runner_failure' } })).toBe(
@@ -109,7 +110,7 @@ describe('a page without some events', () => {
     const long = 'word '.repeat(20_000);
     const acts = (end: string) => [{ tool: 'mail.send', args: { text: `${long}${end}` } }];
     const data = pageCaseOf(eventsOfActs(acts('yes')), eventsOfActs(acts('nay')));
-    expect(data.baseline?.events?.[0]?.['args']).toEqual(data.new?.events?.[0]?.['args']);
+    expect(data.baseline?.events?.[0]).toEqual(data.new?.events?.[0]);
     expect(stepsOfCase(data, false)).toMatchObject([{ how: 'changed' }]);
   });
 });

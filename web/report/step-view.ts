@@ -35,7 +35,8 @@ export interface SideReader {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-const TELLS_CHARS = 200;
+/** The longest text in the line of a step. Opening the step shows all of it. */
+const LINE_CHARS = 200;
 
 export function sideReader(artifact: PageArtifact | null): SideReader {
   const { events = [] } = artifact ?? {};
@@ -90,9 +91,9 @@ function viewOf(
   return {
     indices,
     events,
-    type: call ? 'call' : first.type.replaceAll('_', ' '),
-    tool: typeof call?.['tool'] === 'string' ? call['tool'] : undefined,
-    tells: tellsOf(call ?? first).slice(0, TELLS_CHARS),
+    type: call ? 'call' : short(first.type.replaceAll('_', ' ')),
+    tool: typeof call?.['tool'] === 'string' ? short(call['tool']) : undefined,
+    tells: short(tellsOf(call ?? first)),
     request: call ? call['args'] : tellingOf(first),
     result: result && tellingOf(result),
     status: !isDone ? 'no result' : (result?.['status'] as 'ok' | 'error' | undefined),
@@ -101,6 +102,9 @@ function viewOf(
     span: startMs === null || !isDone ? null : { from: first.ts - startMs, to: (events.at(-1) ?? first).ts - startMs },
   };
 }
+
+const short = (text: string): string =>
+  text.length <= LINE_CHARS ? text : `${text.slice(0, LINE_CHARS).toWellFormed()}…`;
 
 function tellsOf(event: Event & Fields): string {
   const { type, args, query, doc_ids, content, payload_summary: summary } = event as Fields;
