@@ -65,7 +65,7 @@ function Line({ row, views, scene }: Pick<RowProps, 'row' | 'scene'> & { readonl
     <span class="line" data-equal={isEqual}>
       <span class="at">
         <span class="unseen">Event </span>
-        {numberOf(row)}
+        <Numbers row={row} />
       </span>
       {isEqual ? (
         <Side view={candidate ?? baseline} />
@@ -125,9 +125,16 @@ function Side({
   );
 }
 
-function numberOf({ baseline: [was], candidate: [is] }: ShownStep): string {
-  if (was === undefined || is === undefined || was === is) return `${was ?? is}`;
-  return `${was} → ${is}`;
+/** The index of the first event: "36", or "42 → 40" if the sides differ. */
+function Numbers({ row: { baseline, candidate } }: Pick<RowProps, 'row'>) {
+  const [was, is] = [baseline[0], candidate[0]];
+  if (was === undefined || is === undefined || was === is) return <>{was ?? is}</>;
+  return (
+    <>
+      <span class="was">{was} → </span>
+      {is}
+    </>
+  );
 }
 
 function wordOf({ how }: ShownStep, { baseline, candidate }: Views): string | undefined {
@@ -136,6 +143,7 @@ function wordOf({ how }: ShownStep, { baseline, candidate }: Views): string | un
   if (how === 'outcome') return isAnswer ? 'answer differs' : 'result differs';
   if (how === 'changed')
     return candidate?.type === 'call' ? 'arguments differ' : isAnswer ? 'answer differs' : 'differs';
+  if (how === 'replaced' && baseline?.type === 'call' && candidate?.type === 'call') return 'another tool';
   return WORDS[how];
 }
 

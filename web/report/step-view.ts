@@ -55,7 +55,7 @@ export function sideReader(artifact: PageArtifact | null): SideReader {
 
 /**
  * The first and last time of the stream. Null unless the times are milliseconds of one clock: they never run backwards,
- * and no call takes longer than the time between its two events.
+ * and no call takes noticeably longer than the time between its two events.
  */
 function clockOf(events: readonly Event[], hasLatency: boolean): Span | null {
   const calls = new Map<unknown, number>();
@@ -66,14 +66,20 @@ function clockOf(events: readonly Event[], hasLatency: boolean): Span | null {
     last = ts;
     if (type === 'tool_call') calls.set(call_id, ts);
     const began = type === 'tool_result' ? calls.get(call_id) : undefined;
-    if (hasLatency && began !== undefined && typeof tookMs === 'number' && tookMs > ts - began + ROUNDING_MS)
+    if (
+      hasLatency &&
+      began !== undefined &&
+      typeof tookMs === 'number' &&
+      tookMs > (ts - began) * ROUGHLY + ROUNDING_MS
+    )
       return null;
   }
   const [first] = events;
   return first ? { from: first.ts, to: last } : null;
 }
 
-/** Agents round times and latencies separately. */
+/** Agents measure and round times and latencies separately. */
+const ROUGHLY = 1.1;
 const ROUNDING_MS = 1;
 
 function viewOf(
