@@ -20,6 +20,7 @@ import { htmlReport } from '../src/reports/html.ts';
 import type { ReportInput } from '../src/reports/report-input.ts';
 import { readCaseArtifact } from '../src/evidence/suite/suite-folder.ts';
 import { reportWorld } from '../tests/reports/report-world.ts';
+import { scrolling } from './report-frames.ts';
 import { printRows, type Row } from './rows.ts';
 
 const PAIRS = 10_000;
@@ -44,6 +45,7 @@ for (const [name, { comparison, pairs }] of [
 }
 
 const rows: Row[] = [size(), generating('some', world, 1), generating('all', changed, 4), ...(await opening())];
+rows.push(...(await scrolling(folder)));
 printRows('report', rows);
 
 function size(): Row {

@@ -1,12 +1,12 @@
 import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
+import { EVENTS_MAX, keptSteps, type KeptSteps } from './kept-steps.ts';
 import { SIDE_NAMES } from './report.ts';
 import type { PageCase } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
 
 /** A document up to this size is embedded unchanged, without traversing it. */
 const SMALL_CHARS = 64_000;
-const EVENTS_MAX = 300;
 const ASSETS_MAX = 8;
 const ASSET_CHARS_MAX = 16_000;
 /** Limits on texts and lists, tried in order until the document is small enough. */
@@ -30,6 +30,14 @@ export function caseJson(
   const cuts: string[] = [];
   const assetsOf = (side: ReportSide, artifact: CaseArtifact | undefined) =>
     assetTexts(artifact, side, href => assetText?.(side, href), cuts);
+  const kept = keptSteps(baseline, candidate, judged);
+  const whole = cuts.length;
+  const artifacts = {
+    baseline: artifactJson(baseline, 'baseline', kept, cuts),
+    new: artifactJson(candidate, 'new', kept, cuts),
+  };
+  // Truncated texts look equal if only their ends differ, so the page cannot align them.
+  const steps = cuts.length > whole ? kept.steps() : null;
   const texts: CaseTexts = {
     input: smallJson(asked?.input ?? null, 'The input is truncated.', cuts),
     expected: smallJson(asked?.expected ?? null, 'The expectations are truncated.', cuts),
@@ -37,12 +45,12 @@ export function caseJson(
     assertions: JSON.stringify(judged.assertions),
     divergence: JSON.stringify(judged.divergence),
     changes: JSON.stringify(judged.changes),
-    baseline: artifactJson(baseline, 'baseline', cuts),
-    new: artifactJson(candidate, 'new', cuts),
+    ...artifacts,
     shown: JSON.stringify(runIds),
     assets: JSON.stringify({ baseline: assetsOf('baseline', baseline), new: assetsOf('new', candidate) }),
     ...(judged.changes.length > 0 && { was: wasJson(was, cuts) }),
     cuts: JSON.stringify(cuts),
+    steps: JSON.stringify(steps),
   };
   const members = Object.entries(texts).map(([key, text]) => `"${key}":${text}`);
   return `{${members.join(',')}}`;
@@ -75,14 +83,23 @@ function wasJson(was: SuiteCase | undefined, cuts: string[]): string {
   return `{"input":${input},"expected":${expected}}`;
 }
 
-export function artifactJson(artifact: CaseArtifact | undefined, side: ReportSide, cuts: string[]): string {
+export function artifactJson(
+  artifact: CaseArtifact | undefined,
+  side: ReportSide,
+  { ranges }: KeptSteps,
+  cuts: string[],
+): string {
   if (!artifact) return 'null';
-  const { events } = artifact;
-  const lacking = (events?.length ?? 0) - EVENTS_MAX;
-  if (lacking > 0)
-    cuts.push(`The last ${lacking} of ${EVENTS_MAX + lacking} events of ${SIDE_NAMES[side]} are not shown.`);
-  const kept = events && lacking > 0 ? { ...artifact, events: events.slice(0, EVENTS_MAX) } : artifact;
-  return smallJson(kept, `Long texts in ${SIDE_NAMES[side]} are truncated.`, cuts);
+  const { events = [] } = artifact;
+  const kept = ranges[side];
+  if (!kept) return smallJson(artifact, `Long texts in ${SIDE_NAMES[side]} are truncated.`, cuts);
+  const shown = kept.flatMap(([from, to]) => events.slice(from, to));
+  cuts.push(`This page shows ${shown.length} of ${events.length} events of ${SIDE_NAMES[side]}.`);
+  return smallJson(
+    { ...artifact, events: shown, events_kept: kept },
+    `Long texts in ${SIDE_NAMES[side]} are truncated.`,
+    cuts,
+  );
 }
 
 /** Returns a small value unchanged, and a truncated copy of a large one. */

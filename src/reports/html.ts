@@ -40,8 +40,9 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   yield counted(htmlOpening(page.head, code));
   yield counted(embedded('head', page.head));
   yield counted('<script type="application/json" id="rows">[');
-  const room = bytesMax - bytes - Buffer.byteLength(code.script);
-  const rowsEnd = bytes + Math.max(0, room) * ROWS_SHARE;
+  // The code comes after the rows, so its size is not theirs to use.
+  const codeBytes = Buffer.byteLength(code.script);
+  const rowsEnd = bytes + Math.max(0, bytesMax - bytes - codeBytes) * ROWS_SHARE;
   let rows = 0;
   for (const row of page.rows()) {
     const piece = `${rows === 0 ? '' : ','}${escaped(JSON.stringify(row))}`;

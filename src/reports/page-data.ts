@@ -1,4 +1,5 @@
 import type { RepairSums } from '../contracts/artifacts/repairs.ts';
+import type { EventRow } from '../contracts/artifacts/event-rows.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type {
   ComparedCase,
@@ -131,20 +132,41 @@ export interface PageCase {
   readonly divergence: Divergence | null;
   /** The differences from the baseline's case, one per line. */
   readonly changes: readonly string[];
-  readonly baseline: CaseArtifact | null;
-  readonly new: CaseArtifact | null;
+  readonly baseline: PageArtifact | null;
+  readonly new: PageArtifact | null;
   /** The runs that the artifacts come from, if known. */
   readonly shown: { readonly [Which in ReportSide]?: string | undefined };
   readonly assets: { readonly [Which in ReportSide]: { readonly [href: string]: string } };
   /** What was truncated to keep the page small, in sentences. */
   readonly cuts: readonly string[];
+  /** The aligned events, if texts or events are missing from this page; null if the page can align them itself. */
+  readonly steps: readonly PageStep[] | null;
   /** The baseline's case, if the case changed; null if it is not available. */
   readonly was?: { readonly input: unknown; readonly expected: unknown } | null;
 }
 
+/** An answer as the page holds it. */
+export type PageArtifact = CaseArtifact & {
+  /** The ranges of the events that the page holds, with exclusive ends. Absent if it holds all of them. */
+  readonly events_kept?: readonly (readonly [from: number, to: number])[];
+};
+
+/** A row of aligned events, by their index in the full list; or how many events are missing here. */
+export type PageStep = ShownStep | OmittedSteps;
+
+/** `clipped`: how many of its events the page does not hold. */
+export type ShownStep = EventRow & { readonly clipped?: number };
+
+/** Events between two rows that the page does not hold. */
+export interface OmittedSteps {
+  readonly omitted: { readonly baseline: number; readonly candidate: number };
+  /** How many of the missing steps differ; null if unknown. */
+  readonly differing: number | null;
+}
+
 /** A trial besides the one that its case shows first. */
 export interface PageTrialDocument {
-  readonly artifact: CaseArtifact | null;
+  readonly artifact: PageArtifact | null;
   /** The artifact is the one that its case shows first, apart from its attempts; `artifact` is then null. */
   readonly same?: true;
   readonly attempts: CaseArtifact['attempts'] | null;

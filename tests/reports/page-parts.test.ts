@@ -1,73 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../src/contracts/artifacts/index.ts';
 import type { PageRow } from '../../src/reports/page-data.ts';
 import { addressOf, hashOf } from '../../web/report/address.ts';
-import { align } from '../../web/report/align.ts';
 import { histogramOf } from '../../web/shared/histogram.ts';
 import { type Filters, selected } from '../../web/report/selection.ts';
 import { stretches } from '../../web/shared/text-diff.ts';
 import { ABSENT, leavesOf } from '../../web/shared/value-diff.ts';
-
-const call = (tool: string, args: object, call_id = 'a'): Event => ({
-  type: 'tool_call',
-  ts: 1,
-  call_id,
-  tool,
-  args: { ...args },
-});
-const result = (call_id: string, payload: string): Event => ({
-  type: 'tool_result',
-  ts: 2,
-  call_id,
-  status: 'ok',
-  latency_ms: 3,
-  payload_summary: payload,
-});
-
-describe('events', () => {
-  test('that differ only in times and generated ids are the same', () => {
-    const pairs = align(
-      [call('get', { id: 1 }, 'a'), result('a', 'x')],
-      [{ ...call('get', { id: 1 }, 'zz'), ts: 99 }, result('zz', 'x')],
-    );
-    expect(pairs).toEqual([
-      { baseline: 0, candidate: 0, same: true },
-      { baseline: 1, candidate: 1, same: true },
-    ]);
-  });
-
-  test('of the same tool are paired across inserted events', () => {
-    const pairs = align(
-      [call('get', { id: 1 }), call('pay', { sum: 5 })],
-      [call('search', {}), call('get', { id: 2 }), call('pay', { sum: 5 })],
-    );
-    expect(pairs).toEqual([
-      { baseline: null, candidate: 0, same: false },
-      { baseline: 0, candidate: 1, same: false },
-      { baseline: 1, candidate: 2, same: true },
-    ]);
-  });
-
-  test('each appear in one row, in order', () => {
-    const event = fc
-      .record({ tool: fc.constantFrom('a', 'b', 'c'), id: fc.nat(2) })
-      .map(({ tool, id }) => call(tool, { id }));
-    const streams = fc.array(event, { maxLength: 30 });
-    fc.assert(
-      fc.property(streams, streams, (baseline, candidate) => {
-        const pairs = align(baseline, candidate);
-        expect(pairs.flatMap(({ baseline }) => baseline ?? [])).toEqual(baseline.map((_, index) => index));
-        expect(pairs.flatMap(({ candidate }) => candidate ?? [])).toEqual(candidate.map((_, index) => index));
-      }),
-    );
-  });
-
-  test('in streams too long for a table are paired by position', () => {
-    const long = (tool: string) => Array.from({ length: 900 }, (_, index) => call(tool, { index }));
-    expect(align(long('a'), long('b'))).toHaveLength(900);
-  });
-});
 
 describe('values', () => {
   test('are compared key by key, and a value on one side only is shown whole', () => {

@@ -4,6 +4,7 @@ import { type Address, go, hashOf, useAddress } from './address.ts';
 import { CaseDetail } from './case-detail.tsx';
 import { CaseList } from './case-list.tsx';
 import { CoverageNote } from './coverage.tsx';
+import { toDifference } from './differences.ts';
 import { Filters, Order } from './filters.tsx';
 import { count, plural } from '../shared/format.ts';
 import { Header } from './header.tsx';
@@ -74,6 +75,7 @@ function actionsOf(
       address.case
         ? open(position < 0 ? 0 : position + by)
         : reach(document.activeElement?.matches('.case') ? active + by : active, true),
+    difference: toDifference,
     close: () => {
       if (hasKeys) setHasKeys(false);
       else if (address.case) {

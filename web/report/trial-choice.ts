@@ -55,8 +55,9 @@ export function chosenCase(
     data: {
       ...data,
       ...over,
-      // The cause cites the trials that the case shows first.
+      // The cause cites the trials that the case shows first, and the writer aligned those.
       divergence: null,
+      steps: null,
       shown: { ...data.shown, ...runs },
       assets: { ...data.assets, ...assets },
       cuts: [...data.cuts, ...found.flatMap(([, document]) => document?.cuts ?? [])],
