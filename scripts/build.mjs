@@ -73,11 +73,13 @@ await build({
   splitting: true,
   plugins: [alone],
 });
-// Code and styles of the HTML report. Proctor reads them as text and embeds them in each report.
+// Code and styles of the HTML pages. Proctor reads them as text and embeds them in each page.
 await build({
   entryPoints: [
     { in: 'web/report/main.tsx', out: 'report' },
     { in: 'web/report/report.css', out: 'report' },
+    { in: 'web/pages/main.tsx', out: 'pages' },
+    { in: 'web/pages/pages.css', out: 'pages' },
   ],
   outdir: path.join(beside, 'page'),
   bundle: true,

@@ -79,8 +79,8 @@ export const LIMITS: readonly LimitRow[] = [
   row('open_files', 'open files', ['per_process', '`RLIMIT_NOFILE`'], 'same', 'same', nothing),
   row('work_bytes', 'bytes in the work folder', ['enforced', 'size of its file system'], 'same', 'same', nothing),
   row('work_entries', 'files in the work folder', ['enforced', 'size of its file system'], 'same', 'same', nothing),
-  row('output_files', 'files collected from `output/`', ['enforced', 'counted on collection'], 'same', 'same', 'same'),
-  row('output_bytes', 'bytes collected from `output/`', ['enforced', 'counted on collection'], 'same', 'same', 'same'),
+  row('output_files', 'files collected from `output/`', ['enforced', 'counted when collected'], 'same', 'same', 'same'),
+  row('output_bytes', 'bytes collected from `output/`', ['enforced', 'counted when collected'], 'same', 'same', 'same'),
 ];
 
 /** `same` means the same as for cgroup v1. */

@@ -1,10 +1,7 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { findInPackage } from '../base/package-file.ts';
 import { comparisonPage } from './comparison-page.ts';
-import { embedded, embeddedJson, escaped, htmlText } from './embed.ts';
-import type { Coverage, PageHead } from './page-data.ts';
+import { embedded, embeddedJson, escaped } from './embed.ts';
+import { HTML_END, htmlOpening, joined, pageCode } from './html-file.ts';
+import type { Coverage } from './page-data.ts';
 import type { Page } from './page.ts';
 import { runPage } from './run-page.ts';
 import type { ReportInput, RunReportInput } from './report-input.ts';
@@ -22,19 +19,6 @@ export function htmlRunReport(input: RunReportInput): Iterable<string> {
   return joined(piecesOf(runPage(input), input.bytesMax));
 }
 
-/** Joins small pieces, because each one costs a write. */
-function* joined(pieces: Iterable<string>): Generator<string> {
-  let held = '';
-  for (const piece of pieces) {
-    held += piece;
-    if (held.length < PIECE_CHARS) continue;
-    yield held;
-    held = '';
-  }
-  yield held;
-}
-
-const PIECE_CHARS = 65_536;
 const PAGE_BYTES_MAX = 25_000_000;
 /** The share of the page that the case list may use. The rest is for cases shown in full. */
 const ROWS_SHARE = 0.6;
@@ -51,8 +35,8 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
     bytes += length;
     return piece;
   };
-  const { style, script } = pageCode();
-  yield counted(opening(page.head, style, script));
+  const code = pageCode('report');
+  yield counted(htmlOpening(page.head, code));
   yield counted(embedded('head', page.head));
   yield counted('<script type="application/json" id="rows">[');
   const rowsEnd = bytes + Math.max(0, bytesMax - bytes) * ROWS_SHARE;
@@ -64,7 +48,7 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
     yield counted(piece, length);
     rows++;
   }
-  yield counted(`]</script>\n<script>${script}</script>\n`);
+  yield counted(`]</script>\n<script>${code.script}</script>\n`);
   let full = 0;
   for (const [index, read] of page.details(rows)) {
     const piece = embeddedJson(`case-${index}`, read());
@@ -74,49 +58,5 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
     full++;
   }
   const coverage: Coverage = { cases: page.head.cases, rows, full, wanted: page.wanted, bytes_max: bytesMax };
-  yield `${embedded('coverage', coverage)}</body>\n</html>\n`;
-}
-
-function opening({ tone, word, sentence, style_mark }: PageHead, style: string, script: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${contentPolicy(style, script, style_mark)}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<title>${htmlText(word)} · Proctor</title>
-<style>${style}</style>
-</head>
-<body>
-<div id="app"><header class="first" data-tone="${tone}"><p>${htmlText(word)}</p><h1>${htmlText(sentence)}</h1></header></div>
-<noscript>This page needs JavaScript to show its cases. The script is in this file; nothing is loaded from elsewhere.</noscript>
-`;
-}
-
-/**
- * Allows only the page's own script and styles, by hash. Frames inherit this policy, so it also allows style attributes
- * and styles with the page's nonce, for the agent's HTML in a sandboxed frame.
- */
-function contentPolicy(style: string, script: string, mark: string): string {
-  return [
-    "default-src 'none'",
-    `script-src '${hashSource(script)}'`,
-    `style-src '${hashSource(style)}' 'nonce-${mark}'`,
-    "style-src-attr 'unsafe-inline'",
-    'img-src data:',
-    "frame-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-  ].join('; ');
-}
-
-const hashSource = (code: string): string => `sha256-${createHash('sha256').update(code).digest('base64')}`;
-
-/** The built app. */
-function pageCode(): { readonly style: string; readonly script: string } {
-  const folder = path.dirname(findInPackage(['page/report.js', 'dist/page/report.js']));
-  const read = (file: string): string => readFileSync(path.join(folder, file), 'utf8').trim();
-  return { style: read('report.css'), script: read('report.js') };
+  yield `${embedded('coverage', coverage)}${HTML_END}`;
 }

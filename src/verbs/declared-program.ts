@@ -48,7 +48,7 @@ async function effectiveHere({ network }: ProgramDeclaration, bounds: Requested)
   if (network === 'block' && effective.network === 'open')
     throw new Fault(
       'not_enforceable',
-      'Proctor cannot block the network of this target: the sandbox or the profile allows it.',
+      'Proctor cannot block network access for this target: the sandbox or the profile allows it. Use the process sandbox and a profile without network access.',
     );
   if (network === 'allow' && bounds.profile && !bounds.profile.allow_network)
     throw new Fault('not_enforceable', `The target needs the network, which profile ${bounds.profile.name} blocks.`);

@@ -66,7 +66,7 @@ const CLOSED = [
   {
     name: 'kernel.unprivileged_userns_clone',
     value: '0',
-    why: 'This machine allows user namespaces only to root.',
+    why: 'This machine allows user namespaces only for root.',
     open: '1',
     orElse: '',
   },
@@ -76,7 +76,7 @@ const CLOSED = [
     why: 'AppArmor blocks user namespaces for ordinary programs.',
     open: '0',
     orElse:
-      '. Or allow them only to /usr/bin/bwrap and /usr/bin/unshare, with an AppArmor profile that has the rule "userns,".',
+      '. Or allow them only for /usr/bin/bwrap and /usr/bin/unshare, with an AppArmor profile that has the rule "userns,".',
   },
 ] as const;
 

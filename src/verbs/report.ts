@@ -53,13 +53,7 @@ export function writeReports(
   formats: readonly Format[],
 ): Partial<Record<Format, string>> {
   const files: Partial<Record<Format, string>> = {};
-  try {
-    makeFolders(folder, modesIn(folder).folder);
-  } catch (cause) {
-    throw new Fault('folder_failed', 'Cannot create the folder for the reports. Specify another one with --out.', {
-      cause,
-    });
-  }
+  makeReportFolder(folder);
   for (const format of formats) {
     const { file, pieces } = reportOf(subject, format);
     files[format] = path.join(folder, file);
@@ -68,9 +62,20 @@ export function writeReports(
   return files;
 }
 
-/** Removes the reports of an earlier test, so that they are not taken for those of one that ends without reports. */
-export function removeReports(folder: string): void {
+export function makeReportFolder(folder: string): void {
+  try {
+    makeFolders(folder, modesIn(folder).folder);
+  } catch (cause) {
+    throw new Fault('folder_failed', 'Cannot create the folder for the reports. Specify another one with --out.', {
+      cause,
+    });
+  }
+}
+
+/** Creates the folder before a test, so that a bad one is refused early. Removes the reports of an earlier test. */
+export function prepareReports(folder: string): void {
   const files = ['report.html', ...Object.values(reports).map(({ file }) => file)];
+  makeReportFolder(folder);
   try {
     for (const file of files) rmSync(path.join(folder, file), { force: true });
   } catch (cause) {
@@ -212,7 +217,7 @@ function reportsName({ run_id, version }: RunArtifact, places: readonly RunFolde
 }
 
 /** Rejects a sealed folder, because its seal covers exactly its files. */
-function refuseSealed(folder: string): void {
+export function refuseSealed(folder: string): void {
   let isSealed = existsSync(path.join(folder, 'comparison.seal.json'));
   for (let within = folder; within !== path.dirname(within); within = path.dirname(within)) {
     isSealed ||= existsSync(path.join(within, 'evidence', 'seal.json'));
@@ -225,7 +230,7 @@ function refuseSealed(folder: string): void {
 }
 
 /** The folder of the comparison; undefined if the word names a run. */
-function comparisonFolder(word: string, home: string, cwd: string): string | undefined {
+export function comparisonFolder(word: string, home: string, cwd: string): string | undefined {
   const root = path.join(home, 'comparisons');
   const places = (existsSync(root) ? readdirSync(root) : [])
     .map(id => ({ id, lane: 'comparison', folder: path.join(root, id) }))

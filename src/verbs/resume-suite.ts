@@ -145,7 +145,7 @@ function checkNothingNamed(options: ResumeOptions, { request: { target } }: Suit
     return;
   throw new Fault(
     'usage',
-    'This run was started here and keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query.',
+    'This run was started here and keeps its settings. With --resume, specify no cases and no flags except --json, and --base-url if the URL of the run has a query.',
   );
 }
 

@@ -1,5 +1,6 @@
 import type { RunSuiteOptions } from './run-suite.ts';
 import { reportSubject, type ReportOptions, writeReports } from './report.ts';
+import { runPageOf, writePage } from './run-pages.ts';
 
 export interface ViewOptions extends Pick<ReportOptions, 'signingKey' | 'signal'> {
   /** Opens the report in a browser. */
@@ -8,12 +9,18 @@ export interface ViewOptions extends Pick<ReportOptions, 'signingKey' | 'signal'
   readonly cwd?: string;
 }
 
-/** Writes the HTML report of a run or comparison, and opens it in the browser of this desktop if there is one. */
+/** Writes the page of a run or comparison, and opens it in the browser of this desktop if there is one. */
 export async function viewReport(word: string, options: ViewOptions) {
   const { cwd = process.cwd(), isOpening, environment = {}, ...others } = options;
-  const { subject, folder } = await reportSubject(word, cwd, others);
-  const file = writeReports(folder, subject, ['html']).html as string;
+  const file = await writtenPage(word, cwd, others);
   if (!isOpening) return { file, isOpened: false };
   const { openPage } = await import('../execute/host/open-page.ts');
   return { file, isOpened: await openPage(file, environment) };
+}
+
+async function writtenPage(word: string, cwd: string, options: ReportOptions): Promise<string> {
+  const small = await runPageOf(word, cwd, options);
+  if (small) return writePage(small.folder, small.page);
+  const { subject, folder } = await reportSubject(word, cwd, options);
+  return writeReports(folder, subject, ['html']).html as string;
 }

@@ -6,6 +6,7 @@ import { compareRuns } from '../../verbs/compare.ts';
 import type { Format } from '../../verbs/formats.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
+import { runPageOf, writePage } from '../../verbs/run-pages.ts';
 import { terminalText } from '../../verbs/terminal.ts';
 import { nextText } from '../text/compare-next.ts';
 import { gateOption } from '../text/gate-word.ts';
@@ -123,6 +124,11 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
   try {
     const { out, cases, key } = flags;
     const options = { out, cases, key, ...namedKey(), signal: interrupt.signal };
+    const small = await runPageOf(word, process.cwd(), options);
+    if (small) {
+      writePageOnly(small, flags);
+      return interrupt.exit() ?? 0;
+    }
     const { subject, folder, judgement } = await reportSubject(word, process.cwd(), options);
     if (!flags.json) stdout.write(judgementLine([judgement], paintFor(1)));
     const formats = flags.format ?? ['html'];
@@ -147,6 +153,18 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
     await closeLauncher();
     interrupt.end();
   }
+}
+
+/** Agent, script and intent runs have a page and no other report. */
+function writePageOnly({ page, folder }: NonNullable<Awaited<ReturnType<typeof runPageOf>>>, flags: ReportFlags): void {
+  const other = flags.format?.find(format => format !== 'html');
+  if (other !== undefined)
+    throw new Fault(
+      'usage',
+      `This run has no ${other} report, only an HTML page. For its data, run proctor show --json.`,
+    );
+  const file = here(writePage(folder, page));
+  stdout.write(flags.json ? `${printableJson({ reports: { html: file } })}\n` : `${printable(file)}\n`);
 }
 
 function notHereText(ids: readonly string[]): string {

@@ -104,7 +104,7 @@ function namedAgain(cases: string | undefined, flags: RunSuiteFlags): AdoptOptio
   if (cases !== undefined || other !== undefined) {
     throw new Fault(
       'usage',
-      'A resumed run keeps its settings. Use --resume without cases and with no flag except --json, and --base-url if its URL has a query. For a run that another machine started, specify the target and variables again.',
+      'A resumed run keeps its settings. With --resume, specify no cases and no flags except --json, and --base-url if the URL of the run has a query. For a run that another machine started, specify the target and variables again.',
     );
   }
   return targetOf(flags);

@@ -120,8 +120,8 @@ function againFlags(compare: Command): Command {
   return compare
     .option('--again', 'run suspect cases again, on both sides if the baseline can still be run')
     .option('--again-trials <count>', 'with --again: maximum number of trials, both sides (default: 200)', atLeastOne)
-    .option('--again-time <time>', 'with --again: start no round after this long (default: 10m)', duration)
-    .option('--again-cost <usd>', 'with --again: start no round after this many US dollars', dollars)
+    .option('--again-time <time>', 'with --again: stop starting rounds after this long (default: 10m)', duration)
+    .option('--again-cost <usd>', 'with --again: stop starting rounds after this many US dollars', dollars)
     .option('--base-url <url>', 'with --again: URL of the candidate, if it changed')
     .option('--baseline-url <url>', 'with --again: URL of the baseline')
     .option('--target <file>', 'with --again: target file of the candidate')

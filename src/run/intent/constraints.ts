@@ -73,8 +73,8 @@ function contestedIn(constraints: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * The earlier constraint that says the opposite. `said` stores the first constraint on each subject: `index` if it
- * requires it, `~index` if it forbids it.
+ * The earlier constraint that says the opposite. `said` maps each subject to its first constraint: `index` if required,
+ * `~index` if forbidden.
  */
 function oppositeOf(
   text: string,

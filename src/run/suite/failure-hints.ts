@@ -34,7 +34,8 @@ export function redirectHint({ status = 0, headers }: HttpAnswer, asked: AskedAp
   if (status < 300 || status > 399 || location === undefined || !asked) return '';
   const next = URL.canParse(location, asked.url) ? new URL(location, asked.url) : undefined;
   const where = next && /^https?:$/.test(next.protocol) ? `, a redirect to ${addressIn(next.href)}` : ', a redirect';
-  if (asked.kind !== undefined) return `${where}. A target follows no redirects: declare the URL that answers`;
+  if (asked.kind !== undefined)
+    return `${where}. Proctor does not follow redirects for declared targets: declare the final URL`;
   if (asked.redirects) return `${where}. Proctor follows at most 5 redirects, and none to another host or port`;
   return `${where}. Use --follow-redirects, or the URL that answers`;
 }

@@ -53,7 +53,7 @@ class PathParser {
     while (!this.#text.isAtEnd) {
       const end = this.#text.at;
       this.#text.skipBlanks();
-      if (this.#text.isAtEnd) this.#text.fail('a path does not end with white space', end);
+      if (this.#text.isAtEnd) this.#text.fail('a path must not end with white space', end);
       segments.push(this.#segment());
     }
     return segments;

@@ -14,7 +14,7 @@ import { type Compared, compareRuns } from '../compare.ts';
 import type { Format } from '../formats.ts';
 import { gateFor } from '../gate-settings.ts';
 import { namedTarget } from '../named-target.ts';
-import { removeReports, reportSubject, type Subject, writeReports } from '../report.ts';
+import { prepareReports, reportSubject, type Subject, writeReports } from '../report.ts';
 import { runSuite, type RunSuiteOptions, type SuiteRunResult } from '../run-suite.ts';
 import { suiteExitCode } from '../suite-exit.ts';
 import type { SuiteTest } from './suite-test.ts';
@@ -51,7 +51,7 @@ export async function testSuite(suite: SuiteTest, file: ProjectFile, options: Te
   };
   let run: SuiteRunResult | null = null;
   try {
-    removeReports(folderFor(suite, file, options));
+    prepareReports(folderFor(suite, file, options));
     run = await runSuite(orderFor(suite, file, options, 'new'));
     if (run.runs.some(({ isOpen, judged }) => isOpen || judged === undefined))
       return { ...nothing, run, exitCode: 1, fault: null };

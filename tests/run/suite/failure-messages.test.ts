@@ -58,7 +58,7 @@ describe('the message of a failure', () => {
     expect(messages).toEqual({
       good: undefined,
       fails: 'The agent reported a failure: the model is overloaded',
-      moved: `The agent at ${at('moved')} answered with status 307, a redirect to http://127.0.0.1:1/new. A target follows no redirects: declare the URL that answers.`,
+      moved: `The agent at ${at('moved')} answered with status 307, a redirect to http://127.0.0.1:1/new. Proctor does not follow redirects for declared targets: declare the final URL.`,
       streams: expect.stringMatching(/^This is not JSON.+ declare stream: \{ as: sse \}\.$/) as string,
       plain: expect.stringMatching(/^This is not JSON.+ Its content type is text\/plain\.$/) as string,
       gone: `The agent at ${at('gone')} answered with status 404.`,
@@ -125,7 +125,7 @@ describe('hints', () => {
     expect(redirectHint(answer('/b?key=1'), { url })).toBe(
       ', a redirect to http://127.0.0.1:8000/b. Use --follow-redirects, or the URL that answers',
     );
-    expect(redirectHint(answer('file:///etc/passwd'), { url, kind: 'http' })).toMatch(/^, a redirect\. A target/);
+    expect(redirectHint(answer('file:///etc/passwd'), { url, kind: 'http' })).toMatch(/^, a redirect\. Proctor does not follow/);
     expect(redirectHint(answer('/b'), { url, redirects: true })).toContain('none to another host or port');
     expect(redirectHint({ ...answer('/b'), status: 200 }, { url })).toBe('');
   });

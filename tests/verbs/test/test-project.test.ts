@@ -152,6 +152,14 @@ describe('a test of a project', () => {
     expect(readdirSync(path.join(cwd, 'out/desk'))).toEqual(['notes.txt']);
   });
 
+  test('refuses a folder for reports that it cannot create, before it runs the suite', async () => {
+    const cwd = projectFolder();
+    writeFileSync(path.join(cwd, 'out'), '');
+    const { suites, exitCode } = await testProject({ cwd, environment, formats: ['junit'], out: 'out' });
+    expect(suites[0]?.fault?.message).toMatch(/^Cannot create the folder for the reports/);
+    expect({ exitCode, run: suites[0]?.run }).toEqual({ exitCode: 2, run: null });
+  });
+
   test('masks its secrets, and stops before it runs if one is missing', async () => {
     const cwd = projectFolder(`${PROJECT}secrets: [DESK_WORD]\n`);
     const missing = await testProject({ cwd, environment });

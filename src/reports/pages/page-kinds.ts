@@ -1,0 +1,37 @@
+import type { Tone } from '../page-data.ts';
+
+/** The data of each kind of page. A new kind needs a line here and one in `web/pages/kinds.tsx`. */
+export interface PageKinds {
+  readonly agent: unknown;
+  readonly script: unknown;
+  readonly intent: unknown;
+  readonly history: unknown;
+  readonly matrix: unknown;
+}
+
+/** What every kind of page has: its title and its verdict. */
+export interface PageTop {
+  /** What the page is about, such as "Agent run". */
+  readonly subject: string;
+  readonly id: string;
+  /** When the run ended or the report was made; null if unknown. */
+  readonly at: string | null;
+  readonly tone: Tone;
+  /** The verdict in one or two words, such as "Completed". */
+  readonly word: string;
+  readonly sentence: string;
+}
+
+/** A page about one thing, which fits in memory. */
+export interface SmallPage<Kind extends keyof PageKinds = keyof PageKinds> {
+  readonly kind: Kind;
+  readonly top: PageTop;
+  /** JSON data. Its builder limits every list and text. */
+  readonly data: PageKinds[Kind];
+}
+
+/** What the script of a page finds in it. */
+export interface EmbeddedPage extends SmallPage {
+  readonly proctor_version: string;
+  readonly style_mark: string;
+}

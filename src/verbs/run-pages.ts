@@ -1,0 +1,56 @@
+import path from 'node:path';
+import { writeAtomic } from '../base/atomic.ts';
+import { modesIn } from '../base/private.ts';
+import type { Checker } from '../contracts/seal/index.ts';
+import { findRun, homeFrom, type RunFolder, runsIn, secondOf } from '../evidence/run-folder/runs.ts';
+import { htmlPage } from '../reports/pages/html-page.ts';
+import type { SmallPage } from '../reports/pages/page-kinds.ts';
+import { checkerAt, checkerIfUsable } from './keys.ts';
+import { comparisonFolder, makeReportFolder, refuseSealed, type ReportOptions } from './report.ts';
+
+/** Reads the page of a run; undefined for another kind of run. */
+export type PageReader = (place: RunFolder, key: Checker | undefined) => Promise<SmallPage | undefined>;
+
+/** The kinds of run that have a page of their own. A new kind needs a line here. */
+const READERS: readonly (() => Promise<PageReader>)[] = [];
+
+interface RunPage {
+  readonly page: SmallPage;
+  /** The folder for the page. A run folder is sealed, so it never goes there. */
+  readonly folder: string;
+}
+
+/** The page of a run by path, id, id prefix, or `latest`; undefined for a comparison or a suite run. */
+export async function runPageOf(word: string, cwd: string, options: ReportOptions): Promise<RunPage | undefined> {
+  const home = homeFrom(cwd);
+  const place = pagePlace(word, home, cwd);
+  if (!place) return undefined;
+  const { out, key: named, signingKey } = options;
+  const given = out === undefined ? undefined : path.resolve(cwd, out);
+  if (given !== undefined) refuseSealed(given);
+  const key = named === undefined ? checkerIfUsable(cwd, signingKey) : checkerAt(cwd, { key: named });
+  for (const reader of READERS) {
+    const page = await (await reader())(place, key);
+    if (page) return { page, folder: given ?? path.join(home, 'reports', page.top.id) };
+  }
+  return undefined;
+}
+
+/** The run that the word names; undefined if it names a comparison or a side. */
+function pagePlace(word: string, home: string, cwd: string): RunFolder | undefined {
+  const comparison = comparisonFolder(word, home, cwd);
+  if (word !== 'latest') return comparison || word === 'baseline' || word === 'new' ? undefined : findRun(home, word);
+  const last = runsIn(home).at(-1);
+  if (!last || !comparison) return last;
+  const compared = { id: path.basename(comparison), lane: 'comparison', folder: comparison };
+  // Within the same second, the comparison is newer.
+  return secondOf(compared) >= secondOf(last) ? undefined : last;
+}
+
+/** Writes the page completely or not at all, and returns its file. */
+export function writePage(folder: string, page: SmallPage): string {
+  const file = path.join(folder, 'report.html');
+  makeReportFolder(folder);
+  writeAtomic(file, htmlPage(page), modesIn(folder).file);
+  return file;
+}
