@@ -46,7 +46,7 @@ function bitsOf(rows: readonly number[], length: number): string {
   const bits = new Uint8Array(Math.ceil(length / 6));
   for (const row of rows) {
     const at = Math.floor(row / 6);
-    bits[at] = (bits[at] ?? 0) | (1 << row % 6);
+    bits[at] = (bits[at] ?? 0) | (1 << (row % 6));
   }
   return Array.from(bits, value => DIGITS[value]).join('');
 }

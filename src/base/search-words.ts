@@ -11,7 +11,8 @@ export function eachWord(text: string, visit: (word: string) => void): void {
       if (from < 0) from = at;
       continue;
     }
-    if (from >= 0 && (at - from > 1 || lower.charCodeAt(from) > 127)) visit(lower.slice(from, Math.min(at, from + WORD_UNITS_MAX)));
+    if (from >= 0 && (at - from > 1 || lower.charCodeAt(from) > 127))
+      visit(lower.slice(from, Math.min(at, from + WORD_UNITS_MAX)));
     from = -1;
     if (kind === ALONE) visit(lower[at] as string);
   }

@@ -1,13 +1,18 @@
 import { VERSION } from '../base/version.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { caseJson } from './case-json.ts';
+import { causeGroups } from './cause-groups.ts';
 import { casesNote, changeLines } from './changes.ts';
+import { pageCauses, pageFacets } from './facets.ts';
+import { measuresOf } from './measures.ts';
 import {
   meanCost,
   detailsOf,
+  headlineOf,
   meanLatency,
   lettersOf,
   type Page,
+  searchable,
   sortedBy,
   styleMark,
   titleText,
@@ -15,7 +20,7 @@ import {
   whyText,
 } from './page.ts';
 import { pageGrounds } from './page-grounds.ts';
-import type { PageHead, Tone } from './page-data.ts';
+import type { FoundInCases, PageHead, Tone } from './page-data.ts';
 import { repairedSides } from './repaired.ts';
 import { breachMessages, causesNote, failuresOf, SIDE_NAMES, verdictWord } from './report.ts';
 import type { ReportInput } from './report-input.ts';
@@ -28,8 +33,23 @@ export function comparisonPage(input: ReportInput): Page {
   const cases = byFinding(sortedBy(input.comparison.cases, rank), findings);
   const suites = new Vocabulary(cases.flatMap(({ suite }) => suite ?? []));
   const errors = new Vocabulary(cases.flatMap(one => errorOf(one) ?? []));
+  const rowOf = new Map(cases.map(({ case_id }, row) => [case_id, row]));
+  const { pairs, words } = searchable(input, rowOf);
   return {
-    head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
+    head: {
+      ...headOf(input),
+      suites: suites.words,
+      error_classes: errors.words,
+      causes: pageCauses(causeGroups(cases), rowOf),
+      expectations: pageFacets(cases.map(({ failing }) => failing.map(({ name }) => name))),
+      tags: pageFacets(cases.map(({ tags = [] }) => tags)),
+      severities: pageFacets(cases.map(({ severity }) => (severity === undefined ? [] : [severity]))),
+      measures: measuresOf(
+        cases.map(({ baseline, new: fresh }) => ({ baseline: baseline.trials, new: fresh.trials })),
+        'comparison',
+      ),
+    },
+    words,
     *rows() {
       for (const one of cases) {
         const { baseline, new: fresh } = one;
@@ -54,7 +74,7 @@ export function comparisonPage(input: ReportInput): Page {
       }
     },
     ...detailsOf(cases, isCalm, one =>
-      caseJson(input, one.case_id, {
+      caseJson({ ...input, pairs }, one.case_id, {
         trials: { baseline: one.baseline.trials, new: one.new.trials },
         assertions: one.failing.map(({ name, message, at }) => ({ name, message, at, status: 'fail' })),
         divergence: one.divergence,
@@ -81,7 +101,7 @@ function missingSide({ side_missing }: ComparedCase): string | null {
     : `There is no answer from ${SIDE_NAMES[side_missing]}.`;
 }
 
-function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+function headOf({ comparison, targets }: ReportInput): Omit<PageHead, FoundInCases> {
   const { comparison_id, generated_at, verdict, reason, gate, comparability, sides, summary, statistics } = comparison;
   const { metrics } = statistics;
   const repaired = repairedSides(comparison);
@@ -93,7 +113,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
     style_mark: styleMark(comparison_id, generated_at),
     tone: TONES[verdict],
     word: verdictWord(comparison),
-    sentence: reason,
+    ...headlineOf(reason),
     counts: [
       { label: 'Regressed', value: summary.regressed, filter: 'change', of: 'regressed' },
       { label: 'Improved', value: summary.improved, filter: 'change', of: 'improved' },

@@ -1,5 +1,6 @@
 import { rowList } from '../base/row-list.ts';
 import { eachWord } from '../base/search-words.ts';
+import { eventsOf } from '../contracts/artifacts/events.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type { PageIndex } from './page-data.ts';
 
@@ -76,7 +77,7 @@ const SEPARATORS_BYTES = 3;
 
 function answerText({ final_output, events = [], proposed_actions = [] }: CaseArtifact): string {
   const tools = new Set<string>();
-  for (const event of events.slice(0, TOOLS_MAX)) if (event.type === 'tool_call') tools.add(event.tool);
+  for (const [, { tool }] of eventsOf('tool_call', events.slice(0, TOOLS_MAX))) tools.add(tool);
   for (const { tool_name, action_type } of proposed_actions.slice(0, TOOLS_MAX)) tools.add(tool_name).add(action_type);
   return `${textOf([...tools])} ${textOf(final_output?.content)}`;
 }
@@ -101,8 +102,7 @@ function textOf(value: unknown): string {
 /** Inputs are added for all rows before outputs, so a list may start again at the first row. */
 function ascending(rows: readonly number[]): readonly number[] {
   for (let index = 1; index < rows.length; index++) {
-    if ((rows[index] as number) <= (rows[index - 1] as number))
-      return [...new Set(rows)].sort((a, b) => a - b);
+    if ((rows[index] as number) <= (rows[index - 1] as number)) return [...new Set(rows)].sort((a, b) => a - b);
   }
   return rows;
 }

@@ -14,7 +14,14 @@ import type { Checker } from '../contracts/seal/index.ts';
 import type { SuiteRequest } from '../contracts/suite/index.ts';
 import { readComparison } from '../evidence/judgement/comparison-files.ts';
 import { byAge, homeFrom, runsIn, type RunFolder, secondOf } from '../evidence/run-folder/runs.ts';
-import { casesById, readCaseArtifact, readRun, readSuiteFolder, suiteCases } from '../evidence/suite/suite-folder.ts';
+import {
+  caseInputs,
+  casesById,
+  readCaseArtifact,
+  readRun,
+  readSuiteFolder,
+  suiteCases,
+} from '../evidence/suite/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
 import { firstTrial } from '../judge/compare/pairing.ts';
 import { htmlReport, htmlRunReport } from '../reports/html.ts';
@@ -107,6 +114,7 @@ function htmlOf(subject: Subject): Iterable<string> {
     evaluation,
     repetition,
     cases: () => suiteCases(folder),
+    inputs: () => caseInputs(folder),
     pairs: id => ({ [run.version]: readCaseArtifact(folder, id), case: caseOf(id) }),
     assetText: (_side, href) => assetIn(folder, href),
   });
@@ -135,6 +143,7 @@ function htmlOfComparison({ comparison, folders, kept }: ComparisonSubject): Ite
   return htmlReport({
     comparison,
     targets: { baseline: urlOf('baseline'), new: urlOf('new') },
+    inputs: asked === undefined ? undefined : () => caseInputs(asked),
     pairs: id => {
       const before = shown(id, 'baseline');
       const now = shown(id, 'new');

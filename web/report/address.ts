@@ -10,11 +10,21 @@ export interface Address {
   readonly verdict: string;
   readonly error: string;
   readonly suite: string;
+  readonly cause: string;
+  readonly expectation: string;
+  readonly tag: string;
+  readonly severity: string;
   readonly q: string;
   readonly sort: string;
 }
 
-const KEYS = ['case', 'at', 'view', 'change', 'verdict', 'error', 'suite', 'q', 'sort'] as const;
+/** The parts that narrow the list. */
+export const FILTERS = ['change', 'verdict', 'error', 'suite', 'cause', 'expectation', 'tag', 'severity', 'q'] as const;
+
+const KEYS = ['case', 'at', 'view', ...FILTERS, 'sort'] as const;
+
+/** Removes all filters. */
+export const NO_FILTERS = Object.fromEntries(FILTERS.map(key => [key, ''])) as Record<(typeof FILTERS)[number], ''>;
 
 export function addressOf(hash: string): Address {
   const asked = new URLSearchParams(hash.replace(/^#/, ''));

@@ -1,8 +1,9 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Address, go, hashOf, useAddress } from './address.ts';
+import { type Address, FILTERS, go, hashOf, useAddress } from './address.ts';
 import { CaseDetail } from './case-detail.tsx';
 import { CaseList } from './case-list.tsx';
+import { Chips } from './chips.tsx';
 import { CoverageNote } from './coverage.tsx';
 import { Filters, Order } from './filters.tsx';
 import { count, plural } from '../shared/format.ts';
@@ -10,6 +11,7 @@ import { Header } from './header.tsx';
 import { KeysDialog, useKeys } from './keys.tsx';
 import { Overview } from './overview.tsx';
 import { head, rows } from './page.ts';
+import { Searched } from './searched.tsx';
 import { type Cases, useCases } from './use-cases.ts';
 
 export function App() {
@@ -26,7 +28,7 @@ export function App() {
     <div class="app" data-view={address.case ? 'case' : address.view === 'overview' ? 'overview' : 'cases'}>
       <a
         class="skip"
-        href={hashOf(address)}
+        href="#content"
         onClick={event => {
           event.preventDefault();
           document.querySelector('main')?.focus();
@@ -37,7 +39,7 @@ export function App() {
       <Header head={head} address={address} onKeys={() => setHasKeys(true)} />
       <Tabs address={address} />
       <Side address={address} cases={cases} searchRef={searchRef} />
-      <main tabIndex={-1} class="scroller">
+      <main id="content" tabIndex={-1} class="scroller">
         {address.case ? (
           <CaseDetail
             key={address.case}
@@ -97,8 +99,7 @@ interface SideProps {
 
 /** The filters and the list of cases. */
 function Side({ address, cases: { chosen, active, listRef }, searchRef }: SideProps) {
-  const { change, verdict, error, suite, q } = address;
-  const isFiltered = Boolean(change || verdict || error || suite || q);
+  const isFiltered = FILTERS.some(key => address[key] !== '');
   return (
     <nav class="side scroller" aria-label="Cases">
       {rows.length > 0 && <Filters head={head} address={address} searchRef={searchRef} />}
@@ -107,10 +108,9 @@ function Side({ address, cases: { chosen, active, listRef }, searchRef }: SidePr
           <span role="status">
             {isFiltered ? `${count(chosen.length)} of ${plural(rows.length, 'case')}` : plural(rows.length, 'case')}
           </span>
-          {isFiltered && (
-            <a href={hashOf(address, { change: '', verdict: '', error: '', suite: '', q: '' })}>Clear filters</a>
-          )}
           <Order head={head} address={address} />
+          <Chips head={head} address={address} />
+          {address.q !== '' && <Searched cases={rows.length} />}
         </div>
       )}
       {chosen.length > 0 ? (

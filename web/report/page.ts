@@ -1,4 +1,4 @@
-import type { Coverage, PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
+import type { Coverage, PageCase, PageHead, PageIndex, PageRow } from '../../src/reports/page-data.ts';
 
 /** The embedded data. Cases are parsed when they are opened. */
 export const head = parsed('head') as PageHead;
@@ -8,6 +8,9 @@ export const caseAt = (index: number): PageCase | undefined => parsed(`case-${in
 
 /** Undefined while the page is loading, and forever if it was truncated. */
 export const coverage = (): Coverage | undefined => parsed('coverage') as Coverage | undefined;
+
+/** The search index. Undefined while the page is loading. */
+export const wordIndex = (): PageIndex | undefined => parsed('words') as PageIndex | undefined;
 
 export function rowIndex(id: string): number {
   return rows.findIndex(row => row[0] === id);

@@ -9,10 +9,13 @@ export class Search {
 
   constructor({ words, rows }: Pick<PageIndex, 'words' | 'rows'>) {
     let last = '';
-    this.#words = words === '' ? [] : words.split(' ').map(word => {
-      last = last.slice(0, Number.parseInt(word[0] ?? '0', 36)) + word.slice(1);
-      return last;
-    });
+    this.#words =
+      words === ''
+        ? []
+        : words.split(' ').map(word => {
+            last = last.slice(0, Number.parseInt(word[0] ?? '0', 36)) + word.slice(1);
+            return last;
+          });
     this.#rows = rows.split(' ');
   }
 

@@ -9,17 +9,19 @@ interface Props {
   readonly baseline: Values;
   readonly candidate: Values;
   readonly isRun: boolean;
+  /** Why there may be no values, and how to get them. */
+  readonly without: string;
 }
 
 const LEFT = 8;
 const RIGHT = 8;
-const TOP = 26;
+const TOP = 42;
 const HILL = 74;
-const GAP = 40;
+const GAP = 58;
 const AXIS = 42;
 
 /** The distribution of a metric on both sides, on one axis. */
-export function Plot({ title, unit, format, baseline, candidate, isRun }: Props) {
+export function Plot({ title, unit, format, baseline, candidate, isRun, without }: Props) {
   const histogram = useMemo(() => histogramOf(baseline, candidate), [baseline, candidate]);
   const [box, width] = useWidth();
   const sides = isRun
@@ -39,7 +41,7 @@ export function Plot({ title, unit, format, baseline, candidate, isRun }: Props)
           </figcaption>
         </figure>
       ) : (
-        <p class="empty-plot">No {title.toLowerCase()} was reported.</p>
+        <p class="empty-plot">{without}</p>
       )}
     </section>
   );
@@ -64,7 +66,7 @@ function Drawing({ title, unit, format, histogram, sides, width }: DrawingProps)
   const most = Math.max(1, ...bins.flatMap(bin => sides.map(({ key }) => bin[key])));
   const floors = sides.map((_, row) => TOP + HILL + row * (HILL + GAP));
   const bottom = floors.at(-1) ?? 0;
-  const shown = spaced(ticks, x);
+  const shown = spaced(ticks, x, width, format);
   return (
     <svg
       viewBox={`0 0 ${width} ${bottom + AXIS}`}
@@ -87,10 +89,10 @@ function Drawing({ title, unit, format, histogram, sides, width }: DrawingProps)
           <g key={key} class={`hill ${key}`}>
             <Bars bins={bins} side={key} x={x} floor={floor} most={most} />
             <line class="floor" x1={LEFT} x2={LEFT + across} y1={floor} y2={floor} />
-            <text class="label" x={LEFT} y={floor - HILL - 10}>
+            <text class="label" x={LEFT} y={floor - HILL - 26}>
               {label}
             </text>
-            <text class="peak" x={LEFT + across} y={floor - HILL - 10} text-anchor="end">
+            <text class="peak" x={LEFT + across} y={floor - HILL - 26} text-anchor="end">
               highest bar: {plural(Math.max(...bins.map(bin => bin[key])), 'case')}
             </text>
             <Middle value={quantile(values, 0.5)} x={x} floor={floor} width={width} format={format} />
@@ -160,26 +162,40 @@ function Middle({
   const isRight = at > width * 0.75;
   return (
     <g class="middle">
-      <line x1={at} x2={at} y1={floor - HILL - 4} y2={floor} />
-      <text x={at + (isRight ? -6 : 6)} y={floor - HILL + 4} text-anchor={isRight ? 'end' : 'start'}>
+      <line x1={at} x2={at} y1={floor - HILL - 16} y2={floor} />
+      <text x={at + (isRight ? -6 : 6)} y={floor - HILL - 7} text-anchor={isRight ? 'end' : 'start'}>
         median {format(value)}
       </text>
     </g>
   );
 }
 
-const anchorOf = (at: number, width: number): 'start' | 'middle' | 'end' =>
+export const anchorOf = (at: number, width: number): 'start' | 'middle' | 'end' =>
   at < 24 ? 'start' : at > width - 24 ? 'end' : 'middle';
 
-/** Keeps only ticks whose labels do not overlap. */
-function spaced(ticks: readonly number[], x: (value: number) => number): number[] {
+/** Keeps only ticks whose labels do not overlap. A label at the edge extends to one side. */
+export function spaced(
+  ticks: readonly number[],
+  x: (value: number) => number,
+  width: number,
+  format: (value: number) => string,
+): number[] {
   const kept: number[] = [];
+  let end = Number.NEGATIVE_INFINITY;
   for (const tick of ticks) {
-    const last = kept.at(-1);
-    if (last === undefined || x(tick) - x(last) > 66) kept.push(tick);
+    const long = format(tick).length * DIGIT_PX;
+    const share = { start: 0, middle: 0.5, end: 1 }[anchorOf(x(tick), width)];
+    const from = x(tick) - long * share;
+    if (from < end + LABEL_GAP_PX) continue;
+    kept.push(tick);
+    end = from + long;
   }
   return kept;
 }
+
+/** The width of a digit in labels of 12 px, with some spare room. */
+const DIGIT_PX = 7.5;
+const LABEL_GAP_PX = 8;
 
 function summaryOf(label: string, values: Values, format: (value: number) => string): string {
   const [low, middle, high] = [0.05, 0.5, 0.95].map(share => quantile(values, share));
