@@ -42,7 +42,7 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   yield counted(htmlOpening(page.head, code));
   yield counted(embedded('head', page.head));
   yield counted('<script type="application/json" id="rows">[');
-  const rowsEnd = bytes + Math.max(0, bytesMax - bytes) * ROWS_SHARE;
+  const rowsEnd = bytes + Math.max(0, bytesMax - bytes - Buffer.byteLength(code.script)) * ROWS_SHARE;
   let rows = 0;
   for (const row of page.rows()) {
     const piece = `${rows === 0 ? '' : ','}${escaped(JSON.stringify(row))}`;

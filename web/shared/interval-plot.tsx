@@ -1,5 +1,6 @@
 import type { PageGrounds } from '../../src/reports/page-data.ts';
-import { anchorOf, spaced, useWidth } from './plots.tsx';
+import { anchorOf, spaced } from './axis-labels.ts';
+import { useWidth } from './plots.tsx';
 import { axisOf } from './interval-axis.ts';
 
 interface Props {

@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { anchorOf, spaced } from './axis-labels.ts';
 import { count, plural } from './format.ts';
 import { type Bin, type Histogram, histogramOf, quantile, type Values } from './histogram.ts';
 
@@ -169,33 +170,6 @@ function Middle({
     </g>
   );
 }
-
-export const anchorOf = (at: number, width: number): 'start' | 'middle' | 'end' =>
-  at < 24 ? 'start' : at > width - 24 ? 'end' : 'middle';
-
-/** Keeps only ticks whose labels do not overlap. A label at the edge extends to one side. */
-export function spaced(
-  ticks: readonly number[],
-  x: (value: number) => number,
-  width: number,
-  format: (value: number) => string,
-): number[] {
-  const kept: number[] = [];
-  let end = Number.NEGATIVE_INFINITY;
-  for (const tick of ticks) {
-    const long = format(tick).length * DIGIT_PX;
-    const share = { start: 0, middle: 0.5, end: 1 }[anchorOf(x(tick), width)];
-    const from = x(tick) - long * share;
-    if (from < end + LABEL_GAP_PX) continue;
-    kept.push(tick);
-    end = from + long;
-  }
-  return kept;
-}
-
-/** The width of a digit in labels of 12 px, with some spare room. */
-const DIGIT_PX = 7.5;
-const LABEL_GAP_PX = 8;
 
 function summaryOf(label: string, values: Values, format: (value: number) => string): string {
   const [low, middle, high] = [0.05, 0.5, 0.95].map(share => quantile(values, share));

@@ -125,7 +125,9 @@ describe('hints', () => {
     expect(redirectHint(answer('/b?key=1'), { url })).toBe(
       ', a redirect to http://127.0.0.1:8000/b. Use --follow-redirects, or the URL that answers',
     );
-    expect(redirectHint(answer('file:///etc/passwd'), { url, kind: 'http' })).toMatch(/^, a redirect\. Proctor does not follow/);
+    expect(redirectHint(answer('file:///etc/passwd'), { url, kind: 'http' })).toMatch(
+      /^, a redirect\. Proctor does not follow/,
+    );
     expect(redirectHint(answer('/b'), { url, redirects: true })).toContain('none to another host or port');
     expect(redirectHint({ ...answer('/b'), status: 200 }, { url })).toBe('');
   });
