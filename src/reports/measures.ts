@@ -2,14 +2,7 @@ import type { PageMeasure, PageTrial } from './page-data.ts';
 
 type Name = PageMeasure['name'];
 
-export const MEASURES: readonly Name[] = [
-  'latency_ms',
-  'ttft_ms',
-  'cost_usd',
-  'tokens',
-  'input_tokens',
-  'output_tokens',
-];
+const MEASURES: readonly Name[] = ['latency_ms', 'ttft_ms', 'cost_usd', 'tokens', 'input_tokens', 'output_tokens'];
 
 interface Sides {
   readonly baseline: readonly PageTrial[];

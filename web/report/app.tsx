@@ -31,7 +31,9 @@ export function App() {
         href="#content"
         onClick={event => {
           event.preventDefault();
-          document.querySelector('main')?.focus();
+          // On a phone, the list is the content until the overview is asked for.
+          const isShown = document.querySelector('main > :first-child')?.checkVisibility();
+          document.querySelector<HTMLElement>(isShown ? 'main' : '.side')?.focus();
         }}
       >
         Skip to content
@@ -101,7 +103,7 @@ interface SideProps {
 function Side({ address, cases: { chosen, active, listRef }, searchRef }: SideProps) {
   const isFiltered = FILTERS.some(key => address[key] !== '');
   return (
-    <nav class="side scroller" aria-label="Cases">
+    <nav class="side scroller" aria-label="Cases" tabIndex={-1}>
       {rows.length > 0 && <Filters head={head} address={address} searchRef={searchRef} />}
       {rows.length > 0 && (
         <div class="found">

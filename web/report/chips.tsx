@@ -37,7 +37,7 @@ export function Chips({ head, address }: Props) {
 
 type Key = (typeof FILTERS)[number];
 
-export const LABELS: Record<Key, string> = {
+const LABELS: Record<Key, string> = {
   change: 'Change',
   verdict: 'Candidate verdict',
   error: 'Error',

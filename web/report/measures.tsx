@@ -26,7 +26,7 @@ const METRICS = {
 /** Time, cost and tokens of each side. Unknown values say how to get them. */
 export function Measures({ head }: { readonly head: PageHead }) {
   const isRun = head.kind === 'run';
-  const differences = new Map(head.comparison?.metrics.map(metric => [metric.name as string, metric]));
+  const differences = new Map<string, MetricComparison>(head.comparison?.metrics.map(metric => [metric.name, metric]));
   const score = differences.get('score');
   const columns = isRun ? 5 : 6;
   return (
@@ -159,16 +159,16 @@ function Step({ from, to, show, isRun, isComparable }: StepProps) {
 
 /** How many trials a total adds up. */
 function trialsText(baseline: PageMeasure['new'], candidate: PageMeasure['new'], isRun: boolean): string {
-  const text = (side: PageMeasure['new']): string => {
-    if (!side) return 'no';
-    return side.known === side.trials
-      ? format.count(side.known)
-      : `${format.count(side.known)} of ${format.count(side.trials)}`;
-  };
   if (isRun)
     return candidate && candidate.known < candidate.trials ? `of ${format.plural(candidate.known, 'case')}` : '';
-  const [was, is] = [text(baseline), text(candidate)];
+  const [was, is] = [knownText(baseline), knownText(candidate)];
   return was === is ? `${is} trials each` : `${was} → ${is} trials`;
+}
+
+function knownText(side: PageMeasure['new']): string {
+  if (!side) return 'no';
+  const known = format.count(side.known);
+  return side.known === side.trials ? known : `${known} of ${format.count(side.trials)}`;
 }
 
 function Difference({

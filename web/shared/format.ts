@@ -17,13 +17,6 @@ export const dollars = (value: number): string => `$${SHORT.format(value)}`;
 
 export const score = (value: number): string => SHORT.format(value);
 
-export function change(from: number | null, to: number | null): string | null {
-  if (from === null || to === null || from === 0) return null;
-  const percent = ((to - from) / from) * 100;
-  if (Math.abs(percent) < 0.5) return '±0%';
-  return `${percent > 0 ? '+' : '−'}${WHOLE.format(Math.abs(percent))}%`;
-}
-
 /** "9 % slower" or "2.5 × slower"; null if a side is unknown or the difference is small. */
 export function pace(from: number | null, to: number | null): string | null {
   if (from === null || to === null || from <= 0 || to <= 0 || Math.abs(to - from) < 0.005 * from) return null;
@@ -41,7 +34,7 @@ export function against(from: number | null, to: number | null): string | null {
 }
 
 /** A share with at most one decimal, and none above 10 %. */
-export const percent = (share: number): string => `${Number((100 * share).toFixed(share < 0.1 ? 1 : 0))} %`;
+const percent = (share: number): string => `${Number((100 * share).toFixed(share < 0.1 ? 1 : 0))} %`;
 
 export const tokens = (value: number): string => (value < 10_000 ? SHORT4.format(value) : COMPACT.format(value));
 
