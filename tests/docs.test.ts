@@ -7,7 +7,7 @@ import { contractPages } from '../scripts/contract-pages.ts';
 import { gatePicture } from '../scripts/gate-picture.ts';
 import { withLimitsTable, withScriptLimits } from '../scripts/limits-table.ts';
 import { writtenSchemas } from '../scripts/written-schemas.ts';
-import { PICTURE } from '../scripts/picture-size.ts';
+import { PICTURES } from '../scripts/shots-pictures.ts';
 import { loadContracts } from '../src/contracts/catalogue.ts';
 import { builtInProfiles } from '../src/contracts/profile/index.ts';
 import { applyRun } from '../src/verbs/apply.ts';
@@ -103,14 +103,19 @@ test('the README has at most 900 words', () => {
   expect(read('README.md').trim().split(/\s+/).length).toBeLessThanOrEqual(900);
 });
 
-test('the README shows docs/report.png, a PNG of the required size (npm run picture writes it)', () => {
-  const { file, width, height, scale, bytesMax } = PICTURE;
-  expect(read('README.md')).toContain(`](${file})`);
-  const bytes = readFileSync(path.join(ROOT, file));
-  expect(bytes.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1A\n');
-  expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([width * scale, height * scale]);
-  expect(bytes.length).toBeLessThan(bytesMax);
-  expect((JSON.parse(read('package.json')) as { files: string[] }).files).toContain('docs');
+describe('the pictures that npm run shots takes', () => {
+  test.each(PICTURES)('$file is a PNG of the required size, and a page shows it', picture => {
+    const { file, width, height, scale, bytesMax, shownIn } = picture;
+    expect(read(shownIn)).toContain(`](${path.posix.relative(path.posix.dirname(shownIn), file)})`);
+    const bytes = readFileSync(path.join(ROOT, file));
+    expect(bytes.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1A\n');
+    expect([bytes.readUInt32BE(16), bytes.readUInt32BE(20)]).toEqual([width * scale, height * scale]);
+    expect(bytes.length).toBeLessThan(bytesMax);
+  });
+
+  test('are in the package', () => {
+    expect((JSON.parse(read('package.json')) as { files: string[] }).files).toContain('docs');
+  });
 });
 
 test('docs/command-line.md documents every command with every flag', () => {

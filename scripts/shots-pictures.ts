@@ -1,0 +1,4 @@
+const SIZE = { width: 1280, height: 720, scale: 1.25, bytesMax: 250_000 } as const;
+
+/** The pictures in the README and docs: `npm run shots` takes them, `tests/docs.test.ts` checks them. */
+export const PICTURES = [{ file: 'docs/report.png', shot: 'case', shownIn: 'README.md', ...SIZE }] as const;

@@ -1,0 +1,83 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { gitIn } from '../stand-ins/git.ts';
+import { placeAgent } from '../stand-ins/place-agent.ts';
+
+const root = process.cwd();
+
+/** A folder with real runs of every kind, made with the built command line. */
+export class ShotsWorld {
+  readonly folder = mkdtempSync(path.join(tmpdir(), 'proctor-shots-'));
+  readonly #environment: NodeJS.ProcessEnv;
+
+  constructor() {
+    process.on('exit', () => rmSync(this.folder, { recursive: true, force: true }));
+    const bin = path.join(this.folder, 'bin');
+    mkdirSync(bin);
+    placeAgent('claude', bin);
+    this.#environment = {
+      ...process.env,
+      PATH: `${bin}:${process.env['PATH']}`,
+      ANTHROPIC_API_KEY: 'an-unused-key',
+    };
+  }
+
+  /** Runs a command, and returns its standard output. Any other exit code is an error. */
+  proctor(exit: number, ...args: readonly string[]): string {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(root, 'dist', 'proctor.js'), ...args], {
+      cwd: this.folder,
+      encoding: 'utf8',
+      env: this.#environment,
+      timeout: 120_000,
+    });
+    if (status !== exit) throw new Error(`proctor ${args.join(' ')} exited with ${status}, not ${exit}:\n${stderr}`);
+    return stdout;
+  }
+
+  /** Writes the page of the newest run, and returns its file. */
+  page(word = 'latest'): string {
+    return path.join(this.folder, this.proctor(0, 'view', word, '--no-open').trim());
+  }
+
+  /** The report of the newest comparison. */
+  comparison(): string {
+    const comparisons = path.join(this.folder, '.proctor', 'comparisons');
+    return path.join(comparisons, readdirSync(comparisons).sort().at(-1) ?? '', 'report.html');
+  }
+
+  /** Runs the example suite against a version of the example agent. */
+  async suite(side: 'baseline' | 'new', flags: readonly string[], repeat: number): Promise<void> {
+    const { url, child } = await startAgent(flags);
+    const cases = path.join(root, 'examples', 'suite', 'cases.yaml');
+    const exit = flags.includes('--new') ? 1 : 0;
+    this.proctor(exit, 'run', 'suite', cases, '--base-url', url, '--as', side, '--repeat', String(repeat));
+    child.kill();
+  }
+
+  /** Lets the stand-in for Claude work on a small repository. */
+  agent(deeds: string): void {
+    const project = path.join(this.folder, 'project');
+    mkdirSync(path.join(project, 'src'), { recursive: true });
+    writeFileSync(path.join(project, 'README.md'), 'A project.\n');
+    writeFileSync(path.join(project, 'package.json'), '{ "scripts": { "test": "node --test" } }\n');
+    gitIn(project, 'init', '-q', '-b', 'main');
+    gitIn(project, 'add', '--all');
+    const author = ['-c', 'user.name=an author', '-c', 'user.email=author@example.org', '-c', 'commit.gpgsign=false'];
+    gitIn(project, ...author, 'commit', '-q', '-m', 'One');
+    const task = `Add a greeting and run the tests. DO=${deeds}`;
+    this.proctor(0, 'run', 'agent', '--agent', 'claude', '--task', task, '--dir', 'project', '--policy', 'edit');
+  }
+}
+
+async function startAgent(flags: readonly string[]): Promise<{ url: string; child: ChildProcess }> {
+  const agent = path.join(root, 'examples', 'suite', 'agent.mjs');
+  const child = spawn(process.execPath, [agent, '--port', '0', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  process.on('exit', () => child.kill());
+  const greeting = await new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error('The example agent did not start.')));
+    child.stdout.setEncoding('utf8').once('data', resolve);
+  });
+  return { url: /http:\S+/.exec(greeting)?.[0] ?? '', child };
+}

@@ -1,0 +1,104 @@
+/**
+ * `npm run shots`: takes a picture of every page, on a desktop and a phone, in light and dark, and writes them to
+ * build/shots/. The pictures in the README and docs are among them. All pages show real runs.
+ */
+import { mkdirSync, rmSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Browser, chromium } from 'playwright-core';
+import { PICTURES } from './shots-pictures.ts';
+import { ShotsWorld } from './shots-world.ts';
+
+interface Shot {
+  readonly name: string;
+  readonly file: string;
+  /** The view in the page, such as `#case=refund-large`. */
+  readonly hash?: string;
+}
+
+const DEVICES = {
+  desktop: { viewport: { width: 1440, height: 900 }, deviceScaleFactor: 1 },
+  phone: { viewport: { width: 390, height: 844 }, deviceScaleFactor: 2, hasTouch: true },
+} as const;
+const THEMES = ['light', 'dark'] as const;
+
+const root = process.cwd();
+const folder = path.join(root, 'build', 'shots');
+const shots = await made(new ShotsWorld());
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const browser = await chromium.launch({
+  executablePath: '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu'],
+});
+try {
+  for (const shot of shots) await photograph(browser, shot);
+  for (const picture of PICTURES) await forDocs(browser, picture);
+} finally {
+  await browser.close();
+}
+
+/** Runs everything once, and writes every page. */
+async function made(world: ShotsWorld): Promise<Shot[]> {
+  await world.suite('baseline', [], 5);
+  await world.suite('new', ['--new'], 5);
+  world.proctor(1, 'compare');
+  const comparison = world.comparison();
+  const run = world.page('new');
+  const example = (name: string): string => path.join(root, 'examples', name);
+  world.proctor(0, 'run', 'script', example('report.py'), '--input', example('orders.csv'));
+  const script = world.page();
+  world.proctor(1, 'run', 'script', example('hostile.py'));
+  const hostile = world.page();
+  world.agent('say,write,tested,edit');
+  const agent = world.page();
+  world.proctor(0, 'run', 'intent', example('intent/build-config.json'), '--mode', 'execute-sandbox');
+  const intent = world.page();
+  return [
+    { name: 'overview', file: comparison },
+    { name: 'case', file: comparison, hash: '#case=refund-large' },
+    { name: 'suite-run', file: run },
+    { name: 'agent', file: agent },
+    { name: 'script', file: script },
+    { name: 'script-hostile', file: hostile },
+    { name: 'intent', file: intent },
+  ];
+}
+
+async function photograph(browser: Browser, { name, file, hash = '' }: Shot): Promise<void> {
+  for (const [device, options] of Object.entries(DEVICES)) {
+    for (const theme of THEMES) {
+      const context = await browser.newContext({
+        ...options,
+        colorScheme: theme,
+        reducedMotion: 'reduce',
+        timezoneId: 'UTC',
+      });
+      const page = await context.newPage();
+      await page.goto(`${pathToFileURL(file).href}${hash}`);
+      await page.locator('h1').first().waitFor();
+      const base = path.join(folder, `${name}-${device}-${theme}`);
+      await page.screenshot({ path: `${base}.png` });
+      await page.screenshot({ path: `${base}-whole.png`, fullPage: true });
+      await context.close();
+    }
+  }
+}
+
+async function forDocs(browser: Browser, picture: (typeof PICTURES)[number]): Promise<void> {
+  const { file, shot: name, width, height, scale } = picture;
+  const shot = shots.find(one => one.name === name);
+  if (!shot) throw new Error(`There is no page named ${name}.`);
+  const page = await browser.newPage({
+    viewport: { width, height },
+    deviceScaleFactor: scale,
+    colorScheme: 'light',
+    reducedMotion: 'reduce',
+    timezoneId: 'UTC',
+  });
+  await page.goto(`${pathToFileURL(shot.file).href}${shot.hash ?? ''}`);
+  await page.locator('h1').first().waitFor();
+  await page.screenshot({ path: path.join(root, file) });
+  await page.close();
+  console.log(`${file}: ${Math.round(statSync(path.join(root, file)).size / 1000)} kB`);
+}
