@@ -2,13 +2,18 @@ import { VERSION } from '../base/version.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { caseJson } from './case-json.ts';
 import { embeddedTrials, type TrialsOfCase } from './case-trials.ts';
+import { causeGroups } from './cause-groups.ts';
 import { casesNote, changeLines } from './changes.ts';
+import { pageCauses, pageFacets } from './facets.ts';
+import { measuresOf } from './measures.ts';
 import {
   meanCost,
   detailsOf,
+  headlineOf,
   meanLatency,
   lettersOf,
   type Page,
+  searchable,
   sortedBy,
   styleMark,
   titleText,
@@ -16,7 +21,7 @@ import {
   whyText,
 } from './page.ts';
 import { pageGrounds } from './page-grounds.ts';
-import type { PageHead, Tone } from './page-data.ts';
+import type { FoundInCases, PageHead, Tone } from './page-data.ts';
 import { repairedSides } from './repaired.ts';
 import { breachMessages, causesNote, failuresOf, SIDE_NAMES, verdictWord } from './report.ts';
 import type { ReportedPair, ReportInput } from './report-input.ts';
@@ -29,14 +34,24 @@ export function comparisonPage(input: ReportInput): Page {
   const cases = byFinding(sortedBy(input.comparison.cases, rank), findings);
   const suites = new Vocabulary(cases.flatMap(({ suite }) => suite ?? []));
   const errors = new Vocabulary(cases.flatMap(one => errorOf(one) ?? []));
-  const shown = new Map<string, ReportedPair['runIds']>();
-  const pairs: ReportInput['pairs'] = id => {
-    const pair = input.pairs(id);
-    shown.set(id, pair.runIds);
-    return pair;
-  };
+  const rowOf = new Map(cases.map(({ case_id }, row) => [case_id, row]));
+  const { read, shown } = remembered(input);
+  const { pairs, words } = searchable({ ...input, pairs: read }, rowOf);
   return {
-    head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
+    head: {
+      ...headOf(input),
+      suites: suites.words,
+      error_classes: errors.words,
+      causes: pageCauses(causeGroups(cases), rowOf),
+      expectations: pageFacets(cases.map(({ failing }) => failing.map(({ name }) => name))),
+      tags: pageFacets(cases.map(({ tags = [] }) => tags)),
+      severities: pageFacets(cases.map(({ severity }) => (severity === undefined ? [] : [severity]))),
+      measures: measuresOf(
+        cases.map(({ baseline, new: fresh }) => ({ baseline: baseline.trials, new: fresh.trials })),
+        'comparison',
+      ),
+    },
+    words,
     *rows() {
       for (const one of cases) {
         const { baseline, new: fresh } = one;
@@ -74,6 +89,17 @@ export function comparisonPage(input: ReportInput): Page {
 
 type Shown = ReadonlyMap<string, ReportedPair['runIds']>;
 
+/** Reads pairs, and remembers which run each case shows first. */
+function remembered({ pairs }: Pick<ReportInput, 'pairs'>): { read: ReportInput['pairs']; shown: Shown } {
+  const shown = new Map<string, ReportedPair['runIds']>();
+  const read: ReportInput['pairs'] = id => {
+    const pair = pairs(id);
+    shown.set(id, pair.runIds);
+    return pair;
+  };
+  return { read, shown };
+}
+
 /** The cases that need attention, which come first. */
 function needingAttention(cases: readonly ComparedCase[], shown: Shown): TrialsOfCase[] {
   const calm = cases.findIndex(isCalm);
@@ -101,7 +127,7 @@ function missingSide({ side_missing }: ComparedCase): string | null {
     : `There is no answer from ${SIDE_NAMES[side_missing]}.`;
 }
 
-function headOf({ comparison, targets, commands }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+function headOf({ comparison, targets, commands }: ReportInput): Omit<PageHead, FoundInCases> {
   const { comparison_id, generated_at, verdict, reason, gate, comparability, sides, summary, statistics } = comparison;
   const { metrics } = statistics;
   const repaired = repairedSides(comparison);
@@ -113,7 +139,7 @@ function headOf({ comparison, targets, commands }: ReportInput): Omit<PageHead, 
     style_mark: styleMark(comparison_id, generated_at),
     tone: TONES[verdict],
     word: verdictWord(comparison),
-    sentence: reason,
+    ...headlineOf(reason),
     counts: [
       { label: 'Regressed', value: summary.regressed, filter: 'change', of: 'regressed' },
       { label: 'Improved', value: summary.improved, filter: 'change', of: 'improved' },

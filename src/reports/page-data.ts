@@ -9,6 +9,7 @@ import type {
   Divergence,
   MetricComparison,
 } from '../contracts/comparison/index.ts';
+import type { Concern } from './cause-groups.ts';
 import type { ReportSide } from './report-input.ts';
 
 /** The data in the page. The page and its writer share only these types. */
@@ -22,8 +23,17 @@ export interface PageHead {
   readonly tone: Tone;
   /** The verdict in one or two words, such as "Regression". */
   readonly word: string;
+  /** The verdict as a headline. */
   readonly sentence: string;
+  /** The whole sentence, if the headline is only a part of it. */
+  readonly details: string | null;
   readonly counts: readonly Count[];
+  /** Why cases need attention. */
+  readonly causes: PageCauses;
+  readonly expectations: PageFacets;
+  readonly tags: PageFacets;
+  readonly severities: PageFacets;
+  readonly measures: readonly PageMeasure[];
   readonly cases: number;
   readonly suites: readonly string[];
   readonly error_classes: readonly string[];
@@ -51,6 +61,9 @@ export interface PageHead {
   /** The commands to run next; absent if the writer does not know the runs. */
   readonly commands?: PageCommands;
 }
+
+/** The parts of the head that come from the sorted cases. */
+export type FoundInCases = 'suites' | 'error_classes' | 'causes' | 'expectations' | 'tags' | 'severities' | 'measures';
 
 /** What the page knows of a side beyond the comparison. */
 interface SideNotes {
@@ -88,7 +101,66 @@ interface Count {
 }
 
 /** Sorts and colours a row: the change in a comparison, or the verdict in a run. */
-export type RowKind = ComparedCase['change'] | 'pass' | 'fail' | 'error';
+export type RowKind = ComparedCase['change'] | 'pass' | 'fail' | 'error' | 'unjudged';
+
+/** A value that the list can be filtered by. */
+export interface PageFacet {
+  readonly text: string;
+  readonly count: number;
+  /** The numbers of its rows, as written by `rowList`. */
+  readonly rows: string;
+}
+
+export interface PageFacets {
+  readonly listed: readonly PageFacet[];
+  /** How many values are not listed. */
+  readonly more: number;
+}
+
+export interface PageCause extends PageFacet {
+  readonly concern: Concern;
+}
+
+/** The causes, the most urgent concern first, and the most frequent cause first. */
+export interface PageCauses {
+  readonly listed: readonly PageCause[];
+  readonly more: number;
+  readonly more_cases: number;
+}
+
+/** A metric of both sides. In a run, the only side is the candidate. */
+export interface PageMeasure {
+  readonly name: 'latency_ms' | 'ttft_ms' | 'cost_usd' | 'tokens' | 'input_tokens' | 'output_tokens';
+  /** How many cases the percentiles cover. */
+  readonly cases: number;
+  readonly baseline: MeasuredSide | null;
+  readonly new: MeasuredSide | null;
+}
+
+interface MeasuredSide {
+  readonly median: number | null;
+  readonly p95: number | null;
+  /** The sum over the trials that report the metric. */
+  readonly total: number;
+  readonly known: number;
+  readonly trials: number;
+}
+
+/** The words of inputs, outputs and tools. */
+export interface PageIndex {
+  /** Sorted. Each starts with the number of characters that it shares with the previous one, in base 36. */
+  readonly words: string;
+  /** The rows of each word, as written by `rowList`. */
+  readonly rows: string;
+  /** How many cases have their input in the index. */
+  readonly inputs: number;
+  /** How many cases have their outputs and tools in the index. */
+  readonly answers: number;
+  /** How many words did not fit. */
+  readonly left_out: number;
+  /** How many characters of each text are searched. */
+  readonly chars_max: number;
+}
 
 /** One case in the list, in compact JSON, because a page may hold 100,000 of them. */
 export type PageRow = readonly [

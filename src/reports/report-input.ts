@@ -21,6 +21,8 @@ export interface ReportedPair {
 interface Sources {
   /** Reads the documents of one case. Called only for cases shown in full. */
   readonly pairs: (caseId: string) => ReportedPair;
+  /** Iterates over the inputs of the suite, for the search. Without it, the page searches only cases shown in full. */
+  readonly inputs?: (() => Iterable<Pick<SuiteCase, 'id' | 'input'>>) | undefined;
   /** The text of a small asset; undefined if it is too large, missing or not text. */
   readonly assetText?: ((side: ReportSide, href: string) => string | undefined) | undefined;
   /** Reads the artifact of one trial, counted from 1. Later calls of `assetText` for its side mean this trial. */
@@ -42,5 +44,5 @@ export interface RunReportInput extends Sources {
   readonly evaluation: Evaluation;
   readonly repetition?: Repetition | undefined;
   /** Iterates over the cases of the suite, for titles and groups. */
-  readonly cases?: (() => Iterable<Pick<SuiteCase, 'id' | 'suite' | 'title'>>) | undefined;
+  readonly cases?: (() => Iterable<Pick<SuiteCase, 'id' | 'suite' | 'title' | 'metadata'>>) | undefined;
 }

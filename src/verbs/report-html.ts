@@ -7,7 +7,7 @@ import type { CaseArtifact, RunArtifact } from '../contracts/artifacts/index.ts'
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { SuiteCase, SuiteRequest } from '../contracts/suite/index.ts';
-import { casesById, readCaseArtifact, readRun, suiteCases } from '../evidence/suite/suite-folder.ts';
+import { caseInputs, casesById, readCaseArtifact, readRun, suiteCases } from '../evidence/suite/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
 import { firstTrial } from '../judge/compare/pairing.ts';
 import { htmlReport, htmlRunReport } from '../reports/html.ts';
@@ -45,6 +45,7 @@ export function htmlOf(subject: ComparisonSubject | RunSubject): Iterable<string
     evaluation,
     repetition,
     cases: () => suiteCases(folder),
+    inputs: () => caseInputs(folder),
     pairs: id => ({ [run.version]: readCaseArtifact(folder, id), case: caseOf(id) }),
     assetText: (_side, href) => assetIn(folder, href),
     commands: cwd === undefined ? undefined : commandsFor(cwd, folder, []),
@@ -69,6 +70,7 @@ function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
   return htmlReport({
     comparison,
     targets: { baseline: urlOf('baseline'), new: urlOf('new') },
+    inputs: asked === undefined ? undefined : () => caseInputs(asked),
     pairs: id => {
       const [before, now] = (['baseline', 'new'] as const).map(side => trials.shown(id, side));
       return {

@@ -149,7 +149,7 @@ describe('the trials of a case', () => {
     const { page } = await opened(browser, written(folder, 'tokens', report), `#case=${long}`);
     const section = page.locator('.part', { has: page.getByRole('region', { name: 'Trials' }) });
     expect(await section.innerText()).toContain('1,204');
-    expect(await section.locator('.means').innerText()).toContain('1,000 → 1,204, +20% of the baseline’s mean');
+    expect(await section.locator('.means').innerText()).toContain('1,000 → 1,204, 20 % above the baseline');
     expect(await section.innerText()).toContain('The agent reports no cost.');
     expect(await section.innerText()).toContain('see docs/targets.md');
   });

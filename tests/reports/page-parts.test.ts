@@ -1,9 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { rowList } from '../../src/base/row-list.ts';
 import type { PageRow } from '../../src/reports/page-data.ts';
-import { addressOf, hashOf } from '../../web/report/address.ts';
+import { addressOf, hashOf, NO_FILTERS } from '../../web/report/address.ts';
+import { against, pace } from '../../web/shared/format.ts';
 import { histogramOf } from '../../web/shared/histogram.ts';
-import { type Filters, selected } from '../../web/report/selection.ts';
+import { anchorOf, spaced } from '../../web/shared/axis-labels.ts';
+import { type Chosen, selected } from '../../web/report/selection.ts';
 import { stretches } from '../../web/shared/text-diff.ts';
 import { ABSENT, leavesOf } from '../../web/shared/value-diff.ts';
 
@@ -63,9 +66,27 @@ describe('rows', () => {
     ['a-2', 0, 'same', 1, 'p', 'p', -1, 100, 90, null, null, 0],
     ['c-3', 'Parcel', 'regressed', 1, 'p', 'e', 0, 100, null, null, null, 0],
   ];
-  const head = { suites: ['refunds', 'shipping'], error_classes: ['timeout'] };
-  const none: Filters = { change: '', verdict: '', error: '', suite: '', q: '', sort: '' };
-  test.each<[string, Partial<Filters>, number[]]>([
+  const facets = (of: Record<string, number[]>) => ({
+    listed: Object.entries(of).map(([text, rows]) => ({ text, count: rows.length, rows: rowList(rows) })),
+    more: 0,
+  });
+  const head = {
+    suites: ['refunds', 'shipping'],
+    error_classes: ['timeout'],
+    causes: {
+      listed: [
+        { concern: 'regressed', text: 'runner: timeout', count: 1, rows: rowList([2]) },
+        { concern: 'flaky', text: 'runner: timeout', count: 1, rows: rowList([1]) },
+      ],
+      more: 0,
+      more_cases: 0,
+    },
+    expectations: facets({ contains: [0, 2] }),
+    tags: facets({ money: [0, 1], night: [1] }),
+    severities: facets({ high: [2] }),
+  } as const;
+  const none: Chosen = { ...NO_FILTERS, sort: '' };
+  test.each<[string, Partial<Chosen>, number[]]>([
     ['nothing', {}, [0, 1, 2]],
     ['a change', { change: 'regressed' }, [0, 2]],
     ['two changes', { change: 'regressed,same' }, [0, 1, 2]],
@@ -74,10 +95,26 @@ describe('rows', () => {
     ['a suite', { suite: 'shipping' }, [1, 2]],
     ['a suite without cases', { suite: 'none' }, []],
     ['words in any field', { q: 'AMOUNT cup' }, [0]],
+    ['a cause, with all its concerns', { cause: 'runner: timeout' }, [1, 2]],
+    ['a cause and its concern', { cause: 'runner: timeout', change: 'regressed' }, [2]],
+    ['an unknown cause', { cause: 'nothing' }, []],
+    ['a failed expectation', { expectation: 'contains' }, [0, 2]],
+    ['a tag', { tag: 'money' }, [0, 1]],
+    ['a tag and a severity', { tag: 'money', severity: 'high' }, []],
+    ['a severity', { severity: 'high' }, [2]],
     ['the id', { sort: 'id' }, [1, 0, 2]],
     ['the change in latency, unknown ones last', { sort: 'slower' }, [0, 1, 2]],
   ])('are filtered or sorted by %s', (_, filters, expected) => {
     expect(selected(rows, head, { ...none, ...filters })).toEqual(expected);
+  });
+
+  test('without a judged expectation do not count as passed', () => {
+    const run: PageRow[] = [
+      ['a', 0, 'pass', -1, '', 'p', -1, null, 1, null, null, 0],
+      ['b', 0, 'unjudged', -1, '', 'p', -1, null, 1, null, null, 0],
+    ];
+    expect(selected(run, head, { ...none, verdict: 'pass' })).toEqual([0]);
+    expect(selected(run, head, { ...none, verdict: 'unjudged' })).toEqual([1]);
   });
 });
 
@@ -88,6 +125,45 @@ test('a page address survives a round trip through the URL hash', () => {
       expect(addressOf(hashOf(address))).toEqual(address);
     }),
   );
+});
+
+describe('labels on an axis', () => {
+  test('do not overlap, even at the right edge', () => {
+    const x = (value: number): number => 8 + value * 284;
+    const label = (value: number): string => `$${value.toFixed(4)}`;
+    const ticks = spaced([0, 0.2, 0.4, 0.6, 0.8, 0.9, 1], x, 300, label);
+    const boxes = ticks.map(tick => {
+      const long = label(tick).length * 6.5;
+      const from = x(tick) - long * { start: 0, middle: 0.5, end: 1 }[anchorOf(x(tick), 300)];
+      return [from, from + long] as const;
+    });
+    expect(ticks.length).toBeGreaterThan(2);
+    for (const [index, [from]] of boxes.entries())
+      if (index > 0) expect(from).toBeGreaterThan(boxes[index - 1]?.[1] ?? 0);
+  });
+});
+
+describe('a change', () => {
+  test.each([
+    [100, 109, '9 % slower'],
+    [100, 50, '50 % faster'],
+    [100, 1_850, '18.5 × slower'],
+    [100, 100.2, null],
+    [null, 100, null],
+  ] as const)('of time from %j to %j is %j', (from, to, says) => {
+    expect(pace(from, to)).toBe(says);
+  });
+
+  test.each([
+    [100, 68, '32 % below the baseline'],
+    [100, 109, '9 % above the baseline'],
+    [1, 20, '20 × the baseline'],
+    [100, 100, 'as in the baseline'],
+    [0, 5, null],
+    [null, 5, null],
+  ] as const)('from %j to %j says what it is relative to: %j', (from, to, says) => {
+    expect(against(from, to)).toBe(says);
+  });
 });
 
 describe('a histogram', () => {

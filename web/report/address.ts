@@ -10,13 +10,23 @@ export interface Address {
   readonly verdict: string;
   readonly error: string;
   readonly suite: string;
+  readonly cause: string;
+  readonly expectation: string;
+  readonly tag: string;
+  readonly severity: string;
   readonly q: string;
   readonly sort: string;
   /** The chosen trials of the open case, such as `new:3` or `baseline:2,new:3`. */
   readonly trial: string;
 }
 
-const KEYS = ['case', 'at', 'view', 'change', 'verdict', 'error', 'suite', 'q', 'sort', 'trial'] as const;
+/** The parts that narrow the list. */
+export const FILTERS = ['change', 'verdict', 'error', 'suite', 'cause', 'expectation', 'tag', 'severity', 'q'] as const;
+
+const KEYS = ['case', 'at', 'view', ...FILTERS, 'sort', 'trial'] as const;
+
+/** Removes all filters. */
+export const NO_FILTERS = Object.fromEntries(FILTERS.map(key => [key, ''])) as Record<(typeof FILTERS)[number], ''>;
 
 export function addressOf(hash: string): Address {
   const asked = new URLSearchParams(hash.replace(/^#/, ''));

@@ -1,4 +1,11 @@
-import type { Coverage, PageCase, PageHead, PageRow, PageTrialDocument } from '../../src/reports/page-data.ts';
+import type {
+  Coverage,
+  PageCase,
+  PageHead,
+  PageIndex,
+  PageRow,
+  PageTrialDocument,
+} from '../../src/reports/page-data.ts';
 import type { ReportSide } from '../../src/reports/report-input.ts';
 
 /** The embedded data. Cases are parsed when they are opened. */
@@ -19,6 +26,9 @@ export function trialAt(index: number, side: ReportSide, number: number): PageTr
 
 /** Undefined while the page is loading, and forever if it was truncated. */
 export const coverage = (): Coverage | undefined => parsed('coverage') as Coverage | undefined;
+
+/** The search index. Undefined while the page is loading. */
+export const wordIndex = (): PageIndex | undefined => parsed('words') as PageIndex | undefined;
 
 export function rowIndex(id: string): number {
   return rows.findIndex(row => row[0] === id);

@@ -14,11 +14,9 @@ interface Props {
   readonly isRun: boolean;
 }
 
-type Measured = PageTrial & { readonly tokens?: number | undefined };
-
 interface Measure {
   readonly label: string;
-  readonly valueOf: (trial: Measured) => number | null;
+  readonly valueOf: (trial: PageTrial) => number | null;
   readonly text: (value: number) => string;
   /** Where the value comes from; shown if no trial has one. */
   readonly hint?: string;
@@ -38,7 +36,7 @@ const MEASURES: readonly Measure[] = [
   {
     label: 'Tokens',
     valueOf: ({ tokens }) => tokens ?? null,
-    text: format.count,
+    text: format.tokens,
     hint: 'The agent reports no tokens. Map usage.total_tokens; see docs/targets.md.',
   },
   { label: 'Score', valueOf: ({ score }) => score, text: format.score },
@@ -153,7 +151,7 @@ function Means({ data: { trials }, measures }: { readonly data: PageCase; readon
   const rows = measures.flatMap(({ label, valueOf, text }) => {
     const [baseline, candidate] = SIDES.map(side => meanOf(trials[side].map(valueOf)));
     if (baseline === undefined || candidate === undefined) return [];
-    return [{ label, change: format.change(baseline, candidate), says: `${text(baseline)} → ${text(candidate)}` }];
+    return [{ label, change: format.against(baseline, candidate), says: `${text(baseline)} → ${text(candidate)}` }];
   });
   if (rows.length === 0) return null;
   const isOne = SIDES.every(side => trials[side].length === 1);
@@ -162,11 +160,7 @@ function Means({ data: { trials }, measures }: { readonly data: PageCase; readon
       {rows.map(({ label, change, says }) => (
         <li key={label}>
           <span class="muted">{isOne ? label : `Mean ${label.toLowerCase()}`}</span> {says}
-          {change && (
-            <span class="muted">
-              , {change} of the baseline{isOne ? '' : '’s mean'}
-            </span>
-          )}
+          {change && <span class="muted">, {change}</span>}
         </li>
       ))}
     </ul>
