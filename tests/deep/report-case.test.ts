@@ -28,7 +28,7 @@ const output = (page: Page) => page.locator('.output .diff');
 describe('the difference of two answers', () => {
   test('folds unchanged lines, and opens them on click', async () => {
     const { page, complaints } = await opened(browser, file, `#case=${long}`);
-    const folds = output(page).locator('.fold button');
+    const folds = output(page).locator('.unchanged button');
     expect(await folds.allInnerTexts()).toEqual(['17 unchanged lines', '14 unchanged lines', '7 unchanged lines']);
     expect(await output(page).innerText()).not.toContain('Line 3:');
     await folds.first().click();
@@ -249,10 +249,10 @@ test('a case prints whole, with its folds open', async () => {
   const { page } = await opened(browser, file, `#case=${long}`);
   await output(page).waitFor();
   await page.emulateMedia({ media: 'print' });
-  await expect.poll(() => output(page).locator('.fold').count()).toBe(0);
+  await expect.poll(() => output(page).locator('.unchanged').count()).toBe(0);
   expect(await output(page).innerText()).toContain('Line 3:');
   expect(await page.locator('main details:not([open])').count()).toBe(0);
   await page.emulateMedia({ media: 'screen' });
-  await expect.poll(() => output(page).locator('.fold').count()).toBe(3);
+  await expect.poll(() => output(page).locator('.unchanged').count()).toBe(3);
   expect(await page.locator('main details:not([open])').count()).toBeGreaterThan(0);
 });

@@ -183,7 +183,7 @@ interface FoldProps {
 
 function FoldRow({ fold: { fold, first }, columns, onOpen }: FoldProps) {
   return (
-    <tr class="fold">
+    <tr class="unchanged">
       <td colSpan={columns}>
         <button
           type="button"
