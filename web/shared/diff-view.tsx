@@ -247,12 +247,12 @@ const SPOKEN = { same: '', gone: 'Baseline: ', added: 'Candidate: ' } as const;
 function Cell({ line, how }: { readonly line: DiffLine | undefined; readonly how: keyof typeof SIGNS }) {
   if (!line)
     return (
-      <td class="line none">
+      <td class="diff-line none">
         <span class="unseen">no such line</span>
       </td>
     );
   return (
-    <td class={`line ${how}`}>
+    <td class={`diff-line ${how}`}>
       {how !== 'same' && (
         <>
           <span class="sign" aria-hidden="true">
