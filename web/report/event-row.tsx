@@ -9,6 +9,7 @@ import { PlaceLink } from './places.tsx';
 import { StepBody } from './step-body.tsx';
 import type { StepView } from './step-view.ts';
 import { Text } from '../shared/visible.tsx';
+import { useIsPrinted } from '../shared/print.ts';
 
 export interface RowProps {
   readonly row: ShownStep;
@@ -27,7 +28,9 @@ export interface Views {
 /** One step: a line with tool, arguments, status and time; opened, also its arguments and result. */
 export function EventRow({ row, at, scene, address }: RowProps) {
   const isFirst = at === scene.first;
-  const [isOpen, setOpen] = useState(isFirst);
+  const [isOpened, setOpened] = useState(isFirst);
+  const isPrinted = useIsPrinted();
+  const isOpen = isOpened || isPrinted;
   const views: Views = {
     baseline: scene.readers.baseline.view(row.baseline),
     candidate: scene.readers.candidate.view(row.candidate),
@@ -46,7 +49,7 @@ export function EventRow({ row, at, scene, address }: RowProps) {
           <Flag />
         </p>
       )}
-      <details open={isOpen} onToggle={event => setOpen(event.currentTarget.open)}>
+      <details open={isOpen} onToggle={event => !isPrinted && setOpened(event.currentTarget.open)}>
         <summary>
           <Line row={row} views={views} scene={scene} />
         </summary>

@@ -4,6 +4,7 @@ import { plural, sideName } from '../shared/format.ts';
 import { PlaceLink } from './places.tsx';
 import type { StepView } from './step-view.ts';
 import { JsonView, ValueDiff } from '../shared/values.tsx';
+import { useIsPrinted } from '../shared/print.ts';
 
 interface Props extends Pick<RowProps, 'row' | 'scene' | 'address'> {
   readonly views: Views;
@@ -107,7 +108,7 @@ function Assets({ views, data }: Pick<Props, 'views'> & { readonly data: PageCas
 function Recorded({ views: { baseline, candidate } }: Pick<Props, 'views'>) {
   const views = [baseline, candidate].filter(view => view !== null);
   return (
-    <details class="equal recorded">
+    <details class="equal recorded" open={useIsPrinted()}>
       <summary>Events as they were recorded</summary>
       <div class={views.length === 2 ? 'sides' : ''}>
         {views.map((view, index) => (

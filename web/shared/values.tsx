@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks';
 import { TextDiff } from './diff-view.tsx';
 import { count, sideName } from './format.ts';
+import { useIsPrinted } from './print.ts';
 import { ABSENT, leavesOf, textOf } from './value-diff.ts';
 import { Text } from './visible.tsx';
 
@@ -20,6 +21,7 @@ const jsonText = (value: unknown): string =>
  * are compared as lines of JSON.
  */
 export function ValueDiff({ baseline, candidate }: { readonly baseline: unknown; readonly candidate: unknown }) {
+  const isPrinted = useIsPrinted();
   const { leaves, isCut } = useMemo(() => leavesOf(baseline, candidate), [baseline, candidate]);
   const changed = leaves.filter(({ same }) => !same);
   const equal = leaves.filter(({ same }) => same);
@@ -37,7 +39,7 @@ export function ValueDiff({ baseline, candidate }: { readonly baseline: unknown;
         </div>
       ))}
       {equal.length > 0 && (
-        <details class="equal">
+        <details class="equal" open={isPrinted}>
           <summary>{equal.length === 1 ? '1 equal value' : `${count(equal.length)} equal values`}</summary>
           <dl>
             {equal.map(({ path, candidate }) => (
