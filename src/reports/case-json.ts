@@ -1,5 +1,5 @@
 import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts';
-import { EVENTS_MAX, keptSteps, type KeptSteps } from './kept-steps.ts';
+import { CASE_EVENTS_MAX, keptSteps, type KeptSteps } from './kept-steps.ts';
 import { SIDE_NAMES } from './report.ts';
 import type { PageCase } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
@@ -103,7 +103,7 @@ function cutValue(value: unknown, limits: { textChars: number; items: number }, 
   if (typeof value !== 'object' || value === null) return value;
   if (depth > DEPTH_MAX) return '[nested too deeply to show]';
   // The page counts the elements of top-level lists and cites them by index.
-  const itemsMax = depth < 2 ? EVENTS_MAX : limits.items;
+  const itemsMax = depth < 2 ? CASE_EVENTS_MAX : limits.items;
   if (Array.isArray(value)) return value.slice(0, itemsMax).map(item => cutValue(item, limits, depth + 1));
   return Object.fromEntries(
     Object.entries(value)

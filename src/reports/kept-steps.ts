@@ -4,7 +4,7 @@ import type { PageArtifact, PageCase, PageStep } from './page-data.ts';
 import type { ReportSide } from './report-input.ts';
 
 /** How many events of each side a page holds for one case. */
-export const EVENTS_MAX = 600;
+export const CASE_EVENTS_MAX = 600;
 /** How many steps before and after a cited one are kept. */
 const AROUND = 30;
 const CITED_MAX = 4;
@@ -31,7 +31,7 @@ export function keptSteps(
 ): KeptSteps {
   const rowsOf = (): EventRow[] => eventRows(baseline ?? {}, candidate ?? {});
   const counts = { baseline: baseline?.events?.length ?? 0, candidate: candidate?.events?.length ?? 0 };
-  if (counts.baseline <= EVENTS_MAX && counts.candidate <= EVENTS_MAX)
+  if (counts.baseline <= CASE_EVENTS_MAX && counts.candidate <= CASE_EVENTS_MAX)
     return { ranges: { baseline: undefined, new: undefined }, steps: rowsOf };
   const cited = citedIn(judged);
   const rows = rowsOf();
@@ -78,7 +78,7 @@ function shortened(row: EventRow, cited: Cited): EventRow {
 
 function chosenRows(rows: readonly EventRow[], cited: Cited): ReadonlySet<number> {
   const chosen = new Set<number>();
-  const left = { baseline: EVENTS_MAX, candidate: EVENTS_MAX };
+  const left = { baseline: CASE_EVENTS_MAX, candidate: CASE_EVENTS_MAX };
   const take = (index: number): boolean => {
     const row = rows[index];
     if (!row || chosen.has(index)) return true;

@@ -4,7 +4,7 @@ import { eventRows } from '../../src/contracts/artifacts/event-rows.ts';
 import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
 import type { Divergence } from '../../src/contracts/comparison/index.ts';
 import { caseJson } from '../../src/reports/case-json.ts';
-import { EVENTS_MAX } from '../../src/reports/kept-steps.ts';
+import { CASE_EVENTS_MAX } from '../../src/reports/kept-steps.ts';
 import type { PageCase, PageStep, ShownStep } from '../../src/reports/page-data.ts';
 import { firstDivergence, folded, isOmitted, placesOf, stepsOfCase } from '../../web/report/align.ts';
 import { sideReader } from '../../web/report/step-view.ts';
@@ -60,7 +60,7 @@ describe('a page without some events', () => {
     const steps = stepsOfCase(data, false);
     const indices = shown(steps).flatMap(row => row.candidate);
     expect(indices).toEqual(expect.arrayContaining([0, 1, 812, 813, 1_998, 2_000, 2_001, 2_002, 3_998, 3_999]));
-    expect(indices.length).toBeLessThanOrEqual(EVENTS_MAX);
+    expect(indices.length).toBeLessThanOrEqual(CASE_EVENTS_MAX);
     expect(indices.length + omitted(steps).reduce((sum, gap) => sum + gap.omitted.candidate, 0)).toBe(4_000);
     expect(omitted(steps).map(({ differing }) => differing)).toEqual([0, 0, 0]);
     const row = steps[firstDivergence(steps, data)] as ShownStep;
