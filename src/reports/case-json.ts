@@ -1,7 +1,7 @@
 import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts';
-import { CASE_EVENTS_MAX, keptSteps, type KeptSteps } from './kept-steps.ts';
+import { CASE_EVENTS_MAX, firstAndLast, keptSteps } from './kept-steps.ts';
 import { SIDE_NAMES } from './report.ts';
-import type { PageCase } from './page-data.ts';
+import type { PageCase, PageSteps } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
 
 /** A document up to this size is embedded unchanged, without traversing it. */
@@ -45,11 +45,11 @@ export function caseJson(
   const kept = keptSteps(baseline, candidate, judged);
   const whole = cuts.length;
   const artifacts = {
-    baseline: artifactJson(baseline, 'baseline', kept, cuts),
-    new: artifactJson(candidate, 'new', kept, cuts),
+    baseline: artifactJson(baseline, 'baseline', cuts, kept.ranges.baseline),
+    new: artifactJson(candidate, 'new', cuts, kept.ranges.new),
   };
   // Truncated texts look equal if only their ends differ, so the page cannot align them.
-  const steps = cuts.length > whole ? kept.steps() : null;
+  const steps: PageSteps | null = cuts.length > whole ? { of: runIds, rows: kept.steps() } : null;
   const texts: Record<keyof PageCase, string> = {
     input: smallJson(asked?.input ?? null, 'The input is truncated.', cuts),
     expected: smallJson(asked?.expected ?? null, 'The expectations are truncated.', cuts),
@@ -70,20 +70,16 @@ export function caseJson(
 function artifactJson(
   artifact: CaseArtifact | undefined,
   side: ReportSide,
-  { ranges }: KeptSteps,
   cuts: string[],
+  kept = firstAndLast(artifact),
 ): string {
   if (!artifact) return 'null';
   const { events = [] } = artifact;
-  const kept = ranges[side];
-  if (!kept) return smallJson(artifact, `Long texts in ${SIDE_NAMES[side]} are truncated.`, cuts);
+  const says = `Long texts in ${SIDE_NAMES[side]} are truncated.`;
+  if (!kept) return smallJson(artifact, says, cuts);
   const shown = kept.flatMap(([from, to]) => events.slice(from, to));
   cuts.push(`This page shows ${shown.length} of ${events.length} events of ${SIDE_NAMES[side]}.`);
-  return smallJson(
-    { ...artifact, events: shown, events_kept: kept },
-    `Long texts in ${SIDE_NAMES[side]} are truncated.`,
-    cuts,
-  );
+  return smallJson({ ...artifact, events: shown, events_kept: kept }, says, cuts);
 }
 
 /** Returns a small value unchanged, and a truncated copy of a large one. */

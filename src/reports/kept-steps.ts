@@ -13,7 +13,7 @@ const STEP_EVENTS_MAX = 40;
 
 type Ranges = NonNullable<PageArtifact['events_kept']>;
 
-export interface KeptSteps {
+interface KeptSteps {
   /** The events to keep of each side; undefined for a side that is kept whole. */
   readonly ranges: { readonly [Which in ReportSide]: Ranges | undefined };
   /** The aligned steps, with a note where some are missing. */
@@ -45,6 +45,11 @@ export function keptSteps(
     ranges: { baseline: keptOf('baseline'), new: keptOf('candidate') },
     steps: () => withOmissions(rows, shown, chosen),
   };
+}
+
+/** The events to keep of one answer without another to compare it with; undefined for all of them. */
+export function firstAndLast(artifact: CaseArtifact | undefined): Ranges | undefined {
+  return keptSteps(undefined, artifact, { assertions: [], divergence: null }).ranges.new;
 }
 
 type RowSide = 'baseline' | 'candidate';

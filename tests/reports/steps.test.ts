@@ -96,7 +96,10 @@ describe('a page without some events', () => {
         [8, 12],
       ],
     };
-    const steps = stepsOfCase({ baseline: null, new: artifact as unknown as PageCase['new'], steps: null }, true);
+    const steps = stepsOfCase(
+      { baseline: null, new: artifact as unknown as PageCase['new'], steps: null, shown: {} },
+      true,
+    );
     expect(steps.map(step => (isOmitted(step) ? step.omitted : step.candidate))).toEqual([
       [0, 1],
       [2, 3],
@@ -104,6 +107,18 @@ describe('a page without some events', () => {
       [8, 9],
       [10, 11],
     ]);
+  });
+
+  test('aligns another trial itself', () => {
+    const acts = lookups(2_000);
+    const data = pageCaseOf(eventsOfActs(acts), eventsOfActs(acts.with(1_000, other)));
+    const again = {
+      ...data,
+      new: data.baseline,
+      shown: { ...data.shown, new: 'suite_20260106_120900_7c2e91d0a4b8.2' },
+    };
+    expect(shown(stepsOfCase(again, false)).every(({ how }) => how === 'same')).toBe(true);
+    expect(shown(stepsOfCase(data, false)).every(({ how }) => how === 'same')).toBe(false);
   });
 
   test('holds truncated texts with the rows of the full ones', () => {

@@ -4,8 +4,12 @@ import type { OmittedSteps, PageArtifact, PageCase, PageStep, ShownStep } from '
 export type SideOfRow = 'baseline' | 'candidate';
 
 /** The steps of a case, aligned as the judge aligns them. Indices refer to the full lists of events. */
-export function stepsOfCase(data: Pick<PageCase, 'baseline' | 'new' | 'steps'>, isRun: boolean): readonly PageStep[] {
-  if (data.steps) return data.steps;
+export function stepsOfCase(
+  data: Pick<PageCase, 'baseline' | 'new' | 'steps' | 'shown'>,
+  isRun: boolean,
+): readonly PageStep[] {
+  const { steps, shown } = data;
+  if (steps && steps.of.baseline === shown.baseline && steps.of.new === shown.new) return steps.rows;
   const kept = { baseline: isRun ? null : data.baseline, candidate: data.new };
   const rows = eventRows(kept.baseline ?? {}, kept.candidate ?? {});
   if (!kept.baseline?.events_kept && !kept.candidate?.events_kept) return rows;
