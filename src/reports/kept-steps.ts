@@ -96,7 +96,12 @@ function chosenRows(rows: readonly EventRow[], cited: Cited): ReadonlySet<number
   const isCited = (row: EventRow): boolean =>
     row.baseline.some(index => cited.baseline.has(index)) || row.candidate.some(index => cited.candidate.has(index));
   const centres = rows.flatMap((row, index) => (isCited(row) ? index : []));
-  for (let by = 0; by <= AROUND; by++) for (const centre of centres) take(centre - by) && take(centre + by);
+  for (let by = 0; by <= AROUND; by++) {
+    for (const centre of centres) {
+      take(centre - by);
+      take(centre + by);
+    }
+  }
   for (let at = 0; at < rows.length / 2 && take(at) && take(rows.length - 1 - at); at++);
   return chosen;
 }

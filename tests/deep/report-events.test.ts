@@ -158,7 +158,7 @@ describe('a step', () => {
 
   test('has no bar if the times are only positions', async () => {
     const numbered = (list: readonly Act[]): Event[] =>
-      eventsOfActs(list).map((event, ts) => Object.assign({}, event, { ts }) as Event);
+      eventsOfActs(list).map((event, ts) => Object.assign({}, event, { ts }));
     const world = eventWorld(numbered(lookups(3)), numbered(lookups(2)));
     const { page } = await shownEvents(written(folder, 'positions', htmlReport(world)));
     expect(await rowCount(page)).toBe(3);

@@ -193,7 +193,7 @@ describe('the time axis', () => {
   });
 
   test.each([
-    ['times are positions', events.map((event, ts) => ({ ...event, ts }) as Event), undefined],
+    ['times are positions', events.map((event, ts) => ({ ...event, ts })), undefined],
     ['Proctor filled in times', events, { R1: 1 }],
     ['times run backwards', events.toReversed(), undefined],
   ])('does not exist if %s', (_, unclear, repairs) => {

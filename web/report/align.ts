@@ -1,7 +1,7 @@
 import { type EventRow, eventRows } from '../../src/contracts/artifacts/event-rows.ts';
 import type { OmittedSteps, PageArtifact, PageCase, PageStep, ShownStep } from '../../src/reports/page-data.ts';
 
-export type SideOfRow = 'baseline' | 'candidate';
+type SideOfRow = 'baseline' | 'candidate';
 
 /** The steps of a case, aligned as the judge aligns them. Indices refer to the full lists of events. */
 export function stepsOfCase(
@@ -17,7 +17,9 @@ export function stepsOfCase(
   const map = (side: SideOfRow, indices: readonly number[]): number[] =>
     indices.map(index => original[side][index] ?? index);
   return withGaps(
-    rows.map(row => ({ ...row, baseline: map('baseline', row.baseline), candidate: map('candidate', row.candidate) })),
+    rows.map(row =>
+      Object.assign({}, row, { baseline: map('baseline', row.baseline), candidate: map('candidate', row.candidate) }),
+    ),
     kept,
   );
 }
