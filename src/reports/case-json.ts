@@ -1,8 +1,8 @@
 import { type CaseArtifact, hrefsIn } from '../contracts/artifacts/case-shape.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
-import { EVENTS_MAX, keptSteps, type KeptSteps } from './kept-steps.ts';
+import { CASE_EVENTS_MAX, firstAndLast, keptSteps } from './kept-steps.ts';
 import { SIDE_NAMES } from './report.ts';
-import type { PageCase } from './page-data.ts';
+import type { PageCase, PageSteps } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
 
 /** A document up to this size is embedded unchanged, without traversing it. */
@@ -33,11 +33,11 @@ export function caseJson(
   const kept = keptSteps(baseline, candidate, judged);
   const whole = cuts.length;
   const artifacts = {
-    baseline: artifactJson(baseline, 'baseline', kept, cuts),
-    new: artifactJson(candidate, 'new', kept, cuts),
+    baseline: artifactJson(baseline, 'baseline', cuts, kept.ranges.baseline),
+    new: artifactJson(candidate, 'new', cuts, kept.ranges.new),
   };
   // Truncated texts look equal if only their ends differ, so the page cannot align them.
-  const steps = cuts.length > whole ? kept.steps() : null;
+  const steps: PageSteps | null = cuts.length > whole ? { of: runIds, rows: kept.steps() } : null;
   const texts: CaseTexts = {
     input: smallJson(asked?.input ?? null, 'The input is truncated.', cuts),
     expected: smallJson(asked?.expected ?? null, 'The expectations are truncated.', cuts),
@@ -86,20 +86,16 @@ function wasJson(was: SuiteCase | undefined, cuts: string[]): string {
 export function artifactJson(
   artifact: CaseArtifact | undefined,
   side: ReportSide,
-  { ranges }: KeptSteps,
   cuts: string[],
+  kept = firstAndLast(artifact),
 ): string {
   if (!artifact) return 'null';
   const { events = [] } = artifact;
-  const kept = ranges[side];
-  if (!kept) return smallJson(artifact, `Long texts in ${SIDE_NAMES[side]} are truncated.`, cuts);
+  const says = `Long texts in ${SIDE_NAMES[side]} are truncated.`;
+  if (!kept) return smallJson(artifact, says, cuts);
   const shown = kept.flatMap(([from, to]) => events.slice(from, to));
   cuts.push(`This page shows ${shown.length} of ${events.length} events of ${SIDE_NAMES[side]}.`);
-  return smallJson(
-    { ...artifact, events: shown, events_kept: kept },
-    `Long texts in ${SIDE_NAMES[side]} are truncated.`,
-    cuts,
-  );
+  return smallJson({ ...artifact, events: shown, events_kept: kept }, says, cuts);
 }
 
 /** Returns a small value unchanged, and a truncated copy of a large one. */
@@ -119,7 +115,7 @@ function cutValue(value: unknown, limits: { textChars: number; items: number }, 
   if (typeof value !== 'object' || value === null) return value;
   if (depth > DEPTH_MAX) return '[nested too deeply to show]';
   // The page counts the elements of top-level lists and cites them by index.
-  const itemsMax = depth < 2 ? EVENTS_MAX : limits.items;
+  const itemsMax = depth < 2 ? CASE_EVENTS_MAX : limits.items;
   if (Array.isArray(value)) return value.slice(0, itemsMax).map(item => cutValue(item, limits, depth + 1));
   return Object.fromEntries(
     Object.entries(value)

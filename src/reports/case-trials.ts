@@ -2,7 +2,6 @@ import { bytesHash } from '../base/hash.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import { artifactJson, assetTexts } from './case-json.ts';
 import { embeddedJson } from './embed.ts';
-import { keptSteps } from './kept-steps.ts';
 import type { Coverage, PageTrial } from './page-data.ts';
 import type { ReportInput, ReportSide } from './report-input.ts';
 
@@ -92,10 +91,8 @@ const wantedOf = ({ trials }: TrialsOfCase): number =>
 
 function documentJson(artifact: CaseArtifact, side: ReportSide, textOf: (href: string) => string | undefined): string {
   const cuts: string[] = [];
-  const [baseline, candidate] = side === 'baseline' ? [artifact, undefined] : [undefined, artifact];
-  const kept = keptSteps(baseline, candidate, { assertions: [], divergence: null });
   const texts: Record<'artifact' | 'attempts' | 'assets' | 'cuts', string> = {
-    artifact: artifactJson(artifact, side, kept, cuts),
+    artifact: artifactJson(artifact, side, cuts),
     attempts: 'null',
     assets: JSON.stringify(assetTexts(artifact, side, textOf, cuts)),
     cuts: JSON.stringify(cuts),

@@ -4,7 +4,7 @@ import type { PageArtifact, PageCase, PageStep } from './page-data.ts';
 import type { ReportSide } from './report-input.ts';
 
 /** How many events of each side a page holds for one case. */
-export const EVENTS_MAX = 600;
+export const CASE_EVENTS_MAX = 600;
 /** How many steps before and after a cited one are kept. */
 const AROUND = 30;
 const CITED_MAX = 4;
@@ -13,7 +13,7 @@ const STEP_EVENTS_MAX = 40;
 
 type Ranges = NonNullable<PageArtifact['events_kept']>;
 
-export interface KeptSteps {
+interface KeptSteps {
   /** The events to keep of each side; undefined for a side that is kept whole. */
   readonly ranges: { readonly [Which in ReportSide]: Ranges | undefined };
   /** The aligned steps, with a note where some are missing. */
@@ -31,7 +31,7 @@ export function keptSteps(
 ): KeptSteps {
   const rowsOf = (): EventRow[] => eventRows(baseline ?? {}, candidate ?? {});
   const counts = { baseline: baseline?.events?.length ?? 0, candidate: candidate?.events?.length ?? 0 };
-  if (counts.baseline <= EVENTS_MAX && counts.candidate <= EVENTS_MAX)
+  if (counts.baseline <= CASE_EVENTS_MAX && counts.candidate <= CASE_EVENTS_MAX)
     return { ranges: { baseline: undefined, new: undefined }, steps: rowsOf };
   const cited = citedIn(judged);
   const rows = rowsOf();
@@ -45,6 +45,11 @@ export function keptSteps(
     ranges: { baseline: keptOf('baseline'), new: keptOf('candidate') },
     steps: () => withOmissions(rows, shown, chosen),
   };
+}
+
+/** The events to keep of one answer without another to compare it with; undefined for all of them. */
+export function firstAndLast(artifact: CaseArtifact | undefined): Ranges | undefined {
+  return keptSteps(undefined, artifact, { assertions: [], divergence: null }).ranges.new;
 }
 
 type RowSide = 'baseline' | 'candidate';
@@ -78,7 +83,7 @@ function shortened(row: EventRow, cited: Cited): EventRow {
 
 function chosenRows(rows: readonly EventRow[], cited: Cited): ReadonlySet<number> {
   const chosen = new Set<number>();
-  const left = { baseline: EVENTS_MAX, candidate: EVENTS_MAX };
+  const left = { baseline: CASE_EVENTS_MAX, candidate: CASE_EVENTS_MAX };
   const take = (index: number): boolean => {
     const row = rows[index];
     if (!row || chosen.has(index)) return true;
@@ -91,7 +96,12 @@ function chosenRows(rows: readonly EventRow[], cited: Cited): ReadonlySet<number
   const isCited = (row: EventRow): boolean =>
     row.baseline.some(index => cited.baseline.has(index)) || row.candidate.some(index => cited.candidate.has(index));
   const centres = rows.flatMap((row, index) => (isCited(row) ? index : []));
-  for (let by = 0; by <= AROUND; by++) for (const centre of centres) take(centre - by) && take(centre + by);
+  for (let by = 0; by <= AROUND; by++) {
+    for (const centre of centres) {
+      take(centre - by);
+      take(centre + by);
+    }
+  }
   for (let at = 0; at < rows.length / 2 && take(at) && take(rows.length - 1 - at); at++);
   return chosen;
 }

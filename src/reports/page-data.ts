@@ -212,9 +212,15 @@ export interface PageCase {
   /** What was truncated to keep the page small, in sentences. */
   readonly cuts: readonly string[];
   /** The aligned events, if texts or events are missing from this page; null if the page can align them itself. */
-  readonly steps: readonly PageStep[] | null;
+  readonly steps: PageSteps | null;
   /** The baseline's case, if the case changed; null if it is not available. */
   readonly was?: { readonly input: unknown; readonly expected: unknown } | null;
+}
+
+/** The aligned events of the two trials in `of`, which are those in `shown` until the reader opens others. */
+export interface PageSteps {
+  readonly of: PageCase['shown'];
+  readonly rows: readonly PageStep[];
 }
 
 /** An answer as the page holds it. */

@@ -22,8 +22,8 @@ interface Asked {
 export function eventsOfActs(acts: readonly Act[], startMs = 1_767_700_800_000): Event[] {
   let ts = startMs;
   return acts.flatMap((act, index): Event[] => {
-    if ('type' in act) return [{ ...act, ts: (ts += 20) } as Event];
-    const { tool, args, result = { state: 'done' }, status = 'ok', tookMs = 40 + ((index * 37) % 90) } = act as Asked;
+    if ('type' in act) return [{ ...act, ts: (ts += 20) }];
+    const { tool, args, result = { state: 'done' }, status = 'ok', tookMs = 40 + ((index * 37) % 90) } = act;
     const call_id = `call_${index}`;
     const call = { type: 'tool_call', ts: (ts += 15), call_id, tool, args } as const;
     const answer = { type: 'tool_result', ts: (ts += tookMs), call_id, status } as const;
@@ -51,7 +51,7 @@ export function eventWorld(baseline: readonly Event[], candidate: readonly Event
   const { comparison } = world;
   return {
     ...world,
-    comparison: { ...comparison, cases: comparison.cases.map(one => ({ ...one, divergence })) },
+    comparison: { ...comparison, cases: comparison.cases.map(one => Object.assign({}, one, { divergence })) },
     pairs: () => ({ ...pair, ...artifacts }),
   };
 }

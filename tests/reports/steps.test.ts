@@ -4,7 +4,7 @@ import { eventRows } from '../../src/contracts/artifacts/event-rows.ts';
 import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
 import type { Divergence } from '../../src/contracts/comparison/index.ts';
 import { caseJson } from '../../src/reports/case-json.ts';
-import { EVENTS_MAX } from '../../src/reports/kept-steps.ts';
+import { CASE_EVENTS_MAX } from '../../src/reports/kept-steps.ts';
 import type { PageCase, PageStep, ShownStep } from '../../src/reports/page-data.ts';
 import { firstDivergence, folded, isOmitted, placesOf, stepsOfCase } from '../../web/report/align.ts';
 import { sideReader } from '../../web/report/step-view.ts';
@@ -60,7 +60,7 @@ describe('a page without some events', () => {
     const steps = stepsOfCase(data, false);
     const indices = shown(steps).flatMap(row => row.candidate);
     expect(indices).toEqual(expect.arrayContaining([0, 1, 812, 813, 1_998, 2_000, 2_001, 2_002, 3_998, 3_999]));
-    expect(indices.length).toBeLessThanOrEqual(EVENTS_MAX);
+    expect(indices.length).toBeLessThanOrEqual(CASE_EVENTS_MAX);
     expect(indices.length + omitted(steps).reduce((sum, gap) => sum + gap.omitted.candidate, 0)).toBe(4_000);
     expect(omitted(steps).map(({ differing }) => differing)).toEqual([0, 0, 0]);
     const row = steps[firstDivergence(steps, data)] as ShownStep;
@@ -96,7 +96,10 @@ describe('a page without some events', () => {
         [8, 12],
       ],
     };
-    const steps = stepsOfCase({ baseline: null, new: artifact as unknown as PageCase['new'], steps: null }, true);
+    const steps = stepsOfCase(
+      { baseline: null, new: artifact as unknown as PageCase['new'], steps: null, shown: {} },
+      true,
+    );
     expect(steps.map(step => (isOmitted(step) ? step.omitted : step.candidate))).toEqual([
       [0, 1],
       [2, 3],
@@ -104,6 +107,18 @@ describe('a page without some events', () => {
       [8, 9],
       [10, 11],
     ]);
+  });
+
+  test('aligns another trial itself', () => {
+    const acts = lookups(2_000);
+    const data = pageCaseOf(eventsOfActs(acts), eventsOfActs(acts.with(1_000, other)));
+    const again = {
+      ...data,
+      new: data.baseline,
+      shown: { ...data.shown, new: 'suite_20260106_120900_7c2e91d0a4b8.2' },
+    };
+    expect(shown(stepsOfCase(again, false)).every(({ how }) => how === 'same')).toBe(true);
+    expect(shown(stepsOfCase(data, false)).every(({ how }) => how === 'same')).toBe(false);
   });
 
   test('holds truncated texts with the rows of the full ones', () => {
@@ -178,7 +193,7 @@ describe('the time axis', () => {
   });
 
   test.each([
-    ['times are positions', events.map((event, ts) => ({ ...event, ts }) as Event), undefined],
+    ['times are positions', events.map((event, ts) => ({ ...event, ts })), undefined],
     ['Proctor filled in times', events, { R1: 1 }],
     ['times run backwards', events.toReversed(), undefined],
   ])('does not exist if %s', (_, unclear, repairs) => {

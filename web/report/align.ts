@@ -1,11 +1,15 @@
 import { type EventRow, eventRows } from '../../src/contracts/artifacts/event-rows.ts';
 import type { OmittedSteps, PageArtifact, PageCase, PageStep, ShownStep } from '../../src/reports/page-data.ts';
 
-export type SideOfRow = 'baseline' | 'candidate';
+type SideOfRow = 'baseline' | 'candidate';
 
 /** The steps of a case, aligned as the judge aligns them. Indices refer to the full lists of events. */
-export function stepsOfCase(data: Pick<PageCase, 'baseline' | 'new' | 'steps'>, isRun: boolean): readonly PageStep[] {
-  if (data.steps) return data.steps;
+export function stepsOfCase(
+  data: Pick<PageCase, 'baseline' | 'new' | 'steps' | 'shown'>,
+  isRun: boolean,
+): readonly PageStep[] {
+  const { steps, shown } = data;
+  if (steps && steps.of.baseline === shown.baseline && steps.of.new === shown.new) return steps.rows;
   const kept = { baseline: isRun ? null : data.baseline, candidate: data.new };
   const rows = eventRows(kept.baseline ?? {}, kept.candidate ?? {});
   if (!kept.baseline?.events_kept && !kept.candidate?.events_kept) return rows;
@@ -13,7 +17,9 @@ export function stepsOfCase(data: Pick<PageCase, 'baseline' | 'new' | 'steps'>, 
   const map = (side: SideOfRow, indices: readonly number[]): number[] =>
     indices.map(index => original[side][index] ?? index);
   return withGaps(
-    rows.map(row => ({ ...row, baseline: map('baseline', row.baseline), candidate: map('candidate', row.candidate) })),
+    rows.map(row =>
+      Object.assign({}, row, { baseline: map('baseline', row.baseline), candidate: map('candidate', row.candidate) }),
+    ),
     kept,
   );
 }

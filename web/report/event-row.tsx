@@ -164,7 +164,9 @@ const WORDS: Readonly<Record<ShownStep['how'], string | undefined>> = {
 
 /** The measured durations: "130 ms", or "130 ms → 1.2 s" if they differ visibly. */
 function Took({ views: { baseline, candidate } }: { readonly views: Views }) {
-  const [was, is] = [baseline, candidate].map(view => (view?.tookMs == null ? null : milliseconds(view.tookMs)));
+  const [was, is] = [baseline, candidate].map(view =>
+    typeof view?.tookMs === 'number' ? milliseconds(view.tookMs) : null,
+  );
   if (!was && !is) return <span class="took" />;
   return <span class="took">{was && is && was !== is ? `${was} → ${is}` : (is ?? was)}</span>;
 }

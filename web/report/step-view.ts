@@ -90,8 +90,8 @@ function viewOf(
 ): StepView {
   const first = events[0] as Event & Fields;
   const calls = events.filter(({ type }) => type === 'tool_call');
-  const result = events.findLast(({ type }) => type === 'tool_result') as (Event & Fields) | undefined;
-  const call = calls.at(-1) as (Event & Fields) | undefined;
+  const result: Fields | undefined = events.findLast(({ type }) => type === 'tool_result');
+  const call: Fields | undefined = calls.at(-1);
   const tookMs = hasLatency && typeof result?.['latency_ms'] === 'number' ? result['latency_ms'] : null;
   const isDone = !call || result !== undefined;
   return {
@@ -112,8 +112,8 @@ function viewOf(
 const short = (text: string): string =>
   text.length <= LINE_CHARS ? text : `${text.slice(0, LINE_CHARS).toWellFormed()}…`;
 
-function tellsOf(event: Event & Fields): string {
-  const { type, args, query, doc_ids, content, payload_summary: summary } = event as Fields;
+function tellsOf(event: Fields): string {
+  const { type, args, query, doc_ids, content, payload_summary: summary } = event;
   if (type === 'tool_call') return textOf(args);
   if (type === 'retrieval') return `“${String(query)}” ${Array.isArray(doc_ids) ? doc_ids.join(', ') : ''}`;
   if (type === 'final_output') return typeof content === 'string' ? content : textOf(content);
@@ -122,15 +122,7 @@ function tellsOf(event: Event & Fields): string {
 }
 
 /** The event without times and generated ids. */
-function tellingOf(event: Event): unknown {
-  const {
-    type: _type,
-    ts: _ts,
-    id: _id,
-    call_id: _call,
-    action_id: _action,
-    latency_ms: _latency,
-    ...rest
-  } = event as Fields;
+function tellingOf(event: Fields): unknown {
+  const { type: _type, ts: _ts, id: _id, call_id: _call, action_id: _action, latency_ms: _latency, ...rest } = event;
   return rest;
 }

@@ -14,7 +14,7 @@ export interface EventRow {
   readonly elsewhere?: number;
 }
 
-export type RowHow =
+type RowHow =
   | 'same'
   /** The same apart from ids and times. */
   | 'passing'
