@@ -22,7 +22,7 @@ export class SearchIndex {
 
   /** Adds the outputs and tools of both sides. */
   addAnswers(row: number, answers: readonly (CaseArtifact | undefined)[]): void {
-    if (this.#answers.has(row) || !this.#hasRoom()) return;
+    if (this.#answers.has(row) || this.#answers.size >= ANSWERS_MAX || !this.#hasRoom()) return;
     this.#answers.add(row);
     const [first, ...others] = answers.flatMap(answer => (answer ? answerText(answer) : []));
     if (first !== undefined) this.#add(row, first);
@@ -66,6 +66,8 @@ export class SearchIndex {
   }
 }
 
+/** Cases whose outputs and tools are searched. Each costs about a tenth of the time to write it. */
+const ANSWERS_MAX = 1_000;
 /** Characters of each text that are searched. */
 const TEXT_CHARS_MAX = 4_000;
 const DEPTH_MAX = 12;

@@ -235,7 +235,7 @@ describe('hostile content', () => {
       ...small,
       comparison: { ...small.comparison, reason: `${hostile} ${'x'.repeat(200)}. More.`, cases },
       inputs: () =>
-        inputs.slice(0, 6).map(one => ({ ...one, input: { user: `${hostile} </script><script>alert(1)</script>` } })),
+        inputs.slice(0, 6).map(({ id }) => ({ id, input: { user: `${hostile} </script><script>alert(1)</script>` } })),
       pairs: id => {
         const pair = small.pairs(id);
         return {

@@ -111,6 +111,15 @@ describe('the search index', () => {
     expect(['common', 'words', 'everywhere', 'and'].filter(word => marks(word) === 0)).toHaveLength(small.left_out);
   });
 
+  test('covers the outputs and tools of at most 1,000 cases, the most urgent first', () => {
+    const many = new SearchIndex();
+    for (let row = 0; row < 1_200; row++) many.addAnswers(row, [answer(`number-${row}`)]);
+    const bounded = many.written(1_000_000);
+    expect(bounded.answers).toBe(1_000);
+    const hits = (word: string): number => new Search(bounded).marks(word, 1_200).filter(mark => mark === 1).length;
+    expect([hits('number-999'), hits('number-1100')]).toEqual([1, 0]);
+  });
+
   test('searches only the beginning of a long text', () => {
     const long = new SearchIndex();
     long.addInput(0, { user: `${'word '.repeat(2_000)} needle` });

@@ -1,6 +1,7 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
+import { useAfterPaint } from './after-paint.ts';
 import * as format from '../shared/format.ts';
 import { Causes } from './causes.tsx';
 import { Decision, Findings } from './grounds.tsx';
@@ -186,12 +187,7 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
 
 function Distributions({ head, rows }: Props) {
   const isRun = head.kind === 'run';
-  const [isTime, setIsTime] = useState(false);
-  // Renders the list first, because plots of many cases take a moment.
-  useEffect(() => {
-    const timer = setTimeout(() => setIsTime(true));
-    return () => clearTimeout(timer);
-  }, []);
+  const isTime = useAfterPaint();
   const series = useMemo(() => {
     if (!isTime) return undefined;
     // Skips cases measured on one side only; they would distort the comparison.

@@ -1,5 +1,5 @@
-import { useEffect, useState } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
+import { useAfterPaint } from './after-paint.ts';
 import { count, tallyOf } from '../shared/format.ts';
 import { KINDS } from '../shared/marks.tsx';
 import { Text } from '../shared/visible.tsx';
@@ -11,12 +11,7 @@ interface Props {
 
 /** The cases that need attention, for paper. The list on the screen draws only visible rows. */
 export function PrintedCases({ head, rows }: Props) {
-  const [isTime, setIsTime] = useState(false);
-  // Renders the screen first.
-  useEffect(() => {
-    const timer = setTimeout(() => setIsTime(true));
-    return () => clearTimeout(timer);
-  }, []);
+  const isTime = useAfterPaint();
   if (!isTime) return null;
   const urgent = rows.filter(([, , kind, , , , , , , , , why]) => why !== 0 || (kind !== 'same' && kind !== 'pass'));
   if (urgent.length === 0) return null;
