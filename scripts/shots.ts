@@ -45,6 +45,8 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
   world.proctor(1, 'compare');
   const comparison = world.comparison();
   const run = world.page('new');
+  const history = path.join(world.folder, 'history.html');
+  world.proctor(0, 'history', '--html', history);
   const example = (name: string): string => path.join(root, 'examples', name);
   world.proctor(0, 'run', 'script', example('report.py'), '--input', example('orders.csv'));
   const script = world.page();
@@ -60,6 +62,7 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
     { name: 'overview', file: comparison },
     { name: 'case', file: comparison, hash: '#case=refund-large' },
     { name: 'suite-run', file: run },
+    { name: 'history', file: history },
     { name: 'agent', file: agent },
     { name: 'script', file: script },
     { name: 'script-hostile', file: hostile },

@@ -1,6 +1,6 @@
 import type { ComponentType } from 'preact';
 import type { EmbeddedPage, PageKinds } from '../../src/reports/pages/page-kinds.ts';
-import { JsonView } from '../shared/values.tsx';
+import { HistoryBody } from './history/history.tsx';
 import { AgentRunPage } from './agent/agent-page.tsx';
 import { IntentPage } from './intent/intent-page.tsx';
 import { MatrixBody } from './matrix/matrix.tsx';
@@ -16,10 +16,6 @@ export const KINDS: { readonly [Kind in keyof PageKinds]: ComponentType<KindProp
   agent: AgentRunPage,
   script: ScriptPage,
   intent: IntentPage,
-  history: Raw,
+  history: HistoryBody,
   matrix: MatrixBody,
 };
-
-function Raw({ data }: { readonly data: unknown }) {
-  return <JsonView value={data} />;
-}
