@@ -66,7 +66,7 @@ export function Plan({ plan }: { readonly plan: Planned }) {
           <li key={index}>
             <Mark kind={STATES[state]} />
             <div>
-              <pre class="command" tabIndex={0}>
+              <pre class="run-command" tabIndex={0}>
                 <Text value={argv.map(wordText).join(' ')} />
               </pre>
               <p class="muted">{state}</p>

@@ -32,7 +32,7 @@ export function Evidence({ evidence, masking }: Props) {
 function Seal({ evidence: { is_open, is_whole } }: Pick<Props, 'evidence'>) {
   if (is_open) return <>none yet: the run is not finished</>;
   return (
-    <span class="probe">
+    <span class="run-probe">
       <Mark kind={is_whole ? 'pass' : 'fail'} />
       {is_whole ? 'verifies: every file matches' : 'does not verify; run proctor verify for details'}
     </span>
@@ -44,7 +44,7 @@ function Signature({ evidence: { is_open, key_ids, signed } }: Pick<Props, 'evid
   if (key_ids === null) return <>not signed</>;
   const by = key_ids.length === 0 ? 'a key without an id' : key_ids.join(', ');
   return (
-    <span class="probe">
+    <span class="run-probe">
       <Mark kind={signed === 'right' ? 'pass' : signed === null ? 'error' : 'fail'} />
       <span>
         {signed === 'right' && 'valid, by your key '}

@@ -6,7 +6,7 @@ import { Card } from './card.tsx';
 export function Limits({ step }: { readonly step: PageStep }) {
   return (
     <Card id="limits" title="Limits and use">
-      <ul class="limits">
+      <ul class="run-limits">
         {step.limits.map(limit => (
           <Limit key={limit.name} limit={limit} />
         ))}
@@ -14,7 +14,7 @@ export function Limits({ step }: { readonly step: PageStep }) {
       {step.further.length > 0 && (
         <details>
           <summary>{step.further.length} more limits, whose use is not measured</summary>
-          <ul class="limits">
+          <ul class="run-limits">
             {step.further.map(limit => (
               <li key={limit.name}>
                 <p class="limit-line">

@@ -54,7 +54,7 @@ function Probe({ probe }: { readonly probe: PageGuard['probe'] }) {
   if (probe === null) return <span class="muted">not probed</span>;
   const kind = probe.held ? 'pass' : 'fail';
   return (
-    <span class="probe">
+    <span class="run-probe">
       <Mark kind={kind} />
       <span>
         <strong>{KINDS[kind].word}:</strong> <Text value={probe.note} />
