@@ -1,4 +1,8 @@
 const SIZE = { width: 1280, height: 720, scale: 1.25, bytesMax: 250_000 } as const;
 
 /** The pictures in the README and docs: `npm run shots` takes them, `tests/docs.test.ts` checks them. */
-export const PICTURES = [{ file: 'docs/report.png', shot: 'case', shownIn: 'README.md', ...SIZE }] as const;
+export const PICTURES = [
+  { file: 'docs/report.png', shot: 'case', shownIn: 'README.md', ...SIZE },
+  { file: 'docs/agent-run.png', shot: 'agent', shownIn: 'docs/agents.md', ...SIZE },
+  { file: 'docs/history.png', shot: 'history', shownIn: 'docs/suites.md', ...SIZE },
+] as const;

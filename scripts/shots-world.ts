@@ -20,6 +20,8 @@ export class ShotsWorld {
     const bin = path.join(this.folder, 'bin');
     mkdirSync(bin);
     placeAgent('claude', bin);
+    gitIn(this.folder, 'init', '-q', '-b', 'main');
+    writeFileSync(path.join(this.folder, '.gitignore'), '*\n');
     this.#environment = {
       ...process.env,
       PATH: `${bin}:${process.env['PATH']}`,
@@ -50,40 +52,53 @@ export class ShotsWorld {
     return path.join(comparisons, readdirSync(comparisons).sort().at(-1) ?? '', 'report.html');
   }
 
-  /** Runs the example suite against a version of the example agent. */
-  async suite(side: 'baseline' | 'new', flags: readonly string[], repeat: number): Promise<void> {
+  /** Commits, runs the example suite against a version of the example agent, and returns the id of the run. */
+  async suite(side: 'baseline' | 'new', flags: readonly string[], repeat: number): Promise<string> {
+    gitIn(this.folder, ...AUTHOR, 'commit', '-q', '--allow-empty', '-m', 'Change the agent');
     const { url, child } = await startAgent(flags);
     const cases = path.join(root, 'examples', 'suite', 'cases.yaml');
     const exit = flags.includes('--new') ? 1 : 0;
     this.proctor(exit, 'run', 'suite', cases, '--base-url', url, '--as', side, '--repeat', String(repeat));
     child.kill();
+    const { runs } = JSON.parse(this.proctor(0, 'list', '--json')) as { runs: { run_id: string }[] };
+    return runs.find(({ run_id }) => FIRST_TRIAL.test(run_id))?.run_id ?? '';
   }
 
-  /** Compares the suite runs that exist, and returns the page of the matrix. */
-  matrix(exit: number): string {
-    const { runs } = JSON.parse(this.proctor(0, 'list', '--json')) as { runs: { run_id: string }[] };
-    const suites = runs
-      .map(({ run_id }) => run_id)
-      .filter(id => FIRST_TRIAL.test(id))
-      .reverse();
-    const { reports } = JSON.parse(this.proctor(exit, 'compare', ...suites, '--json')) as { reports: { html: string } };
+  /** Compares named suite runs, and returns the page of the matrix. */
+  matrix(exit: number, suites: Readonly<Record<string, string>>): string {
+    const names = Object.entries(suites).flatMap(([name, run]) => ['--name', `${run}=${name}`]);
+    const printed = this.proctor(exit, 'compare', ...Object.values(suites), ...names, '--json');
+    const { reports } = JSON.parse(printed) as { reports: { html: string } };
     return path.join(this.folder, reports.html);
   }
 
-  /** Lets the stand-in for Claude work on a small repository. */
-  agent(deeds: string): void {
+  /** Lets the stand-in for Claude work on a small repository: it edits and tests, and one call is denied. */
+  agent(): void {
     const project = path.join(this.folder, 'project');
     mkdirSync(path.join(project, 'src'), { recursive: true });
     writeFileSync(path.join(project, 'README.md'), 'A project.\n');
-    writeFileSync(path.join(project, 'package.json'), '{ "scripts": { "test": "node --test" } }\n');
+    writeFileSync(path.join(project, 'src', 'sum.ts'), 'export const sum = (a: number, b: number) => a + b;\n');
     gitIn(project, 'init', '-q', '-b', 'main');
     gitIn(project, 'add', '--all');
-    const author = ['-c', 'user.name=an author', '-c', 'user.email=author@example.org', '-c', 'commit.gpgsign=false'];
-    gitIn(project, ...author, 'commit', '-q', '-m', 'One');
-    const task = `Add a greeting and run the tests. DO=${deeds}`;
-    this.proctor(0, 'run', 'agent', '--agent', 'claude', '--task', task, '--dir', 'project', '--policy', 'edit');
+    gitIn(project, ...AUTHOR, 'commit', '-q', '-m', 'One');
+    const sh = (command: string): string => `DO=sh:${Buffer.from(command).toString('hex')}`;
+    const deeds = [
+      'DO=say',
+      sh('sleep 0.2; ls src'),
+      sh(`sleep 0.3; printf '${GREETING}' > src/greeting.ts`),
+      sh("sed -i 's/a + b/b + a/' src/sum.ts"),
+      'DO=failed_command DO=deny',
+      sh('sleep 0.4; cat src/greeting.ts'),
+      'DO=tested',
+    ];
+    const task = `Add a greeting that names the reader.\nPut it in src/greeting.ts.\nRun the tests.\n\n${deeds.join(' ')}`;
+    this.proctor(1, 'run', 'agent', '--agent', 'claude', '--task', task, '--dir', 'project', '--policy', 'edit');
   }
 }
+
+const AUTHOR = ['-c', 'user.name=an author', '-c', 'user.email=author@example.org', '-c', 'commit.gpgsign=false'];
+
+const GREETING = String.raw`/** Greets the reader by name. */\nexport function greeting(name: string): string {\n  return "Hello, " + name;\n}\n`;
 
 async function startAgent(flags: readonly string[]): Promise<{ url: string; child: ChildProcess }> {
   const agent = path.join(root, 'examples', 'suite', 'agent.mjs');

@@ -40,8 +40,12 @@ try {
 
 /** Runs everything once, and writes every page. */
 async function made(world: ShotsWorld): Promise<Shot[]> {
-  await world.suite('baseline', [], 5);
+  const released = await world.suite('baseline', [], 5);
+  await world.suite('new', [], 5);
+  await world.suite('new', [], 5);
   await world.suite('new', ['--new'], 5);
+  world.proctor(1, 'compare');
+  const broken = await world.suite('new', ['--new'], 5);
   world.proctor(1, 'compare');
   const comparison = world.comparison();
   const run = world.page('new');
@@ -52,21 +56,28 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
   const script = world.page();
   world.proctor(1, 'run', 'script', example('hostile.py'));
   const hostile = world.page();
-  world.agent('say,write,tested,edit');
+  world.agent();
   const agent = world.page();
   world.proctor(0, 'run', 'intent', example('intent/build-config.json'), '--mode', 'execute-sandbox');
   const intent = world.page();
-  await world.suite('new', [], 5);
-  const matrix = world.matrix(1);
+  world.proctor(1, 'run', 'intent', example('intent/vague.json'));
+  const clarify = world.page();
+  world.proctor(1, 'run', 'intent', example('intent/forbidden.json'));
+  const refuse = world.page();
+  const mended = await world.suite('new', [], 5);
+  const matrix = world.matrix(1, { released, broken, mended });
   return [
     { name: 'overview', file: comparison },
     { name: 'case', file: comparison, hash: '#case=refund-large' },
     { name: 'suite-run', file: run },
     { name: 'history', file: history },
+    { name: 'history-case', file: history, hash: '#suite=cases.yaml&case=refund-large' },
     { name: 'agent', file: agent },
     { name: 'script', file: script },
     { name: 'script-hostile', file: hostile },
     { name: 'intent', file: intent },
+    { name: 'intent-clarify', file: clarify },
+    { name: 'intent-refuse', file: refuse },
     { name: 'matrix', file: matrix },
   ];
 }

@@ -13,7 +13,7 @@ export const agentPageOf: PageReader = async (place, key) => {
   const { folder } = place;
   const family = shown.outcome?.agent.family ?? shown.plan?.agent.family ?? '';
   const [lines, turns] = [transcriptLines(folder), turnsIn(folder, family)];
-  return agentPage({ ...shown, name: nameOf(shown.place), lines, turns });
+  return agentPage({ ...shown, key, name: nameOf(shown.place), lines, turns });
 };
 
 /** The run's name on the command line, without the path of this machine. An attempt of a suite is found by its path. */

@@ -92,17 +92,17 @@ describe('the page of an agent run', () => {
     expect(await page.locator('.word').innerText()).toContain('Completed, with policy violations');
     expect(await page.locator('h1').innerText()).toContain('It changed 3 files');
     expect(await page.locator('main h2').allInnerTexts()).toMatchObject(
-      ['Summary', 'Before', 'Timeline', 'Transcript', 'Changes', 'Policy', 'Cost', 'Claims', 'Evidence'].map(title =>
+      ['Before', 'Summary', 'Timeline', 'Transcript', 'Changes', 'Policy', 'Cost', 'Claims', 'Evidence'].map(title =>
         expect.stringMatching(new RegExp(`^${title}`)),
       ),
     );
     expect(await page.locator('#review').innerText()).toContain('.github/workflows/ci.yml');
-    expect(await page.locator('#review .command code').allInnerTexts()).toContainEqual(
+    expect(await page.locator('#review .copyable code').allInnerTexts()).toContainEqual(
       expect.stringMatching(/^proctor apply agent_\w+ --allow-active \.github\/workflows\/ci\.yml$/),
     );
-    expect(await page.locator('#policy').innerText()).toContain('Held: A connection');
+    expect(await page.locator('#policy').innerText()).toContain('Passed: A connection');
     expect(await page.locator('#claims').innerText()).toContain('denied_then_success');
-    expect(await page.locator('#evidence').innerText()).toContain('matched its seal');
+    expect(await page.locator('#evidence').innerText()).toContain('verifies: every file matches');
     expect(await page.locator('#usage .turns tbody tr').count()).toBe(7);
     await pictured(page, 'agent-page');
     expect({ complaints, asked }).toEqual({ complaints: [], asked: [] });

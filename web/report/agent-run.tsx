@@ -15,7 +15,7 @@ export function AgentRuns({ data, isRun }: { readonly data: PageCase; readonly i
   return (
     <Section title="What the agent did">
       <div class="table-box" role="region" aria-label="What the agent did" tabIndex={0}>
-        <table class="numbers">
+        <table class="stacked">
           {!isRun && (
             <thead>
               <tr>

@@ -19,7 +19,7 @@ export function Attempts({ data, isRun }: Props) {
   return (
     <Section title="Attempts">
       <div class="table-box" role="region" aria-label="Attempts" tabIndex={0}>
-        <table class="numbers">
+        <table class="stacked">
           <thead>
             <tr>
               {!isRun && <th scope="col">Side</th>}

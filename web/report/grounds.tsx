@@ -63,7 +63,7 @@ export function Findings({ of: { findings, found }, address }: Props) {
     <section class="card findings">
       <h3>Broken and suspect cases</h3>
       <div class="table-box" role="region" aria-label="Broken and suspect cases" tabIndex={0}>
-        <table class="numbers">
+        <table class="stacked">
           <thead>
             <tr>
               <th scope="col">Case</th>

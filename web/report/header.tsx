@@ -41,7 +41,7 @@ export function Header({ head, address, onKeys }: Props) {
             <Text value={head.sentence} />
           </h1>
           {!isOpen && head.details !== null && (
-            <p class="details">
+            <p class="verdict-details">
               <Text value={head.details} />
             </p>
           )}

@@ -33,7 +33,7 @@ export function Measures({ head }: { readonly head: PageHead }) {
     <section class="card">
       <h3>Time, cost and tokens {!isRun && <span class="muted plain-weight">baseline → candidate</span>}</h3>
       <div class="table-box" role="region" aria-label="Time, cost and tokens" tabIndex={0}>
-        <table class="numbers measures">
+        <table class="stacked measures">
           <thead>
             <tr>
               <th scope="col">Metric</th>

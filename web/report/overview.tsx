@@ -74,7 +74,7 @@ function Sides({ of: { comparability, sides, causes_note, cases_note } }: { read
         </p>
         {comparability.fields.length > 0 && (
           <div class="table-box" role="region" aria-label="What differs between the sides" tabIndex={0}>
-            <table class="numbers">
+            <table class="stacked">
               <thead>
                 <tr>
                   <th scope="col">Field</th>
@@ -159,7 +159,7 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
       <div class="side-facts">
         <dl>
           <dt>Side</dt>
-          <dd>{version}</dd>
+          <dd>{format.sideName(version)}</dd>
           <dt>Target</dt>
           <dd>
             <Text value={target} />

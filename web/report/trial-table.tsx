@@ -53,7 +53,7 @@ export function TrialTable({ data, choice, address, isRun }: Props) {
   return (
     <Section title="Trials">
       <div class="table-box" role="region" aria-label="Trials" tabIndex={0}>
-        <table class="numbers">
+        <table class="stacked trial-rows">
           <thead>
             <tr>
               {!isRun && <th scope="col">Side</th>}

@@ -25,6 +25,29 @@ export function Copyable({ text, label }: { readonly text: string; readonly labe
   );
 }
 
+interface CommandListProps {
+  readonly commands: readonly { readonly does: string; readonly command: string; readonly note?: string }[];
+}
+
+/** Commands with what they do, each with a button that copies it. */
+export function CommandList({ commands }: CommandListProps) {
+  return (
+    <ul class="commands">
+      {commands.map(({ does, command, note }) => (
+        <li key={command}>
+          <p>{does}</p>
+          <Copyable text={command} label={does} />
+          {note !== undefined && (
+            <p class="note">
+              <Text value={note} />
+            </p>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
 /** Selects the text too, so that a reader sees what was copied, and can copy it if the browser refuses. */
 async function copied(text: string, element: HTMLElement | null): Promise<boolean> {
   if (element) getSelection()?.selectAllChildren(element);

@@ -1,5 +1,6 @@
 import type { AgentUsage } from '../../contracts/agent-step/reading.ts';
 import type { Tone } from '../page-data.ts';
+import type { PageEvidence, PageMasking, ShortList } from './run-data.ts';
 
 /** The data of an agent run's page. Every list and text is limited; null is unknown. */
 export interface AgentPage {
@@ -168,13 +169,8 @@ export interface AgentClaims {
   readonly effects: readonly { readonly text: string; readonly seq: number | null }[];
 }
 
-export interface AgentPageEvidence {
-  readonly sealed: boolean;
-  readonly verifies: boolean;
-  /** The signing keys that the seal names; null if it is not signed. */
-  readonly signers: readonly string[] | null;
+export interface AgentPageEvidence extends PageEvidence {
   readonly folder: string;
-  readonly files: readonly { readonly name: string; readonly bytes: number; readonly sha256: string }[];
-  readonly filesTotal: number;
-  readonly masking: readonly string[];
+  readonly sealed: ShortList<{ readonly name: string; readonly bytes: number; readonly sha256: string }>;
+  readonly masking: PageMasking | null;
 }

@@ -1,5 +1,6 @@
 import type { AgentEvaluation } from '../../contracts/agent-evaluation/index.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
+import type { Checker } from '../../contracts/seal/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import { type AgentFolder, fileOf } from '../../evidence/agent/agent-folder.ts';
 import type { AgentPlan } from '../../evidence/agent/agent-run.ts';
@@ -28,6 +29,8 @@ export interface AgentPageInput extends AgentFolder {
   readonly judgement: { readonly message: string | null } | undefined;
   readonly isWhole: boolean;
   readonly keyIds: readonly string[] | null;
+  /** The key that the signature is checked with. */
+  readonly key: Checker | undefined;
   readonly lines: Iterable<TranscriptLine>;
   readonly turns: Iterable<TurnInput>;
 }

@@ -20,7 +20,7 @@ export interface RunStanding {
 }
 
 /** Whether the folder verifies, who signed it, and the digest of each sealed file. */
-export function evidencePart({ folder, life, isWhole, keyIds, key }: RunStanding): {
+export function evidencePart({ folder, life, isWhole, keyIds, key }: Omit<RunStanding, 'word'>): {
   readonly evidence: PageEvidence;
   readonly digests: ReadonlyMap<string, string>;
 } {

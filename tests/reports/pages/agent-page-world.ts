@@ -69,6 +69,7 @@ export function pageInput(folder: string, over: Partial<AgentPageInput> = {}, di
     judgement: { message: null },
     isWhole: true,
     keyIds: null,
+    key: undefined,
     lines: linesFrom(manyCalls(3)),
     turns: [],
     ...over,

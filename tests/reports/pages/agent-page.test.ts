@@ -45,7 +45,7 @@ describe('the verdict', () => {
     expect(data).toMatchObject({ policy: null, response: null, task: null, claims: { flags: null } });
     expect(data.usage).toMatchObject({ reported: null, counted: null });
     expect(data.diff).toMatchObject({ absent: 'The run has no diff, so its changes are unknown.', files: [] });
-    expect(data.evidence).toMatchObject({ sealed: false, verifies: false, signers: null });
+    expect(data.evidence).toMatchObject({ is_open: true, files: null, key_ids: null, sealed: { total: 0 } });
     expect(data.rows).toHaveLength(3);
     expect(data.review.blocked).not.toBeNull();
     expect(data.commands.map(({ command }) => command.split(' ')[1])).toEqual(['show', 'verify']);

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks';
-import type { ComponentChildren } from 'preact';
 import type { AgentPage as Data } from '../../../src/reports/pages/agent-page-data.ts';
+import { Card } from '../../shared/card.tsx';
 import { count, plural } from '../../shared/format.ts';
 import { Icon } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
@@ -43,40 +43,40 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
           </span>
         </p>
       ))}
-      <Part id="summary" title="Summary">
-        <Facts data={data} />
-      </Part>
-      <Part id="review" title="Before you apply the changes">
+      <Card id="review" title="Before you apply the changes">
         <Review {...of} />
-      </Part>
-      <Part id="timeline" title="Timeline" note={callsText(data)}>
+      </Card>
+      <Card id="summary" title="Summary">
+        <Facts data={data} />
+      </Card>
+      <Card id="timeline" title="Timeline" note={callsText(data)}>
         <Timeline {...of} />
-      </Part>
-      <Part id="transcript" title="Transcript" note={entriesText(data)}>
+      </Card>
+      <Card id="transcript" title="Transcript" note={entriesText(data)}>
         <Transcript {...of} />
-      </Part>
-      <Part id="changes" title="Changes" note={changesText(data)}>
+      </Card>
+      <Card id="changes" title="Changes" note={changesText(data)}>
         <Changes {...of} />
-      </Part>
-      <Part id="policy" title="Policy">
+      </Card>
+      <Card id="policy" title="Policy">
         <Policy data={data} />
-      </Part>
-      <Part id="usage" title="Cost and tokens">
+      </Card>
+      <Card id="usage" title="Cost and tokens">
         <Usage {...of} />
-      </Part>
-      <Part id="claims" title="Claims and effects">
+      </Card>
+      <Card id="claims" title="Claims and effects">
         <Claims {...of} />
-      </Part>
-      <Part id="evidence" title="Evidence">
+      </Card>
+      <Card id="evidence" title="Evidence">
         <Evidence data={data} />
-      </Part>
+      </Card>
     </div>
   );
 }
 
 const PARTS = [
-  ['summary', 'Summary'],
   ['review', 'Review'],
+  ['summary', 'Summary'],
   ['timeline', 'Timeline'],
   ['transcript', 'Transcript'],
   ['changes', 'Changes'],
@@ -85,24 +85,6 @@ const PARTS = [
   ['claims', 'Claims'],
   ['evidence', 'Evidence'],
 ] as const;
-
-interface PartProps {
-  readonly id: string;
-  readonly title: string;
-  readonly note?: string;
-  readonly children: ComponentChildren;
-}
-
-function Part({ id, title, note, children }: PartProps) {
-  return (
-    <section class="agent-part" id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>
-        {title} {note && <span class="muted">{note}</span>}
-      </h2>
-      {children}
-    </section>
-  );
-}
 
 function callsText({ calls: { total, failed, denied } }: Data): string {
   return [

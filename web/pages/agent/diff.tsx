@@ -34,7 +34,7 @@ export function Changes({ data: { diff }, address }: Props) {
             ))}
             {total > files.length && <li class="muted">and {plural(total - files.length, 'more file')}</li>}
           </ul>
-          <p class="diff-tools">
+          <p class="patch-tools">
             <a href={agentHash(address, { diff: isSplit ? '' : 'split' })}>
               {isSplit ? 'Show as one column' : 'Show side by side'}
             </a>
@@ -110,7 +110,7 @@ function File({ id, file, isOpen, isSplit }: FileProps) {
         <Sums file={file} />
       </summary>
       {isShown && (
-        <div class="diff-box" role="region" tabIndex={0} aria-label={`Changes in file ${id.slice(5)}`}>
+        <div class="patch-box" role="region" tabIndex={0} aria-label={`Changes in file ${id.slice(5)}`}>
           {hunks.length === 0 && linesCut === 0 && (
             <p class="muted">{binary ? 'A binary file has no lines to show.' : 'No line of this file changed.'}</p>
           )}
@@ -127,7 +127,7 @@ function File({ id, file, isOpen, isSplit }: FileProps) {
 function Hunk({ hunk, path, isSplit }: { readonly hunk: DiffHunk; readonly path: string; readonly isSplit: boolean }) {
   const lines = useMemo(() => linesOf(hunk, path), [hunk, path]);
   return (
-    <table class={isSplit ? 'diff split' : 'diff'}>
+    <table class={isSplit ? 'patch split' : 'patch'}>
       {isSplit && (
         <colgroup>
           <col class="narrow" />

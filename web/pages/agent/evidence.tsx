@@ -1,53 +1,33 @@
 import type { AgentPage } from '../../../src/reports/pages/agent-page-data.ts';
 import { count, plural } from '../../shared/format.ts';
-import { Icon, VERDICT_ICONS } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
+import { EvidenceFacts } from '../evidence.tsx';
+import { Rest } from '../run/card.tsx';
+import { Digest } from '../run/files.tsx';
 
-/** Whether the folder verified when the page was written, who signed it, and its files. */
+/** The seal, the signature and the sealed files. */
 export function Evidence({ data: { evidence } }: { readonly data: AgentPage }) {
-  const { sealed, verifies, signers, folder, files, filesTotal, masking } = evidence;
-  const tone = verifies ? 'good' : sealed ? 'bad' : 'unsure';
+  const { folder, sealed, masking } = evidence;
   return (
     <>
-      <ul class="review">
-        <li data-tone={tone}>
-          <Icon path={VERDICT_ICONS[tone]} />
-          <p>
-            {verifies
-              ? 'The run folder matched its seal when this page was written.'
-              : sealed
-                ? 'The run folder does not match its seal.'
-                : 'The run has no seal, so nothing proves that its files are complete.'}{' '}
-            {sealed && <Signers signers={signers} />}
-          </p>
-        </li>
-        {masking.map(text => (
-          <li key={text} data-tone="good">
-            <Icon path={VERDICT_ICONS.good} />
-            <p>
-              <Text value={text} />
-            </p>
-          </li>
-        ))}
-      </ul>
+      <EvidenceFacts evidence={evidence} masking={masking} />
       <p class="note">
         Run folder:{' '}
         <code>
           <Text value={folder} />
         </code>
-        . This page is not evidence; the run folder is.
       </p>
-      {files.length > 0 && <SealedFiles files={files} filesTotal={filesTotal} />}
+      {sealed.shown.length > 0 && <SealedFiles sealed={sealed} files={evidence.files} />}
     </>
   );
 }
 
-function SealedFiles({ files, filesTotal }: Pick<AgentPage['evidence'], 'files' | 'filesTotal'>) {
+function SealedFiles({ sealed, files }: Pick<AgentPage['evidence'], 'sealed' | 'files'>) {
   return (
     <details class="more">
-      <summary>{plural(filesTotal, 'sealed file')}</summary>
+      <summary>{plural(sealed.total, 'sealed file')}</summary>
       <div class="table-box" role="region" aria-label="Sealed files" tabIndex={0}>
-        <table class="stacked files">
+        <table class="stacked">
           <thead>
             <tr>
               <th scope="col">File</th>
@@ -56,7 +36,7 @@ function SealedFiles({ files, filesTotal }: Pick<AgentPage['evidence'], 'files' 
             </tr>
           </thead>
           <tbody>
-            {files.map(({ name, bytes, sha256 }) => (
+            {sealed.shown.map(({ name, bytes, sha256 }) => (
               <tr key={name}>
                 <td>
                   <code>
@@ -65,24 +45,19 @@ function SealedFiles({ files, filesTotal }: Pick<AgentPage['evidence'], 'files' 
                 </td>
                 <td data-label="Bytes">{count(bytes)}</td>
                 <td data-label="SHA-256">
-                  <code title={sha256}>{sha256.slice(0, 16)}…</code>
+                  <Digest value={sha256} />
                 </td>
               </tr>
             ))}
           </tbody>
         </table>
       </div>
-      {filesTotal > files.length && <p class="note">and {plural(filesTotal - files.length, 'more file')}</p>}
+      <Rest list={sealed} what="sealed files" />
+      {files !== null && files > sealed.total && (
+        <p class="note">
+          {plural(files - sealed.total, 'more file')} in <code>evidence/internal/</code>, for operators.
+        </p>
+      )}
     </details>
-  );
-}
-
-function Signers({ signers }: { readonly signers: readonly string[] | null }) {
-  if (signers === null) return <>It is not signed.</>;
-  const by = signers.length === 0 ? 'a key without an id' : signers.join(', ');
-  return (
-    <>
-      The seal names the signer <Text value={by} />. Check the signature with <code>proctor verify --key</code>.
-    </>
   );
 }

@@ -2,6 +2,7 @@ import type { AgentPage } from '../../../src/reports/pages/agent-page-data.ts';
 import { count, plural } from '../../shared/format.ts';
 import { Icon, VERDICT_ICONS } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
+import { Probe } from '../probe.tsx';
 
 /** What was asked, what was enforced, and what was observed, side by side. */
 export function Policy({ data: { policy } }: { readonly data: AgentPage }) {
@@ -59,15 +60,9 @@ function Dimensions({ rows }: Pick<NonNullable<AgentPage['policy']>, 'rows'>) {
                 <Text value={enforced} />
               </td>
               <td data-label="Observed">
-                {observed.length === 0 && <span class="muted">–</span>}
+                {observed.length === 0 && <span class="muted">not probed</span>}
                 {observed.map(({ held, text }) => (
-                  <span class="probe" data-tone={held ? 'good' : 'bad'} key={text}>
-                    <Icon path={VERDICT_ICONS[held ? 'good' : 'bad']} />
-                    <span>
-                      {held ? 'Held: ' : 'Did not hold: '}
-                      <Text value={text} />
-                    </span>
-                  </span>
+                  <Probe key={text} held={held} note={text} />
                 ))}
               </td>
             </tr>

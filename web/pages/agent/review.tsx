@@ -1,8 +1,8 @@
 import type { AgentPage } from '../../../src/reports/pages/agent-page-data.ts';
+import { CommandList } from '../../shared/copy.tsx';
 import { count, plural } from '../../shared/format.ts';
 import { Icon, VERDICT_ICONS } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
-import { Command } from '../command.tsx';
 
 /** What to look at before the changes are applied, and the commands for this run. */
 export function Review({ data: { review, commands } }: { readonly data: AgentPage }) {
@@ -42,11 +42,7 @@ export function Review({ data: { review, commands } }: { readonly data: AgentPag
           <Item key={text} tone={tone} text={text} />
         ))}
       </ul>
-      <div class="commands">
-        {commands.map(one => (
-          <Command key={one.command} {...one} />
-        ))}
-      </div>
+      <CommandList commands={commands} />
     </>
   );
 }

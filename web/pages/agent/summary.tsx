@@ -57,7 +57,7 @@ export function LongText({ value, name, isCode = false, linesMax = FOLD_LINES }:
   return (
     <div class="long-text">
       {isLong ? (
-        <details class="fold">
+        <details class="long-fold">
           <summary>
             <span class="folded">{body(`${head} …`)}</span>
             <span class="fold-word">

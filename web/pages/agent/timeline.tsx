@@ -57,7 +57,7 @@ export function Timeline({ data, address }: Props) {
         <Drawing {...{ data, lanes, side, width, x, chosen: steps[position] ?? 0, open }} />
       </div>
       <Chosen data={data} address={address} row={steps[position] ?? 0} position={position} of={steps.length} />
-      <figcaption class="legend">
+      <figcaption class="timeline-key">
         <span class="key ok">ok</span>
         <span class="key failed">failed</span>
         <span class="key denied">denied</span>

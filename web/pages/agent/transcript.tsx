@@ -137,7 +137,7 @@ function Row({ row, before, address, isChosen }: RowProps) {
         <div class="entry-body">
           {row.kind === 'call' ? <Call row={row} isOpen={isChosen} /> : <Said row={row} />}
           {row.kind === 'call' && row.reason !== undefined && (
-            <p class="why">
+            <p class="denied-reason">
               Denied: <Text value={row.reason} />
             </p>
           )}

@@ -125,7 +125,7 @@ function Turns({ turns, address }: { readonly turns: readonly AgentTurn[]; reado
                 <td data-label="Tokens in">
                   {known(inputTokens)}
                   {inputTokens !== null && (
-                    <span class="meter" aria-hidden="true">
+                    <span class="token-bar" aria-hidden="true">
                       <span style={{ width: `${(100 * inputTokens) / most}%` }} />
                     </span>
                   )}

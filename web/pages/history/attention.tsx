@@ -53,12 +53,12 @@ export function Reasons({ one: { state, message, cause } }: { readonly one: Hist
   return (
     <>
       {message !== null && (
-        <p class="reason">
+        <p class="case-reason">
           <Text value={message} />
         </p>
       )}
       {cause !== null && (
-        <p class="reason">
+        <p class="case-reason">
           <span class="muted">Cause: </span>
           <Text value={cause} />
         </p>

@@ -129,7 +129,7 @@ function TrialRow({ run, one, index }: TrialRowProps) {
 function TrialMarks({ letters }: { readonly letters: string }) {
   const shown = letters.slice(0, SHOWN_MAX).split('');
   return (
-    <span class="trials">
+    <span class="trial-marks">
       {shown.map((letter, index) => {
         const { word, tone, path } = RESULTS[resultIn(letter)];
         return (

@@ -53,7 +53,7 @@ export function Chart({ title, note, runs, series, format, most }: ChartProps) {
 
 function Legend({ series }: Pick<ChartProps, 'series'>) {
   return (
-    <span class="legend">
+    <span class="chart-key">
       {series.map(({ name, style }) => (
         <span key={name} class={`key ${style}`}>
           <svg viewBox="0 0 22 8" width="22" height="8" aria-hidden="true">

@@ -6,8 +6,8 @@ import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import type { KindProps } from '../kinds.tsx';
 import { useArrival, useRunAddress } from '../run/address.ts';
-import { Card, Facts, Rest } from '../run/card.tsx';
-import { Commands, Evidence } from '../run/evidence.tsx';
+import { Facts, Rest, LinkedCard } from '../run/card.tsx';
+import { Commands, Evidence } from '../evidence.tsx';
 import { Digest, Files } from '../run/files.tsx';
 import { Limits } from '../run/limits.tsx';
 import { Recovered } from '../run/recovered.tsx';
@@ -46,7 +46,7 @@ export function IntentPage({ data }: KindProps<'intent'>) {
 
 function Decision({ data: { kind, is_accepted, reasons, ended, step } }: { readonly data: IntentPageData }) {
   return (
-    <Card id="decision" title="Decision">
+    <LinkedCard id="decision" title="Decision">
       <Facts
         rows={[
           ['Result', kind],
@@ -64,7 +64,7 @@ function Decision({ data: { kind, is_accepted, reasons, ended, step } }: { reado
       </ul>
       <Rest list={reasons} what="reasons" />
       {step?.recovered && <Recovered recovered={step.recovered} />}
-    </Card>
+    </LinkedCard>
   );
 }
 
@@ -81,7 +81,7 @@ function Reason({ text }: { readonly text: string }) {
 
 function Output({ data: { files, missing } }: { readonly data: IntentPageData }) {
   return (
-    <Card id="files" title="Outputs" note={files.total === 0 ? 'none' : count(files.total)}>
+    <LinkedCard id="files" title="Outputs" note={files.total === 0 ? 'none' : count(files.total)}>
       {missing.total > 0 && (
         <p class="run-summary">
           Missing:{' '}
@@ -94,7 +94,7 @@ function Output({ data: { files, missing } }: { readonly data: IntentPageData })
         </p>
       )}
       <Files files={files} label="Outputs" />
-    </Card>
+    </LinkedCard>
   );
 }
 
@@ -112,7 +112,7 @@ function Request({ data: { request, goal, started_at, took_ms } }: { readonly da
     </span>,
   ]);
   return (
-    <Card id="request" title="Request">
+    <LinkedCard id="request" title="Request">
       <Facts
         rows={[
           ['Goal', goal && <Text value={goal} />],
@@ -124,6 +124,6 @@ function Request({ data: { request, goal, started_at, took_ms } }: { readonly da
           ['Took', took_ms === null ? null : milliseconds(took_ms)],
         ]}
       />
-    </Card>
+    </LinkedCard>
   );
 }

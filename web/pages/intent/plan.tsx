@@ -5,7 +5,7 @@ import { plural } from '../../shared/format.ts';
 import { Mark } from '../../shared/marks.tsx';
 import { amount } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
-import { Card, Rest } from '../run/card.tsx';
+import { Rest, LinkedCard } from '../run/card.tsx';
 import { Files } from '../run/files.tsx';
 
 type Planned = NonNullable<IntentPageData['plan']>;
@@ -15,7 +15,7 @@ export function Checks({ checks, hasRun }: { readonly checks: IntentPageData['ch
   const failed = checks.shown.filter(({ held }) => held === false).length;
   const note = hasRun ? (failed === 0 ? 'all passed' : `${failed} failed`) : 'not made, because nothing ran';
   return (
-    <Card id="checks" title="Checks" note={note}>
+    <LinkedCard id="checks" title="Checks" note={note}>
       <ul class="checks">
         {checks.shown.map(({ check, path, expects, held, message }, index) => (
           <li key={index}>
@@ -48,7 +48,7 @@ export function Checks({ checks, hasRun }: { readonly checks: IntentPageData['ch
         ))}
       </ul>
       <Rest list={checks} what="checks" />
-    </Card>
+    </LinkedCard>
   );
 }
 
@@ -56,7 +56,7 @@ export function Checks({ checks, hasRun }: { readonly checks: IntentPageData['ch
 export function Plan({ plan }: { readonly plan: Planned }) {
   const { is_complete, id, files, commands, outputs } = plan;
   return (
-    <Card id="plan" title="Plan" note={is_complete ? 'complete' : 'incomplete'}>
+    <LinkedCard id="plan" title="Plan" note={is_complete ? 'complete' : 'incomplete'}>
       <p class="note">
         <code>{id}</code>
       </p>
@@ -94,7 +94,7 @@ export function Plan({ plan }: { readonly plan: Planned }) {
           <Rest list={outputs} what="outputs" />
         </>
       )}
-    </Card>
+    </LinkedCard>
   );
 }
 
@@ -117,7 +117,7 @@ export function Bounds({
   readonly constraints: IntentPageData['constraints'];
 }) {
   return (
-    <Card id="bounds" title="Bounds and constraints">
+    <LinkedCard id="bounds" title="Bounds and constraints">
       <div class="table-box" role="region" aria-label="Bounds of the plan" tabIndex={0}>
         <table>
           <thead>
@@ -163,6 +163,6 @@ export function Bounds({
           </p>
         </>
       )}
-    </Card>
+    </LinkedCard>
   );
 }

@@ -2,13 +2,13 @@ import type { IntentPageData } from '../../../src/reports/pages/intent-page.ts';
 import { Copyable } from '../../shared/copy.tsx';
 import { plural } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
-import { Card, Rest } from '../run/card.tsx';
+import { Rest, LinkedCard } from '../run/card.tsx';
 
 /** The open questions, a file for the answers, and the command that uses it. */
 export function Questions({ questions }: { readonly questions: NonNullable<IntentPageData['questions']> }) {
   const { asked, file, template, command } = questions;
   return (
-    <Card id="questions" title="Questions" note={plural(asked.total, 'open question')}>
+    <LinkedCard id="questions" title="Questions" note={plural(asked.total, 'open question')}>
       <ol class="questions">
         {asked.shown.map(({ key, text }, index) => (
           <li key={index}>
@@ -45,6 +45,6 @@ export function Questions({ questions }: { readonly questions: NonNullable<Inten
           <Copyable text={command.command} label={command.does} />
         </>
       )}
-    </Card>
+    </LinkedCard>
   );
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { MatrixPage, MatrixPageCase } from '../../../src/reports/pages/matrix-page.ts';
 import type { RowKind } from '../../../src/reports/page-data.ts';
+import { Card } from '../../shared/card.tsx';
 import { count, plural } from '../../shared/format.ts';
 import { KINDS, Mark } from '../../shared/marks.tsx';
 import { plain, Text } from '../../shared/visible.tsx';
@@ -22,15 +23,15 @@ export function CaseTable({ data, view }: Props) {
       (isAll || differs) && (words === '' || `${case_id}\n${title ?? ''}`.toLowerCase().includes(words)),
   );
   return (
-    <section class="card">
-      <h3>
-        Cases{' '}
-        <span class="muted">
-          {cases_differing === 0
-            ? `All ${plural(cases_total, 'case')} have the same result in all versions`
-            : `${count(cases_differing)} of ${plural(cases_total, 'case')} ${cases_differing === 1 ? 'differs' : 'differ'} between versions`}
-        </span>
-      </h3>
+    <Card
+      id="cases"
+      title="Cases"
+      note={
+        cases_differing === 0
+          ? `All ${plural(cases_total, 'case')} have the same result in all versions`
+          : `${count(cases_differing)} of ${plural(cases_total, 'case')} ${cases_differing === 1 ? 'differs' : 'differ'} between versions`
+      }
+    >
       <Filter view={view} isAll={isAll} hasBoth={cases_differing > 0 && cases_differing < cases_total} />
       <div class="table-box" role="region" aria-label="Cases by version" tabIndex={0}>
         <table class="matrix-cases">
@@ -67,7 +68,7 @@ export function CaseTable({ data, view }: Props) {
           Show {count(Math.min(ROWS, found.length - shown))} more
         </button>
       )}
-    </section>
+    </Card>
   );
 }
 

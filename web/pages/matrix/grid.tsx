@@ -1,4 +1,6 @@
 import type { MatrixPage } from '../../../src/reports/pages/matrix-page.ts';
+import { Card } from '../../shared/card.tsx';
+import { Copyable } from '../../shared/copy.tsx';
 import { count } from '../../shared/format.ts';
 import { plain, Text } from '../../shared/visible.tsx';
 import { type MatrixView, show, viewHash } from './view.ts';
@@ -14,8 +16,7 @@ export function Grid({ data, view }: Props) {
   const { versions, pairs } = data;
   const selected = pairs.find(pair => idOf(pair) === view.pair) ?? firstTelling(pairs);
   return (
-    <section class="card">
-      <h3>Every pair</h3>
+    <Card id="pairs" title="Every pair">
       <p class="note matrix-lead">Is the version of the column worse than the version of the row?</p>
       <div class="table-box" role="region" aria-label="Every pair" tabIndex={0}>
         <table class="matrix-grid" data-many={versions.length > WORDS_MAX}>
@@ -59,7 +60,7 @@ export function Grid({ data, view }: Props) {
       </div>
       <PairLegend isMany={versions.length > WORDS_MAX} />
       {selected && <PairDetail pair={selected} data={data} />}
-    </section>
+    </Card>
   );
 }
 
@@ -121,9 +122,10 @@ function PairDetail({ pair, data }: { readonly pair: MatrixPagePair; readonly da
         </p>
       ) : (
         command !== '' && (
-          <p class="muted">
-            To find the causes, run <code>{plain(command)}</code>
-          </p>
+          <>
+            <p class="muted">To find the causes, run:</p>
+            <Copyable text={command} label={`${now} against ${before}`} />
+          </>
         )
       )}
     </div>

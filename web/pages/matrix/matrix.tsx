@@ -1,4 +1,5 @@
 import type { MatrixPage } from '../../../src/reports/pages/matrix-page.ts';
+import { Card } from '../../shared/card.tsx';
 import { count } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
 import { CaseTable } from './cases.tsx';
@@ -11,7 +12,7 @@ import { useMatrixView } from './view.ts';
 export function MatrixBody({ data }: { readonly data: MatrixPage }) {
   const view = useMatrixView();
   return (
-    <div class="overview matrix">
+    <div class="matrix">
       <Versions data={data} />
       <div class="matrix-pair">
         <Grid data={data} view={view} />
@@ -19,8 +20,7 @@ export function MatrixBody({ data }: { readonly data: MatrixPage }) {
       </div>
       {data.conditions.length > 0 && <Conditions data={data} />}
       <CaseTable data={data} view={view} />
-      <section class="card">
-        <h3>How to read this page</h3>
+      <Card id="reading" title="How to read this page">
         {data.notes.map(note => (
           <p class="matrix-note" key={note}>
             <Text value={note} />
@@ -30,7 +30,7 @@ export function MatrixBody({ data }: { readonly data: MatrixPage }) {
           The pass rate is the mean over the cases of a version, with its 95 % confidence interval. Time, cost and
           tokens include failed trials. “–” means that the agent did not report the value in every answer.
         </p>
-      </section>
+      </Card>
     </div>
   );
 }
@@ -38,8 +38,7 @@ export function MatrixBody({ data }: { readonly data: MatrixPage }) {
 /** What differs between the versions besides their answers. */
 function Conditions({ data: { conditions, conditions_total, versions } }: { readonly data: MatrixPage }) {
   return (
-    <section class="card">
-      <h3>Conditions that differ</h3>
+    <Card id="conditions" title="Conditions that differ">
       <div class="table-box" role="region" aria-label="Conditions that differ" tabIndex={0}>
         <table>
           <thead>
@@ -70,6 +69,6 @@ function Conditions({ data: { conditions, conditions_total, versions } }: { read
         <p class="note">And {count(conditions_total - conditions.length)} more, in the JSON report.</p>
       )}
       <p class="note">A difference here can explain a different result. Unknown values count as equal.</p>
-    </section>
+    </Card>
   );
 }

@@ -28,7 +28,7 @@ export function Scatter({ data, view }: Props) {
   );
   return (
     <section class="card plot" ref={box}>
-      <h3>Pass rate and price</h3>
+      <h2>Pass rate and price</h2>
       <div class="matrix-choices" role="group" aria-label="Price of a solved case">
         {COSTS.map(({ by, label }) => (
           <button

@@ -1,4 +1,5 @@
 import type { MatrixPage } from '../../../src/reports/pages/matrix-page.ts';
+import { Card } from '../../shared/card.tsx';
 import { count, dollars, milliseconds } from '../../shared/format.ts';
 import { Intervals } from '../../shared/interval-plot.tsx';
 import { plain, Text } from '../../shared/visible.tsx';
@@ -12,15 +13,14 @@ export function Versions({ data }: { readonly data: MatrixPage }) {
   );
   const says = rated.map(({ label, of }) => `${label} ${percent(of.rate)} (${percent(of.low)} to ${percent(of.high)})`);
   return (
-    <section class="card">
-      <h3>Versions</h3>
+    <Card id="versions" title="Versions">
       {rated.length > 0 ? (
         <Intervals rows={rated} says={`${says.join(', ')}.`} />
       ) : (
         <p class="empty-plot">No version has a trial that counts.</p>
       )}
       <div class="table-box" role="region" aria-label="Versions" tabIndex={0}>
-        <table class="matrix-versions">
+        <table class="stacked matrix-versions">
           <thead>
             <tr>
               <th scope="col">Version</th>
@@ -42,7 +42,7 @@ export function Versions({ data }: { readonly data: MatrixPage }) {
           </tbody>
         </table>
       </div>
-    </section>
+    </Card>
   );
 }
 

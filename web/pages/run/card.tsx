@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import type { ShortList } from '../../../src/reports/pages/run-data.ts';
+import { Card } from '../../shared/card.tsx';
 import { count } from '../../shared/format.ts';
 import { runHash } from './address.ts';
 
@@ -11,25 +12,23 @@ interface Props {
 }
 
 /** A section of a page. Its title links to it. */
-export function Card({ id, title, note, children }: Props) {
+export function LinkedCard({ id, title, note, children }: Props) {
+  const link = (
+    <a
+      href={`#at=${id}`}
+      onClick={event => {
+        event.preventDefault();
+        history.pushState(null, '', runHash({ at: id }));
+        dispatchEvent(new HashChangeEvent('hashchange'));
+      }}
+    >
+      {title}
+    </a>
+  );
   return (
-    <section class="card run-card" id={id} tabIndex={-1} aria-labelledby={`${id}-title`}>
-      <h2>
-        <a
-          id={`${id}-title`}
-          href={`#at=${id}`}
-          onClick={event => {
-            event.preventDefault();
-            history.pushState(null, '', runHash({ at: id }));
-            dispatchEvent(new HashChangeEvent('hashchange'));
-          }}
-        >
-          {title}
-        </a>{' '}
-        {note !== undefined && <span class="muted">{note}</span>}
-      </h2>
+    <Card id={id} title={link} note={note}>
       {children}
-    </section>
+    </Card>
   );
 }
 

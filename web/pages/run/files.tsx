@@ -29,7 +29,7 @@ export function Files({ files, label }: { readonly files: ShortList<PageFile>; r
                     <Text value={file.path} />
                   </code>
                   {file.review !== null && (
-                    <span class="review">
+                    <span class="file-review">
                       <Mark kind="error" /> Needs review: <Text value={file.review} />
                     </span>
                   )}

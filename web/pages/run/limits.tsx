@@ -1,11 +1,11 @@
 import type { PageLimit, PageStep } from '../../../src/reports/pages/run-data.ts';
 import { amount } from '../../shared/size.ts';
-import { Card } from './card.tsx';
+import { LinkedCard } from './card.tsx';
 
 /** Each limit with how much of it the run used. */
 export function Limits({ step }: { readonly step: PageStep }) {
   return (
-    <Card id="limits" title="Limits and use">
+    <LinkedCard id="limits" title="Limits and use">
       <ul class="run-limits">
         {step.limits.map(limit => (
           <Limit key={limit.name} limit={limit} />
@@ -27,7 +27,7 @@ export function Limits({ step }: { readonly step: PageStep }) {
           </ul>
         </details>
       )}
-    </Card>
+    </LinkedCard>
   );
 }
 

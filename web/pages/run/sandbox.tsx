@@ -1,20 +1,21 @@
-import type { PageGuard, PageStep } from '../../../src/reports/pages/run-data.ts';
-import { KINDS, Mark } from '../../shared/marks.tsx';
+import type { PageStep } from '../../../src/reports/pages/run-data.ts';
+import { Mark } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
-import { Card, Rest } from './card.tsx';
+import { Probe } from '../probe.tsx';
+import { Rest, LinkedCard } from './card.tsx';
 
 /** What was requested, what enforced it, and what the probes saw. */
 export function Sandbox({ step }: { readonly step: PageStep }) {
   const { guards, warnings, absent } = step.sandbox;
   return (
-    <Card id="sandbox" title="Sandbox">
+    <LinkedCard id="sandbox" title="Sandbox">
       {absent !== null && (
         <p class="note">
           <Text value={absent} />
         </p>
       )}
-      <div class="table-box stacked" role="region" aria-label="Properties of the sandbox" tabIndex={0}>
-        <table>
+      <div class="table-box" role="region" aria-label="Properties of the sandbox" tabIndex={0}>
+        <table class="stacked">
           <thead>
             <tr>
               <th scope="col">Property</th>
@@ -30,7 +31,7 @@ export function Sandbox({ step }: { readonly step: PageStep }) {
                 <td data-label="Requested">{guard.asked === null ? 'default' : <Text value={guard.asked} />}</td>
                 <td data-label="Enforced">{guard.enforced}</td>
                 <td data-label="Probe before the run">
-                  <Probe probe={guard.probe} />
+                  {guard.probe === null ? <span class="muted">not probed</span> : <Probe {...guard.probe} />}
                 </td>
               </tr>
             ))}
@@ -46,19 +47,6 @@ export function Sandbox({ step }: { readonly step: PageStep }) {
         </p>
       ))}
       <Rest list={warnings} what="warnings" />
-    </Card>
-  );
-}
-
-function Probe({ probe }: { readonly probe: PageGuard['probe'] }) {
-  if (probe === null) return <span class="muted">not probed</span>;
-  const kind = probe.held ? 'pass' : 'fail';
-  return (
-    <span class="run-probe">
-      <Mark kind={kind} />
-      <span>
-        <strong>{KINDS[kind].word}:</strong> <Text value={probe.note} />
-      </span>
-    </span>
+    </LinkedCard>
   );
 }

@@ -5,7 +5,7 @@ import { count, plural } from '../../shared/format.ts';
 import { size } from '../../shared/size.ts';
 import { plain, Text } from '../../shared/visible.tsx';
 import { type RunAddress, showRunView } from './address.ts';
-import { Card } from './card.tsx';
+import { LinkedCard } from './card.tsx';
 
 interface Props {
   readonly step: PageStep;
@@ -20,7 +20,7 @@ export function Streams({ step, address, hasFailed }: Props) {
   const streams = hasFailed ? step.streams.toReversed() : step.streams;
   const hasText = streams.some(({ text }) => text !== null && text.lines.length > 0);
   return (
-    <Card id="streams" title="Printed output">
+    <LinkedCard id="streams" title="Printed output">
       {hasText && (
         <div class="stream-tools" role="search">
           <input
@@ -45,7 +45,7 @@ export function Streams({ step, address, hasFailed }: Props) {
       {streams.map(stream => (
         <Stream key={stream.name} stream={stream} address={address} />
       ))}
-    </Card>
+    </LinkedCard>
   );
 }
 
@@ -62,7 +62,7 @@ function Stream({ stream, address }: { readonly stream: PageStream; readonly add
         {name} <span class="muted">{bytes_total === 0 ? 'empty' : size(bytes_total)}</span>
       </h3>
       {notesOf(stream).map(note => (
-        <p key={note} class="note">
+        <p key={note} class="stream-note note">
           {note}
         </p>
       ))}

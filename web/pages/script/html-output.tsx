@@ -3,7 +3,7 @@ import { count } from '../../shared/format.ts';
 import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import { type RunAddress, showRunView } from '../run/address.ts';
-import { Card } from '../run/card.tsx';
+import { LinkedCard } from '../run/card.tsx';
 
 interface Props {
   readonly html: string;
@@ -15,7 +15,7 @@ interface Props {
 export function HtmlOutput({ html, address, styleMark }: Props) {
   const isPage = address.html === 'page';
   return (
-    <Card id="html" title="HTML output" note={size(new Blob([html]).size)}>
+    <LinkedCard id="html" title="HTML output" note={size(new Blob([html]).size)}>
       <p class="as-html">
         {isPage
           ? 'The script’s HTML, without scripts, forms or external content.'
@@ -39,7 +39,7 @@ export function HtmlOutput({ html, address, styleMark }: Props) {
       {!isPage && html.length > SHOWN_CHARS_MAX && (
         <p class="note">The text is cut after {count(SHOWN_CHARS_MAX)} characters. All of it is in result.json.</p>
       )}
-    </Card>
+    </LinkedCard>
   );
 }
 

@@ -5,8 +5,8 @@ import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import type { KindProps } from '../kinds.tsx';
 import { useArrival, useRunAddress } from '../run/address.ts';
-import { Card, Facts, Rest } from '../run/card.tsx';
-import { Commands, Evidence } from '../run/evidence.tsx';
+import { Facts, Rest, LinkedCard } from '../run/card.tsx';
+import { Commands, Evidence } from '../evidence.tsx';
 import { Digest, Files } from '../run/files.tsx';
 import { Limits } from '../run/limits.tsx';
 import { Recovered } from '../run/recovered.tsx';
@@ -43,7 +43,7 @@ function Result({ data: { ended, step, notes } }: { readonly data: ScriptPageDat
   if (!ended) return null;
   const { status, ending, claim, reason, summary, is_overstated, reference } = ended;
   return (
-    <Card id="result" title="Result">
+    <LinkedCard id="result" title="Result">
       {summary !== null && (
         <p class="run-summary">
           <Text value={summary} />
@@ -67,7 +67,7 @@ function Result({ data: { ended, step, notes } }: { readonly data: ScriptPageDat
           <Text value={note} />
         </p>
       ))}
-    </Card>
+    </LinkedCard>
   );
 }
 
@@ -76,10 +76,10 @@ const STATUS = { succeeded: 'succeeded', failed: 'failed', timed_out: 'timed out
 function Output({ data: { files, is_output_known } }: { readonly data: ScriptPageData }) {
   const note = is_output_known ? (files.total === 0 ? 'none' : count(files.total)) : 'unknown';
   return (
-    <Card id="files" title="Output files" note={note}>
+    <LinkedCard id="files" title="Output files" note={note}>
       {!is_output_known && <p class="note">Proctor was interrupted before it read the files.</p>}
       <Files files={files} label="Output files" />
-    </Card>
+    </LinkedCard>
   );
 }
 
@@ -90,7 +90,7 @@ function Request({ data }: { readonly data: ScriptPageData }) {
   const isSecret = new Set(secrets.shown);
   const names = [...env.shown.filter(name => !isSecret.has(name)), ...secrets.shown.map(name => `${name} (secret)`)];
   return (
-    <Card id="request" title="Request">
+    <LinkedCard id="request" title="Request">
       <Facts
         rows={[
           ['Script', <Source name={script.name} sha256={script.sha256} bytes={script.bytes} />],
@@ -105,7 +105,7 @@ function Request({ data }: { readonly data: ScriptPageData }) {
       <Rest list={args} what="arguments" />
       <Rest list={inputs} what="inputs" />
       <Rest list={env} what="variables" />
-    </Card>
+    </LinkedCard>
   );
 }
 

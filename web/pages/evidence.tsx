@@ -1,19 +1,27 @@
-import type { PageCommand, PageEvidence, PageMasking } from '../../../src/reports/pages/run-data.ts';
-import { Copyable } from '../../shared/copy.tsx';
-import { count, plural } from '../../shared/format.ts';
-import { Mark } from '../../shared/marks.tsx';
-import { Text } from '../../shared/visible.tsx';
-import { Card, Facts } from './card.tsx';
+import type { PageCommand, PageEvidence, PageMasking } from '../../src/reports/pages/run-data.ts';
+import { CommandList } from '../shared/copy.tsx';
+import { count, plural } from '../shared/format.ts';
+import { Mark } from '../shared/marks.tsx';
+import { Text } from '../shared/visible.tsx';
+import { Facts, LinkedCard } from './run/card.tsx';
 
 interface Props {
   readonly evidence: PageEvidence;
   readonly masking: PageMasking | null;
 }
 
-/** Whether the run folder verified when Proctor wrote this page, and who signed it. */
-export function Evidence({ evidence, masking }: Props) {
+export function Evidence(props: Props) {
   return (
-    <Card id="evidence" title="Evidence">
+    <LinkedCard id="evidence" title="Evidence">
+      <EvidenceFacts {...props} />
+    </LinkedCard>
+  );
+}
+
+/** Whether the run folder verified when Proctor wrote this page, and who signed it. */
+export function EvidenceFacts({ evidence, masking }: Props) {
+  return (
+    <>
       <Facts
         rows={[
           ['Seal', <Seal evidence={evidence} />],
@@ -25,7 +33,7 @@ export function Evidence({ evidence, masking }: Props) {
       <p class="note">
         Proctor checked this when it wrote the page. A copy of the page proves nothing: check the run folder.
       </p>
-    </Card>
+    </>
   );
 }
 
@@ -74,20 +82,8 @@ function Masking({ masking: { credentials, kinds, flagged } }: { readonly maskin
 export function Commands({ commands }: { readonly commands: readonly PageCommand[] }) {
   if (commands.length === 0) return null;
   return (
-    <Card id="commands" title="Next steps" note="run them in the project folder">
-      <ul class="run-commands">
-        {commands.map(({ does, command, note }) => (
-          <li key={does}>
-            <p>{does}</p>
-            <Copyable text={command} label={does} />
-            {note !== undefined && (
-              <p class="note">
-                <Text value={note} />
-              </p>
-            )}
-          </li>
-        ))}
-      </ul>
-    </Card>
+    <LinkedCard id="commands" title="Next steps" note="run them in the project folder">
+      <CommandList commands={commands} />
+    </LinkedCard>
   );
 }
