@@ -10,7 +10,7 @@ export function Files({ files, label }: { readonly files: ShortList<PageFile>; r
   return (
     <>
       <div class="table-box" role="region" aria-label={`List: ${label}`} tabIndex={0}>
-        <table class="files">
+        <table class="stacked files">
           <thead>
             <tr>
               <th scope="col">File</th>
@@ -34,9 +34,11 @@ export function Files({ files, label }: { readonly files: ShortList<PageFile>; r
                     </span>
                   )}
                 </th>
-                <td>{typeOf(file.path)}</td>
-                <td class="number">{size(file.bytes)}</td>
-                <td>
+                <td data-label="Type">{typeOf(file.path)}</td>
+                <td class="number" data-label="Size">
+                  {size(file.bytes)}
+                </td>
+                <td data-label="SHA-256">
                   <Digest value={file.sha256} />
                 </td>
               </tr>

@@ -30,7 +30,7 @@ export function Sandbox({ step }: { readonly step: PageStep }) {
                 <th scope="row">{guard.name}</th>
                 <td data-label="Requested">{guard.asked === null ? 'default' : <Text value={guard.asked} />}</td>
                 <td data-label="Enforced">{guard.enforced}</td>
-                <td data-label="Probe before the run">
+                <td data-label="Probe">
                   {guard.probe === null ? <span class="muted">not probed</span> : <Probe {...guard.probe} />}
                 </td>
               </tr>
