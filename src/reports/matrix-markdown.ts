@@ -54,7 +54,7 @@ function versionLines({ versions }: Matrix): string[] {
 
 function gridLines({ versions, pairs }: Matrix): string[] {
   return [
-    'Is the version of the column worse than that of the row?',
+    'Is the version in the column worse than the one in the row?',
     '',
     `| | ${versions.map((_, index) => index + 1).join(' | ')} |`,
     `|---|${'---|'.repeat(versions.length)}`,
@@ -110,7 +110,7 @@ function caseRow({ case_id, changed, cells }: MatrixCase): string {
   const told = cells.map(({ state, passes, trials }) =>
     trials > 1 ? `${CELL_WORDS[state]} ${passes}/${trials}` : CELL_WORDS[state],
   );
-  return `| ${code(case_id, CASE_BYTES_MAX)}${changed ? ' (asked differently)' : ''} | ${told.join(' | ')} |`;
+  return `| ${code(case_id, CASE_BYTES_MAX)}${changed ? ' (defined differently)' : ''} | ${told.join(' | ')} |`;
 }
 
 const CASE_BYTES_MAX = 100;

@@ -83,6 +83,6 @@ function numbered(names: readonly string[]): string[] {
 }
 
 export const NAME_UNITS_MAX = 40;
-/** Together with a number of the version, they fit. */
+/** Leaves room for the id and the number of the version. */
 const FACTS_UNITS_MAX = 20;
 const ID_UNITS_MAX = 16;

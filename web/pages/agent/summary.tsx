@@ -2,7 +2,7 @@ import type { AgentPage, CutText } from '../../../src/reports/pages/agent-page-d
 import { count, instant } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
 
-/** Who did what, when, and at which cost. */
+/** Who did what, when, and at what cost. */
 export function Facts({ data: { facts, task } }: { readonly data: AgentPage }) {
   return (
     <>

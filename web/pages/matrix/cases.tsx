@@ -132,7 +132,7 @@ function CaseRow({ one }: { readonly one: MatrixPageCase }) {
         <code>
           <Text value={case_id} />
         </code>{' '}
-        {changed && <span class="tag">asked differently</span>}
+        {changed && <span class="tag">defined differently</span>}
         {title !== null && (
           <span class="matrix-title">
             <Text value={title} />

@@ -155,7 +155,7 @@ interface Place {
   readonly y: number;
 }
 
-/** Moves dots that would cover each other down. A line leads back to the true place. */
+/** Moves overlapping dots down. A line leads back to the true position. */
 function apart(places: readonly Place[]): { readonly at: Place; readonly shown: Place }[] {
   const done: { readonly at: Place; readonly shown: Place }[] = [];
   for (const at of places) {

@@ -59,7 +59,7 @@ function Result({ data: { ended, step, notes } }: { readonly data: ScriptPageDat
         ]}
       />
       {is_overstated && (
-        <p class="note">Proctor decides by what it saw. A claim of the script never improves the status.</p>
+        <p class="note">Proctor decides by what it saw. The script’s claim never improves the status.</p>
       )}
       {step?.recovered && <Recovered recovered={step.recovered} />}
       {notes.map(note => (
