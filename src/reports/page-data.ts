@@ -254,14 +254,14 @@ export interface PageTrialDocument {
 
 /** Commands with holes for the values of a case. */
 export interface PageCommands {
-  readonly list: readonly PageCommand[];
+  readonly list: readonly CaseCommand[];
   /** Why some commands are missing, in sentences. */
   readonly notes: readonly string[];
   /** Runs that this project does not have, so no command can show them. */
   readonly away: readonly string[];
 }
 
-export interface PageCommand {
+export interface CaseCommand {
   readonly does: string;
   readonly words: readonly (string | PageHole)[];
   readonly note?: string;

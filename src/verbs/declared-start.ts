@@ -52,7 +52,7 @@ export async function startDeclared(
   // The answers may come from an older version, or from the agent of another project.
   if (served.reused)
     onWarning?.(
-      `A program already listens on port ${port}, so Proctor asks it and starts no other. Restart it after a change.`,
+      `A program already listens on port ${port}, so Proctor tests that one and does not start its own. Restart it after a change.`,
     );
   return targetOf(
     served,

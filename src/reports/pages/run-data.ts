@@ -99,7 +99,7 @@ export interface PageCommand {
 }
 
 /** The parts that exist only if a program ran. */
-export interface PageStep {
+export interface RanStep {
   readonly limits: readonly PageLimit[];
   /** Limits without a measured use. */
   readonly further: readonly PageLimit[];

@@ -68,7 +68,7 @@ describe('the review', () => {
   test('says why `apply` refuses, and does not offer it', () => {
     const outcome = { ...outcomeExample, termination: 'error', reason: 'exit_nonzero', detail: 'It failed.' } as const;
     const { review, commands } = pageOf({ outcome }).data;
-    expect(review.blocked).toContain('add --anyway');
+    expect(review.blocked).toContain('Use --anyway');
     expect(commands.some(({ command }) => command.includes('apply'))).toBe(false);
     expect(pageOf({ isWhole: false }).data.review.blocked).toContain('does not verify');
   });

@@ -111,7 +111,7 @@ describe('a test of a project', () => {
     await new Promise(resolve => void server.close(resolve));
     expect(exitCode).toBe(0);
     expect(warnings).toEqual([
-      `A program already listens on port ${port}, so Proctor asks it and starts no other. Restart it after a change.`,
+      `A program already listens on port ${port}, so Proctor tests that one and does not start its own. Restart it after a change.`,
     ]);
   });
 

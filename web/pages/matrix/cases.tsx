@@ -27,7 +27,7 @@ export function CaseTable({ data, view }: Props) {
         Cases{' '}
         <span class="muted">
           {cases_differing === 0
-            ? `All ${plural(cases_total, 'case')} have the same result in all versions`
+            ? `No case differs between versions (${plural(cases_total, 'case')})`
             : `${count(cases_differing)} of ${plural(cases_total, 'case')} ${cases_differing === 1 ? 'differs' : 'differ'} between versions`}
         </span>
       </h3>

@@ -1,9 +1,9 @@
-import type { PageLimit, PageStep } from '../../../src/reports/pages/run-data.ts';
+import type { PageLimit, RanStep } from '../../../src/reports/pages/run-data.ts';
 import { amount } from '../../shared/size.ts';
 import { Card } from './card.tsx';
 
 /** Each limit with how much of it the run used. */
-export function Limits({ step }: { readonly step: PageStep }) {
+export function Limits({ step }: { readonly step: RanStep }) {
   return (
     <Card id="limits" title="Limits and use">
       <ul class="run-limits">
