@@ -44,7 +44,7 @@ export class WebSocketClient {
     for (const conversation of this.#open) conversation.stop('cancelled');
   }
 
-  /** Drops every connection, also those whose server has yet to confirm the end. */
+  /** Drops every connection, including those whose server has yet to confirm the end. */
   close(): void {
     for (const conversation of this.#open) conversation.drop();
   }

@@ -23,7 +23,7 @@ export interface ScriptPageData {
   readonly env: ShortList<string>;
   readonly secrets: ShortList<string>;
   readonly started_at: string | null;
-  /** From the request to the seal, with preparation and teardown. */
+  /** From the request to the seal, including preparation and teardown. */
   readonly took_ms: number | null;
   /** Null while the run is not finished. */
   readonly ended: ScriptEnded | null;

@@ -185,6 +185,6 @@ const NO_RESPONSE: ResponseFailure = {
 /** A body that is no JSON object is left to the reader of replies. */
 function wrongId(response: RpcMessage | undefined, { id }: ResponseFinder): ResponseFailure | undefined {
   if (!response || isResponseTo(id, response)) return undefined;
-  const message = 'The server sent something else than the response to the request.';
+  const message = 'The server sent something other than the response to the request.';
   return { class: 'schema_mismatch', message, errorName: 'WRONG_ID', mayRetry: false };
 }

@@ -55,7 +55,7 @@ export class PathText {
   shorthandName(): string {
     const name = this.match(NAME);
     if (name === undefined) return this.fail(`expected a name after the dot. ${QUOTE_IT}`);
-    if (this.next === '-') return this.fail(`a name after a dot has no "-". ${QUOTE_IT}`);
+    if (this.next === '-') return this.fail(`a name after a dot cannot contain "-". ${QUOTE_IT}`);
     return name;
   }
 

@@ -5,7 +5,7 @@ import { Card } from './card.tsx';
 /** Each limit with how much of it the run used. */
 export function Limits({ step }: { readonly step: RanStep }) {
   return (
-    <Card id="limits" title="Limits and use">
+    <Card id="limits" title="Limits and usage">
       <ul class="run-limits">
         {step.limits.map(limit => (
           <Limit key={limit.name} limit={limit} />

@@ -99,7 +99,7 @@ function Request({ data }: { readonly data: ScriptPageData }) {
           ['Inputs', inputs.total === 0 ? 'none' : inputs.shown.map(one => <Source key={one.name} {...one} />)],
           ['Variables', names.length === 0 ? 'none' : <Words words={names} />],
           ['Started', started_at && instant(started_at)],
-          ['Took', took_ms !== null && `${milliseconds(took_ms)}, with preparation and teardown`],
+          ['Took', took_ms !== null && `${milliseconds(took_ms)}, including preparation and teardown`],
         ]}
       />
       <Rest list={args} what="arguments" />
