@@ -280,6 +280,6 @@ export interface Coverage {
   /** How many cases would be shown in full without the size limit. */
   readonly wanted: number;
   readonly bytes_max: number;
-  /** How many trials besides the first shown ones are in the page, of those that cases needing attention have. */
+  /** How many further trials the page holds, out of all those of cases that need attention. */
   readonly trials?: { readonly held: number; readonly wanted: number };
 }
