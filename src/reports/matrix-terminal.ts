@@ -111,7 +111,7 @@ function* gridText({ versions, pairs }: Matrix, paint: PaintText): Generator<str
   }
 }
 
-/** The reason of each pair that decides. */
+/** The reason for each pair that decides. */
 function* pairLines({ versions, pairs }: Matrix, paint: PaintText): Generator<string> {
   yield '\n';
   const nameOf = (index: number): string => said(versions[index]?.name ?? '', NAME_WIDTH);

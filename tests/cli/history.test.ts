@@ -29,7 +29,7 @@ test('prints one line per suite, the one with the newest run first', () => {
   );
 });
 
-test('prints the runs of a suite, and since when a case fails', () => {
+test('prints the runs of a suite, and since when a case has failed', () => {
   const { stdout } = proctor(['history', 'refunds'], { cwd });
   expect(stdout).toContain('✗ refunds  1 of 2 cases fails. Flakiness 0 %.');
   expect(stdout).toMatch(/when \(UTC\) +side +commit +pass rate +failing +p50 \/ p95 +cost +flakiness +run/);

@@ -49,7 +49,7 @@ function commit(subject: string): string {
 }
 
 describe('the page of a suite', () => {
-  test('says since which commit a case fails, and why', async () => {
+  test('says since which commit a case has failed, and why', async () => {
     const { page: shown, complaints, asked } = await opened(browser, page);
     await shown.getByRole('heading', { name: 'Cases that changed' }).waitFor();
     expect(await shown.locator('h1').textContent()).toMatch(/^1 of 4 cases fails\. “large-refund” fails since \d{4}/);

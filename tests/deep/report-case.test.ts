@@ -138,7 +138,7 @@ describe('the trials of a case', () => {
     await expect.poll(() => page.locator('.pointed').count()).toBe(1);
   });
 
-  test('have their tokens, and percentages say what they are of', async () => {
+  test('list their tokens, and say what each percentage refers to', async () => {
     const { comparison } = input;
     const cases = comparison.cases.map(one => ({
       ...one,

@@ -75,7 +75,7 @@ describe('the review', () => {
 });
 
 describe('the rows', () => {
-  test('show a call and its result in one row, with the reason of a denial', () => {
+  test('show a call and its result in one row, with the reason for a denial', () => {
     const { rows, calls } = pageOf({
       lines: linesFrom([
         { kind: 'message', role: 'assistant', body: { text: 'First.' }, at: 500 },
@@ -154,7 +154,7 @@ describe('the diff', () => {
     ]);
   });
 
-  test('masks credentials, also keys that span lines', () => {
+  test('masks credentials, including keys that span lines', () => {
     const token = `ghp_${'a1B2'.repeat(9)}`;
     const key = [
       '-----BEGIN PRIVATE KEY-----',

@@ -94,7 +94,7 @@ function Cell({ run, one, index }: CellProps) {
   );
 }
 
-/** What the shapes mean that appear in the table. */
+/** What the shapes in the table mean. */
 function Key({ suite: { cases } }: { readonly suite: SuiteHistory }) {
   const seen = new Set(cases.flatMap(({ trials }) => trials.map(resultIn)));
   return (
