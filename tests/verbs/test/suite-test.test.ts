@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { projectConfig } from '../../../src/verbs/config.ts';
 import { PROJECT, projectFolder } from './world.ts';
 
-/** The settings of the gate for a suite with these keys, below a gate with those. */
+/** The gate settings of a suite whose gate is `below`, in a project whose gate is `above`. */
 function gateOf(above: string, below: string): Record<string, unknown> {
   const text = PROJECT.replace('target: desk', `target: desk\n    gate: ${below}`);
   const { suites } = projectConfig({ cwd: projectFolder(text.replace(/^gate: .*$/m, `gate: ${above}`)) });
