@@ -1,7 +1,7 @@
 import { pastedWord } from '../../src/base/shell.ts';
 import type { CaseCommand, PageHole } from '../../src/reports/page-data.ts';
 
-/** The values that fill the holes of a command. */
+/** The values for the placeholders of a command. */
 export interface CaseValues {
   readonly id: string;
   readonly input: unknown;
