@@ -90,22 +90,23 @@ const SECRETS_MAX = 20;
 export function agentCommands(run: string, review: AgentReview): AgentCommand[] {
   const isListed = review.filesTotal <= ALLOWED_MAX;
   const allowed = isListed ? review.files.flatMap(({ path }) => ['--allow-active', path]) : [];
-  const named = notAFlag(run);
+  // Flags follow the run, unless its name looks like one.
+  const [first, last] = run.startsWith('-') ? [[], notAFlag(run)] : [[run], []];
   const commands = [
     ...(review.isEmpty || review.blocked !== null
       ? []
       : [
           {
             does: 'Check whether the changes apply, without applying them',
-            words: ['apply', '--check', ...allowed, ...named],
+            words: ['apply', ...first, ...allowed, '--check', ...last],
           },
           {
             does: 'Apply the changes to the current folder, after you have reviewed them',
-            words: ['apply', ...allowed, ...named],
+            words: ['apply', ...first, ...allowed, ...last],
           },
         ]),
-    { does: 'Show this run in the terminal', words: ['show', ...named] },
-    { does: 'Verify the evidence', words: ['verify', ...named] },
+    { does: 'Show this run in the terminal', words: ['show', ...notAFlag(run)] },
+    { does: 'Verify the evidence', words: ['verify', ...notAFlag(run)] },
   ];
   return commands.flatMap(({ does, words }) => {
     const command = pastedLine(['proctor', ...words]);
