@@ -43,7 +43,7 @@ export function Filters({ head, address, searchRef }: Props) {
       </div>
       <button
         type="button"
-        class="fold"
+        class="more-filters"
         aria-expanded={isOpen}
         aria-controls="choices"
         data-many={choices.length > SHOWN_MAX && !hidden}
