@@ -1,11 +1,11 @@
-import type { PageStep } from '../../../src/reports/pages/run-data.ts';
+import type { RanStep } from '../../../src/reports/pages/run-data.ts';
 import { Mark } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
 import { Probe } from '../probe.tsx';
 import { Rest, LinkedCard } from './card.tsx';
 
 /** What was requested, what enforced it, and what the probes saw. */
-export function Sandbox({ step }: { readonly step: PageStep }) {
+export function Sandbox({ step }: { readonly step: RanStep }) {
   const { guards, warnings, absent } = step.sandbox;
   return (
     <LinkedCard id="sandbox" title="Sandbox">
