@@ -7,7 +7,7 @@ import { outcomeExample } from '../../src/contracts/agent-step/outcome-example.t
 import { agentPage, type AgentPageInput } from '../../src/reports/pages/agent-page.ts';
 import { htmlPage } from '../../src/reports/pages/html-page.ts';
 import { HOSTILE, linesFrom, manyCalls, pageInput } from '../reports/pages/agent-page-world.ts';
-import { launch, opened, overflow, PHONE, pictured, seriousFindings, written } from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, findings, written } from '../reports/browser.ts';
 import { AgentWorld, placePrograms } from '../run/agent/world.ts';
 import { until } from '../support/runs.ts';
 
@@ -148,6 +148,7 @@ describe('the page of an agent run', () => {
     expect(await file.locator('.tok-comment').innerText()).toBe('// Adds.');
     expect(await file.locator('.tok-keyword').allInnerTexts()).toContain('const');
     await page.getByRole('link', { name: 'Show side by side' }).click();
+    await page.locator('.patch.split').first().waitFor();
     const split = page.locator('.diff-file', { hasText: 'src/sum.ts' }).locator('tr', { hasText: '1' }).last();
     expect(await split.locator('[data-sign="-"]').count()).toBeGreaterThan(0);
     expect(await split.locator('[data-sign="+"]').count()).toBeGreaterThan(0);
@@ -193,7 +194,7 @@ describe('the page of an agent run', () => {
     ['a phone in the light', { ...PHONE, colorScheme: 'light' }],
   ] as const)('is accessible on %s, and not wider than its window', async (name, options) => {
     const { page } = await opened(browser, real(), '#line=8', options);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await findings(page)).toEqual([]);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     await pictured(page, `agent-page-${name.replaceAll(' ', '-')}`);
     await page.context().close();

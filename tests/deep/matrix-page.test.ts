@@ -8,7 +8,7 @@ import { gateOf } from '../../src/judge/compare/gate.ts';
 import { matrixReports } from '../../src/reports/matrix.ts';
 import { compareRuns, compareVersions, runSuite } from '../../src/verbs/index.ts';
 import { failedCase, judgedCase, side } from '../judge/compare/sides.ts';
-import { launch, opened, overflow, PHONE, pictured, seriousFindings, written } from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, findings, written } from '../reports/browser.ts';
 import { Agent, saying } from '../run/suite/agent.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-matrix-'));
@@ -104,7 +104,7 @@ describe('the page of a matrix', () => {
     await page.locator('.matrix').waitFor();
     await pictured(page, `matrix-${look}`);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await findings(page)).toEqual([]);
     expect([complaints, asked]).toEqual([[], []]);
   });
 
@@ -184,7 +184,7 @@ describe('a matrix with hostile names', () => {
     expect(await page.locator('.matrix-name').first().innerText()).toContain('<img src=x onerror=alert(1)>');
     expect(await page.locator('.matrix-name .hidden-character').first().innerText()).toBe('U+202E');
     expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await findings(page)).toEqual([]);
     expect([complaints, asked]).toEqual([[], []]);
   });
 

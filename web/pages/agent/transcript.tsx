@@ -191,7 +191,7 @@ function Piece({
 }) {
   return (
     <div class="piece">
-      <h4>{title}</h4>
+      <h3>{title}</h3>
       <LongText value={value} name={name} isCode />
     </div>
   );

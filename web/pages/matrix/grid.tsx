@@ -18,7 +18,7 @@ export function Grid({ data, view }: Props) {
   return (
     <Card id="pairs" title="Every pair">
       <p class="note matrix-lead">Is the version in the column worse than the one in the row?</p>
-      <div class="table-box" role="region" aria-label="Every pair" tabIndex={0}>
+      <div class="table-box" role="region" aria-label="Table of the pairs" tabIndex={0}>
         <table class="matrix-grid" data-many={versions.length > WORDS_MAX}>
           <thead>
             <tr>

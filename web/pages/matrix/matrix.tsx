@@ -39,7 +39,7 @@ export function MatrixBody({ data }: { readonly data: MatrixPage }) {
 function Conditions({ data: { conditions, conditions_total, versions } }: { readonly data: MatrixPage }) {
   return (
     <Card id="conditions" title="Conditions that differ">
-      <div class="table-box" role="region" aria-label="Conditions that differ" tabIndex={0}>
+      <div class="table-box" role="region" aria-label="Table of the conditions" tabIndex={0}>
         <table>
           <thead>
             <tr>

@@ -19,7 +19,7 @@ export function Versions({ data }: { readonly data: MatrixPage }) {
       ) : (
         <p class="empty-plot">No version has a trial that counts.</p>
       )}
-      <div class="table-box" role="region" aria-label="Versions" tabIndex={0}>
+      <div class="table-box" role="region" aria-label="Table of the versions" tabIndex={0}>
         <table class="stacked matrix-versions">
           <thead>
             <tr>
