@@ -82,7 +82,7 @@ function fill(tree: object, port: number, env: (name: string) => string | undefi
   return texts(result.value) as Filled;
 }
 
-/** A placeholder alone keeps the type of its value, but words and variables are texts. */
+/** A placeholder alone keeps the type of its value, but words and variables are text. */
 function texts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(texts);
   if (typeof value !== 'object' || value === null) return String(value);

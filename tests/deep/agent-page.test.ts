@@ -41,7 +41,7 @@ function hostile(): string {
 
 const sh = (command: string): string => `DO=sh:${Buffer.from(command).toString('hex')}`;
 
-/** Runs the stand-in for Claude: a change that runs by itself, a denial, a failed command and a doubtful claim. */
+/** Runs the stand-in for Claude: a change that runs automatically, a denial, a failed command and a doubtful claim. */
 function writeRealPage(file: string): void {
   const world = new AgentWorld({ 'README.md': 'A project.\n', 'src/sum.ts': 'export const sum = (a, b) => a + b;\n' });
   const task = [

@@ -66,7 +66,7 @@ describe('compare with three runs', () => {
     expect([ran.code, (JSON.parse(ran.stdout) as Matrix).verdict]).toEqual([code, verdict]);
   });
 
-  test('prints JSON without cases, and writes the formats that were asked for', () => {
+  test('prints JSON without cases, and writes the requested formats', () => {
     const { reports, versions, pairs, is_evidence, ...rest } = json('v1', 'v2', 'v3', '--format', 'html,md,json');
     expect(Object.keys(reports)).toEqual(['html', 'md', 'json']);
     expect(rest).not.toHaveProperty('cases');

@@ -174,7 +174,7 @@ describe('a step', () => {
     await expect.poll(() => page.locator('.pointed').getAttribute('data-at')).toBe('new:events[10] new:events[11]');
   });
 
-  test('stands side by side with its counterpart on a desktop, and above it on a phone', async () => {
+  test('is next to its counterpart on a desktop, and above it on a phone', async () => {
     for (const [options, isBeside] of [
       [{}, true],
       [PHONE, false],

@@ -34,7 +34,7 @@ const status = (page: Page): Promise<string> => page.getByRole('status').innerTe
 const causes = (page: Page) => page.locator('.cause-list a');
 
 describe('the causes of all cases', () => {
-  test('are counted, the most frequent of each concern first, with their concern and some ids', async () => {
+  test('are counted and listed with their concern and some ids, the most frequent first within each concern', async () => {
     const { page, complaints } = await opened(browser, large);
     const texts = await causes(page).allInnerTexts();
     expect(texts[0]).toMatch(

@@ -6,7 +6,7 @@ import { readSuiteFolder } from '../../evidence/suite/suite-folder.ts';
 import type { Side } from '../compare-input.ts';
 import { conditionValue } from './comparability.ts';
 
-/** What is known of a version, the most telling fact first. Unknown facts are absent. */
+/** What is known about a version, the most telling fact first. Unknown facts are absent. */
 export function factsOf(side: Side): VersionFact[] {
   const [first] = side.trials;
   const { target, provenance = {} } = first?.folder === undefined ? {} : readSuiteFolder(first.folder).request;

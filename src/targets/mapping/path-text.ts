@@ -27,7 +27,7 @@ export class PathText {
     return this.at >= this.text.length;
   }
 
-  /** Throws at the present position, or at `offset`. */
+  /** Throws at the current position, or at `offset`. */
   fail(message: string, offset = this.at): never {
     throw new PathError(offset, message);
   }

@@ -98,7 +98,7 @@ describe('flakiness', () => {
     expect(await flaky(true)).toBeNull();
   });
 
-  test('does not count a change of the model', async () => {
+  test('does not count a change of model', async () => {
     const world = new HistoryWorld();
     for (const [letter, model] of [
       ['p', 'm-1'],

@@ -41,7 +41,7 @@ interface LongProps {
   readonly linesMax?: number;
 }
 
-/** A text that is folded if it is long. Says how much of it is not on the page. */
+/** Text that is folded if it is long. Says how much of it is not on the page. */
 export function LongText({ value, name, isCode = false, linesMax = FOLD_LINES }: LongProps) {
   const { text, total } = value;
   const lines = text.split('\n');

@@ -12,7 +12,7 @@ interface Props {
   readonly view: MatrixView;
 }
 
-/** The pass rate of each version over what a solved case costs. Up and left is better. */
+/** The pass rate of each version against the cost of a solved case. Up and left is better. */
 export function Scatter({ data, view }: Props) {
   const [box, width] = useWidth();
   const first = COSTS.find(({ key }) => data.versions.some(({ per_solved }) => per_solved[key] !== null));

@@ -61,7 +61,7 @@ export function Digest({ value }: { readonly value: string | null }) {
   );
 }
 
-/** The type that the ending of a name suggests. */
+/** The type that the file extension suggests. */
 function typeOf(path: string): string {
   const ending = /\.([A-Za-z0-9]{1,8})$/.exec(path)?.[1]?.toLowerCase();
   return ending === undefined ? '–' : (TYPES[ending] ?? ending.toUpperCase());
