@@ -53,6 +53,7 @@ describe('a number at the end of the range', () => {
 
   test.each([5e-324, 1e-310, 1e-300, 1e308, Number.MAX_VALUE])('gives a scale with few ticks: %d', highest => {
     expect(scaleOf(highest).length).toBeLessThanOrEqual(6);
+    expect(scaleOf(highest).every(Number.isFinite)).toBe(true);
   });
 });
 
@@ -119,7 +120,8 @@ describe('a command to paste', () => {
   test('names a run whose folder looks like a flag', () => {
     const { commands } = agentPage(pageInput(temporaryFolder(), { name: '--help' })).data;
     expect(commands.map(({ command }) => command).every(command => command.endsWith(' -- --help'))).toBe(true);
-    for (const { command } of usualCommands({ word: '--help', life: 'finished' })) expect(command).toMatch(/ -- --help$/);
+    for (const { command } of usualCommands({ word: '--help', life: 'finished' }))
+      expect(command).toMatch(/ -- --help$/);
   });
 
   test.each(NAMES)('holds the question of a case as one word: %j', user => {
