@@ -58,7 +58,7 @@ function standing(
   return { id: place.id, folder: place.folder, life, isWhole, keyIds, key, word: runWord(place.folder) };
 }
 
-/** How commands name a run: by its folder's name in a project, elsewhere by a path that shows nothing of the machine. */
+/** How commands name a run: by its folder's name in a project, elsewhere by a path that reveals nothing about the machine. */
 function runWord(folder: string): string {
   const name = path.basename(folder);
   const isInProject = path.basename(path.resolve(folder, '../../..')) === '.proctor';

@@ -1,7 +1,7 @@
 import { notAFlag, pastedLine } from '../../src/base/shell.ts';
-import type { PageCommand, PageHole } from '../../src/reports/page-data.ts';
+import type { CaseCommand, PageHole } from '../../src/reports/page-data.ts';
 
-/** The values that fill the holes of a command. */
+/** The values for the placeholders of a command. */
 export interface CaseValues {
   readonly id: string;
   readonly input: unknown;
@@ -15,7 +15,7 @@ export type Filled = { readonly text: string } | { readonly why: string };
 /** Longer commands are hard to paste, and some systems reject them. */
 const COMMAND_CHARS_MAX = 8_000;
 
-export function filledCommand({ words }: Pick<PageCommand, 'words'>, values: CaseValues): Filled | undefined {
+export function filledCommand({ words }: Pick<CaseCommand, 'words'>, values: CaseValues): Filled | undefined {
   const filled: string[] = [];
   for (const word of words) {
     const put = typeof word === 'string' ? [word] : wordsFor(word, values);

@@ -34,7 +34,7 @@ function blockedBy({ life, isWhole, outcome, policy, workspace }: ReviewInput): 
   if (policy.violations.some(({ hard }) => hard)) return 'The agent violated its policy.';
   if (outcome.termination === 'killed_policy') return 'Proctor stopped the agent because it violated its policy.';
   if (outcome.termination !== 'completed')
-    return 'The agent did not complete its task. To apply its changes nevertheless, add --anyway.';
+    return 'The agent did not complete its task. Use --anyway to apply its changes.';
   return workspace.diff.cut ? 'The diff is truncated, because the changes were too large to keep.' : null;
 }
 

@@ -7,7 +7,7 @@ import { type Checker, openSeal, seal, type SealEnvelope } from '../../contracts
 import { SEAL } from '../../evidence/run-folder/finish.ts';
 import type { PageCommand, PageEvidence } from './run-data.ts';
 
-/** What a page knows of a run besides its documents. */
+/** What a page knows about a run besides its documents. */
 export interface RunStanding {
   readonly folder: string;
   /** `finished`, or why the run is not. */

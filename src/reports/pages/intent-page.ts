@@ -9,7 +9,7 @@ import { checksPart, type IntentCheck, type IntentPlanned, planPart } from './in
 import { limitParts } from './limit-part.ts';
 import type { PageTop, SmallPage } from './page-kinds.ts';
 import { ANSWERS, intentAgain } from './rerun.ts';
-import type { ShortList, PageCommand, PageEvidence, PageFile, PageStep } from './run-data.ts';
+import type { ShortList, PageCommand, PageEvidence, PageFile, RanStep } from './run-data.ts';
 import { sandboxPart } from './sandbox-part.ts';
 import { streamPart } from './stream-part.ts';
 
@@ -31,7 +31,7 @@ export interface IntentPageData {
   /** How the last command ended; null if nothing ran. */
   readonly ended: string | null;
   /** Null if nothing ran. */
-  readonly step: PageStep | null;
+  readonly step: RanStep | null;
   readonly files: ShortList<PageFile>;
   readonly missing: ShortList<string>;
   readonly evidence: PageEvidence;
@@ -169,7 +169,7 @@ function endedText({ ending, command, commands_total }: IntentOutcome): string {
   return `${endingWords(ending)}${which}`;
 }
 
-function stepOf({ runner, intent, request, result, streamBytes }: IntentPageInput, outcome: IntentOutcome): PageStep {
+function stepOf({ runner, intent, request, result, streamBytes }: IntentPageInput, outcome: IntentOutcome): RanStep {
   const { max_output_files, max_total_output_bytes, timeout_ms } = intent?.limits ?? {};
   const execution = result?.execution;
   return {

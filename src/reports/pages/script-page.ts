@@ -10,7 +10,7 @@ import { filePart, maskingPart } from './file-part.ts';
 import { limitParts } from './limit-part.ts';
 import type { PageTop, SmallPage } from './page-kinds.ts';
 import { scriptAgain } from './rerun.ts';
-import type { ShortList, PageCommand, PageEvidence, PageFile, PageStep } from './run-data.ts';
+import type { ShortList, PageCommand, PageEvidence, PageFile, RanStep } from './run-data.ts';
 import { sandboxPart } from './sandbox-part.ts';
 import { streamPart } from './stream-part.ts';
 
@@ -22,11 +22,11 @@ export interface ScriptPageData {
   readonly env: ShortList<string>;
   readonly secrets: ShortList<string>;
   readonly started_at: string | null;
-  /** From the request to the seal, with preparation and teardown. */
+  /** From the request to the seal, including preparation and teardown. */
   readonly took_ms: number | null;
   /** Null while the run is not finished. */
   readonly ended: ScriptEnded | null;
-  readonly step: PageStep | null;
+  readonly step: RanStep | null;
   readonly files: ShortList<PageFile>;
   /** False if Proctor was interrupted before it read the files. */
   readonly is_output_known: boolean;
@@ -142,7 +142,7 @@ function endedOf(outcome: ScriptOutcome, summary: string | null): ScriptEnded {
 
 const SUMMARY_CHARS_MAX = 4_000;
 
-function stepOf(input: ScriptPageInput, outcome: ScriptOutcome, request: ScriptRequest): PageStep {
+function stepOf(input: ScriptPageInput, outcome: ScriptOutcome, request: ScriptRequest): RanStep {
   const { runner, metadata, streamBytes } = input;
   const { requested } = request;
   const asked = {
