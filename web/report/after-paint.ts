@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** True once the list has been drawn. Plots and paper wait for it, because many cases take a moment. */
+/** True once the list has been drawn. The lower part of the overview waits for it. */
 export function useAfterPaint(): boolean {
   const [isDrawn, setIsDrawn] = useState(false);
   useEffect(() => {
