@@ -38,6 +38,10 @@ try {
   await browser.close();
 }
 
+function example(name: string): string {
+  return path.join(root, 'examples', name);
+}
+
 /** Runs everything once, and writes every page. */
 async function made(world: ShotsWorld): Promise<Shot[]> {
   await world.suite('baseline', [], 5);
@@ -47,7 +51,6 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
   const run = world.page('new');
   const history = path.join(world.folder, 'history.html');
   world.proctor(0, 'history', '--html', history);
-  const example = (name: string): string => path.join(root, 'examples', name);
   world.proctor(0, 'run', 'script', example('report.py'), '--input', example('orders.csv'));
   const script = world.page();
   world.proctor(1, 'run', 'script', example('hostile.py'));

@@ -6,7 +6,7 @@ import { isDeclaration, type ProjectTarget } from '../contracts/project/index.ts
 import type { SuiteRequest, SuiteTarget } from '../contracts/suite/index.ts';
 import { homeFrom, runsIn } from '../evidence/run-folder/runs.ts';
 import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
-import type { PageCommand, PageCommands, PageHole } from '../reports/page-data.ts';
+import type { CaseCommand, PageCommands, PageHole } from '../reports/page-data.ts';
 import { findProjectFile, type ProjectFile, readProjectFile } from '../run/project/project-file.ts';
 import { readTargetFile } from '../run/suite/target-file.ts';
 
@@ -24,8 +24,8 @@ export function commandsFor(cwd: string, folder: string, away: readonly string[]
   const isHere = runsIn(homeFrom(cwd)).some(one => one.folder === folder);
   const again = suite !== undefined ? testCommand(suite) : suiteCommand(run.cases_path, target, known, cwd);
   const resend = resendWords(target, known);
-  const withNote = (command: PageCommand): PageCommand => ({ ...command, ...(needed && { note: needed }) });
-  const list: (PageCommand | undefined)[] = [
+  const withNote = (command: CaseCommand): CaseCommand => ({ ...command, ...(needed && { note: needed }) });
+  const list: (CaseCommand | undefined)[] = [
     again && withNote(again),
     isHere && resend
       ? withNote({ does: 'Send the recorded request again, and compare the answers.', words: resend })
@@ -120,7 +120,7 @@ function suiteOf({ project, dir }: ProjectFile, target: string, casesPath: strin
   )?.[0];
 }
 
-const testCommand = (suite: string): PageCommand => ({
+const testCommand = (suite: string): CaseCommand => ({
   does: 'Run this case again, and compare it with its baseline.',
   words: ['proctor', 'test', suite, '--only', CASE],
 });
@@ -130,7 +130,7 @@ function suiteCommand(
   target: SuiteTarget,
   known: Known | undefined,
   cwd: string,
-): PageCommand | undefined {
+): CaseCommand | undefined {
   const flags = targetFlags(target, known);
   if (!flags || !isFileIn(cwd, casesPath)) return undefined;
   return {
@@ -147,7 +147,7 @@ function targetFlags(target: SuiteTarget, known: Known | undefined): readonly st
   return target.kind === 'declared' ? ['--target', known.word] : undefined;
 }
 
-function resendWords(target: SuiteTarget, known: Known | undefined): PageCommand['words'] | undefined {
+function resendWords(target: SuiteTarget, known: Known | undefined): CaseCommand['words'] | undefined {
   if (target.kind === 'http') return target.header_names.length > 0 ? undefined : ['proctor', 'resend', RUN, CASE];
   const flags = targetFlags(target, known);
   return flags && ['proctor', 'resend', RUN, CASE, ...flags];

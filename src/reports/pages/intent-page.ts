@@ -1,16 +1,15 @@
-import { shellQuoted } from '../../base/shell.ts';
 import type { IntentOutcome } from '../../contracts/intent/index.ts';
 import type { RunResult } from '../../contracts/run-result/index.ts';
 import type { IntentFolder } from '../../evidence/intent/intent-folder.ts';
 import { ANY_CHARS_MAX, boundedTexts, cutText, cutTexts, shortListOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
 import { endingWords } from './ending-text.ts';
-import { evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
+import { commandFor, evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
 import { checksPart, type IntentCheck, type IntentPlanned, planPart } from './intent-plan.ts';
 import { limitParts } from './limit-part.ts';
 import type { PageTop, SmallPage } from './page-kinds.ts';
 import { ANSWERS, intentAgain } from './rerun.ts';
-import type { ShortList, PageCommand, PageEvidence, PageFile, PageStep } from './run-data.ts';
+import type { ShortList, PageCommand, PageEvidence, PageFile, RanStep } from './run-data.ts';
 import { sandboxPart } from './sandbox-part.ts';
 import { streamPart } from './stream-part.ts';
 
@@ -32,7 +31,7 @@ export interface IntentPageData {
   /** How the last command ended; null if nothing ran. */
   readonly ended: string | null;
   /** Null if nothing ran. */
-  readonly step: PageStep | null;
+  readonly step: RanStep | null;
   readonly files: ShortList<PageFile>;
   readonly missing: ShortList<string>;
   readonly evidence: PageEvidence;
@@ -170,7 +169,7 @@ function endedText({ ending, command, commands_total }: IntentOutcome): string {
   return `${endingWords(ending)}${which}`;
 }
 
-function stepOf({ runner, intent, request, result, streamBytes }: IntentPageInput, outcome: IntentOutcome): PageStep {
+function stepOf({ runner, intent, request, result, streamBytes }: IntentPageInput, outcome: IntentOutcome): RanStep {
   const { max_output_files, max_total_output_bytes, timeout_ms } = intent?.limits ?? {};
   const execution = result?.execution;
   return {
@@ -207,7 +206,7 @@ function commandsOf(input: IntentPageInput): PageCommand[] {
   return [
     ...usual,
     ...(usual.length > 0
-      ? [{ does: 'Run it again from its folder, and compare', command: `proctor reproduce ${shellQuoted(word)}` }]
+      ? [{ does: 'Run it again from its folder, and compare', command: commandFor(word, 'reproduce') }]
       : []),
     ...(again ? [again] : []),
   ];

@@ -1,10 +1,10 @@
-import type { PageGuard, PageStep } from '../../../src/reports/pages/run-data.ts';
+import type { PageGuard, RanStep } from '../../../src/reports/pages/run-data.ts';
 import { KINDS, Mark } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
 import { Card, Rest } from './card.tsx';
 
 /** What was requested, what enforced it, and what the probes saw. */
-export function Sandbox({ step }: { readonly step: PageStep }) {
+export function Sandbox({ step }: { readonly step: RanStep }) {
   const { guards, warnings, absent } = step.sandbox;
   return (
     <Card id="sandbox" title="Sandbox">

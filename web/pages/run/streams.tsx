@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks';
-import type { PageLine, PageStep, PageStream } from '../../../src/reports/pages/run-data.ts';
+import type { PageLine, RanStep, PageStream } from '../../../src/reports/pages/run-data.ts';
 import { type AnsiPiece, ansiReader, withoutColours } from '../../shared/ansi.ts';
 import { count, plural } from '../../shared/format.ts';
 import { size } from '../../shared/size.ts';
@@ -8,7 +8,7 @@ import { type RunAddress, showRunView } from './address.ts';
 import { Card } from './card.tsx';
 
 interface Props {
-  readonly step: PageStep;
+  readonly step: RanStep;
   readonly address: RunAddress;
   /** Shows stderr first. */
   readonly hasFailed: boolean;
@@ -87,7 +87,7 @@ function notesOf({ bytes_total, bytes_kept, is_truncated, masked, file, text }: 
   ];
 }
 
-/** Looks that could hide text. */
+/** Styles that could hide text. */
 const OTHER_LOOKS = /\u001b\[(?:\d{1,3};){0,8}(?:[78]|4[0-8]|10[0-7])(?:;\d{1,3}){0,8}m/;
 
 interface Row {
