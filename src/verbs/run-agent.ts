@@ -140,6 +140,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   needsModel: true,
   allowUntestedVersion: true,
   allowDirty: true,
+  base: true,
   projectContext: true,
   environment: true,
   signingKey: true,

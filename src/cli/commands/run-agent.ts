@@ -53,6 +53,7 @@ export interface RunAgentFlags {
   readonly login?: 'env' | 'claude' | 'codex';
   readonly allowUntestedVersion?: true;
   readonly allowDirty?: true;
+  readonly base?: string;
   readonly projectContext: boolean;
   readonly keepCredentials?: true;
   readonly json?: true;
@@ -100,6 +101,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     login: flags.login,
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
+    base: flags.base,
     projectContext: flags.projectContext,
     keepCredentials: flags.keepCredentials,
   };

@@ -20,6 +20,7 @@ export const AGENT_FILES = {
   stdout: 'evidence/native/stdout.log',
   stderr: 'evidence/native/stderr.log',
   diff: 'workspace.diff',
+  commits: 'commits.diff',
 } as const satisfies Record<keyof AgentFiles, string>;
 
 /** Builds every document of an agent run except the files above and the seal. Pure: reads and writes no files. */

@@ -80,6 +80,8 @@ export interface AgentFiles {
   readonly stdout: Stored;
   readonly stderr: Stored;
   readonly diff: Stored | null;
+  /** The diffs of the agent's commits. */
+  readonly commits?: Stored;
 }
 
 /** A line in an agent run's journal. */

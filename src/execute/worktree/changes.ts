@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Changes } from '../../contracts/agent-step/changes.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { readRegular } from '../../base/regular.ts';
-import { commitsOf } from './commits.ts';
+import { type Commits, commitsOf } from './commits.ts';
 import { gitFolderOf, refChanges, type Refs, refsIn } from './refs.ts';
 import { type Clone, configFor } from './clone.ts';
 import { writeDiff } from './diff-file.ts';
@@ -36,6 +36,14 @@ export const CHANGE_LIMITS: ChangeLimits = {
   pathUnitsMax: 128 * 1024 * 1024,
 };
 
+export interface TakeOptions {
+  readonly limits?: ChangeLimits;
+  /** Where the diffs of the agent's commits go. Without it, the commits are only listed. */
+  readonly series?: string;
+  /** Folders in the tree that the sandbox mounted. */
+  readonly leaveOut?: readonly string[];
+}
+
 /**
  * Finds an agent's changes to its tree, and writes the diff to `out`. All of the agent's processes must have ended.
  *
@@ -46,7 +54,7 @@ export async function takeChanges(
   clone: Clone,
   workTree: string,
   out: string,
-  limits: ChangeLimits = CHANGE_LIMITS,
+  { limits = CHANGE_LIMITS, series, leaveOut = [] }: TakeOptions = {},
 ): Promise<Changes> {
   const gitDir = path.join(workTree, '.git');
   const gitFolder = gitFolderOf(workTree);
@@ -66,9 +74,11 @@ export async function takeChanges(
   const refs = refChanges(clone, now.found);
   const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === baseSha ? [] : [sha])))];
   const own = now.found.get(`refs/heads/${clone.branch}`) ?? null;
-  const commits =
+  const tip = now.found.has('HEAD') ? (now.found.get('HEAD') ?? null) : own;
+  const wanted = series === undefined ? undefined : { tip, base: baseSha, out: series, leaveOut };
+  const commits: Commits =
     gitFolder === 'kept'
-      ? await commitsOf(clone, gitDir, tips, own)
+      ? await commitsOf(clone, gitDir, tips, own, wanted)
       : { listed: [], total: null, rewritten: false, abandoned: null };
   const total = now.isCut ? null : commits.total;
   const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
@@ -84,7 +94,12 @@ export async function takeChanges(
       bytes: state.ignored.reduce((sum, { bytes }) => sum + bytes, 0),
       paths: state.ignored.map(textOf),
     },
-    commits: { listed: commits.listed, total, abandoned: commits.abandoned },
+    commits: {
+      listed: commits.listed,
+      total,
+      abandoned: commits.abandoned,
+      ...(commits.series && { series: commits.series }),
+    },
     refs,
     branchMoved: refs.some(({ isProtected }) => isProtected),
     rewritten: commits.rewritten,

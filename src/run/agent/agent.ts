@@ -128,6 +128,7 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
       const clone = await cloneFor(order.dir, stage, {
         runId: id,
         allowDirty: order.allowDirty === true,
+        ...(order.base !== undefined && { base: order.base }),
         readOnly: bound.effective.execution_posture === 'read_only',
       });
       for (const note of clone.notes) around.onWarning?.(note);

@@ -47,6 +47,8 @@ export interface AgentOrder {
   readonly allowUntestedVersion?: boolean;
   /** Run even if the folder has uncommitted changes. The agent does not see them. */
   readonly allowDirty?: boolean;
+  /** The commit to start from instead of HEAD: a branch, a tag, a commit ID or an ancestor such as `HEAD~2`. */
+  readonly base?: string;
   /** Whether the agent gets the project's instructions for agents. Default: true. */
   readonly projectContext?: boolean;
   /** Where Proctor looks up the program and the model credential. The agent does not see it. */

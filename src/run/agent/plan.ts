@@ -21,7 +21,7 @@ import { enforcementOf } from '../pipeline/enforcement.ts';
 import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../pipeline/runner-plan.ts';
 import type { AgentTypes, AgentWorkspace, CheckedAgentRun } from './agent.ts';
 import { clocksOf, turnLimitOf } from './bound.ts';
-import { maskedContext, maskOf } from './masked.ts';
+import { type Mask, maskedContext, maskOf } from './masked.ts';
 import { budgetOf, secretsOf } from './model.ts';
 
 /** The port of the model proxy inside the sandbox. */
@@ -168,7 +168,7 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
       violations: [],
       enforcementNotes: [],
     }),
-    workspace: contextOf(clone),
+    workspace: contextOf(clone, mask),
     correlationId: newCorrelationId(),
     startedAtMs,
     owner: ownerHere(),
@@ -177,12 +177,12 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
 }
 
 /** Where the clone came from; undefined if the folder is not a repository. */
-export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: string): object | undefined {
+export function contextOf({ kind, branch, baseRef, baseSha }: Clone, mask: Mask, headSha?: string): object | undefined {
   if (kind === 'copy') return undefined;
   return {
     worktree_path: 'work',
     branch_name: branch,
-    base_ref: baseRef,
+    base_ref: mask(baseRef),
     base_sha: baseSha,
     ...(headSha !== undefined && { head_sha: headSha }),
   };
