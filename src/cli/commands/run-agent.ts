@@ -19,6 +19,7 @@ import {
   endingInBrief,
   isNews,
   limitsText,
+  mountLines,
   sandboxText,
   sealedText,
   untestedText,
@@ -54,6 +55,7 @@ export interface RunAgentFlags {
   readonly allowUntestedVersion?: true;
   readonly allowDirty?: true;
   readonly base?: string;
+  readonly mount?: readonly string[];
   readonly projectContext: boolean;
   readonly keepCredentials?: true;
   readonly json?: true;
@@ -102,6 +104,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
     base: flags.base,
+    mounts: flags.mount?.map(mountOf),
     projectContext: flags.projectContext,
     keepCredentials: flags.keepCredentials,
   };
@@ -116,6 +119,14 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     secrets: variables(flags.secret ?? [], false),
     environment: process.env,
   };
+}
+
+/** `DIR` or `DIR:PATH`, split at the last colon. */
+function mountOf(text: string): { dir: string; path?: string } {
+  const at = text.lastIndexOf(':');
+  const [dir, inside] = at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+  if (dir === '' || inside === '') throw new Fault('usage', 'Use --mount DIR or --mount DIR:PATH.');
+  return { dir: dir as string, ...(inside !== undefined && { path: inside }) };
 }
 
 function overridesOf({ allowPath, forbidPath, forbid }: RunAgentFlags): NonNullable<RunAgentOptions['overrides']> {
@@ -203,6 +214,7 @@ function asJson(result: AgentRunResult): object {
     usage: result.reported,
     model_access: result.modelAccess,
     project_context: result.projectContext ?? null,
+    mounts: result.mounts ?? [],
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
     limits: { ...result.limits, ...result.clocks },
     turn_limit: result.turnLimit ?? null,
@@ -240,6 +252,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  limits    ${limitsText(runner, result.limits, result.enforcement)}`,
         ]),
     ...contextLines(result.projectContext),
+    ...mountLines(result.mounts),
     `  used      ${usedText(result)}`,
     ...refusalLines(result.modelAccess, paint),
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),

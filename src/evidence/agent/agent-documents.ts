@@ -152,6 +152,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     denials,
     model_access: judgement.modelAccess,
     ...(plan.projectContext && { project_context: plan.projectContext }),
+    ...(plan.mounts && { mounts: plan.mounts }),
     streams: [streamOf('stdout', capture.stdout), streamOf('stderr', capture.stderr)],
     enforcement: plan.enforcement,
     observed: plan.observed,

@@ -30,7 +30,7 @@ const DOOR_PORT = 8417;
 /** Translates the order into a command line, and stages its files. */
 export function layOut(
   ready: CheckedAgentRun,
-  { stage, clone, door, context }: Omit<AgentWorkspace, 'guarded' | 'invocation'>,
+  { stage, clone, door, context }: Omit<AgentWorkspace, 'guarded' | 'invocation' | 'mounted'>,
 ): Invocation {
   const { adapter, order, bound, program, model, sessionId } = ready;
   const invocation = adapter.invoke({
@@ -68,13 +68,13 @@ const STDIN = 'stdin';
 
 export async function agentJob(
   ready: CheckedAgentRun,
-  { stage, clone, guarded, door, invocation }: AgentWorkspace,
+  { stage, clone, guarded, door, invocation, mounted }: AgentWorkspace,
   folder: string,
 ): Promise<Job> {
   const { id, order, bound, program } = ready;
   const isBehindDoor = door?.socket !== undefined;
   const argv = [program.argv0, ...invocation.args];
-  const mounts = [...program.mounts, ...clone.mounts, ...(isBehindDoor ? forwarderMounts() : [])];
+  const mounts = [...program.mounts, ...clone.mounts, ...(isBehindDoor ? forwarderMounts() : []), ...mounted.mounts];
   return {
     id,
     backend: 'process',
@@ -160,6 +160,9 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
     modelMode: model.kind,
     budget: budgetOf(bound.limits),
     projectContext: maskedContext(made.context.told, mask),
+    ...(made.mounted.notes.length > 0 && {
+      mounts: made.mounted.notes.map(note => ({ ...note, path: mask(note.path) })),
+    }),
     ...('credential' in model && { credential: model.credential }),
     policy: policySummaryOf({
       ...bound.summary,

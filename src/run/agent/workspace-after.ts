@@ -27,7 +27,7 @@ export interface After {
 
 /** Compares the work tree and the written refs with the policy, once all the agent's processes have ended. */
 export async function workspaceAfter(
-  { place: { folder }, made: { ready, clone }, prepared }: StartedRun<AgentTypes>,
+  { place: { folder }, made: { ready, clone, mounted }, prepared }: StartedRun<AgentTypes>,
   refsWritten: ReadonlySet<string>,
 ): Promise<After> {
   const { effective } = ready.bound;
@@ -35,6 +35,7 @@ export async function workspaceAfter(
   const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
   const changes = await takeChanges(clone, workTree, path.join(folder, AGENT_FILES.diff), {
     series: path.join(folder, AGENT_FILES.commits),
+    leaveOut: mounted.inTree,
   });
   const commits = changes.commits.series?.diff ?? undefined;
   const { sha256, bytes } = changes.diff;
