@@ -45,7 +45,11 @@ export async function branchMade(
   const date = `${Math.floor(Date.parse(endedAt) / 1_000)} +0000`;
   const by: Signature = { name: 'proctor-agent', email: 'agent@proctor.invalid', date };
   const message = `${commits.length > 0 ? 'Uncommitted changes' : 'Changes'} of the Proctor run ${runId}\n`;
-  const { tip, commits: count, needsReview } = await applyToBranch(dir, {
+  const {
+    tip,
+    commits: count,
+    needsReview,
+  } = await applyToBranch(dir, {
     branch: name,
     base: status.base.sha,
     commits,

@@ -14,10 +14,7 @@ interface ApplyFlags {
   readonly json?: true;
 }
 
-export async function applyCommand(
-  run: string,
-  { json, ...flags }: ApplyFlags,
-): Promise<number> {
+export async function applyCommand(run: string, { json, ...flags }: ApplyFlags): Promise<number> {
   return asFault(json, async signal => {
     const answer = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
     const { runId, applied, changed, branch, needsReview, notes, fromClone } = answer;
@@ -42,7 +39,12 @@ export async function applyCommand(
         ...needsReview.map(({ path, reason }) => `  ${paint('note', '!')} ${printable(path)}: ${printable(reason)}`),
         ...notes.map(note => `  ${paint('faint', printable(note))}`),
         ...(applied && branch
-          ? [paint('faint', `  Your work tree is unchanged. Review the commits with git log -p ${printable(branch.name)}.`)]
+          ? [
+              paint(
+                'faint',
+                `  Your work tree is unchanged. Review the commits with git log -p ${printable(branch.name)}.`,
+              ),
+            ]
           : []),
         ...(applied && fromClone && !branch
           ? [paint('faint', '  Nothing is committed. Review the changes with git status and git diff.')]

@@ -27,6 +27,7 @@ import {
 } from '../text/run-text.ts';
 import { eventText } from '../text/transcript-text.ts';
 import { countText, durationText } from '../text/units.ts';
+import { mountOf } from '../options/mounts.ts';
 import { namedKey, variables } from '../options/variables.ts';
 
 export interface RunAgentFlags {
@@ -119,14 +120,6 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     secrets: variables(flags.secret ?? [], false),
     environment: process.env,
   };
-}
-
-/** `DIR` or `DIR:PATH`, split at the last colon. */
-function mountOf(text: string): { dir: string; path?: string } {
-  const at = text.lastIndexOf(':');
-  const [dir, inside] = at === -1 ? [text] : [text.slice(0, at), text.slice(at + 1)];
-  if (dir === '' || inside === '') throw new Fault('usage', 'Use --mount DIR or --mount DIR:PATH.');
-  return { dir: dir as string, ...(inside !== undefined && { path: inside }) };
 }
 
 function overridesOf({ allowPath, forbidPath, forbid }: RunAgentFlags): NonNullable<RunAgentOptions['overrides']> {

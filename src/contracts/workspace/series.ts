@@ -43,4 +43,3 @@ export function* seriesFindings({ why, diff, listed }: z.infer<typeof seriesShap
   const bytes = listed.reduce((sum, commit) => sum + commit.diff_bytes, 0);
   if (diff && diff.bytes !== bytes) yield must('commits.series.diff.bytes', 'is not the sum of diff_bytes');
 }
-

@@ -153,7 +153,11 @@ function storedAt(place: string): Stored {
 function isThere(folder: string, files: AgentFiles): boolean {
   const isNotThere = files.diff !== null || !existsSync(path.join(folder, AGENT_FILES.diff));
   const hasNoOther = files.commits !== undefined || !existsSync(path.join(folder, AGENT_FILES.commits));
-  return isNotThere && hasNoOther && sealedAgentFiles(files).every(file => fileHash(path.join(folder, file.path)) === file.sha256);
+  return (
+    isNotThere &&
+    hasNoOther &&
+    sealedAgentFiles(files).every(file => fileHash(path.join(folder, file.path)) === file.sha256)
+  );
 }
 
 /** The files of an agent run that are stored before its documents. */

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Changes } from '../../contracts/agent-step/changes.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { readRegular } from '../../base/regular.ts';
-import { type Commits, commitsOf } from './commits.ts';
+import { commitsOf } from './commits.ts';
 import { gitFolderOf, refChanges, type Refs, refsIn } from './refs.ts';
 import { type Clone, configFor } from './clone.ts';
 import { writeDiff } from './diff-file.ts';
@@ -70,17 +70,13 @@ export async function takeChanges(
     : await commitOf(trusted, workTree, { from: baseSha, message: 'the tree as the agent left it', ...state });
   const diff = await writeDiff(trusted, [baseSha, final], out, { bytesMax: limits.diffBytesMax, missed: state.missed });
 
-  const now: Refs = gitFolder === 'kept' ? refsIn(gitDir, clone, limits.refsMax) : { found: new Map(), isCut: false };
-  const refs = refChanges(clone, now.found);
-  const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === baseSha ? [] : [sha])))];
-  const own = now.found.get(`refs/heads/${clone.branch}`) ?? null;
-  const tip = now.found.has('HEAD') ? (now.found.get('HEAD') ?? null) : own;
-  const wanted = series === undefined ? undefined : { tip, base: baseSha, out: series, leaveOut };
-  const commits: Commits =
-    gitFolder === 'kept'
-      ? await commitsOf(clone, gitDir, tips, own, wanted)
-      : { listed: [], total: null, rewritten: false, abandoned: null };
-  const total = now.isCut ? null : commits.total;
+  const isKept = gitFolder === 'kept';
+  const { refs, commits, rewritten } = await historyOf(
+    clone,
+    isKept ? gitDir : undefined,
+    limits.refsMax,
+    series && { out: series, leaveOut },
+  );
   const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
   return {
     kind: clone.kind,
@@ -94,15 +90,10 @@ export async function takeChanges(
       bytes: state.ignored.reduce((sum, { bytes }) => sum + bytes, 0),
       paths: state.ignored.map(textOf),
     },
-    commits: {
-      listed: commits.listed,
-      total,
-      abandoned: commits.abandoned,
-      ...(commits.series && { series: commits.series }),
-    },
+    commits,
     refs,
     branchMoved: refs.some(({ isProtected }) => isProtected),
-    rewritten: commits.rewritten,
+    rewritten,
     gitFolder,
     gitConfigChanged: gitFolder !== 'kept' || isOtherConfig(gitDir, config, clone),
     hooks: gitFolder === 'kept' ? await hooksOf(gitDir, config, state.changed, clone) : [],
@@ -112,8 +103,32 @@ export async function takeChanges(
     collisions: state.collisions.map(file => pathText(file).path),
     leftOut: state.leftOut,
     needsReview: await reviewTree(trusted, workTree, state, base),
-    notes: notesOf(gitFolder, total, commits.abandoned),
+    notes: notesOf(gitFolder, commits),
   };
+}
+
+/** The refs and commits in the agent's git folder; undefined if it is gone. */
+async function historyOf(
+  clone: Clone,
+  gitDir: string | undefined,
+  refsMax: number,
+  series: { readonly out: string; readonly leaveOut: readonly string[] } | undefined,
+): Promise<Pick<Changes, 'refs' | 'commits' | 'rewritten'>> {
+  const now: Refs = gitDir === undefined ? { found: new Map(), isCut: false } : refsIn(gitDir, clone, refsMax);
+  const refs = refChanges(clone, now.found);
+  if (gitDir === undefined) return { refs, commits: { listed: [], total: null, abandoned: null }, rewritten: false };
+  const base = clone.baseSha;
+  const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === base ? [] : [sha])))];
+  const own = now.found.get(`refs/heads/${clone.branch}`) ?? null;
+  const tip = now.found.has('HEAD') ? (now.found.get('HEAD') ?? null) : own;
+  const { rewritten, total, ...commits } = await commitsOf(
+    clone,
+    gitDir,
+    tips,
+    own,
+    series && { ...series, tip, base },
+  );
+  return { refs, commits: { ...commits, total: now.isCut ? null : total }, rewritten };
 }
 
 const textOf = (entry: { readonly path: string }): string => pathText(entry.path).path;
@@ -212,13 +227,13 @@ function submodulesOf(
   }));
 }
 
-function notesOf(gitFolder: Changes['gitFolder'], commits: number | null, abandoned: number | null): string[] {
+function notesOf(gitFolder: Changes['gitFolder'], { total, abandoned }: Changes['commits']): string[] {
   return [
     ...(gitFolder === 'gone' ? ['The agent removed .git.'] : []),
     ...(gitFolder === 'replaced' ? ['The agent replaced .git.'] : []),
     ...(abandoned
       ? [`The agent made ${abandoned === 1 ? 'a commit' : `${abandoned} commits`} that no ref reaches.`]
       : []),
-    ...(commits === null ? ["Some of the agent's commits are unreadable."] : []),
+    ...(total === null ? ["Some of the agent's commits are unreadable."] : []),
   ];
 }

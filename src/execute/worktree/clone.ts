@@ -231,10 +231,7 @@ function coreFor(format: 'sha1' | 'sha256', isBare: boolean): string[] {
 }
 
 /** Creates a bare git folder that reads the user's objects and ignores all attributes. */
-export function makeTrusted(
-  trusted: string,
-  source: Pick<SourceRepository, 'format' | 'objects'> | undefined,
-): void {
+export function makeTrusted(trusted: string, source: Pick<SourceRepository, 'format' | 'objects'> | undefined): void {
   writeGitDir(trusted, BASE_BRANCH, `${coreFor(source?.format ?? 'sha1', true).join('\n')}\n`);
   mkdirSync(path.join(trusted, 'info'));
   writeFileSync(path.join(trusted, 'info', 'attributes'), ATTRIBUTES_OFF);

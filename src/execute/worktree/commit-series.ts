@@ -25,16 +25,31 @@ export async function seriesOf(
 ): Promise<CommitSeries | undefined> {
   if (tip === base) return undefined;
   if (tip === null) return leftOut('unreadable');
-  const range = ['rev-list', '--reverse', '--topo-order', '--parents', `--max-count=${COMMITS_MAX + 1}`, tip, `^${base}`];
+  const range = [
+    'rev-list',
+    '--reverse',
+    '--topo-order',
+    '--parents',
+    `--max-count=${COMMITS_MAX + 1}`,
+    tip,
+    `^${base}`,
+  ];
   const { code, stdout } = await askGit(range, asking);
   if (code !== 0) return leftOut('unreadable');
-  const chain = stdout.toString().trim().split('\n').map(line => line.split(' '));
+  const chain = stdout
+    .toString()
+    .trim()
+    .split('\n')
+    .map(line => line.split(' '));
   // The agent moved HEAD back to an ancestor of base.
   if (stdout.length === 0) return leftOut('not_linear');
   if (chain.length > COMMITS_MAX) return leftOut('too_many');
   const isLinear = chain.every(([, ...parents], index) => parents.join() === (chain[index - 1]?.[0] ?? base));
   if (!isLinear) return leftOut('not_linear');
-  const commits = await commitsIn(chain.map(([sha]) => sha as string), asking);
+  const commits = await commitsIn(
+    chain.map(([sha]) => sha as string),
+    asking,
+  );
   if (typeof commits === 'string') return leftOut(commits);
   const diffs = await diffsOf(chain, leaveOut, asking);
   if (!diffs) return leftOut('too_large');

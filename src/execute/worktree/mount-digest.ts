@@ -20,7 +20,7 @@ export interface MountDigest {
  * its path, ended by a NUL. Refuses what a reader of the evidence could not check: links that leave the folder, special
  * files and unreadable ones.
  */
-export async function digestOf(folder: string, left: { entries: number; bytes: number }): Promise<MountDigest> {
+export async function folderDigest(folder: string, left: { entries: number; bytes: number }): Promise<MountDigest> {
   const lines: string[] = [];
   const top = realpathSync.native(folder);
   let bytes = 0;
@@ -60,8 +60,11 @@ function lineFor(top: string, entry: TreeEntry): string {
 }
 
 function linkHash(top: string, entry: TreeEntry): string {
-  if (leadsOut(top, entry) || !isRealInside(top, entry)) throw cannotMount(entry, 'is a symlink that leaves the folder');
-  return createHash('sha256').update(readlinkSync(placeIn(top, entry.path), 'buffer')).digest('hex');
+  if (leadsOut(top, entry) || !isRealInside(top, entry))
+    throw cannotMount(entry, 'is a symlink that leaves the folder');
+  return createHash('sha256')
+    .update(readlinkSync(placeIn(top, entry.path), 'buffer'))
+    .digest('hex');
 }
 
 /** A link may leave through another link. A link without a target goes nowhere. */

@@ -138,7 +138,15 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
       door = await openDoorFor(ready, stage);
       const context = projectContext(adapter, clone, order.projectContext !== false);
       const invocation = layOut(ready, { stage, clone, door, context });
-      const workspace = { stage, clone, guarded: guardedIn(clone, bound.effective), door, context, invocation, mounted };
+      const workspace = {
+        stage,
+        clone,
+        guarded: guardedIn(clone, bound.effective),
+        door,
+        context,
+        invocation,
+        mounted,
+      };
       return { ...workspace, ready, job: await agentJob(ready, workspace, folder), startedAtMs };
     },
     plan: agentPlan,

@@ -6,7 +6,7 @@ import { printable } from '../../base/printable.ts';
 import type { MountNote } from '../../contracts/agent-step/mounts.ts';
 import type { Mount } from '../../execute/job/job.ts';
 import type { Clone } from '../../execute/worktree/clone.ts';
-import { digestOf, MOUNT_LIMITS } from '../../execute/worktree/mount-digest.ts';
+import { folderDigest, MOUNT_LIMITS } from '../../execute/worktree/mount-digest.ts';
 import { isGitName } from '../../execute/worktree/tree.ts';
 import { isProctors } from '../../policy/active-changes.ts';
 import type { AgentOrder } from './order.ts';
@@ -37,7 +37,7 @@ export async function agentMounts(order: AgentOrder, clone: Clone): Promise<Agen
   const left: { entries: number; bytes: number } = { ...MOUNT_LIMITS };
   const notes: MountNote[] = [];
   for (const { source, target } of wanted) {
-    const digest = await digestOf(source, left);
+    const digest = await folderDigest(source, left);
     left.entries -= digest.entries;
     left.bytes -= digest.bytes;
     notes.push({ path: target.slice(1), ...digest });
@@ -56,7 +56,10 @@ function placed({ dir, path: at }: MountRequest, order: AgentOrder, startIn: str
   const source = folderAt(path.resolve(order.cwd, dir), dir);
   if (at?.startsWith('/')) {
     if (!at.startsWith(ELSEWHERE) || unsafePath(at.slice(1)) !== undefined)
-      throw new Fault('usage', `"${printable(at)}" is not a path below ${ELSEWHERE}, where mounts outside the folder go.`);
+      throw new Fault(
+        'usage',
+        `"${printable(at)}" is not a path below ${ELSEWHERE}, where mounts outside the folder go.`,
+      );
     return { source, target: path.posix.normalize(at) };
   }
   const below = at ?? insideOf(realpathSync(order.dir), path.resolve(order.cwd, dir));
@@ -98,7 +101,10 @@ function makeMountPoint(tree: string, below: string): void {
     const stat = lstatSync(at, { throwIfNoEntry: false });
     if (!stat) mkdirSync(at);
     else if (!stat.isDirectory())
-      throw new Fault('usage', `Nothing can be mounted at ${printable(below)}: the commit has a file or symlink there.`);
+      throw new Fault(
+        'usage',
+        `Nothing can be mounted at ${printable(below)}: the commit has a file or symlink there.`,
+      );
     else if (index === names.length - 1 && readdirSync(at).length > 0)
       throw new Fault('usage', `Nothing can be mounted at ${printable(below)}: the commit has files there.`);
   }

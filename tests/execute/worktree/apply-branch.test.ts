@@ -137,7 +137,11 @@ describe('apply --branch', () => {
   test.each<[string, (tree: string) => void, RegExp]>([
     ['a link that leaves the tree', tree => symlinkSync('/etc', path.join(tree, 'out')), /out: it is a symlink/],
     ['a link to an active file', tree => symlinkSync('x', path.join(tree, 'CLAUDE.md')), /CLAUDE\.md: /],
-    ['an active part of package.json', tree => put(tree, { 'package.json': '{"scripts":{"postinstall":"x"}}' }), /package\.json: .*postinstall/],
+    [
+      'an active part of package.json',
+      tree => put(tree, { 'package.json': '{"scripts":{"postinstall":"x"}}' }),
+      /package\.json: .*postinstall/,
+    ],
     ["Proctor's own files", tree => put(tree, { '.Proctor/x': '' }), /\.Proctor\/x is not applied/],
   ])('refuses %s', async (_, act, words) => {
     const folder = repository();
@@ -153,7 +157,21 @@ describe('apply --branch', () => {
     const { tree, took } = await given(folder);
     put(tree, { x: '1' });
     const changes = await took();
-    for (const branch of ['-x', '..', 'a..b', 'a b', 'x.lock', 'HEAD', '@', '', 'a\u0007', '@{-1}', '/a', 'a/', '\ud800'])
+    for (const branch of [
+      '-x',
+      '..',
+      'a..b',
+      'a b',
+      'x.lock',
+      'HEAD',
+      '@',
+      '',
+      'a\u0007',
+      '@{-1}',
+      '/a',
+      'a/',
+      '\ud800',
+    ])
       expect(await answer(folder, asked(changes, { branch })), branch).toMatch(/is not a valid branch name/);
     expect(git(folder, 'branch', '--list')).toBe('* main');
   });
@@ -183,7 +201,14 @@ describe('apply --branch', () => {
     mkdirSync(hooks, { recursive: true });
     for (const name of ['reference-transaction', 'post-checkout', 'post-commit', 'pre-auto-gc', 'post-index-change'])
       writeFileSync(path.join(hooks, name), `#!/bin/sh\ntouch ${trap}\n`, { mode: 0o755 });
-    for (const key of ['filter.evil.clean', 'filter.evil.smudge', 'diff.evil.textconv', 'core.fsmonitor', 'core.editor', 'gpg.program'])
+    for (const key of [
+      'filter.evil.clean',
+      'filter.evil.smudge',
+      'diff.evil.textconv',
+      'core.fsmonitor',
+      'core.editor',
+      'gpg.program',
+    ])
       git(folder, 'config', key, `touch ${trap}; cat`);
     git(folder, 'config', 'commit.gpgSign', 'true');
     expect(await answer(folder, asked(changes, { allowActive: ['.gitattributes'] }))).toBe(1);

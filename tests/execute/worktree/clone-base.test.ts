@@ -51,7 +51,21 @@ describe('a clone of another commit', () => {
       );
     for (const base of ['no-such', '0'.repeat(40), 'HEAD~9', 'v1^@', 'main^!'])
       expect(await told(base), base).toMatch(/has no commit/);
-    for (const base of ['', '-x', '--all', 'old..main', ':/first', 'HEAD^{/first}', 'main:readme.md', '^main', 'a b', 'x\n', 'ma*', '@{-1}', '../x'])
+    for (const base of [
+      '',
+      '-x',
+      '--all',
+      'old..main',
+      ':/first',
+      'HEAD^{/first}',
+      'main:readme.md',
+      '^main',
+      'a b',
+      'x\n',
+      'ma*',
+      '@{-1}',
+      '../x',
+    ])
       expect(await told(base), base).toMatch(/needs the name of one commit/);
     expect(await told('HEAD', temporaryFolder())).toMatch(/not in a repository/);
   });

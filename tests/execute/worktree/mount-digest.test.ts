@@ -2,7 +2,7 @@ import { chmodSync, cpSync, mkdirSync, renameSync, symlinkSync } from 'node:fs';
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { digestOf, MOUNT_LIMITS } from '../../../src/execute/worktree/mount-digest.ts';
+import { folderDigest, MOUNT_LIMITS } from '../../../src/execute/worktree/mount-digest.ts';
 import { temporaryFolder } from '../../support/support.ts';
 import { put } from './clone-world.ts';
 
@@ -14,7 +14,7 @@ function folderWith(files: Record<string, string>): string {
 }
 
 const told = (folder: string, left = MOUNT_LIMITS as { entries: number; bytes: number }) =>
-  digestOf(folder, left).catch((error: Error) => error.message);
+  folderDigest(folder, left).catch((error: Error) => error.message);
 
 test('depends on names, modes and contents, and on nothing else', async () => {
   const folder = folderWith({ 'a/index.js': 'one', 'a.js': 'x', 'b/c': '' });

@@ -86,7 +86,9 @@ describe('run agent --mount', () => {
       { path: 'work/node_modules', sha256: expect.stringMatching(/^sha256:/) as string, entries: 2, bytes: 20 },
       { path: 'agent/mounts/data', sha256: expect.stringMatching(/^sha256:/) as string, entries: 1, bytes: 6 },
     ]);
-    expect(readFileSync(path.join(world.repository, 'node_modules/dep/index.js'), 'utf8')).toBe('module.exports = 1;\n');
+    expect(readFileSync(path.join(world.repository, 'node_modules/dep/index.js'), 'utf8')).toBe(
+      'module.exports = 1;\n',
+    );
     expect(world.tried(['show', 'latest']).stdout).toMatch(/mounted {3}work\/node_modules, read-only: 2 entries, 20 B/);
   });
 

@@ -17,7 +17,12 @@ test('mounts a folder of the work tree at its own path, and any other below /age
   put(elsewhere, { y: '2' });
   symlinkSync(elsewhere, path.join(folder, 'linked'));
   const { clone } = await given(folder);
-  const requests = [{ dir: 'pkg/node_modules' }, { dir: elsewhere }, { dir: elsewhere, path: 'a #b/[c]' }, { dir: 'linked' }];
+  const requests = [
+    { dir: 'pkg/node_modules' },
+    { dir: elsewhere },
+    { dir: elsewhere, path: 'a #b/[c]' },
+    { dir: 'linked' },
+  ];
   const { mounts, inTree } = await agentMounts(orderFor(folder, requests), clone);
   expect(mounts.map(({ target }) => target)).toEqual([
     '/work/pkg/node_modules',
