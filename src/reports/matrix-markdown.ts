@@ -7,7 +7,7 @@ import {
   conditionName,
   conditionText,
   COSTS,
-  costText,
+  perSolvedText,
   MATRIX_WORDS,
   NOT_EVIDENCE,
   pairWord,
@@ -45,7 +45,7 @@ function versionLines({ versions }: Matrix): string[] {
     `| # | Version | Pass rate (95 %) | Trials | Missing | ${COSTS.map(({ label }) => `${capital(label)} per solved case`).join(' | ')} |`,
     `|---|---|---|---|---|${'---|'.repeat(COSTS.length)}`,
     ...versions.map((version, index) => {
-      const costs = COSTS.map(one => costText(version, one)).join(' | ');
+      const costs = COSTS.map(one => perSolvedText(version, one)).join(' | ');
       return `| ${index + 1} | ${code(version.name)} | ${rateText(version.pass_rate)} | ${version.trials} | ${withoutTrials(version)} | ${costs} |`;
     }),
     '',

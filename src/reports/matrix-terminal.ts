@@ -8,7 +8,7 @@ import {
   conditionName,
   conditionText,
   COSTS,
-  costText,
+  perSolvedText,
   MATRIX_WORDS,
   NOT_EVIDENCE,
   pairWord,
@@ -93,7 +93,7 @@ function* versionTable({ versions, decided_by }: Matrix, paint: PaintText): Gene
         ? paint('strong', column(version.name, NAME_WIDTH))
         : column(version.name, NAME_WIDTH);
     const counts = `${String(version.trials).padStart(6)} ${String(withoutTrials(version)).padStart(7)}`;
-    const costs = COSTS.map(one => costText(version, one).padStart(one.width)).join('');
+    const costs = COSTS.map(one => perSolvedText(version, one).padStart(one.width)).join('');
     yield `  ${index + 1} ${name}${rateText(version.pass_rate).padEnd(18)}${counts}${costs}\n`;
   }
 }

@@ -1,4 +1,3 @@
-import { sideName } from './format.ts';
 import { safeHtml } from './safe-html.ts';
 
 export function looksLikeHtml(content: unknown): content is string {
@@ -15,23 +14,17 @@ const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; ba
 
 interface Props {
   readonly html: string;
-  readonly side: string;
+  /** Says whose HTML it is, for screen readers. */
+  readonly title: string;
   readonly styleMark: string;
 }
 
 /**
  * A frame without permissions. It inherits this page's policy, so its styles need the page's nonce. A misplaced nonce
- * only breaks the agent's HTML.
+ * only breaks the framed HTML.
  */
-export function AgentHtml({ html, side, styleMark }: Props) {
+export function AgentHtml({ html, title, styleMark }: Props) {
   const marked = safeHtml(html).replace(/<style\b/gi, `<style nonce="${styleMark}"`);
   const page = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="color-scheme" content="light">${marked}`;
-  return (
-    <iframe
-      class="agent-html"
-      sandbox=""
-      srcdoc={page}
-      title={`The agent’s HTML (${sideName(side)}), without scripts`}
-    />
-  );
+  return <iframe class="agent-html" sandbox="" srcdoc={page} title={`${title}, without scripts`} />;
 }

@@ -63,11 +63,6 @@ export function pathFault(path: string): string | undefined {
 export const digest = () =>
   matching(/^(?:sha256:)?[A-Fa-f0-9]{64}$/, '64 hexadecimal digits, optionally prefixed with sha256:');
 
-/** Normalizes a digest for comparison. */
-export function contentHashOf(digest: string): string {
-  return `sha256:${digest.slice(-64).toLowerCase()}`;
-}
-
 function soundText(faultOf: (text: string) => string | undefined, before = '') {
   return z.string().check(
     z.superRefine((text, context) => {

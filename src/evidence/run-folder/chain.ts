@@ -45,7 +45,7 @@ export class JournalChain {
 }
 
 /**
- * HMAC-SHA-256 (RFC 2104) of the previous code and a line. Two hashes of bytes in one buffer take half the time of
+ * HMAC-SHA-256 (RFC 2104) of the previous code and a line. Two hashes of bytes in one buffer are faster than
  * `createHmac`, which makes an object for the garbage collector per line.
  */
 class LineMac {
