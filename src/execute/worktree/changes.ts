@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Changes } from '../../contracts/agent-step/changes.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { readRegular } from '../../base/regular.ts';
+import type { SeriesRequest } from './commit-series.ts';
 import { commitsOf } from './commits.ts';
 import { gitFolderOf, refChanges, type Refs, refsIn } from './refs.ts';
 import { type Clone, configFor } from './clone.ts';
@@ -39,9 +40,7 @@ export const CHANGE_LIMITS: ChangeLimits = {
 export interface TakeOptions {
   readonly limits?: ChangeLimits;
   /** Where the diffs of the agent's commits go. Without it, the commits are only listed. */
-  readonly series?: string;
-  /** Folders in the tree that the sandbox mounted. */
-  readonly leaveOut?: readonly string[];
+  readonly series?: Pick<SeriesRequest, 'out' | 'leaveOut'>;
 }
 
 /**
@@ -54,7 +53,7 @@ export async function takeChanges(
   clone: Clone,
   workTree: string,
   out: string,
-  { limits = CHANGE_LIMITS, series, leaveOut = [] }: TakeOptions = {},
+  { limits = CHANGE_LIMITS, series }: TakeOptions = {},
 ): Promise<Changes> {
   const gitDir = path.join(workTree, '.git');
   const gitFolder = gitFolderOf(workTree);
@@ -70,13 +69,8 @@ export async function takeChanges(
     : await commitOf(trusted, workTree, { from: baseSha, message: 'the tree as the agent left it', ...state });
   const diff = await writeDiff(trusted, [baseSha, final], out, { bytesMax: limits.diffBytesMax, missed: state.missed });
 
-  const isKept = gitFolder === 'kept';
-  const { refs, commits, rewritten } = await historyOf(
-    clone,
-    isKept ? gitDir : undefined,
-    limits.refsMax,
-    series && { out: series, leaveOut },
-  );
+  const found = gitFolder === 'kept' ? gitDir : undefined;
+  const { refs, commits, rewritten } = await historyOf(clone, found, limits.refsMax, series);
   const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
   return {
     kind: clone.kind,
@@ -107,12 +101,12 @@ export async function takeChanges(
   };
 }
 
-/** The refs and commits in the agent's git folder; undefined if it is gone. */
+/** The refs and commits in the agent's git folder, which is undefined if it is gone. */
 async function historyOf(
   clone: Clone,
   gitDir: string | undefined,
   refsMax: number,
-  series: { readonly out: string; readonly leaveOut: readonly string[] } | undefined,
+  series: TakeOptions['series'],
 ): Promise<Pick<Changes, 'refs' | 'commits' | 'rewritten'>> {
   const now: Refs = gitDir === undefined ? { found: new Map(), isCut: false } : refsIn(gitDir, clone, refsMax);
   const refs = refChanges(clone, now.found);

@@ -34,8 +34,7 @@ export async function workspaceAfter(
   const isReadOnly = effective.execution_posture === 'read_only';
   const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
   const changes = await takeChanges(clone, workTree, path.join(folder, AGENT_FILES.diff), {
-    series: path.join(folder, AGENT_FILES.commits),
-    leaveOut: mounted.inTree,
+    series: { out: path.join(folder, AGENT_FILES.commits), leaveOut: mounted.inTree },
   });
   const commits = changes.commits.series?.diff ?? undefined;
   const { sha256, bytes } = changes.diff;

@@ -105,7 +105,11 @@ export async function given(folder: string, options: Partial<CloneOptions> = {})
     async took(limits) {
       const out = path.join(temporaryFolder(), 'workspace.diff');
       const series = path.join(path.dirname(out), 'commits.diff');
-      return { ...(await takeChanges(clone, tree, out, { ...(limits && { limits }), series })), out, series };
+      return {
+        ...(await takeChanges(clone, tree, out, { ...(limits && { limits }), series: { out: series, leaveOut: [] } })),
+        out,
+        series,
+      };
     },
   };
 }

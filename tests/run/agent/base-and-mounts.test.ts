@@ -45,7 +45,7 @@ describe('run agent --base', () => {
     expect(log[0]).toMatch(/Uncommitted changes of the Proctor run agent_/);
     expect(log[1]).toContain(status.commits.listed[0]?.sha);
     expect(log[2]).toContain(first);
-    expect(gitIn(world.repository, 'show', 'agent/fix:seen.txt')).toBe('README.md\nA project.\n');
+    expect(gitIn(world.repository, 'show', 'agent/fix:seen.txt')).toBe('README.md\nseen.txt\nA project.\n');
     expect(gitIn(world.repository, 'status', '--porcelain').trim()).toBe('M README.md');
     expect(world.tried(args)).toMatchObject({ code: 1, stderr: expect.stringContaining('already exists') as string });
   });
