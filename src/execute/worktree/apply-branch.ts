@@ -58,7 +58,7 @@ export async function applyToBranch(dir: string, asked: BranchApplication): Prom
     const reviewed = await reviewAll([...trees, final], asked, repository.top, asking);
     refuseActive(reviewed, new Set(asked.allowActive));
     const needsReview = reviewed.map(({ path: at, reason }) => ({ path: at, reason }));
-    const made = [...asked.commits.map((commit, index) => ({ commit, tree: trees[index + 1] as string }))];
+    const made = asked.commits.map((commit, index) => ({ commit, tree: trees[index + 1] as string }));
     if (final !== trees.at(-1)) made.push({ commit: asked.whole, tree: final });
     let tip = asked.base;
     for (const { commit, tree } of made) tip = await commitMade(commit, tree, tip, asking);
@@ -178,8 +178,11 @@ async function commitMade(
 }
 
 function lineFor({ name, email, date }: Signature): string {
-  const plain = (text: string): string => text.replace(/[<>\p{Cc}]/gu, '');
-  return `${plain(name)} <${plain(email)}> ${date}`;
+  return `${plainName(name)} <${plainName(email)}> ${date}`;
+}
+
+function plainName(text: string): string {
+  return text.replace(/[<>\p{Cc}]/gu, '');
 }
 
 /** Copies the new objects into the user's repository, then creates the branch. Git refuses if it exists by now. */

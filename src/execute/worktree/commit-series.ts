@@ -58,7 +58,7 @@ export async function seriesOf(
   return {
     why: null,
     diff: { bytes: bytes.length, sha256: bytesHash(bytes) },
-    listed: commits.map((commit, index) => ({ ...commit, diffBytes: diffs[index]?.length ?? 0 })),
+    listed: commits.map((commit, index) => Object.assign(commit, { diffBytes: diffs[index]?.length ?? 0 })),
   };
 }
 

@@ -34,9 +34,12 @@ export async function folderDigest(folder: string, left: { entries: number; byte
     await others();
   }
   const hash = createHash('sha256');
-  const pathIn = (line: string): string => line.slice(line.indexOf(' ', MODE_CHARS + 1) + 1);
   for (const line of lines.sort((a, b) => (pathIn(a) < pathIn(b) ? -1 : 1))) hash.update(line, 'latin1');
   return { sha256: `sha256:${hash.digest('hex')}`, entries: lines.length, bytes };
+}
+
+function pathIn(line: string): string {
+  return line.slice(line.indexOf(' ', MODE_CHARS + 1) + 1);
 }
 
 /** For all mounts of a run together. */

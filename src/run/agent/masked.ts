@@ -68,12 +68,13 @@ function maskedCommits(commits: WorkspaceStatus['commits'], mask: Mask): Workspa
     ...(series && {
       series: {
         ...series,
-        listed: series.listed.map(commit => ({
-          ...commit,
-          author: signature(commit.author),
-          committer: signature(commit.committer),
-          message: mask(commit.message),
-        })),
+        listed: series.listed.map(({ author, committer, message, ...commit }) =>
+          Object.assign(commit, {
+            author: signature(author),
+            committer: signature(committer),
+            message: mask(message),
+          }),
+        ),
       },
     }),
   };

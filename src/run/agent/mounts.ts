@@ -85,12 +85,15 @@ function insideOf(folder: string, place: string): string | undefined {
 }
 
 function refuseOverlaps(wanted: readonly Mount[]): void {
-  const isIn = (one: string, other: string): boolean => `${one}/`.startsWith(`${other}/`);
   const twice = wanted.find(({ target }, index) =>
     wanted.some((other, at) => at !== index && isIn(target, other.target)),
   );
   if (twice)
     throw new Fault('usage', `Mounts must not overlap: ${printable(path.posix.basename(twice.target))} is in another.`);
+}
+
+function isIn(one: string, other: string): boolean {
+  return `${one}/`.startsWith(`${other}/`);
 }
 
 /** A mount point must not hide files of the commit, and must not be reached through a symlink. */

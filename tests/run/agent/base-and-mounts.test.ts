@@ -10,9 +10,9 @@ placePrograms();
 
 const sh = (script: string): string => `DO=sh:${Buffer.from(script).toString('hex')}`;
 
-const json = <Value>(folder: string, file: string): Value =>
-  JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Value;
-const statusIn = (folder: string): WorkspaceStatus => json(folder, 'evidence/steps/agent/workspace_status.json');
+const json = (folder: string, file: string): unknown => JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
+const statusIn = (folder: string): WorkspaceStatus =>
+  json(folder, 'evidence/steps/agent/workspace_status.json') as WorkspaceStatus;
 
 function put(folder: string, files: Record<string, string>): void {
   for (const [name, text] of Object.entries(files)) {
@@ -82,7 +82,7 @@ describe('run agent --mount', () => {
     expect(readFileSync(path.join(folder, 'workspace.diff'), 'utf8')).toMatch(
       /\+module\.exports = 1;\n\+words\n(?![^]*(?:wrote|moved))/,
     );
-    expect(json<AgentOutcome>(folder, 'evidence/outcome.json').mounts).toEqual([
+    expect((json(folder, 'evidence/outcome.json') as AgentOutcome).mounts).toEqual([
       { path: 'work/node_modules', sha256: expect.stringMatching(/^sha256:/) as string, entries: 2, bytes: 20 },
       { path: 'agent/mounts/data', sha256: expect.stringMatching(/^sha256:/) as string, entries: 1, bytes: 6 },
     ]);
