@@ -39,10 +39,10 @@ export async function scrolling(folder: string): Promise<Row[]> {
     });
   }
   await browser.close();
-  // Other programs only add to a frame, so the calmest round is closest to the cost of the page.
+  // Other programs only add to a frame, so the quietest round is closest to the cost of the page.
   const of = (whose: 'ours' | 'bare', key: keyof Frames): number => Math.min(...rounds.map(round => round[whose][key]));
   const row = (key: 'longest' | 'median'): Row => ({
-    what: `${key} frame while scrolling ${EVENTS} events per side, ms, calmest of ${ROUNDS} rounds`,
+    what: `${key} frame while scrolling ${EVENTS} events per side, ms, quietest of ${ROUNDS} rounds`,
     ratio: of('ours', key),
     bound: `≤ ${FRAME_MS_MAX}`,
     holds: of('ours', key) <= FRAME_MS_MAX,

@@ -13,6 +13,17 @@ export function pastedWord(word: string): string | undefined {
   return `$'${word.replace(/[\\'!]/g, octal).replaceAll(UNSAFE_TO_PASTE, octal)}'`;
 }
 
+/** A command line to paste; undefined if no command can hold one of the words. */
+export function pastedLine(words: readonly string[]): string | undefined {
+  const quoted = words.map(pastedWord);
+  return quoted.includes(undefined) ? undefined : quoted.join(' ');
+}
+
+/** A word that is never read as a flag. Put it last. */
+export function notAFlag(word: string): string[] {
+  return word.startsWith('-') ? ['--', word] : [word];
+}
+
 const quotedAlways = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** Controls, and characters that are invisible or reorder text. */

@@ -23,7 +23,7 @@ const ROWS_MANY = 1_000;
 const PAGE_BYTES_MANY = 4_000_000;
 const PAGE_BYTES_FEW = 12_000_000;
 
-/** Up to which size of the page further trials are embedded. */
+/** The page size up to which further trials are embedded. */
 export const trialsEnd = (rows: number): number => (rows > ROWS_MANY ? PAGE_BYTES_MANY : PAGE_BYTES_FEW);
 
 /** The script elements of further trials, most urgent cases first. Leaves out those that do not fit. */

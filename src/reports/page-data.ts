@@ -65,7 +65,7 @@ export interface PageHead {
 /** The parts of the head that come from the sorted cases. */
 export type FoundInCases = 'suites' | 'error_classes' | 'causes' | 'expectations' | 'tags' | 'severities' | 'measures';
 
-/** What the page knows of a side beyond the comparison. */
+/** What the page knows about a side beyond the comparison. */
 interface SideNotes {
   readonly target: string | null;
   /** Summed over all trials; null if nothing was repaired. */
@@ -223,7 +223,7 @@ export interface PageSteps {
   readonly rows: readonly PageStep[];
 }
 
-/** An answer as the page holds it. */
+/** An answer as the page stores it. */
 export type PageArtifact = CaseArtifact & {
   /** The ranges of the events that the page holds, with exclusive ends. Absent if it holds all of them. */
   readonly events_kept?: readonly (readonly [from: number, to: number])[];
@@ -252,7 +252,7 @@ export interface PageTrialDocument {
   readonly cuts: readonly string[];
 }
 
-/** Commands with holes for the values of a case. */
+/** Commands with placeholders for the values of a case. */
 export interface PageCommands {
   readonly list: readonly CaseCommand[];
   /** Why some commands are missing, in sentences. */
@@ -280,6 +280,6 @@ export interface Coverage {
   /** How many cases would be shown in full without the size limit. */
   readonly wanted: number;
   readonly bytes_max: number;
-  /** How many trials besides the first shown ones are in the page, of those that cases needing attention have. */
+  /** How many further trials the page holds, out of all those of cases that need attention. */
   readonly trials?: { readonly held: number; readonly wanted: number };
 }

@@ -1,13 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { realpathSync } from 'node:fs';
-import path from 'node:path';
 import { unsafePath } from '../base/path.ts';
-import { readRegular } from '../base/regular.ts';
 import type { CaseArtifact, RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { SuiteCase, SuiteRequest } from '../contracts/suite/index.ts';
-import { caseInputs, casesById, readCaseArtifact, readRun, suiteCases } from '../evidence/suite/suite-folder.ts';
+import { NO_SEAL, notAsSealed, SealedFolder } from '../evidence/run-folder/sealed-folder.ts';
+import { caseInputs, CASES, casesById, readCaseArtifact, readRun, suiteCases } from '../evidence/suite/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
 import { firstTrial } from '../judge/compare/pairing.ts';
 import { htmlReport, htmlRunReport } from '../reports/html.ts';
@@ -39,6 +37,7 @@ type SideName = 'baseline' | 'new';
 export function htmlOf(subject: ComparisonSubject | RunSubject): Iterable<string> {
   if ('comparison' in subject) return htmlOfComparison(subject);
   const { run, evaluation, repetition, folder, cwd } = subject;
+  const sealed = sealedRun(folder);
   const caseOf = casesById(folder);
   return htmlRunReport({
     run,
@@ -46,8 +45,8 @@ export function htmlOf(subject: ComparisonSubject | RunSubject): Iterable<string
     repetition,
     cases: () => suiteCases(folder),
     inputs: () => caseInputs(folder),
-    pairs: id => ({ [run.version]: readCaseArtifact(folder, id), case: caseOf(id) }),
-    assetText: (_side, href) => assetIn(folder, href),
+    pairs: id => ({ [run.version]: artifactIn(sealed, folder, id), case: caseOf(id) }),
+    assetText: (_side, href) => assetIn(sealed, href),
     commands: cwd === undefined ? undefined : commandsFor(cwd, folder, []),
   });
 }
@@ -55,10 +54,10 @@ export function htmlOf(subject: ComparisonSubject | RunSubject): Iterable<string
 function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
   const { comparison, folders, cwd } = subject;
   const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
+  const trials = new TrialReader(subject);
   const caseOf = asked === undefined ? () => undefined : casesById(asked);
   const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
   const baselineCase = baselineCases(subject);
-  const trials = new TrialReader(subject);
   const urlOf = (side: SideName) => {
     const folder = folders[side].find(one => one !== undefined);
     return folder === undefined ? undefined : readRun(folder)?.base_url;
@@ -81,7 +80,7 @@ function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
         runIds: { baseline: before?.runId, new: now?.runId },
       };
     },
-    assetText: (side, href) => assetIn(trials.from[side], href),
+    assetText: (side, href) => assetIn(trials.sealedIn(trials.from[side]), href),
     trial: (id, side, number) => trials.read(id, side, number - 1).artifact,
     commands: cwd === undefined || newest === undefined ? undefined : commandsFor(cwd, newest, away),
   });
@@ -93,10 +92,18 @@ class TrialReader {
   readonly from: { baseline?: string | undefined; new?: string | undefined } = {};
   readonly #subject: ComparisonSubject;
   readonly #cases: ReadonlyMap<string, Comparison['cases'][number]>;
+  readonly #sealed: ReadonlyMap<string, SealedFolder>;
 
   constructor(subject: ComparisonSubject) {
     this.#subject = subject;
     this.#cases = new Map(subject.comparison.cases.map(one => [one.case_id, one]));
+    const { baseline, new: candidate } = subject.folders;
+    const folders = [...baseline, ...candidate].filter(folder => folder !== undefined);
+    this.#sealed = new Map(folders.map(folder => [folder, sealedRun(folder)]));
+  }
+
+  sealedIn(folder: string | undefined): SealedFolder | undefined {
+    return folder === undefined ? undefined : this.#sealed.get(folder);
   }
 
   /** The trial that the cause cites: one that passed in the baseline, and one that fails in the candidate. */
@@ -114,7 +121,8 @@ class TrialReader {
     const folder = folders[side][index];
     this.from[side] = folder;
     const packed = side === 'baseline' ? kept?.[index]?.artifactOf(id) : undefined;
-    const artifact = folder === undefined ? packed : readCaseArtifact(folder, id);
+    const sealed = this.sealedIn(folder);
+    const artifact = folder === undefined || !sealed ? packed : artifactIn(sealed, folder, id);
     const run = runIds[index];
     return { ...(artifact && { artifact }), ...(run !== undefined && { runId: run }) };
   }
@@ -127,22 +135,23 @@ function baselineCases({ folders, kept = [] }: ComparisonSubject): (id: string) 
   return id => inFolder?.(id) ?? kept.find(one => one !== undefined)?.caseOf(id);
 }
 
-/** The text of a small asset that an artifact names. */
-function assetIn(folder: string | undefined, href: string): string | undefined {
-  if (folder === undefined || unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
-  const file = path.join(folder, href);
-  // A folder from elsewhere may contain links that point outside it.
-  if (!isWithin(folder, file)) return undefined;
-  const bytes = readRegular(file, ASSET_BYTES_MAX);
-  return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
+/** The files of a run as its seal lists them. Throws if one was changed, because a page must not vouch for it. */
+export function sealedRun(folder: string): SealedFolder {
+  const sealed = SealedFolder.open(folder);
+  if (!sealed) throw notAsSealed(folder, NO_SEAL);
+  sealed.demand(['run.json', 'evidence/request.json', CASES]);
+  return sealed;
 }
 
-function isWithin(folder: string, file: string): boolean {
-  try {
-    return realpathSync(file) === path.join(realpathSync(folder), path.relative(folder, file));
-  } catch {
-    return false;
-  }
+function artifactIn(sealed: SealedFolder, folder: string, id: string): CaseArtifact | undefined {
+  return readCaseArtifact(folder, id, (name, bytesMax) => sealed.read(name, bytesMax));
+}
+
+/** The text of a small asset that an artifact names. */
+function assetIn(sealed: SealedFolder | undefined, href: string): string | undefined {
+  if (unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
+  const bytes = sealed?.read(href, ASSET_BYTES_MAX);
+  return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
 }
 
 const ASSET_BYTES_MAX = 64 * 1024;

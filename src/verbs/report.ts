@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
 import { Fault } from '../base/fault.ts';
@@ -8,6 +8,7 @@ import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { readComparison } from '../evidence/judgement/comparison-files.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
 import { byAge, homeFrom, runsIn, type RunFolder, secondOf } from '../evidence/run-folder/runs.ts';
 import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
 import { reports } from '../reports/index.ts';
@@ -17,7 +18,7 @@ import type { Format } from './formats.ts';
 import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { suiteFolder } from './evaluations.ts';
-import { type ComparisonSubject, type Folders, htmlOf, type RunSubject } from './report-html.ts';
+import { type ComparisonSubject, type Folders, htmlOf, type RunSubject, sealedRun } from './report-html.ts';
 
 /** The subject of a report: a comparison, or one run and its evaluation. `places` says where its cases are written. */
 export type Subject = (ComparisonSubject | RunSubject) & { readonly places?: CasePlaces | undefined };
@@ -39,6 +40,7 @@ export function writeReports(
 }
 
 export function makeReportFolder(folder: string): void {
+  refuseSealed(folder);
   try {
     makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
@@ -114,6 +116,7 @@ export async function reportSubject(word: string, cwd: string, options: ReportOp
   if (folder === undefined)
     throw new Fault('no_run', `There is no run or comparison "${printable(word)}". Run proctor list to see the runs.`);
   const { run, request } = readSuiteFolder(folder);
+  sealedRun(folder);
   const judge: JudgeContext = { home, key, ...(signal && { signal }) };
   const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
   const subject = { run, evaluation, repetition: request.repetition, folder, places, cwd };
@@ -125,17 +128,31 @@ function reportsName({ run_id, version }: RunArtifact, places: readonly RunFolde
   return places.filter(({ id }) => id === run_id).length > 1 ? `${version}-${run_id}` : run_id;
 }
 
-/** Rejects a sealed folder, because its seal covers exactly its files. */
+/**
+ * Rejects a sealed folder and those below it, because a seal covers exactly the files of its folder. Follows links,
+ * because the folder may lie behind one.
+ */
 export function refuseSealed(folder: string): void {
-  let isSealed = existsSync(path.join(folder, 'comparison.seal.json'));
-  for (let within = folder; within !== path.dirname(within); within = path.dirname(within)) {
-    isSealed ||= existsSync(path.join(within, 'evidence', 'seal.json'));
+  const real = realFolder(folder);
+  let isSealed = existsSync(path.join(real, 'comparison.seal.json'));
+  for (let within = real; within !== path.dirname(within); within = path.dirname(within)) {
+    isSealed ||= existsSync(path.join(within, SEAL));
   }
   if (!isSealed) return;
   throw new Fault(
     'usage',
     'The folder for the reports belongs to a sealed run or comparison. Specify another one with --out.',
   );
+}
+
+/** The folder without links. Parts that do not exist yet stay as they are. */
+function realFolder(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    const parent = path.dirname(folder);
+    return parent === folder ? folder : path.join(realFolder(parent), path.basename(folder));
+  }
 }
 
 /** The folder of the comparison; undefined if the word names a run. */

@@ -226,7 +226,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
   };
 }
 
-/** Judges answers as they arrive. Its code is loaded only for a reader who watches. */
+/** Judges answers as they arrive. Its code is loaded only if a reader watches. */
 async function earlyVerdicts(
   told: NonNullable<RunSuiteOptions['onVerdict']>,
 ): Promise<NonNullable<SuiteContext['onArtifact']>> {

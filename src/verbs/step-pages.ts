@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import { readRegular } from '../base/regular.ts';
+import { readBelow } from '../base/regular.ts';
 import { intentRequest, type IntentRequest } from '../contracts/intent/index.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { type ScriptRequest, scriptRequest } from '../contracts/script-request/index.ts';
@@ -58,7 +58,7 @@ function standing(
   return { id: place.id, folder: place.folder, life, isWhole, keyIds, key, word: runWord(place.folder) };
 }
 
-/** How commands name a run: by its folder's name in a project, elsewhere by a path that shows nothing of the machine. */
+/** How commands name a run: by its folder's name in a project, elsewhere by a path that reveals nothing about the machine. */
 function runWord(folder: string): string {
   const name = path.basename(folder);
   const isInProject = path.basename(path.resolve(folder, '../../..')) === '.proctor';
@@ -70,8 +70,7 @@ function streams(
   { folder }: RunFolder,
   step: 'script' | 'intent',
 ): { readonly streamBytes: (name: 'stdout' | 'stderr') => Uint8Array | undefined } {
-  const within = path.join(folder, 'evidence', 'steps', step);
-  return { streamBytes: name => readRegular(path.join(within, `${name}.txt`), STREAM_BYTES_MAX) };
+  return { streamBytes: name => readBelow(folder, `evidence/steps/${step}/${name}.txt`, STREAM_BYTES_MAX) };
 }
 
 /** Proctor keeps at most 64 MiB of a stream, and a line about missing bytes. */

@@ -38,7 +38,7 @@ describe('a word to paste into a terminal', () => {
     );
   });
 
-  test('has no character on which a terminal acts, and none that hides', () => {
+  test('has no character that a terminal acts on, and no invisible one', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), word => {
         expect(pastedWord(word) ?? '').not.toMatch(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e]/);

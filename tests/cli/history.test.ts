@@ -23,13 +23,13 @@ test('prints one line per suite, the one with the newest run first', () => {
   const { code, stdout } = proctor(['history'], { cwd });
   expect(code).toBe(0);
   const [first, second] = stdout.split('\n');
-  expect(first).toMatch(/^✓ {2}other\.yaml +█ +100 % \(21 to 100 %\) +no case of 1 fails +1 run, newest 2026-01-06/);
+  expect(first).toMatch(/^✓ {2}other\.yaml +█ +100 % \(21 to 100 %\) +none of 1 case fails +1 run, newest 2026-01-06/);
   expect(second).toMatch(
     /^✗ {2}refunds +██▄▄ +50 % \(9 to 91 %\) +1 of 2 cases fails +4 runs, newest 2026-01-06 12:03$/,
   );
 });
 
-test('prints the runs of a suite, and since when a case fails', () => {
+test('prints the runs of a suite, and when a case started to fail', () => {
   const { stdout } = proctor(['history', 'refunds'], { cwd });
   expect(stdout).toContain('✗ refunds  1 of 2 cases fails. Flakiness 0 %.');
   expect(stdout).toMatch(/when \(UTC\) +side +commit +pass rate +failing +p50 \/ p95 +cost +flakiness +run/);

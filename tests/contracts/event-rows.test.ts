@@ -54,7 +54,7 @@ describe('a row', () => {
     expect(aligned(once, twice)).toEqual([{ baseline: [0, 1], candidate: [0, 1, 2, 3], how: 'outcome' }]);
   });
 
-  test('stands alone for a step that moved, and names its counterpart', () => {
+  test('is separate for a step that moved, and names its counterpart', () => {
     const [a, b, c] = ['a', 'b', 'c'].map(id => [call(id, {}, id), result(id, id)]) as [Event[], Event[], Event[]];
     expect(aligned([...a, ...b, ...c], [...b, ...c, ...a])).toEqual([
       { baseline: [0, 1], candidate: [], how: 'moved', elsewhere: 4 },

@@ -49,10 +49,12 @@ function commit(subject: string): string {
 }
 
 describe('the page of a suite', () => {
-  test('says since which commit a case fails, and why', async () => {
+  test('says at which commit a case started to fail, and why', async () => {
     const { page: shown, complaints, asked } = await opened(browser, page);
     await shown.getByRole('heading', { name: 'Cases that changed' }).waitFor();
-    expect(await shown.locator('h1').textContent()).toMatch(/^1 of 4 cases fails\. “large-refund” fails since \d{4}/);
+    expect(await shown.locator('h1').textContent()).toMatch(
+      /^1 of 4 cases fails\. “large-refund” has failed since \d{4}/,
+    );
     const [changed, ...others] = await shown.locator('.changed-case').allTextContents();
     expect(others).toEqual([]);
     expect(changed).toContain(`commit ${commits[2]?.slice(0, 9)}`);
@@ -92,7 +94,7 @@ describe('the page of a suite', () => {
     expect(new URL(shown.url()).hash).toBe('#suite=basics&case=large-refund');
     const rows = await shown.locator('.table-box tbody tr').allTextContents();
     expect(rows).toHaveLength(5);
-    expect(rows[2]).toContain('fails since');
+    expect(rows[2]).toContain('starts to fail');
     expect(rows[2]).toContain(commits[2]?.slice(0, 9));
     await shown.goBack();
     await shown.getByRole('heading', { name: 'Cases that changed' }).waitFor();

@@ -86,7 +86,7 @@ describe('the page of an intent', () => {
     expect(await page.getByRole('region', { name: 'Printed output' }).count()).toBe(0);
   });
 
-  test('shows CLARIFY with its questions, and answers given as it says are accepted', async () => {
+  test('shows CLARIFY with its questions and a command that accepts the answers', async () => {
     const { page } = await shown('clarify');
     expect(await page.locator('.word').innerText()).toBe('CLARIFY');
     const questions = page.getByRole('region', { name: 'Questions' });

@@ -138,7 +138,7 @@ describe('the trials of a case', () => {
     await expect.poll(() => page.locator('.pointed').count()).toBe(1);
   });
 
-  test('have their tokens, and percentages say what they are of', async () => {
+  test('show their tokens, and say what each percentage refers to', async () => {
     const { comparison } = input;
     const cases = comparison.cases.map(one => ({
       ...one,
@@ -245,7 +245,7 @@ test.each([
   }
 });
 
-test('a case prints whole, with its folds open', async () => {
+test('a printed case is complete, with its folds open', async () => {
   const { page } = await opened(browser, file, `#case=${long}`);
   await output(page).waitFor();
   await page.emulateMedia({ media: 'print' });

@@ -33,7 +33,7 @@ interface Ended {
   readonly stdout: string;
 }
 
-/** Runs a command as if it was pasted into a terminal. */
+/** Runs a command as if it were pasted into a terminal. */
 function ran(command: string, cwd: string, bin: string): Promise<Ended> {
   const child = spawn('bash', ['-c', command], {
     cwd,

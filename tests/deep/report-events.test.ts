@@ -174,7 +174,7 @@ describe('a step', () => {
     await expect.poll(() => page.locator('.pointed').getAttribute('data-at')).toBe('new:events[10] new:events[11]');
   });
 
-  test('stands side by side with its counterpart on a desktop, and above it on a phone', async () => {
+  test('is next to its counterpart on a desktop, and above it on a phone', async () => {
     for (const [options, isBeside] of [
       [{}, true],
       [PHONE, false],
@@ -200,7 +200,7 @@ describe('a case with 2,000 calls', () => {
     expect(gaps).toHaveLength(2);
     for (const gap of gaps)
       expect(gap).toMatch(
-        /^1,\d{3} events of the baseline and 1,\d{3} events of the candidate are not in this page\. No step/,
+        /^1,\d{3} events of the baseline and 1,\d{3} events of the candidate are not on this page\. No step/,
       );
     for (const fold of await page.locator('.fold button').all()) await fold.click();
     for (const index of [0, 3_999])

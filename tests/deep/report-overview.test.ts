@@ -34,7 +34,7 @@ const status = (page: Page): Promise<string> => page.getByRole('status').innerTe
 const causes = (page: Page) => page.locator('.cause-list a');
 
 describe('the causes of all cases', () => {
-  test('are counted, the most frequent of each concern first, with their concern and some ids', async () => {
+  test('are counted and listed with their concern and some ids, the most frequent first within each concern', async () => {
     const { page, complaints } = await opened(browser, large);
     const texts = await causes(page).allInnerTexts();
     expect(texts[0]).toMatch(
@@ -48,7 +48,7 @@ describe('the causes of all cases', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('filter the list with one click, and again none', async () => {
+  test('filter the list with one click, and clear the filter with another', async () => {
     const { page } = await opened(browser, large);
     const cause = causes(page).filter({ hasText: 'kb.search instead of' });
     const times = Number.parseInt(await cause.innerText(), 10);
@@ -159,12 +159,12 @@ describe('the search', () => {
 });
 
 describe('the numbers', () => {
-  test('say for each side what was measured, and what each percentage is of', async () => {
+  test('say for each side what was measured, and what each percentage refers to', async () => {
     const { page } = await opened(browser, large);
     const table = page.getByRole('region', { name: 'Time, cost and tokens' });
     const text = await table.innerText();
     expect(text).toMatch(/Latency\s+\d+ ms → \d+ ms\s+[\d.]+ % above the baseline/);
-    expect(text).toMatch(/Input tokens\s+1,100 → 1,100\s+as in the baseline/);
+    expect(text).toMatch(/Input tokens\s+1,100 → 1,100\s+same as the baseline/);
     expect(text).toMatch(/Output tokens\s+\d/);
     expect(text).toMatch(/9,000 → 8,9\d\d( of 8,9\d\d)? trials/);
     expect(text).toContain('Unknown. Only streamed replies have one');
@@ -198,7 +198,7 @@ describe('the numbers', () => {
     expect(await page.locator('.decision').innerText()).toContain('Latency is higher.');
   });
 
-  test('count cases that were not judged on their own', async () => {
+  test('count unjudged cases separately', async () => {
     const small = runWorld({ cases: 20, regressed: 5 });
     const cases = small.evaluation.cases.map((one, index) =>
       one.verdict === 'pass' && index % 2 === 0
@@ -289,7 +289,7 @@ test.each([
   ['dark, filtered', '#tag=money&q=parcel', { colorScheme: 'dark' }],
   ['phone', '', PHONE],
   ['phone, dark, overview', '#view=overview', { ...PHONE, colorScheme: 'dark' }],
-] as const)('has no finding of axe and fits its window: %s', async (name, hash, options) => {
+] as const)('has no axe findings and fits its window: %s', async (name, hash, options) => {
   const { page, complaints } = await opened(browser, large, hash, options);
   await page.locator('.app').waitFor();
   await pictured(page, `overview-causes-${name.replaceAll(/\W+/g, '-')}`);

@@ -78,7 +78,7 @@ describe('the page of a script', () => {
     const { page } = await shown('report');
     expect(await page.title()).toBe('Succeeded · Script run · Proctor');
     expect(await page.locator('h1').innerText()).toBe('report.py exited with code 0.');
-    const limits = page.getByRole('region', { name: 'Limits and use' });
+    const limits = page.getByRole('region', { name: 'Limits and usage' });
     expect(await limits.innerText()).toMatch(/Time\s+[\d.]+ m?s of 20 s[\s\S]*Memory\s+[\s\S]* of 512 MiB/);
     expect(await limits.innerText()).toContain('as requested');
     expect(await page.getByRole('region', { name: 'Sandbox', exact: true }).innerText()).toMatch(
@@ -101,7 +101,7 @@ describe('the page of a script', () => {
   test('shows a limit that the run reached', async () => {
     const { page } = await shown('timeout');
     expect(await page.locator('h1').innerText()).toBe('Proctor stopped slow.sh at its time limit of 1 s.');
-    expect(await page.getByRole('region', { name: 'Limits and use' }).innerText()).toContain('at the limit');
+    expect(await page.getByRole('region', { name: 'Limits and usage' }).innerText()).toContain('at the limit');
   });
 
   test('shows colours, and every other character that a program could hide', async () => {

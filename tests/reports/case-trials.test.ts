@@ -32,7 +32,7 @@ describe('the trials in a report', () => {
     expect(same?.attempts?.[0]?.started_at).toBe('2026-01-06T12:02:30.000Z');
   });
 
-  test('are not read for calm cases, nor for cases with one trial', () => {
+  test('are not read for cases that need no attention or have one trial', () => {
     const read: string[] = [];
     const world = withTrials(reportWorld({ cases: 30, regressed: 1, trials: 3 }));
     pageOf({

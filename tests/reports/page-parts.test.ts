@@ -158,7 +158,7 @@ describe('a change', () => {
     [100, 68, '32 % below the baseline'],
     [100, 109, '9 % above the baseline'],
     [1, 20, '20 × the baseline'],
-    [100, 100, 'as in the baseline'],
+    [100, 100, 'same as the baseline'],
     [0, 5, null],
     [null, 5, null],
   ] as const)('from %j to %j says what it is relative to: %j', (from, to, says) => {

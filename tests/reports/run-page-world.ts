@@ -28,7 +28,7 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
   'phone-dark': { ...PHONE, colorScheme: 'dark' },
 };
 
-/** Every page is accessible, asks for nothing, and fits its window, on desktops and phones, in light and dark. */
+/** Every page is accessible, requests nothing, and fits its window, on desktops and phones, in light and dark. */
 export function looksWell(
   name: string,
   browser: () => Browser,

@@ -73,7 +73,7 @@ describe('a text diff', () => {
     ).toEqual(['same a', 'gone b', 'gone c', 'added x', 'added y', 'same d']);
   });
 
-  test('takes lines whose sides are known, with their first numbers', () => {
+  test('numbers lines whose sides are known from the given first numbers', () => {
     const rows = rowsOfLines(
       [
         { on: 'both', text: 'same' },

@@ -34,7 +34,7 @@ export function App() {
         href="#content"
         onClick={event => {
           event.preventDefault();
-          // On a phone, the list is the content until the overview is asked for.
+          // On a phone, the list is the content until the reader opens the overview.
           const isShown = document.querySelector('main > :first-child')?.checkVisibility();
           document.querySelector<HTMLElement>(isShown ? 'main' : '.side')?.focus();
         }}

@@ -1,7 +1,7 @@
-import { pastedWord } from '../../src/base/shell.ts';
+import { notAFlag, pastedLine } from '../../src/base/shell.ts';
 import type { CaseCommand, PageHole } from '../../src/reports/page-data.ts';
 
-/** The values that fill the holes of a command. */
+/** The values for the placeholders of a command. */
 export interface CaseValues {
   readonly id: string;
   readonly input: unknown;
@@ -27,22 +27,20 @@ export function filledCommand({ words }: Pick<CaseCommand, 'words'>, values: Cas
 
 /** The words as one line for a terminal. */
 export function pasted(words: readonly string[]): Filled {
-  const quoted = words.map(pastedWord);
-  if (quoted.includes(undefined))
+  const text = pastedLine(words);
+  if (text === undefined)
     return { why: 'The input has a NUL character or half of a surrogate pair, which no command can contain.' };
-  const text = quoted.join(' ');
   if (text.length > COMMAND_CHARS_MAX) return { why: 'The input is too long for a command.' };
   return { text };
 }
 
 function wordsFor({ put }: PageHole, { id, input, runs }: CaseValues): readonly string[] | undefined {
   if (put === 'case') return [id];
-  if (put !== 'question') return runs[put] === undefined ? undefined : [runs[put]];
+  if (put !== 'question') return runs[put] === undefined ? undefined : notAFlag(runs[put]);
   const { user, context } = (input ?? {}) as { readonly user?: unknown; readonly context?: unknown };
   if (typeof user !== 'string') return undefined;
   return [
     ...(context === undefined ? [] : ['--context', JSON.stringify(context)]),
-    // A text that starts with a dash would be taken for a flag.
-    ...(user.startsWith('-') ? ['--', user] : [user]),
+    ...notAFlag(user),
   ];
 }

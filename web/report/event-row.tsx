@@ -25,7 +25,7 @@ export interface Views {
   readonly candidate: StepView | null;
 }
 
-/** One step: a line with tool, arguments, status and time; opened, also its arguments and result. */
+/** One step: a line with tool, arguments, status and time. Opening it shows the full arguments and the result. */
 export function EventRow({ row, at, scene, address }: RowProps) {
   const isFirst = at === scene.first;
   const [isOpened, setOpened] = useState(isFirst);

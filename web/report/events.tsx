@@ -171,7 +171,7 @@ function Omitted({ step: { omitted, differing }, at, scene, address }: OmittedPr
   const isOne = baseline + candidate === 1;
   return (
     <li class="omitted" data-at={isBetween(scene, at, address.at) ? address.at : undefined} tabIndex={-1}>
-      {sides} {isOne ? 'is' : 'are'} not in this page.
+      {sides} {isOne ? 'is' : 'are'} not on this page.
       {!scene.isOneSided && differing !== null && ` ${differingText(differing)}`}
     </li>
   );

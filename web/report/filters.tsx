@@ -43,7 +43,7 @@ export function Filters({ head, address, searchRef }: Props) {
       </div>
       <button
         type="button"
-        class="fold"
+        class="more-filters"
         aria-expanded={isOpen}
         aria-controls="choices"
         data-many={choices.length > SHOWN_MAX && !hidden}
@@ -56,7 +56,7 @@ export function Filters({ head, address, searchRef }: Props) {
   );
 }
 
-/** The choices that a wide page shows at once. A phone shows none until asked. */
+/** The choices that a wide page shows at once. A phone shows none until the reader opens them. */
 const SHOWN_MAX = 4;
 
 function choicesOf(head: PageHead): (readonly [Key, Options])[] {

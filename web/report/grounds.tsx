@@ -11,7 +11,7 @@ export function Decision({ head }: { readonly head: PageHead }) {
   if (!grounds && head.details === null && breaches.length === 0) return null;
   return (
     <section class={`card decision tone-${head.tone}-edge`}>
-      <h3>{head.kind === 'run' ? 'Result' : 'Decision of the gate'}</h3>
+      <h3>{head.kind === 'run' ? 'Result' : 'The gate’s decision'}</h3>
       <p class="reason">
         <Text value={head.details ?? head.sentence} />
       </p>

@@ -139,7 +139,7 @@ interface StepProps {
   readonly to: number | null;
   readonly show: (value: number) => string;
   readonly isRun: boolean;
-  /** Whether both values add up equally many trials. */
+  /** Whether both totals cover the same number of trials. */
   readonly isComparable: boolean;
 }
 
@@ -157,7 +157,7 @@ function Step({ from, to, show, isRun, isComparable }: StepProps) {
   );
 }
 
-/** How many trials a total adds up. */
+/** How many trials a total covers. */
 function trialsText(baseline: PageMeasure['new'], candidate: PageMeasure['new'], isRun: boolean): string {
   if (isRun)
     return candidate && candidate.known < candidate.trials ? `of ${format.plural(candidate.known, 'case')}` : '';

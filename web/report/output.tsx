@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
-import { AgentHtml, looksLikeHtml } from '../shared/agent-html.tsx';
+import { AgentHtml } from '../shared/agent-html.tsx';
+import { looksLikeHtml } from '../shared/looks-like-html.ts';
 import { sideName } from '../shared/format.ts';
 import { head } from './page.ts';
 import { Flag } from '../shared/marks.tsx';

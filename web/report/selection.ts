@@ -46,7 +46,8 @@ export function selected(rows: readonly PageRow[], head: Lists, filters: Chosen,
     }
     indices.push(index);
   }
-  const measure = MEASURES[filters.sort];
+  // The order comes from the address, which may name a member of every object, such as __proto__.
+  const measure = Object.hasOwn(MEASURES, filters.sort) ? MEASURES[filters.sort] : undefined;
   if (!measure) return indices;
   return indices
     .map(index => [index, measure(rows[index] as PageRow)] as const)

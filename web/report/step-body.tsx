@@ -22,7 +22,7 @@ export function StepBody({ row, views, scene: { data }, address }: Props) {
       )}
       <Assets views={views} data={data} />
       {row.clipped !== undefined && (
-        <p class="note">{plural(row.clipped, 'event')} of this step are not in this page.</p>
+        <p class="note">{plural(row.clipped, 'event')} of this step are not on this page.</p>
       )}
       <Recorded views={views} />
     </div>

@@ -80,7 +80,7 @@ export function LackingTrials({
             <p>
               {error_class === 'missing'
                 ? `Trial ${count(choice[side])} of the ${sideName(side)} has no document: the case did not run.`
-                : `This page does not have trial ${count(choice[side])} of the ${sideName(side)}, to stay small.`}{' '}
+                : `To stay small, this page leaves out trial ${count(choice[side])} of the ${sideName(side)}.`}{' '}
               {isAway ? 'Its run is not in this project.' : 'This command shows its run:'}
             </p>
             {!isAway && <Command words={['proctor', 'show', run]} does={`Show the run of trial ${choice[side]}`} />}

@@ -1,14 +1,5 @@
 import { safeHtml } from './safe-html.ts';
 
-export function looksLikeHtml(content: unknown): content is string {
-  return (
-    typeof content === 'string' &&
-    /^\s*(?:<!doctype html|<html\b|<!-{2}|<[a-z][a-z0-9-]*\b[^>]*>[\s\S]*<\/[a-z][a-z0-9-]*\s*>\s*$)/i.test(
-      content.slice(0, 200_000),
-    )
-  );
-}
-
 /** Blocks loading, scripts, forms and navigation. Allows only inline styles and embedded images. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 

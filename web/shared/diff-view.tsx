@@ -98,7 +98,7 @@ function isLong({ rows }: Diff): boolean {
 
 const SWITCH_CHARS_MIN = 300;
 
-/** Rows drawn at first, and by each click. */
+/** Rows drawn at first, and added by each click. */
 const ROWS_AT_ONCE = 500;
 const ROWS_ON_PAPER = 5_000;
 

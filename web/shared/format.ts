@@ -27,7 +27,7 @@ export function pace(from: number | null, to: number | null): string | null {
 /** "9 % above the baseline"; null if a side is unknown. */
 export function against(from: number | null, to: number | null): string | null {
   if (from === null || to === null || from === 0) return null;
-  if (Math.abs(to - from) < 0.005 * from) return 'as in the baseline';
+  if (Math.abs(to - from) < 0.005 * from) return 'same as the baseline';
   const step = to < from || to < 11 * from ? percent(Math.abs(to - from) / from) : null;
   if (step === null) return `${SHORT.format(to / from)} × the baseline`;
   return `${step} ${to > from ? 'above' : 'below'} the baseline`;

@@ -71,7 +71,7 @@ export function Intervals({ rows, says }: { readonly rows: readonly Row[]; reado
   );
 }
 
-/** A label that leaves room for the figures beside it. Text in a drawing does not wrap. */
+/** A label that leaves room for the figures beside it. Text in an SVG does not wrap. */
 function fitted(label: string, width: number): string {
   return shortened(label, Math.max(4, Math.floor((width - FIGURES) / LETTER)));
 }

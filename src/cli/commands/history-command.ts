@@ -5,7 +5,9 @@ import { atLeastOne } from '../text/units.ts';
 export function addHistoryCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('history')
-    .description('Show since when cases fail, and how pass rate, flakiness, latency and cost changed over the runs')
+    .description(
+      'Show when cases started to fail, and how pass rate, flakiness, latency and cost changed over the runs',
+    )
     .argument('[name]', 'suite or case (default: all suites)')
     .argument('[case]', 'case of the suite, if several suites have a case of that name')
     .option('--limit <count>', 'maximum number of runs per suite, newest first, at most 1000', atLeastOne, 50)
@@ -26,5 +28,5 @@ Reads sealed runs in .proctor/runs whose evaluation matches its seal. Exits with
 Examples:
   proctor history                    every suite, with its newest state
   proctor history refunds            the runs of a suite, and the cases that changed
-  proctor history large-refund       one case: every trial, and since when it fails
+  proctor history large-refund       one case: every trial, and when it started to fail
   proctor history refunds --open     the same as a page`;

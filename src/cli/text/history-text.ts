@@ -170,7 +170,7 @@ function stateText({ states }: SuiteHistory): string {
   const parts = [
     fails > 0
       ? `${numberText(fails)} of ${countText(total, 'case')} ${fails === 1 ? 'fails' : 'fail'}`
-      : `no case of ${numberText(total)} fails`,
+      : `none of ${countText(total, 'case')} fails`,
     ...(flaky > 0 ? [`${numberText(flaky)} ${flaky === 1 ? 'is' : 'are'} flaky`] : []),
   ];
   return parts.join(', ');

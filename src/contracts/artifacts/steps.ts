@@ -175,7 +175,7 @@ function withRetries(steps: readonly Step[]): Step[] {
     const last = merged.at(-1);
     if (last?.kind === 'call' && step.kind === 'call' && isRetry(last, step)) {
       const attempts = last.attempts + 1;
-      // One list grows, because copying it for each attempt takes time that is quadratic in their number.
+      // Extends one list, because copying it for each attempt would take quadratic time.
       const events = last.attempts === 1 ? [...last.events] : (last.events as number[]);
       events.push(...step.events);
       merged[merged.length - 1] = { ...last, events, reply: step.reply, lastAt: step.at, attempts };

@@ -16,7 +16,7 @@ export const failedAttempt = () =>
     status: z.nullable(z.int()),
     latency_ms: z.nullable(milliseconds()),
     error_name: z.optional(matching(ERROR_NAME, 'a name in upper case, such as AGENT_FAILED')),
-    message: z.optional(matching(/^[^]{1,300}$/u, 'a text of 1 to 300 characters')),
+    message: z.optional(matching(/^[^]{1,300}$/u, 'a string of 1 to 300 characters')),
   });
 
 export const ERROR_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;

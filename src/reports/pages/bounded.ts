@@ -19,7 +19,7 @@ export function boundedTexts(all: readonly string[]): ShortList<string> {
   return { shown: shown.map(text => cutText(text, TEXT_CHARS_MAX)), total };
 }
 
-/** Cuts every long text in a value. A folder from elsewhere may have a text of any length in any place. */
+/** Cuts every long text in a value. A folder from elsewhere may contain text of any length anywhere. */
 export function cutTexts<Value>(value: Value): Value {
   if (typeof value === 'string') return cutText(value, ANY_CHARS_MAX) as Value;
   if (Array.isArray(value)) return value.map(cutTexts) as Value;

@@ -2,12 +2,12 @@ import path from 'node:path';
 import { readJson } from '../../base/json.ts';
 import { isPrintable } from '../../base/printable.ts';
 import { readRegular } from '../../base/regular.ts';
-import { shellQuoted } from '../../base/shell.ts';
+import { notAFlag, pastedLine } from '../../base/shell.ts';
 import { type Checker, openSeal, seal, type SealEnvelope } from '../../contracts/seal/index.ts';
 import { SEAL } from '../../evidence/run-folder/finish.ts';
 import type { PageCommand, PageEvidence } from './run-data.ts';
 
-/** What a page knows of a run besides its documents. */
+/** What a page knows about a run besides its documents. */
 export interface RunStanding {
   readonly folder: string;
   /** `finished`, or why the run is not. */
@@ -65,13 +65,17 @@ export function openSentence(name: string, life: RunStanding['life']): { word: s
 
 /** The commands for a run of any kind. An unfinished run has no evidence to verify or pack. */
 export function usualCommands({ word, life }: Pick<RunStanding, 'word' | 'life'>): PageCommand[] {
-  const name = shellQuoted(word);
   if (!isPrintable(word)) return [];
   if (life === 'dead') return [{ does: 'Complete the run', command: 'proctor recover' }];
-  if (life !== 'finished') return [{ does: 'Show its state', command: `proctor show ${name}` }];
+  if (life !== 'finished') return [{ does: 'Show its state', command: commandFor(word, 'show') }];
   return [
-    { does: 'Show the run in a terminal', command: `proctor show ${name}` },
-    { does: 'Check the evidence', command: `proctor verify ${name}` },
-    { does: 'Pack the run into one file', command: `proctor pack ${name}` },
+    { does: 'Show the run in a terminal', command: commandFor(word, 'show') },
+    { does: 'Check the evidence', command: commandFor(word, 'verify') },
+    { does: 'Pack the run into one file', command: commandFor(word, 'pack') },
   ];
+}
+
+/** A command about a run. The name of its folder may come from elsewhere. */
+export function commandFor(word: string, ...verb: readonly string[]): string {
+  return pastedLine(['proctor', ...verb, ...notAFlag(word)]) ?? '';
 }

@@ -8,7 +8,7 @@ interface KeptFile {
   readonly sha256: string | undefined;
 }
 
-/** The output files; those that need review first. `total` counts all files, also those that no document lists. */
+/** The output files; those that need review first. `total` counts all files, including those that no document lists. */
 export function filePart(
   files: readonly KeptFile[],
   total: number,

@@ -81,7 +81,7 @@ export type CaseState = 'fails' | 'flaky' | 'fixed' | 'gone' | 'unknown' | 'pass
 export interface HistoryCase {
   readonly case_id: string;
   readonly state: CaseState;
-  /** The run since which it fails, or passes again; null for other states. */
+  /** The run in which it started to fail, or to pass again; null for other states. */
   readonly since: Since | null;
   readonly flakiness: number | null;
   /** One letter per trial and run: p passed, f failed, u not judged, n no answer. Empty if the run has no such case. */

@@ -20,7 +20,7 @@ function verdictOf(suites: readonly SuiteHistory[]): Pick<PageTop, 'tone' | 'wor
   const [first] = suites.flatMap(({ cases }) => cases);
   if (fails > 0) {
     const since =
-      fails === 1 && first?.since ? ` “${first.case_id}” fails since ${first.since.started_at.slice(0, 10)}.` : '';
+      fails === 1 && first?.since ? ` “${first.case_id}” has failed since ${first.since.started_at.slice(0, 10)}.` : '';
     const sentence = `${fails} of ${counted(total, 'case')} ${fails === 1 ? 'fails' : 'fail'}${flakyToo}.${since}`;
     return { tone: 'bad', word: 'Failing', sentence };
   }

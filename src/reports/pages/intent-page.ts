@@ -1,10 +1,9 @@
-import { shellQuoted } from '../../base/shell.ts';
 import type { IntentOutcome } from '../../contracts/intent/index.ts';
 import type { RunResult } from '../../contracts/run-result/index.ts';
 import type { IntentFolder } from '../../evidence/intent/intent-folder.ts';
 import { ANY_CHARS_MAX, boundedTexts, cutText, cutTexts, shortListOf, LIST_MAX, TEXT_CHARS_MAX } from './bounded.ts';
 import { endingWords } from './ending-text.ts';
-import { evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
+import { commandFor, evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
 import { checksPart, type IntentCheck, type IntentPlanned, planPart } from './intent-plan.ts';
 import { limitParts } from './limit-part.ts';
@@ -207,7 +206,7 @@ function commandsOf(input: IntentPageInput): PageCommand[] {
   return [
     ...usual,
     ...(usual.length > 0
-      ? [{ does: 'Run it again from its folder, and compare', command: `proctor reproduce ${shellQuoted(word)}` }]
+      ? [{ does: 'Run it again from its folder, and compare', command: commandFor(word, 'reproduce') }]
       : []),
     ...(again ? [again] : []),
   ];

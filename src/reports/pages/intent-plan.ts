@@ -27,7 +27,7 @@ export interface IntentPlanned {
 /** `not run` if an earlier command failed or nothing was executed. */
 export type CommandState = 'ended with 0' | 'failed' | 'not run' | 'unknown';
 
-/** One bound: what the intent asks for, what the profile allows, and what the plan uses. Null means unknown or not asked. */
+/** One bound: what the intent asks for, what the profile allows, and what the plan uses. Null means unknown or not requested. */
 interface IntentBound {
   readonly name: string;
   readonly unit: LimitUnit | 'text';

@@ -1,6 +1,6 @@
 import { MASK } from '../../base/credential-bytes.ts';
 import { isPrintable } from '../../base/printable.ts';
-import { shellQuoted } from '../../base/shell.ts';
+import { pastedLine } from '../../base/shell.ts';
 import type { IntentRequest } from '../../contracts/intent/index.ts';
 import { builtInProfile } from '../../contracts/profile/built-in.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
@@ -68,8 +68,8 @@ export function intentAgain(
 export const ANSWERS = 'answers.json';
 
 function commandOf(does: string, words: readonly string[], note: string): PageCommand | undefined {
-  const command = words.map(shellQuoted).join(' ');
-  return words.every(isPrintable) && command.length <= COMMAND_CHARS_MAX ? { does, command, note } : undefined;
+  const command = words.every(isPrintable) ? pastedLine(words) : undefined;
+  return command !== undefined && command.length <= COMMAND_CHARS_MAX ? { does, command, note } : undefined;
 }
 
 const COMMAND_CHARS_MAX = 4_000;

@@ -50,7 +50,7 @@ export interface PageLimit {
   readonly note: string | null;
 }
 
-/** One property of the sandbox: what was asked, what enforced it, and what a probe saw before the run. */
+/** One property of the sandbox: what was requested, what enforced it, and what a probe saw before the run. */
 export interface PageGuard {
   readonly name: string;
   readonly asked: string | null;
@@ -101,7 +101,7 @@ export interface PageCommand {
 /** The parts that exist only if a program ran. */
 export interface RanStep {
   readonly limits: readonly PageLimit[];
-  /** Limits without a measured use. */
+  /** Limits whose use was not measured. */
   readonly further: readonly PageLimit[];
   readonly sandbox: PageSandbox;
   readonly streams: readonly PageStream[];

@@ -12,7 +12,7 @@ export interface SandboxSources extends Pick<ScriptOutcome, 'enforcement' | 'obs
   readonly asked: { readonly sandbox: string | null; readonly network: string | null; readonly environment: string };
 }
 
-/** What was asked for, what enforced it, and what the probes saw in the same sandbox before the run. */
+/** What was requested, what enforced it, and what the probes saw in the same sandbox before the run. */
 export function sandboxPart(from: SandboxSources): PageSandbox {
   const { runner, absent } = from;
   return {

@@ -1,12 +1,11 @@
 import { counted } from '../../base/counted.ts';
-import { shellQuoted } from '../../base/shell.ts';
 import { claimedText } from '../../contracts/script-outcome/claimed.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
 import type { ScriptFolder } from '../../evidence/script/script-folder.ts';
 import { cutText, cutTexts, shortListOf } from './bounded.ts';
 import { endingSentence, endingWords } from './ending-text.ts';
-import { evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
+import { commandFor, evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
 import { limitParts } from './limit-part.ts';
 import type { PageTop, SmallPage } from './page-kinds.ts';
@@ -23,7 +22,7 @@ export interface ScriptPageData {
   readonly env: ShortList<string>;
   readonly secrets: ShortList<string>;
   readonly started_at: string | null;
-  /** From the request to the seal, with preparation and teardown. */
+  /** From the request to the seal, including preparation and teardown. */
   readonly took_ms: number | null;
   /** Null while the run is not finished. */
   readonly ended: ScriptEnded | null;
@@ -95,7 +94,7 @@ function commandsOf(input: ScriptPageInput): PageCommand[] {
   const hasMore = outcome !== undefined && outcome.public_message !== null && usual.length > 0;
   return [
     ...usual,
-    ...(hasMore ? [{ does: 'Show the internal log', command: `proctor show ${shellQuoted(word)} --internal` }] : []),
+    ...(hasMore ? [{ does: 'Show the internal log', command: commandFor(word, 'show', '--internal') }] : []),
     ...(again ? [again] : []),
   ];
 }
@@ -189,7 +188,7 @@ function notesOf({ salvaged, replaced, cuts, artifacts, result }: ScriptOutcome)
     ...(salvaged ? ['The run did not succeed. Proctor kept its files anyway.'] : []),
     ...replaced
       .slice(0, NAMES_MAX)
-      .map(what => REPLACED[what] ?? `Proctor replaced ${what}, because it is not safe to show.`),
+      .map(what => REPLACED.get(what) ?? `Proctor replaced ${what}, because it is not safe to show.`),
     ...cuts
       .filter(({ what }) => what !== 'stdout' && what !== 'stderr')
       .slice(0, NAMES_MAX)
@@ -205,7 +204,7 @@ function notesOf({ salvaged, replaced, cuts, artifacts, result }: ScriptOutcome)
 
 const NAMES_MAX = 20;
 
-const REPLACED: Readonly<Record<string, string>> = {
-  error_summary: 'Proctor replaced the error summary, because it is not safe to show.',
-  html_output: 'The HTML contained U+0000, which Proctor replaced with U+FFFD.',
-};
+const REPLACED: ReadonlyMap<string, string> = new Map([
+  ['error_summary', 'Proctor replaced the error summary, because it is not safe to show.'],
+  ['html_output', 'The HTML contained U+0000, which Proctor replaced with U+FFFD.'],
+]);

@@ -10,7 +10,7 @@ export interface StateContext {
   readonly hasOlder: boolean;
 }
 
-/** The state of a case, and since when. `trials` has one entry per run, oldest first. */
+/** The state of a case, and when it began. `trials` has one entry per run, oldest first. */
 export function caseStateOf(
   trials: readonly string[],
   isFlaky: boolean,

@@ -12,7 +12,7 @@ export interface TrialsOfRun {
 
 /**
  * Counts, for each run, the trials that differ from the trial before, within the same version. A case that changes
- * once between two runs and stays so is not flaky: something else changed.
+ * once between two runs and stays that way is not flaky: something else changed.
  */
 export function flipsOf(runs: readonly TrialsOfRun[]): Flips[] {
   const counts = runs.map(() => ({ flips: 0, pairs: 0 }));

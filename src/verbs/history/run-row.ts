@@ -49,7 +49,7 @@ function rowOf({ id, side, planned: runs }: RunGroup, planned: readonly Evaluati
   return {
     run_id: id,
     side,
-    started_at: instantText(Date.parse(run.generated_at) - (run.stats?.duration_ms ?? 0)),
+    started_at: startOf(run),
     commit: ownCommit ?? run.repo_commit ?? null,
     dirty: ownCommit === undefined ? (run.dirty ?? null) : null,
     model: seen.model?.join(', ') ?? model ?? null,
@@ -59,6 +59,12 @@ function rowOf({ id, side, planned: runs }: RunGroup, planned: readonly Evaluati
     partial: isPartial,
     ...measured(planned.map(({ cases }) => cases)),
   };
+}
+
+/** A run from elsewhere may claim a duration that no calendar has. */
+function startOf({ generated_at, stats }: FoundRun['run']): string {
+  const startMs = Date.parse(generated_at) - (stats?.duration_ms ?? 0);
+  return startMs >= 0 ? instantText(startMs) : generated_at;
 }
 
 /** A version is known by its commit. A checkout with changes, or of unknown state, may be any version. */

@@ -1,6 +1,9 @@
+import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../../base/atomic.ts';
+import { Fault } from '../../base/fault.ts';
 import { modesIn } from '../../base/private.ts';
+import { readRegular } from '../../base/regular.ts';
 import { homeFrom } from '../../evidence/run-folder/runs.ts';
 import type { History } from '../../reports/pages/history-data.ts';
 import { historyPage } from '../../reports/pages/history-page.ts';
@@ -23,6 +26,7 @@ export async function viewHistory(options: ViewHistoryOptions) {
     named === undefined ? path.join(homeFrom(cwd), 'reports', 'history', 'report.html') : path.resolve(cwd, named);
   const linkFrom = path.dirname(file);
   refuseSealed(linkFrom);
+  if (named !== undefined) refuseOtherFile(file);
   const history = wholeHistory({ ...asked, cwd, linkFrom });
   makeReportFolder(linkFrom);
   writeAtomic(file, htmlPage(historyPage(history)), modesIn(linkFrom).file);
@@ -30,6 +34,17 @@ export async function viewHistory(options: ViewHistoryOptions) {
   const { openPage } = await import('../../execute/host/open-page.ts');
   return { file, isOpened: await openPage(file, environment) };
 }
+
+/** A mistyped name must not cost a file that is not a page. */
+function refuseOtherFile(file: string): void {
+  const known = lstatSync(file, { throwIfNoEntry: false });
+  if (!known) return;
+  const start = readRegular(file, PAGE_BYTES_MAX)?.toString('latin1', 0, 15).toLowerCase();
+  if (start === '' || start === '<!doctype html>') return;
+  throw new Fault('usage', 'The file of --html exists, and it is not a page. Specify another file.');
+}
+
+const PAGE_BYTES_MAX = 100_000_000;
 
 /** The page of a case shows the rest of its suite, too. */
 function wholeHistory(options: HistoryOptions): History {

@@ -13,7 +13,7 @@ describe('terminal colours', () => {
     ]);
   });
 
-  test('last until they are reset, also over lines', () => {
+  test('last until they are reset, even across lines', () => {
     const line = ansiReader();
     expect(line(`${ESC}[31mred`)).toEqual([{ text: 'red', style: 'ansi-red' }]);
     expect(line('still')).toEqual([{ text: 'still', style: 'ansi-red' }]);

@@ -5,7 +5,7 @@ import { streamLines, streamPart } from '../../../src/reports/pages/stream-part.
 const linesOf = (text: string) => streamLines(Buffer.from(text));
 
 describe('the lines of a stream', () => {
-  test('are those of the file, without a last empty one', () => {
+  test('are those of the file, without a trailing empty one', () => {
     expect(linesOf('one\ntwo\r\n\nfour\n').lines).toEqual(['one', 'two', '', 'four']);
     expect(linesOf('one').lines).toEqual(['one']);
     expect(linesOf('').lines).toEqual([]);

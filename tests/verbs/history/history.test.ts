@@ -18,7 +18,7 @@ const caseIn = ({ cases }: SuiteHistory, id: string): HistoryCase =>
   cases.find(({ case_id }) => case_id === id) as HistoryCase;
 
 describe('the state of a case', () => {
-  test('names the first run since which a case fails, and its commit', async () => {
+  test('names the run in which a case started to fail, and its commit', async () => {
     const world = new HistoryWorld();
     const ids: string[] = [];
     for (const [index, letter] of ['p', 'f', 'p', 'f', 'f'].entries())
@@ -98,7 +98,7 @@ describe('flakiness', () => {
     expect(await flaky(true)).toBeNull();
   });
 
-  test('does not count a change of the model', async () => {
+  test('does not count a change of model', async () => {
     const world = new HistoryWorld();
     for (const [letter, model] of [
       ['p', 'm-1'],
@@ -192,7 +192,7 @@ describe('a run', () => {
 });
 
 describe('a suite', () => {
-  test('is known by its name, and other runs of the same case file belong to it', async () => {
+  test('is identified by its name, and other runs of the same case file belong to it', async () => {
     const world = new HistoryWorld();
     await world.add({ cases: { one: 'p' } });
     await world.add({ cases: { one: 'p' }, suite: 'refunds' });

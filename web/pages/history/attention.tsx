@@ -4,7 +4,7 @@ import { Text } from '../../shared/visible.tsx';
 import { historyHash } from './address.ts';
 import { percent, SinceWords, StatePill } from './parts.tsx';
 
-/** The cases whose state is not a calm "passes", failures first. */
+/** The cases whose state is anything but "passes", failures first. */
 export function Attention({ suite }: { readonly suite: SuiteHistory }) {
   const { states, cases } = suite;
   const wanted = states.fails + states.flaky + states.fixed + states.gone + states.unknown;

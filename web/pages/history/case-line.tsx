@@ -10,7 +10,7 @@ import { Commit, percent, RunLink, RESULTS, resultIn, SinceWords, StatePill, Ver
 /** One case: its state, its latency and cost, and every trial of every run. */
 export function CaseLine({ suite, one }: { readonly suite: SuiteHistory; readonly one: HistoryCase }) {
   const { since, flakiness } = one;
-  // Runs that do not have the case would only spread the line.
+  // Runs without the case would only stretch the line.
   const kept = suite.runs.flatMap((run, index) => ((one.trials[index] ?? '') === '' ? [] : [{ run, index }]));
   return (
     <>
@@ -107,7 +107,9 @@ function TrialRow({ run, one, index }: TrialRowProps) {
       <td>
         <TrialMarks letters={one.trials[index] ?? ''} />
         {one.changed.includes(index) && <span class="tag">the case changed</span>}
-        {one.since?.run === index && <span class="tag">{one.state === 'fails' ? 'fails since' : 'passes since'}</span>}
+        {one.since?.run === index && (
+          <span class="tag">{one.state === 'fails' ? 'starts to fail' : 'passes again'}</span>
+        )}
       </td>
       <td>{sideName(run.side)}</td>
       <td>

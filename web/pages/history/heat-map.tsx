@@ -5,7 +5,7 @@ import { plain, Text } from '../../shared/visible.tsx';
 import { historyHash } from './address.ts';
 import { reportLink, RESULTS, resultIn, runWords } from './parts.tsx';
 
-/** Every case in every run. Runs that do not fit are at the left, out of view. */
+/** Every case in every run. Runs that do not fit are scrolled out of view on the left. */
 export function HeatMap({ suite }: { readonly suite: SuiteHistory }) {
   const { cases, states } = suite;
   const first = Math.max(0, suite.runs.length - RUNS_SHOWN);
@@ -94,7 +94,7 @@ function Cell({ run, one, index }: CellProps) {
   );
 }
 
-/** What the shapes mean that appear in the table. */
+/** The meaning of the shapes in the table. */
 function Key({ suite: { cases } }: { readonly suite: SuiteHistory }) {
   const seen = new Set(cases.flatMap(({ trials }) => trials.map(resultIn)));
   return (

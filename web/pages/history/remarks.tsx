@@ -9,7 +9,7 @@ export function Remarks({ data }: { readonly data: History }) {
   if (left + unreadable_total + unfinished + not_read === 0) return null;
   return (
     <section class="history-part" aria-labelledby="remarks">
-      <h3 id="remarks">Not in this page</h3>
+      <h3 id="remarks">Not on this page</h3>
       <ul class="remarks">
         {left > 0 && <li>{plural(left, 'more suite')}</li>}
         {unfinished > 0 && <li>{plural(unfinished, 'run')} not finished</li>}

@@ -3,7 +3,7 @@ import type { CaseCounts, HistoryRun, SuiteHistory } from '../../../src/reports/
 import { count, dollars, instant, milliseconds, plural, sideName } from '../../shared/format.ts';
 import { Commit, percent, RunLink, Version } from './parts.tsx';
 
-/** The runs with everything that the charts show, newest first. A column that no run knows is left out. */
+/** The runs with everything that the charts show, newest first. A column without any value is left out. */
 export function RunsTable({ suite: { runs, older_runs } }: { readonly suite: SuiteHistory }) {
   const columns = COLUMNS.filter(({ isKnown }) => isKnown === undefined || runs.some(isKnown));
   return (

@@ -158,8 +158,8 @@ export function Bounds({
           </ul>
           <Rest list={constraints} what="constraints" />
           <p class="note">
-            Proctor compares limits, the network and contradictions in constraints with the plan. It does not check the
-            rest.
+            Proctor checks constraints on limits and network access, and contradictions between constraints. It does not
+            check the rest.
           </p>
         </>
       )}

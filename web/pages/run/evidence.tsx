@@ -49,7 +49,7 @@ function Signature({ evidence: { is_open, key_ids, signed } }: Pick<Props, 'evid
       <span>
         {signed === 'right' && 'valid, by your key '}
         {signed === 'wrong' && 'not valid, although it names your key '}
-        {signed === 'by another key' && 'by another key than yours: '}
+        {signed === 'by another key' && 'by a key other than yours: '}
         {signed === null && 'not checked here; it names '}
         <code>
           <Text value={by} />

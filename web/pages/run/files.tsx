@@ -4,7 +4,7 @@ import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import { Rest } from './card.tsx';
 
-/** Files with their sizes and digests. There are no links: a file of a program is not safe to open. */
+/** Files with their sizes and digests. There are no links: a file that a program wrote is not safe to open. */
 export function Files({ files, label }: { readonly files: ShortList<PageFile>; readonly label: string }) {
   if (files.shown.length === 0 && files.total === 0) return null;
   return (
@@ -61,7 +61,7 @@ export function Digest({ value }: { readonly value: string | null }) {
   );
 }
 
-/** The type that the ending of a name suggests. */
+/** The type that the file extension suggests. */
 function typeOf(path: string): string {
   const ending = /\.([A-Za-z0-9]{1,8})$/.exec(path)?.[1]?.toLowerCase();
   return ending === undefined ? '–' : (TYPES[ending] ?? ending.toUpperCase());

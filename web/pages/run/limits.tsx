@@ -5,7 +5,7 @@ import { Card } from './card.tsx';
 /** Each limit with how much of it the run used. */
 export function Limits({ step }: { readonly step: RanStep }) {
   return (
-    <Card id="limits" title="Limits and use">
+    <Card id="limits" title="Limits and usage">
       <ul class="run-limits">
         {step.limits.map(limit => (
           <Limit key={limit.name} limit={limit} />
@@ -61,7 +61,7 @@ function Limit({ limit }: { readonly limit: PageLimit }) {
   );
 }
 
-/** How strong the limit is, what enforces it, and whether it was asked for. */
+/** How strong the limit is, what enforces it, and whether it was requested. */
 function worthOf({ allowed, asked, unit, strength, by }: PageLimit): string {
   if (allowed === null) return asked === null ? 'no limit requested' : `requested ${amount(asked, unit)}, but not set`;
   const held = strength === null ? 'strength unknown' : STRENGTHS[strength];

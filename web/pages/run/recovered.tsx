@@ -2,7 +2,7 @@ import type { RecoveredNote } from '../../../src/contracts/script-outcome/shape.
 import { instant } from '../../shared/format.ts';
 import { Mark } from '../../shared/marks.tsx';
 
-/** That the run was interrupted, when it was completed, and what is unknown about it. */
+/** Says that the run was interrupted, when it was completed, and what is unknown about it. */
 export function Recovered({ recovered: { at, unknown } }: { readonly recovered: RecoveredNote }) {
   return (
     <p class="run-warning">

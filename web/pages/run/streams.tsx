@@ -87,7 +87,7 @@ function notesOf({ bytes_total, bytes_kept, is_truncated, masked, file, text }: 
   ];
 }
 
-/** Looks that could hide text. */
+/** Styles that could hide text. */
 const OTHER_LOOKS = /\u001b\[(?:\d{1,3};){0,8}(?:[78]|4[0-8]|10[0-7])(?:;\d{1,3}){0,8}m/;
 
 interface Row {

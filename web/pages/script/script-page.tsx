@@ -59,7 +59,7 @@ function Result({ data: { ended, step, notes } }: { readonly data: ScriptPageDat
         ]}
       />
       {is_overstated && (
-        <p class="note">Proctor decides by what it saw. A claim of the script never improves the status.</p>
+        <p class="note">Proctor decides by what it saw. The script’s claim never improves the status.</p>
       )}
       {step?.recovered && <Recovered recovered={step.recovered} />}
       {notes.map(note => (
@@ -99,7 +99,7 @@ function Request({ data }: { readonly data: ScriptPageData }) {
           ['Inputs', inputs.total === 0 ? 'none' : inputs.shown.map(one => <Source key={one.name} {...one} />)],
           ['Variables', names.length === 0 ? 'none' : <Words words={names} />],
           ['Started', started_at && instant(started_at)],
-          ['Took', took_ms !== null && `${milliseconds(took_ms)}, with preparation and teardown`],
+          ['Took', took_ms !== null && `${milliseconds(took_ms)}, including preparation and teardown`],
         ]}
       />
       <Rest list={args} what="arguments" />
