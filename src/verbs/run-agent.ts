@@ -68,6 +68,8 @@ export interface AgentRunResult {
   readonly turnLimit: AgentPlan['turnLimit'];
   readonly modelAccess: AgentJudgement['modelAccess'];
   readonly projectContext: AgentPlan['projectContext'];
+  /** The mounted folders with their hashes; undefined if there are none. */
+  readonly mounts: AgentPlan['mounts'];
   readonly warnings: readonly string[];
   readonly durationMs: number;
   /** The id of the signing key, or null. */
@@ -112,8 +114,18 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
 
 function checkOptions(options: RunAgentOptions): void {
   if (typeof options?.agent !== 'string') throw new Fault('usage', 'runAgent requires agent: claude or codex.');
+  const { mounts = [] } = options;
+  if (!Array.isArray(mounts) || !mounts.every(isMount))
+    throw new Fault('usage', 'runAgent requires mounts to be a list of { dir, path }.');
+  if (options.base !== undefined && typeof options.base !== 'string')
+    throw new Fault('usage', 'runAgent requires base to be the name of a commit.');
   if (typeof options.task !== 'string') throw new Fault('usage', 'runAgent requires task: the task for the agent.');
   refuseUnknown('runAgent', options, OPTIONS);
+}
+
+function isMount(mount: unknown): boolean {
+  const { dir, path: at } = (mount ?? {}) as { dir?: unknown; path?: unknown };
+  return typeof dir === 'string' && dir !== '' && (at === undefined || (typeof at === 'string' && at !== ''));
 }
 
 const OPTIONS: Record<keyof RunAgentOptions, true> = {
@@ -140,6 +152,8 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   needsModel: true,
   allowUntestedVersion: true,
   allowDirty: true,
+  base: true,
+  mounts: true,
   projectContext: true,
   environment: true,
   signingKey: true,
@@ -182,6 +196,7 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     turnLimit: plan.turnLimit,
     modelAccess: judgement.modelAccess,
     projectContext: plan.projectContext,
+    mounts: plan.mounts,
     warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],
     durationMs: completedAtMs - plan.startedAtMs,
   };

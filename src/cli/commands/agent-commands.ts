@@ -43,6 +43,12 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
     )
     .option('--allow-untested-version', HELP.untested)
     .option('--allow-dirty', 'work on the last commit even if there are uncommitted changes')
+    .option('--base <ref>', 'start from this commit instead of HEAD; uncommitted changes do not matter')
+    .option(
+      '--mount <folder[:path]>',
+      'let the agent read this folder, such as node_modules, but not change it; repeatable',
+      collect,
+    )
     .option('--no-project-context', 'hide project instructions from the agent: CLAUDE.md, AGENTS.md and skills')
     .option('--json', HELP.json)
     .addHelpText('after', EXITS)

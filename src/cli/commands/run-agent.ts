@@ -19,6 +19,7 @@ import {
   endingInBrief,
   isNews,
   limitsText,
+  mountLines,
   sandboxText,
   sealedText,
   untestedText,
@@ -26,6 +27,7 @@ import {
 } from '../text/run-text.ts';
 import { eventText } from '../text/transcript-text.ts';
 import { countText, durationText } from '../text/units.ts';
+import { mountOf } from '../options/mounts.ts';
 import { namedKey, variables } from '../options/variables.ts';
 
 export interface RunAgentFlags {
@@ -53,6 +55,8 @@ export interface RunAgentFlags {
   readonly login?: 'env' | 'claude' | 'codex';
   readonly allowUntestedVersion?: true;
   readonly allowDirty?: true;
+  readonly base?: string;
+  readonly mount?: readonly string[];
   readonly projectContext: boolean;
   readonly keepCredentials?: true;
   readonly json?: true;
@@ -100,6 +104,8 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     login: flags.login,
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
+    base: flags.base,
+    mounts: flags.mount?.map(mountOf),
     projectContext: flags.projectContext,
     keepCredentials: flags.keepCredentials,
   };
@@ -201,6 +207,7 @@ function asJson(result: AgentRunResult): object {
     usage: result.reported,
     model_access: result.modelAccess,
     project_context: result.projectContext ?? null,
+    mounts: result.mounts ?? [],
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
     limits: { ...result.limits, ...result.clocks },
     turn_limit: result.turnLimit ?? null,
@@ -238,6 +245,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  limits    ${limitsText(runner, result.limits, result.enforcement)}`,
         ]),
     ...contextLines(result.projectContext),
+    ...mountLines(result.mounts),
     `  used      ${usedText(result)}`,
     ...refusalLines(result.modelAccess, paint),
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),

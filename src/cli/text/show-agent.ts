@@ -7,20 +7,21 @@ import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import {
   contextLines,
-  untestedText,
   credentialText,
   endingInBrief,
   evidenceLines,
+  headJson,
   isNews,
   limitClaimLines,
   limitsText,
   logLines,
   maskingLines,
+  mountLines,
   openText,
   recoveredLines,
   sampledText,
   sandboxText,
-  headJson,
+  untestedText,
 } from './run-text.ts';
 import { timelineLines } from './timeline-text.ts';
 import { countText, durationText, shortText, sizeText } from './units.ts';
@@ -116,6 +117,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
     ...leftRunningLines(outcome.left_running, paint),
     `  used      ${usedBy(outcome)}`,
     ...contextLines(outcome.project_context),
+    ...mountLines(outcome.mounts),
     `  model     ${modelText(outcome)}`,
     ...doorLines(outcome.model_access, paint),
     ...(outcome.model_access.difference === null

@@ -20,6 +20,7 @@ export const AGENT_FILES = {
   stdout: 'evidence/native/stdout.log',
   stderr: 'evidence/native/stderr.log',
   diff: 'workspace.diff',
+  commits: 'commits.diff',
 } as const satisfies Record<keyof AgentFiles, string>;
 
 /** Builds every document of an agent run except the files above and the seal. Pure: reads and writes no files. */
@@ -151,6 +152,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     denials,
     model_access: judgement.modelAccess,
     ...(plan.projectContext && { project_context: plan.projectContext }),
+    ...(plan.mounts && { mounts: plan.mounts }),
     streams: [streamOf('stdout', capture.stdout), streamOf('stderr', capture.stderr)],
     enforcement: plan.enforcement,
     observed: plan.observed,

@@ -75,6 +75,8 @@ async function rebuild(left: Interrupted<AgentPlan, AgentJudgement>, judge: Judg
   const completedAtMs = seenAtMs(left, plan.clocks.timeout_ms, [transcript, stdout, stderr, PARTS.door]);
   const read = left.read?.reading;
   const judged = read && isThere(folder, read.files) ? read : undefined;
+  // The launcher does not save the commits, so this file belongs to a judgement that was lost.
+  if (!judged) rmSync(path.join(folder, AGENT_FILES.commits), { force: true });
   if (!judged) cutToWholeLines(path.join(folder, transcript));
   const streams = streamsIn(folder);
   const notes = { stdout: noteOf(streams.stdout), stderr: noteOf(streams.stderr) };
@@ -130,7 +132,7 @@ function cutToWholeLines(file: string): void {
 const LINE_BYTES_MAX = 1024 * 1024;
 
 /** The stored streams. Creates missing files. */
-function streamsIn(folder: string): Omit<AgentFiles, 'diff'> {
+function streamsIn(folder: string): Omit<AgentFiles, 'diff' | 'commits'> {
   const stored = (file: string): Stored => {
     const place = path.join(folder, file);
     makeFolders(path.dirname(place));
@@ -150,16 +152,22 @@ function storedAt(place: string): Stored {
 /** Whether the judged files are unchanged. */
 function isThere(folder: string, files: AgentFiles): boolean {
   const isNotThere = files.diff !== null || !existsSync(path.join(folder, AGENT_FILES.diff));
-  return isNotThere && sealedAgentFiles(files).every(file => fileHash(path.join(folder, file.path)) === file.sha256);
+  const hasNoOther = files.commits !== undefined || !existsSync(path.join(folder, AGENT_FILES.commits));
+  return (
+    isNotThere &&
+    hasNoOther &&
+    sealedAgentFiles(files).every(file => fileHash(path.join(folder, file.path)) === file.sha256)
+  );
 }
 
 /** The files of an agent run that are stored before its documents. */
-export function sealedAgentFiles({ transcript, stdout, stderr, diff }: AgentFiles): SealedFile[] {
+export function sealedAgentFiles({ transcript, stdout, stderr, diff, commits }: AgentFiles): SealedFile[] {
   return [
     { path: AGENT_FILES.transcript, ...transcript },
     { path: AGENT_FILES.stdout, ...stdout },
     { path: AGENT_FILES.stderr, ...stderr },
     ...(diff ? [{ path: AGENT_FILES.diff, ...diff }] : []),
+    ...(commits ? [{ path: AGENT_FILES.commits, ...commits }] : []),
   ];
 }
 

@@ -36,6 +36,7 @@ export interface AgentPlan {
   readonly turnLimit?: NonNullable<AgentOutcome['turn_limit']>;
   readonly modelMode: AgentOutcome['model_access']['mode'];
   readonly projectContext?: NonNullable<AgentOutcome['project_context']>;
+  readonly mounts?: NonNullable<AgentOutcome['mounts']>;
   readonly credential?: NonNullable<AgentOutcome['model_access']['credential']>;
   /** Absent in older journals. */
   readonly budget?: AgentOutcome['model_access']['budget'];
@@ -80,6 +81,8 @@ export interface AgentFiles {
   readonly stdout: Stored;
   readonly stderr: Stored;
   readonly diff: Stored | null;
+  /** The diffs of the agent's commits. */
+  readonly commits?: Stored;
 }
 
 /** A line in an agent run's journal. */

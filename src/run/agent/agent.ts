@@ -23,6 +23,7 @@ import { OutputObserver } from '../pipeline/steps.ts';
 import { type Bound, boundFor, boundWith } from './bound.ts';
 import { type Guarded, guardedIn } from './guarded.ts';
 import { agentKind } from './kind.ts';
+import { type AgentMounts, agentMounts } from './mounts.ts';
 import { modelFor, type ModelAccess, openDoorFor, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { agentJob, layOut, agentPlan } from './plan.ts';
@@ -108,6 +109,7 @@ export interface AgentWorkspace {
   readonly door: Door | undefined;
   readonly context: FoundContext;
   readonly invocation: Invocation;
+  readonly mounted: AgentMounts;
 }
 
 export interface AgentTypes {
@@ -128,13 +130,23 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
       const clone = await cloneFor(order.dir, stage, {
         runId: id,
         allowDirty: order.allowDirty === true,
+        ...(order.base !== undefined && { base: order.base }),
         readOnly: bound.effective.execution_posture === 'read_only',
       });
       for (const note of clone.notes) around.onWarning?.(note);
+      const mounted = await agentMounts(order, clone);
       door = await openDoorFor(ready, stage);
       const context = projectContext(adapter, clone, order.projectContext !== false);
       const invocation = layOut(ready, { stage, clone, door, context });
-      const workspace = { stage, clone, guarded: guardedIn(clone, bound.effective), door, context, invocation };
+      const workspace = {
+        stage,
+        clone,
+        guarded: guardedIn(clone, bound.effective),
+        door,
+        context,
+        invocation,
+        mounted,
+      };
       return { ...workspace, ready, job: await agentJob(ready, workspace, folder), startedAtMs };
     },
     plan: agentPlan,

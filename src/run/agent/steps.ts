@@ -40,7 +40,7 @@ export async function judgeAgent(run: StartedRun<AgentTypes>, seen: AgentTypes['
   refuseLostSandbox(run, seen.capture);
   // Proctor reports a failed recording once the run is sealed, because the evidence does not depend on it.
   await door?.close().catch(() => undefined);
-  const files: AgentFiles = { ...seen.files, diff: after.diff };
+  const files: AgentFiles = { ...seen.files, diff: after.diff, ...(after.commits && { commits: after.commits }) };
   const { judgement, violations, needsReview } = judged({ run, seen, after, access: accessOf(ready, door), files });
   return { reading: judgement, stored: sealedAgentFiles(files), violations, needsReview, changes: after.counts };
 }
