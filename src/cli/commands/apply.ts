@@ -5,10 +5,16 @@ import { asFault } from './pack.ts';
 import { paintFor } from '../text/paint.ts';
 import { countText } from '../text/units.ts';
 
-export async function applyCommand(
-  run: string,
-  { json, ...flags }: { dir?: string; check?: true; anyway?: true; allowActive?: readonly string[]; json?: true },
-): Promise<number> {
+interface ApplyFlags {
+  readonly dir?: string;
+  readonly check?: true;
+  readonly anyway?: true;
+  readonly allowFailedChecks?: true;
+  readonly allowActive?: readonly string[];
+  readonly json?: true;
+}
+
+export async function applyCommand(run: string, { json, ...flags }: ApplyFlags): Promise<number> {
   return asFault(json, async signal => {
     const answer = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
     const { runId, applied, changed, needsReview, notes, fromClone } = answer;

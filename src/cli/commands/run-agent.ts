@@ -8,6 +8,7 @@ import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { type AgentRunResult, runAgent, type RunAgentOptions } from '../../verbs/run-agent.ts';
 import { leftRunningLines } from '../text/agent-text.ts';
+import { checkLines } from '../text/check-text.ts';
 import { refusalLines } from '../text/door-text.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { stderr, stdout } from '../text/out.ts';
@@ -55,6 +56,8 @@ export interface RunAgentFlags {
   readonly allowDirty?: true;
   readonly projectContext: boolean;
   readonly keepCredentials?: true;
+  readonly check?: readonly string[];
+  readonly checks?: string;
   readonly json?: true;
 }
 
@@ -102,6 +105,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     allowDirty: flags.allowDirty,
     projectContext: flags.projectContext,
     keepCredentials: flags.keepCredentials,
+    checksFile: flags.checks,
   };
   return {
     ...defined(given),
@@ -112,6 +116,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     overrides: overridesOf(flags),
     modelMode: flags.modelMode,
     secrets: variables(flags.secret ?? [], false),
+    checks: (flags.check ?? []).map(checkOf),
     environment: process.env,
   };
 }
@@ -164,13 +169,20 @@ function show(line: TranscriptLine, paint: Paint): void {
   if (text !== undefined) stderr.write(`${text}\n`);
 }
 
-function isFine({ termination, violations }: AgentRunResult): boolean {
-  return termination === 'completed' && violations.length === 0;
+/** `unit=npm test` names the check `unit`. A name is lower case, unlike the variable in `NODE_ENV=test npm test`. */
+function checkOf(word: string): NonNullable<RunAgentOptions['checks']>[number] {
+  const [, name, command = ''] = /^([a-z][a-z0-9-]{0,39})=(.*)$/s.exec(word) ?? [];
+  return name === undefined ? { command: word } : { name, command };
+}
+
+function isFine({ termination, violations, checks }: AgentRunResult): boolean {
+  return termination === 'completed' && violations.length === 0 && checks.every(({ verdict }) => verdict === 'passed');
 }
 
 /** Whether `proctor apply` would accept it. A denied tool call has no effect, so it does not count. */
-function isToApply({ termination, violations }: AgentRunResult): boolean {
-  return termination === 'completed' && !violations.some(({ hard }) => hard);
+function isToApply({ termination, violations, checks }: AgentRunResult): boolean {
+  const isPassed = checks.every(({ verdict }) => verdict === 'passed');
+  return termination === 'completed' && isPassed && !violations.some(({ hard }) => hard);
 }
 
 function shownText(text: string): string {
@@ -194,6 +206,7 @@ function asJson(result: AgentRunResult): object {
     policy: result.policy,
     violations: result.violations,
     flags: result.flags,
+    checks: result.checks,
     denials: result.denials,
     changes: result.changes,
     needs_review: result.needsReview,
@@ -230,6 +243,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
       ),
     ...(violations.length > SHOWN_MAX ? [`  ${countText(violations.length - SHOWN_MAX, 'more violation')}`] : []),
     ...result.flags.slice(0, SHOWN_MAX).map(({ message }) => `  ${paint('note', '⚠ claims')}  ${printable(message)}`),
+    ...checkLines(result.checks, paint),
     `  policy    ${policy.policy_reference ?? 'custom'}: ${policy.execution_posture.replace('_', ' ')}, network ${policy.network_posture}, ${policy.approval_posture.replaceAll('_', ' ')}`,
     ...(typeof runner === 'string'
       ? []

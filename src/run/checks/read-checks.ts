@@ -1,0 +1,26 @@
+import path from 'node:path';
+import { Fault } from '../../base/fault.ts';
+import { followLink, readRegular } from '../../base/regular.ts';
+import { durationMs, sizeBytes } from '../../base/units.ts';
+import { type ChecksFile, checksFile as contract } from '../../contracts/checks/index.ts';
+import { readDocument } from '../written/document.ts';
+import type { CheckOrder } from './order.ts';
+
+/** Reads checks from YAML or JSON. Reports every error with its line. Overlays are relative to the file. */
+export function readChecks(file: string, cwd: string): CheckOrder[] {
+  const place = followLink(path.resolve(cwd, file));
+  const bytes = readRegular(place, contract.bytesMax);
+  if (!bytes)
+    throw new Fault('bad_checks', 'The checks file cannot be read: it is missing, not a regular file, or too large.');
+  const { checks } = readDocument(bytes, { contract, file: 'checks file', code: 'bad_checks' }) as ChecksFile;
+  return checks.map(({ timeout, memory, overlay, name, command, pids, paths, report }) => ({
+    command,
+    ...(name !== undefined && { name }),
+    ...(pids !== undefined && { pids }),
+    ...(paths !== undefined && { paths }),
+    ...(report !== undefined && { report }),
+    ...(timeout !== undefined && { timeoutMs: durationMs(timeout) }),
+    ...(memory !== undefined && { memoryBytes: sizeBytes(memory) }),
+    ...(overlay !== undefined && { overlay: path.resolve(path.dirname(place), overlay) }),
+  }));
+}
