@@ -71,7 +71,7 @@ function chatReply({ messages }: Question): object {
 }
 
 /**
- * The least work: sends each request and reads the answer. With a folder, a thread also writes each answer to a file of
+ * The minimum work: sends each request and reads the answer. With a folder, a thread also writes each answer to a file of
  * its own, as every suite must: without hashes, masking, a journal or a check.
  */
 async function bare(url: string, folder: string | undefined): Promise<void> {

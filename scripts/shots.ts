@@ -38,6 +38,10 @@ try {
   await browser.close();
 }
 
+function example(name: string): string {
+  return path.join(root, 'examples', name);
+}
+
 /** Runs everything once, and writes every page. */
 async function made(world: ShotsWorld): Promise<Shot[]> {
   await world.suite('baseline', [], 5);
@@ -45,7 +49,8 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
   world.proctor(1, 'compare');
   const comparison = world.comparison();
   const run = world.page('new');
-  const example = (name: string): string => path.join(root, 'examples', name);
+  const history = path.join(world.folder, 'history.html');
+  world.proctor(0, 'history', '--html', history);
   world.proctor(0, 'run', 'script', example('report.py'), '--input', example('orders.csv'));
   const script = world.page();
   world.proctor(1, 'run', 'script', example('hostile.py'));
@@ -60,6 +65,7 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
     { name: 'overview', file: comparison },
     { name: 'case', file: comparison, hash: '#case=refund-large' },
     { name: 'suite-run', file: run },
+    { name: 'history', file: history },
     { name: 'agent', file: agent },
     { name: 'script', file: script },
     { name: 'script-hostile', file: hostile },

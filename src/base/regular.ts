@@ -10,9 +10,16 @@ export function readRegular(
   bytesMax: number,
   isWanted: (stat: Stats) => boolean = () => true,
 ): Buffer | undefined {
-  let fd: number | undefined;
   try {
-    fd = openSync(file, FLAGS);
+    return readOpen(openSync(file, FLAGS), bytesMax, isWanted);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads an open file, and closes it. */
+function readOpen(fd: number, bytesMax: number, isWanted: (stat: Stats) => boolean = () => true): Buffer | undefined {
+  try {
     const stat = fstatSync(fd);
     if (!stat.isFile() || stat.size > bytesMax || !isWanted(stat)) return undefined;
     const bytes = Buffer.allocUnsafe(stat.size);
@@ -24,7 +31,7 @@ export function readRegular(
   } catch {
     return undefined;
   } finally {
-    if (fd !== undefined) closeSync(fd);
+    closeSync(fd);
   }
 }
 
@@ -65,6 +72,27 @@ function below(held: number, folder: string, names: readonly string[]): string {
   const [there, here] = [lstatSync(path.join(folder, ...names.slice(0, -1))), fstatSync(held)];
   if (there.ino === here.ino && there.dev === here.dev) return path.join(folder, ...names);
   throw Object.assign(new Error('A folder was replaced.'), { code: 'ELOOP' });
+}
+
+/**
+ * Opens a regular file below a folder without following links at any step; undefined if there is none. A folder from
+ * elsewhere may contain a link to any folder of this machine.
+ */
+export function openRegularBelow(folder: string, file: string): number | undefined {
+  try {
+    const { fd, stat } = openBelow(folder, file);
+    if (stat.isFile()) return fd;
+    closeSync(fd);
+  } catch {
+    // Treated as missing.
+  }
+  return undefined;
+}
+
+/** The bytes of such a file; undefined if it is missing or larger than `bytesMax`. */
+export function readBelow(folder: string, file: string, bytesMax: number): Buffer | undefined {
+  const fd = openRegularBelow(folder, file);
+  return fd === undefined ? undefined : readOpen(fd, bytesMax);
 }
 
 /** Resolves links in a path from the user. Returns a missing path unchanged, so that the reader reports it. */

@@ -14,7 +14,7 @@ export interface Spelling {
 }
 
 /**
- * Decodes escaped characters: `\u0041` and `\x41`, also with several backslashes, `%41`, and `&#65;`. A secret's forms
+ * Decodes escaped characters: `\u0041` and `\x41`, even with several backslashes, `%41`, and `&#65;`. A secret's forms
  * include its usual escapes; the escapes here can apply to any subset of its characters.
  */
 export function spellingsOf(bytes: Buffer, around: number): Spelling[] {

@@ -36,7 +36,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
     )
     .version(version, '-v, --version', 'print the version')
     .helpOption('-h, --help', 'show help')
-    // Commander would not wrap help in a terminal with less than 60 columns.
+    // Commander would not wrap help in a terminal with fewer than 60 columns.
     .configureHelp({ minWidthToWrap: 20 })
     .addHelpText('after', EXAMPLES)
     .showHelpAfterError('Add --help for usage.')

@@ -1,6 +1,5 @@
-import path from 'node:path';
 import { readJson } from '../base/json.ts';
-import { readRegular } from '../base/regular.ts';
+import { readBelow, readRegular } from '../base/regular.ts';
 import { check } from '../contracts/check.ts';
 import type { Contract } from '../contracts/contract.ts';
 import { formOf } from '../contracts/form.ts';
@@ -9,7 +8,7 @@ import { formOf } from '../contracts/form.ts';
 export type Document = readonly [path: string, bytes: string | Uint8Array, sha256?: string];
 
 export function documentIn(folder: string, file: string, contract: Contract): unknown {
-  const bytes = readRegular(path.join(folder, file), contract.bytesMax);
+  const bytes = readBelow(folder, file, contract.bytesMax);
   return bytes && soundDocument(bytes, contract);
 }
 

@@ -44,7 +44,7 @@ export class WebSocketClient {
     for (const conversation of this.#open) conversation.stop('cancelled');
   }
 
-  /** Drops every connection, also those whose server has yet to confirm the end. */
+  /** Drops every connection, including those whose server has yet to confirm the end. */
   close(): void {
     for (const conversation of this.#open) conversation.drop();
   }
@@ -178,7 +178,7 @@ class Conversation {
 }
 
 const HEADER_BYTES_MAX = 64 * 1024;
-/** The chunk with the end of a message may also have other bytes, such as the headers of frames. */
+/** The chunk with the end of a message may also contain other bytes, such as the headers of frames. */
 const CHUNK_BYTES_MAX = 256 * 1024;
 const CLOSE_MS = 1_000;
 const NORMAL = 1000;

@@ -1,13 +1,19 @@
 import { VERSION } from '../base/version.ts';
 import type { ComparedCase, Comparison } from '../contracts/comparison/index.ts';
 import { caseJson } from './case-json.ts';
+import { embeddedTrials, type TrialsOfCase } from './case-trials.ts';
+import { causeGroups } from './cause-groups.ts';
 import { casesNote, changeLines } from './changes.ts';
+import { pageCauses, pageFacets } from './facets.ts';
+import { measuresOf } from './measures.ts';
 import {
   meanCost,
   detailsOf,
+  headlineOf,
   meanLatency,
   lettersOf,
   type Page,
+  searchable,
   sortedBy,
   styleMark,
   titleText,
@@ -15,10 +21,10 @@ import {
   whyText,
 } from './page.ts';
 import { pageGrounds } from './page-grounds.ts';
-import type { PageHead, Tone } from './page-data.ts';
+import type { FoundInCases, PageHead, Tone } from './page-data.ts';
 import { repairedSides } from './repaired.ts';
 import { breachMessages, causesNote, failuresOf, SIDE_NAMES, verdictWord } from './report.ts';
-import type { ReportInput } from './report-input.ts';
+import type { ReportedPair, ReportInput } from './report-input.ts';
 import { byFinding, flaggedCases } from './tally.ts';
 
 /** Both sides of a comparison, regressions first. */
@@ -28,8 +34,24 @@ export function comparisonPage(input: ReportInput): Page {
   const cases = byFinding(sortedBy(input.comparison.cases, rank), findings);
   const suites = new Vocabulary(cases.flatMap(({ suite }) => suite ?? []));
   const errors = new Vocabulary(cases.flatMap(one => errorOf(one) ?? []));
+  const rowOf = new Map(cases.map(({ case_id }, row) => [case_id, row]));
+  const { read, shown } = remembered(input);
+  const { pairs, words } = searchable({ ...input, pairs: read }, rowOf);
   return {
-    head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
+    head: {
+      ...headOf(input),
+      suites: suites.words,
+      error_classes: errors.words,
+      causes: pageCauses(causeGroups(cases), rowOf),
+      expectations: pageFacets(cases.map(({ failing }) => failing.map(({ name }) => name))),
+      tags: pageFacets(cases.map(({ tags = [] }) => tags)),
+      severities: pageFacets(cases.map(({ severity }) => (severity === undefined ? [] : [severity]))),
+      measures: measuresOf(
+        cases.map(({ baseline, new: fresh }) => ({ baseline: baseline.trials, new: fresh.trials })),
+        'comparison',
+      ),
+    },
+    words,
     *rows() {
       for (const one of cases) {
         const { baseline, new: fresh } = one;
@@ -54,14 +76,38 @@ export function comparisonPage(input: ReportInput): Page {
       }
     },
     ...detailsOf(cases, isCalm, one =>
-      caseJson(input, one.case_id, {
+      caseJson({ ...input, pairs }, one.case_id, {
         trials: { baseline: one.baseline.trials, new: one.new.trials },
         assertions: one.failing.map(({ name, message, at }) => ({ name, message, at, status: 'fail' })),
         divergence: one.divergence,
         changes: changeLines(one),
       }),
     ),
+    trials: (full, fits) => embeddedTrials(input, needingAttention(cases.slice(0, full), shown), fits),
   };
+}
+
+type Shown = ReadonlyMap<string, ReportedPair['runIds']>;
+
+/** Reads pairs, and remembers which run each case shows first. */
+function remembered({ pairs }: Pick<ReportInput, 'pairs'>): { read: ReportInput['pairs']; shown: Shown } {
+  const shown = new Map<string, ReportedPair['runIds']>();
+  const read: ReportInput['pairs'] = id => {
+    const pair = pairs(id);
+    shown.set(id, pair.runIds);
+    return pair;
+  };
+  return { read, shown };
+}
+
+/** The cases that need attention, which come first. */
+function needingAttention(cases: readonly ComparedCase[], shown: Shown): TrialsOfCase[] {
+  const calm = cases.findIndex(isCalm);
+  return (calm < 0 ? cases : cases.slice(0, calm)).map(({ case_id: id, baseline, new: fresh }) => ({
+    id,
+    trials: { baseline: baseline.trials, new: fresh.trials },
+    shown: shown.get(id) ?? {},
+  }));
 }
 
 /** Most urgent first. */
@@ -81,7 +127,7 @@ function missingSide({ side_missing }: ComparedCase): string | null {
     : `There is no answer from ${SIDE_NAMES[side_missing]}.`;
 }
 
-function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+function headOf({ comparison, targets, commands }: ReportInput): Omit<PageHead, FoundInCases> {
   const { comparison_id, generated_at, verdict, reason, gate, comparability, sides, summary, statistics } = comparison;
   const { metrics } = statistics;
   const repaired = repairedSides(comparison);
@@ -93,7 +139,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
     style_mark: styleMark(comparison_id, generated_at),
     tone: TONES[verdict],
     word: verdictWord(comparison),
-    sentence: reason,
+    ...headlineOf(reason),
     counts: [
       { label: 'Regressed', value: summary.regressed, filter: 'change', of: 'regressed' },
       { label: 'Improved', value: summary.improved, filter: 'change', of: 'improved' },
@@ -102,6 +148,7 @@ function headOf({ comparison, targets }: ReportInput): Omit<PageHead, 'suites' |
       { label: 'Same', value: summary.same, filter: 'change', of: 'same' },
     ],
     cases: comparison.cases.length,
+    ...(commands && { commands }),
     comparison: {
       gate: { mode: gate.mode, breaches: breachMessages(comparison).map(message => ({ message })) },
       comparability,

@@ -40,7 +40,7 @@ export function driftGroups(comparison: Pick<Comparison, 'comparability' | 'case
 }
 
 function driftIn(one: Field, note: string | undefined): Drift {
-  const drift = { of: NAMES[one.field] ?? one.field, changes: [changeOf(one, one.field)] };
+  const drift = { of: NAMES.get(one.field) ?? one.field, changes: [changeOf(one, one.field)] };
   return note === undefined ? drift : { ...drift, note };
 }
 
@@ -51,11 +51,11 @@ const GROUPS: readonly (readonly [of: string, prefix: string])[] = [
   ['sandbox', 'policy.sandbox.'],
 ];
 
-const NAMES: Readonly<Record<string, string>> = {
-  environment_hash: 'environment',
-  cases_sha256: 'cases',
-  'target.kind': 'kind of target',
-};
+const NAMES: ReadonlyMap<string, string> = new Map([
+  ['environment_hash', 'environment'],
+  ['cases_sha256', 'cases'],
+  ['target.kind', 'kind of target'],
+]);
 
 const COVERS = 'a hash that also covers the limits and the sandbox';
 

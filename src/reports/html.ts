@@ -1,3 +1,4 @@
+import { trialsEnd } from './case-trials.ts';
 import { comparisonPage } from './comparison-page.ts';
 import { embedded, embeddedJson, escaped } from './embed.ts';
 import { HTML_END, htmlOpening, joined, pageCode } from './html-file.ts';
@@ -22,8 +23,11 @@ export function htmlRunReport(input: RunReportInput): Iterable<string> {
 const PAGE_BYTES_MAX = 25_000_000;
 /** The share of the page that the case list may use. The rest is for cases shown in full. */
 const ROWS_SHARE = 0.6;
-/** Room for the closing tags and the coverage record. */
-const TAIL_BYTES = 1_000;
+/** Room for the closing tags, the coverage record and the numbers of the search index. */
+const TAIL_BYTES = 1_500;
+/** The limits of the search index: in bytes, and as a share of the page. */
+const INDEX_BYTES_MAX = 600_000;
+const INDEX_SHARE = 0.1;
 
 /**
  * The code precedes the cases, so a browser shows the verdict while it still loads the rest. The coverage record is
@@ -39,7 +43,7 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
   yield counted(htmlOpening(page.head, code));
   yield counted(embedded('head', page.head));
   yield counted('<script type="application/json" id="rows">[');
-  const rowsEnd = bytes + Math.max(0, bytesMax - bytes) * ROWS_SHARE;
+  const rowsEnd = bytes + Math.max(0, bytesMax - bytes - Buffer.byteLength(code.script)) * ROWS_SHARE;
   let rows = 0;
   for (const row of page.rows()) {
     const piece = `${rows === 0 ? '' : ','}${escaped(JSON.stringify(row))}`;
@@ -49,14 +53,28 @@ function* piecesOf(page: Page, bytesMax = PAGE_BYTES_MAX): Generator<string> {
     rows++;
   }
   yield counted(`]</script>\n<script>${code.script}</script>\n`);
+  const indexBytesMax = Math.min(INDEX_BYTES_MAX, Math.max(0, bytesMax - bytes) * INDEX_SHARE);
+  const detailsEnd = bytesMax - TAIL_BYTES - indexBytesMax;
   let full = 0;
   for (const [index, read] of page.details(rows)) {
     const piece = embeddedJson(`case-${index}`, read());
     const length = Buffer.byteLength(piece);
-    if (bytes + length > bytesMax - TAIL_BYTES) break;
+    if (bytes + length > detailsEnd) break;
     yield counted(piece, length);
     full++;
   }
-  const coverage: Coverage = { cases: page.head.cases, rows, full, wanted: page.wanted, bytes_max: bytesMax };
+  yield counted(embedded('words', page.words(rows, indexBytesMax)));
+  const trialsMax = Math.min(bytesMax, trialsEnd(rows)) - TAIL_BYTES;
+  const further = page.trials?.(full, piece => bytes + Buffer.byteLength(piece) <= trialsMax);
+  let next = further?.next();
+  for (; next && !next.done; next = further?.next()) yield counted(next.value);
+  const coverage: Coverage = {
+    cases: page.head.cases,
+    rows,
+    full,
+    wanted: page.wanted,
+    bytes_max: bytesMax,
+    ...(next?.value && { trials: next.value }),
+  };
   yield `${embedded('coverage', coverage)}${HTML_END}`;
 }

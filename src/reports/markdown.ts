@@ -2,6 +2,7 @@ import { counted } from '../base/counted.ts';
 import { repairedText } from '../contracts/artifacts/repairs.ts';
 import { type ComparedCase, type Comparison, isWeakened } from '../contracts/comparison/index.ts';
 import { code, prose } from './markdown-text.ts';
+import { causeGroups } from './cause-groups.ts';
 import { changedCases, changeLines } from './changes.ts';
 import { driftGroups } from './drift.ts';
 import { explanationOf } from './explanation.ts';
@@ -77,6 +78,7 @@ function* sections(comparison: Comparison): Generator<Section> {
     cases.filter(({ change, case_id }) => change === 'regressed' || findings.has(case_id)),
     findings,
   );
+  yield { lines: causes(cases) };
   yield table(
     'regressions',
     ['Case', 'Trials', 'Cause', 'What fails'],
@@ -109,6 +111,24 @@ function* sections(comparison: Comparison): Generator<Section> {
   }
   yield { lines: footer(comparison) };
 }
+
+/** How many cases regressed for each cause, if some share one. */
+function causes(cases: readonly ComparedCase[]): string[] {
+  const groups = causeGroups(cases)
+    .filter(({ concern }) => concern === 'regressed')
+    .toSorted((a, b) => b.cases.length - a.cases.length);
+  if (groups.every(({ cases }) => cases.length === 1)) return [];
+  const rest = groups.slice(CAUSES_MAX).reduce((sum, { cases }) => sum + cases.length, 0);
+  return [
+    '**Regressions by cause:**',
+    '',
+    ...groups.slice(0, CAUSES_MAX).map(({ text, cases }) => `- ${cases.length} × ${prose(text)}`),
+    ...(rest > 0 ? [`- ${rest} × other causes`] : []),
+    '',
+  ];
+}
+
+const CAUSES_MAX = 12;
 
 const MARKS = { no_regression: '✅', regression: '❌', not_enough_evidence: '❔' } as const;
 

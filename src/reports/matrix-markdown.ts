@@ -7,7 +7,7 @@ import {
   conditionName,
   conditionText,
   COSTS,
-  costText,
+  perSolvedText,
   MATRIX_WORDS,
   NOT_EVIDENCE,
   pairWord,
@@ -45,7 +45,7 @@ function versionLines({ versions }: Matrix): string[] {
     `| # | Version | Pass rate (95 %) | Trials | Missing | ${COSTS.map(({ label }) => `${capital(label)} per solved case`).join(' | ')} |`,
     `|---|---|---|---|---|${'---|'.repeat(COSTS.length)}`,
     ...versions.map((version, index) => {
-      const costs = COSTS.map(one => costText(version, one)).join(' | ');
+      const costs = COSTS.map(one => perSolvedText(version, one)).join(' | ');
       return `| ${index + 1} | ${code(version.name)} | ${rateText(version.pass_rate)} | ${version.trials} | ${withoutTrials(version)} | ${costs} |`;
     }),
     '',
@@ -54,7 +54,7 @@ function versionLines({ versions }: Matrix): string[] {
 
 function gridLines({ versions, pairs }: Matrix): string[] {
   return [
-    'Is the version of the column worse than that of the row?',
+    'Is the version in the column worse than the one in the row?',
     '',
     `| | ${versions.map((_, index) => index + 1).join(' | ')} |`,
     `|---|${'---|'.repeat(versions.length)}`,
@@ -92,7 +92,7 @@ function conditionRows({ conditions, versions }: Matrix): string[] {
 
 function caseLines({ cases, versions, cases_total, cases_differing }: Matrix): string[] {
   const differing = cases.filter(({ differs }) => differs).slice(0, CASES_MAX);
-  if (differing.length === 0) return [`All ${counted(cases_total, 'case')} have the same result in all versions.`, ''];
+  if (differing.length === 0) return [`No case differs between versions (${counted(cases_total, 'case')}).`, ''];
   const rest = cases_differing - differing.length;
   return [
     `<details open><summary>${cases_differing} of ${counted(cases_total, 'case')} differ between versions</summary>`,
@@ -110,7 +110,7 @@ function caseRow({ case_id, changed, cells }: MatrixCase): string {
   const told = cells.map(({ state, passes, trials }) =>
     trials > 1 ? `${CELL_WORDS[state]} ${passes}/${trials}` : CELL_WORDS[state],
   );
-  return `| ${code(case_id, CASE_BYTES_MAX)}${changed ? ' (asked differently)' : ''} | ${told.join(' | ')} |`;
+  return `| ${code(case_id, CASE_BYTES_MAX)}${changed ? ' (defined differently)' : ''} | ${told.join(' | ')} |`;
 }
 
 const CASE_BYTES_MAX = 100;

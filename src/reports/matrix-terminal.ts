@@ -8,7 +8,7 @@ import {
   conditionName,
   conditionText,
   COSTS,
-  costText,
+  perSolvedText,
   MATRIX_WORDS,
   NOT_EVIDENCE,
   pairWord,
@@ -69,7 +69,7 @@ function caseLine({ case_id, changed, cells }: MatrixCase, paint: PaintText): st
     const tally = trials > 1 ? `${passes}/${trials}` : '';
     return paint(CELL_STYLES[state], `${tally}${CELL_MARKS[state]}`.padStart(COLUMN));
   });
-  const note = changed ? `  ${paint('note', 'asked differently')}` : '';
+  const note = changed ? `  ${paint('note', 'defined differently')}` : '';
   return `  ${column(case_id, CASE_WIDTH)}${marks.join('')}${note}\n`;
 }
 
@@ -93,12 +93,12 @@ function* versionTable({ versions, decided_by }: Matrix, paint: PaintText): Gene
         ? paint('strong', column(version.name, NAME_WIDTH))
         : column(version.name, NAME_WIDTH);
     const counts = `${String(version.trials).padStart(6)} ${String(withoutTrials(version)).padStart(7)}`;
-    const costs = COSTS.map(one => costText(version, one).padStart(one.width)).join('');
+    const costs = COSTS.map(one => perSolvedText(version, one).padStart(one.width)).join('');
     yield `  ${index + 1} ${name}${rateText(version.pass_rate).padEnd(18)}${counts}${costs}\n`;
   }
 }
 
-/** Every pair: is the version of the column worse than that of the row? */
+/** Every pair: is the version in the column worse than the one in the row? */
 function* gridText({ versions, pairs }: Matrix, paint: PaintText): Generator<string> {
   const heads = versions.map((_, index) => String(index + 1).padStart(3)).join('');
   yield `\n  ${paint('strong', 'worse than'.padEnd(NAME_WIDTH + 2))}${heads}   ${paint('faint', '✗ worse  ✓ not worse  ? open')}\n`;
@@ -111,7 +111,7 @@ function* gridText({ versions, pairs }: Matrix, paint: PaintText): Generator<str
   }
 }
 
-/** The reason of each pair that decides. */
+/** The reason for each pair that decides. */
 function* pairLines({ versions, pairs }: Matrix, paint: PaintText): Generator<string> {
   yield '\n';
   const nameOf = (index: number): string => said(versions[index]?.name ?? '', NAME_WIDTH);

@@ -53,7 +53,7 @@ export const COSTS: readonly {
   },
 ];
 
-export function costText({ per_solved }: MatrixVersion, { key, text }: (typeof COSTS)[number]): string {
+export function perSolvedText({ per_solved }: MatrixVersion, { key, text }: (typeof COSTS)[number]): string {
   const value = per_solved[key];
   return value === null ? '–' : text(value);
 }

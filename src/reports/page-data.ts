@@ -1,4 +1,5 @@
 import type { RepairSums } from '../contracts/artifacts/repairs.ts';
+import type { EventRow } from '../contracts/artifacts/event-rows.ts';
 import type { CaseArtifact } from '../contracts/artifacts/index.ts';
 import type {
   ComparedCase,
@@ -8,6 +9,7 @@ import type {
   Divergence,
   MetricComparison,
 } from '../contracts/comparison/index.ts';
+import type { Concern } from './cause-groups.ts';
 import type { ReportSide } from './report-input.ts';
 
 /** The data in the page. The page and its writer share only these types. */
@@ -21,8 +23,17 @@ export interface PageHead {
   readonly tone: Tone;
   /** The verdict in one or two words, such as "Regression". */
   readonly word: string;
+  /** The verdict as a headline. */
   readonly sentence: string;
+  /** The whole sentence, if the headline is only a part of it. */
+  readonly details: string | null;
   readonly counts: readonly Count[];
+  /** Why cases need attention. */
+  readonly causes: PageCauses;
+  readonly expectations: PageFacets;
+  readonly tags: PageFacets;
+  readonly severities: PageFacets;
+  readonly measures: readonly PageMeasure[];
   readonly cases: number;
   readonly suites: readonly string[];
   readonly error_classes: readonly string[];
@@ -47,9 +58,14 @@ export interface PageHead {
     /** A note about the other repetitions. */
     readonly note: string | null;
   };
+  /** The commands to run next; absent if the writer does not know the runs. */
+  readonly commands?: PageCommands;
 }
 
-/** What the page knows of a side beyond the comparison. */
+/** The parts of the head that come from the sorted cases. */
+export type FoundInCases = 'suites' | 'error_classes' | 'causes' | 'expectations' | 'tags' | 'severities' | 'measures';
+
+/** What the page knows about a side beyond the comparison. */
 interface SideNotes {
   readonly target: string | null;
   /** Summed over all trials; null if nothing was repaired. */
@@ -85,7 +101,66 @@ interface Count {
 }
 
 /** Sorts and colours a row: the change in a comparison, or the verdict in a run. */
-export type RowKind = ComparedCase['change'] | 'pass' | 'fail' | 'error';
+export type RowKind = ComparedCase['change'] | 'pass' | 'fail' | 'error' | 'unjudged';
+
+/** A value that the list can be filtered by. */
+export interface PageFacet {
+  readonly text: string;
+  readonly count: number;
+  /** The numbers of its rows, as written by `rowList`. */
+  readonly rows: string;
+}
+
+export interface PageFacets {
+  readonly listed: readonly PageFacet[];
+  /** How many values are not listed. */
+  readonly more: number;
+}
+
+export interface PageCause extends PageFacet {
+  readonly concern: Concern;
+}
+
+/** The causes, the most urgent concern first, and the most frequent cause first. */
+export interface PageCauses {
+  readonly listed: readonly PageCause[];
+  readonly more: number;
+  readonly more_cases: number;
+}
+
+/** A metric of both sides. In a run, the only side is the candidate. */
+export interface PageMeasure {
+  readonly name: 'latency_ms' | 'ttft_ms' | 'cost_usd' | 'tokens' | 'input_tokens' | 'output_tokens';
+  /** How many cases the percentiles cover. */
+  readonly cases: number;
+  readonly baseline: MeasuredSide | null;
+  readonly new: MeasuredSide | null;
+}
+
+interface MeasuredSide {
+  readonly median: number | null;
+  readonly p95: number | null;
+  /** The sum over the trials that report the metric. */
+  readonly total: number;
+  readonly known: number;
+  readonly trials: number;
+}
+
+/** The words of inputs, outputs and tools. */
+export interface PageIndex {
+  /** Sorted. Each starts with the number of characters that it shares with the previous one, in base 36. */
+  readonly words: string;
+  /** The rows of each word, as written by `rowList`. */
+  readonly rows: string;
+  /** How many cases have their input in the index. */
+  readonly inputs: number;
+  /** How many cases have their outputs and tools in the index. */
+  readonly answers: number;
+  /** How many words did not fit. */
+  readonly left_out: number;
+  /** How many characters of each text are searched. */
+  readonly chars_max: number;
+}
 
 /** One case in the list, in compact JSON, because a page may hold 100,000 of them. */
 export type PageRow = readonly [
@@ -129,13 +204,72 @@ export interface PageCase {
   readonly divergence: Divergence | null;
   /** The differences from the baseline's case, one per line. */
   readonly changes: readonly string[];
-  readonly baseline: CaseArtifact | null;
-  readonly new: CaseArtifact | null;
+  readonly baseline: PageArtifact | null;
+  readonly new: PageArtifact | null;
   /** The runs that the artifacts come from, if known. */
   readonly shown: { readonly [Which in ReportSide]?: string | undefined };
   readonly assets: { readonly [Which in ReportSide]: { readonly [href: string]: string } };
   /** What was truncated to keep the page small, in sentences. */
   readonly cuts: readonly string[];
+  /** The aligned events, if texts or events are missing from this page; null if the page can align them itself. */
+  readonly steps: PageSteps | null;
+  /** The baseline's case, if the case changed; null if it is not available. */
+  readonly was?: { readonly input: unknown; readonly expected: unknown } | null;
+}
+
+/** The aligned events of the two trials in `of`, which are those in `shown` until the reader opens others. */
+export interface PageSteps {
+  readonly of: PageCase['shown'];
+  readonly rows: readonly PageStep[];
+}
+
+/** An answer as the page stores it. */
+export type PageArtifact = CaseArtifact & {
+  /** The ranges of the events that the page holds, with exclusive ends. Absent if it holds all of them. */
+  readonly events_kept?: readonly (readonly [from: number, to: number])[];
+};
+
+/** A row of aligned events, by their index in the full list; or how many events are missing here. */
+export type PageStep = ShownStep | OmittedSteps;
+
+/** `clipped`: how many of its events the page does not hold. */
+export type ShownStep = EventRow & { readonly clipped?: number };
+
+/** Events between two rows that the page does not hold. */
+export interface OmittedSteps {
+  readonly omitted: { readonly baseline: number; readonly candidate: number };
+  /** How many of the missing steps differ; null if unknown. */
+  readonly differing: number | null;
+}
+
+/** A trial besides the one that its case shows first. */
+export interface PageTrialDocument {
+  readonly artifact: PageArtifact | null;
+  /** The artifact is the one that its case shows first, apart from its attempts; `artifact` is then null. */
+  readonly same?: true;
+  readonly attempts: CaseArtifact['attempts'] | null;
+  readonly assets: { readonly [href: string]: string };
+  readonly cuts: readonly string[];
+}
+
+/** Commands with placeholders for the values of a case. */
+export interface PageCommands {
+  readonly list: readonly CaseCommand[];
+  /** Why some commands are missing, in sentences. */
+  readonly notes: readonly string[];
+  /** Runs that this project does not have, so no command can show them. */
+  readonly away: readonly string[];
+}
+
+export interface CaseCommand {
+  readonly does: string;
+  readonly words: readonly (string | PageHole)[];
+  readonly note?: string;
+}
+
+/** The id of the case, the run of the chosen trial of a side, or the question: its context as a flag, then its text. */
+export interface PageHole {
+  readonly put: 'case' | 'new' | 'baseline' | 'question';
 }
 
 /** Written last: how much of the data this page holds. */
@@ -146,4 +280,6 @@ export interface Coverage {
   /** How many cases would be shown in full without the size limit. */
   readonly wanted: number;
   readonly bytes_max: number;
+  /** How many further trials the page holds, out of all those of cases that need attention. */
+  readonly trials?: { readonly held: number; readonly wanted: number };
 }

@@ -1,6 +1,8 @@
 import { bytesHash } from '../base/hash.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
-import type { PageHead, PageRow, PageTrial } from './page-data.ts';
+import type { Coverage, PageHead, PageIndex, PageRow, PageTrial } from './page-data.ts';
+import type { ReportInput } from './report-input.ts';
+import { SearchIndex } from './search-index.ts';
 
 /** The contents of a page, read lazily. */
 export interface Page {
@@ -10,6 +12,10 @@ export interface Page {
   /** The cases to show in full: the index of the row, and a function that returns the PageCase as JSON. */
   readonly details: (rows: number) => Iterable<readonly [number, () => string]>;
   readonly wanted: number;
+  /** The search index. Requested last, when the details have been read. */
+  readonly words: (rows: number, bytesMax: number) => PageIndex;
+  /** The elements of further trials of the first `full` cases, without those that do not fit. */
+  readonly trials?: (full: number, fits: (piece: string) => boolean) => Generator<string, Coverage['trials']>;
 }
 
 /** How many unchanged cases are shown in full. */
@@ -32,6 +38,51 @@ export function detailsOf<Case>(
     },
   };
 }
+
+/** Builds the search index: from each pair that the page reads, and from the inputs of all cases. */
+export function searchable(
+  { pairs, inputs }: Pick<ReportInput, 'pairs' | 'inputs'>,
+  rowOf: ReadonlyMap<string, number>,
+): Pick<ReportInput, 'pairs'> & Pick<Page, 'words'> {
+  const index = new SearchIndex();
+  return {
+    pairs: id => {
+      const pair = pairs(id);
+      const row = rowOf.get(id);
+      if (row === undefined) return pair;
+      if (pair.case) index.addInput(row, pair.case.input);
+      if (pair.baseline || pair.new) index.addAnswers(row, [pair.new, pair.baseline]);
+      return pair;
+    },
+    words: (rows, bytesMax) => {
+      for (const { id, input } of inputs?.() ?? []) {
+        const row = rowOf.get(id);
+        if (row !== undefined && row < rows) index.addInput(row, input);
+      }
+      return index.written(bytesMax);
+    },
+  };
+}
+
+/**
+ * The verdict as a headline, and the whole sentence if the headline is only a part of it. A reason may name many cases
+ * and limits.
+ */
+export function headlineOf(says: string): Pick<PageHead, 'sentence' | 'details'> {
+  const end = says.search(/\. /);
+  let sentence = end < 0 ? says : says.slice(0, end + 1);
+  if (sentence.length > HEADLINE_CHARS_MAX) {
+    const cut = sentence.search(/: |; /);
+    if (cut > 0) sentence = `${sentence.slice(0, cut)}.`;
+  }
+  if (sentence.length > HEADLINE_CHARS_MAX) {
+    const words = sentence.slice(0, HEADLINE_CHARS_MAX);
+    sentence = `${words.slice(0, Math.max(words.lastIndexOf(' '), HEADLINE_CHARS_MAX / 2)).toWellFormed()} …`;
+  }
+  return { sentence, details: sentence === says ? null : says };
+}
+
+const HEADLINE_CHARS_MAX = 110;
 
 /** Stable: cases of equal rank keep the order of the suite. */
 export function sortedBy<Case>(cases: readonly Case[], rank: (one: Case) => number): Case[] {

@@ -14,7 +14,12 @@ function listed(repairs: RepairSums | undefined): string {
 
 /** The repairs of each side, summed over all trials. */
 export function repairedSides({ cases }: Comparison): Record<'baseline' | 'new', RepairSums | undefined> {
-  const sumOf = (side: 'baseline' | 'new'): RepairSums | undefined =>
-    sumOfRepairs(cases.flatMap(one => one[side].trials.map(({ repairs }) => repairs)));
+  const sumOf = (side: 'baseline' | 'new'): RepairSums | undefined => sumOfRepairs(repairsOfSide(cases, side));
   return { baseline: sumOf('baseline'), new: sumOf('new') };
+}
+
+function* repairsOfSide(cases: Comparison['cases'], side: 'baseline' | 'new'): Generator<RepairSums | undefined> {
+  for (const one of cases) {
+    for (const { repairs } of one[side].trials) if (repairs) yield repairs;
+  }
 }

@@ -2,6 +2,7 @@ import type { CaseArtifact, RunArtifact } from '../contracts/artifacts/index.ts'
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { SuiteCase } from '../contracts/suite/index.ts';
+import type { PageCommands } from './page-data.ts';
 import type { Repetition } from './report.ts';
 
 export type ReportSide = 'baseline' | 'new';
@@ -11,6 +12,8 @@ export interface ReportedPair {
   readonly baseline?: CaseArtifact | undefined;
   readonly new?: CaseArtifact | undefined;
   readonly case?: SuiteCase | undefined;
+  /** The baseline's case, if it is available. Read only for a changed case. */
+  readonly was?: SuiteCase | undefined;
   /** The runs that the artifacts come from, if there are several. */
   readonly runIds?: { readonly [Which in ReportSide]?: string | undefined } | undefined;
 }
@@ -18,8 +21,14 @@ export interface ReportedPair {
 interface Sources {
   /** Reads the documents of one case. Called only for cases shown in full. */
   readonly pairs: (caseId: string) => ReportedPair;
+  /** Iterates over the inputs of the suite, for the search. Without it, the page searches only cases shown in full. */
+  readonly inputs?: (() => Iterable<Pick<SuiteCase, 'id' | 'input'>>) | undefined;
   /** The text of a small asset; undefined if it is too large, missing or not text. */
   readonly assetText?: ((side: ReportSide, href: string) => string | undefined) | undefined;
+  /** Reads the artifact of one trial, counted from 1. Later calls of `assetText` for its side mean this trial. */
+  readonly trial?: ((caseId: string, side: ReportSide, number: number) => CaseArtifact | undefined) | undefined;
+  /** The commands to run next. */
+  readonly commands?: PageCommands | undefined;
   /** The size limit of the page; the default is the maximum. */
   readonly bytesMax?: number | undefined;
 }
@@ -35,5 +44,5 @@ export interface RunReportInput extends Sources {
   readonly evaluation: Evaluation;
   readonly repetition?: Repetition | undefined;
   /** Iterates over the cases of the suite, for titles and groups. */
-  readonly cases?: (() => Iterable<Pick<SuiteCase, 'id' | 'suite' | 'title'>>) | undefined;
+  readonly cases?: (() => Iterable<Pick<SuiteCase, 'id' | 'suite' | 'title' | 'metadata'>>) | undefined;
 }

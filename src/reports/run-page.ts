@@ -1,47 +1,63 @@
 import { VERSION } from '../base/version.ts';
-import { type JudgedCase, trialOf } from '../contracts/evaluation/index.ts';
+import { type JudgedCase, trialOf, unjudgedIn } from '../contracts/evaluation/index.ts';
 import { unmetText } from '../contracts/gate/limits/index.ts';
+import { groupOf } from '../contracts/suite/index.ts';
 import { caseJson } from './case-json.ts';
+import { problemGroups } from './cause-groups.ts';
+import { pageCauses, pageFacets } from './facets.ts';
+import { measuresOf } from './measures.ts';
 import {
   meanCost,
   detailsOf,
+  headlineOf,
   meanLatency,
   lettersOf,
   type Page,
+  searchable,
   sortedBy,
   styleMark,
   titleText,
   Vocabulary,
   whyText,
 } from './page.ts';
-import type { PageHead, PageTrial, Tone } from './page-data.ts';
+import type { FoundInCases, PageHead, PageTrial, Tone } from './page-data.ts';
 import { repetitionNote, problemsOf } from './report.ts';
 import type { RunReportInput } from './report-input.ts';
 
 /** One judged suite run, failures first. */
 export function runPage(input: RunReportInput): Page {
-  const { run, evaluation, pairs, assetText } = input;
-  // The page shows the only side as the candidate, even if it is a baseline.
-  const onlySide: Pick<RunReportInput, 'pairs' | 'assetText'> = {
-    pairs: id => {
-      const pair = pairs(id);
-      return { new: pair[run.version], case: pair.case };
-    },
-    assetText: (_, href) => assetText?.(run.version, href),
-  };
-  const cases = sortedBy(evaluation.cases, ({ verdict }) => ORDER.indexOf(verdict));
-  const asked = new Map([...(input.cases?.() ?? [])].map(({ id, suite, title }) => [id, { suite, title }]));
+  const { run, evaluation } = input;
+  const cases = sortedBy(evaluation.cases, one => ORDER.indexOf(kindOf(one)));
+  const rowOf = new Map(cases.map(({ case_id }, row) => [case_id, row]));
+  const { words, ...onlySide } = searchable(sideOf(input), rowOf);
+  const asked = new Map([...(input.cases?.() ?? [])].map(one => [one.id, { title: one.title, ...groupOf(one) }]));
+  const groups = cases.map(({ case_id }): ReturnType<typeof groupOf> => asked.get(case_id) ?? {});
   const suites = new Vocabulary([...asked.values()].flatMap(({ suite }) => suite ?? []));
   const errors = new Vocabulary(cases.flatMap(({ error_class }) => error_class ?? []));
   return {
-    head: { ...headOf(input), suites: suites.words, error_classes: errors.words },
+    head: {
+      ...headOf(input),
+      suites: suites.words,
+      error_classes: errors.words,
+      causes: pageCauses(problemGroups(cases), rowOf),
+      expectations: pageFacets(
+        cases.map(one => (one.verdict === 'fail' ? problemsOf(one).map(({ name }) => name) : [])),
+      ),
+      tags: pageFacets(groups.map(({ tags = [] }) => tags)),
+      severities: pageFacets(groups.map(({ severity }) => (severity === undefined ? [] : [severity]))),
+      measures: measuresOf(
+        cases.map(one => ({ baseline: [], new: [told(run.run_id, one)] })),
+        'run',
+      ),
+    },
+    words,
     *rows() {
       for (const one of cases) {
         const trials = [told(run.run_id, one)];
         yield [
           one.case_id,
           titleText(asked.get(one.case_id)?.title),
-          one.verdict,
+          kindOf(one),
           suites.placeOf(asked.get(one.case_id)?.suite),
           '',
           lettersOf(trials),
@@ -56,9 +72,9 @@ export function runPage(input: RunReportInput): Page {
     },
     ...detailsOf(
       cases,
-      ({ verdict }) => verdict === 'pass',
+      one => kindOf(one) === 'pass',
       one =>
-        caseJson(onlySide, one.case_id, {
+        caseJson({ ...onlySide, assetText: (_, href) => input.assetText?.(run.version, href) }, one.case_id, {
           trials: { baseline: [], new: [told(run.run_id, one)] },
           assertions: one.assertions,
           divergence: null,
@@ -68,18 +84,35 @@ export function runPage(input: RunReportInput): Page {
   };
 }
 
-const ORDER: readonly JudgedCase['verdict'][] = ['fail', 'error', 'pass'];
+const ORDER: readonly ReturnType<typeof kindOf>[] = ['fail', 'error', 'unjudged', 'pass'];
+
+/** A case without a judged expectation proves nothing, so it does not count as passed. */
+function kindOf(one: JudgedCase): JudgedCase['verdict'] | 'unjudged' {
+  const { bare, open } = unjudgedIn([one]);
+  return bare + open > 0 ? 'unjudged' : one.verdict;
+}
+
+/** The page shows the only side as the candidate, even if it is a baseline. */
+function sideOf({ run, pairs, inputs }: RunReportInput): Pick<RunReportInput, 'pairs' | 'inputs'> {
+  return {
+    inputs,
+    pairs: id => {
+      const pair = pairs(id);
+      return { new: pair[run.version], case: pair.case };
+    },
+  };
+}
 
 function told(run_id: string, one: JudgedCase): PageTrial {
   return { run_id, ...trialOf(one) };
 }
 
-function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead, 'suites' | 'error_classes'> {
+function headOf({ run, evaluation, repetition, commands }: RunReportInput): Omit<PageHead, FoundInCases> {
   const { total, passed, failed, errors, unjudged } = evaluation.summary;
   const unmet = unmetText(evaluation.gate?.checks ?? []);
   const tone: Tone = unmet !== undefined || failed + errors > 0 ? 'bad' : total === unjudged ? 'unsure' : 'good';
-  const unproven = unjudged > 0 ? ` (${NUMBER.format(unjudged)} of them not judged)` : '';
-  const [p, f, e] = [passed, failed, errors].map(number => NUMBER.format(number));
+  const unproven = unjudged > 0 ? `, ${NUMBER.format(unjudged)} not judged` : '';
+  const [p, f, e] = [passed - unjudged, failed, errors].map(number => NUMBER.format(number));
   return {
     kind: 'run',
     id: run.run_id,
@@ -91,20 +124,24 @@ function headOf({ run, evaluation, repetition }: RunReportInput): Omit<PageHead,
       unmet !== undefined
         ? 'Limit not met'
         : { good: 'All passed', bad: 'Not all passed', unsure: 'Nothing judged' }[tone],
-    sentence: [
-      unmet,
-      total === 0
-        ? 'The run has no cases.'
-        : `${p} passed${unproven}, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}.`,
-    ]
-      .filter(Boolean)
-      .join(' '),
+    ...headlineOf(
+      [
+        unmet,
+        total === 0
+          ? 'The run has no cases.'
+          : `${p} passed, ${f} failed, ${e} ${errors === 1 ? 'error' : 'errors'}${unproven}.`,
+      ]
+        .filter(Boolean)
+        .join(' '),
+    ),
     counts: [
-      { label: 'Passed', value: passed, filter: 'verdict', of: 'pass' },
+      { label: 'Passed', value: passed - unjudged, filter: 'verdict', of: 'pass' },
       { label: 'Failed', value: failed, filter: 'verdict', of: 'fail' },
       { label: 'Errors', value: errors, filter: 'verdict', of: 'error' },
+      ...(unjudged > 0 ? [{ label: 'Not judged', value: unjudged, filter: 'verdict', of: 'unjudged' } as const] : []),
     ],
     cases: evaluation.cases.length,
+    ...(commands && { commands }),
     run: {
       version: run.version,
       target: run.base_url,

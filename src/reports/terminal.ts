@@ -151,7 +151,7 @@ function* caseLines(one: ComparedCase, findings: FlaggedCases, paint: PaintText)
 
 /** The first cases of each cause in full, and the names of the others. Returns the cases shown in full. */
 function* groupLines(
-  groups: readonly CauseGroup[],
+  groups: readonly CauseGroup<ComparedCase>[],
   findings: FlaggedCases,
   paint: PaintText,
 ): Generator<string, ReadonlySet<ComparedCase>> {
@@ -173,15 +173,15 @@ function* groupLines(
 }
 
 /** The causes of the regressions, the most frequent first. A few single regressions already show theirs above. */
-function* causes(groups: readonly CauseGroup[], paint: PaintText): Generator<string> {
+function* causes(groups: readonly CauseGroup<ComparedCase>[], paint: PaintText): Generator<string> {
   const regressed = groups
     .filter(({ concern }) => concern === 'regressed')
     .toSorted((a, b) => b.cases.length - a.cases.length);
   if (regressed.length <= GROUPS_MAX && regressed.every(({ cases }) => cases.length === 1)) return;
   const width = String(regressed[0]?.cases.length ?? 0).length;
   yield `\n  ${paint('strong', 'Regressions by cause')}\n`;
-  for (const { cause, cases } of regressed.slice(0, GROUPS_MAX))
-    yield `    ${paint('bad', String(cases.length).padStart(width))}  ${said(cause ?? 'no cause found')}\n`;
+  for (const { text, cases } of regressed.slice(0, GROUPS_MAX))
+    yield `    ${paint('bad', String(cases.length).padStart(width))}  ${said(text)}\n`;
   const rest = regressed.slice(GROUPS_MAX).reduce((sum, { cases }) => sum + cases.length, 0);
   if (rest > 0) yield `    ${paint('faint', `${String(rest).padStart(width)}  other causes, in the report`)}\n`;
 }

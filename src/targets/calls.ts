@@ -162,7 +162,7 @@ function filled(template: Template, values: TemplateValues): unknown {
   throw new CallError(`${result.place}: ${result.message}`);
 }
 
-/** Names with a value before any case is asked. */
+/** Names that have a value before any case is sent. */
 export const isOfTarget = (name: string): boolean => name === 'port' || name.startsWith('env:');
 const isOfCase = (name: string): boolean => isOfPoll(name) && name !== 'poll.id';
 const isBeforeSession = (name: string): boolean => isOfCase(name) && name !== 'session.id';

@@ -19,7 +19,7 @@ export interface DeclarationFault {
   readonly message: string;
 }
 
-/** What is wrong with a declaration that keeps its contract: placeholders, paths, URLs and headers. */
+/** What is wrong with a declaration that satisfies its contract: placeholders, paths, URLs and headers. */
 export function* declarationFaults(declaration: TargetDeclaration): Generator<DeclarationFault> {
   yield* keyFaults(declaration);
   yield* urlFaults(declaration);

@@ -1,7 +1,7 @@
 import { isObject } from '../contracts/kind.ts';
 import { rpcErrorCode, rpcResult, type RpcMessage } from './mcp.ts';
 
-/** A value of a header of MCP. What cannot stand in a header is encoded as the protocol says. */
+/** The value of an MCP header. Text that a header cannot contain is encoded as the protocol requires. */
 export function mcpHeaderValue(text: string): string {
   if (/^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/.test(text) && !/^=\?base64\?.*\?=$/.test(text)) return text;
   return `=?base64?${Buffer.from(text).toString('base64')}?=`;

@@ -47,4 +47,4 @@ const ENDS_IN_FRAME = mismatch('The stream ended within a frame. An empty line m
 
 const NO_LAST_MESSAGE = mismatch('The agent closed the connection before the message that until describes.');
 const NOT_OVER = mismatch('The job is not over, as poll.until says.');
-const JOB_FAILED = { ...mismatch('The job failed, as poll.failed says.'), errorName: 'AGENT_FAILED' };
+const JOB_FAILED = { ...mismatch('The job failed, according to poll.failed.'), errorName: 'AGENT_FAILED' };

@@ -69,7 +69,7 @@ export async function adopt(
   home: string,
   cwd: string,
 ): Promise<void> {
-  const { version, repetition, only, cases, gate } = before.request;
+  const { version, repetition, only, suite, cases, gate } = before.request;
   const was = before.request.provenance?.agent_version;
   const { declared, provenance } = named;
   if (was !== undefined && declared?.version !== undefined) refuseOther(was, declared.version);
@@ -86,6 +86,7 @@ export async function adopt(
     repetitions: repetition.total,
     version,
     only,
+    ...(suite !== undefined && { suite }),
     settings,
     secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
     casesPath: path.basename(before.casesPath),

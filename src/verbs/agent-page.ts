@@ -13,10 +13,13 @@ export const agentPageOf: PageReader = async (place, key) => {
   const { folder } = place;
   const family = shown.outcome?.agent.family ?? shown.plan?.agent.family ?? '';
   const [lines, turns] = [transcriptLines(folder), turnsIn(folder, family)];
-  return agentPage({ ...shown, name: nameOf(shown.place), lines, turns });
+  return agentPage({ ...shown, name: nameOf(place), lines, turns });
 };
 
-/** The run's name on the command line, without the path of this machine. An attempt of a suite is found by its path. */
+/**
+ * The run's name on the command line, without the path of this machine. It is the folder's name, because the documents
+ * may name another run. An attempt of a suite is found by its path.
+ */
 function nameOf({ id, folder }: RunFolder): string {
   const parts = folder.split(path.sep);
   const home = parts.lastIndexOf('.proctor');

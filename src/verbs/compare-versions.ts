@@ -24,7 +24,7 @@ import { checkVersionOptions } from './suite-options.ts';
 export interface CompareVersionsOptions extends GateSettings {
   /** Two to eight versions. The first is the reference. */
   readonly versions: readonly VersionWord[];
-  /** Decides by every version and each one before it, instead of by the first version alone. */
+  /** Judges each version against every earlier one, instead of only the first. */
   readonly allPairs?: boolean;
   readonly formats?: readonly MatrixFormat[];
   /** The folder for the reports; `.proctor/reports/<id>` by default. */

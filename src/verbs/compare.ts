@@ -79,7 +79,7 @@ export async function compareRuns(options: CompareOptions): Promise<Compared> {
   makeFolder(folder);
   writeComparison(folder, comparison);
   const places = options.cases === undefined ? undefined : casePlaces(options.cases, cwd);
-  const files = writeReports(folder, { comparison, ...input, places }, formats);
+  const files = writeReports(folder, { comparison, ...input, places, cwd }, formats);
   const reports = Object.values(files).map(file => path.basename(file));
   sealComparison(folder, comparison, reports, restsOn, signer);
   return { comparison, folder, files, judgements, keyId: signer?.keyId ?? null, againFlags };

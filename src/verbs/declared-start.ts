@@ -52,7 +52,7 @@ export async function startDeclared(
   // The answers may come from an older version, or from the agent of another project.
   if (served.reused)
     onWarning?.(
-      `A program already listens on port ${port}, so Proctor asks it and starts no other. Restart it after a change.`,
+      `A program already listens on port ${port}, so Proctor tests that one and does not start its own. Restart it after a change.`,
     );
   return targetOf(
     served,
@@ -82,7 +82,7 @@ function fill(tree: object, port: number, env: (name: string) => string | undefi
   return texts(result.value) as Filled;
 }
 
-/** A placeholder alone keeps the type of its value, but words and variables are texts. */
+/** A placeholder alone keeps the type of its value, but words and variables are text. */
 function texts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(texts);
   if (typeof value !== 'object' || value === null) return String(value);

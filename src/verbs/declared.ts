@@ -90,7 +90,7 @@ export async function boundsOf(
   return (await programBounds(declaration, declared, { environment }, settings)).bounds;
 }
 
-/** The names in `${env:NAME}`, wherever they stand. */
+/** The names in `${env:NAME}`, wherever they occur. */
 function variablesIn(declaration: TargetDeclaration): string[] {
   const names = JSON.stringify(declaration).matchAll(/(?<!\$)\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g);
   return [...new Set([...names].map(([, name]) => name as string))];

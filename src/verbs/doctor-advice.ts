@@ -59,7 +59,7 @@ const CLOSED = [
   {
     name: 'user.max_user_namespaces',
     value: '0',
-    why: 'This machine allows no user namespaces.',
+    why: 'This machine does not allow user namespaces.',
     open: '15000',
     orElse: '',
   },

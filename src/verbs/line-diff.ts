@@ -1,4 +1,4 @@
-import { align } from '../judge/causes/align.ts';
+import { align } from '../base/align.ts';
 
 /** A line that was removed, added or kept. */
 export interface DiffLine {

@@ -1,23 +1,16 @@
-import { isUtf8 } from 'node:buffer';
 import { existsSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
 import { Fault } from '../base/fault.ts';
-import { unsafePath } from '../base/path.ts';
 import { printable } from '../base/printable.ts';
 import { makeFolders, modesIn } from '../base/private.ts';
-import { readRegular } from '../base/regular.ts';
 import type { RunArtifact } from '../contracts/artifacts/index.ts';
 import type { Comparison } from '../contracts/comparison/index.ts';
-import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
-import type { SuiteRequest } from '../contracts/suite/index.ts';
 import { readComparison } from '../evidence/judgement/comparison-files.ts';
+import { SEAL } from '../evidence/run-folder/finish.ts';
 import { byAge, homeFrom, runsIn, type RunFolder, secondOf } from '../evidence/run-folder/runs.ts';
-import { casesById, readCaseArtifact, readRun, readSuiteFolder, suiteCases } from '../evidence/suite/suite-folder.ts';
-import type { KeptDocuments } from '../judge/compare-input.ts';
-import { firstTrial } from '../judge/compare/pairing.ts';
-import { htmlReport, htmlRunReport } from '../reports/html.ts';
+import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
 import { reports } from '../reports/index.ts';
 import type { CasePlaces } from '../reports/report.ts';
 import { casePlaces } from './case-places.ts';
@@ -25,26 +18,10 @@ import type { Format } from './formats.ts';
 import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { suiteFolder } from './evaluations.ts';
-
-interface ComparisonSubject {
-  readonly comparison: Comparison;
-  /** The run folder of each trial, in order; undefined if the run is not available. */
-  readonly folders: { readonly baseline: Folders; readonly new: Folders };
-  /** The documents in the pack of an accepted baseline, one entry per trial. */
-  readonly kept?: readonly (KeptDocuments | undefined)[];
-}
-
-interface RunSubject {
-  readonly run: RunArtifact;
-  readonly evaluation: Evaluation;
-  readonly repetition: SuiteRequest['repetition'];
-  readonly folder: string;
-}
+import { type ComparisonSubject, type Folders, htmlOf, type RunSubject, sealedRun } from './report-html.ts';
 
 /** The subject of a report: a comparison, or one run and its evaluation. `places` says where its cases are written. */
 export type Subject = (ComparisonSubject | RunSubject) & { readonly places?: CasePlaces | undefined };
-
-type Folders = readonly (string | undefined)[];
 
 /** Writes reports to a folder, each completely or not at all, and returns their files. */
 export function writeReports(
@@ -63,6 +40,7 @@ export function writeReports(
 }
 
 export function makeReportFolder(folder: string): void {
+  refuseSealed(folder);
   try {
     makeFolders(folder, modesIn(folder).folder);
   } catch (cause) {
@@ -98,73 +76,6 @@ export function reportOf(
   return { file: report.file, pieces };
 }
 
-function htmlOf(subject: Subject): Iterable<string> {
-  if ('comparison' in subject) return htmlOfComparison(subject);
-  const { run, evaluation, repetition, folder } = subject;
-  const caseOf = casesById(folder);
-  return htmlRunReport({
-    run,
-    evaluation,
-    repetition,
-    cases: () => suiteCases(folder),
-    pairs: id => ({ [run.version]: readCaseArtifact(folder, id), case: caseOf(id) }),
-    assetText: (_side, href) => assetIn(folder, href),
-  });
-}
-
-function htmlOfComparison({ comparison, folders, kept }: ComparisonSubject): Iterable<string> {
-  const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
-  const caseOf = asked === undefined ? () => undefined : casesById(asked);
-  const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
-  /** The folders of the case read last. The report requests its assets before it reads the next case. */
-  const from: { baseline?: string | undefined; new?: string | undefined } = {};
-  /** The trial that the cause cites: one that passed in the baseline, and one that fails in the candidate. */
-  const shown = (id: string, side: 'baseline' | 'new') => {
-    const trials = compared.get(id)?.[side].trials ?? [];
-    const index = firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0;
-    const folder = folders[side][index];
-    from[side] = folder;
-    const packed = side === 'baseline' ? kept?.[index]?.artifactOf(id) : undefined;
-    const artifact = folder === undefined ? packed : readCaseArtifact(folder, id);
-    return { artifact, runId: comparison.sides[side].run_ids[index] };
-  };
-  const urlOf = (side: 'baseline' | 'new') => {
-    const folder = folders[side].find(one => one !== undefined);
-    return folder === undefined ? undefined : readRun(folder)?.base_url;
-  };
-  return htmlReport({
-    comparison,
-    targets: { baseline: urlOf('baseline'), new: urlOf('new') },
-    pairs: id => {
-      const before = shown(id, 'baseline');
-      const now = shown(id, 'new');
-      const runIds = { baseline: before.runId, new: now.runId };
-      return { baseline: before.artifact, new: now.artifact, case: caseOf(id), runIds };
-    },
-    assetText: (side, href) => assetIn(from[side], href),
-  });
-}
-
-/** The text of a small asset that an artifact names. */
-function assetIn(folder: string | undefined, href: string): string | undefined {
-  if (folder === undefined || unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
-  const file = path.join(folder, href);
-  // A folder from elsewhere may contain links that point outside it.
-  if (!isWithin(folder, file)) return undefined;
-  const bytes = readRegular(file, ASSET_BYTES_MAX);
-  return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
-}
-
-function isWithin(folder: string, file: string): boolean {
-  try {
-    return realpathSync(file) === path.join(realpathSync(folder), path.relative(folder, file));
-  } catch {
-    return false;
-  }
-}
-
-const ASSET_BYTES_MAX = 64 * 1024;
-
 export interface ReportOptions {
   /** The folder for the reports; `.proctor/reports/<id>` by default. */
   readonly out?: string | undefined;
@@ -196,7 +107,7 @@ export async function reportSubject(word: string, cwd: string, options: ReportOp
   const places = cases === undefined ? undefined : casePlaces(cases, cwd);
   const comparison = comparisonFolder(word, home, cwd);
   if (comparison !== undefined) {
-    const subject = { ...comparisonSubject(comparison, home, key), places };
+    const subject = { ...comparisonSubject(comparison, home, key), places, cwd };
     const { comparison_id: id } = subject.comparison;
     const judgement = { id, state: 'sound', message: null, judged: 'as_sealed' } as const;
     return { subject, folder: given ?? path.join(home, 'reports', id), judgement };
@@ -205,9 +116,10 @@ export async function reportSubject(word: string, cwd: string, options: ReportOp
   if (folder === undefined)
     throw new Fault('no_run', `There is no run or comparison "${printable(word)}". Run proctor list to see the runs.`);
   const { run, request } = readSuiteFolder(folder);
+  sealedRun(folder);
   const judge: JudgeContext = { home, key, ...(signal && { signal }) };
   const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
-  const subject = { run, evaluation, repetition: request.repetition, folder, places };
+  const subject = { run, evaluation, repetition: request.repetition, folder, places, cwd };
   return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, runsIn(home))), judgement };
 }
 
@@ -216,17 +128,31 @@ function reportsName({ run_id, version }: RunArtifact, places: readonly RunFolde
   return places.filter(({ id }) => id === run_id).length > 1 ? `${version}-${run_id}` : run_id;
 }
 
-/** Rejects a sealed folder, because its seal covers exactly its files. */
+/**
+ * Rejects a sealed folder and those below it, because a seal covers exactly the files of its folder. Follows links,
+ * because the folder may lie behind one.
+ */
 export function refuseSealed(folder: string): void {
-  let isSealed = existsSync(path.join(folder, 'comparison.seal.json'));
-  for (let within = folder; within !== path.dirname(within); within = path.dirname(within)) {
-    isSealed ||= existsSync(path.join(within, 'evidence', 'seal.json'));
+  const real = realFolder(folder);
+  let isSealed = existsSync(path.join(real, 'comparison.seal.json'));
+  for (let within = real; within !== path.dirname(within); within = path.dirname(within)) {
+    isSealed ||= existsSync(path.join(within, SEAL));
   }
   if (!isSealed) return;
   throw new Fault(
     'usage',
     'The folder for the reports belongs to a sealed run or comparison. Specify another one with --out.',
   );
+}
+
+/** The folder without links. Parts that do not exist yet stay as they are. */
+function realFolder(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    const parent = path.dirname(folder);
+    return parent === folder ? folder : path.join(realFolder(parent), path.basename(folder));
+  }
 }
 
 /** The folder of the comparison; undefined if the word names a run. */

@@ -12,7 +12,11 @@ import { comparisonFolder, makeReportFolder, refuseSealed, type ReportOptions } 
 export type PageReader = (place: RunFolder, key: Checker | undefined) => Promise<SmallPage | undefined>;
 
 /** The kinds of run that have a page of their own. A new kind needs a line here. */
-const READERS: readonly (() => Promise<PageReader>)[] = [async () => (await import('./agent-page.ts')).agentPageOf];
+const READERS: readonly (() => Promise<PageReader>)[] = [
+  async () => (await import('./agent-page.ts')).agentPageOf,
+  async () => (await import('./step-pages.ts')).intentPageReader,
+  async () => (await import('./step-pages.ts')).scriptPageReader,
+];
 
 interface RunPage {
   readonly page: SmallPage;

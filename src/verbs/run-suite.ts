@@ -39,6 +39,8 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   /** The cases file: .yaml, .json, .jsonl or .csv. */
   readonly cases: string;
   readonly as: 'baseline' | 'new';
+  /** The name of the suite in the project file, for `proctor history`. */
+  readonly suite?: string;
   /** The URL of an API; cases go to `run-case` below it. */
   readonly baseUrl?: string;
   /** A target file, or the name of a target in the project file: how to ask, and how to read the reply. */
@@ -224,7 +226,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
   };
 }
 
-/** Judges answers as they arrive. Its code is loaded only for a reader who watches. */
+/** Judges answers as they arrive. Its code is loaded only if a reader watches. */
 async function earlyVerdicts(
   told: NonNullable<RunSuiteOptions['onVerdict']>,
 ): Promise<NonNullable<SuiteContext['onArtifact']>> {
@@ -262,6 +264,7 @@ export async function orderOf(given: RunSuiteOptions, home: string, cwd: string)
     repetitions: options.repeat ?? 1,
     version: options.as,
     only: options.only ?? null,
+    ...(options.suite !== undefined && { suite: options.suite }),
     settings,
     secretNames: [...headers.map(({ env }) => env), ...Object.keys(secrets)],
     keepCredentials: options.keepCredentials === true,

@@ -1,6 +1,7 @@
 import { Fault } from '../base/fault.ts';
 import { formOf } from '../contracts/form.ts';
 import { askedLimits } from '../contracts/gate/limits/shape.ts';
+import { PROJECT_NAME } from '../contracts/project/shape.ts';
 import { STATED_PROVENANCE, statedProvenance } from '../contracts/provenance.ts';
 import type { AdoptOptions } from './adopt-suite.ts';
 import type { CompareVersionsOptions } from './compare-versions.ts';
@@ -18,6 +19,8 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   for (const name of ['agent', 'policy', 'dir', 'model', 'prices', 'recordings'] as const) {
     if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} must be a string.`);
   }
+  if (options.suite !== undefined && !(typeof options.suite === 'string' && PROJECT_NAME.test(options.suite)))
+    throw new Fault('usage', 'suite must be a name of lower-case letters, digits, "-" and "_".');
   checkProvenance(options.provenance ?? {});
   const { headers = [], repeat = 1, modelMode = 'live' } = options;
   checkLimits(options?.limits);
@@ -108,6 +111,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   provenance: true,
   cases: true,
   as: true,
+  suite: true,
   project: true,
   out: true,
   runId: true,

@@ -32,7 +32,7 @@ export interface TryOptions {
   readonly signal?: AbortSignal;
 }
 
-/** One question, and everything that became of it. All texts are masked. */
+/** One question, and everything that it led to. All texts are masked. */
 export interface Tried {
   readonly target: Extract<SuiteTarget, { kind: 'declared' }>;
   readonly exchanges: readonly TriedExchange[];

@@ -122,8 +122,8 @@ describe('one comment per pull request', () => {
   });
 });
 
-describe('a comment that cannot be written', () => {
-  test('says that the token of a fork may not', async () => {
+describe('the step that writes the comment', () => {
+  test('says that the token of a fork may not write it', async () => {
     const { github, write, waits } = await world();
     github.tokens['fork'] = { mayWrite: false };
     const outcome = await write({ token: 'fork' });
@@ -148,7 +148,7 @@ describe('a comment that cannot be written', () => {
     expect(outcome.message.startsWith(message), outcome.message).toBe(true);
   });
 
-  test('tries again after a failure of the server, without a second comment', async () => {
+  test('tries again after a server failure, without writing a second comment', async () => {
     const { github, write, waits } = await world();
     github.faults.push({ on: 'GET /repos', fault: { status: 502 } });
     github.faults.push({ on: 'POST', fault: { status: 500, afterwards: true } });
@@ -187,7 +187,7 @@ describe('a comment that cannot be written', () => {
     expect(waits).toHaveLength(3);
   });
 
-  test('never contains the token', async () => {
+  test('never prints the token', async () => {
     const { github, write } = await world();
     for (const status of [400, 401, 403, 404, 418, 422, 503]) {
       for (let index = 0; index < 4; index++) github.faults.push({ on: 'GET /repos', fault: { status } });

@@ -153,7 +153,7 @@ function valueOf(expression: string, context: object): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** A repository on a runner, with a Proctor of its own that writes what the test says. */
+/** A repository on a runner, with a stand-in for Proctor that writes what the test specifies. */
 export function workspaceWith(script: string, files: Readonly<Record<string, string>> = {}): string {
   const workspace = temporaryFolder();
   const program = 'node_modules/proctor/dist/proctor.js';

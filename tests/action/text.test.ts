@@ -100,7 +100,7 @@ describe('summaryText', () => {
   });
 });
 
-test('annotations of all suites are at most ten per level, and nothing but annotations', () => {
+test('the annotations of all suites have at most ten entries per level, and no other output', () => {
   const errors = (suite: string) =>
     Array.from({ length: 8 }, (_, index) => `::error title=${suite}-${index}::x\n`).join('');
   const hostile = '::add-mask::x\n::error::no properties\nwords\n::set-output name=a::b\n';

@@ -60,7 +60,7 @@ function expectNowhere(secrets: readonly string[], world: Place, printed: readon
 /** The reports that people read afterwards. */
 function looked(world: Place, kind: 'script' | 'suite' = 'script'): Ran[] {
   const views = [['list'], ['show', 'latest', '--internal'], ['show', 'latest', '--json']];
-  if (kind === 'suite') views.push(['report', 'latest', '--format', 'html,md,junit,json']);
+  views.push(['report', 'latest', ...(kind === 'suite' ? ['--format', 'html,md,junit,json'] : [])]);
   return views.map(args => world.proctor(args));
 }
 

@@ -88,7 +88,7 @@ describe('a well-known credential', () => {
   });
 });
 
-/** Bytes that count reads. Native code bypasses the counter, but reads each byte once. */
+/** A byte array that counts reads. Native code bypasses the counter, but reads each byte once. */
 function counted(bytes: Buffer): { readonly bytes: Buffer; readonly reads: () => number } {
   let reads = 0;
   const proxy = new Proxy(bytes, {

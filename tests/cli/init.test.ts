@@ -44,7 +44,7 @@ describe('proctor init without a terminal', () => {
     });
   });
 
-  test('suggests to try the target first if it guessed the request', () => {
+  test('suggests trying the target first if it guessed the request', () => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, 'package.json'), '{"scripts":{"start":"node server.mjs"}}');
     const { code, stdout } = proctor(['init', '--yes', '--kind', 'http'], { cwd, env });

@@ -71,7 +71,7 @@ describe.runIf(canBeApart)('a machine', () => {
       const { code, stdout } = proctorAfter(FORBIDDEN, here, ['doctor'], uid);
       expect(code).toBe(1);
       expect(stdout).toMatch(
-        /^✗ sandbox process {2}does not work here\n {4}The sandbox does not start on this machine\. \(unshare: [^\n]+\)\n(?: {4}lacks [^\n]+\n)? {4}to do {5}This machine allows no user namespaces\. Allow them: (?:sudo )?sysctl -w user\.max_user_namespaces=15000\n/,
+        /^✗ sandbox process {2}does not work here\n {4}The sandbox does not start on this machine\. \(unshare: [^\n]+\)\n(?: {4}lacks [^\n]+\n)? {4}to do {5}This machine does not allow user namespaces\. Allow them: (?:sudo )?sysctl -w user\.max_user_namespaces=15000\n/,
       );
     },
   );

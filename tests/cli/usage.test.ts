@@ -21,6 +21,7 @@ const COMMANDS = [
   'test',
   'config',
   'view',
+  'history',
   'show',
   'list',
   'prune --older-than 1d',

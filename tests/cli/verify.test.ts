@@ -83,7 +83,7 @@ describe('proctor verify', () => {
     expect(stdout).toContain('✗ records.ndjson  2 valid, 2 invalid, 2 refused (4 runner)');
   });
 
-  test('prints one line for valid NDJSON, also from standard input', () => {
+  test('prints one line for valid NDJSON, including from standard input', () => {
     expect(proctor(['verify', '--ndjson', '-'], { input: `${good}\n` })).toMatchObject({
       code: 0,
       stdout: expect.stringContaining('✓ standard input  1 valid (1 runner)') as string,

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  isLatencyRepaired,
-  REPAIR_NAMES,
-  repairedText,
-  repairsOf,
-  sumOfRepairs,
-} from '../../src/contracts/artifacts/repairs.ts';
+import { isLatencyRepaired, isTimeRepaired } from '../../src/contracts/artifacts/measured.ts';
+import { REPAIR_NAMES, repairedText, repairsOf, sumOfRepairs } from '../../src/contracts/artifacts/repairs.ts';
 import { check } from '../../src/contracts/check.ts';
 import { type Evaluation, evaluation } from '../../src/contracts/evaluation/index.ts';
 import { REPLY_REPAIRS } from '../../src/targets/repairs.ts';
@@ -25,6 +20,8 @@ describe('the repairs of an answer', () => {
     expect(repairsOf({ attempts })).toEqual({ R9: 2, R10: 1 });
     expect(isLatencyRepaired({ attempts })).toBe(true);
     expect(isLatencyRepaired({ attempts: attempts.slice(0, 1) })).toBe(false);
+    expect(isTimeRepaired({ attempts })).toBe(false);
+    expect(isTimeRepaired({ attempts: attempts.slice(0, 1) })).toBe(true);
   });
 
   test('omit unknown names and counts of 0', () => {

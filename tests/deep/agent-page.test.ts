@@ -41,7 +41,7 @@ function hostile(): string {
 
 const sh = (command: string): string => `DO=sh:${Buffer.from(command).toString('hex')}`;
 
-/** Runs the stand-in for Claude: a change that runs by itself, a denial, a failed command and a doubtful claim. */
+/** Runs the stand-in for Claude: a change that runs automatically, a denial, a failed command and a doubtful claim. */
 function writeRealPage(file: string): void {
   const world = new AgentWorld({ 'README.md': 'A project.\n', 'src/sum.ts': 'export const sum = (a, b) => a + b;\n' });
   const task = [
@@ -219,7 +219,7 @@ test('writes a page for a run that was changed', async () => {
   expect(await page.locator('#review').innerText()).toContain('proctor apply refuses: The run does not verify');
   expect(await page.locator('#usage').innerText()).toContain('The agent states tokens only for the whole run.');
   await page.context().close();
-  // As for an attempt of a suite, which only its path names.
+  // Like an attempt of a suite, which can be named only by its path.
   const attempt = `.proctor/attempts/agent/${String(answer['run_id'])}`;
   cpSync(folder, path.join(world.place.cwd, attempt), { recursive: true });
   expect(world.tried(['report', attempt, '--out', 'attempt']).code).toBe(0);

@@ -66,7 +66,7 @@ describe('compare with three runs', () => {
     expect([ran.code, (JSON.parse(ran.stdout) as Matrix).verdict]).toEqual([code, verdict]);
   });
 
-  test('prints JSON without cases, and writes the formats that were asked for', () => {
+  test('prints JSON without cases, and writes the requested formats', () => {
     const { reports, versions, pairs, is_evidence, ...rest } = json('v1', 'v2', 'v3', '--format', 'html,md,json');
     expect(Object.keys(reports)).toEqual(['html', 'md', 'json']);
     expect(rest).not.toHaveProperty('cases');
@@ -78,7 +78,7 @@ describe('compare with three runs', () => {
     );
   });
 
-  test('takes names, also for runs that contain "=", and an accepted baseline', async () => {
+  test('takes names, even for runs that contain "=", and an accepted baseline', async () => {
     await acceptBaseline('v1', 'proctor-baseline.json', cwd);
     const made = json('proctor-baseline.json', 'v2', 'v3', '--name', 'v2=the=new', '--name', 'v3=a b');
     expect(made.versions.map(({ name, source }) => [name, source])).toEqual([
@@ -88,7 +88,7 @@ describe('compare with three runs', () => {
     ]);
   });
 
-  test('links to the report of a pair that was compared, and not from a page elsewhere', () => {
+  test('links to the report of a pair that was compared, but not from a page elsewhere', () => {
     const made = JSON.parse(compare('v1', 'v3', '--json').stdout) as { comparison_id: string };
     const page = (...args: readonly string[]): string =>
       readFileSync(path.join(cwd, json('v1', 'v2', 'v3', ...args).reports['html'] ?? ''), 'utf8');

@@ -22,7 +22,7 @@ test('every command of docs/getting-started.md works as a new user types it, and
     PATH: `${path.join(prefix, 'bin')}:${process.env['PATH']}`,
     npm_config_prefix: prefix,
     npm_config_pack_destination: home,
-    // The checkout is built already, and other tests use its files.
+    // The checkout is already built, and other tests use its files.
     npm_config_ignore_scripts: 'true',
   };
   let cwd = home;

@@ -140,7 +140,7 @@ describe('the page of a matrix', () => {
     expect(await page.title()).toContain('Regression');
   });
 
-  test('draws the pass rate over cost, time or tokens', async () => {
+  test('plots the pass rate against cost, time or tokens', async () => {
     const { page } = await opened(browser, real);
     await page.getByRole('img', { name: /^Cost per solved case and pass rate: careful \$0\.02, 100 %/ }).waitFor();
     expect(await page.locator('.scatter .dot').count()).toBe(3);
@@ -176,7 +176,7 @@ describe('the page of a matrix', () => {
 const isVisible = (page: Page, selector: string): Promise<boolean> => page.locator(selector).first().isVisible();
 
 describe('a matrix with hostile names', () => {
-  test.each([LOOKS[0], LOOKS[3]])('keeps them text, and fits: %s', async (look, options) => {
+  test.each([LOOKS[0], LOOKS[3]])('shows them as text, and fits: %s', async (look, options) => {
     const { page, complaints, asked } = await opened(browser, hostile, '', options);
     await page.locator('.matrix').waitFor();
     await pictured(page, `matrix-hostile-${look}`);

@@ -34,7 +34,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     const { page, complaints, asked } = await opened(browser, large);
     expect(await page.locator('h1').innerText()).toBe(world.comparison.reason);
     expect(await page.locator('.verdict .word').first().innerText()).toBe('Regression');
-    expect(await page.locator('.coverage').innerText()).toContain('Full data for 264 of 10,000 cases');
+    expect(await page.locator('.coverage').innerText()).toContain('This page shows 264 of 10,000 cases in full');
     await page.locator('.case').first().click();
     expect(await page.locator('h2').innerText()).toContain('A damaged item is refunded');
     expect({ complaints, asked }).toEqual({ complaints: [], asked: [] });
@@ -114,7 +114,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     expect(await page.locator('.cause').innerText()).toContain('high confidence');
     const first = page.locator('.event[data-first=true]');
     expect(await first.count()).toBe(1);
-    expect(await first.innerText()).toMatch(/First divergence[\s\S]*args\.order_id[\s\S]*absent/);
+    expect(await first.innerText()).toMatch(/First divergence[\s\S]*Arguments[\s\S]*order_id[\s\S]*absent/);
     await page.getByRole('link', { name: 'baseline events[1]' }).click();
     await expect.poll(() => page.locator('.pointed').getAttribute('data-at')).toContain('baseline:events[1]');
     await page.getByRole('link', { name: 'final_output.content' }).click();

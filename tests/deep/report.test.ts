@@ -25,7 +25,7 @@ describe('a comparison of 100,000 cases', () => {
     expect(statSync(file).size).toBeLessThanOrEqual(25_000_000);
     const { page, complaints, asked } = await opened(browser, file);
     expect(await page.getByRole('status').innerText()).toBe('100,000 cases');
-    expect(await page.locator('.coverage').innerText()).toContain('Full data for 800 of 100,000 cases');
+    expect(await page.locator('.coverage').innerText()).toContain('This page shows 800 of 100,000 cases in full');
     await page.getByLabel('Order').selectOption('slowest');
     await page.evaluate("{ const pane = document.querySelector('.side'); pane.scrollTop = pane.scrollHeight; }");
     await expect.poll(() => page.locator('.cases li').last().getAttribute('aria-posinset')).toBe('100000');
@@ -43,6 +43,6 @@ describe('a comparison of 100,000 cases', () => {
     expect(size).toBeGreaterThan(24_000_000);
     const { page } = await opened(browser, file);
     await page.waitForLoadState('domcontentloaded');
-    expect(await page.locator('.coverage').innerText()).toMatch(/more do not fit in full/);
+    expect(await page.locator('.coverage').innerText()).toMatch(/more cases do not fit in full/);
   });
 });

@@ -15,7 +15,7 @@ import { forgedRun, REPLIES } from '../verify/forged-run.ts';
 const CASES = 200;
 const KILLS = 12;
 
-/** Answers after a moment. Every third reply is stored in a file of its own, and every fifth takes a repair. */
+/** Answers after a moment. Every third reply is stored in a separate file, and every fifth requires a repair. */
 const answer =
   (index: number): typeof answersWell =>
   (seen, response) => {

@@ -73,16 +73,21 @@ export const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
 
 /** The serious and critical findings of axe, with their locations. */
-export async function seriousFindings(page: Page): Promise<string[]> {
+export const seriousFindings = (page: Page): Promise<string[]> => findingsOf(page, ['serious', 'critical']);
+
+/** The same with moderate findings, such as content outside of landmarks. */
+export const findings = (page: Page): Promise<string[]> => findingsOf(page, ['moderate', 'serious', 'critical']);
+
+async function findingsOf(page: Page, impacts: readonly string[]): Promise<string[]> {
   // The page's policy blocks foreign scripts; only the debugger protocol can inject axe.
   await page.evaluate(axe.source);
-  return page.evaluate(async () => {
+  return page.evaluate(async wanted => {
     const { axe } = globalThis as unknown as {
       axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
     };
     const { violations } = await axe.run();
     return violations
-      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .filter(({ impact }) => wanted.includes(impact))
       .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-  });
+  }, impacts);
 }

@@ -189,9 +189,9 @@ describe('a report', () => {
     });
     expect(Buffer.byteLength(page)).toBeLessThan(600_000);
     const data = dataIn(page, 'case-0') as PageCase | undefined;
-    expect(data?.new?.events).toHaveLength(300);
+    expect(data?.new?.events).toHaveLength(600);
     expect(data?.cuts.join(' ')).toMatch(
-      /The last 700 of 1000 events of the candidate are not shown\..*Long texts in the candidate are truncated/,
+      /This page shows 600 of 1000 events of the candidate\..*Long texts in the candidate are truncated/,
     );
     expect(data?.new?.final_output?.content).toMatch(/more characters\]$/);
   });

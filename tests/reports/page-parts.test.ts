@@ -1,73 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../src/contracts/artifacts/index.ts';
+import { rowList } from '../../src/base/row-list.ts';
 import type { PageRow } from '../../src/reports/page-data.ts';
-import { addressOf, hashOf } from '../../web/report/address.ts';
-import { align } from '../../web/report/align.ts';
+import { addressOf, hashOf, NO_FILTERS } from '../../web/report/address.ts';
+import { against, pace } from '../../web/shared/format.ts';
 import { histogramOf } from '../../web/shared/histogram.ts';
-import { type Filters, selected } from '../../web/report/selection.ts';
+import { anchorOf, spaced } from '../../web/shared/axis-labels.ts';
+import { type Chosen, selected } from '../../web/report/selection.ts';
 import { stretches } from '../../web/shared/text-diff.ts';
 import { ABSENT, leavesOf } from '../../web/shared/value-diff.ts';
-
-const call = (tool: string, args: object, call_id = 'a'): Event => ({
-  type: 'tool_call',
-  ts: 1,
-  call_id,
-  tool,
-  args: { ...args },
-});
-const result = (call_id: string, payload: string): Event => ({
-  type: 'tool_result',
-  ts: 2,
-  call_id,
-  status: 'ok',
-  latency_ms: 3,
-  payload_summary: payload,
-});
-
-describe('events', () => {
-  test('that differ only in times and generated ids are the same', () => {
-    const pairs = align(
-      [call('get', { id: 1 }, 'a'), result('a', 'x')],
-      [{ ...call('get', { id: 1 }, 'zz'), ts: 99 }, result('zz', 'x')],
-    );
-    expect(pairs).toEqual([
-      { baseline: 0, candidate: 0, same: true },
-      { baseline: 1, candidate: 1, same: true },
-    ]);
-  });
-
-  test('of the same tool are paired across inserted events', () => {
-    const pairs = align(
-      [call('get', { id: 1 }), call('pay', { sum: 5 })],
-      [call('search', {}), call('get', { id: 2 }), call('pay', { sum: 5 })],
-    );
-    expect(pairs).toEqual([
-      { baseline: null, candidate: 0, same: false },
-      { baseline: 0, candidate: 1, same: false },
-      { baseline: 1, candidate: 2, same: true },
-    ]);
-  });
-
-  test('each appear in one row, in order', () => {
-    const event = fc
-      .record({ tool: fc.constantFrom('a', 'b', 'c'), id: fc.nat(2) })
-      .map(({ tool, id }) => call(tool, { id }));
-    const streams = fc.array(event, { maxLength: 30 });
-    fc.assert(
-      fc.property(streams, streams, (baseline, candidate) => {
-        const pairs = align(baseline, candidate);
-        expect(pairs.flatMap(({ baseline }) => baseline ?? [])).toEqual(baseline.map((_, index) => index));
-        expect(pairs.flatMap(({ candidate }) => candidate ?? [])).toEqual(candidate.map((_, index) => index));
-      }),
-    );
-  });
-
-  test('in streams too long for a table are paired by position', () => {
-    const long = (tool: string) => Array.from({ length: 900 }, (_, index) => call(tool, { index }));
-    expect(align(long('a'), long('b'))).toHaveLength(900);
-  });
-});
 
 describe('values', () => {
   test('are compared key by key, and a value on one side only is shown whole', () => {
@@ -125,9 +66,27 @@ describe('rows', () => {
     ['a-2', 0, 'same', 1, 'p', 'p', -1, 100, 90, null, null, 0],
     ['c-3', 'Parcel', 'regressed', 1, 'p', 'e', 0, 100, null, null, null, 0],
   ];
-  const head = { suites: ['refunds', 'shipping'], error_classes: ['timeout'] };
-  const none: Filters = { change: '', verdict: '', error: '', suite: '', q: '', sort: '' };
-  test.each<[string, Partial<Filters>, number[]]>([
+  const facets = (of: Record<string, number[]>) => ({
+    listed: Object.entries(of).map(([text, rows]) => ({ text, count: rows.length, rows: rowList(rows) })),
+    more: 0,
+  });
+  const head = {
+    suites: ['refunds', 'shipping'],
+    error_classes: ['timeout'],
+    causes: {
+      listed: [
+        { concern: 'regressed', text: 'runner: timeout', count: 1, rows: rowList([2]) },
+        { concern: 'flaky', text: 'runner: timeout', count: 1, rows: rowList([1]) },
+      ],
+      more: 0,
+      more_cases: 0,
+    },
+    expectations: facets({ contains: [0, 2] }),
+    tags: facets({ money: [0, 1], night: [1] }),
+    severities: facets({ high: [2] }),
+  } as const;
+  const none: Chosen = { ...NO_FILTERS, sort: '' };
+  test.each<[string, Partial<Chosen>, number[]]>([
     ['nothing', {}, [0, 1, 2]],
     ['a change', { change: 'regressed' }, [0, 2]],
     ['two changes', { change: 'regressed,same' }, [0, 1, 2]],
@@ -136,10 +95,26 @@ describe('rows', () => {
     ['a suite', { suite: 'shipping' }, [1, 2]],
     ['a suite without cases', { suite: 'none' }, []],
     ['words in any field', { q: 'AMOUNT cup' }, [0]],
+    ['a cause, with all its concerns', { cause: 'runner: timeout' }, [1, 2]],
+    ['a cause and its concern', { cause: 'runner: timeout', change: 'regressed' }, [2]],
+    ['an unknown cause', { cause: 'nothing' }, []],
+    ['a failed expectation', { expectation: 'contains' }, [0, 2]],
+    ['a tag', { tag: 'money' }, [0, 1]],
+    ['a tag and a severity', { tag: 'money', severity: 'high' }, []],
+    ['a severity', { severity: 'high' }, [2]],
     ['the id', { sort: 'id' }, [1, 0, 2]],
     ['the change in latency, unknown ones last', { sort: 'slower' }, [0, 1, 2]],
   ])('are filtered or sorted by %s', (_, filters, expected) => {
     expect(selected(rows, head, { ...none, ...filters })).toEqual(expected);
+  });
+
+  test('without a judged expectation do not count as passed', () => {
+    const run: PageRow[] = [
+      ['a', 0, 'pass', -1, '', 'p', -1, null, 1, null, null, 0],
+      ['b', 0, 'unjudged', -1, '', 'p', -1, null, 1, null, null, 0],
+    ];
+    expect(selected(run, head, { ...none, verdict: 'pass' })).toEqual([0]);
+    expect(selected(run, head, { ...none, verdict: 'unjudged' })).toEqual([1]);
   });
 });
 
@@ -150,6 +125,45 @@ test('a page address survives a round trip through the URL hash', () => {
       expect(addressOf(hashOf(address))).toEqual(address);
     }),
   );
+});
+
+describe('labels on an axis', () => {
+  test('do not overlap, even at the right edge', () => {
+    const x = (value: number): number => 8 + value * 284;
+    const label = (value: number): string => `$${value.toFixed(4)}`;
+    const ticks = spaced([0, 0.2, 0.4, 0.6, 0.8, 0.9, 1], x, 300, label);
+    const boxes = ticks.map(tick => {
+      const long = label(tick).length * 6.5;
+      const from = x(tick) - long * { start: 0, middle: 0.5, end: 1 }[anchorOf(x(tick), 300)];
+      return [from, from + long] as const;
+    });
+    expect(ticks.length).toBeGreaterThan(2);
+    for (const [index, [from]] of boxes.entries())
+      if (index > 0) expect(from).toBeGreaterThan(boxes[index - 1]?.[1] ?? 0);
+  });
+});
+
+describe('a change', () => {
+  test.each([
+    [100, 109, '9 % slower'],
+    [100, 50, '50 % faster'],
+    [100, 1_850, '18.5 × slower'],
+    [100, 100.2, null],
+    [null, 100, null],
+  ] as const)('of time from %j to %j is %j', (from, to, says) => {
+    expect(pace(from, to)).toBe(says);
+  });
+
+  test.each([
+    [100, 68, '32 % below the baseline'],
+    [100, 109, '9 % above the baseline'],
+    [1, 20, '20 × the baseline'],
+    [100, 100, 'same as the baseline'],
+    [0, 5, null],
+    [null, 5, null],
+  ] as const)('from %j to %j says what it is relative to: %j', (from, to, says) => {
+    expect(against(from, to)).toBe(says);
+  });
 });
 
 describe('a histogram', () => {

@@ -18,7 +18,7 @@ const TOPICS = [
     ask: 'I bought {o} four months ago and want to return it.',
     doc: 'policy/returns',
   },
-  { suite: 'shipping', title: 'The state of a parcel is told', ask: 'Where is my parcel {o}?', doc: 'policy/shipping' },
+  { suite: 'shipping', title: 'The status of a parcel is reported', ask: 'Where is my parcel {o}?', doc: 'policy/shipping' },
   {
     suite: 'shipping',
     title: 'An address is changed before dispatch',
@@ -52,9 +52,13 @@ export function suiteCaseAt(index: number): SuiteCase {
     title: `${title} (${order(index)})`,
     suite,
     input: { user: ask.replace('{o}', order(index)), context: { locale: 'en', customer: `c-${index % 97}` } },
+    metadata: { tags: tagsAt(index), severity: severityAt(index) },
     expected: { contains: ['EUR'], tool_sequence: ['orders.get'], max_latency_ms: 15_000 },
   };
 }
+
+export const tagsAt = (index: number): string[] => (index % 10 === 0 ? ['money', 'night'] : ['money']);
+export const severityAt = (index: number): string => (index % 4 === 0 ? 'high' : 'low');
 
 /** The cause of each regressed case, in rotation. */
 const CAUSES = ['tool_arguments', 'output', 'tool_choice', 'timeout', 'html'] as const;

@@ -6,7 +6,7 @@ import {
 } from '../../src/contracts/comparison/index.ts';
 import type { Assertion, Evaluation } from '../../src/contracts/evaluation/index.ts';
 import type { ReportedPair, ReportInput, RunReportInput, ReportSide } from '../../src/reports/report-input.ts';
-import { artifact, causeOf, hex, idAt, latency, suiteCaseAt, topic } from './report-agent.ts';
+import { artifact, causeOf, hex, idAt, latency, severityAt, suiteCaseAt, tagsAt, topic } from './report-agent.ts';
 
 type Change = ComparedCase['change'];
 type Trial = ComparedCase['new']['trials'][number];
@@ -119,6 +119,27 @@ export function reportWorld(world: World): ReportInput {
   };
 }
 
+/** The same comparison with a document for every trial. Trials after the first answer a little differently. */
+export function withTrials(input: ReportInput): ReportInput {
+  return {
+    ...input,
+    trial: (id, side, number) => {
+      const first = input.pairs(id)[side];
+      if (!first || number === 1) return first;
+      const started_at = `2026-01-06T12:${String(number).padStart(2, '0')}:30.000Z`;
+      const attempts = first.attempts?.map(attempt => ({ ...attempt, started_at }));
+      const said = first.final_output?.content;
+      const content = `${typeof said === 'string' ? said : ''}\n\nTrial ${number} of ${side}.`;
+      return {
+        ...first,
+        ...(attempts && { attempts }),
+        // The second trial gives the same answer as the first.
+        ...(number > 2 && first.final_output && { final_output: { content_type: 'text' as const, content } }),
+      };
+    },
+  };
+}
+
 /** The same data, from the candidate alone. */
 export function runWorld(world: World): RunReportInput {
   const { comparison, pairs } = reportWorld(world);
@@ -149,7 +170,7 @@ export function runWorld(world: World): RunReportInput {
         latency_ms: trial?.latency_ms ?? null,
         attempts: trial ? 1 : 0,
         cost_usd: trial?.cost_usd ?? null,
-        tokens: null,
+        tokens: trial?.tokens ?? null,
         steps: trial ? 2 : 0,
         score: assertions.length === 0 ? null : 1 / assertions.length,
       },
@@ -214,6 +235,8 @@ function comparedCase(index: number, change: Change, trials: number): ComparedCa
     case_id: idAt(index),
     title: suiteCaseAt(index).title ?? null,
     suite: topic(index).suite,
+    tags: tagsAt(index),
+    severity: severityAt(index),
     change,
     ...(change === 'missing' && { side_missing: 'new' as const }),
     baseline: side('baseline'),
@@ -238,11 +261,15 @@ function divergenceOf(index: number): Divergence {
   const at = { tool_arguments: 1, output: 3, tool_choice: 1, timeout: 0, html: 3 }[cause];
   const cited = cause === 'timeout' ? ['new:runner_failure'] : [`baseline:events[${at}]`, `new:events[${at}]`];
   const says = {
-    tool_arguments: 'Both sides called orders.get, but new left out the order id and asked for the customer instead.',
-    output: 'All steps are the same up to the answer, which no longer names the amount.',
-    tool_choice: 'Where baseline looked the order up, new searched the knowledge base.',
-    timeout: 'New did not answer within 15 s; baseline needed less than one.',
-    html: 'All steps are the same up to the answer, which is HTML now.',
+    tool_arguments:
+      'The candidate called “orders.get” with different arguments: “customer_id”, “order_id”. Likely the cause, because the failure (contains) may follow from it.',
+    output:
+      'After the same steps, the text of the final output differs. Very likely the cause, because the failed expectation (contains) is about it.',
+    tool_choice:
+      'The candidate called “kb.search” where the baseline called “orders.get”. Very likely the cause, because the failed expectation (tool_sequence) is about it.',
+    timeout:
+      'The candidate failed with timeout, but the baseline answered. Certain, because a case without an answer cannot pass.',
+    html: 'After the same steps, the text of the final output differs. Very likely the cause, because the failed expectation (contains) is about it.',
   }[cause];
   const kind = (
     {
@@ -272,6 +299,7 @@ function trialOf(index: number, side: ReportSide, trial: number, verdict: Trial[
     latency_ms: isTimeout ? 15_000 : latency(index, side, trial),
     cost_usd: isTimeout ? null : Math.round(latency(index, side, 7) * (side === 'new' ? 3.9 : 4.4)) / 1e6,
     score: verdict === 'pass' ? 1 : verdict === 'fail' ? 0.5 : null,
+    ...(!isTimeout && { tokens: 1_240 + (index % 50), input_tokens: 1_100, output_tokens: 140 + (index % 50) }),
   };
 }
 

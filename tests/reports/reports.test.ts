@@ -86,10 +86,17 @@ describe('a comparison with 189 regressions in the terminal', () => {
   test('counts the regressions of each cause, and ends with the verdict, within 50 lines', () => {
     const lines = told.trimEnd().split('\n');
     expect(told).toMatch(
-      /Regressions by cause\n {4}150 {2}tool choice: The candidate called .*\n {5}39 {2}runner: .* failed with timeout/,
+      /Regressions by cause\n {4}150 {2}tool choice: orders\.list instead of orders\.get\n {5}39 {2}runner: timeout\n/,
     );
     expect(lines.at(-1)).toMatch(/^✗ Regression {2}/);
     expect(lines.length).toBeLessThan(50);
+  });
+
+  test('counts them in a comment, too', () => {
+    const comment = text(
+      reports.md.ofComparison({ ...comparison, cases: [...named(like, 150, 'tool'), ...named(late, 39, 'late')] }),
+    );
+    expect(comment).toContain('- 150 × tool choice: orders.list instead of orders.get\n- 39 × runner: timeout\n');
   });
 
   test('counts the cases whose causes do not fit', () => {

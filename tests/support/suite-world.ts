@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { canonicalize } from '../../src/base/canonical.ts';
 import { bytesHash, contentHash } from '../../src/base/hash.ts';
-import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import type { CaseArtifact, RunArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { Signer } from '../../src/contracts/seal/index.ts';
 import { type SuiteCase, type SuiteRequest, type SuiteTarget, targetName } from '../../src/contracts/suite/index.ts';
 import { finish } from '../../src/evidence/run-folder/finish.ts';
@@ -24,6 +24,9 @@ export interface WorldSuite {
   readonly repetition?: { readonly of: string; readonly number: number; readonly total: number };
   readonly target?: SuiteTarget;
   readonly gate?: SuiteRequest['gate'];
+  /** Overrides for run.json and request.json. */
+  readonly run?: Partial<RunArtifact>;
+  readonly request?: Partial<SuiteRequest>;
   readonly cases: readonly WorldCase[];
   readonly signer?: Signer | undefined;
 }
@@ -58,9 +61,9 @@ export async function suiteFolder(root: string, suite: WorldSuite): Promise<stri
     runId,
     kind: 'suite',
     documents: [
-      ['run.json', canonicalize(runOf(runId, version, cases, target))],
+      ['run.json', canonicalize({ ...runOf(runId, version, cases, target), ...suite.run })],
       ['assets/manifest.json', canonicalize(manifestOf(sent))],
-      ['evidence/request.json', canonicalize(requestOf(runId, suite, target, sent))],
+      ['evidence/request.json', canonicalize({ ...requestOf(runId, suite, target, sent), ...suite.request })],
     ],
     stored: storedFiles([]),
     passing: [],

@@ -1,6 +1,6 @@
 /**
  * A demo in the form of agent-qa-toolkit, from which seed 004 comes: one address serves both versions of an agent that
- * omits risk_tags and writes id for doc_id. Its rules judge the raw replies, without any code of Proctor.
+ * omits risk_tags and writes id for doc_id. Its rules judge the raw replies, without any of Proctor's code.
  */
 import { Agent, json } from '../run/suite/agent.ts';
 

@@ -27,7 +27,7 @@ async function project(runs: Readonly<Record<string, readonly string[]>>): Promi
 
 const versions = (...runs: readonly string[]) => runs.map(run => ({ run }));
 
-test('judges every pair of stored runs as compareRuns does, also for an accepted baseline', async () => {
+test('judges every pair of stored runs as compareRuns does, even with an accepted baseline', async () => {
   const cwd = await project({ v1: [], v2: ['order'], v3: ['order', 'refund'] });
   await acceptBaseline('v1', 'accepted.json', cwd);
   const words = ['accepted.json', 'v2', 'v3'];
@@ -66,7 +66,7 @@ test('writes reports, seals nothing, and links to comparisons that exist', async
   expect(await pageOf('elsewhere')).not.toContain(comparison.comparison_id);
 });
 
-test('names versions as asked, and refuses names and versions that do not work', async () => {
+test('names versions as asked, and refuses unusable names and versions', async () => {
   const cwd = await project({ v1: [], v2: [], v3: [] });
   const { matrix } = await compareVersions({
     versions: [{ run: 'v1', name: '<b>\u202eone' }, { run: 'v2' }, { run: 'v3' }],

@@ -462,7 +462,7 @@ describe('other folders', () => {
     expect(verdicts.map(({ outcome }) => outcome)).toEqual(['valid', 'refused', 'refused']);
   });
 
-  test('with unjudged files have them listed, and are invalid in strict mode', async () => {
+  test('with unjudged files get a list of them, and are invalid in strict mode', async () => {
     const folder = folderWith({
       'runner.json': runner.example as object,
       'package.json': { name: 'x' },

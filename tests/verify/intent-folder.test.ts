@@ -233,12 +233,12 @@ describe('the verifier detects a forged intent folder', () => {
     ],
     ['a bundle with other write roots', rebundled(named({ ...planned, write_roots: ['.'] })), ['bundle', 'bundle']],
     [
-      'a bundle with other commands than the intent',
+      'a bundle with different commands than the intent',
       rebundled(named({ ...planned, commands: [{ argv: ['node', 'else.mjs'] }] }), { cmd: ['node', 'else.mjs'] }),
       ['bundle'],
     ],
     [
-      'a bundle with other files than the intent',
+      'a bundle with different files than the intent',
       rebundled(named({ ...planned, files: planned.files.map(file => ({ ...file, sha256: bytesHash('x') })) })),
       ['bundle'],
     ],

@@ -1,8 +1,10 @@
 import type { ComponentType } from 'preact';
 import type { EmbeddedPage, PageKinds } from '../../src/reports/pages/page-kinds.ts';
-import { JsonView } from '../shared/values.tsx';
-import { MatrixBody } from './matrix/matrix.tsx';
+import { HistoryBody } from './history/history.tsx';
 import { AgentRunPage } from './agent/agent-page.tsx';
+import { IntentPage } from './intent/intent-page.tsx';
+import { MatrixBody } from './matrix/matrix.tsx';
+import { ScriptPage } from './script/script-page.tsx';
 
 export interface KindProps<Kind extends keyof PageKinds> {
   readonly data: PageKinds[Kind];
@@ -12,12 +14,8 @@ export interface KindProps<Kind extends keyof PageKinds> {
 /** The body of each kind of page, below the verdict. */
 export const KINDS: { readonly [Kind in keyof PageKinds]: ComponentType<KindProps<Kind>> } = {
   agent: AgentRunPage,
-  script: Raw,
-  intent: Raw,
-  history: Raw,
+  script: ScriptPage,
+  intent: IntentPage,
+  history: HistoryBody,
   matrix: MatrixBody,
 };
-
-function Raw({ data }: { readonly data: unknown }) {
-  return <JsonView value={data} />;
-}

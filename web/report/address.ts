@@ -10,20 +10,32 @@ export interface Address {
   readonly verdict: string;
   readonly error: string;
   readonly suite: string;
+  readonly cause: string;
+  readonly expectation: string;
+  readonly tag: string;
+  readonly severity: string;
   readonly q: string;
   readonly sort: string;
+  /** The chosen trials of the open case, such as `new:3` or `baseline:2,new:3`. */
+  readonly trial: string;
 }
 
-const KEYS = ['case', 'at', 'view', 'change', 'verdict', 'error', 'suite', 'q', 'sort'] as const;
+/** The parts that narrow the list. */
+export const FILTERS = ['change', 'verdict', 'error', 'suite', 'cause', 'expectation', 'tag', 'severity', 'q'] as const;
+
+const KEYS = ['case', 'at', 'view', ...FILTERS, 'sort', 'trial'] as const;
+
+/** Removes all filters. */
+export const NO_FILTERS = Object.fromEntries(FILTERS.map(key => [key, ''])) as Record<(typeof FILTERS)[number], ''>;
 
 export function addressOf(hash: string): Address {
   const asked = new URLSearchParams(hash.replace(/^#/, ''));
   return Object.fromEntries(KEYS.map(key => [key, asked.get(key) ?? ''])) as unknown as Address;
 }
 
-/** A link to the same view with something changed. */
+/** A link to the same view with something changed. Another case starts with the trials that its cause cites. */
 export function hashOf(address: Address, over: Partial<Address> = {}): string {
-  const whole = { ...address, ...over };
+  const whole = { ...address, ...(over.case !== undefined && { trial: '' }), ...over };
   const asked = new URLSearchParams(KEYS.flatMap(key => (whole[key] ? [[key, whole[key]]] : [])));
   return `#${asked.toString()}`;
 }

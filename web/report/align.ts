@@ -1,136 +1,112 @@
-import type { Event } from '../../src/contracts/artifacts/index.ts';
+import { type EventRow, eventRows } from '../../src/contracts/artifacts/event-rows.ts';
+import type { OmittedSteps, PageArtifact, PageCase, PageStep, ShownStep } from '../../src/reports/page-data.ts';
 
-/** One row of the aligned view: an index on each side, or null if that side has no step here. */
-export interface Pair {
-  readonly baseline: number | null;
-  readonly candidate: number | null;
-  readonly same: boolean;
+type SideOfRow = 'baseline' | 'candidate';
+
+/** The steps of a case, aligned as the judge aligns them. Indices refer to the full lists of events. */
+export function stepsOfCase(
+  data: Pick<PageCase, 'baseline' | 'new' | 'steps' | 'shown'>,
+  isRun: boolean,
+): readonly PageStep[] {
+  const { steps, shown } = data;
+  if (steps && steps.of.baseline === shown.baseline && steps.of.new === shown.new) return steps.rows;
+  const kept = { baseline: isRun ? null : data.baseline, candidate: data.new };
+  const rows = eventRows(kept.baseline ?? {}, kept.candidate ?? {});
+  if (!kept.baseline?.events_kept && !kept.candidate?.events_kept) return rows;
+  const original = { baseline: originalOf(kept.baseline), candidate: originalOf(kept.candidate) };
+  const map = (side: SideOfRow, indices: readonly number[]): number[] =>
+    indices.map(index => original[side][index] ?? index);
+  return withGaps(
+    rows.map(row =>
+      Object.assign({}, row, { baseline: map('baseline', row.baseline), candidate: map('candidate', row.candidate) }),
+    ),
+    kept,
+  );
 }
 
-/** The largest table to fill; longer streams are paired by position. */
-const CELLS_MAX = 400_000;
+export const isOmitted = (step: PageStep): step is OmittedSteps => 'omitted' in step;
+
+/** The index in the full list of each event that the page holds. */
+export function originalOf(artifact: PageArtifact | null): number[] {
+  const { events = [], events_kept: kept } = artifact ?? {};
+  if (!kept) return [...events.keys()];
+  return kept.flatMap(([from, to]) => Array.from({ length: to - from }, (_, index) => from + index));
+}
+
+/** Says where events are missing, for streams that were shortened before they were aligned. */
+function withGaps(rows: readonly EventRow[], kept: { readonly [Which in SideOfRow]: PageArtifact | null }): PageStep[] {
+  const next = { baseline: 0, candidate: 0 };
+  const steps: PageStep[] = [];
+  for (const row of rows) {
+    const missing = (side: SideOfRow): number => {
+      const first = row[side][0];
+      if (first === undefined) return 0;
+      // A range that starts after the events so far follows a gap.
+      const range = kept[side]?.events_kept?.find(([from, to]) => first >= from && first < to);
+      const gap = range && range[0] > next[side] ? range[0] - next[side] : 0;
+      next[side] = Math.max(next[side], range?.[1] ?? 0);
+      return gap;
+    };
+    const omitted = { baseline: missing('baseline'), candidate: missing('candidate') };
+    if (omitted.baseline + omitted.candidate > 0) steps.push({ omitted, differing: null });
+    steps.push(row);
+  }
+  return steps;
+}
+
+/** Whether the two sides differ in this row, as the judge sees it. */
+export const isDifference = ({ how }: EventRow): boolean => how !== 'same' && how !== 'passing' && how !== 'ignored';
+
+/** The places of a row, such as new:events[2]. */
+export function placesOf({ baseline, candidate }: EventRow): string[] {
+  return [...baseline.map(index => `baseline:events[${index}]`), ...candidate.map(index => `new:events[${index}]`)];
+}
 
 /**
- * Aligns two streams of events for display. Rows keep the order of both sides; the judge instead matches steps that
- * moved, to find causes.
+ * The row of the first divergence: the one that the comparison cites. Without a divergence, the first row that
+ * differs. -1 if the comparison cites something else, such as the output.
  */
-export function align(baseline: readonly Event[], candidate: readonly Event[]): Pair[] {
-  const [baselineMarks, candidateMarks] = [marksOf(baseline), marksOf(candidate)];
-  let start = 0;
-  while (
-    start < baselineMarks.length &&
-    start < candidateMarks.length &&
-    equal(baselineMarks[start], candidateMarks[start])
-  )
-    start++;
-  let tail = 0;
-  while (
-    tail < baselineMarks.length - start &&
-    tail < candidateMarks.length - start &&
-    equal(baselineMarks[baselineMarks.length - 1 - tail], candidateMarks[candidateMarks.length - 1 - tail])
-  ) {
-    tail++;
+export function firstDivergence(steps: readonly PageStep[], { divergence }: Pick<PageCase, 'divergence'>): number {
+  if (!divergence) return steps.findIndex(step => !isOmitted(step) && isDifference(step));
+  const { baseline_at, new_at } = divergence;
+  const cited = new Set([`baseline:${baseline_at}`, `new:${new_at}`]);
+  return steps.findIndex(step => !isOmitted(step) && placesOf(step).some(place => cited.has(place)));
+}
+
+/** A row, or rows that are folded into one. `at` is the index of the first one among the steps. */
+export type FoldedStep =
+  | { readonly at: number; readonly step: PageStep }
+  | { readonly at: number; readonly rows: readonly ShownStep[] };
+
+/** How many rows are shown next to one that stays visible. */
+const CONTEXT = 2;
+/** Fewer rows than this are not folded. */
+const FOLDED_MIN = 4;
+
+/** Folds the rows that are not `kept`, except those next to a kept one. Without a kept row, the first and last stay. */
+export function folded(steps: readonly PageStep[], kept: (step: ShownStep, index: number) => boolean): FoldedStep[] {
+  const isKept = steps.map((step, index) => isOmitted(step) || kept(step, index));
+  const ends = isKept.includes(true) ? [] : [0, steps.length - 1];
+  const near = new Set(ends);
+  for (const [index, is] of isKept.entries()) {
+    if (is) for (let by = -CONTEXT; by <= CONTEXT; by++) near.add(index + by);
   }
-  const baselineMiddle = baselineMarks.slice(start, baselineMarks.length - tail);
-  const candidateMiddle = candidateMarks.slice(start, candidateMarks.length - tail);
-  const middle =
-    baselineMiddle.length * candidateMiddle.length <= CELLS_MAX
-      ? byTable(baselineMiddle, candidateMiddle)
-      : oneByOne(baselineMiddle, candidateMiddle);
-  const shifted = middle.map(({ baseline, candidate, same }) => ({
-    baseline: baseline === null ? null : baseline + start,
-    candidate: candidate === null ? null : candidate + start,
-    same,
-  }));
-  return [
-    ...Array.from({ length: start }, (_, index) => ({ baseline: index, candidate: index, same: true })),
-    ...shifted,
-    ...Array.from({ length: tail }, (_, index) => ({
-      baseline: baselineMarks.length - tail + index,
-      candidate: candidateMarks.length - tail + index,
-      same: true,
-    })),
-  ];
-}
-
-interface Mark {
-  readonly type: string;
-  /** The type and the tool. */
-  readonly kind: string;
-  /** The content without times and generated ids. */
-  readonly content: string;
-}
-
-function marksOf(events: readonly Event[]): Mark[] {
-  const tools = toolsOf(events);
-  return events.map(event => {
-    const {
-      ts: _ts,
-      id: _id,
-      call_id,
-      action_id: _action,
-      latency_ms: _latency,
-      ...rest
-    } = event as Record<string, unknown>;
-    const tool = typeof rest['tool'] === 'string' ? rest['tool'] : (tools.get(call_id) ?? '');
-    return { type: event.type, kind: `${event.type} ${tool}`, content: `${tool} ${JSON.stringify(sorted(rest))}` };
-  });
-}
-
-/** The tool of each call, by call id. */
-export function toolsOf(events: readonly Event[]): ReadonlyMap<unknown, string> {
-  return new Map(
-    events.flatMap(event => (event.type === 'tool_call' ? [[event['call_id'], String(event['tool'])] as const] : [])),
-  );
-}
-
-function sorted(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(sorted);
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, item]) => [key, sorted(item)]),
-  );
-}
-
-const equal = (a: Mark | undefined, b: Mark | undefined): boolean => a?.content === b?.content;
-
-/** Equal steps score highest, then steps with the same tool, then steps of one type. Others are never paired. */
-const worth = (a: Mark, b: Mark): number =>
-  a.content === b.content ? EQUAL : a.kind === b.kind ? 4 : a.type === b.type ? 1 : 0;
-const EQUAL = 6;
-
-function byTable(baselineMarks: readonly Mark[], candidateMarks: readonly Mark[]): Pair[] {
-  const width = candidateMarks.length + 1;
-  const best = new Uint32Array((baselineMarks.length + 1) * width);
-  for (let i = baselineMarks.length - 1; i >= 0; i--) {
-    for (let j = candidateMarks.length - 1; j >= 0; j--) {
-      const value = worth(baselineMarks[i] as Mark, candidateMarks[j] as Mark);
-      const paired = value === 0 ? 0 : value + (best[(i + 1) * width + j + 1] as number);
-      best[i * width + j] = Math.max(paired, best[(i + 1) * width + j] as number, best[i * width + j + 1] as number);
+  const items: FoldedStep[] = [];
+  let hidden: ShownStep[] = [];
+  const close = (end: number): void => {
+    const at = end - hidden.length;
+    if (hidden.length >= FOLDED_MIN) items.push({ at, rows: hidden });
+    else items.push(...hidden.map((step, index) => ({ at: at + index, step })));
+    hidden = [];
+  };
+  for (const [index, step] of steps.entries()) {
+    if (!near.has(index) && !isOmitted(step)) {
+      hidden.push(step);
+      continue;
     }
+    close(index);
+    items.push({ at: index, step });
   }
-  const pairs: Pair[] = [];
-  let i = 0;
-  let j = 0;
-  while (i < baselineMarks.length && j < candidateMarks.length) {
-    const here = best[i * width + j] as number;
-    const value = worth(baselineMarks[i] as Mark, candidateMarks[j] as Mark);
-    if (value > 0 && here === value + (best[(i + 1) * width + j + 1] as number)) {
-      pairs.push({ baseline: i++, candidate: j++, same: value === EQUAL });
-    } else if (here === best[(i + 1) * width + j]) pairs.push({ baseline: i++, candidate: null, same: false });
-    else pairs.push({ baseline: null, candidate: j++, same: false });
-  }
-  while (i < baselineMarks.length) pairs.push({ baseline: i++, candidate: null, same: false });
-  while (j < candidateMarks.length) pairs.push({ baseline: null, candidate: j++, same: false });
-  return pairs;
-}
-
-function oneByOne(baselineMarks: readonly Mark[], candidateMarks: readonly Mark[]): Pair[] {
-  return Array.from({ length: Math.max(baselineMarks.length, candidateMarks.length) }, (_, index) => ({
-    baseline: index < baselineMarks.length ? index : null,
-    candidate: index < candidateMarks.length ? index : null,
-    same: equal(baselineMarks[index], candidateMarks[index]),
-  }));
+  close(steps.length);
+  return items;
 }

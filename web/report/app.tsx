@@ -1,15 +1,19 @@
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { type Address, go, hashOf, useAddress } from './address.ts';
+import { type Address, FILTERS, go, hashOf, useAddress } from './address.ts';
 import { CaseDetail } from './case-detail.tsx';
 import { CaseList } from './case-list.tsx';
+import { Chips } from './chips.tsx';
 import { CoverageNote } from './coverage.tsx';
+import { toDifference } from './differences.ts';
 import { Filters, Order } from './filters.tsx';
 import { count, plural } from '../shared/format.ts';
 import { Header } from './header.tsx';
 import { KeysDialog, useKeys } from './keys.tsx';
 import { Overview } from './overview.tsx';
 import { head, rows } from './page.ts';
+import { useOpenOnPaper } from '../shared/print.ts';
+import { Searched } from './searched.tsx';
 import { type Cases, useCases } from './use-cases.ts';
 
 export function App() {
@@ -21,15 +25,18 @@ export function App() {
   useEffect(() => {
     document.title = `${address.case || head.word} · Proctor`;
   }, [address.case]);
+  useOpenOnPaper();
   useKeys(actionsOf(address, cases, searchRef, hasKeys, setHasKeys));
   return (
     <div class="app" data-view={address.case ? 'case' : address.view === 'overview' ? 'overview' : 'cases'}>
       <a
         class="skip"
-        href={hashOf(address)}
+        href="#content"
         onClick={event => {
           event.preventDefault();
-          document.querySelector('main')?.focus();
+          // On a phone, the list is the content until the reader opens the overview.
+          const isShown = document.querySelector('main > :first-child')?.checkVisibility();
+          document.querySelector<HTMLElement>(isShown ? 'main' : '.side')?.focus();
         }}
       >
         Skip to content
@@ -37,7 +44,7 @@ export function App() {
       <Header head={head} address={address} onKeys={() => setHasKeys(true)} />
       <Tabs address={address} />
       <Side address={address} cases={cases} searchRef={searchRef} />
-      <main tabIndex={-1} class="scroller">
+      <main id="content" tabIndex={-1} class="scroller">
         {address.case ? (
           <CaseDetail
             key={address.case}
@@ -72,6 +79,7 @@ function actionsOf(
       address.case
         ? open(position < 0 ? 0 : position + by)
         : reach(document.activeElement?.matches('.case') ? active + by : active, true),
+    difference: toDifference,
     close: () => {
       if (hasKeys) setHasKeys(false);
       else if (address.case) {
@@ -97,20 +105,18 @@ interface SideProps {
 
 /** The filters and the list of cases. */
 function Side({ address, cases: { chosen, active, listRef }, searchRef }: SideProps) {
-  const { change, verdict, error, suite, q } = address;
-  const isFiltered = Boolean(change || verdict || error || suite || q);
+  const isFiltered = FILTERS.some(key => address[key] !== '');
   return (
-    <nav class="side scroller" aria-label="Cases">
+    <nav class="side scroller" aria-label="Cases" tabIndex={-1}>
       {rows.length > 0 && <Filters head={head} address={address} searchRef={searchRef} />}
       {rows.length > 0 && (
         <div class="found">
           <span role="status">
             {isFiltered ? `${count(chosen.length)} of ${plural(rows.length, 'case')}` : plural(rows.length, 'case')}
           </span>
-          {isFiltered && (
-            <a href={hashOf(address, { change: '', verdict: '', error: '', suite: '', q: '' })}>Clear filters</a>
-          )}
           <Order head={head} address={address} />
+          <Chips head={head} address={address} />
+          {address.q !== '' && <Searched cases={rows.length} />}
         </div>
       )}
       {chosen.length > 0 ? (

@@ -1,16 +1,21 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { PageCase, PageHead, PageRow } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
 import { AgentRuns } from './agent-run.tsx';
-import { Attempts, TrialTable } from './attempts.tsx';
+import { Attempts } from './attempts.tsx';
 import { Actions } from './actions.tsx';
+import { Changes } from './case-changes.tsx';
+import { Commands } from './commands.tsx';
 import { Events } from './events.tsx';
 import { count } from '../shared/format.ts';
 import { Icon, Pill, Trials } from '../shared/marks.tsx';
 import { Output } from './output.tsx';
-import { caseAt, isRead, whenRead } from './page.ts';
+import { caseAt, isRead, trialAt, whenRead } from './page.ts';
 import { PlaceLink, useJump } from './places.tsx';
 import { Section } from '../shared/section.tsx';
+import { choiceIn, chosenCase } from './trial-choice.ts';
+import { LackingTrials, TrialPicker } from './trial-picker.tsx';
+import { TrialTable } from './trial-table.tsx';
 import { JsonView } from '../shared/values.tsx';
 import { Text } from '../shared/visible.tsx';
 
@@ -61,7 +66,11 @@ export function CaseDetail({ head, row, index, address, position, of, onMove }: 
           <Icon path="M3.5 6 8 10.5 12.5 6" />
         </button>
       </div>
-      {row ? <Body head={head} row={row} data={data} address={address} /> : <NoSuchCase id={address.case} />}
+      {row ? (
+        <Body head={head} row={row} index={index} data={data} address={address} />
+      ) : (
+        <NoSuchCase id={address.case} />
+      )}
     </article>
   );
 }
@@ -79,9 +88,10 @@ function useCase(index: number): PageCase | null | undefined {
 function Body({
   head,
   row,
+  index,
   data,
   address,
-}: { readonly row: PageRow; readonly data: PageCase | null | undefined } & Pick<Props, 'head' | 'address'>) {
+}: { readonly row: PageRow; readonly data: PageCase | null | undefined } & Pick<Props, 'head' | 'index' | 'address'>) {
   const [id, title, kind, suite, baseline, candidate] = row;
   const suiteName = head.suites[suite];
   const isRun = head.kind === 'run';
@@ -111,23 +121,29 @@ function Body({
         </p>
       </header>
       {data ? (
-        <Full data={data} address={address} isRun={isRun} />
+        <Full id={id} index={index} data={data} address={address} isRun={isRun} />
+      ) : data === null ? (
+        <OnlyRow row={row} />
       ) : (
-        <p class="empty">{data === null ? <OnlyRow row={row} /> : 'Loading the case …'}</p>
+        <p class="empty">Loading the case …</p>
       )}
     </>
   );
 }
 
 function OnlyRow({ row }: { readonly row: PageRow }) {
+  const [id, , , , , , , , , , , why] = row;
   return (
     <>
-      {row[11] && (
-        <>
-          <Text value={row[11]} />{' '}
-        </>
-      )}
-      This page has only a row for this case. Its documents are <code>{row[0]}.json</code> in the run folders.
+      <p class="empty">
+        {why !== 0 && (
+          <>
+            <Text value={why} />{' '}
+          </>
+        )}
+        This page has only a row for this case. Its documents are <code>{id}.json</code> in the run folders.
+      </p>
+      <Commands id={id} />
     </>
   );
 }
@@ -149,35 +165,52 @@ function NoSuchCase({ id }: { readonly id: string }) {
   );
 }
 
-function Full({
-  data,
-  address,
-  isRun,
-}: {
+interface FullProps {
+  readonly id: string;
+  readonly index: number;
   readonly data: PageCase;
   readonly address: Address;
   readonly isRun: boolean;
-}) {
+}
+
+function Full({ id, index, data, address, isRun }: FullProps) {
+  const { choice, chosen, lacking } = useChosen(index, data, address.trial);
+  // The cause and the failed expectations cite the trials that the case shows first.
+  const cited = { ...address, trial: '' };
   return (
     <>
-      {data.cuts.length > 0 && <p class="note">{data.cuts.join(' ')}</p>}
+      {chosen.cuts.length > 0 && <p class="note">{chosen.cuts.join(' ')}</p>}
       <Asked data={data} />
       <Changes data={data} />
-      <Assertions data={data} address={address} />
-      <RootCause data={data} address={address} />
-      <AgentRuns data={data} isRun={isRun} />
-      <Events data={data} address={address} isRun={isRun} />
-      <Output data={data} isRun={isRun} />
-      <Actions data={data} isRun={isRun} />
-      <TrialTable data={data} isRun={isRun} />
-      <Attempts data={data} isRun={isRun} />
+      <Assertions data={data} address={cited} />
+      <RootCause data={data} address={cited} />
+      <TrialPicker data={data} choice={choice} address={address} />
+      <LackingTrials lacking={lacking} data={data} choice={choice} />
+      <AgentRuns data={chosen} isRun={isRun} />
+      <Events data={chosen} address={address} isRun={isRun} />
+      <Output data={chosen} isRun={isRun} />
+      <Actions data={chosen} isRun={isRun} />
+      <TrialTable data={data} choice={choice} address={address} isRun={isRun} />
+      <Attempts data={chosen} isRun={isRun} />
       {data.expected !== null && (
         <Section title="Expected">
           <JsonView value={data.expected} />
         </Section>
       )}
+      <Commands id={id} data={chosen} />
     </>
   );
+}
+
+/** The case with the documents of the trials in the address. Their elements follow those of all cases. */
+function useChosen(index: number, data: PageCase, trial: string) {
+  const [isWhole, setIsWhole] = useState(isRead);
+  useEffect(() => whenRead(() => setIsWhole(true)), []);
+  return useMemo(() => {
+    const choice = choiceIn(trial, data);
+    const { data: chosen, lacking } = chosenCase(data, choice, (side, number) => trialAt(index, side, number));
+    return { choice, chosen, lacking: isWhole ? lacking : [] };
+  }, [index, data, trial, isWhole]);
 }
 
 function Asked({ data: { input } }: { readonly data: PageCase }) {
@@ -198,26 +231,15 @@ function Asked({ data: { input } }: { readonly data: PageCase }) {
   );
 }
 
-/** How the case changed since the baseline. The two sides then ran different versions of it. */
-function Changes({ data: { changes } }: { readonly data: PageCase }) {
-  if (changes.length === 0) return null;
-  return (
-    <Section title="Changed since the baseline">
-      <ul class="changes">
-        {changes.map(line => (
-          <li key={line}>
-            <Text value={line} />
-          </li>
-        ))}
-      </ul>
-    </Section>
-  );
-}
-
 function Assertions({ data, address }: { readonly data: PageCase; readonly address: Address }) {
   const failing = data.assertions.filter(({ status }) => status === 'fail');
   const others = data.assertions.filter(({ status }) => status !== 'fail');
-  if (data.assertions.length === 0) return null;
+  if (data.assertions.length === 0)
+    return data.expected === null ? (
+      <p class="note">
+        The case states no expectations, so nothing was judged. Add <code>expected</code> to it; see docs/suites.md.
+      </p>
+    ) : null;
   return (
     <Section title={failing.length > 0 ? 'Why it failed' : 'What was judged'}>
       <ul class="assertions">

@@ -2,11 +2,11 @@ import type { RefObject } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
-import { change, milliseconds, tallyOf } from '../shared/format.ts';
+import { milliseconds, pace, tallyOf } from '../shared/format.ts';
 import { KINDS, Mark } from '../shared/marks.tsx';
 import { plain, Text } from '../shared/visible.tsx';
 
-export const ROW_PX = 60;
+export const ROW_PX = 80;
 const SPARE_ROWS = 8;
 
 interface Props {
@@ -55,7 +55,7 @@ function Row({
   const tally = isRepeated ? (counts ?? tallyOf(baseline, candidate)) : null;
   const { word, tone } = KINDS[kind];
   const error = head.error_classes[errorClass];
-  const changed = change(baselineMs, candidateMs);
+  const changed = pace(baselineMs, candidateMs);
   const line = why || head.suites[suite] || '';
   return (
     <a
@@ -68,10 +68,10 @@ function Row({
       <Mark kind={kind} />
       <span class="name">{title ? <Text value={title} /> : id}</span>
       <span class="change" data-much={baselineMs !== null && candidateMs !== null && candidateMs > baselineMs * 2}>
-        {changed !== null && <span class="unseen">Latency compared with the baseline: </span>}
         {changed}
+        {changed !== null && <span class="unseen"> than the baseline</span>}
       </span>
-      <span class="line" title={plain(line)}>
+      <span class="line">
         <span class={`word tone-${tone}`}>{word}</span>
         {finding && (
           <span class="finding" data-as={finding}>
@@ -86,9 +86,11 @@ function Row({
         )}
         {error && <span class="error-class">{error.replaceAll('_', ' ')}</span>}
         {title !== 0 && <code class="id">{id}</code>}
-        <span class="rest">{line && <Text value={line} />}</span>
       </span>
       <span class="took">{candidateMs === null ? '' : milliseconds(candidateMs)}</span>
+      <span class="rest" title={plain(line)}>
+        {line && <Text value={line} />}
+      </span>
     </a>
   );
 }

@@ -23,26 +23,31 @@ export function CoverageNote() {
             : 'Loading the cases …'}
       </p>
       <p>
-        Written by Proctor {head.proctor_version}. This page loads nothing from elsewhere; the run folders hold the
+        Proctor {head.proctor_version} wrote this page. It makes no network requests. The run folders contain the
         evidence.
       </p>
     </footer>
   );
 }
 
-function sentencesOf({ cases, rows, full, wanted, bytes_max }: Coverage): string[] {
+function sentencesOf({ cases, rows, full, wanted, bytes_max, trials }: Coverage): string[] {
   const megabytes = count(bytes_max / 1_000_000);
   return [
     cases === 0
       ? 'There are no cases.'
       : full === cases
-        ? `Full data for all ${count(cases)} cases.`
-        : `Full data for ${count(full)} of ${count(cases)} cases; the others have only a row in the list.`,
+        ? `This page shows ${cases === 1 ? 'its case' : `all ${count(cases)} cases`} in full.`
+        : `This page shows ${count(full)} of ${count(cases)} cases in full. The others have only a row in the list.`,
     ...(full < wanted
       ? [
-          `${plural(wanted - full, 'more does', 'more do')} not fit in full, because the page reached its limit of ${megabytes} MB.`,
+          `${plural(wanted - full, 'more case does', 'more cases do')} not fit in full, because the page is limited to ${megabytes} MB.`,
         ]
       : []),
     ...(rows < cases ? [`${plural(cases - rows, 'case has', 'cases have')} no row, for the same reason.`] : []),
+    ...(trials && trials.held < trials.wanted
+      ? [
+          `It has ${count(trials.held)} of ${count(trials.wanted)} further trials of the cases that need attention. To see another one, run proctor show with the id of its run.`,
+        ]
+      : []),
   ];
 }

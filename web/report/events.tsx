@@ -1,17 +1,14 @@
-import { useMemo } from 'preact/hooks';
-import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
-import type { PageCase } from '../../src/reports/page-data.ts';
+import { useMemo, useState } from 'preact/hooks';
+import type { OmittedSteps, PageCase, PageStep, ShownStep } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
-import { align, type Pair, toolsOf } from './align.ts';
+import { firstDivergence, folded, isDifference, isOmitted, placesOf, stepsOfCase } from './align.ts';
+import { EventRow } from './event-row.tsx';
 import { count, milliseconds, plural } from '../shared/format.ts';
 import { Failure } from './failure.tsx';
-import { Flag } from '../shared/marks.tsx';
-import { PlaceLink } from './places.tsx';
-import { isLatencyRepaired, LatencyNote } from './repairs.tsx';
-import { textOf } from '../shared/value-diff.ts';
-import { JsonView, ValueDiff } from '../shared/values.tsx';
-import { Section, SideTitles } from '../shared/section.tsx';
-import { Text } from '../shared/visible.tsx';
+import { Icon } from '../shared/marks.tsx';
+import { LatencyNote } from './repairs.tsx';
+import { Section } from '../shared/section.tsx';
+import { type SideReader, sideReader } from './step-view.ts';
 
 interface Props {
   readonly data: PageCase;
@@ -19,268 +16,179 @@ interface Props {
   readonly isRun: boolean;
 }
 
+/** The steps of both sides, aligned as the judge aligns them, and on one time axis. Equal steps are folded. */
 export function Events({ data, address, isRun }: Props) {
-  const baseline = eventsOf(data.baseline);
-  const candidate = eventsOf(data.new);
-  const pairs = useMemo(
-    () =>
-      isRun
-        ? candidate.map((_, index) => ({ baseline: null, candidate: index, same: true }))
-        : align(baseline, candidate),
-    [data],
-  );
-  // A side without events diverges from the start; its failure says more.
-  const first = isRun || baseline.length === 0 || candidate.length === 0 ? -1 : firstDivergence(pairs, data);
-  if (pairs.length === 0) return <Failure data={data} isRun={isRun} />;
-  const differing = pairs.filter(({ same }) => !same).length;
+  const scene = useMemo(() => sceneOf(data, isRun), [data, isRun]);
+  if (scene.steps.length === 0) return <Failure data={data} isRun={isRun} />;
   return (
     <>
       <Failure data={data} isRun={isRun} />
-      <Section
-        title="Events"
-        note={
-          isRun
-            ? plural(candidate.length, 'step')
-            : differing === 0
-              ? 'the same on both sides'
-              : baseline.length === 0 || candidate.length === 0
-                ? `only ${baseline.length === 0 ? 'the candidate' : 'the baseline'} has events`
-                : `${count(differing)} of ${plural(pairs.length, 'step')} ${differing === 1 ? 'differs' : 'differ'}`
-        }
-      >
+      <Section title="Events" note={noteOf(scene)}>
         <LatencyNote data={data} />
-        {!isRun && <SideTitles />}
-        <ol class={isRun ? 'events run' : 'events'}>
-          {pairs.map((pair, index) => (
-            <Row key={index} pair={pair} data={data} address={address} isFirst={index === first} isRun={isRun} />
-          ))}
+        <Axis scene={scene} />
+        <ol class="stream" data-timed={scene.axisMs !== null}>
+          {scene.items.map(item =>
+            'rows' in item ? (
+              <Fold key={`fold ${item.at}`} rows={item.rows} at={item.at} scene={scene} address={address} />
+            ) : isOmitted(item.step) ? (
+              <Omitted key={item.at} step={item.step} at={item.at} scene={scene} address={address} />
+            ) : (
+              <EventRow key={item.at} row={item.step} at={item.at} scene={scene} address={address} />
+            ),
+          )}
         </ol>
       </Section>
     </>
   );
 }
 
-const eventsOf = (artifact: CaseArtifact | null): readonly Event[] => artifact?.events ?? [];
+/** Everything that the rows of a case share. */
+export interface Scene {
+  readonly data: PageCase;
+  /** Whether only one side has steps: a run, or a side without an answer. */
+  readonly isOneSided: boolean;
+  readonly isRun: boolean;
+  readonly steps: readonly PageStep[];
+  readonly items: ReturnType<typeof folded>;
+  /** The index of the first divergence among the steps, or -1. */
+  readonly first: number;
+  readonly readers: { readonly baseline: SideReader; readonly candidate: SideReader };
+  /** The length of the time axis; null if no side has known times. */
+  readonly axisMs: number | null;
+  /** Whether a row stands out: it differs, or with one side, it failed or an expectation cites it. */
+  readonly standsOut: (row: ShownStep) => boolean;
+}
 
-/** The divergence that the comparison reports, or else the first row that differs. None if the answers differ first. */
-function firstDivergence(pairs: readonly Pair[], { divergence }: PageCase): number {
-  if (divergence?.baseline_at === 'final_output' && divergence.new_at === 'final_output') return -1;
-  const cited = pairs.findIndex(
-    ({ baseline, candidate }) =>
-      (baseline !== null && divergence?.baseline_at === `events[${baseline}]`) ||
-      (candidate !== null && divergence?.new_at === `events[${candidate}]`),
+function sceneOf(data: PageCase, isRun: boolean): Scene {
+  const steps = stepsOfCase(data, isRun);
+  const readers = { baseline: sideReader(isRun ? null : data.baseline), candidate: sideReader(data.new) };
+  const rows = steps.filter(isShown);
+  const isOneSided = ['baseline' as const, 'candidate' as const].some(side =>
+    rows.every(row => row[side].length === 0),
   );
-  return cited >= 0 ? cited : pairs.findIndex(({ same }) => !same);
+  const first = isOneSided ? -1 : firstDivergence(steps, data);
+  const cited = new Set(
+    data.assertions.flatMap(({ at, status }) => (status === 'fail' && at ? `new:${at.replace(/\].*/, ']')}` : [])),
+  );
+  const standsOut = (row: ShownStep): boolean =>
+    isOneSided ? isTrouble(row, readers) || placesOf(row).some(place => cited.has(place)) : isDifference(row);
+  const lasts = [readers.baseline.lastsMs, readers.candidate.lastsMs].filter(ms => ms !== null);
+  return {
+    data,
+    isOneSided,
+    isRun,
+    steps,
+    items: folded(steps, (row, index) => index === first || standsOut(row)),
+    first,
+    readers,
+    axisMs: lasts.length === 0 ? null : Math.max(...lasts),
+    standsOut,
+  };
 }
 
-interface RowProps extends Props {
-  readonly pair: Pair;
-  readonly isFirst: boolean;
+function isTrouble({ baseline, candidate }: ShownStep, readers: Scene['readers']): boolean {
+  const views = [readers.baseline.view(baseline), readers.candidate.view(candidate)];
+  return views.some(view => view?.status === 'error' || view?.status === 'no result');
 }
 
-function Row({ pair, data, address, isFirst, isRun }: RowProps) {
-  const { baseline, candidate, same } = pair;
-  const baselineEvent = baseline === null ? undefined : eventsOf(data.baseline)[baseline];
-  const candidateEvent = candidate === null ? undefined : eventsOf(data.new)[candidate];
-  const places = [
-    ...(baselineEvent ? [`baseline:events[${baseline}]`] : []),
-    ...(candidateEvent ? [`new:events[${candidate}]`] : []),
-  ];
-  const how = same ? 'same' : baselineEvent && candidateEvent ? 'changed' : baselineEvent ? 'gone' : 'added';
-  const at = isRun || baseline === candidate ? `${candidate}` : `${baseline} → ${candidate}`;
-  const of = { pair, data, baselineEvent, candidateEvent };
+const isShown = (step: PageStep): step is ShownStep => !isOmitted(step);
+
+function noteOf({ data, isOneSided, isRun, steps }: Scene): string {
+  const rows = steps.filter(isShown);
+  const isWhole = rows.length === steps.length;
+  if (isRun) return isWhole ? plural(rows.length, 'step') : `${plural(rows.length, 'step')} shown`;
+  if (isOneSided) return `only ${data.new?.events?.length ? 'the candidate' : 'the baseline'} has events`;
+  const differing = rows.filter(isDifference).length;
+  if (!isWhole)
+    return `${count(differing)} of ${plural(rows.length, 'shown step')} ${differing === 1 ? 'differs' : 'differ'}`;
+  if (differing === 0) return 'the same on both sides';
+  return `${count(differing)} of ${plural(rows.length, 'step')} ${differing === 1 ? 'differs' : 'differ'}`;
+}
+
+/** The scale of the time axis, and which bar belongs to which side. */
+function Axis({ scene: { isOneSided, axisMs } }: { readonly scene: Scene }) {
+  if (axisMs === null) return null;
   return (
-    <li class="event" data-how={how} data-first={isFirst} data-at={places.join(' ')} tabIndex={-1}>
-      {isFirst && (
-        <p class="divergence">
-          <Flag />
-        </p>
+    <div class="axis" aria-hidden="true">
+      {!isOneSided && (
+        <span class="legend">
+          <span data-side="baseline">Baseline</span>
+          <span data-side="candidate">Candidate</span>
+        </span>
       )}
-      {same ? (
-        <SameEvent {...of} at={at} />
-      ) : baselineEvent && candidateEvent ? (
-        <ChangedEvent {...of} baselineEvent={baselineEvent} candidateEvent={candidateEvent} address={address} />
-      ) : (
-        <LoneEvent {...of} isFirst={isFirst} />
-      )}
-    </li>
-  );
-}
-
-interface EventProps extends Pick<RowProps, 'pair' | 'data'> {
-  readonly baselineEvent: Event | undefined;
-  readonly candidateEvent: Event | undefined;
-}
-
-function SameEvent({ data, baselineEvent, candidateEvent, at }: EventProps & { readonly at: string }) {
-  return (
-    <details>
-      <summary>
-        <Title
-          event={(candidateEvent ?? baselineEvent) as Event}
-          data={data}
-          side={candidateEvent ? 'new' : 'baseline'}
-          at={at}
-        />
-      </summary>
-      <JsonView value={candidateEvent ?? baselineEvent} />
-      <Asset event={candidateEvent} data={data} side="new" />
-    </details>
-  );
-}
-
-interface ChangedProps extends Pick<RowProps, 'pair' | 'data' | 'address'> {
-  readonly baselineEvent: Event;
-  readonly candidateEvent: Event;
-}
-
-function ChangedEvent({ pair, data, address, baselineEvent, candidateEvent }: ChangedProps) {
-  return (
-    <>
-      <Title
-        event={candidateEvent}
-        data={data}
-        side="new"
-        at={`${pair.baseline} → ${pair.candidate}`}
-        word="differs"
-        otherTool={nameOf(baselineEvent, data, 'baseline')}
-      />
-      {isShownBelow(baselineEvent, data.baseline) && isShownBelow(candidateEvent, data.new) ? (
-        <p class="note">
-          The answers differ; see the output below. <PlaceLink place="new:final_output" address={address} isPlain />
-        </p>
-      ) : (
-        <ValueDiff baseline={tellingOf(baselineEvent)} candidate={tellingOf(candidateEvent)} />
-      )}
-      <Whole baselineEvent={baselineEvent} candidateEvent={candidateEvent} />
-    </>
-  );
-}
-
-/** An event that only one side has. */
-function LoneEvent({ pair, data, baselineEvent, candidateEvent, isFirst }: EventProps & Pick<RowProps, 'isFirst'>) {
-  const event = (baselineEvent ?? candidateEvent) as Event;
-  const side = baselineEvent ? 'baseline' : 'new';
-  return (
-    <div class="lone" data-side={side}>
-      <details class="there" open={isFirst}>
-        <summary>
-          <Title
-            event={event}
-            data={data}
-            side={side}
-            at={`${pair.baseline ?? pair.candidate}`}
-            word={baselineEvent ? 'only in baseline' : 'only in candidate'}
-          />
-        </summary>
-        <JsonView value={tellingOf(event)} />
-      </details>
-      <p class="nothing">no such step</p>
+      <span class="scale" title="Time since the first event">
+        <span>0</span>
+        <span>{milliseconds(axisMs)}</span>
+      </span>
     </div>
   );
 }
 
-interface TitleProps {
-  readonly event: Event;
-  readonly data: PageCase;
-  readonly side: 'baseline' | 'new';
-  readonly at: string;
-  readonly word?: string;
-  /** The tool that the other side used instead. */
-  readonly otherTool?: string | undefined;
+interface FoldProps {
+  readonly rows: readonly ShownStep[];
+  readonly at: number;
+  readonly scene: Scene;
+  readonly address: Address;
 }
 
-function Title({ event, data, side, at, word, otherTool }: TitleProps) {
-  const { type, status, query, doc_ids, latency_ms, args, content } = event as Record<string, unknown>;
-  const name = nameOf(event, data, side);
-  const tells =
-    type === 'tool_call'
-      ? textOf(args)
-      : type === 'retrieval'
-        ? `“${String(query)}” ${Array.isArray(doc_ids) ? doc_ids.join(', ') : ''}`
-        : type === 'final_output'
-          ? typeof content === 'string'
-            ? content
-            : textOf(content)
-          : '';
-  return (
-    <span class="event-title">
-      <span class="at">{at}</span>
-      <span class="type">{String(type).replaceAll('_', ' ')}</span>
-      {name !== undefined && (
-        <strong>
-          <Text value={otherTool === undefined || otherTool === name ? name : `${otherTool} → ${name}`} />
-        </strong>
-      )}
-      {typeof status === 'string' && <span class={status === 'ok' ? 'status' : 'status bad'}>{status}</span>}
-      {word && <span class="how">{word}</span>}
-      {!word && tells && (
-        <span class="tells">
-          <Text value={tells.slice(0, 200)} />
-        </span>
-      )}
-      {typeof latency_ms === 'number' && !isLatencyRepaired(data[side]) && (
-        <span class="took">{milliseconds(latency_ms)}</span>
-      )}
-    </span>
-  );
-}
-
-function nameOf(event: Event, data: PageCase, side: 'baseline' | 'new'): string | undefined {
-  const { tool, call_id } = event as Record<string, unknown>;
-  return typeof tool === 'string' ? tool : toolsOf(eventsOf(data[side])).get(call_id);
-}
-
-/** Hides the answer event, because the output section shows it. */
-function isShownBelow(event: Event, artifact: CaseArtifact | null): boolean {
-  return (
-    event.type === 'final_output' &&
-    JSON.stringify(event['content']) === JSON.stringify(artifact?.final_output?.content)
-  );
-}
-
-/** The event without times and generated ids. */
-function tellingOf(event: Event): unknown {
-  const {
-    type: _type,
-    ts: _ts,
-    id: _id,
-    call_id: _call,
-    action_id: _action,
-    latency_ms: _latency,
-    ...rest
-  } = event as Record<string, unknown>;
-  return rest;
-}
-
-function Whole({ baselineEvent, candidateEvent }: { readonly baselineEvent: Event; readonly candidateEvent: Event }) {
-  return (
-    <details class="equal">
-      <summary>Both events as they were recorded</summary>
-      <div class="sides">
-        <JsonView value={baselineEvent} />
-        <JsonView value={candidateEvent} />
-      </div>
-    </details>
-  );
-}
-
-function Asset({
-  event,
-  data,
-  side,
-}: {
-  readonly event: Event | undefined;
-  readonly data: PageCase;
-  readonly side: 'baseline' | 'new';
-}) {
-  const { payload_asset_href, snippets_asset_href } = (event ?? {}) as Record<string, unknown>;
+/** Steps in one row until the reader opens them, or follows a link to one of them. */
+function Fold({ rows, at, scene, address }: FoldProps) {
+  const places = rows.flatMap(placesOf);
+  const isCited = places.includes(address.at.replace(/\].*/, ']'));
+  const [chosen, choose] = useState<boolean>();
+  const isOpen = chosen ?? isCited;
+  const failed = rows.filter(row => isTrouble(row, scene.readers)).length;
+  const what = scene.isOneSided ? plural(rows.length, 'step') : plural(rows.length, 'equal step');
   return (
     <>
-      {[payload_asset_href, snippets_asset_href].map(href => {
-        const text = typeof href === 'string' ? data.assets[side][href] : undefined;
-        return text === undefined ? null : <JsonView key={String(href)} value={text} />;
-      })}
+      <li class="fold" data-at={isOpen ? undefined : places.join(' ')} tabIndex={-1}>
+        <button type="button" aria-expanded={isOpen} onClick={() => choose(!isOpen)}>
+          <Icon path={isOpen ? 'M4 6.5 8 10.5 12 6.5' : 'M6 4 10 8 6 12'} />
+          {what}
+          {failed > 0 && <span class="muted">{count(failed)} of them failed</span>}
+        </button>
+      </li>
+      {isOpen &&
+        rows.map((row, index) => (
+          <EventRow key={at + index} row={row} at={at + index} scene={scene} address={address} />
+        ))}
     </>
   );
+}
+
+interface OmittedProps extends Pick<FoldProps, 'at' | 'scene' | 'address'> {
+  readonly step: OmittedSteps;
+}
+
+function Omitted({ step: { omitted, differing }, at, scene, address }: OmittedProps) {
+  const { baseline, candidate } = omitted;
+  const sides = scene.isRun
+    ? plural(candidate, 'event')
+    : [
+        ...(baseline > 0 ? [`${plural(baseline, 'event')} of the baseline`] : []),
+        ...(candidate > 0 ? [`${plural(candidate, 'event')} of the candidate`] : []),
+      ].join(' and ');
+  const isOne = baseline + candidate === 1;
+  return (
+    <li class="omitted" data-at={isBetween(scene, at, address.at) ? address.at : undefined} tabIndex={-1}>
+      {sides} {isOne ? 'is' : 'are'} not on this page.
+      {!scene.isOneSided && differing !== null && ` ${differingText(differing)}`}
+    </li>
+  );
+}
+
+function differingText(differing: number): string {
+  if (differing === 0) return 'No step among them differs.';
+  return `${plural(differing, 'step')} among them ${differing === 1 ? 'differs' : 'differ'}.`;
+}
+
+/** Whether a link leads to an event that is missing at this point. */
+function isBetween({ steps }: Scene, at: number, place: string): boolean {
+  const [, side, index] = /^(baseline|new):events\[(\d+)\]/.exec(place) ?? [];
+  if (index === undefined) return false;
+  const indicesOf = (step: PageStep | undefined): readonly number[] =>
+    step && !isOmitted(step) ? (side === 'new' ? step.candidate : step.baseline) : [];
+  const before = steps.slice(0, at).findLast(step => indicesOf(step).length > 0);
+  const after = steps.slice(at + 1).find(step => indicesOf(step).length > 0);
+  return (indicesOf(before).at(-1) ?? -1) < Number(index) && Number(index) < (indicesOf(after)[0] ?? Infinity);
 }

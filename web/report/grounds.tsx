@@ -1,20 +1,37 @@
-import type { PageGrounds } from '../../src/reports/page-data.ts';
+import type { PageGrounds, PageHead } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
 import { count } from '../shared/format.ts';
 import { IntervalPlot } from '../shared/interval-plot.tsx';
 import { Text } from '../shared/visible.tsx';
 
-interface Props {
-  readonly of: PageGrounds;
-  readonly address: Address;
+/** The gate's sentence, the pass rates, what was ruled out, and what to do next. */
+export function Decision({ head }: { readonly head: PageHead }) {
+  const { grounds, gate } = head.comparison ?? { grounds: null, gate: { breaches: [] } };
+  const breaches = gate.breaches.filter(({ message }) => !(head.details ?? head.sentence).includes(message));
+  if (!grounds && head.details === null && breaches.length === 0) return null;
+  return (
+    <section class={`card decision tone-${head.tone}-edge`}>
+      <h3>{head.kind === 'run' ? 'Result' : 'The gate’s decision'}</h3>
+      <p class="reason">
+        <Text value={head.details ?? head.sentence} />
+      </p>
+      {breaches.length > 0 && (
+        <ul class="plain reason" aria-label="Limits not met">
+          {breaches.map(({ message }, index) => (
+            <li key={index}>
+              <Text value={message} />
+            </li>
+          ))}
+        </ul>
+      )}
+      {grounds && <Grounds of={grounds} />}
+    </section>
+  );
 }
 
-/** The evidence behind the verdict: pass rates, what was ruled out, and what to do next. */
-export function Grounds({ of, address }: Props) {
-  const { rates, rates_note, notes, findings } = of;
+function Grounds({ of: { rates, rates_note, notes } }: { readonly of: PageGrounds }) {
   return (
-    <section class="card grounds">
-      <h3>Confidence in the verdict</h3>
+    <div class="grounds" data-plot={rates !== null}>
       {rates && <IntervalPlot rates={rates} says={rates_note ?? ''} />}
       {notes.length > 0 && (
         <dl class="notes">
@@ -28,16 +45,23 @@ export function Grounds({ of, address }: Props) {
           ))}
         </dl>
       )}
-      {findings.length > 0 && <Findings of={of} address={address} />}
-    </section>
+    </div>
   );
+}
+
+interface Props {
+  readonly of: PageGrounds;
+  readonly address: Address;
 }
 
 const WORDS = { broken: 'Broken', suspect: 'Suspect' } as const;
 
-function Findings({ of: { findings, found }, address }: Props) {
+/** The cases that the gate singled out. */
+export function Findings({ of: { findings, found }, address }: Props) {
+  if (findings.length === 0) return null;
   return (
-    <>
+    <section class="card findings">
+      <h3>Broken and suspect cases</h3>
       <div class="table-box" role="region" aria-label="Broken and suspect cases" tabIndex={0}>
         <table class="numbers">
           <thead>
@@ -74,7 +98,7 @@ function Findings({ of: { findings, found }, address }: Props) {
       <p class="note">
         A broken case fails more often than chance explains. The failures of a suspect case may be due to chance.
       </p>
-    </>
+    </section>
   );
 }
 

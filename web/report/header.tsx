@@ -1,5 +1,6 @@
 import type { PageHead } from '../../src/reports/page-data.ts';
 import { type Address, hashOf } from './address.ts';
+import { TopCause } from './causes.tsx';
 import { count, instant } from '../shared/format.ts';
 import { Icon, KINDS, Mark, VERDICT_ICONS } from '../shared/marks.tsx';
 import { ThemeButton } from '../shared/theme.tsx';
@@ -39,6 +40,12 @@ export function Header({ head, address, onKeys }: Props) {
           <h1>
             <Text value={head.sentence} />
           </h1>
+          {!isOpen && head.details !== null && (
+            <p class="details">
+              <Text value={head.details} />
+            </p>
+          )}
+          {!isOpen && <TopCause head={head} address={address} />}
         </div>
         <Counts head={head} address={address} />
       </div>

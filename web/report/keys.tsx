@@ -2,6 +2,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 
 interface Keys {
   readonly move: (by: number) => void;
+  readonly difference: (by: number) => void;
   readonly close: () => void;
   readonly search: () => void;
   readonly keys: () => void;
@@ -16,13 +17,15 @@ export function useKeys(keys: Keys): void {
     const onKey = (event: KeyboardEvent): void => {
       if (event.ctrlKey || event.metaKey || event.altKey) return;
       const target = event.target as HTMLElement;
-      const { move, close, search, keys } = latest.current;
+      const { move, difference, close, search, keys } = latest.current;
       if (event.key === 'Escape') close();
       else if (target.matches('input, select, textarea')) {
         if (target.matches('[type=search]') && (event.key === 'ArrowDown' || event.key === 'Enter')) move(0);
         else return;
       } else if (event.key === 'j' || (event.key === 'ArrowDown' && target.matches('.case'))) move(1);
       else if (event.key === 'k' || (event.key === 'ArrowUp' && target.matches('.case'))) move(-1);
+      else if (event.key === 'n') difference(1);
+      else if (event.key === 'p') difference(-1);
       else if (event.key === '/') search();
       else if (event.key === '?') keys();
       else return;
@@ -37,6 +40,7 @@ const LIST = [
   ['j', 'k', 'next and previous case'],
   ['↓', '↑', 'the same, inside the list'],
   ['Enter', '', 'open the case'],
+  ['n', 'p', 'next and previous difference, or failed step of a run'],
   ['Esc', '', 'close the case or dialog'],
   ['/', '', 'search'],
   ['?', '', 'this list'],

@@ -1,11 +1,13 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
-import { AgentHtml, looksLikeHtml } from '../shared/agent-html.tsx';
+import { AgentHtml } from '../shared/agent-html.tsx';
+import { looksLikeHtml } from '../shared/looks-like-html.ts';
+import { sideName } from '../shared/format.ts';
 import { head } from './page.ts';
 import { Flag } from '../shared/marks.tsx';
-import { stretches } from '../shared/text-diff.ts';
-import { JsonView, TextSides, ValueDiff } from '../shared/values.tsx';
+import { TextDiff } from '../shared/diff-view.tsx';
+import { JsonView, ValueDiff } from '../shared/values.tsx';
 import { Section, SideTitles } from '../shared/section.tsx';
 import { Text } from '../shared/visible.tsx';
 
@@ -37,12 +39,14 @@ export function Output({ data, isRun }: { readonly data: PageCase; readonly isRu
             </button>
           </p>
         )}
-        {!isRun && !isSame && <SideTitles />}
         {isRendered ? (
-          <div class={isRun || isSame ? '' : 'sides'}>
-            {!isRun && !isSame && <Rendered content={baseline} side="baseline" />}
-            <Rendered content={candidate ?? baseline} side="new" />
-          </div>
+          <>
+            {!isRun && !isSame && <SideTitles />}
+            <div class={isRun || isSame ? '' : 'sides'}>
+              {!isRun && !isSame && <Rendered content={baseline} side="baseline" />}
+              <Rendered content={candidate ?? baseline} side="new" />
+            </div>
+          </>
         ) : isRun || isSame ? (
           <Whole content={candidate ?? baseline} />
         ) : (
@@ -66,7 +70,7 @@ const contentOf = (artifact: CaseArtifact | null): Content => artifact?.final_ou
 
 function Rendered({ content, side }: { readonly content: Content; readonly side: 'baseline' | 'new' }) {
   return typeof content === 'string' && looksLikeHtml(content) ? (
-    <AgentHtml html={content} side={side} styleMark={head.style_mark} />
+    <AgentHtml html={content} title={`The agent’s HTML (${sideName(side)})`} styleMark={head.style_mark} />
   ) : (
     <Whole content={content} />
   );
@@ -83,17 +87,22 @@ function Whole({ content }: { readonly content: Content }) {
 }
 
 function Differing({ baseline, candidate }: { readonly baseline: Content; readonly candidate: Content }) {
-  const parts = useMemo(
-    () => (typeof baseline === 'string' && typeof candidate === 'string' ? stretches(baseline, candidate) : undefined),
-    [baseline, candidate],
-  );
-  if (parts) return <TextSides parts={parts} />;
+  if (typeof baseline === 'string' && typeof candidate === 'string')
+    return <TextDiff baseline={baseline} candidate={candidate} label="The answers of both sides" isProse />;
   if (typeof baseline === 'object' && typeof candidate === 'object')
-    return <ValueDiff baseline={baseline} candidate={candidate} />;
+    return (
+      <>
+        <SideTitles />
+        <ValueDiff baseline={baseline} candidate={candidate} />
+      </>
+    );
   return (
-    <div class="sides">
-      <Whole content={baseline} />
-      <Whole content={candidate} />
-    </div>
+    <>
+      <SideTitles />
+      <div class="sides">
+        <Whole content={baseline} />
+        <Whole content={candidate} />
+      </div>
+    </>
   );
 }

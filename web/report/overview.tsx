@@ -1,12 +1,16 @@
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
 import type { Address } from './address.ts';
+import { useAfterPaint } from './after-paint.ts';
 import * as format from '../shared/format.ts';
-import { Grounds } from './grounds.tsx';
+import { Causes } from './causes.tsx';
+import { Decision, Findings } from './grounds.tsx';
 import type { Values } from '../shared/histogram.ts';
 import { Icon } from '../shared/marks.tsx';
+import { Measures } from './measures.tsx';
 import { useJump } from './places.tsx';
 import { Plot } from '../shared/plots.tsx';
+import { PrintedCases } from './printed-cases.tsx';
 import { Repaired } from './repairs.tsx';
 import { RunId } from '../shared/run-id.tsx';
 import { Text } from '../shared/visible.tsx';
@@ -21,33 +25,19 @@ export function Overview({ head, rows, address }: Props & { readonly address: Ad
   return (
     <div class="overview">
       <h2 class="unseen">Overview</h2>
-      {head.comparison && <Breaches of={head.comparison} />}
-      {head.comparison?.grounds && <Grounds of={head.comparison.grounds} address={address} />}
+      <Decision head={head} />
+      <Causes head={head} rows={rows} address={address} />
+      {head.comparison?.grounds && <Findings of={head.comparison.grounds} address={address} />}
+      <Measures head={head} />
       {head.comparison && <Sides of={head.comparison} />}
       {head.run && <RunFacts of={head.run} />}
-      {head.comparison && head.comparison.metrics.length > 0 && <Metrics of={head.comparison} />}
       <Distributions head={head} rows={rows} />
+      <PrintedCases head={head} rows={rows} />
     </div>
   );
 }
 
 type Compared = NonNullable<PageHead['comparison']>;
-
-function Breaches({ of: { gate } }: { readonly of: Compared }) {
-  if (gate.breaches.length === 0) return null;
-  return (
-    <section class="card tone-bad-edge">
-      <h3>Limits not met</h3>
-      <ul class="plain">
-        {gate.breaches.map(({ message }, index) => (
-          <li key={index}>
-            <Text value={message} />
-          </li>
-        ))}
-      </ul>
-    </section>
-  );
-}
 
 const STATES = {
   comparable: { word: 'Comparable', tone: 'good', says: 'Cases, environment and policy are the same on both sides.' },
@@ -178,8 +168,15 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
           <dd>
             <Hash value={seal_sha256} />
           </dd>
-          <dt>Not judged</dt>
-          <dd>{format.plural(unjudged, 'case')} without a judged expectation</dd>
+          {unjudged > 0 && (
+            <>
+              <dt>Not judged</dt>
+              <dd>
+                {format.plural(unjudged, 'case')} without a judged expectation. Add expectations to the cases to judge
+                them.
+              </dd>
+            </>
+          )}
           <Repaired of={repairs} />
         </dl>
       </div>
@@ -188,67 +185,9 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
   );
 }
 
-const METRICS = {
-  latency_ms: { label: 'Latency', format: format.milliseconds },
-  ttft_ms: { label: 'Time to first token', format: format.milliseconds },
-  cost_usd: { label: 'Cost', format: format.dollars },
-  score: { label: 'Score', format: format.score },
-} as const;
-
-function Metrics({ of: { metrics } }: { readonly of: Compared }) {
-  return (
-    <section class="card">
-      <h3>Metrics (cases measured on both sides)</h3>
-      <div class="table-box" role="region" aria-label="Metrics of both sides" tabIndex={0}>
-        <table class="numbers">
-          <thead>
-            <tr>
-              <th scope="col">Metric</th>
-              <th scope="col">Baseline median</th>
-              <th scope="col">Candidate median</th>
-              <th scope="col">Baseline 95th</th>
-              <th scope="col">Candidate 95th</th>
-              <th scope="col">Mean difference, 95 % interval</th>
-              <th scope="col">Cases</th>
-            </tr>
-          </thead>
-          <tbody>
-            {metrics.map(({ name, pairs, baseline, new: candidate, difference }) => {
-              const { label, format: show } = METRICS[name];
-              return (
-                <tr key={name}>
-                  <th scope="row">{label}</th>
-                  <td data-label="Baseline median">{show(baseline.p50)}</td>
-                  <td data-label="Candidate median">{show(candidate.p50)}</td>
-                  <td data-label="Baseline 95th">{show(baseline.p95)}</td>
-                  <td data-label="Candidate 95th">{show(candidate.p95)}</td>
-                  <td data-label="Difference">
-                    <strong>{format.signed(difference.mean, show)}</strong>{' '}
-                    <span class="muted">
-                      {pairs < 2
-                        ? 'no interval for a single case'
-                        : `${format.signed(difference.low, show)} to ${format.signed(difference.high, show)}`}
-                    </span>
-                  </td>
-                  <td data-label="Cases">{format.count(pairs)}</td>
-                </tr>
-              );
-            })}
-          </tbody>
-        </table>
-      </div>
-    </section>
-  );
-}
-
 function Distributions({ head, rows }: Props) {
   const isRun = head.kind === 'run';
-  const [isTime, setIsTime] = useState(false);
-  // Renders the list first, because plots of many cases take a moment.
-  useEffect(() => {
-    const timer = setTimeout(() => setIsTime(true));
-    return () => clearTimeout(timer);
-  }, []);
+  const isTime = useAfterPaint();
   const series = useMemo(() => {
     if (!isTime) return undefined;
     // Skips cases measured on one side only; they would distort the comparison.
@@ -267,6 +206,7 @@ function Distributions({ head, rows }: Props) {
         baseline={series.latency[0]}
         candidate={series.latency[1]}
         isRun={isRun}
+        without="No answer has a measured time."
       />
       <Plot
         title="Cost"
@@ -275,6 +215,7 @@ function Distributions({ head, rows }: Props) {
         baseline={series.cost[0]}
         candidate={series.cost[1]}
         isRun={isRun}
+        without="The agent reports no cost. Return “cost_usd” in “usage”, or map it in the target."
       />
     </div>
   );

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks';
 import { type Address, hashOf } from './address.ts';
+import { enclosingPaths } from './enclosing-paths.ts';
 import { sideName } from '../shared/format.ts';
 import { plain } from '../shared/visible.tsx';
 
@@ -48,10 +49,12 @@ function jump(at: string): void {
 /** The element for the location, or the nearest enclosing one: final_output.content resolves to final_output. */
 function elementAt(at: string): HTMLElement | undefined {
   const [side, place] = at.includes(':') ? at.split(':', 2) : ['new', at];
-  for (let path = place ?? ''; path !== ''; path = path.replace(/(?:\.[^.[\]]*|\[[^\]]*\]|^[^.[]*)$/, '')) {
-    const found = [...document.querySelectorAll<HTMLElement>('[data-at]')].find(element =>
-      element.dataset['at']?.split(' ').includes(`${side}:${path}`),
-    );
+  const elements = new Map<string, HTMLElement>();
+  for (const element of document.querySelectorAll<HTMLElement>('[data-at]')) {
+    for (const name of element.dataset['at']?.split(' ') ?? []) if (!elements.has(name)) elements.set(name, element);
+  }
+  for (const path of enclosingPaths(place ?? '')) {
+    const found = elements.get(`${side}:${path}`);
     if (found) return found;
   }
   return undefined;

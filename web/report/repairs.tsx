@@ -1,4 +1,4 @@
-import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { isLatencyRepaired } from '../../src/contracts/artifacts/measured.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
 import * as format from '../shared/format.ts';
 
@@ -16,24 +16,21 @@ export function Repaired({ of: repairs }: { readonly of: Readonly<Record<string,
   return (
     <>
       <dt>Repaired</dt>
-      <dd title="Values that replies lack or name differently">{repairsText(repairs)}</dd>
+      <dd title="Values that Proctor filled in or renamed, because the replies lack them or name them differently">
+        {repairsText(repairs)}
+      </dd>
     </>
   );
 }
 
 /** Names the sides whose events hold latencies that are not measurements. */
 export function LatencyNote({ data }: { readonly data: Pick<PageCase, 'baseline' | 'new'> }) {
-  const sides = (['baseline', 'new'] as const).filter(side => isLatencyRepaired(data[side]));
+  const sides = (['baseline', 'new'] as const).filter(side => isLatencyRepaired(data[side] ?? {}));
   if (sides.length === 0) return null;
   return (
     <p class="note">
-      Proctor filled in missing tool latencies (repair R9), so no latency_ms of a tool is a measurement here:{' '}
-      {sides.map(format.sideName).join(', ')}.
+      Proctor filled in missing tool latencies of {sides.map(side => `the ${format.sideName(side)}`).join(' and ')}{' '}
+      (repair R9). They are not measurements.
     </p>
   );
-}
-
-/** Whether Proctor filled in the latency of a tool, so that none of the answer's tool latencies is a measurement. */
-export function isLatencyRepaired(artifact: CaseArtifact | null): boolean {
-  return (artifact?.attempts?.at(-1)?.repairs?.['R9'] ?? 0) > 0;
 }

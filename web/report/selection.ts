@@ -1,7 +1,11 @@
-import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
-import type { Address } from './address.ts';
+import { eachRow } from '../../src/base/row-list.ts';
+import type { PageFacet, PageHead, PageRow } from '../../src/reports/page-data.ts';
+import type { Address, FILTERS } from './address.ts';
+import type { Search } from './search.ts';
 
-export type Filters = Pick<Address, 'change' | 'verdict' | 'error' | 'suite' | 'q' | 'sort'>;
+export type Chosen = Pick<Address, (typeof FILTERS)[number] | 'sort'>;
+
+type Lists = Pick<PageHead, 'suites' | 'error_classes' | 'causes' | 'expectations' | 'tags' | 'severities'>;
 
 export const SORTS = [
   { value: '', label: 'Regressions first', compares: false },
@@ -12,28 +16,38 @@ export const SORTS = [
   { value: 'costlier', label: 'Largest cost increase first', compares: true },
 ] as const;
 
-/** The indices of the rows that pass all filters, in the chosen order. */
-export function selected(
-  rows: readonly PageRow[],
-  head: Pick<PageHead, 'suites' | 'error_classes'>,
-  filters: Filters,
-): number[] {
+/** The indices of the rows that pass all filters, in the chosen order. `search` looks beyond the rows. */
+export function selected(rows: readonly PageRow[], head: Lists, filters: Chosen, search?: Search): number[] {
   const kinds = new Set(filters.change.split(',').filter(Boolean));
   const suite = filters.suite ? head.suites.indexOf(filters.suite) : undefined;
   const error = filters.error ? head.error_classes.indexOf(filters.error) : undefined;
-  const letter = { pass: 'p', fail: 'f', error: 'e' }[filters.verdict];
-  const words = filters.q.toLowerCase().split(/\s+/).filter(Boolean);
+  const marks = [
+    marked(rows.length, head.causes.listed, filters.cause),
+    marked(rows.length, head.expectations.listed, filters.expectation),
+    marked(rows.length, head.tags.listed, filters.tag),
+    marked(rows.length, head.severities.listed, filters.severity),
+  ].filter(one => one !== undefined);
+  const words = filters.q
+    .toLowerCase()
+    .split(/\s+/)
+    .filter(Boolean)
+    .map(word => ({ word, found: search?.marks(word, rows.length) }));
   const indices: number[] = [];
   for (let index = 0; index < rows.length; index++) {
     const row = rows[index] as PageRow;
     if (kinds.size > 0 && !kinds.has(row[2])) continue;
     if (suite !== undefined && row[3] !== suite) continue;
     if (error !== undefined && row[6] !== error) continue;
-    if (letter !== undefined && !hasVerdict(row[5], letter)) continue;
-    if (words.length > 0 && !holds(row, words)) continue;
+    if (filters.verdict && !hasVerdict(row, filters.verdict)) continue;
+    if (marks.some(one => one[index] !== 1)) continue;
+    if (words.length > 0) {
+      const text = `${row[0]} ${row[1] || ''} ${row[11] || ''}`.toLowerCase();
+      if (!words.every(({ word, found }) => found?.[index] === 1 || text.includes(word))) continue;
+    }
     indices.push(index);
   }
-  const measure = MEASURES[filters.sort];
+  // The order comes from the address, which may name a member of every object, such as __proto__.
+  const measure = Object.hasOwn(MEASURES, filters.sort) ? MEASURES[filters.sort] : undefined;
   if (!measure) return indices;
   return indices
     .map(index => [index, measure(rows[index] as PageRow)] as const)
@@ -41,15 +55,21 @@ export function selected(
     .map(([index]) => index);
 }
 
-/** A case passes if all its trials pass; it fails or errs if one does. */
-const hasVerdict = (trials: string, letter: string): boolean =>
-  letter === 'p'
-    ? trials !== '' && !/[fen]/.test(trials)
-    : trials.includes(letter) || (letter === 'e' && trials.includes('n'));
+/** A mark for each row with the value; undefined if the filter is not set. */
+function marked(rows: number, facets: readonly PageFacet[], value: string): Uint8Array | undefined {
+  if (value === '') return undefined;
+  const marks = new Uint8Array(rows);
+  for (const facet of facets) if (facet.text === value) eachRow(facet.rows, row => void (marks[row] = 1));
+  return marks;
+}
 
-function holds(row: PageRow, words: readonly string[]): boolean {
-  const text = `${row[0]} ${row[1] || ''} ${row[11] || ''}`.toLowerCase();
-  return words.every(word => text.includes(word));
+/** A case passes if all its trials pass; it fails or errs if one does. */
+function hasVerdict(row: PageRow, verdict: string): boolean {
+  const { 2: kind, 5: trials } = row;
+  if (kind === 'unjudged' || verdict === 'unjudged') return kind === verdict;
+  if (verdict === 'pass') return trials !== '' && !/[fen]/.test(trials);
+  if (verdict === 'fail') return trials.includes('f');
+  return verdict === 'error' ? /[en]/.test(trials) : true;
 }
 
 const LAST = Number.POSITIVE_INFINITY;

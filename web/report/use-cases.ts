@@ -1,8 +1,9 @@
 import type { RefObject } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { type Address, go, hashOf } from './address.ts';
+import { type Address, FILTERS, go, hashOf } from './address.ts';
 import { ROW_PX } from './case-list.tsx';
-import { head, rowIndex, rows } from './page.ts';
+import { head, rowIndex, rows, whenRead, wordIndex } from './page.ts';
+import { Search } from './search.ts';
 import { selected } from './selection.ts';
 
 export interface Cases {
@@ -23,10 +24,10 @@ export interface Cases {
 
 /** The cases that pass the filters, the open one, and the focused one. */
 export function useCases(address: Address): Cases {
-  const { change, verdict, error, suite, q, sort } = address;
+  const search = useSearch(address.q !== '');
   const chosen = useMemo(
-    () => selected(rows, head, { change, verdict, error, suite, q, sort }),
-    [change, verdict, error, suite, q, sort],
+    () => selected(rows, head, address, search),
+    [...FILTERS.map(key => address[key]), address.sort, search],
   );
   const index = useMemo(() => (address.case ? rowIndex(address.case) : -1), [address.case]);
   const position = useMemo(() => chosen.indexOf(index), [chosen, index]);
@@ -48,6 +49,19 @@ export function useCases(address: Address): Cases {
     if (position < 0) setActive(0);
   }, [chosen]);
   return { chosen, index, position, active, listRef, reach, open };
+}
+
+/** The search index, read at the first search. The end of a large page may arrive later. */
+function useSearch(isAsked: boolean): Search | undefined {
+  const [search, setSearch] = useState<Search>();
+  useEffect(() => {
+    if (!isAsked || search) return;
+    whenRead(() => {
+      const index = wordIndex();
+      if (index) setSearch(new Search(index));
+    });
+  }, [isAsked]);
+  return search;
 }
 
 /** Scrolls the pane, or the page on a phone, until the row is visible. */

@@ -1,37 +1,21 @@
-import { sideName } from './format.ts';
 import { safeHtml } from './safe-html.ts';
-
-export function looksLikeHtml(content: unknown): content is string {
-  return (
-    typeof content === 'string' &&
-    /^\s*(?:<!doctype html|<html\b|<!-{2}|<[a-z][a-z0-9-]*\b[^>]*>[\s\S]*<\/[a-z][a-z0-9-]*\s*>\s*$)/i.test(
-      content.slice(0, 200_000),
-    )
-  );
-}
 
 /** Blocks loading, scripts, forms and navigation. Allows only inline styles and embedded images. */
 const POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'";
 
 interface Props {
   readonly html: string;
-  readonly side: string;
+  /** Says whose HTML it is, for screen readers. */
+  readonly title: string;
   readonly styleMark: string;
 }
 
 /**
  * A frame without permissions. It inherits this page's policy, so its styles need the page's nonce. A misplaced nonce
- * only breaks the agent's HTML.
+ * only breaks the framed HTML.
  */
-export function AgentHtml({ html, side, styleMark }: Props) {
+export function AgentHtml({ html, title, styleMark }: Props) {
   const marked = safeHtml(html).replace(/<style\b/gi, `<style nonce="${styleMark}"`);
   const page = `<!doctype html><meta http-equiv="Content-Security-Policy" content="${POLICY}"><meta name="color-scheme" content="light">${marked}`;
-  return (
-    <iframe
-      class="agent-html"
-      sandbox=""
-      srcdoc={page}
-      title={`The agent’s HTML (${sideName(side)}), without scripts`}
-    />
-  );
+  return <iframe class="agent-html" sandbox="" srcdoc={page} title={`${title}, without scripts`} />;
 }

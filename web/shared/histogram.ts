@@ -34,7 +34,7 @@ export function histogramOf(baseline: Values, candidate: Values): Histogram | un
   // A single tiny value must not stretch the axis.
   low = Math.max(low, high / SPAN_MAX);
   const isLog = high / low > 25;
-  const edge = isLog ? [niceBelow(low), niceAbove(high)] : [0, high * 1.02];
+  const edge = isLog ? [niceBelow(low), niceAbove(high)] : [0, Math.min(Number.MAX_VALUE, high * 1.02)];
   const [from, to] = edge as [number, number];
   const place = (value: number): number => {
     const share = isLog ? Math.log(Math.max(value, from) / from) / Math.log(to / from) : value / to;
@@ -60,8 +60,9 @@ export function histogramOf(baseline: Values, candidate: Values): Histogram | un
 
 const power = (value: number): number => 10 ** Math.floor(Math.log10(value));
 const niceBelow = (value: number): number => power(value) * ([5, 2, 1].find(step => step * power(value) <= value) ?? 1);
+/** Finite, because an axis up to infinity would have infinitely many ticks. */
 const niceAbove = (value: number): number =>
-  power(value) * ([1, 2, 5].find(step => step * power(value) >= value) ?? 10);
+  Math.min(Number.MAX_VALUE, power(value) * ([1, 2, 5].find(step => step * power(value) >= value) ?? 10));
 
 function linearTicks(to: number): number[] {
   const step = niceAbove(to / 6);

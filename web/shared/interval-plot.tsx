@@ -1,11 +1,12 @@
 import { shortened } from '../../src/base/shortened.ts';
 import type { PageGrounds } from '../../src/reports/page-data.ts';
+import { anchorOf, spaced } from './axis-labels.ts';
 import { useWidth } from './plots.tsx';
 import { axisOf, type Interval } from './interval-axis.ts';
 
 const EDGE = 8;
-const ROW = 46;
-const BAR_Y = 30;
+const ROW = 54;
+const BAR_Y = 36;
 const AXIS = 24;
 
 /** The pass rate of each side with its interval, on one axis. */
@@ -44,20 +45,20 @@ export function Intervals({ rows, says }: { readonly rows: readonly Row[]; reado
         role="img"
         aria-label={`Pass rate: ${says}`}
       >
-        {ticks.map((tick, index) => (
+        {spaced(ticks, x, width, percent).map(tick => (
           <g key={tick} class="tick">
             <line x1={x(tick)} x2={x(tick)} y1={BAR_Y - 8} y2={bottom} />
-            <text x={x(tick)} y={bottom + 16} text-anchor={index === 0 ? 'start' : tick === to ? 'end' : 'middle'}>
+            <text x={x(tick)} y={bottom + 16} text-anchor={anchorOf(x(tick), width)}>
               {percent(tick)}
             </text>
           </g>
         ))}
         {rows.map(({ as, label, of: { rate, low, high } }, row) => (
           <g key={row} class={`interval ${as}`} transform={`translate(0 ${row * ROW})`}>
-            <text class="label" x={EDGE} y="16">
+            <text class="label" x={EDGE} y="20">
               {fitted(label, width)}
             </text>
-            <text class="figures" x={width - EDGE} y="16" text-anchor="end">
+            <text class="figures" x={width - EDGE} y="20" text-anchor="end">
               <tspan class="rate">{percent(rate)}</tspan> ({percent(low)} to {percent(high)})
             </text>
             <line class="reach" x1={x(low)} x2={x(high)} y1={BAR_Y} y2={BAR_Y} />
@@ -70,7 +71,7 @@ export function Intervals({ rows, says }: { readonly rows: readonly Row[]; reado
   );
 }
 
-/** A label that leaves room for the figures beside it. Text in a drawing does not wrap. */
+/** A label that leaves room for the figures beside it. Text in an SVG does not wrap. */
 function fitted(label: string, width: number): string {
   return shortened(label, Math.max(4, Math.floor((width - FIGURES) / LETTER)));
 }

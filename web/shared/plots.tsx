@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { anchorOf, spaced } from './axis-labels.ts';
 import { count, plural } from './format.ts';
 import { type Bin, type Histogram, histogramOf, quantile, type Values } from './histogram.ts';
 
@@ -9,17 +10,19 @@ interface Props {
   readonly baseline: Values;
   readonly candidate: Values;
   readonly isRun: boolean;
+  /** Why there may be no values, and how to get them. */
+  readonly without: string;
 }
 
 const LEFT = 8;
 const RIGHT = 8;
-const TOP = 26;
+const TOP = 42;
 const HILL = 74;
-const GAP = 40;
+const GAP = 58;
 const AXIS = 42;
 
 /** The distribution of a metric on both sides, on one axis. */
-export function Plot({ title, unit, format, baseline, candidate, isRun }: Props) {
+export function Plot({ title, unit, format, baseline, candidate, isRun, without }: Props) {
   const histogram = useMemo(() => histogramOf(baseline, candidate), [baseline, candidate]);
   const [box, width] = useWidth();
   const sides = isRun
@@ -39,7 +42,7 @@ export function Plot({ title, unit, format, baseline, candidate, isRun }: Props)
           </figcaption>
         </figure>
       ) : (
-        <p class="empty-plot">No {title.toLowerCase()} was reported.</p>
+        <p class="empty-plot">{without}</p>
       )}
     </section>
   );
@@ -64,7 +67,7 @@ function Drawing({ title, unit, format, histogram, sides, width }: DrawingProps)
   const most = Math.max(1, ...bins.flatMap(bin => sides.map(({ key }) => bin[key])));
   const floors = sides.map((_, row) => TOP + HILL + row * (HILL + GAP));
   const bottom = floors.at(-1) ?? 0;
-  const shown = spaced(ticks, x);
+  const shown = spaced(ticks, x, width, format);
   return (
     <svg
       viewBox={`0 0 ${width} ${bottom + AXIS}`}
@@ -87,10 +90,10 @@ function Drawing({ title, unit, format, histogram, sides, width }: DrawingProps)
           <g key={key} class={`hill ${key}`}>
             <Bars bins={bins} side={key} x={x} floor={floor} most={most} />
             <line class="floor" x1={LEFT} x2={LEFT + across} y1={floor} y2={floor} />
-            <text class="label" x={LEFT} y={floor - HILL - 10}>
+            <text class="label" x={LEFT} y={floor - HILL - 26}>
               {label}
             </text>
-            <text class="peak" x={LEFT + across} y={floor - HILL - 10} text-anchor="end">
+            <text class="peak" x={LEFT + across} y={floor - HILL - 26} text-anchor="end">
               highest bar: {plural(Math.max(...bins.map(bin => bin[key])), 'case')}
             </text>
             <Middle value={quantile(values, 0.5)} x={x} floor={floor} width={width} format={format} />
@@ -160,25 +163,12 @@ function Middle({
   const isRight = at > width * 0.75;
   return (
     <g class="middle">
-      <line x1={at} x2={at} y1={floor - HILL - 4} y2={floor} />
-      <text x={at + (isRight ? -6 : 6)} y={floor - HILL + 4} text-anchor={isRight ? 'end' : 'start'}>
+      <line x1={at} x2={at} y1={floor - HILL - 16} y2={floor} />
+      <text x={at + (isRight ? -6 : 6)} y={floor - HILL - 7} text-anchor={isRight ? 'end' : 'start'}>
         median {format(value)}
       </text>
     </g>
   );
-}
-
-const anchorOf = (at: number, width: number): 'start' | 'middle' | 'end' =>
-  at < 24 ? 'start' : at > width - 24 ? 'end' : 'middle';
-
-/** Keeps only ticks whose labels do not overlap. */
-function spaced(ticks: readonly number[], x: (value: number) => number): number[] {
-  const kept: number[] = [];
-  for (const tick of ticks) {
-    const last = kept.at(-1);
-    if (last === undefined || x(tick) - x(last) > 66) kept.push(tick);
-  }
-  return kept;
 }
 
 function summaryOf(label: string, values: Values, format: (value: number) => string): string {

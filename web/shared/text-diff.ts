@@ -1,4 +1,4 @@
-import { diffLines, diffWordsWithSpace } from 'diff';
+import { diffWordsWithSpace } from 'diff';
 
 /** A stretch of text that is on both sides or only on one. */
 export interface Stretch {
@@ -6,16 +6,14 @@ export interface Stretch {
   readonly on: 'both' | 'baseline' | 'new';
 }
 
-const WORDS_CHARS_MAX = 40_000;
-const EDITS_MAX = 1_500;
+/** Longer pairs are marked from their first to their last difference. */
+export const WORDS_CHARS_MAX = 20_000;
+const EDITS_MAX = 600;
 
-/** The difference between two texts, by word, or by line if they are long; undefined if they have little in common. */
+/** The difference between two texts by word; undefined if they are too long or have little in common. */
 export function stretches(baseline: string, candidate: string): Stretch[] | undefined {
-  const bound = { maxEditLength: EDITS_MAX };
-  const parts =
-    (baseline.length + candidate.length <= WORDS_CHARS_MAX
-      ? diffWordsWithSpace(baseline, candidate, bound)
-      : undefined) ?? diffLines(baseline, candidate, bound);
+  if (baseline.length + candidate.length > WORDS_CHARS_MAX) return undefined;
+  const parts = diffWordsWithSpace(baseline, candidate, { maxEditLength: EDITS_MAX });
   if (!parts) return undefined;
   const found = parts.map(
     ({ value, added, removed }): Stretch => ({ text: value, on: added ? 'new' : removed ? 'baseline' : 'both' }),

@@ -10,11 +10,16 @@ const HIDDEN =
 const nameOf = (character: string): string =>
   `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 
+/** Further hidden characters of a text are named without a mark. */
+const MARKS_MAX = 100;
+
 /** The agent's text with hidden characters made visible. */
 export function Text({ value }: { readonly value: string }) {
   const parts: ComponentChildren[] = [];
   let end = 0;
   for (const { 0: character, index } of value.matchAll(HIDDEN)) {
+    // Each mark is an element, and a text of 64,000 marks would stall the page.
+    if (parts.length >= 2 * MARKS_MAX) return <>{[...parts, plain(value.slice(end))]}</>;
     parts.push(value.slice(end, index), <span class="hidden-character">{nameOf(character)}</span>);
     end = index + character.length;
   }

@@ -88,7 +88,7 @@ function namedRuns(runs: readonly string[], names: readonly string[]): VersionWo
     if (run === undefined)
       throw new Fault(
         'usage',
-        `--name ${printable(text)} names none of the runs. Use RUN=NAME, with a RUN as you typed it.`,
+        `--name ${printable(text)} names none of the runs. Use RUN=NAME, with RUN exactly as you typed it.`,
       );
     given.set(run, text.slice(run.length + 1));
   }

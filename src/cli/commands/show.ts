@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
+import { claimedText } from '../../contracts/script-outcome/claimed.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
 import type { ScriptResult } from '../../contracts/script-result/shape.ts';
@@ -82,7 +83,7 @@ function showText(shown: Shown, paint: Paint): string {
     `  inputs    ${request.inputs.map(({ name, bytes }) => `${printable(name)} (${sizeText(bytes)})`).join(', ') || 'none'}`,
     `  env       ${[...request.env_names, ...request.secret_names.map(name => `${name} (secret)`)].map(printable).join(', ') || 'no variables'}`,
     `  when      ${whenText(shown)}`,
-    `  ended     ${endingInBrief(outcome.ending)}${reason}; the script ${claimOf(outcome)}`,
+    `  ended     ${endingInBrief(outcome.ending)}${reason}; the script ${claimedText(outcome)}`,
     `  used      ${usedBy(outcome)}`,
     '',
     ...limitLines(shown, request, outcome, paint),
@@ -152,18 +153,6 @@ function whenText({ runner, metadata }: Shown): string {
   };
   return `${started_at}, took ${durationText(Date.parse(ended_at) - Date.parse(started_at))}`;
 }
-
-/** Without a claim, the reason shows whether the result was invalid or never read. */
-function claimOf({ claimed_status, reason }: ScriptOutcome): string {
-  if (claimed_status !== null) return `reported: ${claimed_status}`;
-  return LOOKED_AT.test(reason ?? '')
-    ? 'wrote no valid result'
-    : 'may have written a result, but Proctor did not read it';
-}
-
-/** Reasons given after Proctor looked for a result. The others are faults in Proctor or the machine. */
-const LOOKED_AT =
-  /^(?:result|schema|version|artifact)_|_timeout$|^(?:policy|cancelled|oom_killed|killed_by_signal|not_started)$/;
 
 function usedBy({ usage }: ScriptOutcome): string {
   const used = [

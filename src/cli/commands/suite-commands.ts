@@ -143,7 +143,7 @@ function againFlags(compare: Command): Command {
 function addReportCommand(program: Command, ended: (code: number) => void): void {
   program
     .command('report')
-    .description('Write reports for a comparison or a suite run, or the page of an agent run')
+    .description('Write reports for a comparison or a suite run, or the page of another run')
     .argument('[subject]', 'comparison or run: path, id, id prefix, or latest', 'latest')
     .option('--format <formats>', `${HELP.formats}; also terminal`, formats)
     .option('--cases <file>', HELP.casesFile)

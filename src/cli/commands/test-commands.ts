@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { addLimitFlags } from '../options/limit-flags.ts';
 import { formats } from '../text/formats.ts';
+import { addHistoryCommand } from './history-command.ts';
 import { HELP } from '../text/help.ts';
 import { atLeastOne, collect, duration, wholeNumber } from '../text/units.ts';
 
@@ -42,6 +43,7 @@ export function addTestCommands(program: Command, ended: (code: number) => void)
       const { viewCommand } = await import('./view.ts');
       ended(await viewCommand(word, flags));
     });
+  addHistoryCommand(program, ended);
 }
 
 /** The flags that override the project file. */

@@ -42,7 +42,7 @@ export async function testCommand(suites: readonly string[], flags: TestCommandF
         ),
       onRestless: file =>
         stderr.write(
-          `${paintFor(2)('note', 'warning')}: Every test is followed by a change, now of ${printable(file)}. Proctor waits for a later one.\n`,
+          `${paintFor(2)('note', 'warning')}: A file changes after every test, most recently ${printable(file)}. Proctor waits for the next change.\n`,
         ),
     });
     return last?.exitCode ?? interrupt.exit() ?? 0;

@@ -78,6 +78,7 @@ const PLACES: Readonly<Record<string, Partial<Completed>>> = {
   'compare baseline': { ...RUNS, words: ['baseline', 'latest'] },
   'compare new': { ...RUNS, words: ['new', 'latest'] },
   'compare more': { ...RUNS, words: ['new', 'latest'] },
+  'history case': {},
   'gate baseline': FILES,
   'gate new': FILES,
   'verify path': RUNS,

@@ -5,7 +5,8 @@ import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, should } from '../rule.ts';
 import { count, filledText, isoTime, record } from '../shape.ts';
 import { AA, artifactVersion } from './invariants.ts';
-import { ARTIFACT_ASKS, caseId, contentHashOf, digest, portablePath, side } from './words.ts';
+import { contentHashOf } from './content-hash.ts';
+import { ARTIFACT_ASKS, caseId, digest, portablePath, side } from './words.ts';
 
 const assetsManifestShape = record({
   schema_version: z.literal('assets-manifest.v1'),

@@ -3,7 +3,8 @@ import type { Claim } from '../claim.ts';
 import { anyObject, contentHashText, count, filledText, isoTime, record } from '../shape.ts';
 import { agentRunShape } from './agent-run.ts';
 import { event, eventsOf, outputKeys, riskLevel } from './events.ts';
-import { caseId, contentHashOf, errorClass, milliseconds, side, targetUrl } from './words.ts';
+import { contentHashOf } from './content-hash.ts';
+import { caseId, errorClass, milliseconds, side, targetUrl } from './words.ts';
 
 const outcome = () => z.enum(['ok', 'runner_error']);
 

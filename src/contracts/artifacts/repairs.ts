@@ -55,8 +55,3 @@ export function repairedText(repairs: RepairSums | undefined): string | undefine
 
 /** Continues after a list of repairs and a colon. */
 export const REPAIRED_WHY = 'values that replies lack or name differently; see docs/targets.md';
-
-/** Whether Proctor filled in the latency of a tool, so that no tool latency of the answer is a measurement. */
-export function isLatencyRepaired(artifact: Pick<CaseArtifact, 'attempts'>): boolean {
-  return repairsOf(artifact)?.R9 !== undefined;
-}

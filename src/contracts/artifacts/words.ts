@@ -16,7 +16,7 @@ export const failedAttempt = () =>
     status: z.nullable(z.int()),
     latency_ms: z.nullable(milliseconds()),
     error_name: z.optional(matching(ERROR_NAME, 'a name in upper case, such as AGENT_FAILED')),
-    message: z.optional(matching(/^[^]{1,300}$/u, 'a text of 1 to 300 characters')),
+    message: z.optional(matching(/^[^]{1,300}$/u, 'a string of 1 to 300 characters')),
   });
 
 export const ERROR_NAME = /^[A-Z][A-Z0-9_]{0,63}$/;
@@ -62,11 +62,6 @@ export function pathFault(path: string): string | undefined {
 /** The contract allows digests with and without the prefix. */
 export const digest = () =>
   matching(/^(?:sha256:)?[A-Fa-f0-9]{64}$/, '64 hexadecimal digits, optionally prefixed with sha256:');
-
-/** Normalizes a digest for comparison. */
-export function contentHashOf(digest: string): string {
-  return `sha256:${digest.slice(-64).toLowerCase()}`;
-}
 
 function soundText(faultOf: (text: string) => string | undefined, before = '') {
   return z.string().check(

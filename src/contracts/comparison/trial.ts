@@ -7,6 +7,8 @@ import { between, contentHashText, record } from '../shape.ts';
 const trialErrorClass = () =>
   z.enum(['timeout', 'http_error', 'invalid_json', 'schema_mismatch', 'network_error', 'other', 'missing']);
 
+const tokens = () => z.number().check(z.gte(0));
+
 /** The result of one trial, as stored in comparisons and baselines. */
 export const trialKeys = {
   verdict: z.enum(['pass', 'fail', 'error']),
@@ -19,6 +21,10 @@ export const trialKeys = {
   ttft_ms: z.optional(milliseconds()),
   cost_usd: z.nullable(z.number().check(z.gte(0))),
   score: z.nullable(between(0, 1)),
+  /** As the agent reports them; absent if unknown. */
+  tokens: z.optional(tokens()),
+  input_tokens: z.optional(tokens()),
+  output_tokens: z.optional(tokens()),
   /** Only for a trial without an answer. */
   failure: z.optional(failedAttempt()),
   /** The repairs of the answer; absent if there are none. */

@@ -149,10 +149,11 @@ const EV7 = rule({
   asks: [
     'metrics has latency_ms, cost_usd and tokens, each a non-negative number or null',
     'ttft_ms, if present, is the time to the first token, a non-negative number',
+    'input_tokens and output_tokens, if present, are the parts of tokens, non-negative numbers',
     'metrics has attempts and steps, non-negative integers',
     'score is the share of judged assertions that hold, from 0 to 1, or null',
     'score is null if and only if no assertion was judged or the verdict is error',
-    'if error_class is missing, attempts and steps are 0, ttft_ms is absent, and all other metrics and output_hash are null',
+    'if error_class is missing, attempts and steps are 0, ttft_ms, input_tokens and output_tokens are absent, and all other metrics and output_hash are null',
   ],
   fields: ['cases[].metrics'],
   reads: ['cases[].verdict', 'cases[].error_class', 'cases[].assertions', 'cases[].output_hash'],
@@ -165,7 +166,7 @@ const EV7 = rule({
       const { score: _, ...measured } = metrics;
       if (
         output_hash !== null ||
-        measured.ttft_ms !== undefined ||
+        [measured.ttft_ms, measured.input_tokens, measured.output_tokens].some(value => value !== undefined) ||
         Object.values(measured).some(value => value !== null && value !== 0)
       ) {
         yield must(at, 'must have no values if error_class is "missing"');

@@ -30,6 +30,9 @@ const metrics = record({
   attempts: count(),
   cost_usd: z.nullable(amount()),
   tokens: z.nullable(amount()),
+  /** The parts of `tokens`. Absent if the agent does not report them. */
+  input_tokens: z.optional(amount()),
+  output_tokens: z.optional(amount()),
   /** Number of tool calls. */
   steps: count(),
   /** The share of judged assertions that hold. */

@@ -67,7 +67,7 @@ export function trialOf({
   failure,
   repairs,
 }: JudgedCase): Trial {
-  const { latency_ms, ttft_ms, cost_usd, score } = metrics;
+  const { latency_ms, ttft_ms, cost_usd, score, tokens, input_tokens, output_tokens } = metrics;
   return {
     verdict,
     error_class,
@@ -77,6 +77,9 @@ export function trialOf({
     ...(ttft_ms !== undefined && { ttft_ms }),
     cost_usd,
     score,
+    ...(tokens !== null && { tokens }),
+    ...(input_tokens !== undefined && { input_tokens }),
+    ...(output_tokens !== undefined && { output_tokens }),
     ...(failure && { failure }),
     ...(repairs && { repairs }),
   };

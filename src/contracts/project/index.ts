@@ -15,7 +15,7 @@ const rules = [
     id: 'PJ1',
     title: 'Project Known',
     why: 'A misspelled key would have no effect, so a test could pass without the check that you wanted.',
-    asks: ['schema_version is "project.v1"', 'name, if present, is a text', NO_UNKNOWN_KEYS],
+    asks: ['schema_version is "project.v1"', 'name, if present, is a string', NO_UNKNOWN_KEYS],
     fields: ['schema_version', 'name'],
     breach: project => ({ ...project, schema_version: 'project.v9' }),
   }),

@@ -10,7 +10,7 @@ const SOURCE =
 /** Traces and frames of common languages. Every repetition is bounded and follows a fixed prefix, so matching is fast. */
 const TRACE = new RegExp(
   [
-    // Python, also on one line.
+    // Python, even on one line.
     /Traceback \(most recent call last\)/.source,
     /File "[^"\n]{1,400}", line \d/.source,
     // A frame of Node, Java or .NET.

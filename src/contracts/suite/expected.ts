@@ -55,7 +55,7 @@ export const expectedShape = record({
   changed_only: z.optional(texts()),
   not_changed: z.optional(texts()),
   max_diff_lines: z.optional(count()),
-  /** Of a streamed reply. Last, because published schemas list the expectations in this order. */
+  /** For a streamed reply. Last, because published schemas list the expectations in this order. */
   max_ttft_ms: z.optional(milliseconds()),
 });
 

@@ -5,9 +5,10 @@ import { type Contract, MIB } from '../contract.ts';
 import { STATED_PROVENANCE_ASKS, statedProvenance } from '../provenance.ts';
 import { askedLimits } from '../gate/limits/shape.ts';
 import { LIMIT_ASKS, limitFindings } from '../gate/limits/findings.ts';
+import { PROJECT_NAME } from '../project/shape.ts';
 import { must, rulesFor, versionRule } from '../rule.ts';
 import { type SuiteTarget, suiteTargetShape } from './target.ts';
-import { between, contentHashText, count, filledText, record } from '../shape.ts';
+import { between, contentHashText, count, filledText, matching, record } from '../shape.ts';
 
 const positive = () => z.int().check(z.gte(1));
 
@@ -29,6 +30,8 @@ const suiteRequestShape = record({
   target_sha256: contentHashText(),
   cases: record({ sha256: contentHashText(), bytes: count(), count: count() }),
   only: z.nullable(z.array(caseId())),
+  /** The name of the suite in the project file. Absent if the suite was not run by that name. */
+  suite: z.optional(matching(PROJECT_NAME, 'a name of lower-case letters, digits, "-" and "_"')),
   settings: record({
     timeout_ms: count(),
     idle_timeout_ms: count(),
@@ -126,8 +129,9 @@ const rules = [
     asks: [
       'cases has the sha256 and bytes of assets/cases.ndjson, and count (the number of its lines)',
       'only is null, or the list of selected case ids',
+      'suite, if present, is the name of the suite in the project file: lower-case letters, digits, "-" and "_"',
     ],
-    fields: ['cases', 'only'],
+    fields: ['cases', 'only', 'suite'],
     breach: request => ({ ...request, cases: { ...request.cases, sha256: 'sha256:12' } }),
   }),
   rule({
@@ -186,6 +190,7 @@ const example: SuiteRequest = {
     count: 3,
   },
   only: null,
+  suite: 'refunds',
   settings: {
     timeout_ms: 15_000,
     idle_timeout_ms: 15_000,

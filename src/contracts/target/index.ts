@@ -35,7 +35,7 @@ const rules: readonly Rule[] = [
       'module is a .js, .mjs or .cjs file; sandbox is process or none; network is allow or block',
       'headers, query and env map names to texts; auth has bearer',
       'credentials in headers, query, parameters and env are placeholders such as ${env:NAME}, never written out',
-      'no other text, such as one in path or body, looks like a well-known credential',
+      'no other string, such as in path or body, looks like a well-known credential',
     ],
     fields: [
       'url',

@@ -7,7 +7,7 @@ const positive = () => z.int().check(z.gte(1));
 
 const method = () => z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
-/** A request of the user's own. `body` is a tree, so no value can break out of its string. */
+/** A custom request. `body` is a tree, so no value can break out of its string. */
 export const requestShape = record({
   method: z.optional(method()),
   path: z.optional(z.string()),

@@ -2,7 +2,7 @@ import { closeSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import * as z from 'zod/mini';
 import { linesOf } from '../../base/lines.ts';
-import { openRegular, readRegular } from '../../base/regular.ts';
+import { openRegularBelow, readBelow } from '../../base/regular.ts';
 import {
   agentOutcome,
   type AgentOutcome,
@@ -115,7 +115,7 @@ export function fileOf(manifest: StepManifest | undefined, role: Role): string |
 export function* transcriptLines(folder: string): Generator<TranscriptLine> {
   const isOpen = existsSync(path.join(folder, JOURNAL));
   const file = fileOf(manifestIn(folder), 'runner_transcript') ?? (isOpen ? AGENT_FILES.transcript : undefined);
-  const fd = file === undefined ? undefined : openRegular(path.join(folder, file));
+  const fd = file === undefined ? undefined : openRegularBelow(folder, file);
   if (fd === undefined) return;
   try {
     for (const { bytes } of linesOf(fd, transcriptLine.bytesMax, 0, TRANSCRIPT_BYTES_MAX)) {
@@ -143,7 +143,7 @@ function metadataIn(folder: string): Metadata | undefined {
 
 function finalTextIn(folder: string, manifest: StepManifest | undefined): string | undefined {
   const file = fileOf(manifest, 'runner_final_response');
-  return file === undefined ? undefined : readRegular(path.join(folder, file), FINAL_BYTES_MAX)?.toString();
+  return file === undefined ? undefined : readBelow(folder, file, FINAL_BYTES_MAX)?.toString();
 }
 
 const FINAL_BYTES_MAX = 16 * 1024 * 1024;

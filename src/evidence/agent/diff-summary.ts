@@ -1,7 +1,6 @@
 import { closeSync } from 'node:fs';
-import path from 'node:path';
 import { linesOf } from '../../base/lines.ts';
-import { openRegular } from '../../base/regular.ts';
+import { openRegularBelow } from '../../base/regular.ts';
 
 /** How a Git diff changes one file. */
 interface FileDiff {
@@ -36,7 +35,7 @@ export function diffSummary(
   filesMax = FILES_MAX,
   visitor?: DiffVisitor,
 ): DiffSummary | undefined {
-  const fd = openRegular(path.join(folder, file));
+  const fd = openRegularBelow(folder, file);
   if (fd === undefined) return undefined;
   const files: FileDiff[] = [];
   const sum = { total: 0, added: 0, removed: 0 };

@@ -45,8 +45,8 @@ export class JournalChain {
 }
 
 /**
- * HMAC-SHA-256 (RFC 2104) of the previous code and a line. Two hashes of bytes in one buffer take half the time of
- * `createHmac`, which makes an object for the garbage collector per line.
+ * HMAC-SHA-256 (RFC 2104) of the previous code and a line. Two hashes of bytes in one buffer are faster than
+ * `createHmac`, which allocates an object per line.
  */
 class LineMac {
   /** The inner key, then the bytes to hash. */

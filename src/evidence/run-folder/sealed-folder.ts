@@ -1,4 +1,4 @@
-import { closeSync } from 'node:fs';
+import { closeSync, existsSync } from 'node:fs';
 import path from 'node:path';
 import { setImmediate as others } from 'node:timers/promises';
 import { Fault } from '../../base/fault.ts';
@@ -84,6 +84,17 @@ export class SealedFolder {
     if (bytes?.length !== size || bytesHash(bytes) !== this.#hash(row)) throw notAsSealed(this.#folder, changed(name));
     this.#checked[row] = 1;
     return bytes;
+  }
+
+  /** Throws a `not_as_sealed` fault if a file was changed or added. A missing file that the seal does not list is fine. */
+  demand(names: readonly string[]): void {
+    for (const name of names) {
+      const row = this.#rows.get(name);
+      if (row === undefined ? !existsSync(path.join(this.#folder, name)) : this.#checked[row] === 1) continue;
+      if (row === undefined || !isTheSame(this.#folder, name, this.#sizes[row] as number, this.#hash(row)))
+        throw notAsSealed(this.#folder, changed(name));
+      this.#checked[row] = 1;
+    }
   }
 
   #hash(row: number): string {

@@ -34,7 +34,7 @@ export function adoptSuite(folder: string, planOf: (done: number) => SuitePlan, 
   }
 }
 
-/** Whether a finished case keeps its answer. If not, it is asked again. */
+/** Whether a finished case keeps its answer. If not, it is sent again. */
 export type KeepsCase = (artifact: CaseArtifact) => boolean;
 
 interface Kept {

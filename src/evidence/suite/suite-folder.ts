@@ -65,6 +65,23 @@ export function* suiteCases(folder: string): Generator<SuiteCase> {
   }
 }
 
+/** The ids and inputs of all cases, read without checking the rest. Stops at a line that is not a case. */
+export function* caseInputs(folder: string): Generator<Pick<SuiteCase, 'id' | 'input'>> {
+  const fd = openRegular(path.join(folder, CASES));
+  if (fd === undefined) return;
+  try {
+    for (const { bytes } of linesOf(fd, suiteCase.bytesMax, 0)) {
+      const reading = bytes && readJson(bytes, { bytesMax: suiteCase.bytesMax });
+      if (!reading?.ok) return;
+      const { id, input } = (reading.value ?? {}) as { id?: unknown; input?: unknown };
+      if (typeof id !== 'string' || typeof input !== 'object' || input === null) return;
+      yield { id, input: input as SuiteCase['input'] };
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
 /** Looks up cases by id. Holds only their offsets and reads each case again on request. */
 export function casesById(folder: string): (id: string) => SuiteCase | undefined {
   const fd = openRegular(path.join(folder, CASES));

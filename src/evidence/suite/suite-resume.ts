@@ -220,7 +220,7 @@ function interrupted({ attempt, atMs, key }: Extract<SuiteLine, { is: 'sent' }>)
   };
 }
 
-/** Tests whether nothing is left to ask. An answer without its stored reply is asked for again: nothing proves it. */
+/** Tests whether nothing is left to ask. A case without its stored reply is sent again, because nothing proves its answer. */
 function answeredIn(target: SuiteTarget, replies: ReadonlyMap<string, string>): (artifact: CaseArtifact) => boolean {
   const isProofRequired = storesReplies(target);
   return ({ case_id, status, attempts = [] }) => {

@@ -55,7 +55,7 @@ export interface AssetNote {
 
 /** A line in the journal. */
 export type SuiteLine =
-  /** A process stores the cases. No request is sent before the `planned` line. */
+  /** A process has started to store the cases. It sends no request before the `planned` line. */
   | { readonly is: 'laying'; readonly owner: SuitePlan['owner'] }
   | { readonly is: 'planned'; readonly plan: SuitePlan; readonly assets: readonly AssetNote[] }
   /** A process starts or resumes the run. */

@@ -214,7 +214,7 @@ export class ProcessInstance implements SandboxInstance {
   /** Looks up the program's first process. Bubblewrap reports a pid in the holder's namespace. */
   #meet(): void {
     const { shell = 0 } = this.#holder;
-    // A dead process of an earlier program may still wait to be reaped.
+    // A dead process of an earlier program may still be waiting to be reaped.
     const bubblewrap = childrenOf(shell).find(isAlive);
     this.#isMet = true;
     if (bubblewrap !== undefined) [this.#init] = childrenOf(bubblewrap);

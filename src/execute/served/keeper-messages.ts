@@ -30,7 +30,7 @@ export type KeeperReply =
   | { readonly say: 'seen' }
   | { readonly say: 'lines'; readonly lines: readonly string[] }
   | ({ readonly say: 'ended' } & ProgramExit)
-  /** Nothing of the program is left, except for `survivors`, which could not be killed. */
+  /** Nothing is left of the program, except for `survivors`, which could not be killed. */
   | {
       readonly say: 'over';
       readonly output: KeptStream;

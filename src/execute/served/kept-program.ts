@@ -10,7 +10,7 @@ import { ProcessTree, type TreeId } from './process-tree.ts';
 /** A program that runs under a keeper process: see keeper.ts. */
 export interface KeptProgram {
   readonly pid: number;
-  /** Resolves when the program has ended and nothing of it is left. Never rejects. */
+  /** Resolves when the program has ended and left nothing behind. Never rejects. */
   readonly over: Promise<ProgramEnd>;
   hasEnded(): boolean;
   /** Whether the output has contained the awaited text. */

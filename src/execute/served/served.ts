@@ -51,7 +51,7 @@ export interface Served {
   stop(): Promise<void>;
 }
 
-/** Starts an agent and waits until it is ready. If that fails, nothing of it is left. */
+/** Starts an agent and waits until it is ready. If that fails, it leaves nothing behind. */
 export async function startServed(declaration: StartDeclaration, options: ServedOptions): Promise<Served> {
   const { port, url, signal } = options;
   const address = { host: hostOf(url), port };

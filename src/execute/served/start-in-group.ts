@@ -11,7 +11,7 @@ export interface StartedInGroup<Program> {
 }
 
 /**
- * Starts a program in a control group of its own. A child process is born in the group of its parent, so this process
+ * Starts a program in a control group of its own. A child process starts in the group of its parent, so this process
  * joins the group, starts the program and returns to its own group. Moving the program later would miss what it started
  * before. `start` must not throw.
  */

@@ -88,7 +88,7 @@ function readLines(output: Readable, { onLine, onData, lineBytesMax }: TalkingLi
   });
 }
 
-/** Splits chunks into lines. Of a long line, it keeps the start and the end. */
+/** Splits chunks into lines. Keeps the start and the end of a long line. */
 class LineReader {
   readonly #bytesMax: number;
   #parts: Buffer[] = [];

@@ -1,7 +1,7 @@
 import { type Names, WEIGHT } from './difference.ts';
 import { differingKeys, quoted, quotedList } from './quoted.ts';
 import { DID, KIND, place, type UnorderedDifference, toolOf, toolsIn } from './step-words.ts';
-import { type Call, lasting, type ToolReply, type Retrieval, type Step } from './steps.ts';
+import { type Call, isOtherReply, lasting, type Retrieval, type Step } from '../../contracts/artifacts/steps.ts';
 
 /** How the results of two equal requests differ; undefined if they do not. `idle` holds the keys from `idleKeys`. */
 export function otherOutcome(
@@ -26,7 +26,7 @@ export function idleKeys(pairs: readonly (readonly [Step, Step])[]): ReadonlySet
   return new Set(
     pairs.flatMap(([was, is]) => {
       if (was.kind !== 'call' || is.kind !== 'call' || was.asks === is.asks || !was.reply) return [];
-      return hasChanged(was.reply, is.reply) ? [] : differingKeys(was.args, is.args);
+      return isOtherReply(was.reply, is.reply) ? [] : differingKeys(was.args, is.args);
     }),
   );
 }
@@ -58,7 +58,7 @@ function otherReply(was: Call, is: Call, idle: ReadonlySet<string>, names: Names
       ? { ...met, says, plainly: TOOL_BROKE, refusal: is.reply.payload }
       : { ...met, says };
   }
-  if (hasChanged(was.reply, is.reply))
+  if (isOtherReply(was.reply, is.reply))
     return { ...met, says: `${tool} received the same request but returned a different result` };
   if (was.attempts !== is.attempts) return otherAttempts(was, is, names);
   if (was.asks !== is.asks) return changedStep(was, is, names);
@@ -86,18 +86,12 @@ function otherAttempts(was: Call, is: Call, names: Names): UnorderedDifference {
       };
 }
 
-function hasChanged(was: ToolReply | null, is: ToolReply | null): boolean {
-  if (!was || !is) return was !== is;
-  if (was.status !== is.status) return true;
-  return was.payload !== is.payload && lasting(was.payload) !== lasting(is.payload);
-}
-
 /** Two steps of one kind, or calls to one tool, with different requests. */
 export function changedStep(was: Step, is: Step, names: Names): UnorderedDifference {
   const places = { baselineAt: place(was.at), newAt: place(is.at) };
   if (was.kind === 'call' && is.kind === 'call') {
     const isPassing = lasting(was.asks) === lasting(is.asks);
-    const isFelt = hasChanged(was.reply, is.reply);
+    const isFelt = isOtherReply(was.reply, is.reply);
     const keys = quotedList(differingKeys(was.args, is.args));
     const says = `${names.is} called ${quoted(is.tool)} with different arguments: ${keys}`;
     const told = { ...places, kind: 'tool_arguments', says, tools: [is.tool] } as const;

@@ -1,7 +1,7 @@
 import { type Difference, type Names, WEIGHT } from './difference.ts';
-import type { Matched } from './match-steps.ts';
+import type { Matched } from '../../contracts/artifacts/match-steps.ts';
 import { ADDED, KIND, OMITTED, place, type UnorderedDifference, toolOf, toolsIn } from './step-words.ts';
-import type { Step } from './steps.ts';
+import type { Step } from '../../contracts/artifacts/steps.ts';
 
 /**
  * Steps that only one side has. A call that the side also makes elsewhere is a duplicate, a retry or an extra call. A

@@ -1,11 +1,11 @@
 import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import type { Difference, Names } from './difference.ts';
-import { type Matched, matchSteps } from './match-steps.ts';
+import { type Matched, matchSteps } from '../../contracts/artifacts/match-steps.ts';
 import { changedStep, idleKeys, otherOutcome, replacedStep } from './step-changes.ts';
 import { countedSteps } from './step-counts.ts';
 import { orderOfSteps } from './step-order.ts';
 import { type UnorderedDifference, toolsIn } from './step-words.ts';
-import { type Step, stepsOf } from './steps.ts';
+import { type Step, stepsOf } from '../../contracts/artifacts/steps.ts';
 
 /** All differences between two agents, step by step, unordered. */
 export function stepDifferences(baseline: CaseArtifact, candidate: CaseArtifact, names: Names): Difference[] {

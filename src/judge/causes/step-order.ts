@@ -1,7 +1,7 @@
 import { type Difference, type Names, WEIGHT } from './difference.ts';
-import type { Matched, PairOfSteps } from './match-steps.ts';
+import type { Matched, PairOfSteps } from '../../contracts/artifacts/match-steps.ts';
 import { DID, place, toolOf, toolsIn } from './step-words.ts';
-import type { Step } from './steps.ts';
+import type { Step } from '../../contracts/artifacts/steps.ts';
 
 /** The first two steps that both sides took in a different order, or in parallel on one side only. */
 export function orderOfSteps(

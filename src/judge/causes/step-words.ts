@@ -1,6 +1,6 @@
 import type { Difference } from './difference.ts';
 import { quoted } from './quoted.ts';
-import type { Step } from './steps.ts';
+import type { Step } from '../../contracts/artifacts/steps.ts';
 
 /** A difference before it has a position among the steps. */
 export type UnorderedDifference = Omit<Difference, 'order'>;

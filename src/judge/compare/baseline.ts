@@ -81,7 +81,7 @@ export function sideFromAccepted(baseline: Baseline, keptOf?: (trial: number) =>
 
 function judgedFrom(case_id: string, case_sha256: string, trial: Trial): JudgedCase {
   const { verdict, error_class, output_hash, answer_hash, latency_ms, ttft_ms, cost_usd, score } = trial;
-  const { failure, repairs } = trial;
+  const { failure, repairs, tokens = null, input_tokens, output_tokens } = trial;
   return {
     case_id,
     case_sha256,
@@ -95,7 +95,9 @@ function judgedFrom(case_id: string, case_sha256: string, trial: Trial): JudgedC
       cost_usd,
       score,
       attempts: 0,
-      tokens: null,
+      tokens,
+      ...(input_tokens !== undefined && { input_tokens }),
+      ...(output_tokens !== undefined && { output_tokens }),
       steps: 0,
     },
     output_hash,

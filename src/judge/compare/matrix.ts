@@ -106,7 +106,7 @@ export function asBaseline(side: Side): Side {
   return { ...side, trials: side.trials.filter(trial => !isUnanswered(trial)) };
 }
 
-/** A regression in any pair decides; without one, an open pair does. */
+/** A regression in any pair decides the verdict; otherwise, an undecided pair does. */
 function verdictOf(deciding: readonly MatrixPair[]): Matrix['verdict'] {
   if (deciding.some(({ verdict }) => verdict === 'regression')) return 'regression';
   return deciding.every(({ verdict }) => verdict === 'no_regression') ? 'no_regression' : 'not_enough_evidence';

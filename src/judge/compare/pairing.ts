@@ -92,6 +92,9 @@ function toldTrial(trial: Side['trials'][number] | undefined, one: JudgedCase | 
   const told: Told = { run_id: trial?.runId ?? '', verdict, error_class, output_hash, latency_ms, cost_usd, score };
   if (answer_hash) told.answer_hash = answer_hash;
   if (ttft_ms !== undefined) told.ttft_ms = ttft_ms;
+  if (paired.tokens !== undefined) told.tokens = paired.tokens;
+  if (paired.input_tokens !== undefined) told.input_tokens = paired.input_tokens;
+  if (paired.output_tokens !== undefined) told.output_tokens = paired.output_tokens;
   if (paired.failure) told.failure = paired.failure;
   if (paired.repairs) told.repairs = paired.repairs;
   if (trial?.isRerun) told.rerun = true;

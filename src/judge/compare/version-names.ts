@@ -6,7 +6,7 @@ import { readSuiteFolder } from '../../evidence/suite/suite-folder.ts';
 import type { Side } from '../compare-input.ts';
 import { conditionValue } from './comparability.ts';
 
-/** What is known of a version, the most telling fact first. Unknown facts are absent. */
+/** What is known about a version, the most telling fact first. Unknown facts are absent. */
 export function factsOf(side: Side): VersionFact[] {
   const [first] = side.trials;
   const { target, provenance = {} } = first?.folder === undefined ? {} : readSuiteFolder(first.folder).request;
@@ -83,6 +83,6 @@ function numbered(names: readonly string[]): string[] {
 }
 
 export const NAME_UNITS_MAX = 40;
-/** Together with a number of the version, they fit. */
+/** Leaves room for the id and the number of the version. */
 const FACTS_UNITS_MAX = 20;
 const ID_UNITS_MAX = 16;

@@ -99,7 +99,7 @@ function askedHash({ id, input, expected, metadata }: SuiteCase): string {
 
 function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'], 'score'> {
   if (!artifact) return { latency_ms: null, attempts: 0, cost_usd: null, tokens: null, steps: 0 };
-  const { costUsd, tokens } = reportedUsage(artifact);
+  const { costUsd, tokens, inputTokens, outputTokens } = reportedUsage(artifact);
   const ttft_ms = ttftOf(artifact);
   return {
     // The time without an answer says nothing about the agent's speed.
@@ -108,6 +108,8 @@ function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'
     attempts: artifact.attempts?.length ?? artifact.runner_failure?.attempt ?? 1,
     cost_usd: costUsd,
     tokens,
+    ...(inputTokens !== null && { input_tokens: inputTokens }),
+    ...(outputTokens !== null && { output_tokens: outputTokens }),
     steps: (artifact.events ?? []).filter(({ type }) => type === 'tool_call').length,
   };
 }

@@ -5,6 +5,8 @@ import { own } from './provenance.ts';
 export interface Usage {
   readonly costUsd: number | null;
   readonly tokens: number | null;
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
 }
 
 /** What an agent reports about its cost beyond the contract: in `token_usage`, in `usage`, or at the top level. */
@@ -16,6 +18,8 @@ export function reportedUsage({ agent_fields }: Pick<CaseArtifact, 'agent_fields
   return {
     costUsd: said('cost_usd') ?? firstAmount([own(agent_fields, 'cost_usd')]),
     tokens: said('total_tokens') ?? (Number.isFinite(sum) ? sum : null),
+    inputTokens: input,
+    outputTokens: output,
   };
 }
 

@@ -4,7 +4,7 @@ import type { AgentPageInput } from './agent-page.ts';
 import { agentName } from './agent-top.ts';
 import { amount, asWords, bytesText, costText, lineOf, spanText } from './page-words.ts';
 
-/** The facts under the verdict. What is unknown is said so. */
+/** The facts under the verdict. Unknown facts are shown as unknown. */
 export function agentFacts(input: AgentPageInput): AgentFact[] {
   const { outcome, plan, metadata, life } = input;
   const agent = outcome?.agent ?? plan?.agent;

@@ -117,7 +117,7 @@ export interface DiffHunk {
 }
 
 export interface AgentPagePolicy {
-  /** One row per dimension: what was asked and what was enforced. */
+  /** One row per dimension: what was requested and what was enforced. */
   readonly rows: readonly {
     readonly dimension: string;
     readonly asked: string;

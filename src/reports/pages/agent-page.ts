@@ -96,7 +96,7 @@ function notesOf({ outcome, life, isWhole, judgement }: AgentPageInput): string[
   const { recovered } = outcome ?? {};
   const unknown = (recovered?.unknown ?? []).map(part => UNKNOWN[part]).join(', ');
   return [
-    ...(life === 'alive' ? ['The run is still going. This page shows what it has recorded so far.'] : []),
+    ...(life === 'alive' ? ['The agent is still running. This page shows what it has recorded so far.'] : []),
     ...(life === 'dead'
       ? ['The run was interrupted. Run proctor recover to complete its evidence, then open its page again.']
       : []),
@@ -123,7 +123,7 @@ function claimsOf({ evaluation, workspace }: AgentPageInput, diff: AgentDiff, fo
     ? diff.total === 0
       ? 'No file changed.'
       : `${amount(diff.total, 'file')} changed: +${diff.added} −${diff.removed} lines.`
-    : 'It is unknown what changed.';
+    : 'What changed is unknown.';
   return {
     flags: evaluation ? evaluation.flags.map(({ flag, message, seq }) => ({ flag, message, seq })) : null,
     note: evaluation ? null : 'The claims are not judged, because the run is not finished.',

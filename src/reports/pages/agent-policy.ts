@@ -5,7 +5,7 @@ import type { AgentFolder } from '../../evidence/agent/agent-folder.ts';
 import type { AgentFact, AgentPagePolicy } from './agent-page-data.ts';
 import { amount, asWords, bytesText, lineOf, digitsText, spanText } from './page-words.ts';
 
-/** The policy as it was asked, enforced and observed; null if the run has no policy summary. */
+/** The policy as it was requested, enforced and observed; null if the run has no policy summary. */
 export function agentPolicyPart({ policy, outcome }: Pick<AgentFolder, 'policy' | 'outcome'>): AgentPagePolicy | null {
   if (!policy) return null;
   const { requested, effective, observed, violations, applied_overrides } = policy;

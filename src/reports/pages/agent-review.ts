@@ -1,6 +1,7 @@
+import { notAFlag, pastedLine } from '../../base/shell.ts';
 import type { AgentFolder } from '../../evidence/agent/agent-folder.ts';
 import type { AgentCommand, AgentReview } from './agent-page-data.ts';
-import { amount, asWords, lineOf, shellWord } from './page-words.ts';
+import { amount, asWords, lineOf } from './page-words.ts';
 
 interface ReviewInput extends Pick<AgentFolder, 'outcome' | 'workspace' | 'policy'> {
   readonly life: string;
@@ -33,7 +34,7 @@ function blockedBy({ life, isWhole, outcome, policy, workspace }: ReviewInput): 
   if (policy.violations.some(({ hard }) => hard)) return 'The agent violated its policy.';
   if (outcome.termination === 'killed_policy') return 'Proctor stopped the agent because it violated its policy.';
   if (outcome.termination !== 'completed')
-    return 'The agent did not complete its task. To apply its changes nevertheless, add --anyway.';
+    return 'The agent did not complete its task. Use --anyway to apply its changes.';
   return workspace.diff.cut ? 'The diff is truncated, because the changes were too large to keep.' : null;
 }
 
@@ -85,22 +86,32 @@ function secretItems({ outcome }: ReviewInput): Items {
 
 const SECRETS_MAX = 20;
 
-/** The commands for this run. `run` is its name on the command line. */
+/** The commands for this run. `run` is its name on the command line. The agent chose the names of the files. */
 export function agentCommands(run: string, review: AgentReview): AgentCommand[] {
-  const named = shellWord(run);
-  const allowed = review.files.slice(0, ALLOWED_MAX).map(({ path }) => `--allow-active ${shellWord(path)}`);
   const isListed = review.filesTotal <= ALLOWED_MAX;
-  const apply = [`proctor apply ${named}`, ...(isListed ? allowed : [])].join(' ');
-  return [
+  const allowed = isListed ? review.files.flatMap(({ path }) => ['--allow-active', path]) : [];
+  // Flags follow the run, unless its name looks like one.
+  const [first, last] = run.startsWith('-') ? [[], notAFlag(run)] : [[run], []];
+  const commands = [
     ...(review.isEmpty || review.blocked !== null
       ? []
       : [
-          { does: 'Check whether the changes apply, without applying them', command: `${apply} --check` },
-          { does: 'Apply the changes to the current folder, after you have reviewed them', command: apply },
+          {
+            does: 'Check whether the changes apply, without applying them',
+            words: ['apply', ...first, ...allowed, '--check', ...last],
+          },
+          {
+            does: 'Apply the changes to the current folder, after you have reviewed them',
+            words: ['apply', ...first, ...allowed, ...last],
+          },
         ]),
-    { does: 'Show this run in the terminal', command: `proctor show ${named}` },
-    { does: 'Verify the evidence', command: `proctor verify ${named}` },
+    { does: 'Show this run in the terminal', words: ['show', ...notAFlag(run)] },
+    { does: 'Verify the evidence', words: ['verify', ...notAFlag(run)] },
   ];
+  return commands.flatMap(({ does, words }) => {
+    const command = pastedLine(['proctor', ...words]);
+    return command === undefined ? [] : [{ does, command }];
+  });
 }
 
 const ALLOWED_MAX = 10;

@@ -244,7 +244,8 @@ function isAnswer(line: TranscriptLine): boolean {
 }
 
 function oneLine(text: string): string {
-  return text.slice(0, 4 * ABOUT_UNITS_MAX).replace(/\s*\n\s*/g, ' ⏎ ');
+  const lines = text.slice(0, 4 * ABOUT_UNITS_MAX).split('\n');
+  return lines.flatMap(line => line.trim() || []).join(' ⏎ ');
 }
 
 function cut({ text, bytes_total }: ClippedText): CutText {

@@ -1,4 +1,4 @@
-import { shellQuoted } from '../../base/shell.ts';
+import { pastedLine } from '../../base/shell.ts';
 import { shortened } from '../../base/shortened.ts';
 import type { Matrix, MatrixCase, MatrixPair, MatrixVersion } from '../../contracts/matrix.ts';
 import { alarmsText, conditionName, conditionText, MATRIX_WORDS, NOT_EVIDENCE } from '../matrix-words.ts';
@@ -99,5 +99,7 @@ function commandOf({ baseline, candidate }: MatrixPair, versions: readonly Matri
   const words = [baseline, candidate]
     .map(at => versions[at])
     .flatMap(one => (one?.source === 'runs' ? (one.run_ids[0] ?? []) : []));
-  return words.length === 2 ? `proctor compare ${words.map(shellQuoted).join(' ')}` : '';
+  if (words.length !== 2) return '';
+  const named = words.some(word => word.startsWith('-')) ? ['--', ...words] : words;
+  return pastedLine(['proctor', 'compare', ...named]) ?? '';
 }

@@ -1,13 +1,16 @@
 import type { AgentPage } from './agent-page-data.ts';
 import type { Tone } from '../page-data.ts';
+import type { IntentPageData } from './intent-page.ts';
 import type { MatrixPage } from './matrix-page.ts';
+import type { History } from './history-data.ts';
+import type { ScriptPageData } from './script-page.ts';
 
 /** The data of each kind of page. A new kind needs a line here and one in `web/pages/kinds.tsx`. */
 export interface PageKinds {
   readonly agent: AgentPage;
-  readonly script: unknown;
-  readonly intent: unknown;
-  readonly history: unknown;
+  readonly history: History;
+  readonly script: ScriptPageData;
+  readonly intent: IntentPageData;
   readonly matrix: MatrixPage;
 }
 

@@ -41,8 +41,3 @@ export function lineOf(text: string, unitsMax: number): string {
 export function asWords(name: string): string {
   return name.replaceAll('_', ' ');
 }
-
-/** A word of a shell command, quoted if necessary. */
-export function shellWord(word: string): string {
-  return /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
-}

@@ -19,7 +19,7 @@ export function readLogin(agent: string, login: LoginFile, environment: AgentOrd
   const bytes = readRegular(path.join(folder, login.file), LOGIN_BYTES_MAX, isOwn);
   if (!bytes)
     return refuse(
-      `${login.file} must be a regular file of at most ${LOGIN_BYTES_MAX / 1024} KiB that belongs to you and that only you can write. Log in with ${agent} first.`,
+      `${login.file} must be a regular file of at most ${LOGIN_BYTES_MAX / 1024} KiB that belongs to you and that only you can write to. Log in with ${agent} first.`,
     );
   const reading = readJson(bytes, { bytesMax: LOGIN_BYTES_MAX });
   const held = reading.ok ? login.held(reading.value) : undefined;

@@ -1,16 +1,15 @@
 import { closeSync } from 'node:fs';
-import path from 'node:path';
 import type { ModelTurn } from '../../adapters/claude-turn.ts';
 import { agentNamed } from '../../adapters/agents.ts';
 import { objectIn } from '../../adapters/json-values.ts';
 import { linesOf } from '../../base/lines.ts';
-import { openRegular } from '../../base/regular.ts';
+import { openRegularBelow } from '../../base/regular.ts';
 import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
 
 /** The model answers that an agent's native stream reports, in order. Empty if its agent does not report them. */
 export function* turnsIn(folder: string, family: string): Generator<ModelTurn & { readonly nativeLine: number }> {
   const turnIn = agentNamed(family)?.turnIn;
-  const fd = turnIn && openRegular(path.join(folder, AGENT_FILES.stdout));
+  const fd = turnIn && openRegularBelow(folder, AGENT_FILES.stdout);
   if (!turnIn || fd === undefined) return;
   try {
     for (const { number, bytes } of linesOf(fd, LINE_BYTES_MAX, 0, STREAM_BYTES_MAX)) {

@@ -154,9 +154,9 @@ class ApiAsker {
   }
 }
 
-/** Why a job has no answer; undefined if it has one, or if the reply is no JSON, which the reader reports. */
+/** Why a job has no answer; undefined if it has one, or if the reply is not JSON, which the reader reports. */
 function reportedBy(document: unknown, poll: NonNullable<ApiCalls['poll']>): string | undefined {
-  if (poll.hasFailed(document)) return 'The job failed, as poll.failed says.';
+  if (poll.hasFailed(document)) return 'The job failed, according to poll.failed.';
   const isLost = document !== undefined && poll.state(document) === undefined;
   return isLost ? 'The reply to a poll has no state at poll.until.path.' : undefined;
 }

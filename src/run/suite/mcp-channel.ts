@@ -33,7 +33,7 @@ export interface McpAnswer {
   readonly answer: HttpAnswer;
   readonly failure: ResponseFailure | undefined;
   readonly response: RpcMessage | undefined;
-  /** The failure is how a server answers that does not know the revision. */
+  /** A server that does not know the revision answers with this failure. */
   readonly mayBeLegacy: boolean;
 }
 

@@ -121,7 +121,7 @@ function headersOf({ revision, session, headers }: Omit<McpContext, 'deadlineMs'
   };
 }
 
-/** Looks for the response in a stream, and hands over what the server sends before. */
+/** Looks for the response in a stream, and passes on what the server sends before it. */
 class ResponseFinder {
   readonly id: number;
   found: Buffer | undefined;
@@ -143,7 +143,7 @@ class ResponseFinder {
         this.found = data;
         return 'enough';
       }
-      // Bytes that name the id and are no JSON are the response, and cannot be read.
+      // Bytes that name the id but are not JSON are an unreadable response.
       if (!message && idIn(data) === this.id) {
         this.found = data;
         return 'enough';
@@ -182,9 +182,9 @@ const NO_RESPONSE: ResponseFailure = {
   mayRetry: false,
 };
 
-/** A body that is no JSON object is left to the reader of replies. */
+/** The reader of replies reports a body that is not a JSON object. */
 function wrongId(response: RpcMessage | undefined, { id }: ResponseFinder): ResponseFailure | undefined {
   if (!response || isResponseTo(id, response)) return undefined;
-  const message = 'The server sent something else than the response to the request.';
+  const message = 'The server sent something other than the response to the request.';
   return { class: 'schema_mismatch', message, errorName: 'WRONG_ID', mayRetry: false };
 }

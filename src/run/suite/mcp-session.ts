@@ -111,7 +111,7 @@ export class McpSession {
     }
     if (this.#revision.is === 'modern') return { revision: undefined, generation };
     const opened = await this.#initialize(this.#revision.revision, context);
-    // A server that was slow to start may have missed the question which revision it speaks.
+    // A server that was slow to start may have missed the question about its revision.
     if (!('generation' in opened)) this.#revision = undefined;
     return opened;
   }

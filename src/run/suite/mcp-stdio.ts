@@ -185,7 +185,7 @@ export class McpStdioChannel implements McpChannel {
   }
 }
 
-/** Servers before `server/discover` may not answer to it at all. */
+/** Servers that predate `server/discover` may not answer it at all. */
 const PROBE_MS = 5_000;
 
 const ENDED = 'AGENT_ENDED';

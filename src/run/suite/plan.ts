@@ -16,6 +16,8 @@ export interface SuiteOrder {
   readonly version: SuiteRequest['version'];
   readonly target: SuiteTarget;
   readonly only: readonly string[] | null;
+  /** The name of the suite in the project file. */
+  readonly suite?: string;
   /** Why these cases are repeated. */
   readonly rerun?: NonNullable<SuiteRequest['rerun']>;
   readonly settings: SuiteSettings;
@@ -49,6 +51,7 @@ export function suitePlan(order: SuiteOrder, number: number, cases: WrittenCases
       target_sha256: contentHash(target),
       cases,
       only: only && [...only],
+      ...(order.suite !== undefined && { suite: order.suite }),
       settings: settingsNote(settings),
       secret_names: [...secretNames].sort(),
       ...(order.provenance && { provenance: order.provenance }),

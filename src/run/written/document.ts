@@ -22,7 +22,7 @@ export interface Sort {
   readonly file: string;
   /** The code of the fault for an invalid file. */
   readonly code: string;
-  /** Finds what the contract cannot, in a document that keeps it. */
+  /** Finds what the contract cannot, in a document that satisfies it. */
   readonly further?: (value: unknown) => Iterable<WrittenFault>;
 }
 

@@ -1,6 +1,6 @@
 import type { ApiKind } from './kind.ts';
 
-/** An API of the user's own. The declaration says everything. */
+/** A custom API. The declaration describes everything. */
 export const httpKind: ApiKind<'http'> = {
   request: ({ request }) => request,
   reply: ({ reply, stream }) => ({

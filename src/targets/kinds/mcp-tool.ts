@@ -14,7 +14,7 @@ const FAILED: ReplyMapping['failed'] = {
   first_of: [
     ...messageOf('$.error'),
     { path: `${IS_ERROR}.content[?@.type=='text'].text`, join: '\n' },
-    { path: `${IS_ERROR}.isError`, map: {}, else: 'The tool reported an error without a text.' },
+    { path: `${IS_ERROR}.isError`, map: {}, else: 'The tool reported an error without a message.' },
     { path: '$.result.resultType', map: { complete: '', input_required: 'The tool asks for more input.' } },
   ],
 };

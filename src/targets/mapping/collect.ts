@@ -45,7 +45,7 @@ function groupsOf({ pieces, keyOfPiece }: PieceIndex, run: MappingRun): Map<unkn
   const groups = new Map<unknown, unknown[]>();
   for (const piece of selectAll(pieces, run.document, run.budget)) {
     const key = selectFirst(keyOfPiece, piece, run.budget);
-    // Objects never equal another value, so they are no keys.
+    // Objects never equal another value, so they cannot be keys.
     if (key === undefined || typeof key === 'object') continue;
     const group = groups.get(key);
     if (group) group.push(piece);

@@ -2,7 +2,7 @@ import type { PathKey } from './path-filter.ts';
 import type { NodePlace } from './path.ts';
 
 /**
- * Compares places by where they stand in one document: a container before its members, members in the order of their keys.
+ * Compares places by their position in one document: a container before its members, members in the order of their keys.
  * Objects are compared by identity, so the document must be a tree, as every parsed document is.
  */
 export class DocumentOrder {

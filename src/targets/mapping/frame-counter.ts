@@ -8,7 +8,7 @@ import { FRAMES_MAX, type StreamFormat } from './frames.ts';
 export class FrameCounter {
   readonly #isSse: boolean;
   #frames = 0;
-  /** The first bytes of the present line, which tell whether it is blank or has data. */
+  /** The first bytes of the current line, which tell whether it is blank or has data. */
   readonly #head: number[] = [];
   #isFirstLine = true;
   #isBlank = true;

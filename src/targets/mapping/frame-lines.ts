@@ -7,7 +7,7 @@ export function* sseLines(bytes: Uint8Array): Generator<Uint8Array> {
     const end = carriage >= 0 && (feed < 0 || carriage < feed) ? carriage : feed;
     yield bytes.subarray(from, end);
     from = end === carriage && end + 1 === feed ? end + 2 : end + 1;
-    // Each byte is searched once for either, because a stream of only one of them would otherwise cost its square.
+    // Searches each byte once for either. Otherwise a stream of only one of them would take quadratic time.
     if (carriage >= 0 && carriage < from) carriage = bytes.indexOf(CARRIAGE_BYTE, from);
     if (feed >= 0 && feed < from) feed = bytes.indexOf(FEED_BYTE, from);
   }

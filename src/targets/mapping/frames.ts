@@ -136,7 +136,7 @@ function dataOf(
 
 const STRUCTURED: ReadonlySet<number> = new Set(Buffer.from('{["'));
 
-/** The text is no JSON at all, such as `[DONE]`. */
+/** The text is not JSON at all, such as `[DONE]`. */
 const NOT_JSON: ReadonlySet<string> = new Set(['syntax', 'trailing_bytes']);
 
 /** When the first output arrived: `at_ms` of the first frame in which the path leads to something that is not empty. */

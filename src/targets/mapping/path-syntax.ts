@@ -194,7 +194,7 @@ class PathParser {
   }
 }
 
-/** The start of a segment that can selectAll several values. */
+/** The start of a segment that can select several values. */
 const MANY = /\[[ \t\n\r]*[*?]/y;
 const NO_SLICES = 'slices are not supported; use [0], [-1], [*] or a filter';
 const WORD = /[A-Za-z_]\w*/y;

@@ -27,7 +27,7 @@ export class PathText {
     return this.at >= this.text.length;
   }
 
-  /** Throws at the present position, or at `offset`. */
+  /** Throws at the current position, or at `offset`. */
   fail(message: string, offset = this.at): never {
     throw new PathError(offset, message);
   }
@@ -55,7 +55,7 @@ export class PathText {
   shorthandName(): string {
     const name = this.match(NAME);
     if (name === undefined) return this.fail(`expected a name after the dot. ${QUOTE_IT}`);
-    if (this.next === '-') return this.fail(`a name after a dot has no "-". ${QUOTE_IT}`);
+    if (this.next === '-') return this.fail(`a name after a dot cannot contain "-". ${QUOTE_IT}`);
     return name;
   }
 

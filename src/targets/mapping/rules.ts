@@ -43,7 +43,7 @@ function checkType(type: string, place: string): void {
   if (near !== '') throw new MappingError(place, `This is not a known event type.${near}`);
 }
 
-/** The records of all rules, in the order in which their items stand in the document. */
+/** The records of all rules, in the order in which their items appear in the document. */
 export function applyRules(
   rules: readonly CompiledRule[],
   run: MappingRun,

@@ -17,7 +17,7 @@ export function refusedText(text: string, encoding: TemplateEncoding): string | 
   if (encoding === 'header' && !HEADER.test(text)) {
     return 'A header cannot contain line feeds, other control characters or characters outside of Latin-1.';
   }
-  // A URL parser resolves `..`, also in its encoded form, and would leave the declared path.
+  // A URL parser resolves `..`, even in its encoded form, and would leave the declared path.
   if (encoding === 'path' && text.split(/[/\\?#]/).some(segment => DOTS.test(segment))) {
     return 'A path cannot contain the segments "." and "..".';
   }

@@ -17,7 +17,7 @@ const NAMES = [
 /** Names that continue with a key of the case, or with the name of an environment variable. */
 const PREFIXES = ['input.context.', 'case.metadata.', 'env:'] as const;
 
-/** Why a name cannot stand in a template; undefined if it can. `allowed` says which known names exist in this place. */
+/** Why a template cannot contain a name; undefined if it can. `allowed` says which known names have a value here. */
 export function nameFault(name: string, allowed: (name: string) => boolean): string | undefined {
   if (isKnown(name)) return allowed(name) ? undefined : `\${${name}} has no value here.`;
   const prefix = PREFIXES.find(start => name === start || `${name}.` === start || `${name}:` === start);

@@ -21,7 +21,7 @@ export interface TemplateOptions {
   readonly allowed: (name: string) => boolean;
   /** How values are written; `none` for a body, where a string of one placeholder keeps the type of its value. */
   readonly encoded?: TemplateEncoding;
-  /** The key under which the template stands, for messages. */
+  /** The key that holds the template, for messages. */
   readonly place?: string;
 }
 

@@ -68,7 +68,7 @@ const GO_WITH: Readonly<Record<(typeof KINDS)[number], readonly string[]>> = {
 
 type Reduce = (path: CompiledPath, from: unknown, budget: MappingRun['budget']) => unknown;
 
-/** What becomes of all values that a path selects. */
+/** How the values that a path selects become one. */
 function reducer({ join, all, last, sum }: Exclude<SingleValue, string>): Reduce {
   if (join !== undefined) return (path, from, budget) => joinedTexts(selectAll(path, from, budget), join);
   if (last) return (path, from, budget) => selectAll(path, from, budget).findLast(value => value !== null);

@@ -21,7 +21,7 @@ export const caseTexts = {
     expected: { contains: colleague, tool_required: tickets.create, tool_forbidden: refunds.create }
 `,
 
-  /** For an API of the user's own, whose answers Proctor cannot know. */
+  /** For the user's own API, whose answers Proctor cannot know. */
   answers: `${heading('Each case is one message, and what must be true of the answer.')}cases:
   - id: hello
     title: Answers a greeting
@@ -56,7 +56,7 @@ export const caseTexts = {
     expected: { contains: nothing to pay }
 `,
 
-  /** For a script of the user's own. */
+  /** For the user's own script. */
   ownScript: `${heading('Each case is the input of the script, and what must be true of its answer.')}cases:
   - id: first
     input: { user: Hello }

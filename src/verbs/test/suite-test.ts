@@ -157,7 +157,7 @@ class Decider {
     return key === 'repeat' ? byDefault : undefined;
   }
 
-  /** The gate: the flags, then the keys of the suite, then those at the top. A gate file is taken as a whole. */
+  /** The gate: the flags, then the keys of the suite, then the top-level ones. A gate file is taken as a whole. */
   #gate(): GateSettings {
     const { gate: file, mode, limits, allowRemoved, allowWeakened } = this.#over;
     const flags = defined({ mode, limits, allowRemoved, allowWeakened });
@@ -218,7 +218,7 @@ interface Picked {
 const TIMES: ReadonlySet<string> = new Set(['timeout', 'idle_timeout']);
 const BASELINES = 'proctor/baselines';
 
-/** The keys of the suite over those at the top. A suite that adds a limit keeps the other limits. */
+/** The keys of the suite override the top-level ones. A suite that adds a limit keeps the other limits. */
 function overridden(above: ProjectGate, below: ProjectGate): ProjectGate {
   const { limits, tolerances, again } = below;
   return {

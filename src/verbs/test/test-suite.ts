@@ -100,6 +100,7 @@ function orderFor(
     ...defined({ environment, signingKey, signal, onProgress, onVerdict, onFolder, onWarning }),
     cases: suite.cases,
     as,
+    suite: suite.name,
     target: as === 'new' ? suite.target : (suite.baselineTarget as string),
     project: name,
     secrets: secretsFor(suite, options),

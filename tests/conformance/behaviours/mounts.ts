@@ -51,7 +51,7 @@ export const mounts: Behaviour[] = [
         world.run({ argv: shell(':'), mountsAsTheyAre: [{ source: '/usr/bin/env', target: '/agent/env' }] }),
       ).rejects.toMatchObject({ code: 'not_enforceable' }),
   },
-  shows('a mounted program starts, also in a folder and through a symlink', world =>
+  shows('a mounted program starts, even in a folder and through a symlink', world =>
     withThings(0o755, async folder => {
       const starts = (argv0: string, mount: Mount) => world.run({ argv: [argv0, 'a', 'b'], mounts: [mount] });
       const file = { source: path.join(folder, 'deep/er/tool.sh'), target: '/agent/bin/tool' };

@@ -153,7 +153,7 @@ export const writeRoots: Behaviour[] = [
       '/tmp/new': 'written',
     });
   }),
-  within('a program finds what the previous one wrote, also in /tmp', async world => {
+  within('a program finds what the previous one wrote, even in /tmp', async world => {
     const { ending, out } = await world.run({
       argv: shell('echo one > out/file; echo two > /tmp/file; rm -r out/old'),
       then: [shell('cat out/file /tmp/file; ls out; echo three > a/b/file'), shell('cat a/b/file; echo no > a/no')],

@@ -35,7 +35,7 @@ describe('the chain of a journal', () => {
     expect(lines.map(line => chain.next(line))).toEqual(expectedCodes(folder, lines));
   });
 
-  test('takes the bytes of a line with its code, and refuses any other code without moving on', () => {
+  test('accepts the bytes of a line with its code, and does not advance past any other code', () => {
     const folder = temporaryFolder();
     const codes = expectedCodes(folder, ['first', 'second']);
     const chain = JournalChain.begin(folder);

@@ -15,7 +15,7 @@ export interface TestAgent {
   readonly cwd: string;
 }
 
-/** Writes a Node script that every user can read. `WORD` in the script is the word of the agent. */
+/** Writes a Node script that every user can read. `WORD` in the script is the agent's unique word. */
 export function agentOf(script: string): TestAgent {
   const folder = temporaryFolder();
   chmodSync(folder, 0o755);

@@ -231,7 +231,7 @@ describe('tolerances', () => {
     });
   });
 
-  test("on the 95th percentile limit the tail, also by a step in the metric's unit", () => {
+  test("on the 95th percentile limit the tail, even as a step in the metric's unit", () => {
     const hundred = cases(100, '1');
     const slowest = (count: number) =>
       sideOf(hundred, name => ({ latency_ms: Number(name.slice(1)) < count ? 1_000 : 80 }));

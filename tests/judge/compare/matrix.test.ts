@@ -119,7 +119,7 @@ describe('a matrix', () => {
     expect(await matrix(sides)).toMatchObject({ exit_code: exit, reason, is_evidence: false });
   });
 
-  test('with all pairs, also decides by versions after the first', async () => {
+  test('with all pairs, judges each version against every earlier one', async () => {
     const sides = [bad('a'), good('b'), bad('c')];
     expect(await matrix(sides)).toMatchObject({
       verdict: 'no_regression',
@@ -205,7 +205,7 @@ describe('the versions of a matrix', () => {
     expect(cases[0]?.cells.map(({ trials }) => trials)).toEqual([1, 1, 1]);
   });
 
-  test('list cases that differ first, and say which were asked differently', async () => {
+  test('list cases that differ first, and say which ones are defined differently', async () => {
     const other = judgedCase('y', { case_sha256: hashOf('another question') });
     const made = await matrix([
       side('a', [judgedCase('x'), judgedCase('y'), judgedCase('z')]),

@@ -141,11 +141,21 @@ describe('the evaluation of a run', () => {
       { id: 'two', artifact: { final_output: { content_type: 'text', content: 'x', output_hash: 'h'.repeat(5_000) } } },
     ]);
     expect(cases[0]).toMatchObject({
-      metrics: { latency_ms: 12, attempts: 1, cost_usd: 0.25, tokens: 7, steps: 1, score: null },
+      metrics: {
+        latency_ms: 12,
+        attempts: 1,
+        cost_usd: 0.25,
+        tokens: 7,
+        input_tokens: 3,
+        output_tokens: 4,
+        steps: 1,
+        score: null,
+      },
       output_hash: 'abc',
       case_sha256: contentHash({ id: 'one', input: { user: 'What about one?' } }),
     });
     expect(cases[1]?.output_hash).toMatch(/^sha256:[a-f0-9]{64}$/);
+    expect(cases[1]?.metrics).not.toHaveProperty('input_tokens');
   });
 
   test('is identical every time and in every folder, except for its timestamp', async () => {

@@ -20,7 +20,7 @@ export function linesFrom(events: Iterable<AgentEvent & { readonly at?: number }
       at_ms: at ?? index * 10,
       native_line: index + 1,
     }),
-  ) as TranscriptLine[];
+  );
 }
 
 export function* manyCalls(count: number, text = 'ok'): Generator<AgentEvent> {

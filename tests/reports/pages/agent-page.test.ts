@@ -68,14 +68,14 @@ describe('the review', () => {
   test('says why `apply` refuses, and does not offer it', () => {
     const outcome = { ...outcomeExample, termination: 'error', reason: 'exit_nonzero', detail: 'It failed.' } as const;
     const { review, commands } = pageOf({ outcome }).data;
-    expect(review.blocked).toContain('add --anyway');
+    expect(review.blocked).toContain('Use --anyway');
     expect(commands.some(({ command }) => command.includes('apply'))).toBe(false);
     expect(pageOf({ isWhole: false }).data.review.blocked).toContain('does not verify');
   });
 });
 
 describe('the rows', () => {
-  test('show a call and its result in one row, with the reason of a denial', () => {
+  test('show a call and its result in one row, with the reason for a denial', () => {
     const { rows, calls } = pageOf({
       lines: linesFrom([
         { kind: 'message', role: 'assistant', body: { text: 'First.' }, at: 500 },
@@ -154,7 +154,7 @@ describe('the diff', () => {
     ]);
   });
 
-  test('masks credentials, also keys that span lines', () => {
+  test('masks credentials, including keys that span lines', () => {
     const token = `ghp_${'a1B2'.repeat(9)}`;
     const key = [
       '-----BEGIN PRIVATE KEY-----',

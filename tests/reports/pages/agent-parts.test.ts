@@ -62,11 +62,11 @@ describe('the timeline', () => {
   });
 });
 
-describe('the colours of code', () => {
+describe('syntax highlighting', () => {
   const kindsOf = (line: string, path: string): string[] =>
     tokensOf(line, languageOf(path), null).tokens.map(({ text, kind }) => `${kind}:${text.trim()}`);
 
-  test('know keywords, strings, comments, numbers and names', () => {
+  test('recognizes keywords, strings, comments, numbers and names', () => {
     expect(kindsOf('const a = f("x // y", 12); // end', 'a.ts')).toEqual([
       'keyword:const',
       'plain:a =',
@@ -82,7 +82,7 @@ describe('the colours of code', () => {
     expect(kindsOf('<b>', 'unknown.xyz')).toEqual(['plain:<b>']);
   });
 
-  test('carry an open comment to the next line', () => {
+  test('carries an open comment to the next line', () => {
     const first = tokensOf('/* a', languageOf('a.c'), null);
     expect(first.carry).toEqual({ kind: 'comment', end: '*/' });
     expect(tokensOf('b */ int', languageOf('a.c'), first.carry).tokens.map(({ kind }) => kind)).toEqual([
@@ -92,7 +92,7 @@ describe('the colours of code', () => {
     ]);
   });
 
-  test(`lose no character of any line (seed ${SEED})`, () => {
+  test(`loses no character of any line (seed ${SEED})`, () => {
     const random = randomFrom(SEED);
     const alphabet = [
       '"',
@@ -124,7 +124,7 @@ describe('the colours of code', () => {
     }
   });
 
-  test('stop in a line with too many tokens, so that one line cannot stall the page', () => {
+  test('stops in a line with too many tokens, so that one line cannot stall the page', () => {
     const line = 'a"b"'.repeat(10_000);
     const { tokens } = tokensOf(line, languageOf('a.ts'), null);
     expect(tokens.length).toBeLessThanOrEqual(401);

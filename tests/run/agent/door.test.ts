@@ -106,7 +106,7 @@ describe.each(AGENTS)('the budget of %s', agent => {
 });
 
 describe('at the model proxy of an agent', () => {
-  test('other endpoints, searches and tool servers are refused, and nothing of them is forwarded', async () => {
+  test('other endpoints, searches and tool servers are refused, and no part of them is forwarded', async () => {
     const made = await asker();
     const ran = await made.run('claude', [
       FILES,

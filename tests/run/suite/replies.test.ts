@@ -231,7 +231,7 @@ describe('a run from another machine', () => {
   test.each(forgeries)('sends cases with %s again', async (_, forge, again) => {
     const { agent, baseUrl, folder, adopt } = await copied();
     forge(folder);
-    // The forger has no key of this machine.
+    // The forger does not have this machine's key.
     const journal = path.join(folder, 'journal.ndjson');
     writeFileSync(
       journal,

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 /** A kind of target, and what its agents can report. */
 export interface Kind {
   readonly name: string;
-  /** The target file for an agent at this place. Its secrets come from AGENT_TOKEN. */
+  /** The target file for an agent at this address or with this program. Its secrets come from AGENT_TOKEN. */
   readonly declaration: (place: string) => Record<string, unknown>;
   readonly can: {
     /** Models propose calls; agents report what their tools returned, and most protocols also whether they failed. */
@@ -24,7 +24,7 @@ export interface OwnTransport extends Kind {
 
 /** An agent that plays the scenes. The first word of a question names the scene. */
 export interface Stage {
-  /** Returns the place for the declaration. The folder is that of the target file. */
+  /** Returns the argument for `declaration`. The folder is that of the target file. */
   start(folder: string): Promise<string>;
   /** Undefined for programs, which refuse to work without their token. */
   readonly asked?: readonly { readonly headers: IncomingMessage['headers'] }[];

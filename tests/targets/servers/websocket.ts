@@ -4,7 +4,7 @@ import { ALL, AUTH, piecesOrEmpty, TRACE_EVENTS, traceOf } from './http-apis.ts'
 import type { OwnTransport, Stage, Told } from './kind.ts';
 import { MODEL, requires, textAt, TOKENS } from './protocol-server.ts';
 
-/** An agent of a team's own that sends its answer as messages. */
+/** A custom agent that sends its answer as messages. */
 export const websocket: OwnTransport = {
   name: 'websocket',
   can: { ...ALL, stream: true },

@@ -52,7 +52,7 @@ describe('an existing file or link', () => {
     expect(existsSync(path.join(cwd, 'nowhere'))).toBe(false);
   });
 
-  test('is refused if it would lead the files out of the folder', async () => {
+  test('is refused if the files would end up outside the folder', async () => {
     const [cwd, outside] = [temporaryFolder(), temporaryFolder()];
     symlinkSync(outside, path.join(cwd, 'proctor'));
     await expect(init(cwd, {})).rejects.toThrow('proctor is a link or a file');

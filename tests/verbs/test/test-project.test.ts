@@ -56,7 +56,7 @@ describe('a test of a project', () => {
     expect(existsSync(path.join(cwd, 'proctor/baselines/desk.json'))).toBe(false);
   });
 
-  test('does not accept some of the cases as the baseline of all', async () => {
+  test('does not accept a baseline from only some of the cases', async () => {
     const refused = testProject({ cwd: projectFolder(), environment, accept: true, only: ['opening'] });
     await expect(refused).rejects.toThrow('Use either --accept or --only');
   });
@@ -67,7 +67,7 @@ describe('a test of a project', () => {
     await expect(refused).rejects.toThrow('The suite desk runs both sides, so it has no baseline to accept.');
   });
 
-  test('does not take a baseline that cannot be read for a missing one', async () => {
+  test('does not treat an unreadable baseline as missing', async () => {
     const cwd = projectFolder(`${PROJECT}baselines: proctor/cases.yaml/baselines\n`);
     const inFile = await testProject({ cwd, environment });
     expect(inFile.suites[0]).toMatchObject({ exitCode: 2, fault: { code: 'baseline_unreadable' } });
@@ -86,7 +86,7 @@ describe('a test of a project', () => {
     expect((await testProject({ cwd, environment })).exitCode).toBe(0);
   });
 
-  test('does not pass if an interrupt leaves out a suite', async () => {
+  test('does not pass if an interrupt skips a suite', async () => {
     const cwd = projectFolder(
       `${PROJECT.replace('gate:', '  second: { cases: proctor/cases.yaml, target: desk }\ngate:')}`,
     );
@@ -97,7 +97,7 @@ describe('a test of a project', () => {
     expect(exitCode).toBe(1);
   });
 
-  test('warns that an agent answers which it did not start', async () => {
+  test('warns if an agent that it did not start answers', async () => {
     const server = createServer((_request, response) => void response.end('{"answer":"We open at 9. Yes, 30 days."}'));
     await new Promise<void>(resolve => void server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -111,7 +111,7 @@ describe('a test of a project', () => {
     await new Promise(resolve => void server.close(resolve));
     expect(exitCode).toBe(0);
     expect(warnings).toEqual([
-      `A program already listens on port ${port}, so Proctor asks it and starts no other. Restart it after a change.`,
+      `A program already listens on port ${port}, so Proctor tests that one and does not start its own. Restart it after a change.`,
     ]);
   });
 

@@ -4,7 +4,7 @@ import { useLayoutEffect, useState } from 'preact/hooks';
 export interface AgentAddress {
   /** The highlighted transcript line; empty for none. */
   readonly line: string;
-  /** The words that the transcript is searched for. */
+  /** The words to search for in the transcript. */
   readonly q: string;
   /** `split` shows the changes side by side. */
   readonly diff: string;

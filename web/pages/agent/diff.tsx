@@ -36,7 +36,7 @@ export function Changes({ data: { diff }, address }: Props) {
           </ul>
           <p class="diff-tools">
             <a href={agentHash(address, { diff: isSplit ? '' : 'split' })}>
-              {isSplit ? 'Show as one column' : 'Show side by side'}
+              {isSplit ? 'Show in one column' : 'Show side by side'}
             </a>
             {masked > 0 && (
               <span class="muted">{plural(masked, 'place')} masked, because they look like credentials.</span>

@@ -3,7 +3,7 @@ import { count, plural } from '../../shared/format.ts';
 import { Icon, VERDICT_ICONS } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
 
-/** What was asked, what was enforced, and what was observed, side by side. */
+/** What was requested, enforced and observed, side by side. */
 export function Policy({ data: { policy } }: { readonly data: AgentPage }) {
   if (!policy) return <p class="muted">unknown: the run has no policy summary</p>;
   const { rows, violations, violationsTotal, tightened, notes } = policy;

@@ -13,7 +13,7 @@ export function Review({ data: { review, commands } }: { readonly data: AgentPag
       <ul class="review">
         {isEmpty && <Item tone="good" text="The agent changed nothing, so there is nothing to apply." />}
         {!isEmpty && blocked !== null && <Item tone="bad" text={`proctor apply refuses: ${blocked}`} />}
-        {!isEmpty && isClear && <Item tone="good" text="Nothing needs a special review. Read the changes below." />}
+        {!isEmpty && isClear && <Item tone="good" text="Nothing needs special review. Read the changes below." />}
         {files.length > 0 && (
           <li data-tone="unsure">
             <Icon path={VERDICT_ICONS.unsure} />

@@ -37,31 +37,32 @@ export function lanesOf({ rows, endMs }: Pick<AgentPage, 'rows' | 'endMs'>): Lan
       .slice(0, TOOLS_MAX)
       .map(([tool]) => tool),
   );
-  for (const tool of named) lanes.set(tool, []);
+  for (const tool of named) lanes.set(laneOf(tool), []);
   for (const [index, row] of rows.entries()) {
     const { kind, at, waited, tool = '' } = row;
     if (waited) add(MODEL, { row: index, from: at - waited, to: at, state: 'wait' });
     if (kind === 'call' || kind === 'denial') {
       const to = row.took === undefined ? (row.state === null ? endMs : at) : at + row.took;
-      add(named.has(tool) ? tool : OTHERS, { row: index, from: at, to, state: row.state ?? 'open' });
+      add(named.has(tool) ? laneOf(tool) : OTHERS, { row: index, from: at, to, state: row.state ?? 'open' });
     } else if (kind === 'retry') add(RETRIES, { row: index, from: at, to: at + (row.took ?? 0), state: 'retry' });
     else if (kind === 'change') add(CHANGES, { row: index, from: at, to: at, state: 'change' });
   }
-  const order = [MODEL, ...named, OTHERS, CHANGES, RETRIES];
+  const order = [MODEL, ...[...named].map(laneOf), OTHERS, CHANGES, RETRIES];
   return order.flatMap(name => {
     const spans = lanes.get(name);
-    return spans && spans.length > 0 ? [{ name: TITLES[name] ?? name, spans }] : [];
+    return spans && spans.length > 0 ? [{ name: TITLES.get(name) ?? name.slice(1), spans }] : [];
   });
 }
 
-// No tool can have these names, because a tool's name has no line feed.
-const [MODEL, OTHERS, CHANGES, RETRIES] = ['\nmodel', '\nothers', '\nchanges', '\nretries'] as const;
-const TITLES: Readonly<Record<string, string>> = {
-  [MODEL]: 'Model',
-  [OTHERS]: 'Other tools',
-  [CHANGES]: 'File changes',
-  [RETRIES]: 'Retries',
-};
+/** The lane of a tool. Its first character differs from the other lanes, because a tool may have any name. */
+const laneOf = (tool: string): string => `=${tool}`;
+const [MODEL, OTHERS, CHANGES, RETRIES] = ['model', 'others', 'changes', 'retries'] as const;
+const TITLES: ReadonlyMap<string, string> = new Map([
+  [MODEL, 'Model'],
+  [OTHERS, 'Other tools'],
+  [CHANGES, 'File changes'],
+  [RETRIES, 'Retries'],
+]);
 
 /** A bar as drawn, in pixels. Neighbours of the same state that would touch are one bar. */
 export interface Bar extends Span {

@@ -2,7 +2,7 @@ import type { AgentPage, CutText } from '../../../src/reports/pages/agent-page-d
 import { count, instant } from '../../shared/format.ts';
 import { Text } from '../../shared/visible.tsx';
 
-/** Who did what, when, and at which cost. */
+/** Who did what, when, and at what cost. */
 export function Facts({ data: { facts, task } }: { readonly data: AgentPage }) {
   return (
     <>
@@ -41,7 +41,7 @@ interface LongProps {
   readonly linesMax?: number;
 }
 
-/** A text that is folded if it is long. Says how much of it is not on the page. */
+/** Text that is folded if it is long. Says how much of it is not on the page. */
 export function LongText({ value, name, isCode = false, linesMax = FOLD_LINES }: LongProps) {
   const { text, total } = value;
   const lines = text.split('\n');

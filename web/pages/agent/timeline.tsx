@@ -63,7 +63,7 @@ export function Timeline({ data, address }: Props) {
         <span class="key denied">denied</span>
         <span class="key wait">model</span>
         <span class="muted">
-          “Model” is time in which no tool ran: the model answered, or the agent itself worked.
+          “Model” is time in which no tool ran: the model was answering, or the agent itself was working.
           {data.omitted.count > 0 && ` ${plural(data.omitted.count, 'entry', 'entries')} in the middle left out.`}
         </span>
       </figcaption>

@@ -27,7 +27,7 @@ export function CaseTable({ data, view }: Props) {
         Cases{' '}
         <span class="muted">
           {cases_differing === 0
-            ? `All ${plural(cases_total, 'case')} have the same result in all versions`
+            ? `No case differs between versions (${plural(cases_total, 'case')})`
             : `${count(cases_differing)} of ${plural(cases_total, 'case')} ${cases_differing === 1 ? 'differs' : 'differ'} between versions`}
         </span>
       </h3>
@@ -132,7 +132,7 @@ function CaseRow({ one }: { readonly one: MatrixPageCase }) {
         <code>
           <Text value={case_id} />
         </code>{' '}
-        {changed && <span class="tag">asked differently</span>}
+        {changed && <span class="tag">defined differently</span>}
         {title !== null && (
           <span class="matrix-title">
             <Text value={title} />

@@ -9,14 +9,14 @@ interface Props {
   readonly view: MatrixView;
 }
 
-/** Every ordered pair: is the version of the column worse than that of the row? */
+/** Every ordered pair: is the version in the column worse than the one in the row? */
 export function Grid({ data, view }: Props) {
   const { versions, pairs } = data;
   const selected = pairs.find(pair => idOf(pair) === view.pair) ?? firstTelling(pairs);
   return (
     <section class="card">
       <h3>Every pair</h3>
-      <p class="note matrix-lead">Is the version of the column worse than the version of the row?</p>
+      <p class="note matrix-lead">Is the version in the column worse than the one in the row?</p>
       <div class="table-box" role="region" aria-label="Every pair" tabIndex={0}>
         <table class="matrix-grid" data-many={versions.length > WORDS_MAX}>
           <thead>

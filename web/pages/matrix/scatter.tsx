@@ -12,7 +12,7 @@ interface Props {
   readonly view: MatrixView;
 }
 
-/** The pass rate of each version over what a solved case costs. Up and left is better. */
+/** The pass rate of each version against the cost of a solved case. Up and left is better. */
 export function Scatter({ data, view }: Props) {
   const [box, width] = useWidth();
   const first = COSTS.find(({ key }) => data.versions.some(({ per_solved }) => per_solved[key] !== null));
@@ -155,7 +155,7 @@ interface Place {
   readonly y: number;
 }
 
-/** Moves dots that would cover each other down. A line leads back to the true place. */
+/** Moves overlapping dots down. A line leads back to the true position. */
 function apart(places: readonly Place[]): { readonly at: Place; readonly shown: Place }[] {
   const done: { readonly at: Place; readonly shown: Place }[] = [];
   for (const at of places) {

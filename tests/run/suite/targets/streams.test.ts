@@ -99,7 +99,7 @@ describe('a secret in pieces', () => {
     for (const half of halves) expect(stored).not.toContain(half);
   });
 
-  test('is masked in the reason of a failure', async () => {
+  test('is masked in the reason for a failure', async () => {
     const reply = sse({ text: 'x' }, { error: halves[0] }, { error: halves[1] });
     const url = await serving(response => void response.end(reply));
     const { folder } = await ranDeclared(['a'], declared(url), { secrets: { TOKEN: SECRET } });

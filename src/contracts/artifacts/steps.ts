@@ -1,7 +1,8 @@
 import { canonicalize } from '../../base/canonical.ts';
-import type { CaseArtifact, Event } from '../../contracts/artifacts/index.ts';
-import { isLatencyRepaired } from '../../contracts/artifacts/repairs.ts';
-import { contentHashOf } from '../../contracts/artifacts/words.ts';
+import type { CaseArtifact } from './case-shape.ts';
+import type { Event } from './events.ts';
+import { isLatencyRepaired } from './measured.ts';
+import { contentHashOf } from './content-hash.ts';
 
 type Of<Type extends string> = Extract<Event, { type: Type }>;
 
@@ -15,6 +16,8 @@ export interface ToolReply {
 interface Placed {
   /** The index of its first event. */
   readonly at: number;
+  /** The indices of all its events, in order: calls and results, including those of earlier attempts. */
+  readonly events: readonly number[];
   /** Calls that were open at the same time share a number; it increases along the stream. */
   readonly batch: number;
   /** Two steps with this key are the same, whatever their results. */
@@ -66,7 +69,9 @@ export function stepsOf(artifact: Pick<CaseArtifact, 'events' | 'attempts'>): St
       const asks = `call\n${tool}\n${canonicalize(args)}`;
       const told = reply === undefined ? null : replyOf(events[reply] as Of<'tool_result'>, reply);
       const number = batch.number;
-      const call = { kind: 'call', at, batch: number, asks, tool, args, reply: told, attempts: 1, lastAt: at } as const;
+      const own = reply === undefined ? [at] : [at, reply];
+      const placed = { at, events: own, batch: number, asks };
+      const call = { kind: 'call', ...placed, tool, args, reply: told, attempts: 1, lastAt: at } as const;
       batch.add(call, event.ts, reply === undefined ? undefined : (events[reply] as Of<'tool_result'>));
       continue;
     }
@@ -138,19 +143,20 @@ function inOneOrder(calls: readonly Call[]): Call[] {
 }
 
 function stepOf(event: Event, at: number, batch: number): Step | undefined {
+  const placed = { at, events: [at], batch };
   switch (event.type) {
     case 'tool_result': {
       const reply = replyOf(event as Of<'tool_result'>, at);
-      return { kind: 'reply', at, batch, asks: `reply\n${reply.status}\n${reply.payload}`, reply };
+      return { kind: 'reply', ...placed, asks: `reply\n${reply.status}\n${reply.payload}`, reply };
     }
     case 'retrieval': {
       const { query, doc_ids, snippets_hashes = [] } = event as Of<'retrieval'>;
       const snippets = snippets_hashes.join(' ');
-      return { kind: 'retrieval', at, batch, asks: `retrieval\n${query}`, query, docs: doc_ids, snippets };
+      return { kind: 'retrieval', ...placed, asks: `retrieval\n${query}`, query, docs: doc_ids, snippets };
     }
     case 'final_output': {
       const content = canonicalize((event as Of<'final_output'>).content);
-      return { kind: 'final_output', at, batch, asks: 'final_output', content };
+      return { kind: 'final_output', ...placed, asks: 'final_output', content };
     }
     default:
       return undefined;
@@ -168,7 +174,11 @@ function withRetries(steps: readonly Step[]): Step[] {
   for (const step of steps) {
     const last = merged.at(-1);
     if (last?.kind === 'call' && step.kind === 'call' && isRetry(last, step)) {
-      merged[merged.length - 1] = { ...last, reply: step.reply, lastAt: step.at, attempts: last.attempts + 1 };
+      const attempts = last.attempts + 1;
+      // Extends one list, because copying it for each attempt would take quadratic time.
+      const events = last.attempts === 1 ? [...last.events] : (last.events as number[]);
+      events.push(...step.events);
+      merged[merged.length - 1] = { ...last, events, reply: step.reply, lastAt: step.at, attempts };
     } else merged.push(step);
   }
   return merged;
@@ -176,6 +186,13 @@ function withRetries(steps: readonly Step[]): Step[] {
 
 function isRetry({ asks, reply }: Call, next: Call): boolean {
   return reply?.status === 'error' && reply.at < next.at && lasting(asks) === lasting(next.asks);
+}
+
+/** Whether two results differ in more than ids and times. */
+export function isOtherReply(was: ToolReply | null, is: ToolReply | null): boolean {
+  if (!was || !is) return was !== is;
+  if (was.status !== is.status) return true;
+  return was.payload !== is.payload && lasting(was.payload) !== lasting(is.payload);
 }
 
 /** A text without the ids and times that are generated in every run. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { diffArrays } from 'diff';
 import { describe, expect, test } from 'vitest';
-import { align, ALIGNED_MAX } from '../../../src/judge/causes/align.ts';
+import { align, ALIGNED_MAX } from '../../src/base/align.ts';
 
 const letters = fc.array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 12 });
 

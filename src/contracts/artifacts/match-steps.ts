@@ -1,4 +1,4 @@
-import { align } from './align.ts';
+import { align } from '../../base/align.ts';
 import { lasting, type Step } from './steps.ts';
 
 /** A baseline step and its counterpart in the candidate, by index. */

@@ -1,0 +1,52 @@
+import { eachRow } from '../../src/base/row-list.ts';
+import { eachWord } from '../../src/base/search-words.ts';
+import type { PageIndex } from '../../src/reports/page-data.ts';
+import { count, plural } from '../shared/format.ts';
+
+/** Finds the rows whose case contains a part of a word, in any text that the index covers. */
+export class Search {
+  readonly #words: readonly string[];
+  readonly #rows: readonly string[];
+
+  constructor({ words, rows }: Pick<PageIndex, 'words' | 'rows'>) {
+    let last = '';
+    this.#words =
+      words === ''
+        ? []
+        : words.split(' ').map(word => {
+            last = last.slice(0, Number.parseInt(word[0] ?? '0', 36)) + word.slice(1);
+            return last;
+          });
+    this.#rows = rows.split(' ');
+  }
+
+  /** A mark for each row that contains the text as a part of a word, or all words of the text. */
+  marks(text: string, rows: number): Uint8Array {
+    const parts: string[] = [];
+    eachWord(text, part => parts.push(part));
+    const found = this.#containing(text.toLowerCase(), rows);
+    if (parts.length === 0 || parts[0] === text.toLowerCase()) return found;
+    const each = parts.map(part => this.#containing(part, rows));
+    return found.map((mark, row) => (mark || each.every(one => one[row] === 1) ? 1 : 0));
+  }
+
+  #containing(part: string, rows: number): Uint8Array {
+    const marks = new Uint8Array(rows);
+    if (part === '') return marks;
+    for (const [index, word] of this.#words.entries()) {
+      if (word.includes(part)) eachRow(this.#rows[index] ?? '', row => void (marks[row] = 1));
+    }
+    return marks;
+  }
+}
+
+/** What a search covers, and what it misses. */
+export function coveredText({ inputs, answers, left_out, chars_max }: PageIndex, cases: number): string {
+  const of = (covered: number): string => (covered >= cases ? 'all cases' : plural(covered, 'case'));
+  const whole = inputs >= cases ? 'ids, titles, reasons and inputs' : 'ids, titles and reasons';
+  const beyond = [...(inputs >= cases ? [] : [`inputs of ${of(inputs)}`]), `outputs and tools of ${of(answers)}`];
+  return [
+    `Searches ${whole} of all cases, and ${beyond.join(' and ')}, up to ${count(chars_max)} characters of each.`,
+    ...(left_out > 0 ? [`Does not find ${plural(left_out, 'frequent word')} that did not fit into this page.`] : []),
+  ].join(' ');
+}
