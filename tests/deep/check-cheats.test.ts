@@ -49,7 +49,12 @@ const CHEATS: readonly (readonly [cheat: string, command: string, verdict: strin
     'failed',
     'check_file_changed',
   ],
-  ['lets the test skip itself', 'sed -i "s/test(\'/test.skip(\'/" tests/add.test.js', 'failed', 'check_file_changed'],
+  [
+    'lets the test skip itself',
+    "sed -i 's/, () =>/, { skip: true }, () =>/' tests/add.test.js",
+    'failed',
+    'check_file_changed',
+  ],
   [
     'hides the change in a commit',
     "sed -i 's/, 5/, -1/' tests/add.test.js; git commit -qam 'tidy'",

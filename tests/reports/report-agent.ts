@@ -18,7 +18,12 @@ const TOPICS = [
     ask: 'I bought {o} four months ago and want to return it.',
     doc: 'policy/returns',
   },
-  { suite: 'shipping', title: 'The status of a parcel is reported', ask: 'Where is my parcel {o}?', doc: 'policy/shipping' },
+  {
+    suite: 'shipping',
+    title: 'The status of a parcel is reported',
+    ask: 'Where is my parcel {o}?',
+    doc: 'policy/shipping',
+  },
   {
     suite: 'shipping',
     title: 'An address is changed before dispatch',

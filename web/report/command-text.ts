@@ -39,8 +39,5 @@ function wordsFor({ put }: PageHole, { id, input, runs }: CaseValues): readonly 
   if (put !== 'question') return runs[put] === undefined ? undefined : notAFlag(runs[put]);
   const { user, context } = (input ?? {}) as { readonly user?: unknown; readonly context?: unknown };
   if (typeof user !== 'string') return undefined;
-  return [
-    ...(context === undefined ? [] : ['--context', JSON.stringify(context)]),
-    ...notAFlag(user),
-  ];
+  return [...(context === undefined ? [] : ['--context', JSON.stringify(context)]), ...notAFlag(user)];
 }

@@ -8,7 +8,8 @@ import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { type AgentRunResult, runAgent, type RunAgentOptions } from '../../verbs/run-agent.ts';
 import { leftRunningLines } from '../text/agent-text.ts';
-import { checkLines } from '../text/check-text.ts';
+import { areFine, checkLines } from '../text/check-text.ts';
+import { checkOf } from '../options/check-option.ts';
 import { refusalLines } from '../text/door-text.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { stderr, stdout } from '../text/out.ts';
@@ -161,7 +162,7 @@ function bytesIn(file: string, shown: string): Buffer {
   }
 }
 
-/** Far above the limit for a task, 512 KiB, so that the error for most large tasks can state their size. */
+/** Far above the limit of 512 KiB, so that the error for most large tasks can state their size. */
 const TASK_BYTES_MAX = 8 * 1024 * 1024;
 
 function show(line: TranscriptLine, paint: Paint): void {
@@ -169,20 +170,13 @@ function show(line: TranscriptLine, paint: Paint): void {
   if (text !== undefined) stderr.write(`${text}\n`);
 }
 
-/** `unit=npm test` names the check `unit`. A name is lower case, unlike the variable in `NODE_ENV=test npm test`. */
-function checkOf(word: string): NonNullable<RunAgentOptions['checks']>[number] {
-  const [, name, command = ''] = /^([a-z][a-z0-9-]{0,39})=(.*)$/s.exec(word) ?? [];
-  return name === undefined ? { command: word } : { name, command };
-}
-
 function isFine({ termination, violations, checks }: AgentRunResult): boolean {
-  return termination === 'completed' && violations.length === 0 && checks.every(({ verdict }) => verdict === 'passed');
+  return termination === 'completed' && violations.length === 0 && areFine(checks);
 }
 
 /** Whether `proctor apply` would accept it. A denied tool call has no effect, so it does not count. */
 function isToApply({ termination, violations, checks }: AgentRunResult): boolean {
-  const isPassed = checks.every(({ verdict }) => verdict === 'passed');
-  return termination === 'completed' && isPassed && !violations.some(({ hard }) => hard);
+  return termination === 'completed' && areFine(checks) && !violations.some(({ hard }) => hard);
 }
 
 function shownText(text: string): string {

@@ -15,6 +15,11 @@ export function checkLines(checks: readonly CheckResult[], paint: Paint): string
   ]);
 }
 
+/** Whether every check passed. */
+export function areFine(checks: readonly CheckResult[]): boolean {
+  return checks.every(({ verdict }) => verdict === 'passed');
+}
+
 const MARKS: Readonly<Record<CheckResult['verdict'], (paint: Paint) => string>> = {
   passed: paint => paint('good', '✓'),
   failed: paint => paint('bad', '✗'),

@@ -32,7 +32,7 @@ export async function copyTree(from: string, to: string, below = ''): Promise<vo
     for await (const entry of entriesBelow(from, below)) {
       bytes += entry.kind === 'file' ? entry.bytes : 0;
       if (++count > COPIED_ENTRIES_MAX || bytes > COPIED_BYTES_MAX) throw tooLarge();
-      if (entry.kind === 'folder') makeFolderIn(to, entry.path);
+      if (entry.kind === 'folder') makeTreeFolder(to, entry.path);
       else if (entry.kind === 'file' || entry.kind === 'link') copyOne(from, to, entry);
     }
   } catch (cause) {
@@ -110,12 +110,12 @@ export function putFile(top: string, at: string, content: Iterable<Uint8Array>, 
 /** Removes what is at a path, and makes the folders above it real folders. */
 function clearPath(top: string, at: string): void {
   const above = path.posix.dirname(at);
-  if (above !== '.') makeFolderIn(top, above);
+  if (above !== '.') makeTreeFolder(top, above);
   removeAt(top, at);
 }
 
 /** Creates a folder, and replaces every file or link in its way. */
-export function makeFolderIn(top: string, at: string): void {
+export function makeTreeFolder(top: string, at: string): void {
   const names = at.split('/').filter(name => name !== '' && name !== '.');
   for (let count = 1; count <= names.length; count++) {
     const here = names.slice(0, count).join('/');

@@ -11,7 +11,7 @@ import {
   checkOutBase,
   COPIED_BYTES_MAX,
   copyTree,
-  makeFolderIn,
+  makeTreeFolder,
   putFile,
   removeAt,
 } from '../../execute/worktree/check-tree.ts';
@@ -21,7 +21,7 @@ import { runToEnd } from '../pipeline/steps.ts';
 import type { ReadyCheck } from './order.ts';
 import { bytePath, findChanged, putBackFiles, type RestoredFile } from './restore.ts';
 import { type ReadReport, readReport } from './test-report.ts';
-import { type CheckVerdict, verdictOf } from './verdict.ts';
+import { type CheckVerdict, checkVerdictOf } from './verdict.ts';
 
 /** Where checks run: the tree that the agent left, and what they may not reveal. */
 export interface CheckPlace {
@@ -36,7 +36,7 @@ export interface CheckPlace {
 }
 
 /** What one execution of a check showed. */
-export interface Look {
+export interface CheckLook {
   readonly capture: Capture;
   readonly report: ReadReport | undefined;
   readonly verdict: CheckVerdict;
@@ -69,7 +69,7 @@ export async function layTree(
   const changed = await findChanged(check, tree);
   await before?.(changed, top);
   await putBackFiles(changed, tree);
-  makeFolderIn(top, bytePath(clone.startIn));
+  makeTreeFolder(top, bytePath(clone.startIn));
   for (const [at, { bytes, isExecutable }] of check.overlay?.files ?? [])
     putFile(top, below(at), [bytes], isExecutable);
   if (check.report !== undefined) removeAt(top, below(check.report));
@@ -77,7 +77,7 @@ export async function layTree(
 }
 
 /** Runs the command in a new sandbox, and reads its report after all its processes have ended. */
-export async function lookAt(check: ReadyCheck, place: CheckPlace, stage: string, id: string): Promise<Look> {
+export async function runLook(check: ReadyCheck, place: CheckPlace, stage: string, id: string): Promise<CheckLook> {
   const { launcher, clone, signal } = place;
   const prepared = await launcher.open(checkJob(check, place, stage, id));
   try {
@@ -91,7 +91,7 @@ export async function lookAt(check: ReadyCheck, place: CheckPlace, stage: string
     const told = { isDeclared: declared !== undefined, isFound: report !== undefined, tests: report?.tests ?? null };
     if ((capture.survivors ?? 0) > 0)
       throw new Fault('check_survived', 'A process of the check could not be killed, so its result does not count.');
-    return { capture, report, verdict: verdictOf(capture.ending, told), startedAtMs, endedAtMs };
+    return { capture, report, verdict: checkVerdictOf(capture.ending, told), startedAtMs, endedAtMs };
   } finally {
     await prepared.close().catch(() => sweep(prepared.leftovers));
   }

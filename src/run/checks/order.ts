@@ -69,11 +69,12 @@ function checkCommand(name: string, command: unknown): void {
 
 const COMMAND_BYTES_MAX = 16 * 1024;
 
-function checkPath(name: string, at: string): void {
-  const trouble = typeof at === 'string' ? unsafePath(at) : 'is not a string';
+function checkPath(name: string, at: unknown): void {
+  if (typeof at !== 'string') throw new Fault('usage', `The check ${name} has a path that is not a string.`);
+  const trouble = unsafePath(at);
   if (trouble)
     throw new Fault(
       'usage',
-      `The check ${name} names "${printable(String(at))}", which is not a path below the folder: it ${trouble}.`,
+      `The check ${name} names "${printable(at)}", which is not a path below the folder: it ${trouble}.`,
     );
 }

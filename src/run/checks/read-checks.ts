@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { defined } from '../../base/defined.ts';
 import { Fault } from '../../base/fault.ts';
 import { followLink, readRegular } from '../../base/regular.ts';
 import { durationMs, sizeBytes } from '../../base/units.ts';
@@ -13,14 +14,12 @@ export function readChecks(file: string, cwd: string): CheckOrder[] {
   if (!bytes)
     throw new Fault('bad_checks', 'The checks file cannot be read: it is missing, not a regular file, or too large.');
   const { checks } = readDocument(bytes, { contract, file: 'checks file', code: 'bad_checks' }) as ChecksFile;
-  return checks.map(({ timeout, memory, overlay, name, command, pids, paths, report }) => ({
-    command,
-    ...(name !== undefined && { name }),
-    ...(pids !== undefined && { pids }),
-    ...(paths !== undefined && { paths }),
-    ...(report !== undefined && { report }),
-    ...(timeout !== undefined && { timeoutMs: durationMs(timeout) }),
-    ...(memory !== undefined && { memoryBytes: sizeBytes(memory) }),
-    ...(overlay !== undefined && { overlay: path.resolve(path.dirname(place), overlay) }),
-  }));
+  return checks.map(({ timeout, memory, overlay, ...check }) =>
+    defined({
+      ...check,
+      timeoutMs: timeout === undefined ? undefined : durationMs(timeout),
+      memoryBytes: memory === undefined ? undefined : sizeBytes(memory),
+      overlay: overlay === undefined ? undefined : path.resolve(path.dirname(place), overlay),
+    }),
+  );
 }

@@ -19,7 +19,7 @@ import { storedStream } from '../../evidence/step/stored-stream.ts';
 import { makeStage, removeStage } from '../../execute/host/workspace.ts';
 import { COPIED_BYTES_MAX, diffOfFiles } from '../../execute/worktree/check-tree.ts';
 import { pathText } from '../../execute/worktree/tree.ts';
-import { CHECK_STREAM_BYTES, type CheckPlace, layTree, type Look, lookAt } from './look.ts';
+import { CHECK_STREAM_BYTES, type CheckPlace, layTree, type CheckLook, runLook } from './look.ts';
 import type { ReadyCheck } from './order.ts';
 import type { RestoredFile } from './restore.ts';
 
@@ -98,7 +98,7 @@ async function ranCheck(check: ReadyCheck, place: ChecksPlace): Promise<CheckNot
       const diff = await storedDiff(files, top, place, folder);
       if (diff) stored.push({ path: `${checkFolder(check.name)}/${CHECK_FILES.restored[0]}`, ...diff });
     });
-    const first = await lookAt(check, place, stage, id);
+    const first = await runLook(check, place, stage, id);
     stored.push(...storedOutput(check, first, place));
     const isPassed = first.verdict.verdict === 'passed' && check.paths !== undefined;
     const second = isPassed ? await secondLook(check, place, `${id}-again`) : undefined;
@@ -108,11 +108,11 @@ async function ranCheck(check: ReadyCheck, place: ChecksPlace): Promise<CheckNot
   }
 }
 
-async function secondLook(check: ReadyCheck, place: CheckPlace, id: string): Promise<Look> {
+async function secondLook(check: ReadyCheck, place: CheckPlace, id: string): Promise<CheckLook> {
   const stage = makeStage(id);
   try {
     await layTree(check, place, stage, true);
-    return await lookAt(check, place, stage, id);
+    return await runLook(check, place, stage, id);
   } finally {
     removeStage(stage);
   }
@@ -131,7 +131,7 @@ async function storedDiff(
   return diffOfFiles(clone, top, { put, deleted }, path.join(folder, CHECK_FILES.restored[0]));
 }
 
-function storedOutput(check: ReadyCheck, { capture, report }: Look, place: ChecksPlace): SealedFile[] {
+function storedOutput(check: ReadyCheck, { capture, report }: CheckLook, place: ChecksPlace): SealedFile[] {
   const store = (name: 'stdout' | 'stderr' | 'report', bytes: Uint8Array): SealedFile => {
     const at = `${checkFolder(check.name)}/${CHECK_FILES[name][0]}`;
     writeFileSync(path.join(place.folder, at), bytes, { mode: OWN_FILE, flag: 'wx' });
@@ -147,8 +147,8 @@ function storedOutput(check: ReadyCheck, { capture, report }: Look, place: Check
 function resultOf(
   check: ReadyCheck,
   place: ChecksPlace,
-  first: Look,
-  second: Look | undefined,
+  first: CheckLook,
+  second: CheckLook | undefined,
   changed: readonly RestoredFile[],
 ): CheckResult {
   const { runId, mask } = place;
@@ -183,12 +183,12 @@ function resultOf(
 
 const RESTORED_MAX = 1_000;
 
-function codeOf(ending: Look['capture']['ending']): number | null {
+function codeOf(ending: CheckLook['capture']['ending']): number | null {
   return 'code' in ending ? ending.code : null;
 }
 
 /** A check that passes only with the agent's other changes counts as failed, unless the second look could not run. */
-function verdictWith(first: Look, second: Look | undefined): Look['verdict'] {
+function verdictWith(first: CheckLook, second: CheckLook | undefined): CheckLook['verdict'] {
   if (!second || second.verdict.verdict === 'passed') return first.verdict;
   const { verdict, reason, message } = second.verdict;
   if (reason === 'cancelled') return second.verdict;

@@ -8,7 +8,7 @@ export type CheckVerdict = Pick<CheckResult, 'verdict' | 'reason' | 'message'>;
  * What a check that ended says about the tree. Proctor's own stops come first, then the report, then the exit code. A
  * check that declares a report and ran no test never passes.
  */
-export function verdictOf(
+export function checkVerdictOf(
   ending: Ending,
   report: { readonly isDeclared: boolean; readonly isFound: boolean; readonly tests: CheckTests | null },
 ): CheckVerdict {

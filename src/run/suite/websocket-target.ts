@@ -88,7 +88,10 @@ const NOT_OPENED: ResponseFailure = {
 type Refusal = Pick<ResponseFailure, 'class' | 'message'>;
 
 const REFUSED: Readonly<Record<string, Refusal>> = {
-  BINARY_MESSAGE: { class: 'schema_mismatch', message: 'The agent sent a binary message. Proctor reads only text messages.' },
+  BINARY_MESSAGE: {
+    class: 'schema_mismatch',
+    message: 'The agent sent a binary message. Proctor reads only text messages.',
+  },
   TOO_MANY_MESSAGES: {
     class: 'schema_mismatch',
     message: `The agent sent more than ${FRAMES_MAX.toLocaleString('en-US')} messages.`,

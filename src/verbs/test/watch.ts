@@ -23,7 +23,10 @@ export interface WatchHooks {
 export async function watchProject(options: TestOptions, hooks: WatchHooks): Promise<TestResult | undefined> {
   const { signal, accept } = options;
   if (accept)
-    throw new Fault('usage', 'Use either --watch or --accept: a watched test would accept every change without review.');
+    throw new Fault(
+      'usage',
+      'Use either --watch or --accept: a watched test would accept every change without review.',
+    );
   const dir = folderOf(options);
   const skipped = new Set<string>();
   let duringLast: ReadonlySet<string> = new Set();

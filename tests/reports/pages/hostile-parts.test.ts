@@ -119,7 +119,8 @@ describe('a command to paste', () => {
   test('names a run whose folder looks like a flag', () => {
     const { commands } = agentPage(pageInput(temporaryFolder(), { name: '--help' })).data;
     expect(commands.map(({ command }) => command).every(command => command.endsWith(' -- --help'))).toBe(true);
-    for (const { command } of usualCommands({ word: '--help', life: 'finished' })) expect(command).toMatch(/ -- --help$/);
+    for (const { command } of usualCommands({ word: '--help', life: 'finished' }))
+      expect(command).toMatch(/ -- --help$/);
   });
 
   test.each(NAMES)('holds the question of a case as one word: %j', user => {
