@@ -24,6 +24,8 @@ export interface ApplyOptions {
   readonly check?: boolean;
   /** Apply even if the agent did not complete its task. */
   readonly anyway?: boolean;
+  /** Apply even if a check failed or did not run. */
+  readonly allowFailedChecks?: boolean;
   /** Exact paths of files to apply even though they run automatically. */
   readonly allowActive?: readonly string[];
   readonly cwd?: string;
@@ -52,7 +54,8 @@ export interface AppliedRun {
 export async function applyRun(run: string, options: ApplyOptions = {}): Promise<AppliedRun> {
   checkRunWord('applyRun', run);
   refuseUnknown('applyRun', options, OPTIONS);
-  const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
+  const { check = false, anyway = false, allowFailedChecks = false, allowActive = [] } = options;
+  const { cwd = process.cwd(), signal } = options;
   checkPaths(allowActive);
   if (options.branch !== undefined && typeof options.branch !== 'string')
     throw new Fault('usage', 'applyRun requires branch to be a name.');
@@ -65,6 +68,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
     throw new Fault('not_valid', `Cannot apply ${printable(runId)}, because it does not verify: ${trouble}`);
   }
   refuseForeign(folder);
+  if (!allowFailedChecks) refuseFailedChecks(folder);
   const changes = readChanges(folder, anyway);
   const { status, diff } = changes;
   const fromClone = status.kind === 'clone';
@@ -99,10 +103,22 @@ const OPTIONS: Record<keyof ApplyOptions, true> = {
   branch: true,
   check: true,
   anyway: true,
+  allowFailedChecks: true,
   allowActive: true,
   cwd: true,
   signal: true,
 };
+
+/** Throws if a check of the run did not pass. */
+function refuseFailedChecks(folder: string): void {
+  const { request, checks } = readAgentFolder(folder);
+  const failed = checks.find(({ verdict }) => verdict !== 'passed');
+  if (failed)
+    throw refused(
+      `The check ${failed.name} did not pass: ${printable(failed.message)} Use --allow-failed-checks to apply the changes.`,
+    );
+  if (checks.length !== (request?.checks ?? []).length) throw refused('The run has no result of one of its checks.');
+}
 
 /** The changes in a sealed folder. Throws if they must not be applied. */
 function readChanges(folder: string, anyway: boolean): SealedChanges {

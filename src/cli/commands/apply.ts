@@ -10,6 +10,7 @@ interface ApplyFlags {
   readonly branch?: string;
   readonly check?: true;
   readonly anyway?: true;
+  readonly allowFailedChecks?: true;
   readonly allowActive?: readonly string[];
   readonly json?: true;
 }

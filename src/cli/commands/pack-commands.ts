@@ -37,6 +37,7 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
     .option('--branch <name>', 'bring the commits to this new branch instead; the work tree stays unchanged')
     .option('--check', 'check whether the changes apply, without applying them')
     .option('--anyway', 'apply even if the agent did not complete its task')
+    .option('--allow-failed-checks', 'apply even if a check failed or did not run')
     .option(
       '--allow-active <path>',
       'apply this file even though it runs automatically; exact path, repeatable',

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
 import type { ShownAgent } from '../../verbs/show-agent.ts';
+import { checkLines } from './check-text.ts';
 import { claimLines, diffLines, leftRunningLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
 import { doorLines } from './door-text.ts';
 import { judgementJson } from './judgement-text.ts';
@@ -52,6 +53,7 @@ export function agentJson(shown: ShownAgent): object {
     needs_review: needsReview ?? null,
     workspace: workspace ?? null,
     flags: evaluation?.flags ?? null,
+    checks: shown.checks,
     judgement: judgement ? judgementJson(judgement) : null,
     ...(log && { log }),
   };
@@ -69,6 +71,7 @@ export function agentText(shown: ShownAgent, paint: Paint): string {
     ...diffLines(diff, paint),
     ...workspaceLines(workspace, paint),
     ...reviewLines(needsReview, paint),
+    ...(shown.checks.length === 0 ? [] : ['', `  ${paint('strong', 'checks')}`, ...checkLines(shown.checks, paint)]),
     ...claimLines(evaluation?.flags, paint),
     ...(policy ? policyLines(policy, paint) : []),
     ...boundLines(shown, outcome, paint),

@@ -16,6 +16,8 @@ import { type Clone, cloneFor } from '../../execute/worktree/clone.ts';
 import type { Door } from '../../execute/model/door.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
+import { type ReadyCheck, readyChecks } from '../checks/order.ts';
+import { overlayWarnings } from '../checks/overlay.ts';
 import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../pipeline/journaled-run.ts';
 import { runJournaled } from '../pipeline/pipeline.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
@@ -81,6 +83,8 @@ export interface CheckedAgentRun {
   readonly model: ModelAccess;
   readonly sessionId: string;
   readonly machine: Machine;
+  /** With their hidden files, which were read before the agent starts. */
+  readonly checks: readonly ReadyCheck[];
   readonly around: AgentContext;
 }
 
@@ -90,14 +94,16 @@ async function checked(
   machine: Machine,
   around: AgentContext,
 ): Promise<CheckedAgentRun> {
-  const asked = boundFor(order, adapter, offersOf(machine));
+  const offers = offersOf(machine);
+  const asked = boundFor(order, adapter, offers);
+  const checks = readyChecks(order.checks ?? [], order.cwd, offers);
   const model = modelFor(order, adapter);
   const program = await programFor(order, adapter, around);
   const bound = boundWith(asked, adapter, program);
   const id = newRunId('agent', systemClock);
   for (const warning of [...warningsOf(model), ...versionWarnings(program)]) around.onWarning?.(warning);
   const sessionId = model.session ?? newSessionId();
-  return { id, order, adapter, bound, program, model, sessionId, machine, around };
+  return { id, order, adapter, bound, program, model, sessionId, machine, checks, around };
 }
 
 /** Everything that `prepare` creates for the run. */
@@ -133,7 +139,7 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
         ...(order.base !== undefined && { base: order.base }),
         readOnly: bound.effective.execution_posture === 'read_only',
       });
-      for (const note of clone.notes) around.onWarning?.(note);
+      for (const note of [...clone.notes, ...overlayWarnings(ready.checks, clone)]) around.onWarning?.(note);
       const mounted = await agentMounts(order, clone);
       door = await openDoorFor(ready, stage);
       const context = projectContext(adapter, clone, order.projectContext !== false);

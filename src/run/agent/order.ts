@@ -5,6 +5,7 @@ import { didYouMean } from '../../base/nearest.ts';
 import { hostPathIn, unsafePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import type { Overrides } from '../../policy/agent-policy.ts';
+import type { CheckOrder } from '../checks/order.ts';
 import type { MountRequest } from './mounts.ts';
 import { checkVariable } from '../script/order.ts';
 
@@ -54,6 +55,8 @@ export interface AgentOrder {
   readonly mounts?: readonly MountRequest[];
   /** Whether the agent gets the project's instructions for agents. Default: true. */
   readonly projectContext?: boolean;
+  /** Commands that run in the tree that the agent leaves, each in a new sandbox without a network. */
+  readonly checks?: readonly CheckOrder[];
   /** Where Proctor looks up the program and the model credential. The agent does not see it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Relative paths start here. */

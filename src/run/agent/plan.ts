@@ -17,6 +17,7 @@ import type { KeepTree } from '../../execute/worktree/keep-tree.ts';
 import { reachable } from '../../execute/sandboxes/mounts.ts';
 import { startTicksOf } from '../../execute/host/processes.ts';
 import { HOME } from '../../execute/sandboxes/root.ts';
+import { plannedCheck } from '../checks/run-checks.ts';
 import { enforcementOf } from '../pipeline/enforcement.ts';
 import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../pipeline/runner-plan.ts';
 import type { AgentTypes, AgentWorkspace, CheckedAgentRun } from './agent.ts';
@@ -127,7 +128,7 @@ const WORK_ENTRIES = 500_000;
 
 export function agentPlan(made: AgentTypes['made'], observed: readonly Observation[]): AgentPlan {
   const { ready, clone, invocation, job, startedAtMs } = made;
-  const { id, order, adapter, bound, program, model, machine, around } = ready;
+  const { id, order, adapter, bound, program, model, machine, checks, around } = ready;
   // The caller's strings are always masked. `keepCredentials` applies only to the agent's output.
   const mask = maskOf({ ...ready, order: { ...order, keepCredentials: false } });
   return {
@@ -138,6 +139,7 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
       working_directory: path.posix.join('work', clone.startIn),
       prompt_reference: order.promptReference === undefined ? null : mask(order.promptReference),
       requested_policy: bound.requested,
+      ...(checks.length > 0 && { checks: checks.map(({ name }) => name) }),
     },
     agent: {
       family: adapter.family,
@@ -164,6 +166,7 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
       mounts: made.mounted.notes.map(note => ({ ...note, path: mask(note.path) })),
     }),
     ...('credential' in model && { credential: model.credential }),
+    ...(checks.length > 0 && { checks: checks.map(check => plannedCheck(check, mask)) }),
     policy: policySummaryOf({
       ...bound.summary,
       capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes, ...made.guarded.notes.map(mask)],
