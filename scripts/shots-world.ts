@@ -81,7 +81,6 @@ export class ShotsWorld {
     gitIn(project, 'init', '-q', '-b', 'main');
     gitIn(project, 'add', '--all');
     gitIn(project, ...AUTHOR, 'commit', '-q', '-m', 'One');
-    const sh = (command: string): string => `DO=sh:${Buffer.from(command).toString('hex')}`;
     const deeds = [
       'DO=say',
       sh('sleep 0.2; ls src'),
@@ -95,6 +94,8 @@ export class ShotsWorld {
     this.proctor(1, 'run', 'agent', '--agent', 'claude', '--task', task, '--dir', 'project', '--policy', 'edit');
   }
 }
+
+const sh = (command: string): string => `DO=sh:${Buffer.from(command).toString('hex')}`;
 
 const AUTHOR = ['-c', 'user.name=an author', '-c', 'user.email=author@example.org', '-c', 'commit.gpgsign=false'];
 

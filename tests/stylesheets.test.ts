@@ -25,7 +25,9 @@ test('each class has one stylesheet as its owner', () => {
   const owners = new Map<string, Set<string>>();
   for (const [file, text] of sheets)
     for (const name of ownedClasses(text)) owners.set(name, (owners.get(name) ?? new Set()).add(file));
-  const shared = [...owners].filter(([, files]) => files.size > 1).map(([name, files]) => [name, ...files]);
+  const shared = [...owners]
+    .filter(([, files]) => files.size > 1)
+    .map(([name, files]) => `${name}: ${[...files].join(', ')}`);
   expect(owners.size).toBeGreaterThan(200);
   expect(shared).toEqual([]);
 });
