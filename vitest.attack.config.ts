@@ -6,6 +6,7 @@ const HELD_ELSEWHERE = [
   'tests/conformance/escape.test.ts',
   'tests/deep/cli-hostile.test.ts',
   'tests/deep/judge-hostile.test.ts',
+  'tests/deep/pages-hostile.test.ts',
   'tests/deep/run-suite-cases-hostile.test.ts',
   'tests/evidence/ingest/output.test.ts',
   'tests/verify/signatures.test.ts',

@@ -54,8 +54,10 @@ const INNER_LAW: Record<string, Record<string, readonly string[]>> = {
   run: {
     written: [],
     pipeline: [],
+    results: [],
+    checks: ['written', 'pipeline', 'results'],
     script: ['pipeline'],
-    agent: ['written', 'pipeline', 'script'],
+    agent: ['written', 'pipeline', 'checks', 'script'],
     intent: ['written', 'pipeline'],
     suite: ['written', 'pipeline', 'script', 'agent'],
     project: ['written'],

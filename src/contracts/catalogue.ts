@@ -52,6 +52,8 @@ export const catalogue: Readonly<Record<string, CatalogueEntry>> = {
   ]),
   pack: ours('pack.v1', async () => (await import('./pack/index.ts')).pack),
   'agent-policy': ours('agent-policy.v1', async () => (await import('./agent-policy/index.ts')).agentPolicy),
+  checks: ours('checks.v1', async () => (await import('./checks/index.ts')).checksFile),
+  'check-result': ours('check-result.v1', async () => (await import('./check-result/index.ts')).checkResult),
   'model-prices': ours('model-prices.v1', async () => (await import('./model-prices/index.ts')).modelPrices),
   'agent-request': ours('agent-request.v1', async () => (await agentStep()).agentRequest),
   'agent-result': ours('agent-result.v1', async () => (await agentStep()).agentResult),

@@ -80,20 +80,25 @@ function operations(changes: Changes, { forbidden_operations }: EffectivePolicy)
   });
 }
 
-function paths(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
+/** Says why the policy does not allow changes to a path; undefined if it does. */
+export function pathBan(policy: EffectivePolicy): (path: string) => string | undefined {
   const isAllowedHere = inside(policy.allowed_paths);
   // On Linux a backslash is part of a name, so `a\b` is not inside `a`.
   const isAllowed = (path: string): boolean => isAllowedHere(path) && isAllowedHere(path.replaceAll('\\', '%5C'));
   const isForbidden = inside(policy.forbidden_paths);
   // Other systems may treat different names as equal.
   const isForbiddenThere = inside(policy.forbidden_paths.map(folded));
-  const whyNot = (path: string): string | undefined => {
+  return path => {
     if (isForbidden(path) || isForbiddenThere(folded(path))) return 'which is in a forbidden path';
     // allowed_paths does not apply to git's own files.
     if (path.startsWith('.git/')) return undefined;
     if (policy.execution_posture === 'read_only') return 'but the policy is read-only';
     return isAllowed(path) ? undefined : 'which is outside the allowed paths';
   };
+}
+
+function paths(changes: Changes, policy: EffectivePolicy): TreeViolation[] {
+  const whyNot = pathBan(policy);
   const touched = new Set([
     ...changes.changed.map(({ path }) => path),
     ...changes.ignored.paths,

@@ -118,7 +118,10 @@ const isCalm = (one: ComparedCase): boolean =>
   one.change === 'same' && !one.changed && one.new.trials.every(({ verdict }) => verdict === 'pass');
 
 const errorOf = ({ baseline, new: fresh }: ComparedCase): string | null =>
-  [...fresh.trials, ...baseline.trials].find(({ error_class }) => error_class !== null)?.error_class ?? null;
+  firstError(fresh.trials) ?? firstError(baseline.trials) ?? null;
+
+const firstError = (trials: ComparedCase['new']['trials']): string | null | undefined =>
+  trials.find(({ error_class }) => error_class !== null)?.error_class;
 
 function missingSide({ side_missing }: ComparedCase): string | null {
   if (side_missing === undefined) return null;

@@ -10,6 +10,7 @@ import { refuseForeign } from '../evidence/run-folder/own-file.ts';
 import { notSealed, sealOf } from '../evidence/pack/pack.ts';
 import { applyDiff } from '../execute/worktree/apply.ts';
 import { verifyFolder } from '../verify/folder.ts';
+import { branchMade, type SealedChanges } from './apply-to-branch.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
 import { firstViolation } from './pack.ts';
 import { runFolderOf } from './runs.ts';
@@ -17,10 +18,14 @@ import { runFolderOf } from './runs.ts';
 export interface ApplyOptions {
   /** The work tree to change; `cwd` by default. */
   readonly dir?: string;
+  /** Bring the agent's commits to a new branch of this name. The work tree stays unchanged. */
+  readonly branch?: string;
   /** Check whether the changes apply, without applying them. */
   readonly check?: boolean;
   /** Apply even if the agent did not complete its task. */
   readonly anyway?: boolean;
+  /** Apply even if a check failed or did not run. */
+  readonly allowFailedChecks?: boolean;
   /** Exact paths of files to apply even though they run automatically. */
   readonly allowActive?: readonly string[];
   readonly cwd?: string;
@@ -34,18 +39,26 @@ export interface AppliedRun {
   /** True if the agent worked on a clone of a repository, false if on a copy of a folder. */
   readonly fromClone: boolean;
   readonly changed: WorkspaceStatus['changed'];
+  /** The new branch, its last commit and the number of new commits; null without `branch`. */
+  readonly branch: { readonly name: string; readonly tip: string; readonly commits: number } | null;
   /** Allowed changes that run automatically, each with the reason. */
   readonly needsReview: readonly ReviewedPath[];
   /** What was not applied or needs attention. */
   readonly notes: readonly string[];
 }
 
-/** Applies an agent's changes to a work tree if its run verifies and did not violate its policy. It never commits. */
+/**
+ * Applies an agent's changes to a work tree or a new branch, if its run verifies and did not violate its policy. The
+ * current branch stays unchanged.
+ */
 export async function applyRun(run: string, options: ApplyOptions = {}): Promise<AppliedRun> {
   checkRunWord('applyRun', run);
   refuseUnknown('applyRun', options, OPTIONS);
-  const { check = false, anyway = false, allowActive = [], cwd = process.cwd(), signal } = options;
+  const { check = false, anyway = false, allowFailedChecks = false, allowActive = [] } = options;
+  const { cwd = process.cwd(), signal } = options;
   checkPaths(allowActive);
+  if (options.branch !== undefined && typeof options.branch !== 'string')
+    throw new Fault('usage', 'applyRun requires branch to be a name.');
   const { folder } = runFolderOf(cwd, run);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
@@ -55,11 +68,22 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
     throw new Fault('not_valid', `Cannot apply ${printable(runId)}, because it does not verify: ${trouble}`);
   }
   refuseForeign(folder);
-  const { status, diff } = readChanges(folder, anyway);
+  if (!allowFailedChecks) refuseFailedChecks(folder);
+  const changes = readChanges(folder, anyway);
+  const { status, diff } = changes;
   const fromClone = status.kind === 'clone';
-  const answer = { runId, fromClone, changed: status.changed, notes: notesOf(status) };
-  if (status.changed.total === 0) return { ...answer, applied: false, needsReview: [] };
+  const answer = { runId, fromClone, changed: status.changed, branch: null, notes: notesOf(status) };
   const dir = path.resolve(cwd, options.dir ?? '.');
+  if (options.branch !== undefined) {
+    const { branch, needsReview, notes } = await branchMade(changes, dir, {
+      runId,
+      name: options.branch,
+      isTrial: check,
+      allowActive,
+    });
+    return { ...answer, branch, applied: branch !== null && !check, needsReview, notes: [...answer.notes, ...notes] };
+  }
+  if (status.changed.total === 0) return { ...answer, applied: false, needsReview: [] };
   const needsReview = await applyDiff(diff, dir, {
     fromTop: fromClone,
     isTrial: check,
@@ -76,17 +100,30 @@ function checkPaths(paths: unknown): void {
 
 const OPTIONS: Record<keyof ApplyOptions, true> = {
   dir: true,
+  branch: true,
   check: true,
   anyway: true,
+  allowFailedChecks: true,
   allowActive: true,
   cwd: true,
   signal: true,
 };
 
+/** Throws if a check of the run did not pass. */
+function refuseFailedChecks(folder: string): void {
+  const { request, checks } = readAgentFolder(folder);
+  const failed = checks.find(({ verdict }) => verdict !== 'passed');
+  if (failed)
+    throw refused(
+      `The check ${failed.name} did not pass: ${printable(failed.message)} Use --allow-failed-checks to apply the changes.`,
+    );
+  if (checks.length !== (request?.checks ?? []).length) throw refused('The run has no result of one of its checks.');
+}
+
 /** The changes in a sealed folder. Throws if they must not be applied. */
-function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus; diff: Buffer } {
-  const { result, policy, workspace: status } = readAgentFolder(folder);
-  if (!result || !policy || !status)
+function readChanges(folder: string, anyway: boolean): SealedChanges {
+  const { result, policy, workspace: status, runnerMetadata } = readAgentFolder(folder);
+  if (!result || !policy || !status || !runnerMetadata)
     throw refused('The run does not record what the agent changed, or under which policy.');
   const broken = policy.violations.find(({ hard }) => hard);
   if (broken) throw refused(`The agent violated its policy: ${printable(broken.message)}`);
@@ -96,10 +133,21 @@ function readChanges(folder: string, anyway: boolean): { status: WorkspaceStatus
     throw refused(`The agent did not complete its task: ${result.termination}. Use --anyway to apply its changes.`);
   }
   if (status.diff.cut) throw refused("The run's diff is truncated, because the changes were too large to keep.");
-  const diff = readRegular(path.join(folder, status.diff.path), DIFF_BYTES_MAX);
+  const series = status.commits.series?.diff;
+  return {
+    status,
+    diff: sealedBytes(folder, status.diff),
+    series: series ? sealedBytes(folder, series) : null,
+    policy: policy.effective,
+    endedAt: runnerMetadata.ended_at,
+  };
+}
+
+function sealedBytes(folder: string, { path: file, sha256 }: { path: string; sha256: string }): Buffer {
+  const bytes = readRegular(path.join(folder, file), DIFF_BYTES_MAX);
   // Check again, because the folder may have changed since it was verified.
-  if (!diff || bytesHash(diff) !== status.diff.sha256) throw refused("The run's diff cannot be read.");
-  return { status, diff };
+  if (!bytes || bytesHash(bytes) !== sha256) throw refused("The run's diff cannot be read.");
+  return bytes;
 }
 
 /** Larger than any complete diff. */

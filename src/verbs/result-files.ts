@@ -5,7 +5,7 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { followLink, readRegular } from '../base/regular.ts';
 import { FILE_BYTES_MAX, readResults, type ResultFormat } from '../judge/results/read.ts';
-import { ResultFault } from '../judge/results/row.ts';
+import { ResultFault } from '../run/results/row.ts';
 import { ResultSide } from '../judge/results/side.ts';
 
 export interface ResultFile {

@@ -2,6 +2,7 @@ import path from 'node:path';
 import { Fault } from '../base/fault.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import type { CheckResult } from '../contracts/check-result/index.ts';
 import type { LeftRunning } from '../contracts/capture.ts';
 import type { Ending } from '../contracts/ending.ts';
 import type { AgentJudgement, AgentPlan } from '../evidence/agent/agent-run.ts';
@@ -24,6 +25,8 @@ export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'en
   readonly signingKey?: string;
   /** Proctor stores the run in the nearest `.proctor` from here upwards; the working folder by default. */
   readonly cwd?: string;
+  /** A YAML or JSON file with more checks. Its overlays are relative to the file. */
+  readonly checksFile?: string;
   readonly signal?: AbortSignal;
   /** Called for each agent event, as it happens. */
   readonly onEvent?: (line: TranscriptLine) => void;
@@ -52,6 +55,8 @@ export interface AgentRunResult {
   readonly violations: AgentAnswer['violations'];
   /** The agent's claims that do not match what it did. */
   readonly flags: AgentEvaluation['flags'];
+  /** The checks that ran in the tree that the agent left, in their order. */
+  readonly checks: readonly CheckResult[];
   readonly denials: number;
   readonly reported: AgentJudgement['reported'];
   readonly changes: AgentAnswer['changes'];
@@ -68,6 +73,8 @@ export interface AgentRunResult {
   readonly turnLimit: AgentPlan['turnLimit'];
   readonly modelAccess: AgentJudgement['modelAccess'];
   readonly projectContext: AgentPlan['projectContext'];
+  /** The mounted folders with their hashes; undefined if there are none. */
+  readonly mounts: AgentPlan['mounts'];
   readonly warnings: readonly string[];
   readonly durationMs: number;
   /** The id of the signing key, or null. */
@@ -78,10 +85,11 @@ export interface AgentRunResult {
 export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult> {
   checkOptions(options);
   const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
-  const { signal, onEvent, onWait, onFolder, onWarning, ...asked } = rest;
+  const { signal, onEvent, onWait, onFolder, onWarning, checksFile, ...asked } = rest;
   // The launcher starts while the code loads.
-  const [{ executeAgent: run }, { judgeAgentRun }, launcher] = await Promise.all([
+  const [{ executeAgent: run }, { readChecks }, { judgeAgentRun }, launcher] = await Promise.all([
     import('../run/agent/agent.ts'),
+    import('../run/checks/read-checks.ts'),
     import('../judge/agent/judge-agent.ts'),
     sharedLauncher(),
   ]);
@@ -94,6 +102,7 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
     environment,
     cwd,
     ...(asked.recording !== undefined && { recording: path.resolve(cwd, asked.recording) }),
+    checks: [...(asked.checks ?? []), ...(checksFile === undefined ? [] : readChecks(checksFile, cwd))],
   };
   const answer = await run(order, {
     launcher,
@@ -112,8 +121,18 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
 
 function checkOptions(options: RunAgentOptions): void {
   if (typeof options?.agent !== 'string') throw new Fault('usage', 'runAgent requires agent: claude or codex.');
+  const { mounts = [] } = options;
+  if (!Array.isArray(mounts) || !mounts.every(isMount))
+    throw new Fault('usage', 'runAgent requires mounts to be a list of { dir, path }.');
+  if (options.base !== undefined && typeof options.base !== 'string')
+    throw new Fault('usage', 'runAgent requires base to be the name of a commit.');
   if (typeof options.task !== 'string') throw new Fault('usage', 'runAgent requires task: the task for the agent.');
   refuseUnknown('runAgent', options, OPTIONS);
+}
+
+function isMount(mount: unknown): boolean {
+  const { dir, path: at } = (mount ?? {}) as { dir?: unknown; path?: unknown };
+  return typeof dir === 'string' && dir !== '' && (at === undefined || (typeof at === 'string' && at !== ''));
 }
 
 const OPTIONS: Record<keyof RunAgentOptions, true> = {
@@ -140,7 +159,11 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   needsModel: true,
   allowUntestedVersion: true,
   allowDirty: true,
+  base: true,
+  mounts: true,
   projectContext: true,
+  checks: true,
+  checksFile: true,
   environment: true,
   signingKey: true,
   cwd: true,
@@ -168,6 +191,7 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     transcriptPath: result.transcript_path,
     finalResponsePath: result.final_response_path,
     violations,
+    checks: (judgement.checks ?? []).map(({ result: check }) => check),
     denials: judgement.denials,
     reported: judgement.reported,
     changes,
@@ -182,6 +206,7 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     turnLimit: plan.turnLimit,
     modelAccess: judgement.modelAccess,
     projectContext: plan.projectContext,
+    mounts: plan.mounts,
     warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],
     durationMs: completedAtMs - plan.startedAtMs,
   };

@@ -12,12 +12,14 @@ import type {
   StepManifest,
 } from '../contracts/agent-step/index.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
+import type { CheckResult } from '../contracts/check-result/index.ts';
 import { inside } from '../contracts/agent-step/paths.ts';
 import type { Role } from '../contracts/agent-step/words.ts';
 import type { Runner } from '../contracts/runner/shape.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import { AGENT_FILES, hasOwnCode } from '../evidence/agent/agent-documents.ts';
 import { exitOf } from '../evidence/step/endings.ts';
+import { checkDisagreements, type RunChecks } from './agent-checks.ts';
 import { FOLDER_RULES } from './folder-rules.ts';
 import type { FolderDocument, Inspector, Surroundings } from './inspector.ts';
 import { CHANGED_STREAM, changedStreams } from './streams.ts';
@@ -68,11 +70,15 @@ export function agentInspector(surroundings: Surroundings): Inspector {
   const { tree, troubled, report } = surroundings;
   const runs = new Map<string, Run>();
   const transcripts = new Map<string, Transcript>();
+  const checks = new Map<string, RunChecks>();
   const breaks = (file: string, at: string | undefined, message: string): void =>
     report({ rule: FOLDER_RULES.FD12.id, level: 'must', file, message, ...(at !== undefined && { at }) });
 
   function judge(folder: string, run: Run, outcome: Written<AgentOutcome>): void {
     for (const [file, at, message] of disagreements(run, outcome)) breaks(file, at, message);
+    const told = { folder, runId: outcome.value.run_id, request: run['agent-request'] };
+    const found = checks.get(folder) ?? { results: new Map(), manifests: new Map() };
+    for (const [file, at, message] of checkDisagreements(found, told, surroundings)) breaks(file, at, message);
     const streamOf = (name: 'stdout' | 'stderr'): string => path.posix.join(folder, AGENT_FILES[name]);
     for (const file of changedStreams(outcome.value.streams, streamOf, surroundings))
       breaks(file, undefined, CHANGED_STREAM);
@@ -93,6 +99,10 @@ export function agentInspector(surroundings: Surroundings): Inspector {
       if (contract.name === 'transcript-line') return follow(transcripts, document);
       const kind = contract.name as keyof Run;
       const folder = Object.hasOwn(LIES, kind) ? above(file, LIES[kind]) : undefined;
+      if (contract.name === 'check-result' || (kind === 'step-manifest' && !isOfAgent(value as StepManifest))) {
+        takeCheck(checks, document);
+        return;
+      }
       if (folder === undefined) return;
       const run = runs.get(folder) ?? {};
       runs.set(folder, run);
@@ -103,6 +113,22 @@ export function agentInspector(surroundings: Surroundings): Inspector {
       for (const [folder, run] of runs) if (run['agent-outcome']) judge(folder, run, run['agent-outcome']);
     },
   };
+}
+
+/** Stores a document of a check by its run folder and its step. */
+function takeCheck(checks: Map<string, RunChecks>, { file, contract, value }: FolderDocument): void {
+  const folder = above(file, 3);
+  if (folder === undefined) return;
+  const found: RunChecks = checks.get(folder) ?? { results: new Map(), manifests: new Map() };
+  checks.set(folder, found);
+  const step = path.posix.basename(path.posix.dirname(file));
+  if (contract.name === 'check-result') found.results.set(step, { file, value: value as CheckResult });
+  else found.manifests.set(step, { file, value: value as StepManifest });
+}
+
+/** Checks have manifests of their own. */
+function isOfAgent({ opcode }: StepManifest): boolean {
+  return opcode === 'RUN_AGENT';
 }
 
 function follow(transcripts: Map<string, Transcript>, { file, place, value }: FolderDocument): void {

@@ -140,6 +140,8 @@ export const FOLDER_RULES = {
       'the transcript has as many lines as the outcome has events, and seq numbers them from 1',
       'native_line never decreases, and does not exceed lines.total in the outcome',
       'unmasked and complete native streams match the hashes in the outcome',
+      'every check that the request names has a result for this run, and no other check has one',
+      'the manifest of a check is completed if and only if the check passed, and its complete streams match their hashes',
     ],
   },
   FD13: {

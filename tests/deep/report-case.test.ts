@@ -126,7 +126,7 @@ describe('the trials of a case', () => {
     const lacking = written(folder, 'lacking', htmlReport({ ...rest, trial: () => undefined }));
     const { page } = await opened(browser, lacking, `#case=${long}&trial=new:2`);
     const note = page.getByRole('note');
-    expect(await note.innerText()).toContain('does not have trial 2 of the candidate');
+    expect(await note.innerText()).toContain('leaves out trial 2 of the candidate');
     expect(await note.locator('code').innerText()).toMatch(/^proctor show suite_\S+\.2$/);
     expect(await page.locator('.coverage').innerText()).toContain('0 of 12 further trials');
   });

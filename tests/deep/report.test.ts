@@ -26,7 +26,7 @@ describe('a comparison of 100,000 cases', () => {
     const { page, complaints, asked } = await opened(browser, file);
     expect(await page.getByRole('status').innerText()).toBe('100,000 cases');
     expect(await page.locator('.coverage').innerText()).toContain('This page shows 800 of 100,000 cases in full');
-    await page.locator('.order select').selectOption('slowest');
+    await page.getByRole('combobox', { name: 'Order', exact: true }).selectOption('slowest');
     await page.evaluate("{ const pane = document.querySelector('.side'); pane.scrollTop = pane.scrollHeight; }");
     await expect.poll(() => page.locator('.cases li').last().getAttribute('aria-posinset')).toBe('100000');
     expect(await page.locator('.case').count()).toBeLessThan(60);

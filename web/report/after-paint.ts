@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** True once the list has been drawn. Plots and printed cases wait for it, because drawing many cases takes a moment. */
+/** True once the list has been drawn. The lower part of the overview waits for it. */
 export function useAfterPaint(): boolean {
   const [isDrawn, setIsDrawn] = useState(false);
   useEffect(() => {

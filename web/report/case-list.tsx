@@ -8,6 +8,8 @@ import { plain, Text } from '../shared/visible.tsx';
 
 export const ROW_PX = 80;
 const SPARE_ROWS = 8;
+/** The window moves by this many rows at once, so that most scroll events change nothing. */
+const TOP_STEP = 4;
 
 interface Props {
   readonly rows: readonly PageRow[];
@@ -98,7 +100,7 @@ function Row({
 /** The first visible row and the row after the last one. */
 function useWindow(list: RefObject<HTMLUListElement | null>, length: number): readonly [number, number] {
   const [top, setTop] = useState(0);
-  const [rows, setRows] = useState(20);
+  const [rows, setRows] = useState(rowsInView);
   const frame = useRef(0);
   useLayoutEffect(() => {
     const look = (): void => {
@@ -107,8 +109,8 @@ function useWindow(list: RefObject<HTMLUListElement | null>, length: number): re
       if (!element) return;
       const pane = element.closest('.scroller')?.getBoundingClientRect();
       const above = Math.max(0, pane?.top ?? 0) - element.getBoundingClientRect().top;
-      setTop(Math.max(0, Math.floor(above / ROW_PX / 4) * 4));
-      setRows(Math.ceil(Math.min(innerHeight, screen.height * 2) / ROW_PX));
+      setTop(Math.max(0, Math.floor(above / ROW_PX / TOP_STEP) * TOP_STEP));
+      setRows(rowsInView());
     };
     const soon = (): void => {
       frame.current ||= requestAnimationFrame(look);
@@ -123,6 +125,9 @@ function useWindow(list: RefObject<HTMLUListElement | null>, length: number): re
       removeEventListener('resize', soon);
     };
   }, [length]);
-  const from = Math.max(0, Math.min(top, length - rows) - SPARE_ROWS);
-  return [from, Math.min(length, from + rows + 2 * SPARE_ROWS + 4)];
+  const first = Math.max(0, Math.min(top, length - rows));
+  return [Math.max(0, first - SPARE_ROWS), Math.min(length, first + rows + SPARE_ROWS + TOP_STEP)];
 }
+
+/** Bounded by the screen, because a frame can be far higher. */
+const rowsInView = (): number => Math.ceil(Math.min(innerHeight, screen.height * 2) / ROW_PX);

@@ -20,19 +20,25 @@ interface Props {
   readonly rows: readonly PageRow[];
 }
 
+/** The decision and the causes come first; the rest waits until they and the list are drawn. */
 export function Overview({ head, rows, address }: Props & { readonly address: Address }) {
-  useJump(address.at, true);
+  const isDrawn = useAfterPaint();
+  useJump(address.at, isDrawn);
   return (
     <div class="overview">
       <h2 class="unseen">Overview</h2>
       <Decision head={head} />
       <Causes head={head} rows={rows} address={address} />
-      {head.comparison?.grounds && <Findings of={head.comparison.grounds} address={address} />}
-      <Measures head={head} />
-      {head.comparison && <Sides of={head.comparison} />}
-      {head.run && <RunFacts of={head.run} />}
-      <Distributions head={head} rows={rows} />
-      <PrintedCases head={head} rows={rows} />
+      {isDrawn && (
+        <>
+          {head.comparison?.grounds && <Findings of={head.comparison.grounds} address={address} />}
+          <Measures head={head} />
+          {head.comparison && <Sides of={head.comparison} />}
+          {head.run && <RunFacts of={head.run} />}
+          <Distributions head={head} rows={rows} />
+          <PrintedCases head={head} rows={rows} />
+        </>
+      )}
     </div>
   );
 }
@@ -187,16 +193,14 @@ function RunFacts({ of: run }: { readonly of: NonNullable<PageHead['run']> }) {
 
 function Distributions({ head, rows }: Props) {
   const isRun = head.kind === 'run';
-  const isTime = useAfterPaint();
   const series = useMemo(() => {
-    if (!isTime) return undefined;
     // Skips cases measured on one side only; they would distort the comparison.
     const isPaired = (row: PageRow, at: 7 | 9): boolean => isRun || (row[at] !== null && row[at + 1] !== null);
     const values = (pair: 7 | 9, at: 7 | 8 | 9 | 10): Values =>
       Float64Array.from(rows.flatMap(row => (isPaired(row, pair) ? (row[at] ?? []) : []))).sort();
     return { latency: [values(7, 7), values(7, 8)], cost: [values(9, 9), values(9, 10)] } as const;
-  }, [rows, isTime]);
-  if (rows.length === 0 || !series) return null;
+  }, [rows]);
+  if (rows.length === 0) return null;
   return (
     <div class="plots">
       <Plot

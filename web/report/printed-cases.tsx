@@ -1,5 +1,4 @@
 import type { PageHead, PageRow } from '../../src/reports/page-data.ts';
-import { useAfterPaint } from './after-paint.ts';
 import { count, tallyOf } from '../shared/format.ts';
 import { KINDS } from '../shared/marks.tsx';
 import { Text } from '../shared/visible.tsx';
@@ -11,8 +10,6 @@ interface Props {
 
 /** The cases that need attention, for paper. The list on the screen draws only visible rows. */
 export function PrintedCases({ head, rows }: Props) {
-  const isTime = useAfterPaint();
-  if (!isTime) return null;
   const urgent = rows.filter(([, , kind, , , , , , , , , why]) => why !== 0 || (kind !== 'same' && kind !== 'pass'));
   if (urgent.length === 0) return null;
   const shown = urgent.slice(0, PRINTED_MAX);

@@ -43,7 +43,19 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
     )
     .option('--allow-untested-version', HELP.untested)
     .option('--allow-dirty', 'work on the last commit even if there are uncommitted changes')
+    .option('--base <ref>', 'start from this commit instead of HEAD; uncommitted changes do not matter')
+    .option(
+      '--mount <folder[:path]>',
+      'let the agent read this folder, such as node_modules, but not change it; repeatable',
+      collect,
+    )
     .option('--no-project-context', 'hide project instructions from the agent: CLAUDE.md, AGENTS.md and skills')
+    .option(
+      '--check <command>',
+      'command that tests the result, such as "npm test" or unit="npm test"; repeatable',
+      collect,
+    )
+    .option('--checks <file>', 'YAML or JSON file with checks: limits, hidden files, paths and reports')
     .option('--json', HELP.json)
     .addHelpText('after', EXITS)
     .action(async (flags: RunAgentFlags) => {
@@ -65,8 +77,8 @@ Model credentials and addresses come from these variables. None of them enters t
   codex   OPENAI_API_KEY; OPENAI_BASE_URL
 
 Exit codes:
-  0  completed without a policy violation
-  1  any other termination, or a policy violation
+  0  completed without a policy violation, and every check passes
+  1  any other termination, a policy violation, or a check that fails or does not run
   2  cannot run as requested, or a fault in Proctor or the machine
   130, 143  interrupted; the run is stopped and sealed
 

@@ -5,21 +5,28 @@ import { asFault } from './pack.ts';
 import { paintFor } from '../text/paint.ts';
 import { countText } from '../text/units.ts';
 
-export async function applyCommand(
-  run: string,
-  { json, ...flags }: { dir?: string; check?: true; anyway?: true; allowActive?: readonly string[]; json?: true },
-): Promise<number> {
+interface ApplyFlags {
+  readonly dir?: string;
+  readonly branch?: string;
+  readonly check?: true;
+  readonly anyway?: true;
+  readonly allowFailedChecks?: true;
+  readonly allowActive?: readonly string[];
+  readonly json?: true;
+}
+
+export async function applyCommand(run: string, { json, ...flags }: ApplyFlags): Promise<number> {
   return asFault(json, async signal => {
     const answer = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
-    const { runId, applied, changed, needsReview, notes, fromClone } = answer;
+    const { runId, applied, changed, branch, needsReview, notes, fromClone } = answer;
     if (json) {
       stdout.write(
-        `${printableJson({ ok: true, run_id: runId, applied, changed, needs_review: needsReview, notes })}\n`,
+        `${printableJson({ ok: true, run_id: runId, applied, changed, branch, needs_review: needsReview, notes })}\n`,
       );
       return;
     }
     const paint = paintFor(1);
-    if (changed.total === 0) {
+    if (changed.total === 0 && branch === null) {
       stdout.write(`${printable(runId)} changed nothing. There is nothing to apply.\n`);
       return;
     }
@@ -27,12 +34,20 @@ export async function applyCommand(
     const more = changed.total - shown.length;
     stdout.write(
       [
-        `${paint('good', '✓')} ${paint('strong', applied ? 'applied' : 'can be applied')}  ${printable(runId)}: ${countText(changed.total, 'file')}`,
+        `${paint('good', '✓')} ${paint('strong', applied ? 'applied' : 'can be applied')}  ${printable(runId)}: ${branch ? `${countText(branch.commits, 'commit')} on the new branch ${printable(branch.name)}, ` : ''}${countText(changed.total, 'file')}`,
         ...shown.map(({ path, change }) => `  ${SIGNS[change]} ${printable(path)}`),
         ...(more > 0 ? [`  and ${more} more`] : []),
         ...needsReview.map(({ path, reason }) => `  ${paint('note', '!')} ${printable(path)}: ${printable(reason)}`),
         ...notes.map(note => `  ${paint('faint', printable(note))}`),
-        ...(applied && fromClone
+        ...(applied && branch
+          ? [
+              paint(
+                'faint',
+                `  Your work tree is unchanged. Review the commits with git log -p ${printable(branch.name)}.`,
+              ),
+            ]
+          : []),
+        ...(applied && fromClone && !branch
           ? [paint('faint', '  Nothing is committed. Review the changes with git status and git diff.')]
           : []),
         '',

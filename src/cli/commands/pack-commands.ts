@@ -31,11 +31,13 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
 
   program
     .command('apply')
-    .description("Apply an agent's changes to a work tree, all or nothing, without committing")
+    .description("Apply an agent's changes to a work tree or a new branch, all or nothing")
     .argument('[run]', HELP.run, 'latest')
     .option('--dir <folder>', 'work tree, or a folder in it (default: .)')
+    .option('--branch <name>', 'bring the commits to this new branch instead; the work tree stays unchanged')
     .option('--check', 'check whether the changes apply, without applying them')
     .option('--anyway', 'apply even if the agent did not complete its task')
+    .option('--allow-failed-checks', 'apply even if a check failed or did not run')
     .option(
       '--allow-active <path>',
       'apply this file even though it runs automatically; exact path, repeatable',

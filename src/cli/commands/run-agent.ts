@@ -8,6 +8,8 @@ import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { type AgentRunResult, runAgent, type RunAgentOptions } from '../../verbs/run-agent.ts';
 import { leftRunningLines } from '../text/agent-text.ts';
+import { areFine, checkLines } from '../text/check-text.ts';
+import { checkOf } from '../options/check-option.ts';
 import { refusalLines } from '../text/door-text.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { stderr, stdout } from '../text/out.ts';
@@ -19,6 +21,7 @@ import {
   endingInBrief,
   isNews,
   limitsText,
+  mountLines,
   sandboxText,
   sealedText,
   untestedText,
@@ -26,6 +29,7 @@ import {
 } from '../text/run-text.ts';
 import { eventText } from '../text/transcript-text.ts';
 import { countText, durationText } from '../text/units.ts';
+import { mountOf } from '../options/mounts.ts';
 import { namedKey, variables } from '../options/variables.ts';
 
 export interface RunAgentFlags {
@@ -53,8 +57,12 @@ export interface RunAgentFlags {
   readonly login?: 'env' | 'claude' | 'codex';
   readonly allowUntestedVersion?: true;
   readonly allowDirty?: true;
+  readonly base?: string;
+  readonly mount?: readonly string[];
   readonly projectContext: boolean;
   readonly keepCredentials?: true;
+  readonly check?: readonly string[];
+  readonly checks?: string;
   readonly json?: true;
 }
 
@@ -100,8 +108,11 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     login: flags.login,
     allowUntestedVersion: flags.allowUntestedVersion,
     allowDirty: flags.allowDirty,
+    base: flags.base,
+    mounts: flags.mount?.map(mountOf),
     projectContext: flags.projectContext,
     keepCredentials: flags.keepCredentials,
+    checksFile: flags.checks,
   };
   return {
     ...defined(given),
@@ -112,6 +123,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     overrides: overridesOf(flags),
     modelMode: flags.modelMode,
     secrets: variables(flags.secret ?? [], false),
+    checks: (flags.check ?? []).map(checkOf),
     environment: process.env,
   };
 }
@@ -156,7 +168,7 @@ function bytesIn(file: string, shown: string): Buffer {
   }
 }
 
-/** Far above the limit for a task, 512 KiB, so that the error for most large tasks can state their size. */
+/** Far above the limit of 512 KiB, so that the error for most large tasks can state their size. */
 const TASK_BYTES_MAX = 8 * 1024 * 1024;
 
 function show(line: TranscriptLine, paint: Paint): void {
@@ -164,13 +176,13 @@ function show(line: TranscriptLine, paint: Paint): void {
   if (text !== undefined) stderr.write(`${text}\n`);
 }
 
-function isFine({ termination, violations }: AgentRunResult): boolean {
-  return termination === 'completed' && violations.length === 0;
+function isFine({ termination, violations, checks }: AgentRunResult): boolean {
+  return termination === 'completed' && violations.length === 0 && areFine(checks);
 }
 
 /** Whether `proctor apply` would accept it. A denied tool call has no effect, so it does not count. */
-function isToApply({ termination, violations }: AgentRunResult): boolean {
-  return termination === 'completed' && !violations.some(({ hard }) => hard);
+function isToApply({ termination, violations, checks }: AgentRunResult): boolean {
+  return termination === 'completed' && areFine(checks) && !violations.some(({ hard }) => hard);
 }
 
 function shownText(text: string): string {
@@ -194,6 +206,7 @@ function asJson(result: AgentRunResult): object {
     policy: result.policy,
     violations: result.violations,
     flags: result.flags,
+    checks: result.checks,
     denials: result.denials,
     changes: result.changes,
     needs_review: result.needsReview,
@@ -201,6 +214,7 @@ function asJson(result: AgentRunResult): object {
     usage: result.reported,
     model_access: result.modelAccess,
     project_context: result.projectContext ?? null,
+    mounts: result.mounts ?? [],
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
     limits: { ...result.limits, ...result.clocks },
     turn_limit: result.turnLimit ?? null,
@@ -230,6 +244,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
       ),
     ...(violations.length > SHOWN_MAX ? [`  ${countText(violations.length - SHOWN_MAX, 'more violation')}`] : []),
     ...result.flags.slice(0, SHOWN_MAX).map(({ message }) => `  ${paint('note', '⚠ claims')}  ${printable(message)}`),
+    ...checkLines(result.checks, paint),
     `  policy    ${policy.policy_reference ?? 'custom'}: ${policy.execution_posture.replace('_', ' ')}, network ${policy.network_posture}, ${policy.approval_posture.replaceAll('_', ' ')}`,
     ...(typeof runner === 'string'
       ? []
@@ -238,6 +253,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  limits    ${limitsText(runner, result.limits, result.enforcement)}`,
         ]),
     ...contextLines(result.projectContext),
+    ...mountLines(result.mounts),
     `  used      ${usedText(result)}`,
     ...refusalLines(result.modelAccess, paint),
     ...result.warnings.filter(isNews).map(warning => `  ${paint('note', 'warning')}   ${printable(warning)}`),

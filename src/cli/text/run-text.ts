@@ -49,6 +49,13 @@ export function contextLines(context: AgentOutcome['project_context']): string[]
 
 const CONTEXT_SHOWN_MAX = 5;
 
+export function mountLines(mounts: AgentOutcome['mounts'] = []): string[] {
+  return mounts.map(
+    ({ path, entries, bytes }) =>
+      `  mounted   ${printable(path)}, read-only: ${countText(entries, 'entry', 'entries')}, ${sizeText(bytes)}`,
+  );
+}
+
 const STOPPED_BY = {
   timeout: 'stopped: out of time',
   idle: 'stopped: idle for too long',

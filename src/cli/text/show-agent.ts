@@ -1,26 +1,28 @@
 import path from 'node:path';
 import { printable } from '../../base/printable.ts';
 import type { ShownAgent } from '../../verbs/show-agent.ts';
+import { checkLines } from './check-text.ts';
 import { claimLines, diffLines, leftRunningLines, policyLines, reviewLines, workspaceLines } from './agent-text.ts';
 import { doorLines } from './door-text.ts';
 import { judgementJson } from './judgement-text.ts';
 import type { Paint } from './paint.ts';
 import {
   contextLines,
-  untestedText,
   credentialText,
   endingInBrief,
   evidenceLines,
+  headJson,
   isNews,
   limitClaimLines,
   limitsText,
   logLines,
   maskingLines,
+  mountLines,
   openText,
   recoveredLines,
   sampledText,
   sandboxText,
-  headJson,
+  untestedText,
 } from './run-text.ts';
 import { timelineLines } from './timeline-text.ts';
 import { countText, durationText, shortText, sizeText } from './units.ts';
@@ -51,6 +53,7 @@ export function agentJson(shown: ShownAgent): object {
     needs_review: needsReview ?? null,
     workspace: workspace ?? null,
     flags: evaluation?.flags ?? null,
+    checks: shown.checks,
     judgement: judgement ? judgementJson(judgement) : null,
     ...(log && { log }),
   };
@@ -68,6 +71,7 @@ export function agentText(shown: ShownAgent, paint: Paint): string {
     ...diffLines(diff, paint),
     ...workspaceLines(workspace, paint),
     ...reviewLines(needsReview, paint),
+    ...(shown.checks.length === 0 ? [] : ['', `  ${paint('strong', 'checks')}`, ...checkLines(shown.checks, paint)]),
     ...claimLines(evaluation?.flags, paint),
     ...(policy ? policyLines(policy, paint) : []),
     ...boundLines(shown, outcome, paint),
@@ -116,6 +120,7 @@ function headLines({ place, request, metadata, policy }: ShownAgent, outcome: Ou
     ...leftRunningLines(outcome.left_running, paint),
     `  used      ${usedBy(outcome)}`,
     ...contextLines(outcome.project_context),
+    ...mountLines(outcome.mounts),
     `  model     ${modelText(outcome)}`,
     ...doorLines(outcome.model_access, paint),
     ...(outcome.model_access.difference === null

@@ -16,6 +16,8 @@ export const FLAGS = [
   'outside_scope',
   'commit_or_push_by_agent',
   'asks_at_end',
+  'check_file_changed',
+  'second_look_differs',
 ] as const;
 
 const shape = record({

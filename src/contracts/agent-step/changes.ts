@@ -20,6 +20,8 @@ export interface Changes {
     readonly total: number | null;
     /** Commits that no ref reaches; null if not all objects can be read. Absent if not checked. */
     readonly abandoned?: number | null;
+    /** Absent if HEAD is at base, and in recovered runs. */
+    readonly series?: CommitSeries;
   };
   readonly refs: readonly RefChange[];
   /** One of the user's branches moved. */
@@ -79,6 +81,34 @@ export interface Commit {
   readonly sha: string;
   readonly subject: string;
 }
+
+/** The commits from base to the agent's HEAD, oldest first, with everything that another repository needs. */
+export interface CommitSeries {
+  /** Why the commits are left out; null if they are complete. */
+  readonly why: (typeof SERIES_LEFT_OUT)[number] | null;
+  /** The diffs of all commits in one file, in order. */
+  readonly diff: { readonly bytes: number; readonly sha256: `sha256:${string}` } | null;
+  readonly listed: readonly SeriesCommit[];
+}
+
+export interface SeriesCommit {
+  readonly sha: string;
+  readonly author: Signature;
+  readonly committer: Signature;
+  readonly message: string;
+  /** The length of its diff to its parent. */
+  readonly diffBytes: number;
+}
+
+export interface Signature {
+  readonly name: string;
+  readonly email: string;
+  /** As git writes it: seconds since 1970, and the time zone. */
+  readonly date: string;
+}
+
+/** Not linear: a merge, or a history that does not start at base. */
+export const SERIES_LEFT_OUT = ['not_linear', 'too_many', 'too_large', 'unreadable'] as const;
 
 export interface RefChange {
   /** `HEAD`, a full name such as `refs/heads/main`, or `worktrees/<name>/HEAD`. */

@@ -24,6 +24,7 @@ import { outcomeExample } from './outcome-example.ts';
 import { REASONS } from './reading.ts';
 import { reasonFindings, REASON_ASKS } from './reason.ts';
 import { modelAccessFindings, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
+import { MOUNT_EXAMPLE, MOUNTS_ASKS, mountsFindings, mountsShape } from './mounts.ts';
 import { STEP_ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
 const shape = record({
@@ -62,6 +63,7 @@ const shape = record({
   denials: count(),
   model_access: modelAccessShape,
   project_context: z.optional(projectContextShape),
+  mounts: z.optional(mountsShape),
   streams: streamsShape,
   enforcement: enforcementShape,
   observed: observedShape,
@@ -220,6 +222,15 @@ const rules = [
     check: ({ project_context }) => projectContextFindings(project_context),
     breach: outcome => ({ ...outcome, project_context: { ...PROJECT_CONTEXT_EXAMPLE, state: 'left_out' } }),
   }),
+  rule({
+    id: 'AO11',
+    title: 'Mounts Told',
+    why: 'Dependencies that are not part of the commit can change a result, so a reader must be able to identify them.',
+    asks: MOUNTS_ASKS,
+    fields: ['mounts'],
+    check: ({ mounts }) => mountsFindings(mounts),
+    breach: outcome => ({ ...outcome, mounts: [MOUNT_EXAMPLE, MOUNT_EXAMPLE] }),
+  }),
 ];
 
 export const agentOutcome: Contract = {
@@ -238,6 +249,7 @@ export const agentOutcome: Contract = {
     'agent.model',
     'model_access.difference',
     'left_running',
+    'mounts[].path',
     'masking',
   ],
   bytesMax: 16 * MIB,

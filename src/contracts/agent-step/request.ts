@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { checkName } from '../check-result/shape.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
@@ -13,6 +14,8 @@ const shape = record({
   working_directory: relativePath(),
   prompt_reference: z.nullable(filledText()),
   requested_policy: requestedPolicyShape,
+  /** The names of the checks that run in the tree that the agent leaves. Absent if there are none. */
+  checks: z.optional(z.array(checkName()).check(z.minLength(1), z.maxLength(20))),
 });
 
 export type AgentRequest = z.infer<typeof shape>;
@@ -30,8 +33,13 @@ const family = rule({
 
 const complete = rule({
   ...AG.AG3,
-  asks: ['rendered_task_text is not blank', 'prompt_reference is null or a non-empty string', NO_UNKNOWN_KEYS],
-  fields: ['rendered_task_text', 'prompt_reference'],
+  asks: [
+    'rendered_task_text is not blank',
+    'prompt_reference is null or a non-empty string',
+    'checks, if present, lists 1 to 20 names of checks: lower-case letters, digits and dashes',
+    NO_UNKNOWN_KEYS,
+  ],
+  fields: ['rendered_task_text', 'prompt_reference', 'checks'],
   breach: request => ({ ...request, rendered_task_text: ' \n' }),
 });
 

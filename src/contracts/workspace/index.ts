@@ -5,12 +5,12 @@ import { must, rulesFor, versionRule } from '../rule.ts';
 import { contentHashText, count, filledText, matching, record, relativePath } from '../shape.ts';
 import { LEFT_OUT } from '../agent-step/changes.ts';
 import { STEP_ASKS, nameText } from '../agent-step/words.ts';
+import { objectName, SERIES_ASKS, seriesFindings, seriesShape } from './series.ts';
 
 /** The maximum number of listed entries; `total` counts all entries. */
 export const CHANGED_LISTED_MAX = 10_000;
 export const LISTED_MAX = 1_000;
 
-const objectName = () => matching(/^(?:[0-9a-f]{40}|[0-9a-f]{64})$/, 'a git object name: 40 or 64 hexadecimal digits');
 const gitMode = () => matching(/^(?:100644|100755|120000|160000)$/, 'a git mode: 100644, 100755, 120000 or 160000');
 const some = <Item extends z.ZodMiniType>(item: Item) => record({ total: count(), listed: z.array(item) });
 
@@ -37,7 +37,11 @@ const shape = record({
   ),
   ignored: record({ total: count(), bytes: count(), listed: z.array(relativePath()) }),
   left_out: some(record({ path: relativePath(), why: z.enum(LEFT_OUT), bytes: count() })),
-  commits: record({ total: z.nullable(count()), listed: z.array(record({ sha: objectName(), subject: z.string() })) }),
+  commits: record({
+    total: z.nullable(count()),
+    listed: z.array(record({ sha: objectName(), subject: z.string() })),
+    series: z.optional(seriesShape),
+  }),
   refs: some(
     record({
       name: filledText(),
@@ -163,13 +167,15 @@ const rules = [
     why: 'A diff does not show commits, branches, settings or hooks, which can hide changes or run code.',
     asks: [
       'commits has total (null if not all can be read) and listed; each entry has sha and subject',
+      ...SERIES_ASKS,
       'each entry of refs has name, change (new, moved or deleted), sha and protected',
       'branch_moved, rewritten and git_config_changed are true or false',
       'git_folder is kept, gone or replaced',
       'branch_moved is true if a listed ref is protected',
     ],
     fields: ['commits', 'refs', 'branch_moved', 'rewritten', 'git_folder', 'git_config_changed'],
-    *check({ refs, branch_moved }) {
+    *check({ commits, refs, branch_moved }) {
+      if (commits.series) yield* seriesFindings(commits.series);
       if (refs.listed.some(ref => ref.protected) && !branch_moved) {
         yield must('branch_moved', 'must be true, because a protected branch is listed');
       }
@@ -246,6 +252,7 @@ export const workspaceStatus: Contract = {
     'ignored.listed',
     'left_out.listed[].path',
     'commits.listed[].subject',
+    'commits.series.listed',
     'refs.listed[].name',
     'hooks.listed',
     'nested_repositories.listed',
@@ -257,8 +264,12 @@ export const workspaceStatus: Contract = {
   ],
   // Claims are relative to the run folder; the document is in evidence/steps/<step>/.
   claimsFrom: 3,
-  *claims({ diff }: WorkspaceStatus): Iterable<Claim> {
+  *claims({ diff, commits: { series } }: WorkspaceStatus): Iterable<Claim> {
     yield { at: 'diff', file: diff.path, sha256: diff.sha256, bytes: diff.bytes };
+    if (series?.diff) {
+      const { path: file, sha256, bytes } = series.diff;
+      yield { at: 'commits.series.diff', file, sha256, bytes };
+    }
   },
   beyond: ['whether the diff contains the listed changes', 'changes that the agent made and reverted'],
   bytesMax: 16 * MIB,

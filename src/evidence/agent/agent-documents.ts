@@ -3,6 +3,7 @@ import { instantText } from '../../base/clock.ts';
 import { printable } from '../../base/printable.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { AgentFiles, AgentRun } from './agent-run.ts';
+import { checkDocuments, checkSteps } from './check-steps.ts';
 import type { Document } from '../document.ts';
 import { logOf } from '../step/log.ts';
 import { recordedMasking, recordOf, streamOf } from '../step/record.ts';
@@ -20,6 +21,7 @@ export const AGENT_FILES = {
   stdout: 'evidence/native/stdout.log',
   stderr: 'evidence/native/stderr.log',
   diff: 'workspace.diff',
+  commits: 'commits.diff',
 } as const satisfies Record<keyof AgentFiles, string>;
 
 /** Builds every document of an agent run except the files above and the seal. Pure: reads and writes no files. */
@@ -29,7 +31,7 @@ export function agentDocuments(run: AgentRun): Document[] {
     typeof plan.runner === 'string'
       ? plan.runner
       : recordOf(plan.runner, capture, judgement.warnings, plan.startedAtMs, completedAtMs);
-  const { finalText, workspaceStatus, files } = judgement;
+  const { finalText, workspaceStatus, files, checks = [] } = judgement;
   const metadata = canonicalize(metadataOf(run));
   const policy = canonicalize(judgement.policy);
   const status = workspaceStatus && canonicalize(workspaceStatus);
@@ -47,22 +49,26 @@ export function agentDocuments(run: AgentRun): Document[] {
     ...(typeof runner === 'string' ? [] : [['evidence/runner.json', canonicalize(runner)] as const]),
     ['evidence/outcome.json', canonicalize(outcomeOf(run))],
     ['evidence/final-state.txt', finalState(run)],
-    ...stepDocuments({
-      runId: plan.request.run_id,
-      step: STEP,
-      termination: judgement.termination,
-      startedAtMs: plan.startedAtMs,
-      endedAtMs: completedAtMs,
-      runner,
-      artifacts,
-      required: ['runner_transcript', 'runner_final_response', 'runner_metadata', 'policy_summary'],
-      notes: [`reason: ${judgement.reason}`],
-      agent: {
-        family: plan.asked.agent_family,
-        workspace: judgement.workspace ?? plan.workspace,
-        ...agentTimes(run),
+    ...stepDocuments(
+      {
+        runId: plan.request.run_id,
+        step: STEP,
+        termination: judgement.termination,
+        startedAtMs: plan.startedAtMs,
+        endedAtMs: completedAtMs,
+        runner,
+        artifacts,
+        required: ['runner_transcript', 'runner_final_response', 'runner_metadata', 'policy_summary'],
+        notes: [`reason: ${judgement.reason}`],
+        agent: {
+          family: plan.asked.agent_family,
+          workspace: judgement.workspace ?? plan.workspace,
+          ...agentTimes(run),
+        },
       },
-    }),
+      checkSteps(checks, completedAtMs),
+    ),
+    ...checkDocuments(checks),
     ...(finalText === null ? [] : [[FINAL, finalText] as const]),
     [METADATA, metadata],
     [POLICY, policy],
@@ -151,6 +157,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     denials,
     model_access: judgement.modelAccess,
     ...(plan.projectContext && { project_context: plan.projectContext }),
+    ...(plan.mounts && { mounts: plan.mounts }),
     streams: [streamOf('stdout', capture.stdout), streamOf('stderr', capture.stderr)],
     enforcement: plan.enforcement,
     observed: plan.observed,

@@ -22,12 +22,14 @@ import {
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import { transcriptLine } from '../../contracts/agent-step/transcript-line.ts';
 import { FAMILIES, type Role } from '../../contracts/agent-step/words.ts';
+import type { CheckResult } from '../../contracts/check-result/index.ts';
 import type { Contract } from '../../contracts/contract.ts';
 import { runner } from '../../contracts/runner/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import { count, record } from '../../contracts/shape.ts';
 import { workspaceStatus, type WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import { AGENT_FILES } from './agent-documents.ts';
+import { checksIn } from './check-steps.ts';
 import type { AgentPlan } from './agent-run.ts';
 import { JOURNAL, readJournal } from '../run-folder/journal.ts';
 import { documentIn, hasShape, soundDocument } from '../document.ts';
@@ -45,17 +47,20 @@ export interface AgentFolder {
   readonly workspace: WorkspaceStatus | undefined;
   /** The agent's final response, up to 16 MiB. */
   readonly finalText: string | undefined;
+  /** The results of the checks, in their order. */
+  readonly checks: readonly CheckResult[];
 }
 
 export function readAgentFolder(folder: string): AgentFolder {
   const metadata = metadataIn(folder);
   const manifest = manifestIn(folder, metadata);
+  const request = documentIn(folder, 'evidence/request.json', agentRequest) as AgentRequest | undefined;
   const ofRole = (role: Role, contract: Contract): unknown => {
     const file = fileOf(manifest, role);
     return file === undefined ? undefined : documentIn(folder, file, contract);
   };
   return {
-    request: documentIn(folder, 'evidence/request.json', agentRequest) as AgentRequest | undefined,
+    request,
     result: documentIn(folder, 'result.json', agentResult) as AgentResult | undefined,
     runner: documentIn(folder, 'evidence/runner.json', runner) as Runner | undefined,
     outcome: documentIn(folder, 'evidence/outcome.json', agentOutcome) as AgentOutcome | undefined,
@@ -65,6 +70,7 @@ export function readAgentFolder(folder: string): AgentFolder {
     policy: ofRole('policy_summary', policySummary) as PolicySummary | undefined,
     workspace: ofRole('workspace_status', workspaceStatus) as WorkspaceStatus | undefined,
     finalText: finalTextIn(folder, manifest),
+    checks: checksIn(folder, request?.checks ?? []),
   };
 }
 
@@ -125,8 +131,9 @@ const TRANSCRIPT_BYTES_MAX = 256 * 1024 * 1024;
 
 function manifestIn(folder: string, metadata = metadataIn(folder)): StepManifest | undefined {
   if (!metadata) return undefined;
-  const { artifacts_root, last_step_id, entry_step } = metadata;
-  const file = path.posix.join(artifacts_root, last_step_id ?? entry_step, 'manifest.json');
+  const { artifacts_root, entry_step } = metadata;
+  // Checks are further steps. The agent's is always the first.
+  const file = path.posix.join(artifacts_root, entry_step, 'manifest.json');
   return documentIn(folder, file, stepManifest) as StepManifest | undefined;
 }
 

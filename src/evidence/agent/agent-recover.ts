@@ -21,6 +21,7 @@ import { workspaceStatus } from '../../contracts/workspace/index.ts';
 import { AGENT_FILES, AGENT_STEP_FOLDER, agentDocuments, STEP_FILES } from './agent-documents.ts';
 import { openAgentIn, readAgentFolder } from './agent-folder.ts';
 import type { AgentFiles, AgentJudgement, AgentPlan } from './agent-run.ts';
+import { checkFolder, checksLeft, isIntact } from './check-steps.ts';
 import type { Stored } from '../step/capture-note.ts';
 import type { Document } from '../document.ts';
 import { type KeptTree, keptTreeIn } from './kept-tree.ts';
@@ -74,26 +75,32 @@ async function rebuild(left: Interrupted<AgentPlan, AgentJudgement>, judge: Judg
   const { transcript, stdout, stderr } = AGENT_FILES;
   const completedAtMs = seenAtMs(left, plan.clocks.timeout_ms, [transcript, stdout, stderr, PARTS.door]);
   const read = left.read?.reading;
-  const judged = read && isThere(folder, read.files) ? read : undefined;
+  const judged = read && isThere(folder, read) ? read : undefined;
+  // The launcher does not save the commits, so this file belongs to a judgement that was lost.
+  if (!judged) rmSync(path.join(folder, AGENT_FILES.commits), { force: true });
   if (!judged) cutToWholeLines(path.join(folder, transcript));
   const streams = streamsIn(folder);
   const notes = { stdout: noteOf(streams.stdout), stderr: noteOf(streams.stderr) };
   const capture = left.captured?.capture ?? lostCapture(left, completedAtMs, notes);
   const isStarted = left.started !== undefined;
+  const checks = judged?.checks ?? checksLeft(folder, plan.request.run_id, plan.checks ?? [], left.notes ?? []);
   const documentsWith = async (tree: KeptTree | undefined): Promise<Document[]> => {
     const files = { ...streams, diff: judged ? judged.files.diff : diffIn(folder, tree) };
     const events = countLines(path.join(folder, transcript));
     const unjudged = { folder, plan, isStarted, capture, files, tree: files.diff ? tree : undefined, events, because };
-    const { judgement, unknown } = judged
+    const { judgement: found, unknown } = judged
       ? { judgement: notCompleted(judged, because), unknown: [] }
       : await judge(unjudged);
+    const judgement = { ...found, checks };
     return agentDocuments({ plan, capture, judgement, completedAtMs, recovered: recoveredNote(left, unknown) });
   };
   const tree = keptTreeIn(folder);
   let documents = await documentsWith(tree);
   // Another program may have changed the saved tree.
   if (tree && !areSound(documents, CONTRACTS)) documents = await documentsWith(undefined);
-  return { documents, discarded: unlisted(documents) };
+  // A check that did not end may have left some of its files.
+  const torn = checks.filter(({ stored }) => stored.length === 0).map(({ result }) => checkFolder(result.name));
+  return { documents, discarded: [...unlisted(documents), ...torn] };
 }
 
 /** An unsealed run never counts as completed. */
@@ -130,7 +137,7 @@ function cutToWholeLines(file: string): void {
 const LINE_BYTES_MAX = 1024 * 1024;
 
 /** The stored streams. Creates missing files. */
-function streamsIn(folder: string): Omit<AgentFiles, 'diff'> {
+function streamsIn(folder: string): Omit<AgentFiles, 'diff' | 'commits'> {
   const stored = (file: string): Stored => {
     const place = path.join(folder, file);
     makeFolders(path.dirname(place));
@@ -148,18 +155,21 @@ function storedAt(place: string): Stored {
 }
 
 /** Whether the judged files are unchanged. */
-function isThere(folder: string, files: AgentFiles): boolean {
+function isThere(folder: string, { files, checks = [] }: AgentJudgement): boolean {
   const isNotThere = files.diff !== null || !existsSync(path.join(folder, AGENT_FILES.diff));
-  return isNotThere && sealedAgentFiles(files).every(file => fileHash(path.join(folder, file.path)) === file.sha256);
+  const hasNoOther = files.commits !== undefined || !existsSync(path.join(folder, AGENT_FILES.commits));
+  const stored = [...sealedAgentFiles(files), ...checks.flatMap(({ stored }) => stored)];
+  return isNotThere && hasNoOther && isIntact(folder, stored);
 }
 
 /** The files of an agent run that are stored before its documents. */
-export function sealedAgentFiles({ transcript, stdout, stderr, diff }: AgentFiles): SealedFile[] {
+export function sealedAgentFiles({ transcript, stdout, stderr, diff, commits }: AgentFiles): SealedFile[] {
   return [
     { path: AGENT_FILES.transcript, ...transcript },
     { path: AGENT_FILES.stdout, ...stdout },
     { path: AGENT_FILES.stderr, ...stderr },
     ...(diff ? [{ path: AGENT_FILES.diff, ...diff }] : []),
+    ...(commits ? [{ path: AGENT_FILES.commits, ...commits }] : []),
   ];
 }
 

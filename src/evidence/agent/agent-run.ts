@@ -4,6 +4,7 @@ import type { Family } from '../../contracts/agent-step/words.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import type { MaskingNote } from '../../contracts/script-outcome/masking.ts';
 import type { RecoveredNote } from '../../contracts/script-outcome/shape.ts';
+import type { CheckNote, PlannedCheck } from './check-steps.ts';
 import type { JournaledPlan, JournalLine } from '../recovery/kind.ts';
 import type { CaptureNote, Stored } from '../step/capture-note.ts';
 import type { Remark } from '../step/log.ts';
@@ -19,6 +20,7 @@ export interface AgentPlan {
     readonly working_directory: string;
     readonly prompt_reference: string | null;
     readonly requested_policy: RequestedPolicy;
+    readonly checks?: readonly string[];
   };
   readonly agent: Pick<AgentOutcome['agent'], 'family' | 'version' | 'sha256' | 'untested' | 'newest_tried'>;
   readonly invocation: {
@@ -36,9 +38,12 @@ export interface AgentPlan {
   readonly turnLimit?: NonNullable<AgentOutcome['turn_limit']>;
   readonly modelMode: AgentOutcome['model_access']['mode'];
   readonly projectContext?: NonNullable<AgentOutcome['project_context']>;
+  readonly mounts?: NonNullable<AgentOutcome['mounts']>;
   readonly credential?: NonNullable<AgentOutcome['model_access']['credential']>;
   /** Absent in older journals. */
   readonly budget?: AgentOutcome['model_access']['budget'];
+  /** The checks to run in the tree that the agent leaves. Absent if there are none. */
+  readonly checks?: readonly PlannedCheck[];
   /** The policy summary before the agent starts. */
   readonly policy: object;
   readonly workspace: object | undefined;
@@ -72,6 +77,8 @@ export interface AgentJudgement {
   /** What was masked in stored files other than the streams, and which files are flagged. */
   readonly masking?: MaskingNote;
   readonly remarks: readonly Remark[];
+  /** The checks that ran after the agent, in their order. Absent if there are none. */
+  readonly checks?: readonly CheckNote[];
 }
 
 /** Files that already exist when the documents are built. */
@@ -80,6 +87,8 @@ export interface AgentFiles {
   readonly stdout: Stored;
   readonly stderr: Stored;
   readonly diff: Stored | null;
+  /** The diffs of the agent's commits. */
+  readonly commits?: Stored;
 }
 
 /** A line in an agent run's journal. */

@@ -1,7 +1,8 @@
-import type { Changes, FileChange } from '../../contracts/agent-step/changes.ts';
+import type { Changes, CommitSeries, FileChange } from '../../contracts/agent-step/changes.ts';
 import { CHANGED_LISTED_MAX, LISTED_MAX, type WorkspaceStatus } from '../../contracts/workspace/index.ts';
 
 const DIFF = 'workspace.diff';
+const SERIES = 'commits.diff';
 
 export function workspaceStatusOf(runId: string, changes: Changes, notes: readonly string[] = []): WorkspaceStatus {
   const { diff, changed, ignored, commits, refs } = changes;
@@ -18,7 +19,11 @@ export function workspaceStatusOf(runId: string, changes: Changes, notes: readon
     },
     ignored: { total: ignored.files, bytes: ignored.bytes, listed: ignored.paths.slice(0, LISTED_MAX) },
     left_out: some(changes.leftOut),
-    commits: { total: commits.total, listed: [...commits.listed] },
+    commits: {
+      total: commits.total,
+      listed: [...commits.listed],
+      ...(commits.series && { series: toldSeries(commits.series) }),
+    },
     refs: some(refs.map(({ name, change, sha, isProtected }) => ({ name, change, sha, protected: isProtected }))),
     branch_moved: changes.branchMoved,
     rewritten: changes.rewritten,
@@ -31,6 +36,14 @@ export function workspaceStatusOf(runId: string, changes: Changes, notes: readon
     collisions: some(changes.collisions),
     needs_review: some(changes.needsReview),
     notes: [...notes, ...changes.notes],
+  };
+}
+
+function toldSeries({ why, diff, listed }: CommitSeries): NonNullable<WorkspaceStatus['commits']['series']> {
+  return {
+    why,
+    diff: diff && { path: SERIES, ...diff },
+    listed: listed.map(({ diffBytes, ...commit }) => ({ ...commit, diff_bytes: diffBytes })),
   };
 }
 

@@ -22,7 +22,8 @@ export type JournalLine<Plan = JournaledPlan, Reading = unknown> =
   | { readonly is: 'planned'; readonly plan: Plan }
   | { readonly is: 'started'; readonly atMs: number }
   | { readonly is: 'captured'; readonly atMs: number; readonly capture: CaptureNote }
-  | { readonly is: 'read'; readonly atMs: number; readonly reading: Reading };
+  | { readonly is: 'read'; readonly atMs: number; readonly reading: Reading }
+  | { readonly is: 'noted'; readonly atMs: number; readonly note: object };
 
 /** Why recovery completes a run. */
 export interface Because {
@@ -43,6 +44,8 @@ export interface Interrupted<Plan = JournaledPlan, Reading = unknown> {
   readonly captured: Line<'captured', Reading> | undefined;
   /** Undefined if the program's output had not been judged. */
   readonly read: Line<'read', Reading> | undefined;
+  /** What the kind noted between the end of the program and its judgement, in order. */
+  readonly notes?: readonly unknown[];
   readonly because: Because;
   readonly nowMs: number;
 }
@@ -118,4 +121,5 @@ const lineShape = z.union([
     capture: record({ ending: anyObject(), phases: z.array(anyObject()), stdout: noteShape, stderr: noteShape }),
   }),
   record({ is: z.literal('read'), atMs: instantMs(), reading: anyObject() }),
+  record({ is: z.literal('noted'), atMs: instantMs(), note: anyObject() }),
 ]);

@@ -103,7 +103,8 @@ export async function recoverRun(
       return 'removed';
     }
     const [captured, read] = [lineOf(lines, 'captured'), lineOf(lines, 'read')];
-    await complete(kind, { folder, plan, started, captured, read, because, nowMs }, sealing);
+    const notes = lines.flatMap(line => (line.is === 'noted' ? [line.note] : []));
+    await complete(kind, { folder, plan, started, captured, read, notes, because, nowMs }, sealing);
     rmSync(path.join(folder, JOURNAL), { force: true });
     return 'recovered';
   } catch (cause) {

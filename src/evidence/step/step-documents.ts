@@ -38,21 +38,34 @@ export interface StepFacts {
   };
 }
 
-/** Builds the documents that every kind of run has: metadata, status, events and the step manifest. */
-export function stepDocuments(step: StepFacts): Document[] {
+/** A step after the first one, such as a check. */
+export type FurtherStep = Omit<StepFacts, 'runId' | 'runner'>;
+
+/**
+ * Builds the documents that every kind of run has: metadata, status, events and the step manifest. Each further step
+ * adds a manifest and its events. The run ends when its last step has ended.
+ */
+export function stepDocuments(step: StepFacts, further: readonly FurtherStep[] = []): Document[] {
+  const [next] = further;
+  const first = next ? { ...step, endedAtMs: Math.min(step.endedAtMs, next.startedAtMs) } : step;
+  const manifest = (each: FurtherStep): Document => [
+    `evidence/steps/${each.step}/manifest.json`,
+    canonicalize(manifestOf(each)),
+  ];
   return [
-    ['evidence/metadata.json', canonicalize(metadataOf(step))],
+    ['evidence/metadata.json', canonicalize(metadataOf(step, further))],
     ['evidence/status.json', canonicalize(statusOf(step))],
-    ['evidence/events.ndjson', eventsOf(step)],
-    [`evidence/steps/${step.step}/manifest.json`, canonicalize(manifestOf(step))],
+    ['evidence/events.ndjson', eventsOf(step, first, further)],
+    manifest(first),
+    ...further.map(manifest),
   ];
 }
 
-function timesOf({ startedAtMs, endedAtMs }: StepFacts) {
+function timesOf({ startedAtMs, endedAtMs }: Pick<StepFacts, 'startedAtMs' | 'endedAtMs'>) {
   return { started_at: instantText(startedAtMs), ended_at: instantText(endedAtMs) };
 }
 
-function metadataOf(step: StepFacts): object {
+function metadataOf(step: StepFacts, further: readonly FurtherStep[]): object {
   return {
     schema_version: 'metadata.v1',
     run_id: step.runId,
@@ -61,7 +74,7 @@ function metadataOf(step: StepFacts): object {
     ...timesOf(step),
     artifacts_root: 'evidence/steps',
     entry_step: step.step,
-    last_step_id: step.step,
+    last_step_id: further.at(-1)?.step ?? step.step,
     termination: step.termination,
     ...(step.agent?.workspace && { workspace_context: step.agent.workspace }),
     ...(typeof step.runner === 'string'
@@ -96,24 +109,36 @@ function statusOf(step: StepFacts): object {
   };
 }
 
-function eventsOf(step: StepFacts): string {
-  const { started_at, ended_at } = timesOf(step);
-  const of = { schema_version: 'event.v1', run_id: step.runId, step_id: step.step };
-  const ended = { ...of, timestamp: ended_at };
-  const hasSucceeded = step.termination === 'completed';
+function eventsOf(run: StepFacts, first: FurtherStep, further: readonly FurtherStep[]): string {
   const events = [
+    ...[first, ...further].flatMap(step => stepEvents(run.runId, step)),
+    {
+      schema_version: 'event.v1',
+      run_id: run.runId,
+      step_id: run.step,
+      timestamp: timesOf(run).ended_at,
+      event_type: 'status_updated',
+      lifecycle_state: run.termination === 'completed' ? 'completed' : 'failed',
+    },
+  ];
+  return events.map(event => `${canonicalize(event)}\n`).join('');
+}
+
+function stepEvents(runId: string, step: FurtherStep): object[] {
+  const { started_at, ended_at } = timesOf(step);
+  const of = { schema_version: 'event.v1', run_id: runId, step_id: step.step };
+  const ended = { ...of, timestamp: ended_at };
+  return [
     { ...of, timestamp: started_at, event_type: 'step_started', opcode: opcodeOf(step) },
     ...runnerEvents(step).map(event => Object.assign(event, of)),
     ...present(step).map(([artifact_role, artifact_path]) =>
       Object.assign({ event_type: 'artifact_recorded', artifact_role, artifact_path }, ended),
     ),
-    { ...ended, event_type: hasSucceeded ? 'step_completed' : 'step_failed' },
-    { ...ended, event_type: 'status_updated', lifecycle_state: hasSucceeded ? 'completed' : 'failed' },
+    { ...ended, event_type: step.termination === 'completed' ? 'step_completed' : 'step_failed' },
   ];
-  return events.map(event => `${canonicalize(event)}\n`).join('');
 }
 
-function runnerEvents({ agent }: StepFacts): object[] {
+function runnerEvents({ agent }: Pick<StepFacts, 'agent'>): object[] {
   if (!agent) return [];
   const { family: runner_family, startedAtMs, endedAtMs } = agent;
   return [
@@ -122,15 +147,15 @@ function runnerEvents({ agent }: StepFacts): object[] {
   ];
 }
 
-function opcodeOf({ agent }: StepFacts): 'RUN_AGENT' | 'RUN_VALIDATION' {
+function opcodeOf({ agent }: Pick<StepFacts, 'agent'>): 'RUN_AGENT' | 'RUN_VALIDATION' {
   return agent ? 'RUN_AGENT' : 'RUN_VALIDATION';
 }
 
-function present({ artifacts }: StepFacts): Artifact[] {
+function present({ artifacts }: Pick<StepFacts, 'artifacts'>): Artifact[] {
   return artifacts.filter(([, , , content]) => content !== null);
 }
 
-function manifestOf(step: StepFacts): object {
+function manifestOf(step: FurtherStep): object {
   return {
     schema_version: 'step-manifest.v1',
     step_id: step.step,

@@ -67,7 +67,7 @@ export interface Job {
 
 export interface Mount {
   readonly source: string;
-  /** A path below /agent. It neither contains another target nor is inside one. */
+  /** A path below /agent or /work. It neither contains another target nor is inside one. */
   readonly target: string;
   /** Folders of the source, relative to it, that are empty inside. */
   readonly hides?: readonly string[];

@@ -109,11 +109,11 @@ export function checkStdin(stage: string, name: string): void {
 function checkTarget(target: string, mounts: readonly Mount[]): void {
   const names = target.split('/').slice(1);
   const isBelow =
-    target.startsWith('/agent/') && names.every(name => !['', '.', '..'].includes(name) && !name.includes('\0'));
+    /^\/(?:agent|work)\//.test(target) && names.every(name => !['', '.', '..'].includes(name) && !name.includes('\0'));
   const others = [HOME, DOOR, ...mounts.map(other => other.target)];
   const isAlone = others.filter(other => isIn(target, other) || isIn(other, target)).length === 1;
   if (!isBelow || !isAlone)
-    throw new Fault('mount_failed', "The sandbox's mounts must be below /agent and must not overlap.");
+    throw new Fault('mount_failed', "The sandbox's mounts must be below /agent or /work and must not overlap.");
 }
 
 function isIn(file: string, folder: string): boolean {

@@ -132,7 +132,7 @@ async function linksIn(top: string, repository: string | undefined, paths: reado
  * Files and folders in the tree that the user's git runs or reads: its configuration names them, or its hooks folder
  * links to them.
  */
-async function namedByGit(top: string, repository: string): Promise<string[]> {
+export async function namedByGit(top: string, repository: string): Promise<string[]> {
   const asking: Asking = { cwd: repository, asUser: true };
   const common = await askGit(['rev-parse', '--path-format=absolute', '--git-common-dir'], asking);
   const gitDir = common.stdout.toString().replace(/\n$/, '');

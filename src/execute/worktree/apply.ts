@@ -75,7 +75,7 @@ function refuseTop(top: string, repository: string | undefined): void {
 }
 
 /** The user must allow each file that runs automatically. Proctor's own files never change. */
-function refuseActive(reviewed: readonly Reviewed[], allowed: ReadonlySet<string>): void {
+export function refuseActive(reviewed: readonly Reviewed[], allowed: ReadonlySet<string>): void {
   const proctors = reviewed.find(({ isForbidden }) => isForbidden);
   if (proctors) throw forbidden(proctors.path);
   const refused = reviewed.filter(({ path: at }) => !allowed.has(at));
@@ -94,15 +94,18 @@ function forbidden(at: string): Fault {
 }
 
 /** Headers that make git read another file, possibly outside the tree. They cannot occur in content or binary data. */
-const MOVES = ['\ncopy from ', '\nrename from ', '\nrename old '];
+export const MOVES = ['\ncopy from ', '\nrename from ', '\nrename old '];
 
 /** A diff may accidentally apply to an unrelated repository. */
 async function refuseStranger(repository: string, base: string): Promise<void> {
-  const { code } = await askGit(['cat-file', '-e', `${base}^{commit}`], { cwd: repository, asUser: true });
-  if (code === 0) return;
+  if (await hasCommit(repository, base)) return;
   throw notApplied(
     'This repository does not contain the commit that the agent worked on. Use --dir to name the right repository, or --anyway to apply the diff here.',
   );
+}
+
+export async function hasCommit(repository: string, sha: string): Promise<boolean> {
+  return (await askGit(['cat-file', '-e', `${sha}^{commit}`], { cwd: repository, asUser: true })).code === 0;
 }
 
 /** The paths that git would write, as parsed by git. */
@@ -179,6 +182,6 @@ const MISFITS: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-function notApplied(message: string, cause?: string): Fault {
+export function notApplied(message: string, cause?: string): Fault {
   return new Fault('not_applied', message, { cause });
 }

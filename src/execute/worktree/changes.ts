@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Changes } from '../../contracts/agent-step/changes.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { readRegular } from '../../base/regular.ts';
+import type { SeriesRequest } from './commit-series.ts';
 import { commitsOf } from './commits.ts';
 import { gitFolderOf, refChanges, type Refs, refsIn } from './refs.ts';
 import { type Clone, configFor } from './clone.ts';
@@ -36,6 +37,12 @@ export const CHANGE_LIMITS: ChangeLimits = {
   pathUnitsMax: 128 * 1024 * 1024,
 };
 
+export interface TakeOptions {
+  readonly limits?: ChangeLimits;
+  /** Where the diffs of the agent's commits go. Without it, the commits are only listed. */
+  readonly series?: Pick<SeriesRequest, 'out' | 'leaveOut'>;
+}
+
 /**
  * Finds an agent's changes to its tree, and writes the diff to `out`. All of the agent's processes must have ended.
  *
@@ -46,7 +53,7 @@ export async function takeChanges(
   clone: Clone,
   workTree: string,
   out: string,
-  limits: ChangeLimits = CHANGE_LIMITS,
+  { limits = CHANGE_LIMITS, series }: TakeOptions = {},
 ): Promise<Changes> {
   const gitDir = path.join(workTree, '.git');
   const gitFolder = gitFolderOf(workTree);
@@ -62,15 +69,8 @@ export async function takeChanges(
     : await commitOf(trusted, workTree, { from: baseSha, message: 'the tree as the agent left it', ...state });
   const diff = await writeDiff(trusted, [baseSha, final], out, { bytesMax: limits.diffBytesMax, missed: state.missed });
 
-  const now: Refs = gitFolder === 'kept' ? refsIn(gitDir, clone, limits.refsMax) : { found: new Map(), isCut: false };
-  const refs = refChanges(clone, now.found);
-  const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === baseSha ? [] : [sha])))];
-  const own = now.found.get(`refs/heads/${clone.branch}`) ?? null;
-  const commits =
-    gitFolder === 'kept'
-      ? await commitsOf(clone, gitDir, tips, own)
-      : { listed: [], total: null, rewritten: false, abandoned: null };
-  const total = now.isCut ? null : commits.total;
+  const found = gitFolder === 'kept' ? gitDir : undefined;
+  const { refs, commits, rewritten } = await historyOf(clone, found, limits.refsMax, series);
   const config = gitFolder === 'kept' ? readRegular(path.join(gitDir, 'config'), CONFIG_BYTES_MAX) : undefined;
   return {
     kind: clone.kind,
@@ -84,10 +84,10 @@ export async function takeChanges(
       bytes: state.ignored.reduce((sum, { bytes }) => sum + bytes, 0),
       paths: state.ignored.map(textOf),
     },
-    commits: { listed: commits.listed, total, abandoned: commits.abandoned },
+    commits,
     refs,
     branchMoved: refs.some(({ isProtected }) => isProtected),
-    rewritten: commits.rewritten,
+    rewritten,
     gitFolder,
     gitConfigChanged: gitFolder !== 'kept' || isOtherConfig(gitDir, config, clone),
     hooks: gitFolder === 'kept' ? await hooksOf(gitDir, config, state.changed, clone) : [],
@@ -97,8 +97,32 @@ export async function takeChanges(
     collisions: state.collisions.map(file => pathText(file).path),
     leftOut: state.leftOut,
     needsReview: await reviewTree(trusted, workTree, state, base),
-    notes: notesOf(gitFolder, total, commits.abandoned),
+    notes: notesOf(gitFolder, commits),
   };
+}
+
+/** The refs and commits in the agent's git folder, which is undefined if it is gone. */
+async function historyOf(
+  clone: Clone,
+  gitDir: string | undefined,
+  refsMax: number,
+  series: TakeOptions['series'],
+): Promise<Pick<Changes, 'refs' | 'commits' | 'rewritten'>> {
+  const now: Refs = gitDir === undefined ? { found: new Map(), isCut: false } : refsIn(gitDir, clone, refsMax);
+  const refs = refChanges(clone, now.found);
+  if (gitDir === undefined) return { refs, commits: { listed: [], total: null, abandoned: null }, rewritten: false };
+  const base = clone.baseSha;
+  const tips = [...new Set(refs.flatMap(({ sha }) => (sha === null || sha === base ? [] : [sha])))];
+  const own = now.found.get(`refs/heads/${clone.branch}`) ?? null;
+  const tip = now.found.has('HEAD') ? (now.found.get('HEAD') ?? null) : own;
+  const { rewritten, total, ...commits } = await commitsOf(
+    clone,
+    gitDir,
+    tips,
+    own,
+    series && { ...series, tip, base },
+  );
+  return { refs, commits: { ...commits, total: now.isCut ? null : total }, rewritten };
 }
 
 const textOf = (entry: { readonly path: string }): string => pathText(entry.path).path;
@@ -197,13 +221,13 @@ function submodulesOf(
   }));
 }
 
-function notesOf(gitFolder: Changes['gitFolder'], commits: number | null, abandoned: number | null): string[] {
+function notesOf(gitFolder: Changes['gitFolder'], { total, abandoned }: Changes['commits']): string[] {
   return [
     ...(gitFolder === 'gone' ? ['The agent removed .git.'] : []),
     ...(gitFolder === 'replaced' ? ['The agent replaced .git.'] : []),
     ...(abandoned
       ? [`The agent made ${abandoned === 1 ? 'a commit' : `${abandoned} commits`} that no ref reaches.`]
       : []),
-    ...(commits === null ? ["Some of the agent's commits are unreadable."] : []),
+    ...(total === null ? ["Some of the agent's commits are unreadable."] : []),
   ];
 }

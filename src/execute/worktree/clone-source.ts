@@ -1,14 +1,18 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
+import { printable } from '../../base/printable.ts';
 import { type GitResult, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
 export interface SourceRepository {
   /** The folder with objects and branches. For a linked work tree, it belongs to the main repository. */
   readonly gitDir: string;
   readonly objects: string;
+  /** The commit that the agent starts from: HEAD, or the requested base. */
   readonly head: string;
-  /** The current branch; undefined if HEAD is detached. */
+  /** The base as requested; otherwise the current branch, or `HEAD` if it is detached. */
+  readonly ref: string;
+  /** The branch that names the commit; undefined if HEAD is detached or the base is not a branch. */
   readonly branch: string | undefined;
   readonly branches: readonly string[];
   /** The path of the folder relative to the top of the work tree; `.` for the top. */
@@ -28,18 +32,21 @@ export interface Uncommitted {
 }
 
 /** The repository that contains a folder; undefined if there is none. Throws if an agent cannot work on it. */
-export async function sourceAt(folder: string): Promise<SourceRepository | undefined> {
+export async function sourceAt(folder: string, base?: string): Promise<SourceRepository | undefined> {
   const stat = statSync(folder, { throwIfNoEntry: false });
   if (!stat) throw new Fault('usage', "The agent's folder does not exist.");
   if (!stat.isDirectory()) throw new Fault('usage', "The agent's folder is a file. Specify a folder.");
   const asking: Asking = { cwd: folder, asUser: true };
-  const [found, configured, refs] = (await askGits([FACTS, SETTINGS, BRANCHES], asking)) as [
+  if (base !== undefined) checkBase(base);
+  const [found, configured, refs] = (await askGits([factsAbout(base ?? 'HEAD'), SETTINGS, BRANCHES], asking)) as [
     GitResult,
     GitResult,
     GitResult,
   ];
   if (found.stdout.length === 0) {
     if (hasGitAbove(folder)) throw new Fault('usage', "The agent's folder has a .git that git cannot read.");
+    if (base !== undefined)
+      throw new Fault('usage', "The agent's folder is not in a repository, so --base cannot name a commit.");
     return undefined;
   }
   const [isBare, isInside, isShallow, format, up = '', ...rest] = lineOf(found.stdout).split('\n');
@@ -47,6 +54,7 @@ export async function sourceAt(folder: string): Promise<SourceRepository | undef
   if (isInside !== 'true')
     throw new Fault('usage', "The agent's folder is inside .git. Specify a folder in the work tree.");
   const head = rest.at(-1);
+  if (base !== undefined && (found.code !== 0 || !isObjectName(head))) throw unknownBase(base);
   if (found.code !== 0 || head === undefined) {
     const isBorn = (await askGit(['rev-parse', '--verify', '--quiet', 'HEAD'], asking)).code === 0;
     throw new Fault(
@@ -60,6 +68,9 @@ export async function sourceAt(folder: string): Promise<SourceRepository | undef
   const branches = lineOf(refs.stdout)
     .split('\n')
     .filter(line => line !== '');
+  const names = branches.map(line => line.slice(1));
+  const current = branches.find(line => line.startsWith('*'))?.slice('*refs/heads/'.length) ?? (await branchAt(folder));
+  const branch = base === undefined ? current : await branchNamed(base, head, names, asking);
   const settings = namesIn(configured);
   const gitDir = rest.slice(0, -1).join('\n');
   const objects = path.join(gitDir, 'objects');
@@ -67,8 +78,9 @@ export async function sourceAt(folder: string): Promise<SourceRepository | undef
     gitDir,
     objects,
     head,
-    branch: branches.find(line => line.startsWith('*'))?.slice('*refs/heads/'.length) ?? (await branchAt(folder)),
-    branches: branches.map(line => line.slice(1)),
+    ref: base ?? current ?? 'HEAD',
+    branch,
+    branches: names,
     below: lastFolders(folder, up.split('/').length - 1),
     format: format === 'sha256' ? 'sha256' : 'sha1',
     isShallow: isShallow === 'true',
@@ -78,10 +90,48 @@ export async function sourceAt(folder: string): Promise<SourceRepository | undef
 }
 
 /** Each fact is one line, except the folder, whose name may contain line feeds. So it is second to last. */
-const FACTS = [
-  ...'rev-parse --is-bare-repository --is-inside-work-tree --is-shallow-repository --show-object-format'.split(' '),
-  ...'--show-cdup --path-format=absolute --git-common-dir --verify --quiet HEAD^{commit}'.split(' '),
-];
+function factsAbout(ref: string): string[] {
+  return [
+    ...'rev-parse --is-bare-repository --is-inside-work-tree --is-shallow-repository --show-object-format'.split(' '),
+    ...'--show-cdup --path-format=absolute --git-common-dir --verify --quiet'.split(' '),
+    `${ref}^{commit}`,
+  ];
+}
+
+/** Accepts names and ancestors only. A search such as `:/text` may take long, and a range is not one commit. */
+function checkBase(base: string): void {
+  if (BASE.test(base) && !base.includes('..')) return;
+  throw new Fault(
+    'usage',
+    '--base needs the name of one commit: a branch, a tag, a commit ID, or an ancestor such as HEAD~2.',
+  );
+}
+
+const BASE = /^[^-^~/.\s:*?[\\{\p{Cc}\p{Cs}][^\s:*?[\\{\p{Cc}\p{Cs}]{0,199}$/u;
+
+function unknownBase(base: string): Fault {
+  return new Fault(
+    'usage',
+    `The repository has no commit "${printable(base)}". Use a branch, a tag, a commit ID, or an ancestor such as HEAD~2.`,
+  );
+}
+
+function isObjectName(text: string | undefined): boolean {
+  return text !== undefined && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
+}
+
+/** The branch that a base names, without `refs/heads/`. A tag of the same name wins over a branch. */
+async function branchNamed(
+  base: string,
+  head: string,
+  branches: readonly string[],
+  asking: Asking,
+): Promise<string | undefined> {
+  const ref = [base, `refs/heads/${base}`].find(name => branches.includes(name));
+  if (ref === undefined) return undefined;
+  const { code, stdout } = await askGit(['rev-parse', '--verify', '--quiet', `${ref}^{commit}`], asking);
+  return code === 0 && lineOf(stdout) === head ? ref.slice('refs/heads/'.length) : undefined;
+}
 
 /** Used if HEAD is not among the listed branches: it is detached, or there are more than 10,000 branches. */
 async function branchAt(folder: string): Promise<string | undefined> {

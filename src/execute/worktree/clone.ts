@@ -20,9 +20,11 @@ export interface Clone {
   readonly trusted: string;
   readonly format: 'sha1' | 'sha256';
   readonly baseSha: string;
-  /** The user's current branch, or `HEAD` if it is detached. */
+  /** The requested base; otherwise the user's current branch, or `HEAD` if it is detached. */
   readonly baseRef: string;
   readonly branch: string;
+  /** Full names of the refs in the clone, all at the base commit. */
+  readonly refs: readonly string[];
   /** Full names of the user's branches, which the agent must not create or move. */
   readonly protectedRefs: readonly string[];
   /** The folder to start in, relative to the top; `.` for the top. */
@@ -41,6 +43,8 @@ export interface CloneOptions {
   readonly runId: string;
   /** Ignores uncommitted changes, which the agent does not see. */
   readonly allowDirty: boolean;
+  /** Starts from this commit instead of HEAD. The work tree then does not matter, so Proctor does not look at it. */
+  readonly base?: string;
   /** The agent cannot change anything, so the sandbox mounts the tree directly from the stage. */
   readonly readOnly: boolean;
   /** Copies the history instead of mounting objects from the user's repository. */
@@ -54,7 +58,7 @@ export interface CloneOptions {
 export async function cloneFor(folder: string, stage: string, options: CloneOptions): Promise<Clone> {
   const tree = path.join(stage, options.readOnly ? 'work' : 'roots');
   const trusted = path.join(stage, 'trusted.git');
-  const source = await sourceAt(folder);
+  const source = await sourceAt(folder, options.base);
   try {
     // The stage's standard folders, which do not belong to the tree.
     if (options.readOnly) for (const name of ['input', 'output']) removeEmpty(path.join(tree, name));
@@ -71,9 +75,9 @@ export async function cloneFor(folder: string, stage: string, options: CloneOpti
 }
 
 /** Throws if the folder cannot be cloned, before anything is created. */
-export async function checkSource(folder: string, allowDirty: boolean): Promise<void> {
-  const source = await sourceAt(folder);
-  if (source && !allowDirty) refuseDirty(await uncommittedIn(folder, source));
+export async function checkSource(folder: string, allowDirty: boolean, base?: string): Promise<void> {
+  const source = await sourceAt(folder, base);
+  if (source && !allowDirty && base === undefined) refuseDirty(await uncommittedIn(folder, source));
 }
 
 function removeEmpty(folder: string): void {
@@ -96,10 +100,9 @@ async function cloned(
   const isOwn =
     options.selfContained === true || source.isShallow || source.isScattered || !isWorldReadable(source.objects);
   const branch = branchFor(options.runId, current);
-  const baseRef = current ?? 'HEAD';
   const refs = [branch, ...(current === undefined ? [] : [current])].map(name => `refs/heads/${name}`);
   const gitDir = makeGitDir(tree, { format, branch, refs, baseSha: head });
-  const looking = uncommittedIn(folder, source);
+  const looking = options.base === undefined ? uncommittedIn(folder, source) : Promise.resolve(CLEAN);
   const opened = looking.then(found => (options.allowDirty ? undefined : refuseDirty(found)));
   const baseFiles = await checkOut(trusted, tree, head, opened);
   if (isOwn) await packed(source, gitDir);
@@ -109,8 +112,9 @@ async function cloned(
     kind: 'clone',
     format,
     baseSha: head,
-    baseRef,
+    baseRef: source.ref,
     branch,
+    refs,
     protectedRefs: source.branches,
     startIn: source.below,
     mounts: isOwn ? [] : [{ source: source.objects, target: OBJECTS_INSIDE }],
@@ -118,6 +122,8 @@ async function cloned(
     baseFiles,
   };
 }
+
+const CLEAN: Uncommitted = { changed: 0, untracked: 0 };
 
 function refuseDirty({ changed }: Uncommitted): void {
   if (changed === 0) return;
@@ -154,6 +160,7 @@ async function copied(folder: string, tree: string, trusted: string, { runId }: 
     baseSha,
     baseRef: BASE_BRANCH,
     branch,
+    refs,
     protectedRefs: [`refs/heads/${BASE_BRANCH}`],
     startIn: '.',
     mounts: [],
@@ -224,7 +231,7 @@ function coreFor(format: 'sha1' | 'sha256', isBare: boolean): string[] {
 }
 
 /** Creates a bare git folder that reads the user's objects and ignores all attributes. */
-function makeTrusted(trusted: string, source: SourceRepository | undefined): void {
+export function makeTrusted(trusted: string, source: Pick<SourceRepository, 'format' | 'objects'> | undefined): void {
   writeGitDir(trusted, BASE_BRANCH, `${coreFor(source?.format ?? 'sha1', true).join('\n')}\n`);
   mkdirSync(path.join(trusted, 'info'));
   writeFileSync(path.join(trusted, 'info', 'attributes'), ATTRIBUTES_OFF);
@@ -255,6 +262,6 @@ function startFolder(tree: string, below: string): void {
   try {
     mkdirSync(path.join(tree, below), { recursive: true });
   } catch (cause) {
-    throw new Fault('usage', "The agent's folder is not a folder in the last commit.", { cause });
+    throw new Fault('usage', "The agent's folder is not a folder in the commit.", { cause });
   }
 }

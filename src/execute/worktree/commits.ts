@@ -1,10 +1,11 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Commit } from '../../contracts/agent-step/changes.ts';
+import type { Commit, CommitSeries } from '../../contracts/agent-step/changes.ts';
 import { clip } from '../../base/clip.ts';
 import { monotonicMs } from '../../base/clock.ts';
 import { readRegular } from '../../base/regular.ts';
 import type { Clone } from './clone.ts';
+import { type SeriesRequest, seriesOf } from './commit-series.ts';
 import { askGit, type Asking } from './git.ts';
 import { isFolder, namesIn } from './tree.ts';
 
@@ -16,6 +17,7 @@ export interface Commits {
   readonly rewritten: boolean;
   /** The number of commits that no ref reaches; null if some objects are unreadable. */
   readonly abandoned: number | null;
+  readonly series?: CommitSeries;
 }
 
 /**
@@ -27,6 +29,7 @@ export async function commitsOf(
   gitDir: string,
   tips: readonly string[],
   own: string | null,
+  wanted?: SeriesRequest,
 ): Promise<Commits> {
   const objects = path.join(path.dirname(clone.trusted), 'agent-objects');
   rmSync(objects, { recursive: true, force: true });
@@ -50,8 +53,10 @@ export async function commitsOf(
       own === clone.baseSha ||
       (own !== null && (await askGit(['merge-base', '--is-ancestor', clone.baseSha, own], asking)).code === 0);
     const abandoned = isWhole ? await abandonedIn(objects, readable, clone, asking) : null;
+    const series = wanted && (await seriesOf(wanted, asking));
     return {
       abandoned,
+      ...(series && { series }),
       listed: said?.code === 0 ? readLog(said.stdout) : [],
       total: isKnown ? Number(counted.stdout.toString()) : tips.length === 0 ? 0 : null,
       rewritten: own !== null && !holds,

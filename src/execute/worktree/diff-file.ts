@@ -5,7 +5,7 @@ import type { WorkspaceDiff } from '../../contracts/agent-step/changes.ts';
 import { ended, gitFailed, startGit } from './git.ts';
 
 /** The git arguments for a complete diff that every git can apply. */
-const DIFF = [
+export const DIFF_TREE = [
   ...'diff-tree --patch --binary --full-index --no-renames --no-ext-diff --no-textconv --no-color'.split(' '),
   '--src-prefix=a/',
   '--dst-prefix=b/',
@@ -41,7 +41,7 @@ const NOTHING = { bytes: 0, boundary: 0, isSlow: false };
 
 /** Streams the diff to the file, counts its bytes, and finds the last file boundary within the limit. */
 async function streamed(gitDir: string, commits: readonly string[], fd: number, bytesMax: number) {
-  const child = startGit([...DIFF, ...commits], { gitDir, timeoutMs: DIFF_MS });
+  const child = startGit([...DIFF_TREE, ...commits], { gitDir, timeoutMs: DIFF_MS });
   const end = ended(child);
   child.stdin?.end();
   let bytes = 0;
@@ -59,7 +59,7 @@ async function streamed(gitDir: string, commits: readonly string[], fd: number, 
   }
   const { code, stderr } = await end;
   const isSlow = stderr.startsWith('SIGKILL');
-  if (code !== 0 && !isSlow) throw gitFailed(DIFF, stderr);
+  if (code !== 0 && !isSlow) throw gitFailed(DIFF_TREE, stderr);
   return { bytes, boundary, isSlow };
 }
 

@@ -23,7 +23,7 @@ export interface Refs {
  */
 export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
   const raw = new Map<string, string>();
-  const known = new Set([...refsBefore(clone), ...clone.protectedRefs]);
+  const known = new Set([...clone.refs, ...clone.protectedRefs]);
   let isCut = false;
   const take = (name: string, text: () => string): void => {
     if (known.has(name) || raw.size < refsMax) raw.set(name, text());
@@ -45,10 +45,6 @@ export function refsIn(gitDir: string, clone: Clone, refsMax: number): Refs {
 
 const REF_BYTES_MAX = 4_096;
 const PACKED_BYTES_MAX = 16 * 1024 * 1024;
-
-function refsBefore({ branch, baseRef }: Clone): string[] {
-  return [branch, ...(baseRef === 'HEAD' ? [] : [baseRef])].map(name => `refs/heads/${name}`);
-}
 
 function textOf(file: string, bytesMax: number): string {
   return readRegular(file, bytesMax)?.toString() ?? '';
@@ -100,7 +96,7 @@ const NAME_CHARS_MAX = 2_000;
 
 export function refChanges(clone: Clone, now: ReadonlyMap<string, string | null>): RefChange[] {
   const own = `refs/heads/${clone.branch}`;
-  const before = new Set(refsBefore(clone));
+  const before = new Set(clone.refs);
   const guarded = new Set(clone.protectedRefs.filter(name => name !== own));
   const isProtected = (name: string): boolean => guarded.has(name);
   const seen = [...now].flatMap(([name, sha]): RefChange[] => {

@@ -45,7 +45,7 @@ function textIn(top: string, entry: TreeEntry): string | undefined {
   }
 }
 
-async function blobText(gitDir: string, sha: string): Promise<string | undefined> {
+export async function blobText(gitDir: string, sha: string): Promise<string | undefined> {
   const { code, stdout } = await askGit(['cat-file', 'blob', sha], { gitDir });
   return code === 0 && stdout.length <= REVIEWED_TEXT_BYTES_MAX ? stdout.toString() : undefined;
 }

@@ -10,6 +10,7 @@ import { type AgentFolder, readAgentFolder, transcriptLines } from '../../eviden
 import { evaluationIn, findEvaluation, writeEvaluationFiles } from '../../evidence/judgement/evaluation-files.ts';
 import { SEAL } from '../../evidence/run-folder/finish.ts';
 import type { Untrusted } from '../../evidence/judgement/judgement.ts';
+import { checkFlags } from './check-flags.ts';
 import { claimsAgainstEffects, type Effects } from './claims.ts';
 
 /** Judges an agent's sealed run from its folder. Writes the evaluation and its seal, and replaces an older one. */
@@ -53,7 +54,7 @@ function evaluateAgent(folder: string, clock: Clock): AgentEvaluation {
     generated_at: instantText(clock.now()),
     judge_version: VERSION,
     seal_sha256: sealSha256,
-    flags: claimsAgainstEffects(transcriptLines(folder), effectsIn(run)),
+    flags: [...claimsAgainstEffects(transcriptLines(folder), effectsIn(run)), ...checkFlags(run.checks)],
   };
 }
 

@@ -1,9 +1,9 @@
 import { readJson } from '../../base/json.ts';
 import { isObject } from '../../contracts/kind.ts';
 import { plainText } from '../../run/written/plain-text.ts';
-import { ctrfRows } from './ctrf.ts';
-import { junitRows } from './junit.ts';
-import { type ResultRow, ResultFault } from './row.ts';
+import { ctrfRows } from '../../run/results/ctrf.ts';
+import { junitRows } from '../../run/results/junit.ts';
+import { type ResultRow, ResultFault } from '../../run/results/row.ts';
 import { csvRows, jsonLinesRows } from './table.ts';
 
 export type ResultFormat = 'csv' | 'jsonl' | 'junit' | 'ctrf';

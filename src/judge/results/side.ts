@@ -1,4 +1,4 @@
-import { type Metric, type ResultRow, ResultFault } from './row.ts';
+import { type Metric, type ResultRow, ResultFault } from '../../run/results/row.ts';
 
 /** A trial as a comparison counts it. */
 interface ResultTrial extends Readonly<Record<Exclude<Metric, 'ttft_ms'>, number | null>> {

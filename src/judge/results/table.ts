@@ -1,7 +1,7 @@
 import { readJson } from '../../base/json.ts';
 import { isObject } from '../../contracts/kind.ts';
 import { type CsvCell, rowsOf } from '../../run/suite/csv.ts';
-import { METRIC_NAMES, type ResultRow, ResultFault } from './row.ts';
+import { METRIC_NAMES, type ResultRow, ResultFault } from '../../run/results/row.ts';
 
 /** The rows of a CSV file. Its header must name at least case and pass. */
 export function* csvRows(text: string): Generator<ResultRow> {

@@ -16,6 +16,8 @@ import { type Clone, cloneFor } from '../../execute/worktree/clone.ts';
 import type { Door } from '../../execute/model/door.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
+import { type ReadyCheck, readyChecks } from '../checks/order.ts';
+import { overlayWarnings } from '../checks/overlay.ts';
 import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../pipeline/journaled-run.ts';
 import { runJournaled } from '../pipeline/pipeline.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
@@ -23,6 +25,7 @@ import { OutputObserver } from '../pipeline/steps.ts';
 import { type Bound, boundFor, boundWith } from './bound.ts';
 import { type Guarded, guardedIn } from './guarded.ts';
 import { agentKind } from './kind.ts';
+import { type AgentMounts, agentMounts } from './mounts.ts';
 import { modelFor, type ModelAccess, openDoorFor, warningsOf } from './model.ts';
 import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { agentJob, layOut, agentPlan } from './plan.ts';
@@ -80,6 +83,8 @@ export interface CheckedAgentRun {
   readonly model: ModelAccess;
   readonly sessionId: string;
   readonly machine: Machine;
+  /** With their hidden files, which were read before the agent starts. */
+  readonly checks: readonly ReadyCheck[];
   readonly around: AgentContext;
 }
 
@@ -89,14 +94,16 @@ async function checked(
   machine: Machine,
   around: AgentContext,
 ): Promise<CheckedAgentRun> {
-  const asked = boundFor(order, adapter, offersOf(machine));
+  const offers = offersOf(machine);
+  const asked = boundFor(order, adapter, offers);
+  const checks = readyChecks(order.checks ?? [], order.cwd, offers);
   const model = modelFor(order, adapter);
   const program = await programFor(order, adapter, around);
   const bound = boundWith(asked, adapter, program);
   const id = newRunId('agent', systemClock);
   for (const warning of [...warningsOf(model), ...versionWarnings(program)]) around.onWarning?.(warning);
   const sessionId = model.session ?? newSessionId();
-  return { id, order, adapter, bound, program, model, sessionId, machine, around };
+  return { id, order, adapter, bound, program, model, sessionId, machine, checks, around };
 }
 
 /** Everything that `prepare` creates for the run. */
@@ -108,6 +115,7 @@ export interface AgentWorkspace {
   readonly door: Door | undefined;
   readonly context: FoundContext;
   readonly invocation: Invocation;
+  readonly mounted: AgentMounts;
 }
 
 export interface AgentTypes {
@@ -128,13 +136,23 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
       const clone = await cloneFor(order.dir, stage, {
         runId: id,
         allowDirty: order.allowDirty === true,
+        ...(order.base !== undefined && { base: order.base }),
         readOnly: bound.effective.execution_posture === 'read_only',
       });
-      for (const note of clone.notes) around.onWarning?.(note);
+      for (const note of [...clone.notes, ...overlayWarnings(ready.checks, clone)]) around.onWarning?.(note);
+      const mounted = await agentMounts(order, clone);
       door = await openDoorFor(ready, stage);
       const context = projectContext(adapter, clone, order.projectContext !== false);
       const invocation = layOut(ready, { stage, clone, door, context });
-      const workspace = { stage, clone, guarded: guardedIn(clone, bound.effective), door, context, invocation };
+      const workspace = {
+        stage,
+        clone,
+        guarded: guardedIn(clone, bound.effective),
+        door,
+        context,
+        invocation,
+        mounted,
+      };
       return { ...workspace, ready, job: await agentJob(ready, workspace, folder), startedAtMs };
     },
     plan: agentPlan,

@@ -70,7 +70,7 @@ export function judged({ run, seen, after, access, files }: Known): {
       ...after.changes.notes.map(mask),
     ]),
     workspaceStatus,
-    workspace: contextOf(made.clone, after.changes.refs.find(({ name }) => name === 'HEAD')?.sha ?? undefined),
+    workspace: contextOf(made.clone, mask, after.changes.refs.find(({ name }) => name === 'HEAD')?.sha ?? undefined),
     files,
     warnings: flagWarnings(after.flagged),
     masking: {

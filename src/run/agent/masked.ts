@@ -36,13 +36,14 @@ export function maskedStatus(status: WorkspaceStatus, mask: Mask): WorkspaceStat
     ...list,
     listed: listed.map(item => ({ ...item, path: mask(item.path) })),
   });
-  const { changed, ignored, left_out, commits, refs, hooks, nested_repositories, submodules } = status;
+  const { base, changed, ignored, left_out, commits, refs, hooks, nested_repositories, submodules } = status;
   return {
     ...status,
+    base: { ...base, ref: mask(base.ref) },
     changed: { ...changed, listed: distinct(pathsOf(changed).listed) },
     ignored: all(ignored),
     left_out: pathsOf(left_out),
-    commits: { ...commits, listed: commits.listed.map(({ sha, subject }) => ({ sha, subject: mask(subject) })) },
+    commits: maskedCommits(commits, mask),
     refs: { ...refs, listed: refs.listed.map(({ name, ...ref }) => Object.assign(ref, { name: mask(name) })) },
     hooks: all(hooks),
     nested_repositories: all(nested_repositories),
@@ -51,6 +52,31 @@ export function maskedStatus(status: WorkspaceStatus, mask: Mask): WorkspaceStat
     collisions: all(status.collisions),
     ...(status.needs_review && { needs_review: pathsOf(status.needs_review) }),
     notes: status.notes.map(mask),
+  };
+}
+
+function maskedCommits(commits: WorkspaceStatus['commits'], mask: Mask): WorkspaceStatus['commits'] {
+  const { listed, series } = commits;
+  const signature = <Who extends { name: string; email: string }>(who: Who): Who => ({
+    ...who,
+    name: mask(who.name),
+    email: mask(who.email),
+  });
+  return {
+    ...commits,
+    listed: listed.map(({ sha, subject }) => ({ sha, subject: mask(subject) })),
+    ...(series && {
+      series: {
+        ...series,
+        listed: series.listed.map(({ author, committer, message, ...commit }) =>
+          Object.assign(commit, {
+            author: signature(author),
+            committer: signature(committer),
+            message: mask(message),
+          }),
+        ),
+      },
+    }),
   };
 }
 

@@ -5,6 +5,8 @@ import { didYouMean } from '../../base/nearest.ts';
 import { hostPathIn, unsafePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import type { Overrides } from '../../policy/agent-policy.ts';
+import type { CheckOrder } from '../checks/order.ts';
+import type { MountRequest } from './mounts.ts';
 import { checkVariable } from '../script/order.ts';
 
 /** An agent run, as the caller describes it. */
@@ -47,8 +49,14 @@ export interface AgentOrder {
   readonly allowUntestedVersion?: boolean;
   /** Run even if the folder has uncommitted changes. The agent does not see them. */
   readonly allowDirty?: boolean;
+  /** The commit to start from instead of HEAD: a branch, a tag, a commit ID or an ancestor such as `HEAD~2`. */
+  readonly base?: string;
+  /** Folders that the agent can read but not change. Their content is hashed, and is not part of the changes. */
+  readonly mounts?: readonly MountRequest[];
   /** Whether the agent gets the project's instructions for agents. Default: true. */
   readonly projectContext?: boolean;
+  /** Commands that run in the tree that the agent leaves, each in a new sandbox without a network. */
+  readonly checks?: readonly CheckOrder[];
   /** Where Proctor looks up the program and the model credential. The agent does not see it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Relative paths start here. */

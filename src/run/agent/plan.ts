@@ -17,11 +17,12 @@ import type { KeepTree } from '../../execute/worktree/keep-tree.ts';
 import { reachable } from '../../execute/sandboxes/mounts.ts';
 import { startTicksOf } from '../../execute/host/processes.ts';
 import { HOME } from '../../execute/sandboxes/root.ts';
+import { plannedCheck } from '../checks/run-checks.ts';
 import { enforcementOf } from '../pipeline/enforcement.ts';
 import { furtherLimits, limitsOf, LOCALE, ownerHere, runnerOf } from '../pipeline/runner-plan.ts';
 import type { AgentTypes, AgentWorkspace, CheckedAgentRun } from './agent.ts';
 import { clocksOf, turnLimitOf } from './bound.ts';
-import { maskedContext, maskOf } from './masked.ts';
+import { type Mask, maskedContext, maskOf } from './masked.ts';
 import { budgetOf, secretsOf } from './model.ts';
 
 /** The port of the model proxy inside the sandbox. */
@@ -30,7 +31,7 @@ const DOOR_PORT = 8417;
 /** Translates the order into a command line, and stages its files. */
 export function layOut(
   ready: CheckedAgentRun,
-  { stage, clone, door, context }: Omit<AgentWorkspace, 'guarded' | 'invocation'>,
+  { stage, clone, door, context }: Omit<AgentWorkspace, 'guarded' | 'invocation' | 'mounted'>,
 ): Invocation {
   const { adapter, order, bound, program, model, sessionId } = ready;
   const invocation = adapter.invoke({
@@ -68,13 +69,13 @@ const STDIN = 'stdin';
 
 export async function agentJob(
   ready: CheckedAgentRun,
-  { stage, clone, guarded, door, invocation }: AgentWorkspace,
+  { stage, clone, guarded, door, invocation, mounted }: AgentWorkspace,
   folder: string,
 ): Promise<Job> {
   const { id, order, bound, program } = ready;
   const isBehindDoor = door?.socket !== undefined;
   const argv = [program.argv0, ...invocation.args];
-  const mounts = [...program.mounts, ...clone.mounts, ...(isBehindDoor ? forwarderMounts() : [])];
+  const mounts = [...program.mounts, ...clone.mounts, ...(isBehindDoor ? forwarderMounts() : []), ...mounted.mounts];
   return {
     id,
     backend: 'process',
@@ -127,7 +128,7 @@ const WORK_ENTRIES = 500_000;
 
 export function agentPlan(made: AgentTypes['made'], observed: readonly Observation[]): AgentPlan {
   const { ready, clone, invocation, job, startedAtMs } = made;
-  const { id, order, adapter, bound, program, model, machine, around } = ready;
+  const { id, order, adapter, bound, program, model, machine, checks, around } = ready;
   // The caller's strings are always masked. `keepCredentials` applies only to the agent's output.
   const mask = maskOf({ ...ready, order: { ...order, keepCredentials: false } });
   return {
@@ -138,6 +139,7 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
       working_directory: path.posix.join('work', clone.startIn),
       prompt_reference: order.promptReference === undefined ? null : mask(order.promptReference),
       requested_policy: bound.requested,
+      ...(checks.length > 0 && { checks: checks.map(({ name }) => name) }),
     },
     agent: {
       family: adapter.family,
@@ -160,7 +162,11 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
     modelMode: model.kind,
     budget: budgetOf(bound.limits),
     projectContext: maskedContext(made.context.told, mask),
+    ...(made.mounted.notes.length > 0 && {
+      mounts: made.mounted.notes.map(note => ({ ...note, path: mask(note.path) })),
+    }),
     ...('credential' in model && { credential: model.credential }),
+    ...(checks.length > 0 && { checks: checks.map(check => plannedCheck(check, mask)) }),
     policy: policySummaryOf({
       ...bound.summary,
       capabilityNotes: [...bound.summary.capabilityNotes, ...invocation.notes, ...made.guarded.notes.map(mask)],
@@ -168,7 +174,7 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
       violations: [],
       enforcementNotes: [],
     }),
-    workspace: contextOf(clone),
+    workspace: contextOf(clone, mask),
     correlationId: newCorrelationId(),
     startedAtMs,
     owner: ownerHere(),
@@ -177,12 +183,12 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
 }
 
 /** Where the clone came from; undefined if the folder is not a repository. */
-export function contextOf({ kind, branch, baseRef, baseSha }: Clone, headSha?: string): object | undefined {
+export function contextOf({ kind, branch, baseRef, baseSha }: Clone, mask: Mask, headSha?: string): object | undefined {
   if (kind === 'copy') return undefined;
   return {
     worktree_path: 'work',
     branch_name: branch,
-    base_ref: baseRef,
+    base_ref: mask(baseRef),
     base_sha: baseSha,
     ...(headSha !== undefined && { head_sha: headSha }),
   };

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { maskingOf } from '../../base/masker.ts';
 import { readRegular } from '../../base/regular.ts';
@@ -5,10 +6,11 @@ import type { Capture, KeptStream } from '../../contracts/capture.ts';
 import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
 import { sealedAgentFiles } from '../../evidence/agent/agent-recover.ts';
 import type { AgentFiles } from '../../evidence/agent/agent-run.ts';
-import type { Stored } from '../../evidence/step/capture-note.ts';
-import type { StreamNote } from '../../evidence/step/capture-note.ts';
+import type { CheckNote } from '../../evidence/agent/check-steps.ts';
+import type { CaptureNote, Stored, StreamNote } from '../../evidence/step/capture-note.ts';
 import { RefWatch } from '../../execute/worktree/ref-watch.ts';
 import { guardOf } from '../../policy/run-violations.ts';
+import { runChecks } from '../checks/run-checks.ts';
 import type { StartedRun } from '../pipeline/journaled-run.ts';
 import { refuseLostSandbox, runToEnd } from '../pipeline/steps.ts';
 import type { AgentTypes, CheckedAgentRun } from './agent.ts';
@@ -40,9 +42,45 @@ export async function judgeAgent(run: StartedRun<AgentTypes>, seen: AgentTypes['
   refuseLostSandbox(run, seen.capture);
   // Proctor reports a failed recording once the run is sealed, because the evidence does not depend on it.
   await door?.close().catch(() => undefined);
-  const files: AgentFiles = { ...seen.files, diff: after.diff };
+  const files: AgentFiles = { ...seen.files, diff: after.diff, ...(after.commits && { commits: after.commits }) };
   const { judgement, violations, needsReview } = judged({ run, seen, after, access: accessOf(ready, door), files });
-  return { reading: judgement, stored: sealedAgentFiles(files), violations, needsReview, changes: after.counts };
+  const checks = await checksAfter(run, seen);
+  return {
+    reading: { ...judgement, ...(checks.length > 0 && { checks }) },
+    stored: [...sealedAgentFiles(files), ...checks.flatMap(({ stored }) => stored)],
+    violations,
+    needsReview,
+    changes: after.counts,
+  };
+}
+
+/** Runs the checks in the tree that the agent left. */
+function checksAfter(run: StartedRun<AgentTypes>, { capture }: AgentTypes['seen']): Promise<readonly CheckNote[]> {
+  const { place, made, prepared, context } = run;
+  const { ready, clone, door } = made;
+  const isReadOnly = ready.bound.effective.execution_posture === 'read_only';
+  const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
+  return runChecks(ready.checks, {
+    runId: ready.id,
+    folder: place.folder,
+    launcher: context.launcher,
+    clone,
+    workTree,
+    secrets: [...secretsOf(ready), ...(door ? [door.token] : [])],
+    mask: maskOf({ ...ready, order: { ...ready.order, keepCredentials: false } }, door),
+    signal: context.signal,
+    note: run.note,
+    obstacle: obstacleIn(capture, workTree),
+  });
+}
+
+/** Why no check can run: the agent still has processes, or its tree is gone. */
+function obstacleIn({ survivors = 0 }: CaptureNote, workTree: string) {
+  if (survivors > 0)
+    return { reason: 'agent_not_dead', message: 'Processes of the agent could not be killed, so no check can run.' };
+  return existsSync(workTree)
+    ? undefined
+    : { reason: 'tree_lost', message: 'The work tree died with the sandbox of the agent, so no check can run.' };
 }
 
 /** If the tree is read-only, no ref can be written. */

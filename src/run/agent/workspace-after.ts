@@ -15,6 +15,8 @@ import { secretsOf } from './model.ts';
 export interface After {
   readonly changes: Changes;
   readonly diff: Stored;
+  /** The diffs of the agent's commits, if Proctor kept them. */
+  readonly commits: Stored | undefined;
   readonly breaches: readonly PolicyViolation[];
   /** Why the changes exceed their limits, as a sentence; null if they do not. */
   readonly tooMuch: string | null;
@@ -25,26 +27,31 @@ export interface After {
 
 /** Compares the work tree and the written refs with the policy, once all the agent's processes have ended. */
 export async function workspaceAfter(
-  { place: { folder }, made: { ready, clone }, prepared }: StartedRun<AgentTypes>,
+  { place: { folder }, made: { ready, clone, mounted }, prepared }: StartedRun<AgentTypes>,
   refsWritten: ReadonlySet<string>,
 ): Promise<After> {
   const { effective } = ready.bound;
   const isReadOnly = effective.execution_posture === 'read_only';
   const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
-  const changes = await takeChanges(clone, workTree, path.join(folder, AGENT_FILES.diff));
+  const changes = await takeChanges(clone, workTree, path.join(folder, AGENT_FILES.diff), {
+    series: { out: path.join(folder, AGENT_FILES.commits), leaveOut: mounted.inTree },
+  });
+  const commits = changes.commits.series?.diff ?? undefined;
   const { sha256, bytes } = changes.diff;
   const named = changes.changed
     .map(({ path: file }) => file)
     .filter(isCredentialFile)
     .slice(0, NAMED_MAX);
+  const diffs = [{ path: AGENT_FILES.diff }, ...(commits ? [{ path: AGENT_FILES.commits }] : [])];
   return {
     changes,
     diff: { sha256, bytes },
+    commits,
     breaches: [...putBack(refsWritten, clone.protectedRefs, changes), ...violationsIn(changes, effective)],
     tooMuch: tooMuchIn(changes),
     counts: { files: changes.changed.length, commits: changes.commits.listed.length },
     flagged: [
-      ...flaggedFiles(folder, [{ path: AGENT_FILES.diff }], secretsOf(ready)),
+      ...flaggedFiles(folder, diffs, secretsOf(ready)),
       ...named.map(file => ({ path: file, code: 'credential_file_name' as const, kinds: [] })),
     ],
   };

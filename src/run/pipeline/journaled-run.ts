@@ -49,6 +49,8 @@ export interface StartedRun<Types extends StepTypes = StepTypes> {
   readonly plan: Types['plan'];
   readonly made: Types['made'];
   readonly context: RunContext;
+  /** Adds a note to the journal, so that recovery knows about work done before the judgement. */
+  readonly note: (note: object) => void;
 }
 
 /** A run that is judged. */

@@ -56,7 +56,7 @@ async function runInSlot<Types extends StepTypes>(
     const plan = await planned(run, made, observed, prepared);
     const onlooker = new OutputObserver(context.onOutput);
     const sealed = await withJournal(run.kind, plan, prepared, context, (place, journal) =>
-      runAndSeal(run, { place, prepared, plan, made, context }, journal, onlooker.notify),
+      runAndSeal(run, { place, prepared, plan, made, context, note: noting(journal) }, journal, onlooker.notify),
     );
     if (sealed.judged.fault) throw sealed.judged.fault;
     if (onlooker.failure) throw onlooker.failure.error;
@@ -118,6 +118,10 @@ async function runAndSeal<Types extends StepTypes>(
   });
   await closed;
   return { ...completed, documents };
+}
+
+function noting(journal: Journal<JournalLine>): StartedRun['note'] {
+  return note => journal.append({ is: 'noted', atMs: systemClock.now(), note });
 }
 
 /** Keeps a journal while `act` runs. If `act` fails, the folder is completed from the journal. */

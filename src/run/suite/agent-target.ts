@@ -181,7 +181,7 @@ export async function namedAgent(
   // A recording that cannot be replayed fails its case, not the suite.
   if (modelMode !== 'replay') modelFor(whole, adapter);
   const policy = readAgentPolicy(order.policy, order.cwd);
-  await checkSource(order.dir, order.allowDirty === true);
+  await checkSource(order.dir, order.allowDirty === true, order.base);
   const { version, sha256 } = await programFor(whole, adapter, around);
   const { sandbox, isolation } = bounds;
   return {

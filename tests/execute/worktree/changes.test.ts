@@ -60,6 +60,11 @@ describe("an agent's changes", () => {
       total: 1,
       listed: [{ sha: git(tree, 'rev-parse', 'HEAD'), subject: 'One' }],
       abandoned: 0,
+      series: {
+        why: null,
+        diff: { bytes: expect.any(Number) as number, sha256: expect.stringMatching(/^sha256:/) as string },
+        listed: [expect.objectContaining({ sha: git(tree, 'rev-parse', 'HEAD'), message: 'One\n\nand more\n' })],
+      },
     });
     expect(changes).toMatchObject({
       branchMoved: false,

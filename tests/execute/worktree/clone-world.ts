@@ -84,7 +84,7 @@ export interface Given {
   readonly clone: Clone;
   /** The agent's view: a copy with everything that git needs. */
   readonly tree: string;
-  readonly took: (limits?: ChangeLimits) => Promise<Changes & { readonly out: string }>;
+  readonly took: (limits?: ChangeLimits) => Promise<Changes & { readonly out: string; readonly series: string }>;
 }
 
 /** A clone as an agent sees it. Self-contained, because its alternates are valid only inside a sandbox. */
@@ -104,7 +104,12 @@ export async function given(folder: string, options: Partial<CloneOptions> = {})
     tree,
     async took(limits) {
       const out = path.join(temporaryFolder(), 'workspace.diff');
-      return { ...(await takeChanges(clone, tree, out, limits)), out };
+      const series = path.join(path.dirname(out), 'commits.diff');
+      return {
+        ...(await takeChanges(clone, tree, out, { ...(limits && { limits }), series: { out: series, leaveOut: [] } })),
+        out,
+        series,
+      };
     },
   };
 }

@@ -3,7 +3,7 @@ import { Fault } from '../../../src/base/fault.ts';
 import { decideComparison } from '../../../src/contracts/comparison/index.ts';
 import { gateOf } from '../../../src/judge/compare/gate.ts';
 import { gateResults } from '../../../src/judge/compare/gate-results.ts';
-import type { ResultRow } from '../../../src/judge/results/row.ts';
+import type { ResultRow } from '../../../src/run/results/row.ts';
 import { ResultSide } from '../../../src/judge/results/side.ts';
 
 type Measured = ResultRow['metrics'];

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readResults } from '../../../src/judge/results/read.ts';
-import { type ResultRow, ResultFault } from '../../../src/judge/results/row.ts';
+import { type ResultRow, ResultFault } from '../../../src/run/results/row.ts';
 import { ResultSide } from '../../../src/judge/results/side.ts';
 
 const rowsIn = (text: string): ResultRow[] => [...readResults(Buffer.from(text)).rows];

@@ -57,6 +57,7 @@ export function pageInput(folder: string, over: Partial<AgentPageInput> = {}, di
     policy: { ...(policySummary.example as PolicySummary), violations: [] },
     workspace: { ...workspace, changed: { total: 2, listed: [...listed] } },
     finalText: 'I added the function.',
+    checks: [],
     needsReview: { total: 1, listed: [{ path: 'ci.yml', reason: 'the server runs it on a push' }] },
     evaluation: {
       schema_version: 'agent-evaluation.v1',

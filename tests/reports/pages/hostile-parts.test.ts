@@ -53,6 +53,7 @@ describe('a number at the end of the range', () => {
 
   test.each([5e-324, 1e-310, 1e-300, 1e308, Number.MAX_VALUE])('gives a scale with few ticks: %d', highest => {
     expect(scaleOf(highest).length).toBeLessThanOrEqual(6);
+    expect(scaleOf(highest).every(Number.isFinite)).toBe(true);
   });
 });
 

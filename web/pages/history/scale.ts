@@ -6,7 +6,9 @@ export function scaleOf(highest: number, most = 0): number[] {
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = ([1, 2, 2.5, 5, 10].find(factor => factor * unit >= rough - ROUNDING * unit) ?? 10) * unit;
   const steps = Math.ceil(top / step - ROUNDING);
-  return Array.from({ length: steps + 1 }, (_, index) => Number((index * step).toPrecision(12)));
+  return Array.from({ length: steps + 1 }, (_, index) =>
+    Number(Math.min(Number.MAX_VALUE, index * step).toPrecision(12)),
+  );
 }
 
 const STEPS_MAX = 4;

@@ -1,0 +1,80 @@
+import { Fault } from '../../base/fault.ts';
+import { unsafePath } from '../../base/path.ts';
+import { printable } from '../../base/printable.ts';
+import { type Effective, effectiveLimits, type Offer } from '../../policy/effective-limits.ts';
+import { type Overlay, readOverlay } from './overlay.ts';
+
+/** A command that runs in the tree that an agent leaves, as the caller describes it. */
+export interface CheckOrder {
+  /** Default: `check-1`, `check-2` and so on. */
+  readonly name?: string;
+  readonly command: string;
+  readonly timeoutMs?: number;
+  readonly memoryBytes?: number;
+  readonly pids?: number;
+  /** A folder with files that the agent never sees. Proctor lays them over the tree before the check. */
+  readonly overlay?: string;
+  /** The paths whose changes count in the second look. */
+  readonly paths?: readonly string[];
+  /** The JUnit or CTRF file that the command writes. */
+  readonly report?: string;
+}
+
+/** A check that this machine can run, with its hidden files in memory. */
+export interface ReadyCheck {
+  readonly name: string;
+  readonly command: string;
+  readonly effective: Effective;
+  readonly overlay: Overlay | undefined;
+  readonly paths: readonly string[] | undefined;
+  readonly report: string | undefined;
+}
+
+/** Checks everything before the agent starts, and reads the hidden files. `cwd` is where relative overlays start. */
+export function readyChecks(orders: readonly CheckOrder[], cwd: string, offers: readonly Offer[]): ReadyCheck[] {
+  if (orders.length > CHECKS_MAX) throw new Fault('usage', `A run has at most ${CHECKS_MAX} checks.`);
+  const names = new Set<string>();
+  return orders.map((order, index) => {
+    const { name = `check-${index + 1}`, command, timeoutMs = TIMEOUT_MS, memoryBytes = MEMORY_BYTES } = order;
+    if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,39}$/.test(name))
+      throw new Fault('usage', 'The name of a check has 1 to 40 lower-case letters, digits and dashes.');
+    if (names.has(name)) throw new Fault('usage', `Two checks are named ${name}. Give each its own name.`);
+    names.add(name);
+    checkCommand(name, command);
+    for (const at of [...(order.paths ?? []), ...(order.report === undefined ? [] : [order.report])])
+      checkPath(name, at);
+    const { pids = PIDS } = order;
+    return {
+      name,
+      command,
+      effective: effectiveLimits({ sandbox: 'process', timeoutMs, memoryBytes, pids }, offers),
+      overlay: order.overlay === undefined ? undefined : readOverlay(order.overlay, cwd, name),
+      paths: order.paths,
+      report: order.report,
+    };
+  });
+}
+
+const CHECKS_MAX = 20;
+const TIMEOUT_MS = 300_000;
+const MEMORY_BYTES = 2 * 1024 ** 3;
+const PIDS = 512;
+
+function checkCommand(name: string, command: unknown): void {
+  if (typeof command !== 'string' || command.trim() === '')
+    throw new Fault('usage', `The check ${name} has no command. Use --check "npm test" or --check ${name}="npm test".`);
+  if (Buffer.byteLength(command) > COMMAND_BYTES_MAX || /\0|\p{Cs}/u.test(command))
+    throw new Fault('usage', `The command of the check ${name} is longer than 16 KiB or is not valid text.`);
+}
+
+const COMMAND_BYTES_MAX = 16 * 1024;
+
+function checkPath(name: string, at: unknown): void {
+  if (typeof at !== 'string') throw new Fault('usage', `The check ${name} has a path that is not a string.`);
+  const trouble = unsafePath(at);
+  if (trouble)
+    throw new Fault(
+      'usage',
+      `The check ${name} names "${printable(at)}", which is not a path below the folder: it ${trouble}.`,
+    );
+}

@@ -1,0 +1,25 @@
+import path from 'node:path';
+import { defined } from '../../base/defined.ts';
+import { Fault } from '../../base/fault.ts';
+import { followLink, readRegular } from '../../base/regular.ts';
+import { durationMs, sizeBytes } from '../../base/units.ts';
+import { type ChecksFile, checksFile as contract } from '../../contracts/checks/index.ts';
+import { readDocument } from '../written/document.ts';
+import type { CheckOrder } from './order.ts';
+
+/** Reads checks from YAML or JSON. Reports every error with its line. Overlays are relative to the file. */
+export function readChecks(file: string, cwd: string): CheckOrder[] {
+  const place = followLink(path.resolve(cwd, file));
+  const bytes = readRegular(place, contract.bytesMax);
+  if (!bytes)
+    throw new Fault('bad_checks', 'The checks file cannot be read: it is missing, not a regular file, or too large.');
+  const { checks } = readDocument(bytes, { contract, file: 'checks file', code: 'bad_checks' }) as ChecksFile;
+  return checks.map(({ timeout, memory, overlay, ...check }) =>
+    defined({
+      ...check,
+      timeoutMs: timeout === undefined ? undefined : durationMs(timeout),
+      memoryBytes: memory === undefined ? undefined : sizeBytes(memory),
+      overlay: overlay === undefined ? undefined : path.resolve(path.dirname(place), overlay),
+    }),
+  );
+}
