@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { AgentWorld, placePrograms } from '../run/agent/world.ts';
-import { checked, doing, FIX, PROJECT, storedCheck } from '../run/checks/check-world.ts';
+import { checked, doing, FIX, PROJECT, storedCheck } from './check-world.ts';
 import { until } from '../support/runs.ts';
 
 placePrograms();

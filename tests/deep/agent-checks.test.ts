@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { AgentWorld, placePrograms } from '../agent/world.ts';
+import { AgentWorld, placePrograms } from '../run/agent/world.ts';
 import { checked, doing, FIX, PROJECT, storedCheck } from './check-world.ts';
 
 placePrograms();

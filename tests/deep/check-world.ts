@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { CheckResult } from '../../../src/contracts/check-result/index.ts';
-import type { AgentRan, AgentWorld } from '../agent/world.ts';
+import type { CheckResult } from '../../src/contracts/check-result/index.ts';
+import type { AgentRan, AgentWorld } from '../run/agent/world.ts';
 
 /** A project with a bug, two tests and a runner script. */
 export const PROJECT: Readonly<Record<string, string>> = {
