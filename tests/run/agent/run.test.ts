@@ -63,7 +63,7 @@ test('reads and stores hostile lines', () => {
   expect(native).toContain(lines.join('\n'));
 });
 
-test('a secret appears only in the diff, which is flagged; the model key appears nowhere', () => {
+test('a secret appears only in the diffs, which are flagged; the model key appears nowhere', () => {
   const secret = 'hunter2-of-mine';
   const world = new AgentWorld();
   world.place.file('own.yaml', 'name: own\nextends: edit\nallowed_paths: [docs]\n');
@@ -77,9 +77,9 @@ test('a secret appears only in the diff, which is flagged; the model key appears
     ANTHROPIC_BASE_URL: 'http://127.0.0.1:9',
   });
   expect(answer).toMatchObject({ reason: 'forbidden_path', model_access: { mode: 'live' } });
-  expect(answer['warnings']).toContain('secret_in_file: a declared secret was found in one file');
-  const telling = [...filesIn(folder)].filter(([, bytes]) => bytes.includes(secret)).map(([file]) => file);
-  expect(telling).toEqual(['workspace.diff']);
+  expect(answer['warnings']).toContain('secret_in_file: a declared secret was found in 2 files');
+  const telling = [...filesIn(folder)].filter(([, bytes]) => bytes.includes(secret)).map(([file]) => file).sort();
+  expect(telling).toEqual(['commits.diff', 'workspace.diff']);
   for (const text of [stdout, stderr]) expect(text).not.toContain(secret);
   for (const [file, bytes] of filesIn(path.join(world.place.cwd, '.proctor')))
     expect(bytes.includes('the-key-of-the-model'), file).toBe(false);
