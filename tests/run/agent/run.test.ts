@@ -78,7 +78,10 @@ test('a secret appears only in the diffs, which are flagged; the model key appea
   });
   expect(answer).toMatchObject({ reason: 'forbidden_path', model_access: { mode: 'live' } });
   expect(answer['warnings']).toContain('secret_in_file: a declared secret was found in 2 files');
-  const telling = [...filesIn(folder)].filter(([, bytes]) => bytes.includes(secret)).map(([file]) => file).sort();
+  const telling = [...filesIn(folder)]
+    .filter(([, bytes]) => bytes.includes(secret))
+    .map(([file]) => file)
+    .sort();
   expect(telling).toEqual(['commits.diff', 'workspace.diff']);
   for (const text of [stdout, stderr]) expect(text).not.toContain(secret);
   for (const [file, bytes] of filesIn(path.join(world.place.cwd, '.proctor')))

@@ -1,14 +1,14 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
-import { compareRuns } from '../../../src/verbs/compare.ts';
-import { verify } from '../../../src/verify/index.ts';
-import { placeAgent } from '../../../stand-ins/place-agent.ts';
-import { repositoryFolder } from '../../../stand-ins/place.ts';
-import { proctor, temporaryFolder } from '../../support/support.ts';
-import { asked, DENIED, environment, placeAgents, verdictsIn } from './agent-world.ts';
-import { expectValid, ranSuite } from './support.ts';
+import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { compareRuns } from '../../src/verbs/compare.ts';
+import { verify } from '../../src/verify/index.ts';
+import { placeAgent } from '../../stand-ins/place-agent.ts';
+import { repositoryFolder } from '../../stand-ins/place.ts';
+import { proctor, temporaryFolder } from '../support/support.ts';
+import { asked, DENIED, environment, placeAgents, verdictsIn } from '../run/suite/agent-world.ts';
+import { expectValid, ranSuite } from '../run/suite/support.ts';
 
 placeAgents();
 

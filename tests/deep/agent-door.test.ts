@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { AgentOutcome } from '../../../src/contracts/agent-step/index.ts';
-import { type Asking, askingText } from '../../../stand-ins/asking.ts';
-import { type ModelApi, startModelApi } from '../../../stand-ins/model-api.ts';
-import { type Agent, type AgentRan, AgentWorld, completed, ended, placePrograms } from './world.ts';
+import type { AgentOutcome } from '../../src/contracts/agent-step/index.ts';
+import { type Asking, askingText } from '../../stand-ins/asking.ts';
+import { type ModelApi, startModelApi } from '../../stand-ins/model-api.ts';
+import { type Agent, type AgentRan, AgentWorld, completed, ended, placePrograms } from '../run/agent/world.ts';
 
 placePrograms();
 

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { AgentWorld, completed, placePrograms, WITH_KEYS } from './world.ts';
+import { AgentWorld, completed, placePrograms, WITH_KEYS } from '../run/agent/world.ts';
 
 placePrograms();
 

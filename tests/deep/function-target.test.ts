@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { newCorrelationId } from '../../../src/base/ids.ts';
-import { closeLauncher } from '../../../src/verbs/launcher.ts';
-import { allGone } from '../../conformance/support.ts';
-import { ProgramWorld, repliesOf } from './program-world.ts';
-import { everythingIn, expectValid } from './support.ts';
+import { newCorrelationId } from '../../src/base/ids.ts';
+import { closeLauncher } from '../../src/verbs/launcher.ts';
+import { allGone } from '../conformance/support.ts';
+import { ProgramWorld, repliesOf } from '../run/suite/program-world.ts';
+import { everythingIn, expectValid } from '../run/suite/support.ts';
 
 afterAll(closeLauncher);
 

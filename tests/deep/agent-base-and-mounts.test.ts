@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { AgentOutcome } from '../../../src/contracts/agent-step/index.ts';
-import type { WorkspaceStatus } from '../../../src/contracts/workspace/index.ts';
-import { gitIn } from '../../../stand-ins/git.ts';
-import { AgentWorld, completed, placePrograms } from './world.ts';
+import type { AgentOutcome } from '../../src/contracts/agent-step/index.ts';
+import type { WorkspaceStatus } from '../../src/contracts/workspace/index.ts';
+import { gitIn } from '../../stand-ins/git.ts';
+import { AgentWorld, completed, placePrograms } from '../run/agent/world.ts';
 
 placePrograms();
 

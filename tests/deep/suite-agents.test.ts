@@ -1,14 +1,14 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { resendCase } from '../../../src/verbs/resend.ts';
-import { resumeSuite } from '../../../src/verbs/resume-suite.ts';
-import { runSuite } from '../../../src/verbs/run-suite.ts';
-import { placeAgent } from '../../../stand-ins/place-agent.ts';
-import { repositoryFolder } from '../../../stand-ins/place.ts';
-import { proctor, temporaryFolder } from '../../support/support.ts';
-import { asked, bin, environment, placeAgents, requestIn, saying } from './agent-world.ts';
-import { expectValid, ranSuite } from './support.ts';
+import { resendCase } from '../../src/verbs/resend.ts';
+import { resumeSuite } from '../../src/verbs/resume-suite.ts';
+import { runSuite } from '../../src/verbs/run-suite.ts';
+import { placeAgent } from '../../stand-ins/place-agent.ts';
+import { repositoryFolder } from '../../stand-ins/place.ts';
+import { proctor, temporaryFolder } from '../support/support.ts';
+import { asked, bin, environment, placeAgents, requestIn, saying } from '../run/suite/agent-world.ts';
+import { expectValid, ranSuite } from '../run/suite/support.ts';
 
 placeAgents();
 
