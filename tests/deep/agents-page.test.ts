@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { gitIn } from '../../stand-ins/git.ts';
@@ -65,7 +65,15 @@ function alone(text: string): Typed[] {
 function world(url: string) {
   const folder = repositoryFolder({ 'README.md': 'A project.\n', 'task.md': 'Look around.\n' });
   // Excluded, because Proctor warns about files that the agent does not see.
-  writeFileSync(path.join(folder, '.git', 'info', 'exclude'), 'docs-only.yaml\nprices.yaml\nrun.json\n');
+  writeFileSync(
+    path.join(folder, '.git', 'info', 'exclude'),
+    'docs-only.yaml\nprices.yaml\nrun.json\nnode_modules\ndata\n',
+  );
+  gitIn(folder, 'branch', 'release-2');
+  for (const mounted of ['node_modules', 'data']) {
+    mkdirSync(path.join(folder, mounted));
+    writeFileSync(path.join(folder, mounted, 'list.txt'), 'one\n');
+  }
   const bin = agentFolder('claude');
   placeAgent('codex', bin);
   const program = path.join(bin, 'proctor');
