@@ -1,11 +1,11 @@
 import path from 'node:path';
 import { printable, printableJson } from '../../base/printable.ts';
+import { unknownPartsText } from '../../contracts/script-outcome/unknown-parts.ts';
 import { prune } from '../../verbs/prune.ts';
 import { recover } from '../../verbs/recover.ts';
 import { type Listed, listRuns } from '../../verbs/runs.ts';
 import { stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';
-import { unknownPartsText } from '../text/run-text.ts';
 import { countText, durationText } from '../text/units.ts';
 import { namedKey } from '../options/variables.ts';
 

@@ -7,6 +7,7 @@ import type { Runner } from '../../contracts/runner/shape.ts';
 import { hasCode } from '../../contracts/runner/warnings.ts';
 import { type LimitStrength, CLAIMS, type LimitName } from '../../contracts/script-outcome/claims.ts';
 import type { RecoveredNote, ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
+import { unknownPartsText } from '../../contracts/script-outcome/unknown-parts.ts';
 import type { Life } from '../../verbs/recover.ts';
 import type { Shown } from '../../verbs/runs.ts';
 import type { Paint } from './paint.ts';
@@ -96,20 +97,6 @@ export function recoveredLines(recovered: RecoveredNote | undefined, paint: Pain
     ...(unknown.length > 0 ? [`  ${paint('note', 'unknown')}   ${unknownPartsText(unknown)}`] : []),
   ];
 }
-
-export function unknownPartsText(unknown: RecoveredNote['unknown']): string {
-  return unknown.map(what => UNKNOWN[what]).join(', ');
-}
-
-const UNKNOWN = {
-  ending: 'how it ended',
-  usage: 'its resource usage',
-  streams: 'whether it printed more',
-  output: 'which files it wrote',
-  checks: 'which checks pass',
-  requests: 'how many model requests it made',
-  workspace: 'what it changed',
-} as const;
 
 /** The sandbox of a run, and whether its probes passed before the run. */
 export function sandboxText(

@@ -2,6 +2,7 @@ import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { AgentFact } from './agent-page-data.ts';
 import type { AgentPageInput } from './agent-page.ts';
 import { agentName } from './agent-top.ts';
+import { endingWords } from './ending-text.ts';
 import { amount, asWords, bytesText, costText, lineOf, spanText } from './page-words.ts';
 
 /** The facts under the verdict. Unknown facts are shown as unknown. */
@@ -48,21 +49,10 @@ function tookText({ metadata }: AgentPageInput): string {
   return Number.isNaN(took) ? 'unknown' : spanText(took);
 }
 
-const STOPPED_BY = {
-  timeout: 'stopped: out of time',
-  idle: 'stopped: idle for too long',
-  cpu: 'stopped: out of CPU time',
-  cancel: 'cancelled',
-  policy: 'stopped: policy',
-} as const;
-
+/** The reason says more only if the agent ended by itself. */
 function endedText({ ending, reason }: AgentOutcome): string {
-  const why = reason === 'ok' ? '' : `, ${asWords(reason)}`;
-  if (ending.how === 'exited') return `exit code ${ending.code}${why}`;
-  if (ending.how === 'signalled') return `${ending.signal}${why}`;
-  if (ending.how === 'killed') return STOPPED_BY[ending.by];
-  if (ending.how === 'out_of_memory') return 'out of memory';
-  return ending.how === 'lost' ? 'unknown: Proctor was interrupted' : 'could not start';
+  const isByItself = ending.how === 'exited' || ending.how === 'signalled';
+  return `${endingWords(ending)}${isByItself && reason !== 'ok' ? `, ${asWords(reason)}` : ''}`;
 }
 
 function costFact({ reported, model_access }: AgentOutcome): AgentFact {

@@ -1,3 +1,4 @@
+import { unknownPartsText } from '../../contracts/script-outcome/unknown-parts.ts';
 import type { AgentEvaluation } from '../../contracts/agent-evaluation/index.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import type { Checker } from '../../contracts/seal/index.ts';
@@ -85,19 +86,9 @@ function cutText(text: string): CutText {
     : { text: text.slice(0, TEXT_UNITS_MAX).toWellFormed(), total: Buffer.byteLength(text) };
 }
 
-const UNKNOWN = {
-  ending: 'how it ended',
-  usage: 'its resource usage',
-  streams: 'whether it printed more',
-  output: 'which files it wrote',
-  checks: 'which checks pass',
-  requests: 'how many model requests it made',
-  workspace: 'what it changed',
-} as const;
-
 function notesOf({ outcome, life, isWhole, judgement }: AgentPageInput): string[] {
   const { recovered } = outcome ?? {};
-  const unknown = (recovered?.unknown ?? []).map(part => UNKNOWN[part]).join(', ');
+  const unknown = unknownPartsText(recovered?.unknown ?? []);
   return [
     ...(life === 'alive' ? ['The agent is still running. This page shows what it has recorded so far.'] : []),
     ...(life === 'dead'

@@ -72,7 +72,7 @@ describe('apply --branch', () => {
     expect(git(folder, 'symbolic-ref', 'HEAD')).toBe('refs/heads/main');
   });
 
-  test('brings home what the agent committed on a branch of its own', async () => {
+  test('applies the commits that the agent made on its own branch', async () => {
     const folder = repository();
     const { tree, took } = await given(folder);
     git(tree, 'checkout', '-q', '-b', 'feature');

@@ -2,13 +2,12 @@ import type { ComponentChildren } from 'preact';
 import type { IntentPageData } from '../../../src/reports/pages/intent-page.ts';
 import { count, instant, milliseconds } from '../../shared/format.ts';
 import { useOpenOnPaper } from '../../shared/print.ts';
-import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import type { KindProps } from '../kinds.tsx';
 import { useArrival, useRunAddress } from '../run/address.ts';
 import { Facts, Rest, LinkedCard } from '../run/card.tsx';
 import { Commands, Evidence } from '../evidence.tsx';
-import { Digest, Files } from '../run/files.tsx';
+import { Files, Source } from '../run/files.tsx';
 import { Limits } from '../run/limits.tsx';
 import { Recovered } from '../run/recovered.tsx';
 import { Sandbox } from '../run/sandbox.tsx';
@@ -102,14 +101,7 @@ function Request({ data: { request, goal, started_at, took_ms } }: { readonly da
   if (!request) return null;
   const sources = request.sources.map(({ what, name, sha256, bytes }) => [
     what,
-    <span class="source">
-      <code>
-        <Text value={name} />
-      </code>{' '}
-      <span class="muted">
-        {size(bytes)}, <Digest value={sha256} />
-      </span>
-    </span>,
+    <Source name={name} sha256={sha256} bytes={bytes} />,
   ]);
   return (
     <LinkedCard id="request" title="Request">

@@ -94,3 +94,25 @@ const TYPES: Readonly<Record<string, string>> = {
   yml: 'data, YAML',
   zip: 'archive, ZIP',
 };
+
+/** A file that the run read: its name, size and digest. */
+export function Source({
+  name,
+  sha256,
+  bytes,
+}: {
+  readonly name: string;
+  readonly sha256: string;
+  readonly bytes: number;
+}) {
+  return (
+    <span class="source">
+      <code>
+        <Text value={name} />
+      </code>{' '}
+      <span class="muted">
+        {size(bytes)}, <Digest value={sha256} />
+      </span>
+    </span>
+  );
+}

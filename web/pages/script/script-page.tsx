@@ -1,13 +1,12 @@
 import type { ScriptPageData } from '../../../src/reports/pages/script-page.ts';
 import { count, instant, milliseconds } from '../../shared/format.ts';
 import { useOpenOnPaper } from '../../shared/print.ts';
-import { size } from '../../shared/size.ts';
 import { Text } from '../../shared/visible.tsx';
 import type { KindProps } from '../kinds.tsx';
 import { useArrival, useRunAddress } from '../run/address.ts';
 import { Facts, Rest, LinkedCard } from '../run/card.tsx';
 import { Commands, Evidence } from '../evidence.tsx';
-import { Digest, Files } from '../run/files.tsx';
+import { Files, Source } from '../run/files.tsx';
 import { Limits } from '../run/limits.tsx';
 import { Recovered } from '../run/recovered.tsx';
 import { Sandbox } from '../run/sandbox.tsx';
@@ -106,19 +105,6 @@ function Request({ data }: { readonly data: ScriptPageData }) {
       <Rest list={inputs} what="inputs" />
       <Rest list={env} what="variables" />
     </LinkedCard>
-  );
-}
-
-function Source({ name, sha256, bytes }: { readonly name: string; readonly sha256: string; readonly bytes: number }) {
-  return (
-    <span class="source">
-      <code>
-        <Text value={name} />
-      </code>{' '}
-      <span class="muted">
-        {size(bytes)}, <Digest value={sha256} />
-      </span>
-    </span>
   );
 }
 
