@@ -20,6 +20,8 @@ const checksShape = record({
         overlay: z.optional(filledText()),
         paths: z.optional(z.array(relativePath()).check(z.minLength(1), z.maxLength(100))),
         report: z.optional(relativePath()),
+        /** Files that the task may change although Proctor would put them back. `*`, `?` and `**` match names. */
+        keep: z.optional(z.array(relativePath()).check(z.minLength(1), z.maxLength(100))),
       }),
     )
     .check(z.minLength(1), z.maxLength(20)),
@@ -55,6 +57,7 @@ export const checksFile: Contract = {
         'timeout, if present, is a time such as 5m; memory is a size such as 2g; pids is from 1 to 100,000',
         'overlay, if present, is the path of a folder',
         'paths, if present, lists 1 to 100 relative paths; report is a relative path',
+        'keep, if present, lists 1 to 100 relative paths, in which *, ? and ** match names',
       ],
       fields: ['checks'],
       *check({ checks }) {
@@ -79,6 +82,7 @@ export const checksFile: Contract = {
         overlay: 'tests/hidden',
         paths: ['src'],
         report: 'reports/junit.xml',
+        keep: ['Makefile'],
       },
       { command: 'npm run lint' },
     ],

@@ -17,6 +17,7 @@ import type { Door } from '../../execute/model/door.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
 import { type ReadyCheck, readyChecks } from '../checks/order.ts';
+import { refuseCovered } from '../checks/mounts-now.ts';
 import { overlayWarnings } from '../checks/overlay.ts';
 import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../pipeline/journaled-run.ts';
 import { runJournaled } from '../pipeline/pipeline.ts';
@@ -141,6 +142,7 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
       });
       for (const note of [...clone.notes, ...overlayWarnings(ready.checks, clone)]) around.onWarning?.(note);
       const mounted = await agentMounts(order, clone);
+      refuseCovered(ready.checks, mounted.inTree, clone.startIn);
       door = await openDoorFor(ready, stage);
       const context = projectContext(adapter, clone, order.projectContext !== false);
       const invocation = layOut(ready, { stage, clone, door, context });
