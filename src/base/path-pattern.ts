@@ -11,7 +11,7 @@ export function pathPattern(patterns: readonly string[]): (path: string) => bool
 }
 
 function nameMatches(pattern: string, name: string): boolean {
-  return matches([...pattern], [...name], '*', (one, other) => one === '?' || one === other);
+  return matches(pattern.split(''), name.split(''), '*', (one, other) => one === '?' || one === other);
 }
 
 /** Matches two sequences. `star` matches any number of items; only the last one is ever tried again. */

@@ -8,8 +8,9 @@ import { isDependencyFolder } from '../../policy/check-files.ts';
 export interface ChangedFolder {
   readonly path: string;
   readonly change: 'added' | 'changed' | 'deleted';
+  readonly because: 'dependency';
   /** Some of the agent's files in it, for the diff. */
-  readonly files: readonly TreeEntry[];
+  readonly entries: readonly TreeEntry[];
 }
 
 /** Compares the folders of dependencies, such as `node_modules`, with the tree before the agent started. */
@@ -24,9 +25,12 @@ export async function changedDependencies(
   for (const [at, files] of now) {
     const old = before.get(at);
     const isSame = old !== undefined && digestOf(top, files) === digestOf(start, old);
-    if (!isSame) changed.push({ path: at, change: old ? 'changed' : 'added', files: files.slice(0, DIFFED_MAX) });
+    if (isSame) continue;
+    const entries = files.slice(0, DIFFED_MAX);
+    changed.push({ path: at, change: old ? 'changed' : 'added', because: 'dependency', entries });
   }
-  for (const at of before.keys()) if (!now.has(at)) changed.push({ path: at, change: 'deleted', files: [] });
+  for (const at of before.keys())
+    if (!now.has(at)) changed.push({ path: at, change: 'deleted', because: 'dependency', entries: [] });
   return changed;
 }
 

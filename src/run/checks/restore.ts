@@ -61,11 +61,7 @@ export async function findChanged(check: ReadyCheck, tree: CheckTree): Promise<F
   const folders = await changedDependencies(top, seen.found, clone.tree);
   const { scripts, packages } = await runnersOf(check, seen);
   const files = changedFiles(seen, scripts);
-  const changed: RestoredFile[] = [
-    ...folders.map(({ files: entries, ...folder }) => ({ ...folder, because: 'dependency' as const, entries })),
-    ...files.changed,
-    ...packages,
-  ];
+  const changed: RestoredFile[] = [...folders, ...files.changed, ...packages];
   const below = (at: string): string => bytePath(path.posix.join(clone.startIn, at));
   const isKept = pathPattern((check.keep ?? []).map(below));
   const inOrder = (list: readonly RestoredFile[]): RestoredFile[] =>

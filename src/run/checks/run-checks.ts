@@ -134,8 +134,9 @@ async function storedDiff(
 ): Promise<{ readonly sha256: string; readonly bytes: number } | undefined> {
   if (files.length === 0) return undefined;
   const put = files.flatMap(({ entries }) => entries);
-  const isGone = ({ change, because }: RestoredFile): boolean => change === 'deleted' && because !== 'dependency';
-  const deleted = files.filter(isGone).map(({ path: at }) => at);
+  const deleted = files
+    .filter(({ change, because }) => change === 'deleted' && because !== 'dependency')
+    .map(({ path: at }) => at);
   return diffOfFiles(clone, top, { put, deleted }, path.join(folder, CHECK_FILES.restored[0]));
 }
 
