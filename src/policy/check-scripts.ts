@@ -43,20 +43,21 @@ export function scriptClosure(names: readonly string[], base: Readonly<Record<st
 export const RUNNER_KEYS = ['jest', 'mocha', 'ava', 'vitest', 'nyc', 'c8', 'tap', 'babel', 'eslintConfig'] as const;
 
 /**
- * The files of the base commit that a text runs as scripts: `sh run-tests.sh`, `./check`, `make test`. A file below
+ * The files of the base commit that a command runs as scripts: `sh run-tests.sh`, `./check`, `make test`. A file below
  * `paths` is the agent's work, so it does not count.
  */
 export function scriptFilesIn(
-  texts: readonly string[],
+  commands: readonly string[],
   has: (path: string) => boolean,
   isWork: (path: string) => boolean,
 ): Set<string> {
   const found = new Set<string>();
-  for (const text of texts) {
-    const words = text.split(/[\s;&|()<>"'=,`[\]{}]+/).filter(word => word !== '');
+  for (const command of commands) {
+    const words = wordsIn(command);
     for (const word of words) {
-      const path = word.replace(/^(?:\.\/)+/, '').replace(/:$/, '');
-      if (has(path) && !isWork(path) && isScriptWord(word, path)) found.add(path);
+      const path = pathIn(word);
+      const isDirect = /\.(?:sh|bash|zsh)$/.test(path) || (word.startsWith('./') && !/\.[A-Za-z]+$/.test(path));
+      if ((isDirect || isRunnerFile(path)) && has(path) && !isWork(path)) found.add(path);
     }
     for (const [program, files] of Object.entries(RULE_FILES)) {
       if (!words.includes(program) || !files.some(has)) continue;
@@ -67,20 +68,46 @@ export function scriptFilesIn(
   return found;
 }
 
-function isScriptWord(word: string, path: string): boolean {
+/**
+ * The files that a script or a configuration loads or runs in turn. It may also run the work that it tests, so a file
+ * counts only if it is loaded, as by `. ./lib.sh` and `include rules.mk`, or if its name says that it runs tests.
+ */
+export function scriptFilesWithin(
+  texts: readonly string[],
+  has: (path: string) => boolean,
+  isWork: (path: string) => boolean,
+): Set<string> {
+  const loaded = texts.flatMap(text => [...text.matchAll(LOADS)].map(([, word = '']) => pathIn(word)));
+  const named = texts.flatMap(text => wordsIn(text).map(pathIn).filter(isRunnerFile));
+  return new Set([...loaded, ...named].filter(path => has(path) && !isWork(path) && !SOURCES.test(path)));
+}
+
+const LOADS = /^[\t ]*(?:\.|source|-?include|import)[\t ]+["']?([^\s"';&|]+)/gm;
+
+/** Folders that usually contain the work. */
+const SOURCES = /^(?:src|lib|app|pkg|cmd|internal|packages)\//;
+
+function wordsIn(text: string): string[] {
+  return text.split(/[\s;&|()<>"'=,`[\]{}]+/).filter(word => word !== '');
+}
+
+function pathIn(word: string): string {
+  return word.replace(/^(?:\.\/)+/, '').replace(/:$/, '');
+}
+
+function isRunnerFile(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return (
-    /\.(?:sh|bash|zsh|mk|just)$/.test(name) ||
+    /\.(?:mk|just)$/.test(name) ||
     /^(?:scripts?|ci|\.ci|tools?|bin)\//.test(path) ||
-    (word.startsWith('./') && !/\.[A-Za-z]+$/.test(path)) ||
     /^\.env(?:\.|$)/.test(name) ||
-    (/\.(?:[cm]?[jt]sx?|py|rb|pl|php)$/.test(name) && RUNNER_NAME.test(name))
+    (/\.(?:[cm]?[jt]sx?|py|rb|pl|php|sh|bash)$/.test(name) && RUNNER_NAME.test(name))
   );
 }
 
 /** Names of files that run or set up tests. */
 const RUNNER_NAME =
-  /(?:tests?|specs?|checks?|runner|verify|setup|register|loader|reporter|mocks?|transform|environment)(?:[-_.]|$)/i;
+  /(?:^run|tests?|specs?|checks?|runner|verify|setup|register|loader|reporter|mocks?|mocha|jest|vitest|ava|jasmine|transform|environment)(?:[-_.]|$)/i;
 
 const RULE_FILES: Readonly<Record<string, readonly string[]>> = {
   make: ['GNUmakefile', 'makefile', 'Makefile'],

@@ -4,7 +4,7 @@ import { baseText } from '../../execute/worktree/check-tree.ts';
 import type { Clone } from '../../execute/worktree/clone.ts';
 import type { BaseEntry } from '../../execute/worktree/tree-state.ts';
 import { checkFileReason } from '../../policy/check-files.ts';
-import { scriptFilesIn } from '../../policy/check-scripts.ts';
+import { scriptFilesIn, scriptFilesWithin } from '../../policy/check-scripts.ts';
 import type { ReadyCheck } from './order.ts';
 import { type BasePackage, scriptsRun } from './package-scripts.ts';
 
@@ -23,24 +23,29 @@ export async function runnerFiles(
   const isWork = check.paths ? inside(check.paths) : () => false;
   const files = new Set<string>();
   const texts = [check.command];
-  let isMore = true;
-  while (isMore) {
-    const scripts = packages.flatMap(each =>
-      [...scriptsRun(each, texts)].map(name => each.scripts[name]).filter(text => typeof text === 'string'),
+  const commandsOf = (known: readonly string[]): string[] =>
+    packages.flatMap(each =>
+      [...scriptsRun(each, known)].map(name => each.scripts[name]).filter(text => typeof text === 'string'),
     );
-    const found = [...scriptFilesIn([...texts, ...scripts], has, isWork)].map(full).filter(at => !files.has(at));
-    const settings = texts.length === 1 ? [...base.keys()].filter(at => isSetting(at, full(''))) : [];
-    isMore = found.length + settings.length > 0 && files.size < FILES_MAX;
-    for (const at of [...found, ...settings].slice(0, FILES_MAX)) {
-      if (!settings.includes(at)) files.add(at);
+  let pending = [...base.keys()].filter(at => isSetting(at, full('')));
+  for (let round = 0; round < ROUNDS_MAX; round++) {
+    for (const at of pending.slice(0, FILES_MAX)) {
       const text = await baseText(clone, base.get(at)?.sha);
       if (text !== undefined) texts.push(text);
     }
-    if (texts.length === 1) break;
+    const found = [
+      ...scriptFilesIn([check.command, ...commandsOf(texts)], has, isWork),
+      ...scriptFilesWithin(texts.slice(1), has, isWork),
+    ].map(full);
+    pending = [...new Set(found)].filter(at => !files.has(at));
+    if (pending.length === 0 || files.size > FILES_MAX) break;
+    for (const at of pending) files.add(at);
   }
   return { files, texts };
 }
 
+/** How far a script is followed through others. */
+const ROUNDS_MAX = 10;
 const FILES_MAX = 200;
 
 /** Whether this is the configuration of a runner, in the working folder or at the top. */
