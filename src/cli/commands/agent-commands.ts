@@ -15,6 +15,8 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
       'where the task text comes from, recorded in the evidence, such as prompts/implement@3',
     )
     .option('--dir <folder>', 'folder to work on; the agent gets a private clone (default: .)')
+    .option('--repository <path>', 'git repository (bare or not) or git bundle to start from, instead of --dir')
+    .option('--files <folder>', 'folder whose files Proctor adds to the base; alone, it makes a new repository')
     .option('--policy <name>', HELP.agentPolicy, 'read-only')
     .option('--allow-path <path>', 'restrict changes to this path; repeatable', collect)
     .option('--forbid-path <path>', 'forbid changes to this path; repeatable', collect)
