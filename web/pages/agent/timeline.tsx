@@ -163,9 +163,10 @@ const TICK_WIDTH = 72;
 
 /** Draws short failures over the bars next to them. */
 function failuresLast(bars: readonly Bar[]): readonly Bar[] {
-  const isFailed = ({ state }: Bar): boolean => state === 'failed' || state === 'denied';
   return [...bars.filter(bar => !isFailed(bar)), ...bars.filter(isFailed)];
 }
+
+const isFailed = ({ state }: Bar): boolean => state === 'failed' || state === 'denied';
 
 interface BarProps extends Pick<Props, 'data'> {
   readonly bar: Bar;
