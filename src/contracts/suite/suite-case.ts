@@ -35,8 +35,8 @@ const rules = [
       ...CODING_ASKS,
     ],
     fields: ['input', 'metadata', ...CODING_KEYS],
-    *check({ input: _, metadata: __, ...keys }) {
-      yield* codingFindings(keys, '');
+    *check(one) {
+      yield* codingFindings(one, '');
     },
     breach: one => ({ ...one, input: { user: null } }),
   }),

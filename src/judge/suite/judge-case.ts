@@ -101,7 +101,8 @@ function failureIn(failure: NonNullable<CaseArtifact['runner_failure']>): Judged
 }
 
 /** Covers only what can affect the verdict, so a new title or suite name does not change the case. */
-function askedHash({ schema_version: _, title: __, suite: ___, ...rest }: SuiteCase): string {
+function askedHash(asked: SuiteCase): string {
+  const { schema_version: _, title: __, suite: ___, ...rest } = asked;
   return contentHash(rest);
 }
 
