@@ -49,7 +49,7 @@ function passing(check: CheckInCase): Judgement {
 }
 
 /** "3 of 14 tests of the check hidden fail: parse handles empty input, …". */
-export function failuresOf({ name, tests }: CheckInCase): string {
+function failuresOf({ name, tests }: CheckInCase): string {
   const { total = 0, failed = 0, failures = [] } = tests ?? {};
   const what = `${failed} of ${total} tests of the check ${name} ${failed === 1 ? 'fails' : 'fail'}`;
   const shown = testNames(failures);
@@ -58,7 +58,7 @@ export function failuresOf({ name, tests }: CheckInCase): string {
 }
 
 /** Test names are written by the tested code, so they are shortened and masked, or left out. */
-export function testNames(names: readonly string[]): string[] {
+function testNames(names: readonly string[]): string[] {
   return names
     .map(name => saying(clip(name, NAME_BYTES_MAX).text, ''))
     .filter(name => name !== '')
@@ -82,7 +82,7 @@ function decided(check: CheckInCase): CheckInCase {
 }
 
 /** Whether the tree decided the check. Code under test can suppress a report, so a missing one is no excuse. */
-export function isDecided({ verdict, reason, second_look }: CheckInCase): boolean {
+function isDecided({ verdict, reason, second_look }: CheckInCase): boolean {
   if (verdict === 'passed' || verdict === 'failed') return true;
   return BY_THE_TREE.has(reason === 'second_look_differs' ? (second_look?.reason ?? '') : reason);
 }
