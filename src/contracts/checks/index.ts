@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { type Contract, MIB } from '../contract.ts';
 import { NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { record } from '../shape.ts';
-import { checkFindings, checkShape, CHECKS_MAX } from './shape.ts';
+import { checkListFindings, checkShape, CHECKS_MAX } from './shape.ts';
 
 const checksShape = record({
   /** Optional, because users write these files by hand. */
@@ -43,7 +43,7 @@ export const checksFile: Contract = {
       ],
       fields: ['checks'],
       *check({ checks }) {
-        yield* checkFindings(checks, 'checks');
+        yield* checkListFindings(checks, 'checks');
       },
       breach: file => ({ ...file, checks: [] }),
     }),

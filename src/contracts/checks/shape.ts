@@ -6,15 +6,15 @@ import { filledText, matching, record, relativePath, wordyText } from '../shape.
 
 export const CHECKS_MAX = 20;
 
-export const TIME = /^\d{1,9}(?:ms|s|m)$/;
-export const MEMORY = /^\d{1,12}(?:[kmg](?:i?b)?)?$/i;
+export const CHECK_TIME = /^\d{1,9}(?:ms|s|m)$/;
+export const CHECK_MEMORY = /^\d{1,12}(?:[kmg](?:i?b)?)?$/i;
 
 /** A command that runs in the tree that an agent leaves, as people write it. */
 export const checkShape = record({
   name: z.optional(checkName()),
   command: wordyText(),
-  timeout: z.optional(matching(TIME, 'a time such as 30s or 5m')),
-  memory: z.optional(matching(MEMORY, 'a size such as 512m or 2g')),
+  timeout: z.optional(matching(CHECK_TIME, 'a time such as 30s or 5m')),
+  memory: z.optional(matching(CHECK_MEMORY, 'a size such as 512m or 2g')),
   pids: z.optional(z.int().check(z.gte(1), z.lte(100_000))),
   /** A folder with files that the agent never sees, relative to the file that names it. */
   overlay: z.optional(filledText()),
@@ -29,7 +29,7 @@ export function nameOfCheck({ name }: Pick<WrittenCheck, 'name'>, index: number)
   return name ?? `check-${index + 1}`;
 }
 
-export function* checkFindings(checks: readonly WrittenCheck[], at: string): Generator<Finding> {
+export function* checkListFindings(checks: readonly WrittenCheck[], at: string): Generator<Finding> {
   const repeated = firstRepeated(checks.map(nameOfCheck));
   if (repeated !== undefined) yield must(`${at}[${repeated}].name`, 'is a duplicate');
 }

@@ -1,11 +1,11 @@
 import * as z from 'zod/mini';
-import { checkShape, checkFindings, CHECKS_MAX, MEMORY, TIME } from '../checks/shape.ts';
+import { checkShape, checkListFindings, CHECKS_MAX, CHECK_MEMORY, CHECK_TIME } from '../checks/shape.ts';
 import { CLIMBS_OUT, unsafePath } from '../../base/path.ts';
 import { placeOf } from '../../base/place.ts';
 import { type Finding, must } from '../rule.ts';
 import { filledText, matching, record, wordyText } from '../shape.ts';
 
-const time = () => matching(TIME, 'a time such as 30s or 5m');
+const time = () => matching(CHECK_TIME, 'a time such as 30s or 5m');
 
 const positive = () => z.int().check(z.gte(1));
 
@@ -21,7 +21,7 @@ export const codingKeys = {
       record({
         command: wordyText(),
         timeout: z.optional(time()),
-        memory: z.optional(matching(MEMORY, 'a size such as 512m or 2g')),
+        memory: z.optional(matching(CHECK_MEMORY, 'a size such as 512m or 2g')),
       }),
     ]),
   ),
@@ -70,7 +70,7 @@ export function* codingFindings(keys: CodingKeys, at: string): Generator<Finding
   for (const key of ['dir', 'repository', 'files', 'policy'] as const) yield* relativeFindings(keys[key], inside(key));
   for (const [index, mount] of mounts.entries())
     yield* relativeFindings(mount.split(':')[0], placeOf(inside('mounts'), index));
-  yield* checkFindings(checks, inside('checks'));
+  yield* checkListFindings(checks, inside('checks'));
   for (const [index, { overlay }] of checks.entries())
     yield* relativeFindings(overlay, `${placeOf(inside('checks'), index)}.overlay`);
 }
