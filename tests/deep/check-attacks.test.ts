@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -140,7 +139,7 @@ const SHELL_ATTACKS: readonly Attack[] = [
   ],
 ];
 
-const hasMake = spawnSync('make', ['--version']).status === 0;
+const hasMake = sh('/', 'make --version').status === 0;
 
 describe.each([
   ['node', NODE, NODE_ATTACKS, true],
