@@ -1,5 +1,6 @@
 /** Pages of a suite run and a comparison whose files were changed after they were sealed. */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -9,18 +10,22 @@ import { proctor } from '../support/support.ts';
 import { HistoryWorld } from '../verbs/history/world.ts';
 
 let browser: Browser;
-const world = new HistoryWorld();
+const cwd = mkdtempSync(path.join(tmpdir(), 'proctor-damaged-'));
+const world = new HistoryWorld(cwd);
 let candidate = '';
 let comparison = '';
 beforeAll(async () => {
   browser = await launch();
   const baseline = await world.add({ cases: { one: 'p', two: 'p' }, side: 'baseline' });
   candidate = await world.add({ cases: { one: 'f', two: 'p' } });
-  comparison = (await compareRuns({ baseline, candidate, cwd: world.cwd })).folder;
+  comparison = (await compareRuns({ baseline, candidate, cwd })).folder;
   const file = path.join(world.home, 'runs', 'new', candidate, 'one.json');
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll('nothing', 'a forged answer'));
 });
-afterAll(() => browser.close());
+afterAll(async () => {
+  await browser.close();
+  rmSync(cwd, { recursive: true, force: true });
+});
 
 test.each([
   ['a suite run', () => candidate, 'The sealed verdict says: Not all passed.', {}],
@@ -28,10 +33,10 @@ test.each([
 ] as const)(
   'the page of %s says first that it does not verify, and marks the case',
   async (name, word, sealed, look) => {
-    const { code, stdout, stderr } = proctor(['view', word(), '--no-open'], { cwd: world.cwd });
+    const { code, stdout, stderr } = proctor(['view', word(), '--no-open'], { cwd });
     expect(code, stderr).toBe(0);
     expect(stderr).toContain(`warning: ${candidate} does not match its seal: one.json is missing or was changed.`);
-    const file = path.join(world.cwd, stdout.trim());
+    const file = path.join(cwd, stdout.trim());
     const { page, complaints } = await opened(browser, file, '', look);
     expect(await page.locator('.word').first().innerText()).toBe('Does not verify');
     expect(await page.locator('h1').innerText()).toBe('The evidence was changed after it was sealed.');
@@ -49,7 +54,7 @@ test.each([
 );
 
 test('other reports of a changed run are refused', () => {
-  const { code, stderr } = proctor(['report', candidate, '--format', 'junit'], { cwd: world.cwd });
+  const { code, stderr } = proctor(['report', candidate, '--format', 'junit'], { cwd });
   expect([code, stderr]).toEqual([
     2,
     `error: ${candidate} does not match its seal: one.json is missing or was changed. Run proctor verify for details.\n`,
