@@ -218,11 +218,8 @@ describe('a matrix with hostile names', () => {
 
 /** How many dots are not at the height of their true position, where their line starts. */
 const movedUpOrDown = (page: Page): Promise<number> =>
-  page
-    .locator('.scatter .dot')
-    .evaluateAll(
-      dots =>
-        dots.filter(
-          dot => dot.querySelector('line')?.getAttribute('y1') !== dot.querySelector('circle')?.getAttribute('cy'),
-        ).length,
-    );
+  page.locator('.scatter').evaluate(plot => {
+    const lines = [...plot.querySelectorAll('.leader')];
+    const dots = [...plot.querySelectorAll('.dot circle')];
+    return dots.filter((dot, index) => dot.getAttribute('cy') !== lines[index]?.getAttribute('y1')).length;
+  });
