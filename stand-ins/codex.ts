@@ -84,7 +84,7 @@ const askModel: AskModel = async (task, done) => {
   });
   if (!answer.ok) return { status: answer.status };
   const items = eventsIn(await answer.text()).flatMap(({ item }) => (item ? [item as Item] : []));
-  const [call] = items.filter(({ type }) => type === 'function_call');
+  const call = items.find(({ type }) => type === 'function_call');
   if (call) return { command: (JSON.parse(call.arguments ?? '{}') as { cmd: string }).cmd };
   return { text: items.flatMap(({ content = [] }) => content.map(({ text }) => text)).join('') };
 };

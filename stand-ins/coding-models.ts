@@ -5,7 +5,7 @@ import type { ModelScript } from './model-api.ts';
 import type { Scenario } from './scenarios.ts';
 
 /** Relative to the repository, not to this file, which scripts bundle into another one. */
-export const CODING = path.join('examples', 'coding');
+const CODING = path.join('examples', 'coding');
 const SOLUTIONS = path.join('tests', 'fixtures', 'coding');
 
 /** What a model does about one task: write a file, or nothing. Then it runs the visible tests, or not. */
@@ -38,13 +38,13 @@ const MODELS: Readonly<Record<string, Readonly<Record<string, Moves>>>> = {
   },
 };
 
-export interface CodingCase {
+interface CodingCase {
   readonly id: string;
   readonly input: { readonly user: string };
   readonly [key: string]: unknown;
 }
 
-export function codingCases(): readonly CodingCase[] {
+function codingCases(): readonly CodingCase[] {
   const file = parse(readFileSync(path.join(CODING, 'cases.yaml'), 'utf8')) as { cases: CodingCase[] };
   return file.cases;
 }

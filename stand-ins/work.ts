@@ -2,14 +2,14 @@ import { spawnSync } from 'node:child_process';
 import { callOf, type Scene } from './scene.ts';
 
 /** A command that the model wanted, and what it printed. */
-export interface DoneCommand {
+interface DoneCommand {
   readonly id: string;
   readonly command: string;
   readonly output: string;
 }
 
 /** The next command, the last message, or the status of a refusal. */
-export type ModelAnswer = { readonly command: string } | { readonly text: string } | { readonly status: number };
+type ModelAnswer = { readonly command: string } | { readonly text: string } | { readonly status: number };
 
 export type AskModel = (task: string, done: readonly DoneCommand[]) => Promise<ModelAnswer>;
 
