@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { instantText } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
@@ -129,7 +129,7 @@ async function secondLook(check: ReadyCheck, place: CheckPlace, id: string): Pro
 async function storedDiff(
   files: readonly RestoredFile[],
   top: string,
-  { clone }: CheckPlace,
+  { clone, mask }: CheckPlace,
   folder: string,
 ): Promise<{ readonly sha256: string; readonly bytes: number } | undefined> {
   if (files.length === 0) return undefined;
@@ -137,7 +137,13 @@ async function storedDiff(
   const deleted = files
     .filter(({ change, because }) => change === 'deleted' && because !== 'dependency')
     .map(({ path: at }) => at);
-  return diffOfFiles(clone, top, { put, deleted }, path.join(folder, CHECK_FILES.restored[0]));
+  const out = path.join(folder, CHECK_FILES.restored[0]);
+  const diff = await diffOfFiles(clone, top, { put, deleted }, out);
+  const text = readFileSync(out, 'utf8');
+  const masked = mask(text);
+  if (masked === text) return diff;
+  writeFileSync(out, masked);
+  return { sha256: bytesHash(Buffer.from(masked)), bytes: Buffer.byteLength(masked) };
 }
 
 function storedOutput(check: ReadyCheck, { capture, report }: CheckLook, place: ChecksPlace): SealedFile[] {

@@ -5,6 +5,7 @@ import { count, plural } from '../../shared/format.ts';
 import { Icon } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
 import { agentHash, useAgentAddress } from './address.ts';
+import { Checks } from './checks.tsx';
 import { Claims } from './claims.tsx';
 import { Changes } from './diff.tsx';
 import { Evidence } from './evidence.tsx';
@@ -29,7 +30,7 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
   return (
     <div class="agent-page">
       <nav class="parts" aria-label="Sections">
-        {PARTS.map(([id, title]) => (
+        {PARTS.filter(([id]) => id !== 'checks' || data.checks.length > 0).map(([id, title]) => (
           <a key={id} href={agentHash(address, { part: id })} aria-current={part === id ? 'true' : undefined}>
             {title}
           </a>
@@ -49,6 +50,11 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
       <Card id="summary" title="Summary">
         <Facts data={data} />
       </Card>
+      {data.checks.length > 0 && (
+        <Card id="checks" title="Checks" note={checksText(data)}>
+          <Checks {...of} />
+        </Card>
+      )}
       <Card id="timeline" title="Timeline" note={callsText(data)}>
         <Timeline {...of} />
       </Card>
@@ -77,6 +83,7 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
 const PARTS = [
   ['review', 'Review'],
   ['summary', 'Summary'],
+  ['checks', 'Checks'],
   ['timeline', 'Timeline'],
   ['transcript', 'Transcript'],
   ['changes', 'Changes'],
@@ -92,6 +99,11 @@ function callsText({ calls: { total, failed, denied } }: Data): string {
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
     ...(denied > 0 ? [`${count(denied)} denied`] : []),
   ].join(', ');
+}
+
+function checksText({ checks }: Data): string {
+  const passed = checks.filter(({ tone }) => tone === 'good').length;
+  return `${count(passed)} of ${plural(checks.length, 'check')} passed`;
 }
 
 const entriesText = ({ rows, omitted }: Data): string => plural(rows.length + omitted.count, 'entry', 'entries');
