@@ -86,7 +86,10 @@ async function checkWorld(cwd: string, command: string) {
 /** About 300 files and 5 MB, with 20 files of tests. */
 function layRepository(dir: string): void {
   for (const folder of ['src', 'tests', 'docs']) mkdirSync(path.join(dir, folder), { recursive: true });
-  writeFileSync(path.join(dir, 'package.json'), '{ "name": "bench", "type": "module", "scripts": { "test": "node --test" } }\n');
+  writeFileSync(
+    path.join(dir, 'package.json'),
+    '{ "name": "bench", "type": "module", "scripts": { "test": "node --test" } }\n',
+  );
   const filler = '// filler of a source file\n'.repeat(650);
   for (let index = 0; index < 280; index++)
     writeFileSync(

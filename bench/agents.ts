@@ -29,7 +29,11 @@ process.on('exit', () => rmSync(cwd, { recursive: true, force: true }));
 
 const overhead = await overheadFigures();
 const checks = await checkFigures(cwd, ROUNDS);
-line('a check with its copy, put-back and evidence / the bare command', checks.ofBareCommand, `(limit ${OVERHEAD_BOUND})`);
+line(
+  'a check with its copy, put-back and evidence / the bare command',
+  checks.ofBareCommand,
+  `(limit ${OVERHEAD_BOUND})`,
+);
 line('the same for `true`', checks.ofTrue, '(no limit)');
 await closeLauncher();
 const turns = await turnFigures(cwd);
@@ -47,7 +51,8 @@ const isSlow = Object.values(streams).some(
   ({ ofBareParse, lateRssOfEarly }) => ofBareParse < PARSE_BOUND || lateRssOfEarly > RSS_BOUND,
 );
 const isHeavy = overhead.ofBare > OVERHEAD_BOUND || overhead.withDoor > OVERHEAD_BOUND;
-if (isHeavy || checks.ofBareCommand > OVERHEAD_BOUND || turns.late > 0 || turns.events === 0 || isSlow) process.exitCode = 1;
+if (isHeavy || checks.ofBareCommand > OVERHEAD_BOUND || turns.late > 0 || turns.events === 0 || isSlow)
+  process.exitCode = 1;
 
 /** Times a stand-in that prints 1,000 lines, bare and in a run, and subtracts the time of a script that does nothing. */
 async function overheadFigures() {

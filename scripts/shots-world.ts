@@ -95,7 +95,21 @@ export class ShotsWorld {
     const checks = path.join(this.folder, 'checks.yaml');
     writeFileSync(checks, CHECKS);
     const task = `Add a greeting that names the reader.\nPut it in src/greeting.ts.\nRun the tests.\n\n${deeds.join(' ')}`;
-    this.proctor(1, 'run', 'agent', '--agent', 'claude', '--task', task, '--dir', 'project', '--policy', 'edit', '--checks', checks);
+    this.proctor(
+      1,
+      'run',
+      'agent',
+      '--agent',
+      'claude',
+      '--task',
+      task,
+      '--dir',
+      'project',
+      '--policy',
+      'edit',
+      '--checks',
+      checks,
+    );
   }
 }
 

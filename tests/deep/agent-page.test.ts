@@ -104,7 +104,13 @@ function hostileCheck(folder: string): CheckResult {
   writeFileSync(path.join(at, 'stdout.txt'), `${HOSTILE}\n`.repeat(50_000));
   writeFileSync(path.join(at, 'restored.diff'), `diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+${HOSTILE}\n`);
   const files = { total: 2_000, listed: [{ path: HOSTILE, change: 'changed', because: 'test_file' } as const] };
-  const tests = { total: 900, passed: 0, failed: 900, skipped: 0, failures: Array.from({ length: 100 }, () => HOSTILE) };
+  const tests = {
+    total: 900,
+    passed: 0,
+    failed: 900,
+    skipped: 0,
+    failures: Array.from({ length: 100 }, () => HOSTILE),
+  };
   return {
     ...(checkResult.example as CheckResult),
     command: `${HOSTILE}\n`.repeat(100),
@@ -120,13 +126,19 @@ function hostileCheck(folder: string): CheckResult {
 /** A run with a check that passes, one that fails, a file that was put back, one that was kept, and a mount. */
 function checkedPage(): string {
   const file = path.join(pages, 'checked.html');
-  const world = new AgentWorld({ 'README.md': 'A project.\n', Makefile: 'all:\n', 'tests/a.test.js': 'process.exit(1);\n' });
+  const world = new AgentWorld({
+    'README.md': 'A project.\n',
+    Makefile: 'all:\n',
+    'tests/a.test.js': 'process.exit(1);\n',
+  });
   world.place.file('data/x.txt', 'x\n');
   world.place.file(
     'checks.yaml',
     'checks:\n  - name: fine\n    command: make all\n    keep: [Makefile]\n  - name: unit\n    command: echo seen; cat /agent/mounts/data/x.txt; node tests/a.test.js\n',
   );
-  const task = sh(String.raw`echo > tests/a.test.js; printf 'all:\n\ttrue\n' > Makefile; git commit -qam "tidy <b>up</b>"`);
+  const task = sh(
+    String.raw`echo > tests/a.test.js; printf 'all:\n\ttrue\n' > Makefile; git commit -qam "tidy <b>up</b>"`,
+  );
   const flags = ['--checks', 'checks.yaml', '--mount', path.join(world.place.cwd, 'data')];
   const { answer } = world.run('claude', task, flags);
   const { code, stdout, stderr } = world.tried(['view', String(answer['run_id']), '--no-open', '--json']);
@@ -144,13 +156,17 @@ describe('the page of an agent run', () => {
     ] as const) {
       const { page, complaints } = await opened(browser, file, '', { ...device, colorScheme: scheme });
       expect(await page.locator('.word').innerText()).toContain('Completed, but a check fails');
-      expect(await page.locator('h1').innerText()).toContain('1 of 2 checks passes. unit: The check exited with code 1.');
+      expect(await page.locator('h1').innerText()).toContain(
+        '1 of 2 checks passes. unit: The check exited with code 1.',
+      );
       const checks = page.locator('#checks');
       expect(await checks.locator('h3').allInnerTexts()).toEqual([
         expect.stringMatching(/fine\s+passed/),
         expect.stringMatching(/unit\s+failed/),
       ]);
-      expect(await checks.innerText()).toMatch(/Kept, as the check allows[\s\S]*Makefile[\s\S]*Put back[\s\S]*tests\/a\.test\.js/);
+      expect(await checks.innerText()).toMatch(
+        /Kept, as the check allows[\s\S]*Makefile[\s\S]*Put back[\s\S]*tests\/a\.test\.js/,
+      );
       expect(await page.locator('#review').innerText()).toContain('--allow-failed-checks');
       await checks.locator('.more > summary').evaluateAll(all => all.forEach(one => (one as HTMLElement).click()));
       await expect.poll(() => checks.innerText()).toContain('seen');

@@ -39,12 +39,28 @@ const hasGroups = machine.cgroups !== 'none';
 
 test.each<readonly [string, Partial<CheckOrder> & { readonly command: string }, object]>([
   ['reaches its time limit', { command: 'sleep 60', timeoutMs: 1_000 }, { verdict: 'failed', reason: 'timeout' }],
-  ['ignores SIGTERM at its time limit', { command: "trap '' TERM; while :; do sleep 1; done", timeoutMs: 1_000 }, { verdict: 'failed', reason: 'timeout' }],
+  [
+    'ignores SIGTERM at its time limit',
+    { command: "trap '' TERM; while :; do sleep 1; done", timeoutMs: 1_000 },
+    { verdict: 'failed', reason: 'timeout' },
+  ],
   ['kills itself with a signal', { command: 'kill -9 $$' }, { verdict: 'failed' }],
   ['leaves a daemon', { command: 'setsid sleep 300 >/dev/null 2>&1 & true' }, { verdict: 'passed', reason: 'ok' }],
-  ['leaves a daemon that holds its output', { command: 'setsid sh -c "sleep 300" & true' }, { verdict: 'passed', reason: 'ok' }],
-  ['fills the disk', { command: 'head -c 400000000 /dev/zero > big', memoryBytes: 256 * 1024 * 1024 }, { verdict: 'failed' }],
-  ['names a program that does not exist', { command: 'exec ./no-such' }, { verdict: 'did_not_run', reason: 'command_not_found' }],
+  [
+    'leaves a daemon that holds its output',
+    { command: 'setsid sh -c "sleep 300" & true' },
+    { verdict: 'passed', reason: 'ok' },
+  ],
+  [
+    'fills the disk',
+    { command: 'head -c 400000000 /dev/zero > big', memoryBytes: 256 * 1024 * 1024 },
+    { verdict: 'failed' },
+  ],
+  [
+    'names a program that does not exist',
+    { command: 'exec ./no-such' },
+    { verdict: 'did_not_run', reason: 'command_not_found' },
+  ],
   ['is not valid for a shell', { command: 'if then' }, { verdict: 'failed', reason: 'exit_code' }],
 ])('a check that %s', async (_what, order, expected) => {
   expect((await checkedTree(order)).result).toMatchObject(expected);

@@ -55,7 +55,17 @@ function filesOf(files: CheckResult['kept']): PageCheck['restored'] {
   return { shown, total: files?.total ?? 0 };
 }
 
-function factsOf({ duration_ms, ending, tests, report, overlay, paths, keep, mounts, decided_by }: CheckResult): AgentFact[] {
+function factsOf({
+  duration_ms,
+  ending,
+  tests,
+  report,
+  overlay,
+  paths,
+  keep,
+  mounts,
+  decided_by,
+}: CheckResult): AgentFact[] {
   const hashed = (mounts ?? []).filter(({ rehashed }) => rehashed).length;
   return [
     { name: 'Took', value: duration_ms === null ? 'unknown' : spanText(duration_ms) },
@@ -102,7 +112,11 @@ function diffOf(
 ): AgentDiff | null {
   if (restored.total === 0) return null;
   const file = `${checkFolder(name)}/${CHECK_FILES.restored[0]}`;
-  const { commits: _, commitsTotal: __, ...diff } = agentDiff({ folder, file, workspace, withheld, bytesMax: DIFF_BYTES_MAX });
+  const {
+    commits: _,
+    commitsTotal: __,
+    ...diff
+  } = agentDiff({ folder, file, workspace, withheld, bytesMax: DIFF_BYTES_MAX });
   return { ...diff, commits: [], commitsTotal: null };
 }
 
@@ -114,7 +128,9 @@ function streamText(folder: string, file: string): string | null {
   if (!bytes) return null;
   const { lines, gap } = streamLines(bytes);
   const texts = lines.map(line => (typeof line === 'string' ? line : `${line[0]} …`));
-  const all = gap ? [...texts.slice(0, gap.after), `[${amount(gap.lines, 'line')} left out]`, ...texts.slice(gap.after)] : texts;
+  const all = gap
+    ? [...texts.slice(0, gap.after), `[${amount(gap.lines, 'line')} left out]`, ...texts.slice(gap.after)]
+    : texts;
   return ends(all.join('\n'));
 }
 

@@ -31,8 +31,7 @@ function blockedBy({ life, isWhole, outcome, policy, workspace, checks }: Review
   if (life !== 'finished' || !outcome) return 'The run is not finished, so nothing proves what the agent changed.';
   if (!isWhole) return 'The run does not verify. Run proctor verify for details.';
   const failed = checks.find(({ verdict }) => verdict !== 'passed');
-  if (failed)
-    return `The check ${failed.name} did not pass. Use --allow-failed-checks to apply the changes.`;
+  if (failed) return `The check ${failed.name} did not pass. Use --allow-failed-checks to apply the changes.`;
   if (!policy || !workspace) return 'The run does not record what the agent changed, or under which policy.';
   if (policy.violations.some(({ hard }) => hard)) return 'The agent violated its policy.';
   if (outcome.termination === 'killed_policy') return 'Proctor stopped the agent because it violated its policy.';

@@ -27,7 +27,12 @@ function verdictOf(input: AgentPageInput, diff: AgentDiff): Verdict {
   const says = saysOf(input, name);
   const violations = policy?.violations.length ?? 0;
   const flags = evaluation?.flags.length ?? 0;
-  const sentence = [says, changesText(diff), checksText(checks), judgedText(flags, violations, evaluation !== undefined)]
+  const sentence = [
+    says,
+    changesText(diff),
+    checksText(checks),
+    judgedText(flags, violations, evaluation !== undefined),
+  ]
     .filter(text => text !== '')
     .join(' ');
   if (!isWhole) return { tone: 'bad', word: DOES_NOT_VERIFY, sentence: `The evidence was changed. ${sentence}` };

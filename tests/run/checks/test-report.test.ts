@@ -47,7 +47,10 @@ test.each([
   ['a NUL byte', '{"results":\0}'],
   ['UTF-16', Uint8Array.of(0xff, 0xfe, 0x3c, 0)],
   ['an entity', '<!DOCTYPE x [<!ENTITY a SYSTEM "file:///etc/passwd">]><testsuite><testcase name="&a;"/></testsuite>'],
-  ['growing entities', '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>'],
+  [
+    'growing entities',
+    '<!DOCTYPE x [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]><testsuite><testcase name="&b;"/></testsuite>',
+  ],
   ['deep XML', '<testsuite>'.repeat(100_000)],
   ['an open tag', '<testsuite><testcase name="a">'],
   ['another root', '<html><testcase name="a"/></html>'],

@@ -97,7 +97,9 @@ function Failures({ check: { failures, failed } }: { readonly check: PageCheck }
             <Text value={name} />
           </li>
         ))}
-        {failed > failures.shown.length && <li class="muted">and {plural(failed - failures.shown.length, 'more test')}</li>}
+        {failed > failures.shown.length && (
+          <li class="muted">and {plural(failed - failures.shown.length, 'more test')}</li>
+        )}
       </ul>
     </>
   );

@@ -53,7 +53,15 @@ export function Changes({ data: { diff }, address }: Props) {
 }
 
 /** The files of another diff. `prefix` makes their ids unique on the page. */
-export function DiffFiles({ diff, prefix, isSplit }: { readonly diff: AgentPage['diff']; readonly prefix: string; readonly isSplit: boolean }) {
+export function DiffFiles({
+  diff,
+  prefix,
+  isSplit,
+}: {
+  readonly diff: AgentPage['diff'];
+  readonly prefix: string;
+  readonly isSplit: boolean;
+}) {
   return (
     <>
       {diff.files.map((file, index) => (
