@@ -4,7 +4,7 @@ import { Card } from '../../shared/card.tsx';
 import { count, plural } from '../../shared/format.ts';
 import { Icon } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
-import { agentHash, useAgentAddress } from './address.ts';
+import { type AgentAddress, agentHash, useAgentAddress } from './address.ts';
 import { Checks } from './checks.tsx';
 import { Claims } from './claims.tsx';
 import { Changes } from './diff.tsx';
@@ -29,13 +29,7 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
   const of = { data, address };
   return (
     <div class="agent-page">
-      <nav class="parts" aria-label="Sections">
-        {PARTS.filter(([id]) => id !== 'checks' || data.checks.length > 0).map(([id, title]) => (
-          <a key={id} href={agentHash(address, { part: id })} aria-current={part === id ? 'true' : undefined}>
-            {title}
-          </a>
-        ))}
-      </nav>
+      <Parts {...of} />
       {data.notes.map(note => (
         <p class="warning" key={note}>
           <Icon path="M8 4v5M8 11.5v.5" />
@@ -77,6 +71,24 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
         <Evidence data={data} />
       </Card>
     </div>
+  );
+}
+
+interface Of {
+  readonly data: Data;
+  readonly address: AgentAddress;
+}
+
+function Parts({ data, address }: Of) {
+  const parts = PARTS.filter(([id]) => id !== 'checks' || data.checks.length > 0);
+  return (
+    <nav class="parts" aria-label="Sections">
+      {parts.map(([id, title]) => (
+        <a key={id} href={agentHash(address, { part: id })} aria-current={address.part === id ? 'true' : undefined}>
+          {title}
+        </a>
+      ))}
+    </nav>
   );
 }
 
