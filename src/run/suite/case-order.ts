@@ -1,0 +1,50 @@
+import path from 'node:path';
+import { defined } from '../../base/defined.ts';
+import { durationMs } from '../../base/units.ts';
+import { builtInPolicy } from '../../contracts/agent-policy/index.ts';
+import { nameOfCheck } from '../../contracts/checks/shape.ts';
+import { type CodingKeys, mountIn } from '../../contracts/suite/index.ts';
+import type { AgentOrder } from '../agent/order.ts';
+import { checkOrderOf } from '../checks/read-checks.ts';
+
+export type SuiteAgentOrder = Omit<AgentOrder, 'task' | 'recording'>;
+
+/** The order of a suite with what one case says about the work. Its paths start at `folder`. */
+export function caseOrder(suite: SuiteAgentOrder, one: CodingKeys, folder: string): SuiteAgentOrder {
+  const at = (written: string): string => path.resolve(folder, written);
+  const { limits = {}, mounts = [], checks = [], agent = suite.agent } = one;
+  const { model: ofSuite, base, dir, ...rest } = suite;
+  // A model of another agent, and a commit of another repository, mean nothing here.
+  const model = one.model ?? (agent === suite.agent ? ofSuite : undefined);
+  const isOwn = one.dir !== undefined || one.repository !== undefined || one.files !== undefined;
+  return {
+    ...rest,
+    ...defined({
+      timeoutMs: timeIn(limits.timeout),
+      idleMs: timeIn(limits.idle_timeout),
+      maxTurns: limits.max_turns,
+      maxRequests: limits.max_requests,
+      maxTokens: limits.max_tokens,
+      maxCostUsd: limits.max_cost_usd,
+      model,
+      base: one.ref ?? (isOwn ? undefined : base),
+    }),
+    agent,
+    dir: one.dir === undefined ? dir : at(one.dir),
+    policy: policyFor(one.policy, suite.policy, at),
+    mounts: [...(suite.mounts ?? []), ...mounts.map(mountIn).map(mount => ({ ...mount, dir: at(mount.dir) }))],
+    checks: [
+      ...checks.map((check, index) => ({ ...checkOrderOf(check, folder), name: nameOfCheck(check, index) })),
+      ...(suite.checks ?? []),
+    ],
+  };
+}
+
+function policyFor(own: string | undefined, ofSuite: string, at: (written: string) => string): string {
+  if (own === undefined) return ofSuite;
+  return builtInPolicy(own) ? own : at(own);
+}
+
+function timeIn(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : durationMs(text);
+}
