@@ -1,6 +1,7 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { Evaluation } from '../../src/contracts/evaluation/index.ts';
 import type { SuiteRequest } from '../../src/contracts/suite/index.ts';
@@ -8,7 +9,7 @@ import { compareRuns } from '../../src/verbs/compare.ts';
 import { resumeSuite } from '../../src/verbs/resume-suite.ts';
 import { runSuite, type RunSuiteOptions } from '../../src/verbs/run-suite.ts';
 import { verify } from '../../src/verify/index.ts';
-import { repositoryFolder } from '../../stand-ins/place.ts';
+import { gitIn } from '../../stand-ins/git.ts';
 import { environment, placeAgents } from '../run/suite/agent-world.ts';
 import { everythingIn, expectValid } from '../run/suite/support.ts';
 import { temporaryFolder } from '../support/support.ts';
@@ -19,14 +20,31 @@ placeAgents();
 const HIDDEN =
   "import { test } from 'node:test';\nimport { add } from '../src/add.js';\nimport { equal } from './equal.js';\ntest('adds negative numbers', () => equal(add(-2, -3), -5));\n";
 
+/** Shared by the tests of a block, so removed at the end. */
+const made: string[] = [];
+afterAll(() => {
+  for (const folder of made) rmSync(folder, { recursive: true, force: true });
+});
+
+function repositoryAt(folder: string): void {
+  for (const [name, text] of Object.entries(PROJECT)) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), text);
+  }
+  gitIn(folder, 'init', '-q', '-b', 'main');
+  gitIn(folder, 'add', '--all');
+  gitIn(folder, '-c', 'user.name=somebody', '-c', 'user.email=somebody@example.org', 'commit', '-q', '-m', 'One');
+}
+
 const yaml = (...lines: string[]): string => `${lines.join('\n')}\n`;
 
 /** A folder with a repository, a hidden test and a case file. */
 function world(...cases: string[]): string {
-  const cwd = temporaryFolder();
+  const cwd = mkdtempSync(path.join(tmpdir(), 'proctor-test-'));
+  made.push(cwd);
   const suite = path.join(cwd, 'suite');
   mkdirSync(path.join(suite, 'hidden', 'tests'), { recursive: true });
-  cpSync(repositoryFolder(PROJECT), path.join(suite, 'task'), { recursive: true });
+  repositoryAt(path.join(suite, 'task'));
   writeFileSync(path.join(suite, 'hidden', 'tests', 'hidden.test.js'), HIDDEN);
   writeFileSync(
     path.join(suite, 'cases.yaml'),

@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { canonicalize } from '../../base/canonical.ts';
 import { Fault } from '../../base/fault.ts';
+import { fileHash } from '../../base/file-hash.ts';
 import { contentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
 import {
@@ -19,6 +20,7 @@ import { plannedMounts } from '../agent/mounts.ts';
 import { checkAgentOrder } from '../agent/order.ts';
 import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
+import { cloneFrom, startFiles } from '../agent/start.ts';
 import { refuseMissingProgram } from '../checks/missing-program.ts';
 import { type ReadyCheck, readyChecks } from '../checks/order.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
@@ -108,8 +110,7 @@ class Survey {
   }
 
   async ofCase(keys: CodingKeys): Promise<void> {
-    for (const key of ['repository', 'files', 'setup'] as const)
-      if (keys[key] !== undefined) throw new Fault('usage', `The key ${key} is not supported yet.`);
+    if (keys.setup !== undefined) throw new Fault('usage', 'The key setup is not supported yet.');
     const order = caseOrder(this.#suite, keys, this.#folder);
     const { modelMode = 'live' } = order;
     const whole = { ...order, task: 'any', ...(modelMode !== 'live' && { recording: 'any' }) };
@@ -124,8 +125,8 @@ class Survey {
     }
     if (keys.policy !== undefined)
       this.#policies.set(keys.policy, { name: keys.policy, sha256: readAgentPolicy(order.policy, order.cwd).sha256 });
-    await this.#once(['source', order.dir, order.base], () =>
-      checkSource(order.dir, order.allowDirty === true, order.base),
+    await this.#once(['source', order.dir, order.repository, order.base], () =>
+      checkSource(cloneFrom(whole), order.allowDirty === true, order.base),
     );
     await this.#contentsOf(keys, order);
   }
@@ -136,6 +137,10 @@ class Survey {
       const sha256 = ready[index]?.overlay?.sha256;
       if (overlay !== undefined && sha256 !== undefined) this.#note('overlay', overlay, sha256);
     }
+    const files = startFiles({ ...order, task: '' });
+    if (keys.files !== undefined && files) this.#note('files', keys.files, files.sha256);
+    const bundle = order.repository === undefined ? undefined : fileHash(order.repository);
+    if (keys.repository !== undefined && bundle !== undefined) this.#note('repository', keys.repository, bundle);
     plannedMounts(order, '');
     for (const mount of keys.mounts ?? []) {
       const { dir } = mountIn(mount);

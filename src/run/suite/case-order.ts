@@ -14,9 +14,10 @@ export function caseOrder(suite: SuiteAgentOrder, one: CodingKeys, folder: strin
   const at = (written: string): string => path.resolve(folder, written);
   const { limits = {}, mounts = [], checks = [], agent = suite.agent } = one;
   const { model: ofSuite, base, dir, ...rest } = suite;
+  const own = { dir: one.dir, repository: one.repository, files: one.files };
   // A model of another agent, and a commit of another repository, mean nothing here.
   const model = one.model ?? (agent === suite.agent ? ofSuite : undefined);
-  const isOwn = one.dir !== undefined || one.repository !== undefined || one.files !== undefined;
+  const isOwn = Object.values(own).some(place => place !== undefined);
   return {
     ...rest,
     ...defined({
@@ -28,9 +29,9 @@ export function caseOrder(suite: SuiteAgentOrder, one: CodingKeys, folder: strin
       maxCostUsd: limits.max_cost_usd,
       model,
       base: one.ref ?? (isOwn ? undefined : base),
+      ...(isOwn ? placed(own, at) : { dir }),
     }),
     agent,
-    dir: one.dir === undefined ? dir : at(one.dir),
     policy: policyFor(one.policy, suite.policy, at),
     mounts: [...(suite.mounts ?? []), ...mounts.map(mountIn).map(mount => ({ ...mount, dir: at(mount.dir) }))],
     checks: [
@@ -38,6 +39,11 @@ export function caseOrder(suite: SuiteAgentOrder, one: CodingKeys, folder: strin
       ...(suite.checks ?? []),
     ],
   };
+}
+
+function placed<Places extends object>(places: Places, at: (written: string) => string): Places {
+  const given = Object.entries(defined(places)) as [string, string][];
+  return Object.fromEntries(given.map(([key, place]) => [key, at(place)])) as Places;
 }
 
 function policyFor(own: string | undefined, ofSuite: string, at: (written: string) => string): string {
