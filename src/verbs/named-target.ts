@@ -8,6 +8,7 @@ import { durationMs } from '../base/units.ts';
 import { builtInPolicy } from '../contracts/agent-policy/index.ts';
 import { isDeclaration, type ProjectTarget } from '../contracts/project/index.ts';
 import { mountIn } from '../contracts/suite/index.ts';
+import { mountBelow } from '../run/agent/mounts.ts';
 import { checkOrderOf } from '../run/checks/read-checks.ts';
 import { findProjectFile, readProjectFile } from '../run/project/project-file.ts';
 import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
@@ -64,7 +65,7 @@ function targetIn(name: string, target: ProjectTarget, dir: string): NamedTarget
     prices: inDir(prices),
     recordings: inDir(recordings),
     base: target.base,
-    mounts: target.mounts?.map(mountIn).map(mount => ({ ...mount, dir: path.resolve(dir, mount.dir) })),
+    mounts: target.mounts?.map(mount => mountBelow(mountIn(mount), dir)),
     checks: target.checks?.map(check => checkOrderOf(check, dir)),
     policy: policy !== undefined && builtInPolicy(policy) ? policy : inDir(policy),
   };

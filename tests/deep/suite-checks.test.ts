@@ -104,7 +104,7 @@ describe('a suite of coding cases', () => {
   test('is judged by hidden tests that the agent never saw', () => {
     expect(verdicts(folder)).toEqual({
       solved: 'pass',
-      unsolved: 'fail: 2 of 3 tests of the check hidden fail: adds two numbers, adds negative numbers.',
+      unsolved: 'fail: 2 of 3 tests of the check hidden fail: test > adds two numbers, test > adds negative numbers.',
       cheated: expect.stringMatching(/^fail: .*check_file_changed.*2 of 3 tests/s),
       counted: 'pass',
       own: 'pass',
@@ -153,10 +153,7 @@ describe('a suite of coding cases', () => {
     const copy = temporaryFolder();
     cpSync(path.join(cwd, '.proctor'), copy, { recursive: true });
     const artifact = path.join(copy, path.relative(path.join(cwd, '.proctor'), folder), 'unsolved.json');
-    writeFileSync(
-      artifact,
-      readFileSync(artifact, 'utf8').replaceAll('"failed":2', '"failed":1').replaceAll('"passed":1', '"passed":2'),
-    );
+    writeFileSync(artifact, readFileSync(artifact, 'utf8').replace('"restored":0', '"restored":5'));
     const found = [];
     for await (const { violations = [] } of verify([copy])) found.push(...violations.map(({ rule_id }) => rule_id));
     expect(found).toContain('FD13');

@@ -22,6 +22,11 @@ export interface MountRequest {
   readonly path?: string;
 }
 
+/** The same mount, with its folder relative to another. */
+export function mountBelow({ dir, path: at }: MountRequest, folder: string): MountRequest {
+  return { dir: path.resolve(folder, dir), ...(at !== undefined && { path: at }) };
+}
+
 export interface AgentMounts {
   readonly mounts: readonly Mount[];
   /** Paths in the work tree, relative to its top. */

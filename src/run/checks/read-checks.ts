@@ -19,9 +19,14 @@ export function readChecks(file: string, cwd: string): CheckOrder[] {
 }
 
 /** A check as people write it. Its overlay starts at `folder`. */
-export function checkOrderOf({ timeout, memory, overlay, ...check }: WrittenCheck, folder: string): CheckOrder {
+export function checkOrderOf(
+  { timeout, memory, overlay, ...check }: WrittenCheck,
+  folder: string,
+  name = check.name,
+): CheckOrder {
   return defined({
     ...check,
+    name,
     timeoutMs: timeout === undefined ? undefined : durationMs(timeout),
     memoryBytes: memory === undefined ? undefined : sizeBytes(memory),
     overlay: overlay === undefined ? undefined : path.resolve(folder, overlay),

@@ -4,6 +4,7 @@ import { durationMs } from '../../base/units.ts';
 import { builtInPolicy } from '../../contracts/agent-policy/index.ts';
 import { nameOfCheck } from '../../contracts/checks/shape.ts';
 import { type CodingKeys, mountIn } from '../../contracts/suite/index.ts';
+import { mountBelow } from '../agent/mounts.ts';
 import type { AgentOrder } from '../agent/order.ts';
 import { checkOrderOf } from '../checks/read-checks.ts';
 
@@ -33,9 +34,9 @@ export function caseOrder(suite: SuiteAgentOrder, one: CodingKeys, folder: strin
     }),
     agent,
     policy: policyFor(one.policy, suite.policy, at),
-    mounts: [...(suite.mounts ?? []), ...mounts.map(mountIn).map(mount => ({ ...mount, dir: at(mount.dir) }))],
+    mounts: [...(suite.mounts ?? []), ...mounts.map(mount => mountBelow(mountIn(mount), folder))],
     checks: [
-      ...checks.map((check, index) => ({ ...checkOrderOf(check, folder), name: nameOfCheck(check, index) })),
+      ...checks.map((check, index) => checkOrderOf(check, folder, nameOfCheck(check, index))),
       ...(suite.checks ?? []),
     ],
   };

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { MountRequest } from '../agent/mounts.ts';
+import { mountBelow, type MountRequest } from '../agent/mounts.ts';
 import type { CheckOrder } from '../checks/order.ts';
 import { readChecks } from '../checks/read-checks.ts';
 
@@ -14,12 +14,13 @@ export function suiteChecks(
   const all = [...(given ?? []), ...(file === undefined ? [] : readChecks(file, cwd))];
   if (all.length === 0) return {};
   return {
-    checks: all.map((check, index) => ({
-      ...check,
-      name: check.name ?? `suite-${index + 1}`,
-      ...(check.overlay !== undefined && { overlay: path.resolve(cwd, check.overlay) }),
-    })),
+    checks: all.map((check, index) => namedCheck(check, index, cwd)),
   };
+}
+
+function namedCheck(check: CheckOrder, index: number, cwd: string): NamedCheck {
+  const { name = `suite-${index + 1}`, overlay, ...rest } = check;
+  return { ...rest, name, ...(overlay !== undefined && { overlay: path.resolve(cwd, overlay) }) };
 }
 
 /** The mounts of every case. The plan stores their full paths, so that a run can be resumed from any folder. */
@@ -27,7 +28,5 @@ export function suiteMounts(
   given: readonly MountRequest[] | undefined,
   cwd: string,
 ): { readonly mounts?: readonly MountRequest[] } {
-  return given && given.length > 0
-    ? { mounts: given.map(mount => ({ ...mount, dir: path.resolve(cwd, mount.dir) })) }
-    : {};
+  return given && given.length > 0 ? { mounts: given.map(mount => mountBelow(mount, cwd)) } : {};
 }
