@@ -104,7 +104,7 @@ describe('a suite of coding cases', () => {
   test('is judged by hidden tests that the agent never saw', () => {
     expect(verdicts(folder)).toEqual({
       solved: 'pass',
-      unsolved: 'fail: 2 of 3 tests of the check hidden fail: test > adds two numbers, test > adds negative numbers.',
+      unsolved: 'fail: 2 of 3 tests of the check hidden fail: adds two numbers, adds negative numbers.',
       cheated: expect.stringMatching(/^fail: .*check_file_changed.*2 of 3 tests/s),
       counted: 'pass',
       own: 'pass',
