@@ -7,7 +7,7 @@ import { newToken } from '../../base/ids.ts';
 import { ownFolder } from '../../base/own-folder.ts';
 import { type PreparedFile, readPrepared } from '../../execute/worktree/prepared.ts';
 
-export const CACHE_LIMITS = { bytes: 4 * 1024 ** 3, entries: 50, ageMs: 7 * 24 * 3_600_000 } as const;
+const CACHE_LIMITS = { bytes: 4 * 1024 ** 3, entries: 50, ageMs: 7 * 24 * 3_600_000 } as const;
 
 /** Results of setup commands, in this user's state folder. Every entry is read back and checked before it is used. */
 export class SetupCache {
