@@ -82,6 +82,11 @@ export function isCacheFolder(name: string): boolean {
 
 const CACHES: ReadonlySet<string> = new Set(['__pycache__', '.pytest_cache', '.mypy_cache', '.ruff_cache', '.gradle']);
 
+/** Whether a path is in a cache that tools keep among the dependencies. Most runs of a test create one. */
+export function isToolCache(path: string): boolean {
+  return /(?:^|\/)node_modules\/\.(?:vite|vitest|vite-temp|cache)(?:\/|$)/.test(path);
+}
+
 /** Whether a folder contains installed dependencies, which a check takes from before the agent started. */
 export function isDependencyFolder(name: string): boolean {
   return DEPENDENCIES.has(name);

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { filesOfTree } from '../../execute/worktree/check-tree.ts';
 import type { TreeEntry } from '../../execute/worktree/tree.ts';
 import { modeOf, treeContent } from '../../execute/worktree/tree-import.ts';
-import { isDependencyFolder } from '../../policy/check-files.ts';
+import { isDependencyFolder, isToolCache } from '../../policy/check-files.ts';
 
 /** A folder of dependencies that differs from before the agent started. */
 export interface ChangedFolder {
@@ -47,7 +47,7 @@ function foldersIn(files: ReadonlyMap<string, TreeEntry>): Map<string, TreeEntry
   const folders = new Map<string, TreeEntry[]>();
   for (const [at, entry] of files) {
     const folder = dependencyFolderOf(at);
-    if (folder === undefined) continue;
+    if (folder === undefined || isToolCache(at)) continue;
     const listed = folders.get(folder);
     if (listed) listed.push(entry);
     else folders.set(folder, [entry]);

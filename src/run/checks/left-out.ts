@@ -1,7 +1,7 @@
 import type { Clone } from '../../execute/worktree/clone.ts';
 import { nameOf } from '../../execute/worktree/tree.ts';
 import { filesIn } from '../../execute/worktree/tree-state.ts';
-import { baseNames, isCacheFolder } from '../../policy/check-files.ts';
+import { baseNames, isCacheFolder, isToolCache } from '../../policy/check-files.ts';
 
 /**
  * Whether a path in the agent's tree is a cache that a check starts without, such as `__pycache__`. A planted cache can
@@ -13,6 +13,6 @@ export function isLeftOut(clone: Clone): (path: string) => boolean {
   return at => {
     const name = nameOf(at);
     const isTarget = name === 'target' && base.has(`${at.slice(0, at.length - name.length)}Cargo.toml`);
-    return (isCacheFolder(name) || isTarget) && !folders.has(at);
+    return (isCacheFolder(name) || isTarget || isToolCache(at)) && !folders.has(at);
   };
 }

@@ -5,6 +5,7 @@ import type { CheckResult } from '../../contracts/check-result/index.ts';
 import { findProgram } from '../../execute/host/programs.ts';
 import { checkOutBase, copyTree, filesOfTree, putFile, removeAt } from '../../execute/worktree/check-tree.ts';
 import type { Clone } from '../../execute/worktree/clone.ts';
+import { layPrepared } from '../../execute/worktree/prepared.ts';
 import { nameOf, placeIn, type TreeEntry } from '../../execute/worktree/tree.ts';
 import { blobName, modeOf } from '../../execute/worktree/tree-import.ts';
 import { type BaseEntry, filesIn, isModule } from '../../execute/worktree/tree-state.ts';
@@ -88,7 +89,7 @@ function changedFiles(
   const newTests: string[] = [];
   for (const [at, entry] of found) {
     if (dependencyFolderOf(at) !== undefined) continue;
-    const before = base.get(at);
+    const before = base.get(at) ?? clone.prepared?.files.get(at);
     const because = reasonOf(at, entry, scripts) ?? (before ? undefined : moduleReason(at, clone.startIn));
     if (!because || (before && isSame(top, entry, before, clone))) continue;
     if (!before && isWelcome(top, entry, because, names)) {
@@ -175,12 +176,12 @@ export async function putBackFiles(changed: readonly RestoredFile[], tree: Check
     ({ change, text, because }) =>
       change !== 'added' && text === undefined && because !== 'report' && because !== 'dependency',
   );
-  if (wanted.length > 0)
-    await checkOutBase(
-      clone,
-      scratch,
-      wanted.map(({ path: at }) => at),
-    );
+  const prepared = clone.prepared;
+  const isPrepared = (at: string): boolean => prepared?.files.has(at) === true;
+  const committed = wanted.map(({ path: at }) => at).filter(at => !isPrepared(at));
+  if (committed.length > 0) await checkOutBase(clone, scratch, committed);
+  const laid = new Set(wanted.map(({ path: at }) => at).filter(isPrepared));
+  if (prepared?.from && laid.size > 0) await layPrepared(prepared.from, top, ({ path: at }) => laid.has(at));
   for (const { path: at, change, text, because } of changed) {
     if (text !== undefined) putFile(top, at, [Buffer.from(text)], false);
     else if (because === 'dependency') {
@@ -188,6 +189,6 @@ export async function putBackFiles(changed: readonly RestoredFile[], tree: Check
       // Installed before the agent started, so the base commit does not have them.
       if (change !== 'added') await copyTree(clone.tree, top, at);
     } else if (change === 'added' || because === 'report') removeAt(top, at);
-    else await copyTree(scratch, top, at);
+    else if (!laid.has(at)) await copyTree(scratch, top, at);
   }
 }
