@@ -99,11 +99,19 @@ async function photograph(browser: Browser, { name, file, hash = '' }: Shot): Pr
       await page.locator('h1').first().waitFor();
       const base = path.join(folder, `${name}-${device}-${theme}`);
       await page.screenshot({ path: `${base}.png` });
+      await page.evaluate(DRAW_ALL);
       await page.screenshot({ path: `${base}-whole.png`, fullPage: true });
       await context.close();
     }
   }
 }
+
+/** A browser does not draw rows far below the window, which a picture of the whole page would show as gaps. */
+const DRAW_ALL = `{
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync('* { content-visibility: visible !important; }');
+  document.adoptedStyleSheets = [sheet];
+}`;
 
 async function forDocs(browser: Browser, picture: (typeof PICTURES)[number]): Promise<void> {
   const { file, shot: name, width, height, scale } = picture;

@@ -26,8 +26,8 @@ export function caseJson(
   id: string,
   judged: Judged,
 ): string {
-  const { baseline, new: candidate, case: asked, was, runIds = {} } = pairs(id);
-  const cuts: string[] = [];
+  const { baseline, new: candidate, case: asked, was, runIds = {}, unproven = [] } = pairs(id);
+  const cuts: string[] = [...unproven];
   const assetsOf = (side: ReportSide, artifact: CaseArtifact | undefined) =>
     assetTexts(artifact, side, href => assetText?.(side, href), cuts);
   const kept = keptSteps(baseline, candidate, judged);

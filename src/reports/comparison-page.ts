@@ -9,6 +9,7 @@ import { measuresOf } from './measures.ts';
 import {
   meanCost,
   detailsOf,
+  doubted,
   headlineOf,
   meanLatency,
   lettersOf,
@@ -37,9 +38,11 @@ export function comparisonPage(input: ReportInput): Page {
   const rowOf = new Map(cases.map(({ case_id }, row) => [case_id, row]));
   const { read, shown } = remembered(input);
   const { pairs, words } = searchable({ ...input, pairs: read }, rowOf);
+  const head = headOf(input);
   return {
     head: {
-      ...headOf(input),
+      ...head,
+      ...doubted(head, input.damage),
       suites: suites.words,
       error_classes: errors.words,
       causes: pageCauses(causeGroups(cases), rowOf),

@@ -2,7 +2,7 @@ import { bytesHash } from '../base/hash.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import type { Coverage, PageHead, PageIndex, PageRow, PageTrial } from './page-data.ts';
 import type { ReportInput } from './report-input.ts';
-import { SearchIndex } from './search-index.ts';
+import { ANSWERS_MAX, SearchIndex } from './search-index.ts';
 
 /** The contents of a page, read lazily. */
 export interface Page {
@@ -39,9 +39,12 @@ export function detailsOf<Case>(
   };
 }
 
-/** Builds the search index: from each pair that the page reads, and from the inputs of all cases. */
+/**
+ * Builds the search index: from each pair that the page reads, from the inputs of all cases, and in a suite that is not
+ * large, from the outputs of the other cases.
+ */
 export function searchable(
-  { pairs, inputs }: Pick<ReportInput, 'pairs' | 'inputs'>,
+  { pairs, inputs, further }: Pick<ReportInput, 'pairs' | 'inputs' | 'further'>,
   rowOf: ReadonlyMap<string, number>,
 ): Pick<ReportInput, 'pairs'> & Pick<Page, 'words'> {
   const index = new SearchIndex();
@@ -58,6 +61,13 @@ export function searchable(
       for (const { id, input } of inputs?.() ?? []) {
         const row = rowOf.get(id);
         if (row !== undefined && row < rows) index.addInput(row, input);
+      }
+      // Reading all answers of a large suite would take longer than the rest of the page.
+      for (const [id, row] of rowOf.size <= ANSWERS_MAX ? rowOf : []) {
+        if (row >= rows || index.hasAnswers(row)) continue;
+        const pair = further?.(id);
+        if (!pair) break;
+        index.addAnswers(row, [pair.new, pair.baseline]);
       }
       return index.written(bytesMax);
     },
@@ -83,6 +93,24 @@ export function headlineOf(says: string): Pick<PageHead, 'sentence' | 'details'>
 }
 
 const HEADLINE_CHARS_MAX = 110;
+
+type Headline = Pick<PageHead, 'tone' | 'word' | 'sentence' | 'details'>;
+
+/** The headline of a page about changed runs. The verdict has a seal of its own, so it stays, but not as the headline. */
+export function doubted(headline: Headline, damage: ReportInput['damage'] = []): Headline {
+  if (damage.length === 0) return headline;
+  const named = damage.slice(0, DAMAGE_MAX).map(({ runId, trouble }) => `${runId}: ${trouble}.`);
+  const more = damage.length > DAMAGE_MAX ? [`${damage.length - DAMAGE_MAX} more runs were changed.`] : [];
+  const sealed = `The sealed verdict says: ${headline.word}. ${headline.details ?? headline.sentence}`;
+  return {
+    tone: 'bad',
+    word: 'Does not verify',
+    sentence: 'The evidence was changed after it was sealed.',
+    details: [...named, ...more, sealed].join(' '),
+  };
+}
+
+const DAMAGE_MAX = 5;
 
 /** Stable: cases of equal rank keep the order of the suite. */
 export function sortedBy<Case>(cases: readonly Case[], rank: (one: Case) => number): Case[] {

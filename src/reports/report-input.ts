@@ -14,6 +14,8 @@ export interface ReportedPair {
   readonly case?: SuiteCase | undefined;
   /** The baseline's case, if it is available. Read only for a changed case. */
   readonly was?: SuiteCase | undefined;
+  /** What does not match the seal of its run, in sentences. */
+  readonly unproven?: readonly string[] | undefined;
   /** The runs that the artifacts come from, if there are several. */
   readonly runIds?: { readonly [Which in ReportSide]?: string | undefined } | undefined;
 }
@@ -21,6 +23,8 @@ export interface ReportedPair {
 interface Sources {
   /** Reads the documents of one case. Called only for cases shown in full. */
   readonly pairs: (caseId: string) => ReportedPair;
+  /** Reads the answers of a case that has only a row, for the search; undefined once enough bytes were read. */
+  readonly further?: ((caseId: string) => Pick<ReportedPair, ReportSide> | undefined) | undefined;
   /** Iterates over the inputs of the suite, for the search. Without it, the page searches only cases shown in full. */
   readonly inputs?: (() => Iterable<Pick<SuiteCase, 'id' | 'input'>>) | undefined;
   /** The text of a small asset; undefined if it is too large, missing or not text. */
@@ -29,6 +33,8 @@ interface Sources {
   readonly trial?: ((caseId: string, side: ReportSide, number: number) => CaseArtifact | undefined) | undefined;
   /** The commands to run next. */
   readonly commands?: PageCommands | undefined;
+  /** The runs that do not match their seals, and the first difference of each. */
+  readonly damage?: readonly { readonly runId: string; readonly trouble: string }[] | undefined;
   /** The size limit of the page; the default is the maximum. */
   readonly bytesMax?: number | undefined;
 }

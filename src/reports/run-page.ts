@@ -9,6 +9,7 @@ import { measuresOf } from './measures.ts';
 import {
   meanCost,
   detailsOf,
+  doubted,
   headlineOf,
   meanLatency,
   lettersOf,
@@ -34,9 +35,11 @@ export function runPage(input: RunReportInput): Page {
   const groups = cases.map(({ case_id }): ReturnType<typeof groupOf> => asked.get(case_id) ?? {});
   const suites = new Vocabulary([...asked.values()].flatMap(({ suite }) => suite ?? []));
   const errors = new Vocabulary(cases.flatMap(({ error_class }) => error_class ?? []));
+  const head = headOf(input);
   return {
     head: {
-      ...headOf(input),
+      ...head,
+      ...doubted(head, input.damage),
       suites: suites.words,
       error_classes: errors.words,
       causes: pageCauses(problemGroups(cases), rowOf),
@@ -93,12 +96,16 @@ function kindOf(one: JudgedCase): JudgedCase['verdict'] | 'unjudged' {
 }
 
 /** The page shows the only side as the candidate, even if it is a baseline. */
-function sideOf({ run, pairs, inputs }: RunReportInput): Pick<RunReportInput, 'pairs' | 'inputs'> {
+function sideOf({ run, pairs, inputs, further }: RunReportInput): Pick<RunReportInput, 'pairs' | 'inputs' | 'further'> {
   return {
     inputs,
+    further: id => {
+      const pair = further?.(id);
+      return pair && { new: pair[run.version] };
+    },
     pairs: id => {
       const pair = pairs(id);
-      return { new: pair[run.version], case: pair.case };
+      return { new: pair[run.version], case: pair.case, unproven: pair.unproven };
     },
   };
 }

@@ -20,6 +20,10 @@ export class SearchIndex {
     this.#add(row, textOf(input));
   }
 
+  hasAnswers(row: number): boolean {
+    return this.#answers.has(row);
+  }
+
   /** Adds the outputs and tools of both sides. */
   addAnswers(row: number, answers: readonly (CaseArtifact | undefined)[]): void {
     if (this.#answers.has(row) || this.#answers.size >= ANSWERS_MAX || !this.#hasRoom()) return;
@@ -67,7 +71,7 @@ export class SearchIndex {
 }
 
 /** Cases whose outputs and tools are searched. Each costs about a tenth of the time to write it. */
-const ANSWERS_MAX = 1_000;
+export const ANSWERS_MAX = 1_000;
 /** Characters of each text that are searched. */
 const TEXT_CHARS_MAX = 4_000;
 const DEPTH_MAX = 12;

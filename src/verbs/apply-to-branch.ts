@@ -40,6 +40,11 @@ export async function branchMade(
       'not_applied',
       'The agent worked on a copy of a folder, not on a commit, so a branch cannot start there. Run proctor apply without --branch.',
     );
+  if (status.base.from_sha !== undefined)
+    throw new Fault(
+      'not_applied',
+      'Proctor added files to the commit before the agent started, so no branch can start there. Run proctor apply without --branch.',
+    );
   const commits = commitsIn(status, series);
   if (commits.length === 0 && diff.length === 0) return { branch: null, needsReview: [], notes: [] };
   const date = `${Math.floor(Date.parse(endedAt) / 1_000)} +0000`;

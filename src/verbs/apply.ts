@@ -93,7 +93,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
     fromTop: fromClone,
     isTrial: check,
     allowActive,
-    ...(fromClone && !anyway && { base: status.base.sha }),
+    ...(fromClone && !anyway && { base: status.base.from_sha ?? status.base.sha }),
   });
   return { ...answer, applied: !check, needsReview };
 }

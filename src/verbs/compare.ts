@@ -92,11 +92,12 @@ async function judgedSides(options: CompareOptions, gate: Gate, judge: JudgeCont
   const { baseline, candidate, told, again } = options.again
     ? await (await import('./ask-again.ts')).askSuspects(first, options.again, { gate, judge, cwd, signingKey })
     : { ...first, told: [], again: undefined };
+  const kept = baseline.trials.map(trial => trial.kept);
   return {
     comparison: { ...compared(baseline, candidate, gate), ...(again && { again }) },
     input: {
       folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) },
-      kept: baseline.trials.map(({ kept }) => kept),
+      kept: () => kept,
     },
     restsOn: [...foundationsOf(baseline, 'baseline'), ...foundationsOf(candidate, 'new')],
     judgements: [...first.judgements, ...told],

@@ -64,7 +64,7 @@ function replacedIn(trials: readonly TrialOfSide[]): string | undefined {
 }
 
 /** Reads an accepted baseline. Rejects one that does not match its seal or is not signed with the known key. */
-function acceptedIn(file: string, key: Checker | undefined): Side {
+export function acceptedIn(file: string, key: Checker | undefined): Side {
   const name = printable(path.basename(file));
   const bytes = readRegular(followLink(file), baseline.bytesMax);
   if (!bytes) throw new Fault('bad_baseline', `Cannot read ${name}: it is missing, too large or not a file.`);

@@ -66,7 +66,8 @@ interface Known {
   readonly name?: string;
 }
 
-function projectIn(cwd: string): ProjectFile | undefined {
+/** The project of a folder; undefined if it has none that can be read. */
+export function projectIn(cwd: string): ProjectFile | undefined {
   try {
     const file = findProjectFile(cwd);
     return file === undefined ? undefined : readProjectFile(file);

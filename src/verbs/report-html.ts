@@ -4,19 +4,22 @@ import type { CaseArtifact, RunArtifact } from '../contracts/artifacts/index.ts'
 import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { SuiteCase, SuiteRequest } from '../contracts/suite/index.ts';
-import { NO_SEAL, notAsSealed, SealedFolder } from '../evidence/run-folder/sealed-folder.ts';
-import { caseInputs, CASES, casesById, readCaseArtifact, readRun, suiteCases } from '../evidence/suite/suite-folder.ts';
+import { caseInputs, CASES, casesById, readRun, suiteCases } from '../evidence/suite/suite-folder.ts';
 import type { KeptDocuments } from '../judge/compare-input.ts';
 import { firstTrial } from '../judge/compare/pairing.ts';
 import { htmlReport, htmlRunReport } from '../reports/html.ts';
+import { SIDE_NAMES } from '../reports/report.ts';
 import { commandsFor } from './report-commands.ts';
+import { type Damage, ShownRun } from './shown-run.ts';
 
 export interface ComparisonSubject {
   readonly comparison: Comparison;
   /** The run folder of each trial, in order; undefined if the run is not available. */
   readonly folders: { readonly baseline: Folders; readonly new: Folders };
-  /** The documents in the pack of an accepted baseline, one entry per trial. */
-  readonly kept?: readonly (KeptDocuments | undefined)[];
+  /** Reads the documents in the pack of an accepted baseline, one entry per trial. Only the HTML report needs them. */
+  readonly kept?: () => Kept | undefined;
+  /** The run folders that do not match their seals. */
+  readonly damage?: readonly Damage[];
   /** The folder in which the commands of the report work. */
   readonly cwd?: string;
 }
@@ -26,8 +29,11 @@ export interface RunSubject {
   readonly evaluation: Evaluation;
   readonly repetition: SuiteRequest['repetition'];
   readonly folder: string;
+  readonly damage?: readonly Damage[];
   readonly cwd?: string;
 }
+
+type Kept = readonly (KeptDocuments | undefined)[];
 
 export type Folders = readonly (string | undefined)[];
 
@@ -36,8 +42,8 @@ type SideName = 'baseline' | 'new';
 /** The HTML report of a comparison or a run, in pieces. */
 export function htmlOf(subject: ComparisonSubject | RunSubject): Iterable<string> {
   if ('comparison' in subject) return htmlOfComparison(subject);
-  const { run, evaluation, repetition, folder, cwd } = subject;
-  const sealed = sealedRun(folder);
+  const { run, evaluation, repetition, folder, cwd, damage } = subject;
+  const shown = new ShownRun(folder, damage);
   const caseOf = casesById(folder);
   return htmlRunReport({
     run,
@@ -45,19 +51,26 @@ export function htmlOf(subject: ComparisonSubject | RunSubject): Iterable<string
     repetition,
     cases: () => suiteCases(folder),
     inputs: () => caseInputs(folder),
-    pairs: id => ({ [run.version]: artifactIn(sealed, folder, id), case: caseOf(id) }),
-    assetText: (_side, href) => assetIn(sealed, href),
+    further: id => (shown.bytesRead > SEARCHED_BYTES_MAX ? undefined : { [run.version]: shown.provenArtifact(id) }),
+    pairs: id => ({
+      [run.version]: shown.artifactOf(id),
+      case: caseOf(id),
+      unproven: unprovenIn(id, { [run.version]: shown }, shown),
+    }),
+    assetText: (_side, href) => assetIn(shown, href),
+    damage,
     commands: cwd === undefined ? undefined : commandsFor(cwd, folder, []),
   });
 }
 
 function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
-  const { comparison, folders, cwd } = subject;
+  const { comparison, folders, cwd, damage } = subject;
   const asked = [...folders.new, ...folders.baseline].find(folder => folder !== undefined);
-  const trials = new TrialReader(subject);
+  const kept = subject.kept?.() ?? [];
+  const trials = new TrialReader(subject, kept);
   const caseOf = asked === undefined ? () => undefined : casesById(asked);
   const compared = new Map(comparison.cases.map(one => [one.case_id, one]));
-  const baselineCase = baselineCases(subject);
+  const baselineCase = baselineCases(folders.baseline, kept);
   const urlOf = (side: SideName) => {
     const folder = folders[side].find(one => one !== undefined);
     return folder === undefined ? undefined : readRun(folder)?.base_url;
@@ -70,6 +83,7 @@ function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
     comparison,
     targets: { baseline: urlOf('baseline'), new: urlOf('new') },
     inputs: asked === undefined ? undefined : () => caseInputs(asked),
+    further: id => (trials.bytesRead > SEARCHED_BYTES_MAX ? undefined : trials.provenPair(id)),
     pairs: id => {
       const [before, now] = (['baseline', 'new'] as const).map(side => trials.shown(id, side));
       return {
@@ -78,10 +92,16 @@ function htmlOfComparison(subject: ComparisonSubject): Iterable<string> {
         case: caseOf(id),
         was: compared.get(id)?.changed ? baselineCase(id) : undefined,
         runIds: { baseline: before?.runId, new: now?.runId },
+        unproven: unprovenIn(
+          id,
+          { baseline: trials.runIn(trials.from.baseline), new: trials.runIn(trials.from.new) },
+          trials.runIn(asked),
+        ),
       };
     },
-    assetText: (side, href) => assetIn(trials.sealedIn(trials.from[side]), href),
-    trial: (id, side, number) => trials.read(id, side, number - 1).artifact,
+    assetText: (side, href) => assetIn(trials.runIn(trials.from[side]), href),
+    damage,
+    trial: (id, side, number) => trials.proven(id, side, number - 1),
     commands: cwd === undefined || newest === undefined ? undefined : commandsFor(cwd, newest, away),
   });
 }
@@ -91,19 +111,21 @@ class TrialReader {
   /** The folders of the artifacts read last. The report requests assets before it reads the next artifact. */
   readonly from: { baseline?: string | undefined; new?: string | undefined } = {};
   readonly #subject: ComparisonSubject;
+  readonly #kept: Kept;
   readonly #cases: ReadonlyMap<string, Comparison['cases'][number]>;
-  readonly #sealed: ReadonlyMap<string, SealedFolder>;
+  readonly #runs: ReadonlyMap<string, ShownRun>;
 
-  constructor(subject: ComparisonSubject) {
+  constructor(subject: ComparisonSubject, kept: Kept) {
     this.#subject = subject;
+    this.#kept = kept;
     this.#cases = new Map(subject.comparison.cases.map(one => [one.case_id, one]));
     const { baseline, new: candidate } = subject.folders;
     const folders = [...baseline, ...candidate].filter(folder => folder !== undefined);
-    this.#sealed = new Map(folders.map(folder => [folder, sealedRun(folder)]));
+    this.#runs = new Map(folders.map(folder => [folder, new ShownRun(folder, subject.damage)]));
   }
 
-  sealedIn(folder: string | undefined): SealedFolder | undefined {
-    return folder === undefined ? undefined : this.#sealed.get(folder);
+  runIn(folder: string | undefined): ShownRun | undefined {
+    return folder === undefined ? undefined : this.#runs.get(folder);
   }
 
   /** The trial that the cause cites: one that passed in the baseline, and one that fails in the candidate. */
@@ -112,46 +134,66 @@ class TrialReader {
     return this.read(id, side, firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0);
   }
 
+  /** A further trial. One that was changed is left out. */
+  proven(id: string, side: SideName, at: number): CaseArtifact | undefined {
+    const { artifact } = this.read(id, side, at);
+    return this.runIn(this.from[side])?.isChanged(`${id}.json`) ? undefined : artifact;
+  }
+
+  /** The first trial of each side. */
+  provenPair(id: string): { readonly baseline?: CaseArtifact | undefined; readonly new?: CaseArtifact | undefined } {
+    return { baseline: this.proven(id, 'baseline', 0), new: this.proven(id, 'new', 0) };
+  }
+
+  get bytesRead(): number {
+    return [...this.#runs.values()].reduce((sum, run) => sum + run.bytesRead, 0);
+  }
+
   read(id: string, side: SideName, at: number): { readonly artifact?: CaseArtifact; readonly runId?: string } {
-    const { comparison, folders, kept } = this.#subject;
+    const { comparison, folders } = this.#subject;
     const runIds = comparison.sides[side].run_ids;
     const runId = this.#cases.get(id)?.[side].trials[at]?.run_id;
     // A rerun that skips the case has no trial of it, so trials and runs may have different positions.
     const index = runId === undefined || runIds[at] === runId ? at : runIds.indexOf(runId);
     const folder = folders[side][index];
     this.from[side] = folder;
-    const packed = side === 'baseline' ? kept?.[index]?.artifactOf(id) : undefined;
-    const sealed = this.sealedIn(folder);
-    const artifact = folder === undefined || !sealed ? packed : artifactIn(sealed, folder, id);
+    const packed = side === 'baseline' ? this.#kept[index]?.artifactOf(id) : undefined;
+    const shown = this.runIn(folder);
+    const artifact = shown ? shown.artifactOf(id) : packed;
     const run = runIds[index];
     return { ...(artifact && { artifact }), ...(run !== undefined && { runId: run }) };
   }
 }
 
 /** The cases as the baseline ran them. */
-function baselineCases({ folders, kept = [] }: ComparisonSubject): (id: string) => SuiteCase | undefined {
-  const folder = folders.baseline.find(one => one !== undefined);
+function baselineCases(folders: Folders, kept: Kept): (id: string) => SuiteCase | undefined {
+  const folder = folders.find(one => one !== undefined);
   const inFolder = folder === undefined ? undefined : casesById(folder);
   return id => inFolder?.(id) ?? kept.find(one => one !== undefined)?.caseOf(id);
 }
 
-/** The files of a run as its seal lists them. Throws if one was changed, because a page must not vouch for it. */
-export function sealedRun(folder: string): SealedFolder {
-  const sealed = SealedFolder.open(folder);
-  if (!sealed) throw notAsSealed(folder, NO_SEAL);
-  sealed.demand(['run.json', 'evidence/request.json', CASES]);
-  return sealed;
-}
-
-function artifactIn(sealed: SealedFolder, folder: string, id: string): CaseArtifact | undefined {
-  return readCaseArtifact(folder, id, (name, bytesMax) => sealed.read(name, bytesMax));
+/** What a page of a case shows although it does not match the seal of its run, in sentences. */
+function unprovenIn(
+  id: string,
+  sides: { readonly [Which in SideName]?: ShownRun | undefined },
+  asked: ShownRun | undefined,
+): string[] {
+  const answers = (['baseline', 'new'] as const).filter(side => sides[side]?.isChanged(`${id}.json`));
+  return [
+    ...answers.map(
+      side => `The answer of ${SIDE_NAMES[side]} was changed after its run was sealed. It proves nothing.`,
+    ),
+    ...(asked?.isChanged(CASES) ? ['The cases were changed after the run was sealed. This input proves nothing.'] : []),
+  ];
 }
 
 /** The text of a small asset that an artifact names. */
-function assetIn(sealed: SealedFolder | undefined, href: string): string | undefined {
+function assetIn(shown: ShownRun | undefined, href: string): string | undefined {
   if (unsafePath(href) !== undefined || !href.startsWith('assets/')) return undefined;
-  const bytes = sealed?.read(href, ASSET_BYTES_MAX);
+  const bytes = shown?.read(href, ASSET_BYTES_MAX);
   return bytes && isUtf8(bytes) ? bytes.toString() : undefined;
 }
 
 const ASSET_BYTES_MAX = 64 * 1024;
+/** How many bytes of answers a page may read before it stops to read more for the search. */
+const SEARCHED_BYTES_MAX = 32 * 1024 ** 2;

@@ -9,16 +9,19 @@ import type { Comparison } from '../contracts/comparison/index.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { readComparison } from '../evidence/judgement/comparison-files.ts';
 import { SEAL } from '../evidence/run-folder/finish.ts';
+import { notAsSealed } from '../evidence/run-folder/sealed-folder.ts';
 import { byAge, homeFrom, runsIn, type RunFolder, secondOf } from '../evidence/run-folder/runs.ts';
 import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
 import { reports } from '../reports/index.ts';
 import type { CasePlaces } from '../reports/report.ts';
+import { keptBehind } from './accepted-file.ts';
 import { casePlaces } from './case-places.ts';
 import type { Format } from './formats.ts';
-import { type JudgeContext, judgedRun, type SealNotice } from './judged.ts';
+import { type JudgeContext, judgedRun, type SealNotice, shownEvaluation } from './judged.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { suiteFolder } from './evaluations.ts';
-import { type ComparisonSubject, type Folders, htmlOf, type RunSubject, sealedRun } from './report-html.ts';
+import { type ComparisonSubject, type Folders, htmlOf, type RunSubject } from './report-html.ts';
+import { type Damage, damageIn } from './shown-run.ts';
 
 /** The subject of a report: a comparison, or one run and its evaluation. `places` says where its cases are written. */
 export type Subject = (ComparisonSubject | RunSubject) & { readonly places?: CasePlaces | undefined };
@@ -69,6 +72,9 @@ export function reportOf(
   format: Format,
 ): { readonly file: string; readonly pieces: Iterable<string> } {
   if (format === 'html') return { file: 'report.html', pieces: htmlOf(subject) };
+  // Only a page can say which parts were changed. Other reports are for programs, which would trust them.
+  const [first] = subject.damage ?? [];
+  if (first) throw notAsSealed(first.folder, first.trouble);
   const report = reports[format];
   const { places } = subject;
   const pieces =
@@ -83,8 +89,12 @@ export interface ReportOptions {
   readonly cases?: string | undefined;
   /** Public key that must have signed the comparison; the project's key by default. */
   readonly key?: string | undefined;
+  /** The accepted baseline of the comparison; by default, Proctor looks for it in the project. */
+  readonly baseline?: string | undefined;
   readonly signingKey?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** The run folders were just checked against their seals. */
+  readonly isChecked?: boolean;
 }
 
 interface Reported {
@@ -99,7 +109,7 @@ interface Reported {
  * Reports never go to the folder of the run or comparison, which is sealed.
  */
 export async function reportSubject(word: string, cwd: string, options: ReportOptions = {}): Promise<Reported> {
-  const { out, cases, key: named, signal } = options;
+  const { out, cases, key: named, baseline, signal } = options;
   const home = homeFrom(cwd);
   const given = out === undefined ? undefined : path.resolve(cwd, out);
   if (given !== undefined) refuseSealed(given);
@@ -107,20 +117,36 @@ export async function reportSubject(word: string, cwd: string, options: ReportOp
   const places = cases === undefined ? undefined : casePlaces(cases, cwd);
   const comparison = comparisonFolder(word, home, cwd);
   if (comparison !== undefined) {
-    const subject = { ...comparisonSubject(comparison, home, key), places, cwd };
+    const found = comparisonSubject(comparison, home, key, { cwd, baseline });
+    const damage = options.isChecked ? [] : await damageIn([...found.folders.baseline, ...found.folders.new]);
+    const subject = { ...found, damage, places, cwd };
     const { comparison_id: id } = subject.comparison;
     const judgement = { id, state: 'sound', message: null, judged: 'as_sealed' } as const;
     return { subject, folder: given ?? path.join(home, 'reports', id), judgement };
   }
+  if (baseline !== undefined)
+    throw new Fault('usage', '--baseline applies only to a comparison with an accepted baseline. Omit it.');
   const folder = suiteFolder(word, home);
   if (folder === undefined)
     throw new Fault('no_run', `There is no run or comparison "${printable(word)}". Run proctor list to see the runs.`);
   const { run, request } = readSuiteFolder(folder);
-  sealedRun(folder);
+  const damage = options.isChecked ? [] : await damageIn([folder]);
   const judge: JudgeContext = { home, key, ...(signal && { signal }) };
-  const { evaluation, told: judgement } = await judgedRun(folder, judge, 'as sealed');
-  const subject = { run, evaluation, repetition: request.repetition, folder, places, cwd };
+  const { evaluation, told: judgement } = damage[0]
+    ? await sealedEvaluation(damage[0], run.run_id, key)
+    : await judgedRun(folder, judge, 'as sealed');
+  const subject = { run, evaluation, repetition: request.repetition, folder, damage, places, cwd };
   return { subject, folder: given ?? path.join(home, 'reports', reportsName(run, runsIn(home))), judgement };
+}
+
+/** The sealed evaluation of a damaged run. Proctor never judges changed files, so without one there is no verdict. */
+async function sealedEvaluation({ folder, runId, trouble }: Damage, id: string, key: Checker | undefined) {
+  const { evaluation, told } = await shownEvaluation(folder, id, key);
+  if (evaluation) return { evaluation, told };
+  throw new Fault(
+    'not_as_sealed',
+    `${printable(runId)} does not match its seal: ${trouble}. It has no sealed evaluation either, so there is no verdict to show. Run proctor verify for details.`,
+  );
 }
 
 /** The name of the report folder. A run of the other side may have the same id. */
@@ -178,7 +204,12 @@ function hasComparison(folder: string): boolean {
   return existsSync(path.join(folder, 'comparison.json'));
 }
 
-function comparisonSubject(folder: string, home: string, key: Checker | undefined): ComparisonSubject {
+function comparisonSubject(
+  folder: string,
+  home: string,
+  key: Checker | undefined,
+  asked: { readonly cwd: string; readonly baseline: string | undefined },
+): ComparisonSubject {
   const comparison = readComparison(folder, key);
   if ('why' in comparison) {
     throw new Fault(
@@ -194,7 +225,28 @@ function comparisonSubject(folder: string, home: string, key: Checker | undefine
       return named.find(place => readSuiteFolder(place.folder).sealSha256 === seals[index])?.folder;
     });
   const { baseline, new: candidate } = comparison.sides;
-  return { comparison, folders: { baseline: foldersOf(baseline), new: foldersOf(candidate) } };
+  const folders = { baseline: foldersOf(baseline), new: foldersOf(candidate) };
+  if (asked.baseline === undefined && !folders.baseline.includes(undefined)) return { comparison, folders };
+  const kept = (): ReturnType<typeof keptBehind> => keptBehind(folder, comparison, asked.cwd, asked.baseline);
+  // A file that the user names is checked for every format.
+  if (asked.baseline === undefined) return { comparison, folders, kept };
+  const named = kept();
+  return { comparison, folders, kept: () => named };
+}
+
+/** Warns that a page shows changed files; undefined if it does not. */
+export function damageWarning({ damage = [] }: Pick<Subject, 'damage'>): string | undefined {
+  const [first] = damage;
+  if (!first) return undefined;
+  const runs = damage.length === 1 ? '' : ` ${damage.length - 1} more changed, too.`;
+  return `${printable(first.runId)} does not match its seal: ${first.trouble}.${runs} The page says so, and marks the cases. Run proctor verify for details.`;
+}
+
+/** Whether the comparison read the pack of an accepted baseline that is not here any more. */
+export function isPackAway(subject: Subject): boolean {
+  if (!('comparison' in subject)) return false;
+  const { comparison, folders, kept } = subject;
+  return comparison.sides.baseline.pack === 'read' && folders.baseline.includes(undefined) && !kept?.();
 }
 
 /** The runs of a comparison that are not in this project, so the report cannot show them. */

@@ -16,7 +16,7 @@ import { refuseUnknown } from './options.ts';
 
 /** A task for an agent, and its limits. */
 export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd' | 'attempt'> {
-  /** The folder to work on; the working folder by default. The agent gets a private clone of it. */
+  /** The folder to work on. The agent gets a private clone of it. Default: the working folder, unless there is a repository or files. */
   readonly dir?: string;
   /** `read-only` (default), `edit`, `open` or a policy file. */
   readonly policy?: string;
@@ -76,6 +76,8 @@ export interface AgentRunResult {
   readonly projectContext: AgentPlan['projectContext'];
   /** The mounted folders with their hashes; undefined if there are none. */
   readonly mounts: AgentPlan['mounts'];
+  /** What the agent started from; undefined if that is only a folder. */
+  readonly base: AgentPlan['base'];
   readonly warnings: readonly string[];
   readonly durationMs: number;
   /** The id of the signing key, or null. */
@@ -91,8 +93,10 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
 
 /** Runs an agent alone, or as one of several attempts. */
 export async function runAgentAs(options: RunAgentOptions, attempt: Attempt | undefined): Promise<AgentRunResult> {
-  const { cwd = process.cwd(), dir = cwd, policy = 'read-only', environment = {}, signingKey, ...rest } = options;
-  const { signal, onEvent, onWait, onFolder, onWarning, checksFile, ...asked } = rest;
+  const { cwd = process.cwd(), policy = 'read-only', environment = {}, signingKey, ...rest } = options;
+  const { signal, onEvent, onWait, onFolder, onWarning, checksFile, dir: named, ...asked } = rest;
+  const isElsewhere = asked.repository !== undefined || asked.files !== undefined;
+  const dir = named ?? (isElsewhere ? undefined : cwd);
   // The launcher starts while the code loads.
   const [{ executeAgent: run }, { readChecks }, { judgeAgentRun }, launcher] = await Promise.all([
     import('../run/agent/agent.ts'),
@@ -105,7 +109,7 @@ export async function runAgentAs(options: RunAgentOptions, attempt: Attempt | un
   const order: AgentOrder = {
     ...asked,
     ...(attempt && { attempt }),
-    dir: path.resolve(cwd, dir),
+    ...(dir !== undefined && { dir: path.resolve(cwd, dir) }),
     policy,
     environment,
     cwd,
@@ -135,6 +139,9 @@ export function checkAgentOptions(verb: string, options: RunAgentOptions): void 
     throw new Fault('usage', `${verb} requires mounts to be a list of { dir, path }.`);
   if (options.base !== undefined && typeof options.base !== 'string')
     throw new Fault('usage', `${verb} requires base to be the name of a commit.`);
+  for (const name of ['repository', 'files'] as const)
+    if (options[name] !== undefined && typeof options[name] !== 'string')
+      throw new Fault('usage', `${verb} requires ${name} to be a path.`);
   if (typeof options.task !== 'string') throw new Fault('usage', `${verb} requires task: the task for the agent.`);
 }
 
@@ -148,6 +155,8 @@ export const AGENT_OPTIONS: Record<keyof RunAgentOptions, true> = {
   task: true,
   promptReference: true,
   dir: true,
+  repository: true,
+  files: true,
   policy: true,
   overrides: true,
   timeoutMs: true,
@@ -215,6 +224,7 @@ function resultOf({ place, run, result, effective, violations, changes, needsRev
     modelAccess: judgement.modelAccess,
     projectContext: plan.projectContext,
     mounts: plan.mounts,
+    base: plan.base,
     warnings: [...(typeof plan.runner === 'string' ? [] : (plan.runner.warnings ?? [])), ...judgement.warnings],
     durationMs: completedAtMs - plan.startedAtMs,
   };

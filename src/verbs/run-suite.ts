@@ -151,7 +151,7 @@ export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> 
     const write = (folder: string) => {
       first = first
         ? copyLayout((places[0] as RunFolder).folder, first, folder)
-        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, order.target.kind);
+        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, { kind: order.target.kind });
       return first;
     };
     layOutSuite({ place, write, planOf: cases => suitePlan(order, index + 1, cases) });

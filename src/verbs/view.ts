@@ -1,5 +1,5 @@
 import type { RunSuiteOptions } from './run-suite.ts';
-import { reportSubject, type ReportOptions, writeReports } from './report.ts';
+import { damageWarning, reportSubject, type ReportOptions, writeReports } from './report.ts';
 import { runPageOf, writePage } from './run-pages.ts';
 
 export interface ViewOptions extends Pick<ReportOptions, 'signingKey' | 'signal'> {
@@ -12,15 +12,21 @@ export interface ViewOptions extends Pick<ReportOptions, 'signingKey' | 'signal'
 /** Writes the page of a run or comparison, and opens it in the browser of this desktop if there is one. */
 export async function viewReport(word: string, options: ViewOptions) {
   const { cwd = process.cwd(), isOpening, environment = {}, ...others } = options;
-  const file = await writtenPage(word, cwd, others);
-  if (!isOpening) return { file, isOpened: false };
+  const { file, warning } = await writtenPage(word, cwd, others);
+  if (!isOpening) return { file, warning, isOpened: false };
   const { openPage } = await import('../execute/host/open-page.ts');
-  return { file, isOpened: await openPage(file, environment) };
+  return { file, warning, isOpened: await openPage(file, environment) };
 }
 
-async function writtenPage(word: string, cwd: string, options: ReportOptions): Promise<string> {
+async function writtenPage(
+  word: string,
+  cwd: string,
+  options: ReportOptions,
+): Promise<{ file: string; warning?: string }> {
   const small = await runPageOf(word, cwd, options);
-  if (small) return writePage(small.folder, small.page);
+  if (small) return { file: writePage(small.folder, small.page) };
   const { subject, folder } = await reportSubject(word, cwd, options);
-  return writeReports(folder, subject, ['html']).html as string;
+  const warning = damageWarning(subject);
+  const file = writeReports(folder, subject, ['html']).html as string;
+  return { file, ...(warning !== undefined && { warning }) };
 }

@@ -7,7 +7,7 @@ import { outcomeExample } from '../../src/contracts/agent-step/outcome-example.t
 import { agentPage, type AgentPageInput } from '../../src/reports/pages/agent-page.ts';
 import { htmlPage } from '../../src/reports/pages/html-page.ts';
 import { HOSTILE, linesFrom, manyCalls, pageInput } from '../reports/pages/agent-page-world.ts';
-import { launch, opened, overflow, PHONE, pictured, findings, written } from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, findings, printedFindings, written } from '../reports/browser.ts';
 import { AgentWorld, placePrograms } from '../run/agent/world.ts';
 import { until } from '../support/runs.ts';
 
@@ -195,6 +195,7 @@ describe('the page of an agent run', () => {
   ] as const)('is accessible on %s, and not wider than its window', async (name, options) => {
     const { page } = await opened(browser, real(), '#line=8', options);
     expect(await findings(page)).toEqual([]);
+    expect(await printedFindings(page)).toEqual([]);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     await pictured(page, `agent-page-${name.replaceAll(' ', '-')}`);
     await page.context().close();

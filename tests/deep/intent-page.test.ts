@@ -69,7 +69,7 @@ describe('the page of an intent', () => {
     expect(await page.getByRole('region', { name: 'Checks' }).innerText()).toMatch(/all passed[\s\S]*exit_code/);
     const plan = await page.getByRole('region', { name: 'Plan', exact: true }).innerText();
     expect(plan).toMatch(/complete[\s\S]*node build\.mjs\s+ended with 0[\s\S]*defaults\.json[\s\S]*out\/config\.json/);
-    const bounds = await page.getByRole('region', { name: 'Bounds and constraints' }).innerText();
+    const bounds = await page.getByRole('region', { name: 'Limits and constraints' }).innerText();
     expect(bounds).toMatch(/Time\s+20 s\s+30 s\s+20 s[\s\S]*Network\s+default\s+no\s+no[\s\S]*within 20 seconds/);
     expect(await page.getByRole('region', { name: 'Outputs', exact: true }).innerText()).toMatch(
       /out\/config\.json[\s\S]*56 B/,

@@ -8,7 +8,7 @@ import { gateOf } from '../../src/judge/compare/gate.ts';
 import { matrixReports } from '../../src/reports/matrix.ts';
 import { compareRuns, compareVersions, runSuite } from '../../src/verbs/index.ts';
 import { failedCase, judgedCase, side } from '../judge/compare/sides.ts';
-import { launch, opened, overflow, PHONE, pictured, findings, written } from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, findings, printedFindings, written } from '../reports/browser.ts';
 import { Agent, saying } from '../run/suite/agent.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-matrix-'));
@@ -105,6 +105,7 @@ describe('the page of a matrix', () => {
     await pictured(page, `matrix-${look}`);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     expect(await findings(page)).toEqual([]);
+    expect(await printedFindings(page)).toEqual([]);
     expect([complaints, asked]).toEqual([[], []]);
   });
 

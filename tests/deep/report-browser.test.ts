@@ -6,7 +6,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { agentRunExample, type CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
-import { launch, opened, overflow, PHONE, pictured, seriousFindings, written } from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, findings, written } from '../reports/browser.ts';
 import { reportWorld, runWorld } from '../reports/report-world.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-report-'));
@@ -143,7 +143,7 @@ describe('a comparison of 10,000 cases, opened from disk', () => {
     await page.locator('.app').waitFor();
     await pictured(page, name);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await findings(page)).toEqual([]);
   });
 
   test('shows the id of a case in its row', async () => {
@@ -278,7 +278,7 @@ describe('other reports', () => {
     expect(await page.locator('main').innerText()).toContain('There are no cases.');
     expect(await page.locator('.empty').innerText()).toContain('No cases');
     await pictured(page, 'empty');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await findings(page)).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
@@ -290,7 +290,7 @@ describe('other reports', () => {
     await page.locator('.case').first().click();
     expect(await page.locator('.detail').innerText()).not.toContain('Baseline');
     await pictured(page, 'run-case');
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await findings(page)).toEqual([]);
     expect(complaints).toEqual([]);
   });
 
@@ -336,7 +336,7 @@ test('an agent case shows the denials and changes of both sides', async () => {
     for (const words of ['native_policy_block Write', 'denied_then_success: ', `add ${path} +12 −3`, 'unknown'])
       expect(text, name).toContain(words);
     expect(await overflow(page), name).toBeLessThanOrEqual(0);
-    expect(await seriousFindings(page), name).toEqual([]);
+    expect(await findings(page), name).toEqual([]);
     expect({ complaints, asked }, name).toEqual({ complaints: [], asked: [] });
     await pictured(page, `agent-run-${name}`);
   }

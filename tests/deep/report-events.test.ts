@@ -5,16 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaseArtifact, Event } from '../../src/contracts/artifacts/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
-import {
-  launch,
-  type Opened,
-  opened,
-  overflow,
-  PHONE,
-  pictured,
-  seriousFindings,
-  written,
-} from '../reports/browser.ts';
+import { launch, type Opened, opened, overflow, PHONE, pictured, findings, written } from '../reports/browser.ts';
 import { type Act, EVENT_CASE, eventRunWorld, eventsOfActs, eventWorld, lookups } from '../reports/event-world.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-events-'));
@@ -295,5 +286,5 @@ test.each([
   await page.locator('.stream').evaluate(element => element.scrollIntoView());
   await pictured(page, `events-${name}`);
   expect(await overflow(page)).toBeLessThanOrEqual(0);
-  expect(await seriousFindings(page)).toEqual([]);
+  expect(await findings(page)).toEqual([]);
 });

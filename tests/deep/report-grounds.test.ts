@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { htmlReport } from '../../src/reports/html.ts';
-import { launch, opened, overflow, PHONE, pictured, seriousFindings, written } from '../reports/browser.ts';
+import { launch, opened, overflow, PHONE, pictured, findings, written } from '../reports/browser.ts';
 import { identical, notWorse, withoutDecision, withReruns, withSuspect } from '../reports/verdict-world.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-grounds-'));
@@ -36,7 +36,7 @@ describe.each(Object.keys(WORLDS) as (keyof typeof WORLDS)[])('the overview of %
     await page.locator('.overview').waitFor();
     await pictured(page, `grounds-${name}-${look}`);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(await seriousFindings(page)).toEqual([]);
+    expect(await findings(page)).toEqual([]);
     expect(complaints).toEqual([]);
   });
 });

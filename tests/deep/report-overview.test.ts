@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../src/contracts/suite/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
-import { findings, launch, opened, overflow, PHONE, pictured, written } from '../reports/browser.ts';
+import { findings, printedFindings, launch, opened, overflow, PHONE, pictured, written } from '../reports/browser.ts';
 import { reportWorld, runWorld } from '../reports/report-world.ts';
 import { withSuspect, worse } from '../reports/verdict-world.ts';
 
@@ -146,7 +146,7 @@ describe('the search', () => {
     await search.fill('working days');
     await expect.poll(() => status(page)).toMatch(/^2\d\d of 3,000 cases$/);
     expect(await page.locator('.searched').innerText()).toBe(
-      'Searches ids, titles, reasons and inputs of all cases, and outputs and tools of 256 cases, up to 4,000 characters of each.',
+      'Searches ids, titles, reasons and inputs of all cases, and outputs and tools of 256 cases, up to 4,000 characters of each. Outputs and tools of 2,744 other cases are not searched.',
     );
   });
 
@@ -295,5 +295,6 @@ test.each([
   await pictured(page, `overview-causes-${name.replaceAll(/\W+/g, '-')}`);
   expect(await overflow(page)).toBeLessThanOrEqual(0);
   expect(await findings(page)).toEqual([]);
+  expect(await printedFindings(page)).toEqual([]);
   expect(complaints).toEqual([]);
 });

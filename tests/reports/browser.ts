@@ -72,13 +72,8 @@ export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor:
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
 
-/** The serious and critical findings of axe, with their locations. */
-export const seriousFindings = (page: Page): Promise<string[]> => findingsOf(page, ['serious', 'critical']);
-
-/** The same with moderate findings, such as content outside of landmarks. */
-export const findings = (page: Page): Promise<string[]> => findingsOf(page, ['moderate', 'serious', 'critical']);
-
-async function findingsOf(page: Page, impacts: readonly string[]): Promise<string[]> {
+/** The moderate, serious and critical findings of axe, with their locations. */
+export async function findings(page: Page): Promise<string[]> {
   // The page's policy blocks foreign scripts; only the debugger protocol can inject axe.
   await page.evaluate(axe.source);
   return page.evaluate(async wanted => {
@@ -89,5 +84,15 @@ async function findingsOf(page: Page, impacts: readonly string[]): Promise<strin
     return violations
       .filter(({ impact }) => wanted.includes(impact))
       .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-  }, impacts);
+  }, IMPACTS);
+}
+
+const IMPACTS = ['moderate', 'serious', 'critical'];
+
+/** The same for the page as it is printed. */
+export async function printedFindings(page: Page): Promise<string[]> {
+  await page.emulateMedia({ media: 'print' });
+  const found = await findings(page);
+  await page.emulateMedia({ media: null });
+  return found;
 }

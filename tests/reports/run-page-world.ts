@@ -1,9 +1,8 @@
 import path from 'node:path';
-import axe from 'axe-core';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { Place } from '../support/runs.ts';
-import { opened, overflow, PHONE, pictured } from './browser.ts';
+import { findings, opened, overflow, PHONE, pictured, printedFindings } from './browser.ts';
 
 /** A project with real runs, made with the built command line, and their pages. */
 export class RunPages extends Place {
@@ -40,22 +39,8 @@ export function looksWell(
     await page.locator('.run-page').waitFor();
     await pictured(page, `run-${name.replaceAll(' ', '-')}-${look}`);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
-    expect(await pageFindings(page)).toEqual([]);
+    expect(await findings(page)).toEqual([]);
+    expect(await printedFindings(page)).toEqual([]);
     expect({ complaints, asked }).toEqual({ complaints: [], asked: [] });
-  });
-}
-
-/** All findings of axe that are serious, and those about regions, headings and the skip link. */
-async function pageFindings(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> };
-    };
-    const { violations } = await axe.run();
-    const wanted = new Set(['region', 'skip-link', 'heading-order', 'landmark-unique']);
-    return violations
-      .filter(({ id, impact }) => impact === 'serious' || impact === 'critical' || wanted.has(id))
-      .map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
   });
 }

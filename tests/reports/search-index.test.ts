@@ -1,10 +1,13 @@
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { eachRow, rowList } from '../../src/base/row-list.ts';
 import { eachWord } from '../../src/base/search-words.ts';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
+import { htmlReport } from '../../src/reports/html.ts';
+import type { PageIndex } from '../../src/reports/page-data.ts';
 import { SearchIndex } from '../../src/reports/search-index.ts';
 import { coveredText, Search } from '../../web/report/search.ts';
+import { reportWorld } from './report-world.ts';
 
 const wordsIn = (text: string): string[] => {
   const words: string[] = [];
@@ -25,6 +28,32 @@ const answer = (content: string, ...tools: string[]): CaseArtifact => ({
   status: 'ok',
   events: tools.map((tool, ts) => ({ type: 'tool_call', ts, call_id: `${ts}`, tool, args: {} })),
   final_output: { content_type: 'text', content },
+});
+
+describe('the outputs of unchanged cases', () => {
+  const further = vi.fn((): { new: CaseArtifact } | undefined => ({ new: answer('an unchanged answer', 'kb.search') }));
+  const indexOf = (cases: number): PageIndex => {
+    const html = [...htmlReport({ ...reportWorld({ cases, regressed: 1 }), further })].join('');
+    return JSON.parse(/id="words">([^<]*)</.exec(html)?.[1] ?? 'null') as PageIndex;
+  };
+  beforeEach(() => further.mockClear());
+
+  test('are searched, although the page does not show them in full', () => {
+    const index = indexOf(400);
+    expect([index.answers, further.mock.calls.length]).toEqual([400, 199]);
+    expect(new Search(index).marks('unchanged', 400).filter(mark => mark === 1)).toHaveLength(199);
+  });
+
+  test('are searched until the reader has read enough', () => {
+    for (let reads = 0; reads < 10; reads++) further.mockReturnValueOnce({ new: answer('an unchanged answer') });
+    further.mockReturnValueOnce(undefined);
+    expect([indexOf(400).answers, further.mock.calls.length]).toEqual([211, 11]);
+  });
+
+  test('are not read in a suite of more than 1,000 cases', () => {
+    expect(indexOf(1_001).answers).toBe(201);
+    expect(further).not.toHaveBeenCalled();
+  });
 });
 
 describe('row numbers', () => {
@@ -90,10 +119,13 @@ describe('the search index', () => {
   test('says what it covers', () => {
     expect(written).toMatchObject({ inputs: 2, answers: 1, left_out: 0, chars_max: 4_000 });
     expect(coveredText(written, 2)).toBe(
-      'Searches ids, titles, reasons and inputs of all cases, and outputs and tools of 1 case, up to 4,000 characters of each.',
+      'Searches ids, titles, reasons and inputs of all cases, and outputs and tools of 1 case, up to 4,000 characters of each. Outputs and tools of 1 other case are not searched.',
+    );
+    expect(coveredText({ ...written, answers: 2 }, 2)).toMatch(
+      /outputs and tools of all cases, up to 4,000 characters of each\.$/,
     );
     expect(coveredText({ ...written, inputs: 1, left_out: 3 }, 2)).toBe(
-      'Searches ids, titles and reasons of all cases, and inputs of 1 case and outputs and tools of 1 case, up to 4,000 characters of each. Does not find 3 frequent words that did not fit into this page.',
+      'Searches ids, titles and reasons of all cases, and inputs of 1 case and outputs and tools of 1 case, up to 4,000 characters of each. Outputs and tools of 1 other case are not searched. Does not find 3 frequent words that did not fit into this page.',
     );
   });
 

@@ -1,6 +1,6 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { baseline as contract } from '../../src/contracts/baseline/index.ts';
 import type { Baseline } from '../../src/contracts/baseline/index.ts';
 import { check } from '../../src/contracts/check.ts';
@@ -8,6 +8,7 @@ import { packOf } from '../../src/judge/compare/baseline-pack.ts';
 import { evaluateSuite } from '../../src/judge/suite/evaluate.ts';
 import { trialFrom } from '../../src/judge/compare/side.ts';
 import { acceptBaseline, compareRuns, runSuite } from '../../src/verbs/index.ts';
+import { isPackAway, reportOf, reportSubject } from '../../src/verbs/report.ts';
 import { terminalText } from '../../src/verbs/terminal.ts';
 import { Agent, saying } from '../run/suite/agent.ts';
 import { suiteFolder } from '../support/suite-world.ts';
@@ -62,6 +63,53 @@ test('shows what a case lost since the baseline was accepted', async () => {
   const { comparison } = await compare(await accepted(weaker));
   expect(comparison.cases[2]?.changed).toEqual({
     differences: [{ what: 'lost', at: 'expected.tool_required', baseline: 'orders.get', new: null }],
+  });
+});
+
+describe('a report that is written later, without the runs of the baseline', () => {
+  const now = [...cases.slice(0, 2), { ...cases[2], expected: { contains: 'asked' } }];
+
+  /** Moves the baseline's runs away, as on a CI machine. */
+  async function comparedWithoutRuns(): Promise<{ cwd: string; folder: string }> {
+    const cwd = await accepted(now);
+    rmSync(path.join(cwd, '.proctor', 'runs', 'baseline'), { recursive: true });
+    const { folder } = await compare(cwd);
+    return { cwd, folder };
+  }
+
+  const WHOLE = { answers: true, was: true, isAway: false };
+
+  const pageOf = async (cwd: string, folder: string, baseline?: string) => {
+    const { subject } = await reportSubject(folder, cwd, { baseline });
+    const html = [...reportOf(subject, 'html').pieces].join('');
+    const shows = { answers: html.includes('"version":"baseline"'), was: html.includes('"was":{"input"') };
+    return { ...shows, isAway: isPackAway(subject) };
+  };
+
+  test('shows the events and the old version of a changed case from the pack', async () => {
+    const { cwd, folder } = await comparedWithoutRuns();
+    expect(await pageOf(cwd, folder)).toEqual(WHOLE);
+  });
+
+  test('finds the baseline in the folder of the project, and a named one anywhere', async () => {
+    const { cwd, folder } = await comparedWithoutRuns();
+    const move = (to: string): void => {
+      mkdirSync(path.dirname(path.join(cwd, to)), { recursive: true });
+      for (const ending of ['json', 'pack'])
+        renameSync(path.join(cwd, `proctor-baseline.${ending}`), path.join(cwd, `${to}.${ending}`));
+    };
+    move('proctor/baselines/desk');
+    expect(await pageOf(cwd, folder)).toEqual(WHOLE);
+    renameSync(path.join(cwd, 'proctor/baselines'), path.join(cwd, 'elsewhere'));
+    expect(await pageOf(cwd, folder)).toEqual({ answers: false, was: false, isAway: true });
+    expect(await pageOf(cwd, folder, 'elsewhere/desk.json')).toEqual(WHOLE);
+  });
+
+  test('ignores another baseline, and refuses it if the user names it', async () => {
+    const { cwd, folder } = await comparedWithoutRuns();
+    await acceptBaseline('new', 'proctor-baseline.json', cwd);
+    expect((await pageOf(cwd, folder)).isAway).toBe(true);
+    await expect(pageOf(cwd, folder, 'proctor-baseline.json')).rejects.toThrow('its seal differs');
   });
 });
 

@@ -7,10 +7,11 @@ import { transcriptLines } from '../../src/evidence/agent/agent-folder.ts';
 import { diffSummary } from '../../src/evidence/agent/diff-summary.ts';
 import { documentIn } from '../../src/evidence/document.ts';
 import { suiteRequest } from '../../src/contracts/suite/index.ts';
+import type { PageCase, PageHead } from '../../src/reports/page-data.ts';
 import { compareRuns } from '../../src/verbs/compare.ts';
 import { historyOf } from '../../src/verbs/history/history.ts';
 import { viewHistory } from '../../src/verbs/history/view-history.ts';
-import { refuseSealed, reportSubject, writeReports } from '../../src/verbs/report.ts';
+import { refuseSealed, reportOf, reportSubject, writeReports } from '../../src/verbs/report.ts';
 import { viewReport } from '../../src/verbs/view.ts';
 import { temporaryFolder } from '../support/support.ts';
 import { HistoryWorld } from './history/world.ts';
@@ -24,30 +25,82 @@ async function judgedWorld() {
 const edited = (file: string, from: string, to: string): void =>
   writeFileSync(file, readFileSync(file, 'utf8').replaceAll(from, to));
 
-describe('a report of a run whose files were changed after it was sealed', () => {
+interface Shown {
+  readonly head: PageHead;
+  readonly details: readonly PageCase[];
+}
+
+/** The data in a page. */
+function shownIn(html: string): Shown {
+  const parsed = (id: string): unknown => {
+    const [, text = 'null'] = new RegExp(`id="${id}">([^<]*)<`).exec(html) ?? [];
+    return JSON.parse(text);
+  };
+  const details = [0, 1].flatMap(index => (parsed(`case-${index}`) as PageCase | null) ?? []);
+  return { head: parsed('head') as PageHead, details };
+}
+
+describe('a page of a run whose files were changed after it was sealed', () => {
+  const pageOf = async (word: string, cwd: string): Promise<Shown> =>
+    shownIn(readFileSync((await viewReport(word, { cwd, isOpening: false })).file, 'utf8'));
+
   test.each([
-    ['one.json', 'yes, sir', 'no, madam'],
-    ['assets/cases.ndjson', 'What about', 'Who about'],
-    ['run.json', '2026-01-06', '2027-01-06'],
-    ['evidence/request.json', '"total":1', '"total":1 '],
-  ])('is refused: %s', async (file, from, to) => {
+    ['one.json', 'yes, sir', 'no, madam', 'The answer of the candidate was changed after its run was sealed.'],
+    ['assets/cases.ndjson', 'What about', 'Who about', 'The cases were changed after the run was sealed.'],
+    ['run.json', '2026-01-06', '2027-01-06', undefined],
+    ['evidence/request.json', '"total":1', '"total":1 ', undefined],
+  ])('opens, says so first, and marks what was changed: %s', async (file, from, to, note) => {
     const { world, id, folder } = await judgedWorld();
-    await viewReport(id, { cwd: world.cwd, isOpening: false });
+    expect((await pageOf(id, world.cwd)).head).toMatchObject({ word: 'Not all passed' });
     edited(path.join(folder, file), from, to);
-    await expect(viewReport(id, { cwd: world.cwd, isOpening: false })).rejects.toThrow(
-      `${id} does not match its seal: ${file} is missing or was changed. Run proctor verify for details.`,
-    );
+    const { head, details } = await pageOf(id, world.cwd);
+    expect(head).toMatchObject({
+      tone: 'bad',
+      word: 'Does not verify',
+      sentence: 'The evidence was changed after it was sealed.',
+      details: `${id}: ${file} is missing or was changed. The sealed verdict says: Not all passed. 1 passed, 1 failed, 0 errors.`,
+    });
+    const cuts = details.flatMap(one => one.cuts).join(' ');
+    if (note === undefined) expect(cuts).toBe('');
+    else expect(cuts).toContain(note);
+    const { subject } = await reportSubject(id, world.cwd);
+    for (const format of ['md', 'junit', 'json'] as const)
+      expect(() => reportOf(subject, format)).toThrow(`${id} does not match its seal: ${file}`);
   });
 
-  test('is refused for a comparison, too', async () => {
+  test('has no verdict, and is refused, if the evaluation was changed too', async () => {
+    const { world, id, folder } = await judgedWorld();
+    edited(path.join(folder, 'one.json'), 'yes, sir', 'no, madam');
+    const evaluation = path.join(world.home, 'runs', 'new', id, 'evaluation.json');
+    edited(evaluation, '"fail"', '"pass"');
+    await expect(pageOf(id, world.cwd)).rejects.toThrow('It has no sealed evaluation either');
+  });
+
+  test('opens for a comparison, too, and leaves out changed further trials', async () => {
     const world = new HistoryWorld();
-    const baseline = await world.add({ cases: { one: 'p' }, side: 'baseline' });
-    const candidate = await world.add({ cases: { one: 'f' } });
+    const baseline = await world.add({ cases: { one: 'pp' }, side: 'baseline' });
+    const candidate = await world.add({ cases: { one: 'ff' } });
     const { folder: comparison } = await compareRuns({ baseline, candidate, cwd: world.cwd });
-    edited(path.join(world.home, 'runs', 'new', candidate, 'one.json'), 'nothing', 'yes, sir');
-    const { subject } = await reportSubject(comparison, world.cwd);
+    const runs = path.join(world.home, 'runs', 'new');
+    edited(path.join(runs, candidate, 'one.json'), 'nothing', 'a forged answer');
+    edited(path.join(runs, `${candidate}.2`, 'one.json'), 'nothing', 'another forgery');
+    const { file } = await viewReport(comparison, { cwd: world.cwd, isOpening: false });
+    const html = readFileSync(file, 'utf8');
+    const { head, details } = shownIn(html);
+    expect(head.word).toBe('Does not verify');
+    expect(head.details).toContain(`${candidate}: one.json is missing or was changed. ${candidate}.2: one.json`);
+    expect(details[0]?.cuts).toEqual([
+      'The answer of the candidate was changed after its run was sealed. It proves nothing.',
+    ]);
+    expect([html.includes('a forged answer'), html.includes('another forgery')]).toEqual([true, false]);
+  });
+
+  test('is refused if a file changes after the check', async () => {
+    const { world, id, folder } = await judgedWorld();
+    const { subject } = await reportSubject(id, world.cwd);
+    edited(path.join(folder, 'one.json'), 'yes, sir', 'no, madam');
     const out = path.join(world.cwd, 'out');
-    expect(() => writeReports(out, subject, ['html'])).toThrow(`${candidate} does not match its seal: one.json`);
+    expect(() => writeReports(out, subject, ['html'])).toThrow(`${id} does not match its seal: one.json`);
   });
 });
 

@@ -47,6 +47,7 @@ export function coveredText({ inputs, answers, left_out, chars_max }: PageIndex,
   const beyond = [...(inputs >= cases ? [] : [`inputs of ${of(inputs)}`]), `outputs and tools of ${of(answers)}`];
   return [
     `Searches ${whole} of all cases, and ${beyond.join(' and ')}, up to ${count(chars_max)} characters of each.`,
+    ...(answers < cases ? [`Outputs and tools of ${plural(cases - answers, 'other case')} are not searched.`] : []),
     ...(left_out > 0 ? [`Does not find ${plural(left_out, 'frequent word')} that did not fit into this page.`] : []),
   ].join(' ');
 }

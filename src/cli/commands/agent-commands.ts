@@ -4,8 +4,7 @@ import type { RunAgentFlags } from './run-agent.ts';
 import { atLeastOne, collect, cpus, dollars, timeout, wholeNumber } from '../text/units.ts';
 
 export function addAgentCommand(run: Command, ended: (code: number) => void): void {
-  run
-    .command('agent')
+  startOptions(run.command('agent'))
     .description('Run an agent on a private clone, under a policy that Proctor enforces')
     .requiredOption('--agent <name>', 'agent to run: claude or codex, found on the PATH')
     .option('--task <text>', 'task for the agent')
@@ -14,7 +13,6 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
       '--prompt-ref <name>',
       'where the task text comes from, recorded in the evidence, such as prompts/implement@3',
     )
-    .option('--dir <folder>', 'folder to work on; the agent gets a private clone (default: .)')
     .option('--policy <name>', HELP.agentPolicy, 'read-only')
     .option('--allow-path <path>', 'restrict changes to this path; repeatable', collect)
     .option('--forbid-path <path>', 'forbid changes to this path; repeatable', collect)
@@ -42,13 +40,6 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
         .default('env'),
     )
     .option('--allow-untested-version', HELP.untested)
-    .option('--allow-dirty', 'work on the last commit even if there are uncommitted changes')
-    .option('--base <ref>', 'start from this commit instead of HEAD; uncommitted changes do not matter')
-    .option(
-      '--mount <folder[:path]>',
-      'let the agent read this folder, such as node_modules, but not change it; repeatable',
-      collect,
-    )
     .option('--no-project-context', 'hide project instructions from the agent: CLAUDE.md, AGENTS.md and skills')
     .option(
       '--check <command>',
@@ -71,6 +62,21 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
       const { runAgentCommand } = await import('./run-agent.ts');
       return ended(await runAgentCommand(flags));
     });
+}
+
+/** What the agent starts from. */
+function startOptions(command: Command): Command {
+  return command
+    .option('--dir <folder>', 'folder to work on; the agent gets a private clone (default: .)')
+    .option('--repository <path>', 'git repository (bare or not) or git bundle to start from, instead of --dir')
+    .option('--base <ref>', 'start from this commit instead of HEAD; uncommitted changes do not matter')
+    .option('--allow-dirty', 'work on the last commit even if there are uncommitted changes')
+    .option('--files <folder>', 'folder whose files Proctor adds to the base; alone, it makes a new repository')
+    .option(
+      '--mount <folder[:path]>',
+      'let the agent read this folder, such as node_modules, but not change it; repeatable',
+      collect,
+    );
 }
 
 function operation(word: string): string {

@@ -5,7 +5,7 @@ import type { AskAgainOptions } from '../../verbs/ask-again.ts';
 import { compareRuns } from '../../verbs/compare.ts';
 import type { Format } from '../../verbs/formats.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
-import { runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
+import { damageWarning, isPackAway, runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
 import { runPageOf, writePage } from '../../verbs/run-pages.ts';
 import { terminalText } from '../../verbs/terminal.ts';
 import { nextText } from '../text/compare-next.ts';
@@ -119,6 +119,7 @@ export interface ReportFlags {
   readonly format?: readonly Format[];
   readonly cases?: string;
   readonly out?: string;
+  readonly baseline?: string;
   readonly key?: string;
   readonly json?: true;
 }
@@ -126,8 +127,8 @@ export interface ReportFlags {
 export async function reportCommand(word: string, flags: ReportFlags): Promise<number> {
   const interrupt = interruptions();
   try {
-    const { out, cases, key } = flags;
-    const options = { out, cases, key, ...namedKey(), signal: interrupt.signal };
+    const { out, cases, key, baseline } = flags;
+    const options = { out, cases, key, baseline, ...namedKey(), signal: interrupt.signal };
     const small = await runPageOf(word, process.cwd(), options);
     if (small) {
       writePageOnly(small, flags);
@@ -149,8 +150,12 @@ export async function reportCommand(word: string, flags: ReportFlags): Promise<n
       if (formats.includes('terminal')) stdout.write(terminalText(subject, paintFor(1)));
       for (const [, file] of relative) stdout.write(`${printable(file)}\n`);
     }
+    const warning = damageWarning(subject);
+    if (warning !== undefined) stderr.write(`${paintFor(2)('note', 'warning')}: ${warning}\n`);
     const gone = formats.includes('html') ? runsNotHere(subject) : [];
     if (gone.length > 0) stderr.write(`${paintFor(2)('note', 'warning')}: ${notHereText(gone)}\n`);
+    if (formats.includes('html') && isPackAway(subject))
+      stderr.write(`${paintFor(2)('note', 'warning')}: ${PACK_AWAY}\n`);
     addStepSummary(subject);
     return interrupt.exit() ?? 0;
   } finally {
@@ -177,6 +182,9 @@ function notHereText(ids: readonly string[]): string {
   const runs = ids.length === 1 ? 'The run' : 'The runs';
   return `${runs} ${named}${more} ${ids.length === 1 ? 'is' : 'are'} not available, so the report does not show ${ids.length === 1 ? 'its' : 'their'} events and answers. Run proctor compare with the run folders to get a complete report.`;
 }
+
+const PACK_AWAY =
+  'The accepted baseline and its pack are not here, so the report does not show its answers. Name the file with --baseline.';
 
 const NAMED_MAX = 5;
 

@@ -14,6 +14,7 @@ import { stderr, stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
 import { exitOfStopped } from '../text/refusal.ts';
 import {
+  baseLines,
   contextLines,
   credentialText,
   endingInBrief,
@@ -36,6 +37,8 @@ export interface RunAgentFlags {
   readonly taskFile?: string;
   readonly promptRef?: string;
   readonly dir?: string;
+  readonly repository?: string;
+  readonly files?: string;
   readonly policy: string;
   readonly allowPath?: readonly string[];
   readonly forbidPath?: readonly string[];
@@ -95,6 +98,8 @@ export function agentOptionsOf(flags: RunAgentFlags): RunAgentOptions {
   const given = {
     promptReference: flags.promptRef,
     dir: flags.dir,
+    repository: flags.repository,
+    files: flags.files,
     timeoutMs: flags.timeout,
     idleMs: flags.idleTimeout,
     model: flags.model,
@@ -180,6 +185,7 @@ function asJson(result: AgentRunResult): object {
     model_access: result.modelAccess,
     project_context: result.projectContext ?? null,
     mounts: result.mounts ?? [],
+    base: result.base ?? null,
     sandbox: typeof result.runner === 'string' ? null : result.runner.sandbox,
     limits: { ...result.limits, ...result.clocks },
     turn_limit: result.turnLimit ?? null,
@@ -218,6 +224,7 @@ function summary(result: AgentRunResult, paint: Paint): string {
           `  limits    ${limitsText(runner, result.limits, result.enforcement)}`,
         ]),
     ...contextLines(result.projectContext),
+    ...baseLines(result.base),
     ...mountLines(result.mounts),
     `  used      ${usedText(result)}`,
     ...refusalLines(result.modelAccess, paint),

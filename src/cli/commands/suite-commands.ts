@@ -148,6 +148,7 @@ function addReportCommand(program: Command, ended: (code: number) => void): void
     .option('--format <formats>', `${HELP.formats}; also terminal`, formats)
     .option('--cases <file>', HELP.casesFile)
     .option('--out <folder>', `${HELP.reportsOut} (default: .proctor/reports/<id>)`)
+    .option('--baseline <file>', "accepted baseline of the comparison (default: found among the project's baselines)")
     .option('--key <file>', "public key that must have signed the comparison (default: this project's key)")
     .option('--json', HELP.json)
     .action(async (word: string, flags) => {

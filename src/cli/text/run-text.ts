@@ -50,6 +50,15 @@ export function contextLines(context: AgentOutcome['project_context']): string[]
 
 const CONTEXT_SHOWN_MAX = 5;
 
+/** Where the agent started. */
+export function baseLines(base: AgentOutcome['base']): string[] {
+  if (!base) return [];
+  const from = base.name === null ? [] : [`${base.kind} ${printable(base.name)}`];
+  const commit = base.commit === null ? [] : [`commit ${base.commit.slice(0, 12)}`];
+  const files = base.files ? [countText(base.files.total, 'given file')] : [];
+  return [`  base      ${[...from, ...commit, ...files].join(', ')}`];
+}
+
 export function mountLines(mounts: AgentOutcome['mounts'] = []): string[] {
   return mounts.map(
     ({ path, entries, bytes }) =>

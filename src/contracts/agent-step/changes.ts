@@ -6,6 +6,8 @@ export interface Changes {
   /** A clone of a repository, or a copy of a folder that is not a repository. */
   readonly kind: 'clone' | 'copy';
   readonly baseSha: string;
+  /** The commit of the repository, if Proctor added files to it to make `baseSha`. */
+  readonly baseFrom?: string;
   /** The user's branch, or `HEAD` if detached. */
   readonly baseRef: string;
   readonly branch: string;

@@ -24,6 +24,7 @@ import { outcomeExample } from './outcome-example.ts';
 import { REASONS } from './reading.ts';
 import { reasonFindings, REASON_ASKS } from './reason.ts';
 import { modelAccessFindings, MODEL_ACCESS_ASKS, modelAccessShape } from './model-access.ts';
+import { BASE_ASKS, BASE_EXAMPLE, baseFindings, baseShape } from './base.ts';
 import { MOUNT_EXAMPLE, MOUNTS_ASKS, mountsFindings, mountsShape } from './mounts.ts';
 import { STEP_ASKS, FAMILIES, nameText, TERMINATIONS } from './words.ts';
 
@@ -64,6 +65,7 @@ const shape = record({
   model_access: modelAccessShape,
   project_context: z.optional(projectContextShape),
   mounts: z.optional(mountsShape),
+  base: z.optional(baseShape),
   streams: streamsShape,
   enforcement: enforcementShape,
   observed: observedShape,
@@ -231,6 +233,15 @@ const rules = [
     check: ({ mounts }) => mountsFindings(mounts),
     breach: outcome => ({ ...outcome, mounts: [MOUNT_EXAMPLE, MOUNT_EXAMPLE] }),
   }),
+  rule({
+    id: 'AO12',
+    title: 'Base Told',
+    why: 'A reader must be able to identify everything that was there before the agent started.',
+    asks: BASE_ASKS,
+    fields: ['base'],
+    check: ({ base }) => baseFindings(base),
+    breach: outcome => ({ ...outcome, base: { ...BASE_EXAMPLE, kind: 'repository' } }),
+  }),
 ];
 
 export const agentOutcome: Contract = {
@@ -250,6 +261,7 @@ export const agentOutcome: Contract = {
     'model_access.difference',
     'left_running',
     'mounts[].path',
+    'base.name',
     'masking',
   ],
   bytesMax: 16 * MIB,

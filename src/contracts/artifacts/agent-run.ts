@@ -2,13 +2,43 @@ import * as z from 'zod/mini';
 import { REASONS } from '../agent-step/reading.ts';
 import { reasonFindings, REASON_ASKS } from '../agent-step/reason.ts';
 import { nameText, TERMINATIONS, VIOLATION_CLASSES } from '../agent-step/words.ts';
+import { CHECK_VERDICTS, checkName } from '../check-result/shape.ts';
+import { CHECKS_MAX } from '../checks/shape.ts';
 import { firstRepeated } from '../lists.ts';
 import { type Finding, must } from '../rule.ts';
-import { contentHashText, count, filledText, matching, record, relativePath, wordyText } from '../shape.ts';
+import { codeWord, contentHashText, count, filledText, matching, record, relativePath, wordyText } from '../shape.ts';
 
 /** The limits on listed entries. `total` counts all entries. */
 export const VIOLATIONS_LISTED_MAX = 100;
 export const CASE_CHANGED_LISTED_MAX = 1_000;
+export const CASE_FAILURES_LISTED_MAX = 10;
+
+const checkNoteShape = record({
+  name: checkName(),
+  verdict: z.enum(CHECK_VERDICTS),
+  reason: codeWord(),
+  message: wordyText(),
+  /** Whether the check declares a test report. */
+  report: z.boolean(),
+  /** Null if there is no readable report. */
+  tests: z.nullable(
+    record({
+      total: count(),
+      passed: count(),
+      failed: count(),
+      skipped: count(),
+      failures: z.array(wordyText()).check(z.maxLength(CASE_FAILURES_LISTED_MAX)),
+    }),
+  ),
+  /** How many files Proctor put back before the check. */
+  restored: count(),
+  /** The hash of the files that the agent never saw; null if there are none. */
+  overlay_sha256: z.nullable(contentHashText()),
+  /** The same check with only the agent's changes to the declared paths; null if it did not run. */
+  second_look: z.nullable(record({ verdict: z.enum(CHECK_VERDICTS), reason: codeWord() })),
+});
+
+export type CheckInCase = z.infer<typeof checkNoteShape>;
 
 /** What Proctor observed about the agent run that answered a case. */
 export const agentRunShape = record({
@@ -57,6 +87,8 @@ export const agentRunShape = record({
       diff_sha256: contentHashText(),
     }),
   ),
+  /** The checks that ran in the tree that the agent left. Absent if there are none. */
+  checks: z.optional(z.array(checkNoteShape).check(z.minLength(1), z.maxLength(CHECKS_MAX))),
 });
 
 export type AgentRunNote = z.infer<typeof agentRunShape>;
@@ -74,6 +106,11 @@ export const AGENT_RUN_ASKS = [
   'files has total and listed; each entry has path, change (add, update or delete), added and removed',
   'added, removed and commits are non-negative integers, or null if unknown',
   'each list is complete up to 1,000 files or 100 violations',
+  `checks, if present, lists 1 to ${CHECKS_MAX} checks with unique names`,
+  `each has name, verdict (${CHECK_VERDICTS.join(', ')}), reason, message, report (true or false) and restored (a count)`,
+  'each has tests: null, or total, passed, failed, skipped and failures (at most 10 names); the counts add up',
+  'each has overlay_sha256 (null or a hash) and second_look (null, or verdict and reason)',
+  'a check with tests declares a report; a passed check has no failed test',
 ] as const;
 
 /** Checks `agent_run`; `attempted` is the run_id of the last attempt. */
@@ -90,6 +127,22 @@ export function* agentRunFindings(run: AgentRunNote, attempted: string | undefin
     yield must('agent_run.violations.listed', `must list all violations, up to ${VIOLATIONS_LISTED_MAX}`);
   if (changes && changes.files.listed.length !== Math.min(changes.files.total, CASE_CHANGED_LISTED_MAX))
     yield must('agent_run.changes.files.listed', `must list all files, up to ${CASE_CHANGED_LISTED_MAX}`);
+  yield* checkNoteFindings(run.checks ?? []);
+}
+
+function* checkNoteFindings(checks: readonly CheckInCase[]): Generator<Finding> {
+  const repeated = firstRepeated(checks.map(({ name }) => name));
+  if (repeated !== undefined) yield must(`agent_run.checks[${repeated}].name`, 'is a duplicate');
+  for (const [index, { verdict, report, tests }] of checks.entries()) {
+    if (!tests) continue;
+    const at = `agent_run.checks[${index}]`;
+    if (!report) yield must(`${at}.tests`, 'requires a check with a report');
+    if (tests.passed + tests.failed + tests.skipped !== tests.total)
+      yield must(`${at}.tests.total`, 'is not the sum of passed, failed and skipped');
+    if (tests.failures.length > tests.failed) yield must(`${at}.tests.failures`, 'lists more tests than failed');
+    if (verdict === 'passed' && tests.failed > 0)
+      yield must(`${at}.verdict`, 'cannot be passed, because a test failed');
+  }
 }
 
 /** The agent was denied a write, changed another file, and completed. */

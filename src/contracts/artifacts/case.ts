@@ -28,6 +28,7 @@ export const caseArtifact: Contract = {
     'agent_run.violations',
     'agent_run.flags',
     'agent_run.changes',
+    'agent_run.checks',
   ],
   claims: claimsOf,
   beyond: [

@@ -1,4 +1,11 @@
-export { type AgentRunNote, agentRunExample, CASE_CHANGED_LISTED_MAX, VIOLATIONS_LISTED_MAX } from './agent-run.ts';
+export {
+  type AgentRunNote,
+  agentRunExample,
+  CASE_CHANGED_LISTED_MAX,
+  CASE_FAILURES_LISTED_MAX,
+  type CheckInCase,
+  VIOLATIONS_LISTED_MAX,
+} from './agent-run.ts';
 export { assetsManifest } from './assets-manifest.ts';
 export { caseArtifact } from './case.ts';
 export { caseFailureExample } from './case-examples.ts';

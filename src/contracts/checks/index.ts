@@ -1,28 +1,13 @@
 import * as z from 'zod/mini';
-import { checkName } from '../check-result/shape.ts';
 import { type Contract, MIB } from '../contract.ts';
-import { firstRepeated } from '../lists.ts';
-import { must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
-import { filledText, matching, record, relativePath, wordyText } from '../shape.ts';
+import { NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
+import { record } from '../shape.ts';
+import { checkListFindings, checkShape, CHECKS_MAX } from './shape.ts';
 
 const checksShape = record({
   /** Optional, because users write these files by hand. */
   schema_version: z.optional(z.literal('checks.v1')),
-  checks: z
-    .array(
-      record({
-        name: z.optional(checkName()),
-        command: wordyText(),
-        timeout: z.optional(matching(/^\d{1,9}(?:ms|s|m)$/, 'a time such as 30s or 5m')),
-        memory: z.optional(matching(/^\d{1,12}(?:[kmg](?:i?b)?)?$/i, 'a size such as 512m or 2g')),
-        pids: z.optional(z.int().check(z.gte(1), z.lte(100_000))),
-        /** A folder with files that the agent never sees, relative to the checks file. */
-        overlay: z.optional(filledText()),
-        paths: z.optional(z.array(relativePath()).check(z.minLength(1), z.maxLength(100))),
-        report: z.optional(relativePath()),
-      }),
-    )
-    .check(z.minLength(1), z.maxLength(20)),
+  checks: z.array(checkShape).check(z.minLength(1), z.maxLength(CHECKS_MAX)),
 });
 
 export type ChecksFile = z.infer<typeof checksShape>;
@@ -58,8 +43,7 @@ export const checksFile: Contract = {
       ],
       fields: ['checks'],
       *check({ checks }) {
-        const repeated = firstRepeated(checks.map(({ name }, index) => name ?? `check-${index + 1}`));
-        if (repeated !== undefined) yield must(`checks[${repeated}].name`, 'is a duplicate');
+        yield* checkListFindings(checks, 'checks');
       },
       breach: file => ({ ...file, checks: [] }),
     }),

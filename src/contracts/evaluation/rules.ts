@@ -57,7 +57,7 @@ const EV4 = rule({
     'case_id is a case id',
     ...ARTIFACT_ASKS.caseId,
     'case_id is unique, ignoring letter case',
-    "case_sha256 is the content hash of the case's id, input, expected and metadata",
+    'case_sha256 is the content hash of the case without schema_version, title and suite',
     'output_hash is a string of at most 200 characters, or null',
     'answer_hash, if present, is the SHA-256 of output, events and actions without their ids and times',
   ],

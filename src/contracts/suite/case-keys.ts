@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { caseId } from '../artifacts/words.ts';
 import { anyObject, record } from '../shape.ts';
+import { codingKeys } from './coding-keys.ts';
 import { expectedShape } from './expected.ts';
 
 /** The keys of a case, both in the user's file and in the run folder. */
@@ -11,4 +12,5 @@ export const caseKeys = {
   input: record({ user: z.string(), context: z.optional(z.unknown()) }),
   expected: z.optional(expectedShape),
   metadata: z.optional(anyObject()),
+  ...codingKeys,
 };

@@ -5,6 +5,7 @@ import { firstRepeated } from '../lists.ts';
 import { must, NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { record } from '../shape.ts';
 import { caseKeys } from './case-keys.ts';
+import { CODING_ASKS, CODING_KEYS, codingFindings, codingKeys } from './coding-keys.ts';
 import { EXPECTED_ASKS, expectedFindings } from './expected-rule.ts';
 import { CS } from './invariants.ts';
 import { suiteCaseExample } from './suite-case.ts';
@@ -18,6 +19,8 @@ const casesShape = record({
   schema_version: z.literal('cases.v1'),
   suite: z.optional(z.string()),
   cases: z.array(writtenCase),
+  /** Defaults of every case. Checks are joined with those of the case; any other key of the case wins. */
+  ...codingKeys,
 });
 
 type Cases = z.infer<typeof casesShape>;
@@ -58,8 +61,14 @@ const rules = [
     asks: [
       'input, if present, has user (a string), and may have context of any type',
       'metadata, if present, is an object',
+      ...CODING_ASKS,
+      'the same keys beside cases are the defaults of every case; checks of both are joined, file first',
     ],
-    fields: ['cases[].input', 'cases[].metadata'],
+    fields: ['cases[].input', 'cases[].metadata', ...CODING_KEYS, ...CODING_KEYS.map(key => `cases[].${key}` as const)],
+    *check({ cases, ...defaults }) {
+      yield* codingFindings(defaults, '');
+      for (const [index, one] of cases.entries()) yield* codingFindings(one, `cases[${index}]`);
+    },
     breach: file => ({ ...file, cases: file.cases.map(one => ({ ...one, input: 'My order arrived damaged.' })) }),
   }),
   rule({
@@ -88,7 +97,7 @@ export const cases: Contract = {
   shape: casesShape,
   rules,
   unknownKeys: CS.known.id,
-  programText: ['$schema', 'suite', 'cases'],
+  programText: ['$schema', 'suite', 'cases', ...CODING_KEYS],
   beyond: ['whether the scripts that cases name exist'],
   bytesMax: 256 * MIB,
   example,

@@ -1,6 +1,7 @@
 import { unsafePath } from '../../base/path.ts';
 import { placeOf } from '../../base/place.ts';
 import { TERMINATIONS, VIOLATION_CLASSES } from '../agent-step/words.ts';
+import { CHECKS_MAX } from '../checks/shape.ts';
 import { type Finding, must } from '../rule.ts';
 import type { Expected } from './expected.ts';
 
@@ -21,6 +22,8 @@ export const EXPECTED_ASKS = [
   'allow_violations and no_violations are not both present',
   'if termination is killed_policy, no_violations is false or allow_violations is present',
   'changed_only and not_changed: a relative path or a list of at most 100, each of at most 500 characters',
+  'check: the name of a check of the case, or a list of 1 to 20 names',
+  'tests: an object with passed_min, failed_max or both, non-negative integers',
 ];
 
 /** Checks well-formed expectations. */
@@ -51,6 +54,12 @@ function* agentFindings(expected: Expected, at: string): Generator<Finding> {
       'is killed_policy, which implies a violation: allow it with allow_violations or no_violations: false',
     );
   for (const key of ['changed_only', 'not_changed'] as const) yield* patternFindings(expected[key], `${at}.${key}`);
+  const { check, tests } = expected;
+  // An empty list would turn off the rule that every check must pass.
+  if (Array.isArray(check) && (check.length === 0 || check.length > CHECKS_MAX))
+    yield must(`${at}.check`, `must have 1 to ${CHECKS_MAX} names`);
+  if (tests && tests.passed_min === undefined && tests.failed_max === undefined)
+    yield must(`${at}.tests`, 'must have passed_min or failed_max');
 }
 
 function* patternFindings(asked: string | readonly string[] | undefined, at: string): Generator<Finding> {

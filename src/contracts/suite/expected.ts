@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { TERMINATIONS, VIOLATION_CLASSES } from '../agent-step/words.ts';
+import { checkName } from '../check-result/shape.ts';
 import { anyObject, count, filledText, record } from '../shape.ts';
 import { milliseconds } from '../artifacts/words.ts';
 
@@ -55,8 +56,12 @@ export const expectedShape = record({
   changed_only: z.optional(texts()),
   not_changed: z.optional(texts()),
   max_diff_lines: z.optional(count()),
-  /** For a streamed reply. Last, because published schemas list the expectations in this order. */
+  /** For a streamed reply. New keys follow at the end, because published schemas list them in this order. */
   max_ttft_ms: z.optional(milliseconds()),
+  /** The checks that must pass. Without check and tests, every check of the case must. */
+  check: z.optional(z.union([checkName(), z.array(checkName())])),
+  /** Counts over all checks of the case that leave a test report. */
+  tests: z.optional(record({ passed_min: z.optional(count()), failed_max: z.optional(count()) })),
 });
 
 export type Expected = z.infer<typeof expectedShape>;
@@ -72,6 +77,8 @@ export const OF_AGENT_RUNS = [
   'changed_only',
   'not_changed',
   'max_diff_lines',
+  'check',
+  'tests',
 ] as const satisfies readonly (keyof Expected)[];
 
 /** Expectations that Proctor stores but does not evaluate. */

@@ -4,6 +4,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { NO_UNKNOWN_KEYS, rulesFor } from '../rule.ts';
 import { record } from '../shape.ts';
 import { caseKeys } from './case-keys.ts';
+import { CODING_ASKS, CODING_KEYS, codingFindings } from './coding-keys.ts';
 import { EXPECTED_ASKS, expectedFindings } from './expected-rule.ts';
 import { CS } from './invariants.ts';
 
@@ -28,8 +29,15 @@ const rules = [
   }),
   rule({
     ...CS.input,
-    asks: ['input has user (a string), and may have context of any type', 'metadata, if present, is an object'],
-    fields: ['input', 'metadata'],
+    asks: [
+      'input has user (a string), and may have context of any type',
+      'metadata, if present, is an object',
+      ...CODING_ASKS,
+    ],
+    fields: ['input', 'metadata', ...CODING_KEYS],
+    *check(one) {
+      yield* codingFindings(one, '');
+    },
     breach: one => ({ ...one, input: { user: null } }),
   }),
   rule({
@@ -71,7 +79,7 @@ export const suiteCase: Contract = {
   shape: suiteCaseShape,
   rules,
   unknownKeys: CS.known.id,
-  programText: ['title', 'suite', 'input', 'expected', 'metadata'],
+  programText: ['title', 'suite', 'input', 'expected', 'metadata', ...CODING_KEYS],
   beyond: ['whether the case was sent exactly as recorded'],
   bytesMax: 4 * MIB,
   example: suiteCaseExample,

@@ -18,7 +18,13 @@ const shape = record({
   schema_version: z.literal('workspace-status.v1'),
   run_id: nameText(),
   kind: z.enum(['clone', 'copy']),
-  base: record({ ref: filledText(), sha: objectName(), branch: filledText() }),
+  base: record({
+    ref: filledText(),
+    sha: objectName(),
+    /** The commit of the repository, if Proctor added files to it to make `sha`. */
+    from_sha: z.optional(objectName()),
+    branch: filledText(),
+  }),
   diff: record({
     path: relativePath(),
     sha256: contentHashText(),
@@ -93,6 +99,7 @@ const rules = [
       ...STEP_ASKS.name,
       'kind is clone or copy',
       'base has ref and branch (both not empty) and sha (a commit)',
+      'base.from_sha, if present, is the commit to which Proctor added files to make sha',
     ],
     fields: ['run_id', 'kind', 'base'],
     breach: ({ base, ...status }) => ({ ...status, base: { ...base, sha: 'HEAD' } }),

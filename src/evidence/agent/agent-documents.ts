@@ -159,6 +159,7 @@ function outcomeOf({ plan, capture, judgement, recovered }: AgentRun): AgentOutc
     model_access: judgement.modelAccess,
     ...(plan.projectContext && { project_context: plan.projectContext }),
     ...(plan.mounts && { mounts: plan.mounts }),
+    ...(plan.base && { base: plan.base }),
     streams: [streamOf('stdout', capture.stdout), streamOf('stderr', capture.stderr)],
     enforcement: plan.enforcement,
     observed: plan.observed,

@@ -41,6 +41,7 @@ export interface AgentPlan {
   readonly modelMode: AgentOutcome['model_access']['mode'];
   readonly projectContext?: NonNullable<AgentOutcome['project_context']>;
   readonly mounts?: NonNullable<AgentOutcome['mounts']>;
+  readonly base?: NonNullable<AgentOutcome['base']>;
   readonly credential?: NonNullable<AgentOutcome['model_access']['credential']>;
   /** Absent in older journals. */
   readonly budget?: AgentOutcome['model_access']['budget'];

@@ -11,7 +11,12 @@ export function workspaceStatusOf(runId: string, changes: Changes, notes: readon
     schema_version: 'workspace-status.v1',
     run_id: runId,
     kind: changes.kind,
-    base: { ref: changes.baseRef, sha: changes.baseSha, branch: changes.branch },
+    base: {
+      ref: changes.baseRef,
+      sha: changes.baseSha,
+      ...(changes.baseFrom !== undefined && { from_sha: changes.baseFrom }),
+      branch: changes.branch,
+    },
     diff: { path: DIFF, sha256, bytes, cut: cut && { bytes_total: cut.bytesTotal, why: cut.why } },
     changed: {
       total: changed.length,

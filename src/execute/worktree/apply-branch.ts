@@ -6,7 +6,7 @@ import { printable } from '../../base/printable.ts';
 import type { ReviewedPath, Signature } from '../../contracts/agent-step/changes.ts';
 import { hasCommit, MOVES, notApplied, refuseActive } from './apply.ts';
 import { namedByGit, type Reviewed } from './apply-review.ts';
-import { makeTrusted } from './clone.ts';
+import { makeTrusted } from './clone-folder.ts';
 import { topOf } from './clone-source.ts';
 import { askGit, type Asking, git, gitFailed } from './git.ts';
 import { reviewTrees } from './trees-review.ts';

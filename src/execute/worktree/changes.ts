@@ -6,7 +6,8 @@ import { readRegular } from '../../base/regular.ts';
 import type { SeriesRequest } from './commit-series.ts';
 import { commitsOf } from './commits.ts';
 import { gitFolderOf, refChanges, type Refs, refsIn } from './refs.ts';
-import { type Clone, configFor } from './clone.ts';
+import type { Clone } from './clone.ts';
+import { configFor } from './clone-folder.ts';
 import { writeDiff } from './diff-file.ts';
 import { askGit } from './git.ts';
 import { namesIn, pathText } from './tree.ts';
@@ -75,6 +76,7 @@ export async function takeChanges(
   return {
     kind: clone.kind,
     baseSha,
+    ...(clone.baseFrom !== undefined && { baseFrom: clone.baseFrom }),
     baseRef: clone.baseRef,
     branch: clone.branch,
     diff,

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { askGit } from './git.ts';
 
-/** Copies a commit's history into another git folder, as one pack. */
+/** Copies a commit's history into another git folder, as one pack, without that of a commit which is there already. */
 export async function packed(
-  source: { readonly gitDir: string; readonly head: string; readonly isShallow: boolean },
+  source: { readonly gitDir: string; readonly head: string; readonly isShallow: boolean; readonly known?: string },
   gitDir: string,
 ): Promise<void> {
   const folder = path.join(gitDir, 'objects', 'pack');
@@ -14,7 +14,7 @@ export async function packed(
     ['pack-objects', '--quiet', '--revs', '--threads=2', path.join(folder, 'pack')],
     {
       gitDir: source.gitDir,
-      input: `${source.head}\n`,
+      input: `${source.head}\n${source.known === undefined ? '' : `^${source.known}\n`}`,
       timeoutMs: PACK_MS,
     },
   );

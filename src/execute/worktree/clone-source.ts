@@ -1,12 +1,14 @@
 import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
+import type { ContentHash } from '../../base/hash.ts';
 import { printable } from '../../base/printable.ts';
 import { type GitResult, askGit, askGits, type Asking, git, gitFailed, type Setting } from './git.ts';
 
 export interface SourceRepository {
   /** The folder with objects and branches. For a linked work tree, it belongs to the main repository. */
   readonly gitDir: string;
+  /** Relative to the objects of Proctor's git folder if the repository is in the same stage. */
   readonly objects: string;
   /** The commit that the agent starts from: HEAD, or the requested base. */
   readonly head: string;
@@ -21,6 +23,8 @@ export interface SourceRepository {
   readonly isShallow: boolean;
   /** Some objects are in another repository or on a server. */
   readonly isScattered: boolean;
+  /** The hash of the bundle that the repository comes from. */
+  readonly bundle?: ContentHash;
   /** Names of settings that affect how the repository is read. */
   readonly settings: readonly string[];
 }
@@ -73,10 +77,9 @@ export async function sourceAt(folder: string, base?: string): Promise<SourceRep
   const branch = base === undefined ? current : await branchNamed(base, head, names, asking);
   const settings = namesIn(configured);
   const gitDir = rest.slice(0, -1).join('\n');
-  const objects = path.join(gitDir, 'objects');
   return {
     gitDir,
-    objects,
+    objects: path.join(gitDir, 'objects'),
     head,
     ref: base ?? current ?? 'HEAD',
     branch,
@@ -84,19 +87,83 @@ export async function sourceAt(folder: string, base?: string): Promise<SourceRep
     below: lastFolders(folder, up.split('/').length - 1),
     format: format === 'sha256' ? 'sha256' : 'sha1',
     isShallow: isShallow === 'true',
-    isScattered: hasText(path.join(objects, 'info', 'alternates')) || settings.some(key => PROMISOR.test(key)),
+    isScattered: isScattered(gitDir, settings),
     settings,
   };
 }
+
+/**
+ * A repository, bare or not, of which only commits matter. The place must be its top or its git folder: git must not
+ * find another repository above it.
+ */
+export async function sourceIn(place: string, base?: string): Promise<SourceRepository> {
+  if (base !== undefined) checkBase(base);
+  const folder = realpathSync(place);
+  const asking: Asking = { cwd: folder, asUser: true, env: { GIT_CEILING_DIRECTORIES: path.dirname(folder) } };
+  const facts = [
+    'rev-parse',
+    '--is-shallow-repository',
+    '--show-object-format',
+    ...COMMON_DIR,
+    `${base ?? 'HEAD'}^{commit}`,
+  ];
+  const [found, configured, refs] = (await askGits([facts, SETTINGS, BRANCHES], asking)) as [
+    GitResult,
+    GitResult,
+    GitResult,
+  ];
+  if (found.stdout.length === 0 || refs.code !== 0)
+    throw new Fault('usage', 'The repository is neither a git repository nor a git bundle.');
+  const [isShallow, format, ...rest] = lineOf(found.stdout).split('\n');
+  const head = rest.at(-1);
+  if (found.code !== 0 || !isObjectName(head)) throw await unknownRef(base, asking);
+  const lines = lineOf(refs.stdout).split('\n');
+  const branches = lines.filter(line => line !== '').map(line => line.slice(1));
+  const current = lines.find(line => line.startsWith('*'))?.slice('*refs/heads/'.length);
+  const gitDir = rest.slice(0, -1).join('\n');
+  const settings = namesIn(configured);
+  return {
+    gitDir,
+    objects: path.join(gitDir, 'objects'),
+    head,
+    ref: base ?? current ?? 'HEAD',
+    branch: base === undefined ? current : await branchNamed(base, head, branches, asking),
+    branches,
+    below: '.',
+    format: format === 'sha256' ? 'sha256' : 'sha1',
+    isShallow: isShallow === 'true',
+    isScattered: isScattered(gitDir, settings),
+    settings,
+  };
+}
+
+async function unknownRef(base: string | undefined, asking: Asking): Promise<Fault> {
+  const args = ['for-each-ref', '--format=%(refname:lstrip=2)', `--count=${NAMED_MAX + 1}`, 'refs/heads', 'refs/tags'];
+  const names = lineOf((await askGit(args, asking)).stdout)
+    .split('\n')
+    .filter(name => name !== '')
+    .map(name => printable(name));
+  const more = names.length > NAMED_MAX ? ' and more' : '';
+  const has =
+    names.length === 0 ? 'It has no branch or tag.' : `It has ${names.slice(0, NAMED_MAX).join(', ')}${more}.`;
+  const lacks =
+    base === undefined ? 'The repository has no current commit' : `The repository has no commit "${printable(base)}"`;
+  return new Fault('usage', `${lacks}. ${has} Name one with --base.`);
+}
+
+const NAMED_MAX = 20;
 
 /** Each fact is one line, except the folder, whose name may contain line feeds. So it is second to last. */
 function factsAbout(ref: string): string[] {
   return [
     ...'rev-parse --is-bare-repository --is-inside-work-tree --is-shallow-repository --show-object-format'.split(' '),
-    ...'--show-cdup --path-format=absolute --git-common-dir --verify --quiet'.split(' '),
+    '--show-cdup',
+    ...COMMON_DIR,
     `${ref}^{commit}`,
   ];
 }
+
+const COMMON_DIR = ['--path-format=absolute', '--git-common-dir', '--verify', '--quiet'];
 
 /** Accepts names and ancestors only. A search such as `:/text` may take long, and a range is not one commit. */
 function checkBase(base: string): void {
@@ -116,7 +183,7 @@ function unknownBase(base: string): Fault {
   );
 }
 
-function isObjectName(text: string | undefined): boolean {
+function isObjectName(text: string | undefined): text is string {
   return text !== undefined && /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/.test(text);
 }
 
@@ -156,6 +223,10 @@ function hasGitAbove(folder: string): boolean {
     if (existsSync(path.join(at, '.git'))) return true;
     if (at === path.dirname(at)) return false;
   }
+}
+
+function isScattered(gitDir: string, settings: readonly string[]): boolean {
+  return hasText(path.join(gitDir, 'objects', 'info', 'alternates')) || settings.some(key => PROMISOR.test(key));
 }
 
 function hasText(file: string): boolean {

@@ -4,9 +4,11 @@ import { Fault } from '../../base/fault.ts';
 import { fileHash } from '../../base/file-hash.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { copyFolder } from './clone-copy.ts';
+import { BASE_BRANCH, indexed, makeGitDir, makeTrusted } from './clone-folder.ts';
 import { packed } from './clone-objects.ts';
-import { type SourceRepository, sourceAt, type Uncommitted, uncommittedIn } from './clone-source.ts';
-import { type GitResult, askGits, type Asking, git, gitFailed } from './git.ts';
+import { sourceOf } from './clone-from.ts';
+import { type SourceRepository, type Uncommitted, uncommittedIn } from './clone-source.ts';
+import { type GitResult, askGits, git, gitFailed } from './git.ts';
 import { commitOf } from './tree-import.ts';
 import { listingOf } from './tree-state.ts';
 import { isWorldReadable } from '../host/readable.ts';
@@ -20,6 +22,10 @@ export interface Clone {
   readonly trusted: string;
   readonly format: 'sha1' | 'sha256';
   readonly baseSha: string;
+  /** The commit of the repository, if Proctor made `baseSha` from it. */
+  readonly baseFrom?: string;
+  /** The hash of the bundle that the repository comes from. */
+  readonly bundle?: ContentHash;
   /** The requested base; otherwise the user's current branch, or `HEAD` if it is detached. */
   readonly baseRef: string;
   readonly branch: string;
@@ -51,14 +57,18 @@ export interface CloneOptions {
   readonly selfContained?: boolean;
 }
 
+/** The folder to clone or copy; or a repository or bundle, of which only commits matter; or nothing. */
+export type CloneFrom = string | { readonly repository: string } | undefined;
+
 /**
- * Creates a private work tree for an agent: a clone of the repository that contains the folder, or a copy of the folder
- * with a new repository. Runs nothing that the user has configured, and reveals nothing about this machine.
+ * Creates a private work tree for an agent: a clone of the repository, a copy of the folder with a new repository, or
+ * an empty repository. Runs nothing that the user has configured, and reveals nothing about this machine.
  */
-export async function cloneFor(folder: string, stage: string, options: CloneOptions): Promise<Clone> {
+export async function cloneFor(from: CloneFrom, stage: string, options: CloneOptions): Promise<Clone> {
   const tree = path.join(stage, options.readOnly ? 'work' : 'roots');
   const trusted = path.join(stage, 'trusted.git');
-  const source = await sourceAt(folder, options.base);
+  const source = await sourceOf(from, stage, options.base);
+  const folder = typeof from === 'string' ? from : undefined;
   try {
     // The stage's standard folders, which do not belong to the tree.
     if (options.readOnly) for (const name of ['input', 'output']) removeEmpty(path.join(tree, name));
@@ -75,9 +85,10 @@ export async function cloneFor(folder: string, stage: string, options: CloneOpti
 }
 
 /** Throws if the folder cannot be cloned, before anything is created. */
-export async function checkSource(folder: string, allowDirty: boolean, base?: string): Promise<void> {
-  const source = await sourceAt(folder, base);
-  if (source && !allowDirty && base === undefined) refuseDirty(await uncommittedIn(folder, source));
+export async function checkSource(from: CloneFrom, allowDirty: boolean, base?: string): Promise<void> {
+  const source = await sourceOf(from, undefined, base);
+  if (source && typeof from === 'string' && !allowDirty && base === undefined)
+    refuseDirty(await uncommittedIn(from, source));
 }
 
 function removeEmpty(folder: string): void {
@@ -91,18 +102,23 @@ type Made = Omit<Clone, 'tree' | 'trusted' | 'staged' | 'indexSha256'>;
 
 async function cloned(
   source: SourceRepository,
-  folder: string,
+  folder: string | undefined,
   tree: string,
   trusted: string,
   options: CloneOptions,
 ): Promise<Made> {
   const { head, format, branch: current } = source;
   const isOwn =
-    options.selfContained === true || source.isShallow || source.isScattered || !isWorldReadable(source.objects);
+    options.selfContained === true ||
+    source.bundle !== undefined ||
+    source.isShallow ||
+    source.isScattered ||
+    !isWorldReadable(source.objects);
   const branch = branchFor(options.runId, current);
   const refs = [branch, ...(current === undefined ? [] : [current])].map(name => `refs/heads/${name}`);
   const gitDir = makeGitDir(tree, { format, branch, refs, baseSha: head });
-  const looking = options.base === undefined ? uncommittedIn(folder, source) : Promise.resolve(CLEAN);
+  const looking =
+    folder !== undefined && options.base === undefined ? uncommittedIn(folder, source) : Promise.resolve(CLEAN);
   const opened = looking.then(found => (options.allowDirty ? undefined : refuseDirty(found)));
   const baseFiles = await checkOut(trusted, tree, head, opened);
   if (isOwn) await packed(source, gitDir);
@@ -112,6 +128,7 @@ async function cloned(
     kind: 'clone',
     format,
     baseSha: head,
+    ...(source.bundle && { bundle: source.bundle }),
     baseRef: source.ref,
     branch,
     refs,
@@ -145,8 +162,14 @@ function many(count: number, one: string, more = `${one}s`): string {
   return `${count} ${count === 1 ? one : more}`;
 }
 
-async function copied(folder: string, tree: string, trusted: string, { runId }: CloneOptions): Promise<Made> {
-  const { entries, notes } = await copyFolder(folder, tree);
+/** A repository with one commit: the folder, or nothing. */
+async function copied(
+  folder: string | undefined,
+  tree: string,
+  trusted: string,
+  { runId }: CloneOptions,
+): Promise<Made> {
+  const { entries, notes } = folder === undefined ? { entries: [], notes: [] } : await copyFolder(folder, tree);
   const branch = branchFor(runId, BASE_BRANCH);
   const baseSha = await commitOf(trusted, tree, { message: 'the folder as it was', deleted: [], put: entries });
   const refs = [branch, BASE_BRANCH].map(name => `refs/heads/${name}`);
@@ -169,77 +192,10 @@ async function copied(folder: string, tree: string, trusted: string, { runId }: 
   };
 }
 
-const BASE_BRANCH = 'main';
-
 /** A branch named `proctor` rules out branch names below `proctor/`. */
 function branchFor(runId: string, current: string | undefined): string {
   return current === 'proctor' ? `proctor-${runId}` : `proctor/${runId}`;
 }
-
-function makeGitDir(
-  tree: string,
-  made: { format: 'sha1' | 'sha256'; branch: string; refs: readonly string[]; baseSha: string },
-): string {
-  const gitDir = path.join(tree, '.git');
-  const { format, branch, refs, baseSha } = made;
-  writeGitDir(gitDir, branch, configFor(format));
-  // Written directly, because git would look for the commit, whose objects do not exist yet.
-  writeFileSync(path.join(gitDir, 'packed-refs'), packedRefs(refs, baseSha));
-  return gitDir;
-}
-
-/** Writes a minimal git folder. `git init` would take as long as all other git commands together. */
-function writeGitDir(gitDir: string, branch: string, config: string): void {
-  for (const folder of ['objects/info', 'objects/pack', 'refs/heads', 'refs/tags'])
-    mkdirSync(path.join(gitDir, folder), { recursive: true });
-  writeFileSync(path.join(gitDir, 'config'), config);
-  writeFileSync(path.join(gitDir, 'HEAD'), `ref: refs/heads/${branch}\n`);
-}
-
-function packedRefs(refs: readonly string[], baseSha: string): string {
-  const lines = [...refs].sort(byBytes).map(ref => `${baseSha} ${ref}\n`);
-  return `# pack-refs with: peeled fully-peeled sorted \n${lines.join('')}`;
-}
-
-function byBytes(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
-}
-
-/** The configuration of every clone: commits work, and git removes no object that Proctor needs later. */
-export function configFor(format: 'sha1' | 'sha256'): string {
-  return [
-    ...coreFor(format, false),
-    '[user]',
-    '\tname = proctor-agent',
-    '\temail = agent@proctor.invalid',
-    '[gc]',
-    '\tauto = 0',
-    '',
-  ].join('\n');
-}
-
-function coreFor(format: 'sha1' | 'sha256', isBare: boolean): string[] {
-  const isPlain = format === 'sha1';
-  return [
-    '[core]',
-    `\trepositoryformatversion = ${isPlain ? 0 : 1}`,
-    '\tfilemode = true',
-    `\tbare = ${isBare}`,
-    ...(isBare ? [] : ['\tlogallrefupdates = true']),
-    ...(isPlain ? [] : ['[extensions]', `\tobjectformat = ${format}`]),
-  ];
-}
-
-/** Creates a bare git folder that reads the user's objects and ignores all attributes. */
-export function makeTrusted(trusted: string, source: Pick<SourceRepository, 'format' | 'objects'> | undefined): void {
-  writeGitDir(trusted, BASE_BRANCH, `${coreFor(source?.format ?? 'sha1', true).join('\n')}\n`);
-  mkdirSync(path.join(trusted, 'info'));
-  writeFileSync(path.join(trusted, 'info', 'attributes'), ATTRIBUTES_OFF);
-  if (source) writeFileSync(path.join(trusted, 'objects', 'info', 'alternates'), `${JSON.stringify(source.objects)}\n`);
-}
-
-const ATTRIBUTES_OFF =
-  '* !text !eol !crlf !ident !filter !diff !merge !whitespace !working-tree-encoding !conflict-marker-size\n';
 
 /** Checks out the commit byte for byte, after `opened` has resolved. Returns the list of files. */
 async function checkOut(trusted: string, tree: string, head: string, opened: Promise<void>): Promise<Buffer> {
@@ -250,12 +206,6 @@ async function checkOut(trusted: string, tree: string, head: string, opened: Pro
     if (code !== 0) throw gitFailed(steps[index] as string[], stderr);
   return (answers.at(-1) as GitResult).stdout;
 }
-
-function indexed(trusted: string, gitDir: string): Asking {
-  return { gitDir: trusted, env: { GIT_INDEX_FILE: path.join(gitDir, 'index') }, timeoutMs: CHECKOUT_MS };
-}
-
-const CHECKOUT_MS = 600_000;
 
 /** Creates the start folder, which is missing from the clone if it has no committed files. */
 function startFolder(tree: string, below: string): void {

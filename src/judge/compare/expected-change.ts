@@ -112,6 +112,19 @@ function allowedIn({ no_violations, allow_violations = [] }: Expected): Readonly
   return no_violations === false ? 'any' : new Set([...all(allow_violations)].sort());
 }
 
+/** A higher minimum of passed tests and a lower maximum of failed ones are tighter. */
+const testCounts: Comparer = function* ({ tests: before = {} }, { tests: now = {} }) {
+  for (const [key, sign] of [
+    ['passed_min', -1],
+    ['failed_max', 1],
+  ] as const) {
+    const [was, is] = [before[key], now[key]];
+    if (was === is) continue;
+    if (was === undefined || is === undefined) yield { what: was === undefined ? 'added' : 'lost', was, is };
+    else yield { what: (is - was) * sign > 0 ? 'looser' : 'tighter', was, is };
+  }
+};
+
 /** Whether the candidate's sequence contains the baseline's tools in order. */
 function holdsSequence(was: unknown, is: unknown): boolean {
   let next = 0;
@@ -156,4 +169,6 @@ const COMPARERS: { readonly [Key in keyof Expected]-?: Comparer } = {
   changed_only: changedOnly,
   not_changed: entries(listed('not_changed')),
   max_diff_lines: limit,
+  check: entries(listed('check')),
+  tests: testCounts,
 };

@@ -1,5 +1,6 @@
 import type { Assertion } from '../../contracts/evaluation/index.ts';
 import { type Expected, OF_AGENT_RUNS } from '../../contracts/suite/index.ts';
+import { checkPasses, testCounts } from './agent-checks.ts';
 import {
   allowViolations,
   changedOnly,
@@ -109,6 +110,8 @@ const EXPECTATIONS: { readonly [Key in Exclude<keyof Expected, 'script'>]-?: Jud
   not_changed: notChanged,
   max_diff_lines: maxDiffLines,
   no_flags: noFlags,
+  check: checkPasses,
+  tests: testCounts,
 };
 
 const JUDGES = Object.entries(EXPECTATIONS) as readonly [

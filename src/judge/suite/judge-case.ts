@@ -5,7 +5,8 @@ import type { CaseArtifact } from '../../contracts/artifacts/index.ts';
 import { repairsOf } from '../../contracts/artifacts/repairs.ts';
 import { ERROR_NAME, pathFault } from '../../contracts/artifacts/words.ts';
 import { type Assertion, type JudgedCase, scoreOf, verdictOf } from '../../contracts/evaluation/index.ts';
-import type { SuiteCase } from '../../contracts/suite/index.ts';
+import { nameOfCheck } from '../../contracts/checks/shape.ts';
+import type { Expected, SuiteCase } from '../../contracts/suite/index.ts';
 import { latencyOf, ttftOf } from './answer.ts';
 import { hashOfAnswer } from './answer-hash.ts';
 import { judgeAnswerSomewhere, type JudgeApart } from './apart.ts';
@@ -25,9 +26,16 @@ export function judgeCase(
   if (artifact === undefined) return judged(asked, undefined, 'missing', []);
   const { runner_failure: failure } = artifact;
   if (failure && !isOwnDoing(artifact)) return judged(asked, artifact, failure.class, []);
-  const found = judgeAnswerSomewhere(asked.expected ?? {}, artifact, judging);
+  const found = judgeAnswerSomewhere(expectedOf(asked, artifact), artifact, judging);
   if (found instanceof Promise) return found.then(late => judgedBy(asked, artifact, late, judging));
   return judgedBy(asked, artifact, found, judging);
+}
+
+/** If a case has checks but expects nothing of them, every check must pass. */
+function expectedOf({ expected = {}, checks = [] }: SuiteCase, { agent_run: run }: CaseArtifact): Expected {
+  if (!run || expected.check !== undefined || expected.tests !== undefined) return expected;
+  const names = new Set([...checks.map(nameOfCheck), ...(run.checks ?? []).map(({ name }) => name)]);
+  return names.size === 0 ? expected : { ...expected, check: [...names] };
 }
 
 /**
@@ -93,8 +101,9 @@ function failureIn(failure: NonNullable<CaseArtifact['runner_failure']>): Judged
 }
 
 /** Covers only what can affect the verdict, so a new title or suite name does not change the case. */
-function askedHash({ id, input, expected, metadata }: SuiteCase): string {
-  return contentHash({ id, input, ...(expected && { expected }), ...(metadata && { metadata }) });
+function askedHash(asked: SuiteCase): string {
+  const { schema_version: _, title: __, suite: ___, ...rest } = asked;
+  return contentHash(rest);
 }
 
 function measured(artifact: CaseArtifact | undefined): Omit<JudgedCase['metrics'], 'score'> {

@@ -3,6 +3,7 @@ import type { AgentAdapter, Invocation } from '../../adapters/agent.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { newRunId, newSessionId } from '../../base/ids.ts';
+import type { BaseNote } from '../../contracts/agent-step/base.ts';
 import type { ReviewedPath } from '../../contracts/agent-step/changes.ts';
 import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { EffectivePolicy } from '../../contracts/agent-step/policy.ts';
@@ -12,12 +13,12 @@ import type { AgentJudgement, AgentPlan, AgentRun } from '../../evidence/agent/a
 import { PARTS } from '../../evidence/recovery/recovery-parts.ts';
 import type { RunFolder } from '../../evidence/run-folder/runs.ts';
 import type { CaptureNote } from '../../evidence/step/capture-note.ts';
-import { type Clone, cloneFor } from '../../execute/worktree/clone.ts';
+import type { Clone } from '../../execute/worktree/clone.ts';
 import type { Door } from '../../execute/model/door.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
 import { type ReadyCheck, readyChecks } from '../checks/order.ts';
-import { overlayWarnings } from '../checks/overlay.ts';
+import { type Overlay, overlayWarnings } from '../checks/overlay.ts';
 import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../pipeline/journaled-run.ts';
 import { runJournaled } from '../pipeline/pipeline.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
@@ -31,6 +32,7 @@ import { type AgentOrder, checkAgentOrder } from './order.ts';
 import { agentJob, layOut, agentPlan } from './plan.ts';
 import { type TriedProgram, programFor, versionWarnings } from './program.ts';
 import { type FoundContext, projectContext } from './project-context.ts';
+import { agentStart, startFiles } from './start.ts';
 import { judgeAgent, watchAgent } from './steps.ts';
 import type { WatchedStream } from './watch.ts';
 
@@ -85,6 +87,8 @@ export interface CheckedAgentRun {
   readonly machine: Machine;
   /** With their hidden files, which were read before the agent starts. */
   readonly checks: readonly ReadyCheck[];
+  /** The files that join the base commit. */
+  readonly files: Overlay | undefined;
   readonly around: AgentContext;
 }
 
@@ -97,13 +101,14 @@ async function checked(
   const offers = offersOf(machine);
   const asked = boundFor(order, adapter, offers);
   const checks = readyChecks(order.checks ?? [], order.cwd, offers);
+  const files = startFiles(order);
   const model = modelFor(order, adapter);
   const program = await programFor(order, adapter, around);
   const bound = boundWith(asked, adapter, program);
   const id = newRunId('agent', systemClock);
   for (const warning of [...warningsOf(model), ...versionWarnings(program)]) around.onWarning?.(warning);
   const sessionId = model.session ?? newSessionId();
-  return { id, order, adapter, bound, program, model, sessionId, machine, checks, around };
+  return { id, order, adapter, bound, program, model, sessionId, machine, checks, files, around };
 }
 
 /** Everything that `prepare` creates for the run. */
@@ -116,6 +121,8 @@ export interface AgentWorkspace {
   readonly context: FoundContext;
   readonly invocation: Invocation;
   readonly mounted: AgentMounts;
+  /** What the agent starts from; undefined if that is only a folder. */
+  readonly base: BaseNote | undefined;
 }
 
 export interface AgentTypes {
@@ -133,12 +140,7 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
     id,
     async prepare(stage, folder) {
       const startedAtMs = systemClock.now();
-      const clone = await cloneFor(order.dir, stage, {
-        runId: id,
-        allowDirty: order.allowDirty === true,
-        ...(order.base !== undefined && { base: order.base }),
-        readOnly: bound.effective.execution_posture === 'read_only',
-      });
+      const { clone, note: base } = await agentStart(ready, stage);
       for (const note of [...clone.notes, ...overlayWarnings(ready.checks, clone)]) around.onWarning?.(note);
       const mounted = await agentMounts(order, clone);
       door = await openDoorFor(ready, stage);
@@ -152,6 +154,7 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
         context,
         invocation,
         mounted,
+        base,
       };
       return { ...workspace, ready, job: await agentJob(ready, workspace, folder), startedAtMs };
     },

@@ -62,7 +62,8 @@ function placed({ dir, path: at }: MountRequest, order: AgentOrder, startIn: str
       );
     return { source, target: path.posix.normalize(at) };
   }
-  const below = at ?? insideOf(realpathSync(order.dir), path.resolve(order.cwd, dir));
+  const below =
+    at ?? (order.dir === undefined ? undefined : insideOf(realpathSync(order.dir), path.resolve(order.cwd, dir)));
   if (below === undefined) return { source, target: `${ELSEWHERE}${path.basename(source)}` };
   const trouble = unsafePath(below);
   if (trouble) throw new Fault('usage', `"${printable(below)}" is not a path below the folder: it ${trouble}.`);

@@ -18,7 +18,11 @@ export interface AgentOrder {
   /** Where the task text comes from, for readers of the evidence: `prompts/implement@3`. */
   readonly promptReference?: string;
   /** The folder to clone for the agent. */
-  readonly dir: string;
+  readonly dir?: string;
+  /** A git repository, bare or not, or a git bundle, instead of `dir`. Only its commits matter. */
+  readonly repository?: string;
+  /** A folder whose files join the base commit. Without `dir` and `repository`, the agent gets only these files. */
+  readonly files?: string;
   /** `read-only`, `edit`, `open`, or the path of a policy file. */
   readonly policy: string;
   /** Limits that tighten the policy for this run. Looser ones are refused. */
@@ -85,6 +89,7 @@ export function checkAgentOrder(order: AgentOrder): AgentAdapter {
     throw new Fault('usage', 'The prompt reference must have 1 to 500 characters, on one line.');
   if (order.promptReference !== undefined && hostPathIn(order.promptReference) !== undefined)
     throw new Fault('usage', 'The prompt reference is an absolute path, which evidence must not contain.');
+  checkStart(order);
   if (order.model !== undefined && !/^\w[\w.:/@ -]{0,199}$/.test(order.model))
     throw new Fault('usage', 'The model name is not valid.');
   const { allowed_paths, forbidden_paths } = order.overrides ?? {};
@@ -103,6 +108,15 @@ export function checkAgentOrder(order: AgentOrder): AgentAdapter {
   if (modelMode !== 'live' && recording === undefined)
     throw new Fault('usage', `--model-mode ${modelMode} requires --recording FILE.`);
   return adapter;
+}
+
+function checkStart({ dir, repository, files, base }: AgentOrder): void {
+  if (dir !== undefined && repository !== undefined)
+    throw new Fault('usage', 'Use either --dir or --repository, because an agent starts from one of them.');
+  if (dir !== undefined || repository !== undefined) return;
+  if (files === undefined) throw new Fault('usage', 'The agent needs a folder, a repository or files to start from.');
+  if (base !== undefined)
+    throw new Fault('usage', '--base requires --dir or --repository, because files have no commits.');
 }
 
 function checkTask(task: string): void {

@@ -31,7 +31,7 @@ const DOOR_PORT = 8417;
 /** Translates the order into a command line, and stages its files. */
 export function layOut(
   ready: CheckedAgentRun,
-  { stage, clone, door, context }: Omit<AgentWorkspace, 'guarded' | 'invocation' | 'mounted'>,
+  { stage, clone, door, context }: Omit<AgentWorkspace, 'guarded' | 'invocation' | 'mounted' | 'base'>,
 ): Invocation {
   const { adapter, order, bound, program, model, sessionId } = ready;
   const invocation = adapter.invoke({
@@ -166,6 +166,7 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
     ...(made.mounted.notes.length > 0 && {
       mounts: made.mounted.notes.map(note => ({ ...note, path: mask(note.path) })),
     }),
+    ...(made.base && { base: { ...made.base, name: made.base.name === null ? null : mask(made.base.name) } }),
     ...('credential' in model && { credential: model.credential }),
     ...(checks.length > 0 && { checks: checks.map(check => plannedCheck(check, mask)) }),
     policy: policySummaryOf({

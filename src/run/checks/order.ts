@@ -48,7 +48,8 @@ export function readyChecks(orders: readonly CheckOrder[], cwd: string, offers: 
       name,
       command,
       effective: effectiveLimits({ sandbox: 'process', timeoutMs, memoryBytes, pids }, offers),
-      overlay: order.overlay === undefined ? undefined : readOverlay(order.overlay, cwd, name),
+      overlay:
+        order.overlay === undefined ? undefined : readOverlay(order.overlay, cwd, `The overlay of the check ${name}`),
       paths: order.paths,
       report: order.report,
     };

@@ -6,9 +6,11 @@ import { Fault } from '../../base/fault.ts';
 import { contentHash, bytesHash } from '../../base/hash.ts';
 import { unsafePath } from '../../base/path.ts';
 import type { Clone } from '../../execute/worktree/clone.ts';
+import { isGitName } from '../../execute/worktree/tree.ts';
 import { filesIn } from '../../execute/worktree/tree-state.ts';
+import { isProctors } from '../../policy/active-changes.ts';
 
-/** Files that the agent never sees, read before it starts. */
+/** The files of a folder, read before the agent starts. */
 export interface Overlay {
   readonly sha256: string;
   readonly files: ReadonlyMap<string, OverlayFile>;
@@ -20,9 +22,9 @@ interface OverlayFile {
 }
 
 /** Reads and hashes a folder. Refuses links, special files and names that are not safe everywhere. */
-export function readOverlay(folder: string, cwd: string, check: string): Overlay {
+export function readOverlay(folder: string, cwd: string, whose: string): Overlay {
   const top = path.resolve(cwd, folder);
-  const refuse = (why: string): Fault => new Fault('usage', `The overlay of the check ${check} ${why}.`);
+  const refuse = (why: string): Fault => new Fault('usage', `${whose} ${why}.`);
   const files = new Map<string, OverlayFile>();
   let bytes = 0;
   if (lstatSync(top, { throwIfNoEntry: false })?.isDirectory() !== true) throw refuse('is not a folder');
@@ -30,7 +32,7 @@ export function readOverlay(folder: string, cwd: string, check: string): Overlay
   for (let below = pending.pop(); below !== undefined; below = pending.pop()) {
     for (const entry of readdirSync(path.join(top, below), { withFileTypes: true })) {
       const at = below === '' ? entry.name : `${below}/${entry.name}`;
-      if (unsafePath(at) !== undefined || entry.name.toLowerCase() === '.git' || entry.name.includes('\uFFFD'))
+      if (unsafePath(at) !== undefined || isReserved(entry.name) || entry.name.includes('\uFFFD'))
         throw refuse('contains a name that is not allowed');
       if (entry.isDirectory()) {
         pending.push(at);
@@ -52,6 +54,11 @@ export function readOverlay(folder: string, cwd: string, check: string): Overlay
 
 const OVERLAY_BYTES_MAX = 64 * 1024 * 1024;
 const OVERLAY_FILES_MAX = 10_000;
+
+function isReserved(name: string): boolean {
+  const bytes = Buffer.from(name).toString('latin1');
+  return isGitName(bytes) || isProctors(bytes);
+}
 
 function fileAt(place: string): OverlayFile | undefined {
   const fd = openSync(place, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -18,6 +18,7 @@ import { modelFor } from '../agent/model.ts';
 import { checkAgentOrder } from '../agent/order.ts';
 import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
+import { cloneFrom } from '../agent/start.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
 import { AgentEvents } from './agent-events.ts';
 import { agentRunNote, type RunFlag } from './agent-note.ts';
@@ -181,7 +182,7 @@ export async function namedAgent(
   // A recording that cannot be replayed fails its case, not the suite.
   if (modelMode !== 'replay') modelFor(whole, adapter);
   const policy = readAgentPolicy(order.policy, order.cwd);
-  await checkSource(order.dir, order.allowDirty === true, order.base);
+  await checkSource(cloneFrom(whole), order.allowDirty === true, order.base);
   const { version, sha256 } = await programFor(whole, adapter, around);
   const { sandbox, isolation } = bounds;
   return {

@@ -4,8 +4,8 @@ import { codeOf, Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
 import { openRegular } from '../../base/regular.ts';
 import { MIB } from '../../contracts/contract.ts';
-import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { CaseFindings } from './case-findings.ts';
+import type { SuiteCase } from '../../contracts/suite/index.ts';
+import { type AskedTarget, CaseFindings } from './case-findings.ts';
 import type { CaseSource } from './case-source.ts';
 import { csvSource } from './cases-csv.ts';
 import { jsonLinesSource, jsonSource } from './cases-json.ts';
@@ -13,13 +13,13 @@ import { yamlSource } from './cases-yaml.ts';
 
 /**
  * Passes every case in a file to `take`, resolved and in order. If it throws, discard all cases: earlier ones were
- * already passed on. `kind` is the kind of target, if known.
+ * already passed on. `asked` is the target, if known.
  */
-export function readCases(file: string, take: TakeCase, kind?: SuiteTarget['kind']): void {
+export function readCases(file: string, take: TakeCase, asked?: AskedTarget): void {
   const { fd, name, size, format } = openedCases(file);
   try {
     const source = format.source(fd, size);
-    const doubts = new CaseFindings(name, source, kind);
+    const doubts = new CaseFindings(name, source, asked);
     for (const written of source.written) {
       const one = doubts.resolved(written);
       if (one && 'index' in written) take(one, () => source.lineOf(written.index, ''));

@@ -5,7 +5,15 @@ import { isObject } from '../../contracts/kind.ts';
 import { cases, suiteCase } from '../../contracts/suite/index.ts';
 import { JsonPlaces } from '../written/json-places.ts';
 import type { WrittenWrong } from '../written/wrong.ts';
-import { bytesIn, type CaseSource, envelopeWrongs, jsonBytesMost, notCases, type Written } from './case-source.ts';
+import {
+  bytesIn,
+  type CaseSource,
+  defaultsIn,
+  envelopeWrongs,
+  jsonBytesMost,
+  notCases,
+  type Written,
+} from './case-source.ts';
 
 /** Reads one JSON document: a list of cases, or an object with the key `cases`. */
 export function jsonSource(fd: number, bytes: number): CaseSource {
@@ -28,14 +36,17 @@ function* casesOfDocument(value: unknown, bytesMost: number, lineOf: (place: str
     yield notCases(value);
     return;
   }
-  for (const { place, says } of envelopeWrongs(envelope)) yield { line: lineOf(place), says };
+  const wrongs = envelopeWrongs(envelope);
+  for (const { place, says } of wrongs) yield { line: lineOf(place), says };
   const { cases: list, suite } = envelope;
+  const defaults = wrongs.length === 0 ? defaultsIn(envelope, lineOf) : undefined;
   if (!Array.isArray(list)) return;
   for (const [index, one] of list.entries()) {
     yield {
       index,
       value: one as unknown,
       suite: typeof suite === 'string' ? suite : undefined,
+      defaults,
       jsonBytesMost: bytesMost,
     };
   }

@@ -7,7 +7,16 @@ import { type YamlDocument, yamlDocument } from '../written/yaml-document.ts';
 import { yamlLibrary } from '../written/yaml-library.ts';
 import { offsetOf } from '../written/yaml-places.ts';
 import { REPEATED, YamlFault, type YamlValue, YamlValues } from '../written/yaml-values.ts';
-import { bytesIn, type CaseSource, envelopeWrongs, jsonBytesMost, notCases, type Written } from './case-source.ts';
+import {
+  bytesIn,
+  type CaseDefaults,
+  type CaseSource,
+  defaultsIn,
+  envelopeWrongs,
+  jsonBytesMost,
+  notCases,
+  type Written,
+} from './case-source.ts';
 
 /** Reads one YAML document: a list of cases, or an object with the key `cases`. */
 export function yamlSource(fd: number, bytes: number): CaseSource {
@@ -37,6 +46,7 @@ class YamlReader {
   readonly #cases: { readonly index: number; readonly made: YamlValue }[] = [];
   #nodes: readonly ParsedNode[] = [];
   #suite: string | undefined;
+  #defaults: CaseDefaults | undefined;
 
   constructor(lineAt: (offset: number) => number) {
     this.#lineAt = lineAt;
@@ -71,9 +81,10 @@ class YamlReader {
     }
     const { suite } = Object.fromEntries(envelope);
     if (typeof suite === 'string') this.#suite = suite;
-    for (const { place, says } of envelopeWrongs(Object.fromEntries(envelope))) {
-      this.#wrongs.push({ line: this.#lineAt(offsetOf(map, place)), says });
-    }
+    const lineOf = (place: string): number => this.#lineAt(offsetOf(map, place));
+    const wrongs = envelopeWrongs(Object.fromEntries(envelope));
+    for (const { place, says } of wrongs) this.#wrongs.push({ line: lineOf(place), says });
+    if (wrongs.length === 0) this.#defaults = defaultsIn(Object.fromEntries(envelope), lineOf);
   }
 
   read(): { written: readonly Written[]; nodes: readonly ParsedNode[] } {
@@ -82,6 +93,7 @@ class YamlReader {
       index,
       value,
       suite,
+      defaults: this.#defaults,
       jsonBytesMost: jsonBytesMost(jsonBytes),
     }));
     return { written: [...this.#wrongs, ...written], nodes: this.#nodes };

@@ -2,7 +2,7 @@ import { readJson } from '../../base/json.ts';
 import { printable } from '../../base/printable.ts';
 import { clip } from '../../base/clip.ts';
 import { expectedShape } from '../../contracts/suite/expected.ts';
-import { suiteCase } from '../../contracts/suite/index.ts';
+import { CODING_KEYS, type CodingKeys, suiteCase } from '../../contracts/suite/index.ts';
 import type { WrittenWrong } from '../written/wrong.ts';
 import type { CsvCell } from './csv.ts';
 
@@ -66,6 +66,14 @@ const PLAIN_VALUES: ReadonlySet<string> = new Set([
   'max_diff_lines',
 ]);
 
+/** Cells in these columns are lists or objects. In the other columns for agents, they are text. */
+const CODING_READERS: Readonly<Partial<Record<keyof CodingKeys, Column['read']>>> = {
+  setup: listOrText,
+  mounts: jsonOnly,
+  limits: jsonOnly,
+  checks: jsonOnly,
+};
+
 const READERS: ReadonlyMap<string, Column['read']> = new Map([
   ['id', asText],
   ['title', asText],
@@ -74,6 +82,7 @@ const READERS: ReadonlyMap<string, Column['read']> = new Map([
   ['input.context', jsonOrText],
   ['metadata', jsonOnly],
   ['expected', jsonOnly],
+  ...CODING_KEYS.map(key => [key, CODING_READERS[key] ?? asText] as const),
   ...Object.keys(expectedShape.shape).map(
     key => [`expected.${key}`, PLAIN_VALUES.has(key) ? plainValue : listOrText] as const,
   ),

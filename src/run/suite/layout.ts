@@ -6,9 +6,10 @@ import { didYouMean } from '../../base/nearest.ts';
 import { printable } from '../../base/printable.ts';
 import { OWN_FILE } from '../../base/private.ts';
 import { readRegular } from '../../base/regular.ts';
-import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
+import type { SuiteCase } from '../../contracts/suite/index.ts';
 import { CASES, suiteCases } from '../../evidence/suite/suite-folder.ts';
 import type { AssetNote } from '../../evidence/suite/suite-run.ts';
+import type { AskedTarget } from './case-findings.ts';
 import { type WrittenCases, writeCases } from './case-list.ts';
 import { readCases } from './cases-file.ts';
 
@@ -18,16 +19,16 @@ export interface LaidOut {
 }
 
 /**
- * Writes selected cases from a file, and their check scripts, into a run folder. Rejects cases with expectations that
- * Proctor cannot observe for a target of this kind.
+ * Writes selected cases from a file, and their check scripts, into a run folder. Rejects cases with keys and
+ * expectations that do not fit the target.
  */
 export function layOutCases(
   file: string,
   only: readonly string[] | null,
   folder: string,
-  kind?: SuiteTarget['kind'],
+  asked?: AskedTarget,
 ): LaidOut {
-  return layOut(keep => readCases(file, keep, kind), { beside: path.dirname(file), only, folder });
+  return layOut(keep => readCases(file, keep, asked), { beside: path.dirname(file), only, folder });
 }
 
 /** Writes some cases of an earlier run into another run folder, as they were sent. */

@@ -216,7 +216,8 @@ interface Picked {
 }
 
 const TIMES: ReadonlySet<string> = new Set(['timeout', 'idle_timeout']);
-const BASELINES = 'proctor/baselines';
+/** The default folder of accepted baselines. */
+export const BASELINES = 'proctor/baselines';
 
 /** The keys of the suite override the top-level ones. A suite that adds a limit keeps the other limits. */
 function overridden(above: ProjectGate, below: ProjectGate): ProjectGate {

@@ -170,7 +170,7 @@ async function compare(
     ...(isAgain && { again: againFor(suite, dir, name, options) }),
     cwd: dir,
   });
-  const { subject } = await reportSubject(compared.folder, dir, { signingKey, signal });
+  const { subject } = await reportSubject(compared.folder, dir, { signingKey, signal, isChecked: true });
   return { ...compared, subject };
 }
 
@@ -202,7 +202,12 @@ function againFor(suite: SuiteTest, dir: string, project: string, options: TestO
 async function reported(suite: SuiteTest, file: ProjectFile, options: TestOptions, run: SuiteRunResult) {
   const { signingKey, signal } = options;
   const { cases } = suite;
-  const { subject } = await reportSubject(worstRun(run).place.folder, file.dir, { cases, signingKey, signal });
+  const { subject } = await reportSubject(worstRun(run).place.folder, file.dir, {
+    cases,
+    signingKey,
+    signal,
+    isChecked: true,
+  });
   const shown = withChecks(subject, run);
   const formats = suite.formats.filter(format => format !== 'terminal');
   return { subject: shown, reports: writeReports(folderFor(suite, file, options), shown, formats) };

@@ -5,6 +5,7 @@ import { Fault } from '../../base/fault.ts';
 import { isDeclaration, type ProjectTarget } from '../../contracts/project/index.ts';
 import { changedFiles, type FileStamps, fileStamps } from '../../execute/host/file-stamps.ts';
 import { findProjectFile, type ProjectFile } from '../../run/project/project-file.ts';
+import { BASELINES } from './suite-test.ts';
 import { projectFor, type TestOptions, type TestResult, testProject } from './test-project.ts';
 
 export interface WatchHooks {
@@ -94,7 +95,7 @@ function rootsOf(options: TestOptions, dir: string, skipped: Set<string>): strin
     throw error;
   }
   const { cwd = process.cwd(), out } = options;
-  skipped.add(path.resolve(dir, file.project.baselines ?? 'proctor/baselines'));
+  skipped.add(path.resolve(dir, file.project.baselines ?? BASELINES));
   if (out !== undefined) skipped.add(path.resolve(cwd, out));
   const others = Object.values(file.project.targets).flatMap(target =>
     foldersOf(target).map(one => path.resolve(dir, one)),

@@ -1,4 +1,9 @@
-import { agentRunExample, type AgentRunNote, caseArtifact } from '../../../src/contracts/artifacts/index.ts';
+import {
+  agentRunExample,
+  type AgentRunNote,
+  caseArtifact,
+  type CheckInCase,
+} from '../../../src/contracts/artifacts/index.ts';
 import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
 import { check } from '../../../src/contracts/check.ts';
 import type { Expected } from '../../../src/contracts/suite/index.ts';
@@ -56,4 +61,34 @@ export function changing(...paths: string[]): Pick<CaseArtifact, 'agent_run'> {
   const { length } = paths;
   const counts = { added: length, removed: length, commits: 0, diff_sha256: agentRunExample.seal_sha256 };
   return agentRun({ changes: { files: { total: length, listed }, ...counts } });
+}
+
+/** A run with these checks. */
+export function checking(...checks: CheckInCase[]): Pick<CaseArtifact, 'agent_run'> {
+  return agentRun({ checks });
+}
+
+/** A check that passes, with overrides. */
+export function checkNote(over: Partial<CheckInCase> = {}): CheckInCase {
+  return {
+    name: 'unit',
+    verdict: 'passed',
+    reason: 'ok',
+    message: 'The check exited with code 0.',
+    report: false,
+    tests: null,
+    restored: 0,
+    overlay_sha256: null,
+    second_look: null,
+    ...over,
+  };
+}
+
+/** A check whose report has these tests. */
+export function testedNote(name: string, passed: number, ...failures: string[]): CheckInCase {
+  const failed = failures.length;
+  const tests = { total: passed + failed, passed, failed, skipped: 0, failures: failures.slice(0, 10) };
+  const isPassed = failed === 0;
+  const told = isPassed ? {} : ({ verdict: 'failed', reason: 'tests_failed', message: 'Tests fail.' } as const);
+  return checkNote({ name, report: true, tests, ...told });
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../../src/contracts/artifacts/index.ts';
 import { type Expected, EXPECTATIONS, NOT_JUDGED } from '../../../src/contracts/suite/index.ts';
-import { agentRun, calls, changing, found } from './answers.ts';
+import { agentRun, calls, changing, checking, checkNote, found, testedNote } from './answers.ts';
 
 type Row = [
   expected: Expected,
@@ -283,6 +283,23 @@ const rows: Row[] = [
   ],
   [{ max_diff_lines: 4 }, '', ['pass'], changing('a', 'b')],
   [{ max_diff_lines: 3 }, '', ['fail The agent changed 4 lines, but at most 3 are allowed.'], changing('a', 'b')],
+  [{ check: 'unit' }, '', ['pass'], checking(checkNote())],
+  [
+    { check: ['unit', 'hidden'] },
+    '',
+    ['pass', 'fail 1 of 3 tests of the check hidden fails: parse handles empty input.'],
+    checking(checkNote(), testedNote('hidden', 2, 'parse handles empty input')),
+  ],
+  [{ tests: { passed_min: 3, failed_max: 0 } }, '', ['pass', 'pass'], checking(testedNote('a', 3), checkNote())],
+  [
+    { tests: { passed_min: 4, failed_max: 1 } },
+    '',
+    [
+      'fail 3 of 5 tests pass, but at least 4 must.',
+      'fail 2 of 4 tests of the check a fail: x, y. At most 1 may fail.',
+    ],
+    checking(testedNote('a', 2, 'x', 'y'), testedNote('b', 1)),
+  ],
   ...NOT_JUDGED.map(
     (name): Row => [{ [name]: {} }, '', ['not_judged Proctor stores this expectation but does not judge it.']],
   ),

@@ -132,7 +132,7 @@ function Drawing({ data, lanes, side, width, x, chosen, open }: DrawingProps) {
             </text>
             <line class="lane-line" x1={side} x2={side + width} y1={LANE} y2={LANE} />
             <g transform={`translate(${side} 0)`}>
-              {barsOf(spans, x).map(bar => (
+              {failuresLast(barsOf(spans, x)).map(bar => (
                 <BarMark
                   key={bar.row}
                   bar={bar}
@@ -161,6 +161,13 @@ function spacedTicks(endMs: number, x: (ms: number) => number): number[] {
 
 const TICK_WIDTH = 72;
 
+/** Draws short failures over the bars next to them. */
+function failuresLast(bars: readonly Bar[]): readonly Bar[] {
+  return [...bars.filter(bar => !isFailed(bar)), ...bars.filter(isFailed)];
+}
+
+const isFailed = ({ state }: Bar): boolean => state === 'failed' || state === 'denied';
+
 interface BarProps extends Pick<Props, 'data'> {
   readonly bar: Bar;
   readonly isChosen: boolean;
@@ -171,7 +178,7 @@ interface BarProps extends Pick<Props, 'data'> {
 function BarMark({ bar, data, isChosen, onOpen }: BarProps) {
   const { x, width, state, count: merged, row } = bar;
   const y = (LANE - BAR) / 2;
-  const wide = Math.max(width, 2);
+  const wide = Math.max(width, state === 'failed' ? 7 : 2);
   const middle = LANE / 2;
   return (
     <g class={`bar-mark ${state}`} data-chosen={isChosen} onClick={onOpen} data-row={row}>

@@ -2,10 +2,12 @@ import type { HistoryCase, HistoryRun, SuiteHistory } from '../../../src/reports
 import { dollars, instant, milliseconds, sideName } from '../../shared/format.ts';
 import { Icon } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
+import { usePages } from '../pager.tsx';
 import { Reasons } from './attention.tsx';
 import type { ChartProps, Point } from './chart.tsx';
 import { ChartGrid } from './charts.tsx';
 import { Commit, percent, RunLink, RESULTS, resultIn, SinceWords, StatePill, Version } from './parts.tsx';
+import { RUNS_ON_PAGE } from './runs-table.tsx';
 
 /** One case: its state, its latency and cost, and every trial of every run. */
 export function CaseLine({ suite, one }: { readonly suite: SuiteHistory; readonly one: HistoryCase }) {
@@ -68,6 +70,7 @@ function chartsOf(kept: readonly KeptRun[], { latency_ms, cost_usd }: HistoryCas
 }
 
 function Trials({ kept, one }: { readonly kept: readonly KeptRun[]; readonly one: HistoryCase }) {
+  const { shown, pager } = usePages([...kept].reverse(), RUNS_ON_PAGE, 'runs');
   return (
     <section class="history-part" aria-labelledby="trials">
       <h3 id="trials">
@@ -85,10 +88,13 @@ function Trials({ kept, one }: { readonly kept: readonly KeptRun[]; readonly one
             </tr>
           </thead>
           <tbody>
-            {kept.map(({ run, index }) => <TrialRow key={index} run={run} one={one} index={index} />).reverse()}
+            {shown.map(({ run, index }) => (
+              <TrialRow key={index} run={run} one={one} index={index} />
+            ))}
           </tbody>
         </table>
       </div>
+      {pager}
     </section>
   );
 }

@@ -2,6 +2,7 @@ import type { HistoryCase, HistoryRun, SuiteHistory } from '../../../src/reports
 import { count, plural } from '../../shared/format.ts';
 import { Icon } from '../../shared/marks.tsx';
 import { plain, Text } from '../../shared/visible.tsx';
+import { usePages } from '../pager.tsx';
 import { historyHash } from './address.ts';
 import { reportLink, RESULTS, resultIn, runWords } from './parts.tsx';
 
@@ -11,6 +12,7 @@ export function HeatMap({ suite }: { readonly suite: SuiteHistory }) {
   const first = Math.max(0, suite.runs.length - RUNS_SHOWN);
   const runs = suite.runs.slice(first);
   const total = Object.values(states).reduce((sum, number) => sum + number, 0);
+  const { shown, pager } = usePages(cases, CASES_SHOWN, 'cases');
   if (cases.length === 0) return null;
   return (
     <section class="history-part" aria-labelledby="every-case">
@@ -37,7 +39,7 @@ export function HeatMap({ suite }: { readonly suite: SuiteHistory }) {
             </tr>
           </thead>
           <tbody>
-            {cases.map(one => (
+            {shown.map(one => (
               <tr key={one.case_id}>
                 <th scope="row">
                   <a href={historyHash({ suite: suite.name, case: one.case_id })}>
@@ -52,11 +54,14 @@ export function HeatMap({ suite }: { readonly suite: SuiteHistory }) {
           </tbody>
         </table>
       </div>
+      {pager}
     </section>
   );
 }
 
 const RUNS_SHOWN = 50;
+/** Each cell has five elements. */
+const CASES_SHOWN = 25;
 
 interface CellProps {
   readonly run: HistoryRun;

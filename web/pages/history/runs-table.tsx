@@ -1,11 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import type { CaseCounts, HistoryRun, SuiteHistory } from '../../../src/reports/pages/history-data.ts';
 import { count, dollars, instant, milliseconds, plural, sideName } from '../../shared/format.ts';
+import { usePages } from '../pager.tsx';
 import { Commit, percent, RunLink, Version } from './parts.tsx';
 
 /** The runs with everything that the charts show, newest first. A column without any value is left out. */
 export function RunsTable({ suite: { runs, older_runs } }: { readonly suite: SuiteHistory }) {
   const columns = COLUMNS.filter(({ isKnown }) => isKnown === undefined || runs.some(isKnown));
+  const newestFirst = runs.map((run, index) => ({ run, index })).reverse();
+  const { shown, pager } = usePages(newestFirst, RUNS_ON_PAGE, 'runs');
   return (
     <section class="history-part" aria-labelledby="runs">
       <h3 id="runs">
@@ -24,23 +27,25 @@ export function RunsTable({ suite: { runs, older_runs } }: { readonly suite: Sui
             </tr>
           </thead>
           <tbody>
-            {runs
-              .map((run, index) => (
-                <tr key={index}>
-                  <td>{index + 1}</td>
-                  {columns.map(({ heading, cell }) => (
-                    <td key={heading}>{cell(run)}</td>
-                  ))}
-                </tr>
-              ))
-              .reverse()}
+            {shown.map(({ run, index }) => (
+              <tr key={index}>
+                <td>{index + 1}</td>
+                {columns.map(({ heading, cell }) => (
+                  <td key={heading}>{cell(run)}</td>
+                ))}
+              </tr>
+            ))}
           </tbody>
         </table>
       </div>
+      {pager}
       {older_runs > 0 && <p class="muted">{plural(older_runs, 'older run')} not shown. Use --limit to include more.</p>}
     </section>
   );
 }
+
+/** Also for the trials of a case. */
+export const RUNS_ON_PAGE = 50;
 
 interface Column {
   readonly heading: string;

@@ -117,12 +117,12 @@ export function Bounds({
   readonly constraints: IntentPageData['constraints'];
 }) {
   return (
-    <LinkedCard id="bounds" title="Bounds and constraints">
+    <LinkedCard id="bounds" title="Limits and constraints">
       <div class="table-box" role="region" aria-label="Bounds of the plan" tabIndex={0}>
         <table>
           <thead>
             <tr>
-              <th scope="col">Bound</th>
+              <th scope="col">Limit</th>
               <th scope="col">Requested</th>
               <th scope="col">Profile</th>
               <th scope="col">Plan</th>

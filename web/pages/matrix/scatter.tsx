@@ -117,7 +117,7 @@ function Drawing({
       {points.map(({ number, value, of }) => (
         <line key={number} class="whisker" x1={x(value)} x2={x(value)} y1={y(of.low)} y2={y(of.high)} />
       ))}
-      <Dots points={points} x={x} y={y} chosen={chosen} />
+      <Dots points={points} x={x} y={y} right={width - RADIUS} chosen={chosen} />
     </svg>
   );
 }
@@ -126,11 +126,16 @@ interface DotsProps {
   readonly points: readonly Point[];
   readonly x: (value: number) => number;
   readonly y: (rate: number) => number;
+  /** The right edge. */
+  readonly right: number;
   readonly chosen: (typeof COSTS)[number];
 }
 
-function Dots({ points, x, y, chosen }: DotsProps) {
-  const places = apart(points.map(({ value, of }) => ({ x: x(value), y: y(of.rate) })));
+function Dots({ points, x, y, right, chosen }: DotsProps) {
+  const places = apart(
+    points.map(({ value, of }) => ({ x: x(value), y: y(of.rate) })),
+    right,
+  );
   return (
     <>
       {places.map(({ at, shown }, index) => {
@@ -155,13 +160,17 @@ interface Place {
   readonly y: number;
 }
 
-/** Moves overlapping dots down. A line leads back to the true position. */
-function apart(places: readonly Place[]): { readonly at: Place; readonly shown: Place }[] {
+/**
+ * Moves overlapping dots aside, so that each keeps the height of its pass rate. A line leads back to the true position.
+ */
+function apart(places: readonly Place[], right: number): { readonly at: Place; readonly shown: Place }[] {
   const done: { readonly at: Place; readonly shown: Place }[] = [];
   for (const at of places) {
-    let shown = at;
-    while (done.some(other => Math.hypot(other.shown.x - shown.x, other.shown.y - shown.y) < 2 * RADIUS + 2))
-      shown = { x: shown.x, y: shown.y + RADIUS };
+    const isFree = (place: Place): boolean =>
+      done.every(({ shown }) => Math.hypot(shown.x - place.x, shown.y - place.y) >= 2 * RADIUS + 2);
+    const aside = Array.from({ length: 2 * places.length + 1 }, (_, step) => (2 * RADIUS + 4) * step * 0.5);
+    const tried = [1, -1].flatMap(way => aside.map(by => ({ x: at.x + way * by, y: at.y })));
+    const shown = tried.find(place => place.x <= right && isFree(place)) ?? at;
     done.push({ at, shown });
   }
   return done;
