@@ -10,7 +10,9 @@ import { doing, FIX, PROJECT } from './check-world.ts';
 
 placePrograms();
 
-type Told = AttemptsReport & { attempts: (AttemptsReport['attempts'][number] & { folder: string })[] };
+type Told = Omit<AttemptsReport, 'attempts'> & {
+  readonly attempts: readonly (AttemptsReport['attempts'][number] & { readonly folder: string })[];
+};
 
 /** Gives each attempt its own command, because all of them have the same task. The network policy lets them ask. */
 async function commands(...all: readonly string[]): Promise<string> {
