@@ -3,8 +3,10 @@ import { execSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { act } from './act.ts';
 import { askAs } from './asking.ts';
+import type { Scene } from './scene.ts';
 import { printLine } from './stream.ts';
 import type { Call, Tongue } from './output-format.ts';
+import { type AskModel, eventsIn } from './work.ts';
 
 const args = process.argv.slice(2);
 const after = (flag: string): string | undefined => args[args.indexOf(flag) + 1 || args.length];
@@ -88,10 +90,37 @@ const claude: Tongue = {
   },
 };
 
-act(claude, {
+/** Sends the task and all results so far, as Claude does. */
+const askModel: AskModel = async (task, done) => {
+  const { apiKeyHelper, env } = settings();
+  const messages = [
+    { role: 'user', content: task },
+    ...done.flatMap(({ id, command, output }) => [
+      { role: 'assistant', content: [{ type: 'tool_use', id, name: 'Bash', input: { command } }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: output }] },
+    ]),
+  ];
+  const answer = await fetch(`${env['ANTHROPIC_BASE_URL']}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...credentialOf(apiKeyHelper, env) },
+    body: JSON.stringify({ model, messages, stream: true }),
+  });
+  if (!answer.ok) return { status: answer.status };
+  const deltas = eventsIn(await answer.text()).flatMap(({ delta }) => (delta ? [delta as Delta] : []));
+  const input = deltas.map(({ partial_json = '' }) => partial_json).join('');
+  if (input !== '') return { command: (JSON.parse(input) as { command: string }).command };
+  return { text: deltas.map(({ text = '' }) => text).join('') };
+};
+
+interface Delta {
+  readonly text?: string;
+  readonly partial_json?: string;
+}
+
+const deeds = {
   /** Calls the model at the configured address, and says whether it answered. */
-  model: async (_scene, scenario = 'say') => {
-    const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
+  model: async (_scene: Scene, scenario = 'say') => {
+    const { apiKeyHelper, env } = settings();
     const answer = await fetch(`${env['ANTHROPIC_BASE_URL']}/v1/messages`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...credentialOf(apiKeyHelper, env) },
@@ -105,13 +134,19 @@ act(claude, {
     claude.says(answer.ok ? 'I know what to do.' : `The model does not answer: ${answer.status} ${said}`);
   },
   /** Sends the request in the argument to the model, and prints nothing. */
-  request: async (_scene, argument) => {
-    const { apiKeyHelper, env } = JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
+  request: async (_scene: Scene, argument: string | undefined) => {
+    const { apiKeyHelper, env } = settings();
     const headers = credentialOf(apiKeyHelper, env);
     const body = { model, messages: [{ role: 'user', content: 'Hello?' }], stream: true };
     await askAs({ url: env['ANTHROPIC_BASE_URL'] ?? '', path: '/v1/messages', body, headers }, argument);
   },
-});
+};
+
+act(claude, deeds, args.includes('--model') ? askModel : undefined);
+
+function settings(): Settings {
+  return JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;
+}
 
 interface Settings {
   readonly apiKeyHelper?: string;

@@ -5,8 +5,10 @@
 import { writeFileSync } from 'node:fs';
 import { act } from './act.ts';
 import { askAs } from './asking.ts';
+import type { Scene } from './scene.ts';
 import { print, printLine } from './stream.ts';
 import type { Call, Tongue } from './output-format.ts';
+import { type AskModel, eventsIn } from './work.ts';
 
 const args = process.argv.slice(2);
 const at = args.findIndex(arg => arg === '-o' || arg === '--output-last-message');
@@ -64,11 +66,43 @@ const codex: Tongue = {
   },
 };
 
-act(codex, {
+const model = args[args.indexOf('-m') + 1 || args.length];
+
+/** Sends the task and all results so far, as Codex does. */
+const askModel: AskModel = async (task, done) => {
+  const input = [
+    { type: 'message', role: 'user', content: [{ type: 'input_text', text: task }] },
+    ...done.flatMap(({ id, command, output }) => [
+      { type: 'function_call', call_id: id, name: 'exec_command', arguments: JSON.stringify({ cmd: command }) },
+      { type: 'function_call_output', call_id: id, output },
+    ]),
+  ];
+  const answer = await fetch(`${baseUrl()}/responses`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY']}` },
+    body: JSON.stringify({ model, input, stream: true }),
+  });
+  if (!answer.ok) return { status: answer.status };
+  const items = eventsIn(await answer.text()).flatMap(({ item }) => (item ? [item as Item] : []));
+  const call = items.find(({ type }) => type === 'function_call');
+  if (call) return { command: (JSON.parse(call.arguments ?? '{}') as { cmd: string }).cmd };
+  return { text: items.flatMap(({ content = [] }) => content.map(({ text }) => text)).join('') };
+};
+
+interface Item {
+  readonly type: string;
+  readonly arguments?: string;
+  readonly content?: readonly { readonly text: string }[];
+}
+
+function baseUrl(): string {
+  return /base_url="([^"]+)"/.exec(args.join(' '))?.[1] ?? '';
+}
+
+const deeds = {
   /** Calls the model at the configured address, and says whether it answered. */
-  model: async (_scene, scenario = 'say') => {
-    const [, base = ''] = /base_url="([^"]+)"/.exec(args.join(' ')) ?? [];
-    const answer = await fetch(`${base}/responses`, {
+  model: async (_scene: Scene, scenario = 'say') => {
+    const answer = await fetch(`${baseUrl()}/responses`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -83,16 +117,17 @@ act(codex, {
   /** Codex calls this warning an error. */
   warn: () => item('completed', { id: 'item_w', type: 'error', message: 'Model metadata for `m` not found.' }),
   /** Sends the request in the argument to the model, and prints nothing. */
-  request: async (_scene, argument) => {
-    const url = /base_url="([^"]+)"/.exec(args.join(' '))?.[1] ?? '';
+  request: async (_scene: Scene, argument: string | undefined) => {
     const headers = { authorization: `Bearer ${process.env['PROCTOR_MODEL_KEY'] ?? ''}` };
     const body = { model: 'gpt-6.1-sol', input: [{ type: 'message', role: 'user', content: 'Hello?' }], stream: true };
-    await askAs({ url, path: '/responses', body, headers }, argument);
+    await askAs({ url: baseUrl(), path: '/responses', body, headers }, argument);
   },
   no_last_message: () => {
     leavesLastMessage = false;
   },
-});
+};
+
+act(codex, deeds, model === undefined ? undefined : askModel);
 
 function item(when: 'started' | 'completed', fields: object): void {
   printLine({ type: `item.${when}`, item: fields });

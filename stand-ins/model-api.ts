@@ -1,12 +1,12 @@
 /**
  * A scripted model API on loopback: `POST /v1/messages` for Claude, `POST /v1/responses` for Codex. The task names the
- * script: `SCENARIO=write`. Answers depend only on the request, so that recordings can be replayed. Start it with `node
+ * script, such as `SCENARIO=write`, unless a caller has scripts for models of its own. Answers depend only on the request, so that recordings can be replayed. Start it with `node
  * scripts/run.mjs scripts/model-api.ts`.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { scenarioIn } from './scenarios.ts';
+import { type Scenario, scenarioIn } from './scenarios.ts';
 import { anthropicEvents, openaiEvents, type Event } from './wire.ts';
 
 const REQUEST_BYTES_MAX = 32 * 1024 ** 2;
@@ -30,10 +30,13 @@ export interface ModelApi {
   close(): Promise<void>;
 }
 
-export async function startModelApi(): Promise<ModelApi> {
+/** Decides what a model does next. Returns undefined for a model or task that it does not know. */
+export type ModelScript = (model: string, text: string, results: number) => Scenario | undefined;
+
+export async function startModelApi(script: ModelScript = () => undefined): Promise<ModelApi> {
   const asked: Asked[] = [];
   const server = createServer((request, response) => {
-    answer(request, response, asked).catch(() => response.destroy());
+    answer(request, response, asked, script).catch(() => response.destroy());
   });
   // Tools may take a long time, so the server has no timeouts.
   server.keepAliveTimeout = 0;
@@ -54,7 +57,12 @@ export async function startModelApi(): Promise<ModelApi> {
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse, asked: Asked[]): Promise<void> {
+async function answer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  asked: Asked[],
+  script: ModelScript,
+): Promise<void> {
   const { pathname } = new URL(request.url ?? '/', 'http://localhost');
   const wire = pathname === '/v1/messages' ? 'anthropic' : pathname === '/v1/responses' ? 'openai' : undefined;
   const text = await bodyOf(request);
@@ -72,7 +80,10 @@ async function answer(request: IncomingMessage, response: ServerResponse, asked:
     text,
   };
   if (asked.length < REQUESTS_KEPT_MAX) asked.push(seen);
-  const scenario = scenarioIn(word, seen.results, { wire, port: request.socket.localPort ?? 0, cwd: cwdIn(text) });
+  const place = { wire, port: request.socket.localPort ?? 0, cwd: cwdIn(text) } as const;
+  const model = modelIn(text);
+  const scripted = script(model ?? '', text, seen.results);
+  const scenario = scripted ?? scenarioIn(word, seen.results, place);
   switch (scenario.how) {
     case 'refuse':
       return refuse(response, scenario.status, scenario.type, scenario.message);
@@ -87,7 +98,9 @@ async function answer(request: IncomingMessage, response: ServerResponse, asked:
     }
     case 'answer': {
       const id = `${word}_${seen.results}`;
-      const events = wire === 'anthropic' ? anthropicEvents(scenario.blocks, id) : openaiEvents(scenario.blocks, id);
+      const named = scripted && model;
+      const events =
+        wire === 'anthropic' ? anthropicEvents(scenario.blocks, id, named) : openaiEvents(scenario.blocks, id);
       open(response).end(events.map(sse).join(''));
     }
   }
@@ -110,6 +123,10 @@ function refuse(response: ServerResponse, status: number, type: string, message:
 function keyOf({ headers }: IncomingMessage): string | undefined {
   const key = headers['x-api-key'];
   return typeof key === 'string' ? key : headers.authorization?.replace(/^Bearer /, '');
+}
+
+function modelIn(text: string): string | undefined {
+  return /"model":"([^"]+)"/.exec(text)?.[1];
 }
 
 /** The working folder, as the agent reports it. */

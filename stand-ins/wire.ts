@@ -11,7 +11,7 @@ const INPUT_TOKENS = 100;
 const OUTPUT_TOKENS = 20;
 
 /** A streamed answer to `POST /v1/messages`. */
-export function anthropicEvents(blocks: readonly Block[], id: string): readonly Event[] {
+export function anthropicEvents(blocks: readonly Block[], id: string, model = 'claude-opus-5-5'): readonly Event[] {
   const usage = { input_tokens: INPUT_TOKENS, cache_creation_input_tokens: 0, cache_read_input_tokens: 0 };
   const calls = blocks.some(({ kind }) => kind !== 'text');
   return [
@@ -21,7 +21,7 @@ export function anthropicEvents(blocks: readonly Block[], id: string): readonly 
         id: `msg_${id}`,
         type: 'message',
         role: 'assistant',
-        model: 'claude-opus-5-5',
+        model,
         content: [],
         stop_reason: null,
         stop_sequence: null,

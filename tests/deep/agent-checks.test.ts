@@ -35,7 +35,7 @@ test('exits with 1 if a check fails, and names the tests that fail', () => {
   expect(checks[0]).toMatchObject({
     verdict: 'failed',
     reason: 'tests_failed',
-    message: expect.stringMatching(/^1 of 2 tests fails: .*adds two numbers$/),
+    message: expect.stringMatching(/^1 of 2 tests fails: adds two numbers$/),
     decided_by: 'report',
     exit_code: 1,
     tests: { total: 2, passed: 1, failed: 1, skipped: 0 },
@@ -53,6 +53,11 @@ test('a check sees neither the network nor the processes of the agent', () => {
   expect(said).toContain('network=no');
   expect(said.split('\n')).toContain('home');
   expect(said.split('\n')).not.toContain('bin');
+});
+
+test('an agent that runs npm test does not violate a policy without a network', () => {
+  const { answer, stderr } = checked(new AgentWorld(PROJECT), `${FIX}; npm test`, ['--check', 'npm test']);
+  expect([answer.termination, answer.violations], stderr).toEqual(['completed', []]);
 });
 
 test.each([

@@ -179,7 +179,7 @@ const RN8 = rule({
     'locale is C, POSIX, a POSIX name such as en_US.UTF-8 or a language tag such as en-US',
     'should: timezone is UTC',
     'should: env_allowlist has no duplicates, and no variable that often holds a secret or reveals the user',
-    'in a run folder, HOME and PATH are allowed, because Proctor sets them',
+    'in a run folder, HOME, PATH and npm_config_update_notifier are allowed, because Proctor sets them',
   ],
   fields: ['context'],
   parts: [

@@ -10,7 +10,7 @@ export function isRevealing(name: string): boolean {
 
 /** Whether Proctor sets this variable for every program, so that its value reveals nothing about the host or the user. */
 export function isSetByProctor(name: string): boolean {
-  return name === 'HOME' || name === 'PATH';
+  return name === 'HOME' || name === 'PATH' || name === 'npm_config_update_notifier';
 }
 
 const NAME = /^\w+$/;

@@ -28,6 +28,9 @@ import { budgetOf, secretsOf } from './model.ts';
 /** The port of the model proxy inside the sandbox. */
 const DOOR_PORT = 8417;
 
+/** Without these, npm and pip look for updates of themselves, so that a plain `npm test` counts as a network violation. */
+const NO_UPDATE_CHECKS = { npm_config_update_notifier: 'false', PIP_DISABLE_PIP_VERSION_CHECK: '1' };
+
 /** Translates the order into a command line, and stages its files. */
 export function layOut(
   ready: CheckedAgentRun,
@@ -80,7 +83,7 @@ export async function agentJob(
     id,
     backend: 'process',
     argv: isBehindDoor ? forwarded(argv, DOOR_PORT) : argv,
-    env: { ...order.secrets, ...invocation.env, PATH: AGENT_PATH, HOME, LANG: LOCALE, TZ: 'UTC' },
+    env: { ...NO_UPDATE_CHECKS, ...order.secrets, ...invocation.env, PATH: AGENT_PATH, HOME, LANG: LOCALE, TZ: 'UTC' },
     stage,
     staged: [],
     writeRoots: bound.effective.execution_posture === 'read_only' ? [] : ['.'],

@@ -57,10 +57,16 @@ function counted(rows: Iterable<ResultRow>, mask: (text: string) => string): Che
     else if (pass) tests.passed++;
     else {
       tests.failed++;
-      if (tests.failures.length < FAILURES_MAX) tests.failures.push(printable(mask(name)).slice(0, NAME_UNITS_MAX));
+      if (tests.failures.length < FAILURES_MAX)
+        tests.failures.push(printable(mask(plain(name))).slice(0, NAME_UNITS_MAX));
     }
   }
   return tests;
+}
+
+/** Without the class that Node's reporter gives to every test. */
+function plain(name: string): string {
+  return name.replace(/^test > (?=.)/, '');
 }
 
 const FAILURES_MAX = 100;
