@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
-import type { Attempt } from '../contracts/agent-step/attempt.ts';
+import type { TaskAttempt } from '../contracts/agent-step/attempt.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { CheckResult } from '../contracts/check-result/index.ts';
@@ -92,7 +92,7 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
 }
 
 /** Runs an agent alone, or as one of several attempts. */
-export async function runAgentAs(options: RunAgentOptions, attempt: Attempt | undefined): Promise<AgentRunResult> {
+export async function runAgentAs(options: RunAgentOptions, attempt: TaskAttempt | undefined): Promise<AgentRunResult> {
   const { cwd = process.cwd(), policy = 'read-only', environment = {}, signingKey, ...rest } = options;
   const { signal, onEvent, onWait, onFolder, onWarning, checksFile, dir: named, ...asked } = rest;
   const isElsewhere = asked.repository !== undefined || asked.files !== undefined;

@@ -1,7 +1,7 @@
 import { instantText } from '../base/clock.ts';
 import { counted } from '../base/counted.ts';
 import { Fault } from '../base/fault.ts';
-import type { Attempt } from '../contracts/agent-step/attempt.ts';
+import type { TaskAttempt } from '../contracts/agent-step/attempt.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import { targetName } from '../contracts/suite/index.ts';
@@ -32,7 +32,7 @@ export interface Listed {
   /** Set if the run was interrupted and completed later. */
   readonly recovered?: RecoveredNote;
   /** Which of several attempts at one task the run is. */
-  readonly attempt?: Attempt;
+  readonly attempt?: TaskAttempt;
   /** False for an interrupted run that was not started here. */
   readonly startedHere?: false;
   /** The command that resumes or completes it. */

@@ -11,7 +11,7 @@ export const attemptShape = record({
   of: between(ATTEMPTS_MIN, ATTEMPTS_MAX),
 });
 
-export interface Attempt {
+export interface TaskAttempt {
   readonly group: string;
   readonly number: number;
   readonly of: number;
@@ -23,6 +23,6 @@ export const ATTEMPT_ASKS = [
   `attempt.of is from ${ATTEMPTS_MIN} to ${ATTEMPTS_MAX}, and attempt.number is from 1 to attempt.of`,
 ] as const;
 
-export function* attemptFindings(attempt: Attempt | undefined): Generator<Finding> {
+export function* attemptFindings(attempt: TaskAttempt | undefined): Generator<Finding> {
   if (attempt && attempt.number > attempt.of) yield must('attempt.number', 'is greater than attempt.of');
 }

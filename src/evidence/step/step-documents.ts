@@ -1,7 +1,7 @@
 import { canonicalize } from '../../base/canonical.ts';
 import { instantText } from '../../base/clock.ts';
 import { bytesHash, contentHash } from '../../base/hash.ts';
-import type { Attempt } from '../../contracts/agent-step/attempt.ts';
+import type { TaskAttempt } from '../../contracts/agent-step/attempt.ts';
 import { runner as runnerContract } from '../../contracts/runner/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import type { Family } from '../../contracts/agent-step/words.ts';
@@ -34,7 +34,7 @@ export interface StepFacts {
   readonly agent?: {
     readonly family: Family;
     readonly workspace: object | undefined;
-    readonly attempt: Attempt | undefined;
+    readonly attempt: TaskAttempt | undefined;
     readonly startedAtMs: number;
     readonly endedAtMs: number;
   };

@@ -1,6 +1,6 @@
 import { contentHash } from '../../base/hash.ts';
 import type { AttemptRow } from '../../contracts/attempts.ts';
-import type { Attempt } from '../../contracts/agent-step/attempt.ts';
+import type { TaskAttempt } from '../../contracts/agent-step/attempt.ts';
 import type { CheckResult } from '../../contracts/check-result/index.ts';
 import type { Checker } from '../../contracts/seal/index.ts';
 import { type AgentFolder, fileOf, readAgentFolder } from '../../evidence/agent/agent-folder.ts';
@@ -10,7 +10,7 @@ import { agentEvaluationOf } from './judge-agent.ts';
 /** One attempt as its sealed run states it. */
 export interface ReadAttempt {
   readonly row: AttemptRow;
-  readonly asked: Attempt;
+  readonly asked: TaskAttempt;
   /** The hash of what attempts must have in common: the task and the checks with their hidden files. */
   readonly exam: string;
   readonly baseSha: string | null;
