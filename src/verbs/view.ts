@@ -1,3 +1,5 @@
+import { homeFrom } from '../evidence/run-folder/runs.ts';
+import { writtenMatrix } from './written-matrix.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 import { damageWarning, reportSubject, type ReportOptions, writeReports } from './report.ts';
 import { runPageOf, writePage } from './run-pages.ts';
@@ -9,7 +11,7 @@ export interface ViewOptions extends Pick<ReportOptions, 'signingKey' | 'signal'
   readonly cwd?: string;
 }
 
-/** Writes the page of a run or comparison, and opens it in the browser of this desktop if there is one. */
+/** Writes the page of a run or comparison, or finds the page of a matrix, and opens it in the browser of this desktop if there is one. */
 export async function viewReport(word: string, options: ViewOptions) {
   const { cwd = process.cwd(), isOpening, environment = {}, ...others } = options;
   const { file, warning } = await writtenPage(word, cwd, others);
@@ -23,6 +25,8 @@ async function writtenPage(
   cwd: string,
   options: ReportOptions,
 ): Promise<{ file: string; warning?: string }> {
+  const matrix = writtenMatrix(word, homeFrom(cwd), cwd);
+  if (matrix !== undefined) return { file: matrix };
   const small = await runPageOf(word, cwd, options);
   if (small) return { file: writePage(small.folder, small.page) };
   const { subject, folder } = await reportSubject(word, cwd, options);
