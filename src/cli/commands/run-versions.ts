@@ -13,7 +13,11 @@ import { addToStepSummary } from '../text/step-summary.ts';
 /** `run suite` with several agents or models. */
 export async function runVersionsCommand(
   options: RunVersionsOptions,
-  { json, interrupt, endProgress }: { json: boolean; interrupt: ReturnType<typeof interruptions>; endProgress(): void },
+  {
+    json,
+    interrupt,
+    endProgress,
+  }: { json: boolean; interrupt: ReturnType<typeof interruptions>; endProgress: () => void },
 ): Promise<number> {
   const paint = paintFor(2);
   const result = await runVersions({
@@ -35,7 +39,7 @@ export async function runVersionsCommand(
   const written = Object.entries(files).map(([format, file]) => [format, path.relative(process.cwd(), file)] as const);
   if (json) {
     const { cases: _, ...summary } = matrix;
-    const suites = result.runs.map(({ name, result: ran }) => ({ name, ...suiteRunJson(ran, interrupt.name()) }));
+    const suites = suitesJson(result, interrupt.name());
     const made = { reports: Object.fromEntries(written), judgements: judgements.map(judgementJson), suites };
     stdout.write(`${printableJson({ ...made, ...summary })}\n`);
   } else {
@@ -53,11 +57,15 @@ function resumeOf({ runs }: VersionsResult): string | undefined {
   return open && `proctor run suite --resume ${wordFor(open.place)}`;
 }
 
+function suitesJson({ runs }: VersionsResult, signal: string | undefined): object[] {
+  return runs.map(({ name, result }) => Object.assign({ name }, suiteRunJson(result, signal)));
+}
+
 function interruptedJson(result: VersionsResult, signal: string | undefined): object {
   return {
     kind: 'suite_versions',
     status: 'interrupted',
-    suites: result.runs.map(({ name, result: ran }) => ({ name, ...suiteRunJson(ran, signal) })),
+    suites: suitesJson(result, signal),
     not_started: result.notStarted,
     resume: resumeOf(result) ?? null,
   };
