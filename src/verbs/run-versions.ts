@@ -18,7 +18,7 @@ export interface RunVersionsOptions extends Omit<RunSuiteOptions, 'as' | 'agent'
   readonly onVersionRun?: (version: VersionRun) => void;
 }
 
-export interface VersionRun {
+interface VersionRun {
   readonly name: string;
   readonly result: SuiteRunResult;
 }
