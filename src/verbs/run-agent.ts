@@ -142,6 +142,8 @@ export function checkAgentOptions(verb: string, options: RunAgentOptions): void 
   for (const name of ['repository', 'files'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'string')
       throw new Fault('usage', `${verb} requires ${name} to be a path.`);
+  if (options.setup !== undefined && typeof options.setup?.command !== 'string')
+    throw new Fault('usage', `${verb} requires setup to be { command, timeoutMs, memoryBytes }.`);
   if (typeof options.task !== 'string') throw new Fault('usage', `${verb} requires task: the task for the agent.`);
 }
 
@@ -157,6 +159,7 @@ export const AGENT_OPTIONS: Record<keyof RunAgentOptions, true> = {
   dir: true,
   repository: true,
   files: true,
+  setup: true,
   policy: true,
   overrides: true,
   timeoutMs: true,

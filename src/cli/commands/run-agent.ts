@@ -39,6 +39,7 @@ export interface RunAgentFlags {
   readonly dir?: string;
   readonly repository?: string;
   readonly files?: string;
+  readonly setup?: string;
   readonly policy: string;
   readonly allowPath?: readonly string[];
   readonly forbidPath?: readonly string[];
@@ -100,6 +101,7 @@ export function agentOptionsOf(flags: RunAgentFlags): RunAgentOptions {
     dir: flags.dir,
     repository: flags.repository,
     files: flags.files,
+    setup: flags.setup === undefined ? undefined : { command: flags.setup },
     timeoutMs: flags.timeout,
     idleMs: flags.idleTimeout,
     model: flags.model,
