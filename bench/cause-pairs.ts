@@ -27,7 +27,7 @@ import {
   type Planted,
 } from './cause-plants.ts';
 
-export type Cause = Exclude<Divergence['kind'], 'runner'>;
+export type Cause = Exclude<Divergence['kind'], 'runner' | 'checks'>;
 
 type Plant = (base: Script, chance: Chance) => Planted;
 

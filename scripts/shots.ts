@@ -107,11 +107,10 @@ async function photograph(browser: Browser, { name, file, hash = '' }: Shot): Pr
 }
 
 /** A browser does not draw rows far below the window, which a picture of the whole page would show as gaps. */
-const DRAW_ALL = `{
-  const sheet = new CSSStyleSheet();
-  sheet.replaceSync('* { content-visibility: visible !important; }');
-  document.adoptedStyleSheets = [sheet];
-}`;
+const DRAW_ALL = `new Promise(drawn => {
+  for (const one of document.querySelectorAll('*')) one.style.contentVisibility = 'visible';
+  requestAnimationFrame(() => requestAnimationFrame(drawn));
+})`;
 
 async function forDocs(browser: Browser, picture: (typeof PICTURES)[number]): Promise<void> {
   const { file, shot: name, width, height, scale } = picture;

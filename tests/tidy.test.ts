@@ -59,7 +59,7 @@ const INNER_LAW: Record<string, Record<string, readonly string[]>> = {
     script: ['pipeline'],
     agent: ['written', 'pipeline', 'checks', 'script'],
     intent: ['written', 'pipeline'],
-    suite: ['written', 'pipeline', 'script', 'agent'],
+    suite: ['written', 'pipeline', 'checks', 'script', 'agent'],
     project: ['written'],
     '.': ['agent'],
   },

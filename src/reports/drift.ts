@@ -47,6 +47,7 @@ function driftIn(one: Field, note: string | undefined): Drift {
 const GROUPS: readonly (readonly [of: string, prefix: string])[] = [
   ['agent', 'provenance.'],
   ['settings', 'settings.'],
+  ['work', 'work.'],
   ['limits', 'policy.limits.'],
   ['sandbox', 'policy.sandbox.'],
 ];

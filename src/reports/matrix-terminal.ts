@@ -101,7 +101,8 @@ function* versionTable({ versions, decided_by }: Matrix, paint: PaintText): Gene
 /** Every pair: is the version in the column worse than the one in the row? */
 function* gridText({ versions, pairs }: Matrix, paint: PaintText): Generator<string> {
   const heads = versions.map((_, index) => String(index + 1).padStart(3)).join('');
-  yield `\n  ${paint('strong', 'worse than'.padEnd(NAME_WIDTH + 2))}${heads}   ${paint('faint', '✗ worse  ✓ not worse  ? open')}\n`;
+  yield `\n  Is the version in the column worse than the one in the row?\n`;
+  yield `  ${' '.repeat(NAME_WIDTH + 2)}${heads}   ${paint('faint', '✗ worse  ✓ not worse  ? undecided')}\n`;
   for (const [row, { name }] of versions.entries()) {
     const cells = versions.map((_, at) => {
       const pair = pairs.find(({ baseline, candidate }) => baseline === row && candidate === at);

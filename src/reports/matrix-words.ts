@@ -10,7 +10,7 @@ export const MATRIX_WORDS: Readonly<Record<Matrix['verdict'], string>> = {
 /** The verdict on a pair, about its candidate. */
 export function pairWord({ verdict, is_only_limit }: Pick<MatrixPair, 'verdict' | 'is_only_limit'>): string {
   if (is_only_limit) return 'limit not met';
-  return verdict === 'regression' ? 'worse' : verdict === 'no_regression' ? 'not worse' : 'open';
+  return verdict === 'regression' ? 'worse' : verdict === 'no_regression' ? 'not worse' : 'undecided';
 }
 
 export const CELL_WORDS: Readonly<Record<MatrixCell['state'], string>> = {

@@ -1,6 +1,7 @@
 import { bytesHash } from '../base/hash.ts';
 import { standingOf } from '../contracts/comparison/index.ts';
 import type { Coverage, PageHead, PageIndex, PageRow, PageTrial } from './page-data.ts';
+import { DOES_NOT_VERIFY } from './pages/page-kinds.ts';
 import type { ReportInput } from './report-input.ts';
 import { ANSWERS_MAX, SearchIndex } from './search-index.ts';
 
@@ -104,7 +105,7 @@ export function doubted(headline: Headline, damage: ReportInput['damage'] = []):
   const sealed = `The sealed verdict says: ${headline.word}. ${headline.details ?? headline.sentence}`;
   return {
     tone: 'bad',
-    word: 'Does not verify',
+    word: DOES_NOT_VERIFY,
     sentence: 'The evidence was changed after it was sealed.',
     details: [...named, ...more, sealed].join(' '),
   };

@@ -3,9 +3,11 @@ import { Fault } from '../base/fault.ts';
 import { printable } from '../base/printable.ts';
 import { readRegular } from '../base/regular.ts';
 import { soundLimits } from '../contracts/gate/limits/index.ts';
+import { CODING_KEYS } from '../contracts/suite/index.ts';
 import type { RunFolder } from '../evidence/run-folder/runs.ts';
 import { replyName, repliesIn } from '../evidence/suite/reply-log.ts';
 import { adoptSuite, type KeepsCase } from '../evidence/suite/suite-adopt.ts';
+import { suiteCases } from '../evidence/suite/suite-folder.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { repositoryAt } from '../execute/worktree/repository.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
@@ -27,6 +29,7 @@ export type AdoptOptions = Pick<
   | 'agent'
   | 'policy'
   | 'dir'
+  | 'checksFile'
   | 'headers'
   | 'secrets'
   | 'redirects'
@@ -75,11 +78,13 @@ export async function adopt(
   if (was !== undefined && declared?.version !== undefined) refuseOther(was, declared.version);
   const settings = checkedSettings(settingsFrom(before.request.settings), DEFAULT_SETTINGS);
   const { headers = [], secrets = {}, ...options } = named;
+  refuseForeignWork(place.folder);
   const whom = await describeTarget(
     { ...options, headers, secrets, cases: before.casesPath, as: version },
     settings,
     home,
     cwd,
+    [{ id: '', keys: {} }],
   );
   const order = {
     group: repetition.of,
@@ -106,6 +111,18 @@ export async function adopt(
     return { ...plan, request: { ...plan.request, ...known, begun_elsewhere: { cases_done: done } } };
   };
   adoptSuite(place.folder, planOf, provenBy(place.folder, plan.request));
+}
+
+/** The folders and commands of a case that another machine wrote are not run here. */
+function refuseForeignWork(folder: string): void {
+  for (const one of suiteCases(folder)) {
+    const key = CODING_KEYS.find(name => one[name] !== undefined);
+    if (key !== undefined)
+      throw new Fault(
+        'not_started_here',
+        `The case ${printable(one.id)} has the key ${key}, and another machine wrote it. Start a new run from your own case file.`,
+      );
+  }
 }
 
 /** Keeps an answer only if it follows from its reply by the target that the user named. */

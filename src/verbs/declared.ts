@@ -29,7 +29,13 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
   const { target, ...others } = options;
   const named = namedTarget(target, cwd, options.project);
   if ('ran' in named)
-    return { ...named.ran, ...others, ofTarget: named.settings, bounds: { ...named.ran.bounds, ...options.bounds } };
+    return {
+      ...named.ran,
+      ...others,
+      ...joined(named.ran, others),
+      ofTarget: named.settings,
+      bounds: { ...named.ran.bounds, ...options.bounds },
+    };
   const { declared } = named;
   const { declaration } = declared;
   const values = variablesIn(declaration).map(name => {
@@ -56,6 +62,13 @@ export async function withDeclared(options: WithDeclared, cwd: string): Promise<
     secrets: { ...options.secrets, ...Object.fromEntries(values) },
     ...(Object.keys(provenance).length > 0 && { provenance: { ...provenance, ...options.provenance } }),
   };
+}
+
+/** A flag adds to the checks and mounts of the target, because dropping a hidden test would go unnoticed. */
+function joined(ran: Partial<RunSuiteOptions>, given: WithDeclared): Pick<RunSuiteOptions, 'checks' | 'mounts'> {
+  const checks = [...(ran.checks ?? []), ...(given.checks ?? [])];
+  const mounts = [...(ran.mounts ?? []), ...(given.mounts ?? [])];
+  return { ...(checks.length > 0 && { checks }), ...(mounts.length > 0 && { mounts }) };
 }
 
 /** Asks which agent answers now, and refuses to continue a run with another one. */

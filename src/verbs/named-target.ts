@@ -7,6 +7,9 @@ import { printable } from '../base/printable.ts';
 import { durationMs } from '../base/units.ts';
 import { builtInPolicy } from '../contracts/agent-policy/index.ts';
 import { isDeclaration, type ProjectTarget } from '../contracts/project/index.ts';
+import { mountIn } from '../contracts/suite/index.ts';
+import { mountBelow } from '../run/agent/mounts.ts';
+import { checkOrderOf } from '../run/checks/read-checks.ts';
 import { findProjectFile, readProjectFile } from '../run/project/project-file.ts';
 import { type DeclaredTarget, readTargetFile } from '../run/suite/target-file.ts';
 import type { SuiteSettings } from '../run/suite/settings.ts';
@@ -61,6 +64,9 @@ function targetIn(name: string, target: ProjectTarget, dir: string): NamedTarget
     allowUntestedVersion: target.allow_untested_version,
     prices: inDir(prices),
     recordings: inDir(recordings),
+    base: target.base,
+    mounts: target.mounts?.map(mount => mountBelow(mountIn(mount), dir)),
+    checks: target.checks?.map(check => checkOrderOf(check, dir)),
     policy: policy !== undefined && builtInPolicy(policy) ? policy : inDir(policy),
   };
   return { ran: { ...common, ...defined(asked), agent, dir: path.resolve(dir, target.dir ?? '.') }, settings };

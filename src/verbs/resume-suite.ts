@@ -138,7 +138,7 @@ function checkNothingNamed(options: ResumeOptions, { request: { target } }: Suit
   } = options;
   // Query values are not stored, so the user must specify the same URL again.
   const hasQuery = target.kind === 'http' && target.url.includes('?');
-  const named = [hasQuery ? undefined : baseUrl, file, script, agent, policy, dir, redirects].some(
+  const named = [hasQuery ? undefined : baseUrl, file, script, agent, policy, dir, redirects, options.checksFile].some(
     word => word !== undefined,
   );
   if (!named && headers.length === 0 && Object.keys({ ...secrets, ...bounds, ...askedIn(options) }).length === 0)

@@ -1,10 +1,11 @@
 import path from 'node:path';
 import { writeAtomic } from '../base/atomic.ts';
+import { printable } from '../base/printable.ts';
 import { modesIn } from '../base/private.ts';
 import type { Checker } from '../contracts/seal/index.ts';
 import { findRun, homeFrom, type RunFolder, runsIn, secondOf } from '../evidence/run-folder/runs.ts';
 import { htmlPage } from '../reports/pages/html-page.ts';
-import type { SmallPage } from '../reports/pages/page-kinds.ts';
+import { DOES_NOT_VERIFY, type SmallPage } from '../reports/pages/page-kinds.ts';
 import { checkerAt, checkerIfUsable } from './keys.ts';
 import { comparisonFolder, makeReportFolder, refuseSealed, type ReportOptions } from './report.ts';
 
@@ -49,6 +50,12 @@ function pagePlace(word: string, home: string, cwd: string): RunFolder | undefin
   const compared = { id: path.basename(comparison), lane: 'comparison', folder: comparison };
   // Within the same second, the comparison is newer.
   return secondOf(compared) >= secondOf(last) ? undefined : last;
+}
+
+/** Warns that a page shows changed files; undefined if it does not. */
+export function pageWarning({ top }: SmallPage): string | undefined {
+  if (top.word !== DOES_NOT_VERIFY) return undefined;
+  return `${printable(top.id)} does not match its seal. The page says so first. Run proctor verify for details.`;
 }
 
 /** Writes the page completely or not at all, and returns its file. */

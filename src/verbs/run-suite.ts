@@ -19,6 +19,7 @@ import { repositoryAt } from '../execute/worktree/repository.ts';
 import type { Requested } from '../policy/effective-limits.ts';
 import type { AgentOrder } from '../run/agent/order.ts';
 import type { AgentAsked } from '../run/suite/agent-asked.ts';
+import type { AskedTarget } from '../run/suite/case-findings.ts';
 import { checkCaseFile } from '../run/suite/cases-file.ts';
 import { copyLayout, layOutCases } from '../run/suite/layout.ts';
 import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
@@ -55,6 +56,10 @@ export interface RunSuiteOptions extends Partial<SuiteSettings>, AgentAsked {
   readonly policy?: string;
   /** The folder to work on; the working folder by default. Each attempt gets a private clone of it. */
   readonly dir?: string;
+  /** A YAML or JSON file with more checks of every case. Its overlays are relative to the file. */
+  readonly checksFile?: string;
+  /** The folder that paths in the cases start from; the folder of the cases file by default. */
+  readonly casesFolder?: string;
   /** The environment in which to find the agent's program and model credential. The agent does not see it. */
   readonly environment?: AgentOrder['environment'];
   readonly bounds?: Omit<Requested, 'profile' | 'timeoutMs' | 'idleMs'> & { readonly profile?: string | Profile };
@@ -151,12 +156,17 @@ export async function runSuite(given: RunSuiteOptions): Promise<SuiteRunResult> 
     const write = (folder: string) => {
       first = first
         ? copyLayout((places[0] as RunFolder).folder, first, folder)
-        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, { kind: order.target.kind });
+        : layOutCases(path.resolve(cwd, options.cases), order.only, folder, askedTarget(order));
       return first;
     };
     layOutSuite({ place, write, planOf: cases => suitePlan(order, index + 1, cases) });
   }
   return runAll(places, { ...options, home, signer });
+}
+
+/** What the cases are checked against: the kind of the target, and the checks of every case. */
+function askedTarget({ target: { kind }, agent }: SuiteOrder): AskedTarget {
+  return { kind, checks: (agent?.checks ?? []).flatMap(({ name }) => name ?? []) };
 }
 
 /** What a run needs in addition to its plan. */
@@ -188,7 +198,7 @@ export async function runAll(places: readonly RunFolder[], going: StartedSuiteRu
     if (!plan) throw new Fault('not_a_suite', 'The folder contains no suite run that has started.');
     going.onFolder?.(place);
     const answer = await alone(place, async () =>
-      run(place, await targetFor(plan, going), {
+      run(place, await targetFor(plan, going, place.folder), {
         signal,
         signer: going.signer,
         ledger,

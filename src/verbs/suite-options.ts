@@ -16,12 +16,27 @@ export function checkSuiteOptions(options: RunSuiteOptions): void {
   if (options.as !== 'baseline' && options.as !== 'new') {
     throw new Fault('usage', 'Specify the side of the comparison: as must be "baseline" or "new".');
   }
-  for (const name of ['agent', 'policy', 'dir', 'model', 'prices', 'recordings'] as const) {
+  for (const name of [
+    'agent',
+    'policy',
+    'dir',
+    'model',
+    'prices',
+    'recordings',
+    'base',
+    'checksFile',
+    'casesFolder',
+  ] as const) {
     if (!['string', 'undefined'].includes(typeof options[name])) throw new Fault('usage', `${name} must be a string.`);
   }
   if (options.suite !== undefined && !(typeof options.suite === 'string' && PROJECT_NAME.test(options.suite)))
     throw new Fault('usage', 'suite must be a name of lower-case letters, digits, "-" and "_".');
   checkProvenance(options.provenance ?? {});
+  for (const [name, isEntry] of LISTS) {
+    const list: unknown = options[name] ?? [];
+    if (!Array.isArray(list) || !list.every(isEntry))
+      throw new Fault('usage', `${name} must be a list of objects with ${name === 'mounts' ? 'dir' : 'command'}.`);
+  }
   const { headers = [], repeat = 1, modelMode = 'live' } = options;
   checkLimits(options?.limits);
   if (!['live', 'record', 'replay'].includes(modelMode))
@@ -79,6 +94,11 @@ function isHeader(header: unknown): boolean {
   return ['name', 'env', 'value'].every(key => typeof (header as Record<string, unknown>)[key] === 'string');
 }
 
+const LISTS = [
+  ['mounts', (one: unknown): boolean => typeof (one as { dir?: unknown } | null)?.dir === 'string'],
+  ['checks', (one: unknown): boolean => typeof (one as { command?: unknown } | null)?.command === 'string'],
+] as const;
+
 const REPEAT_MAX = 100;
 
 /** What names a target and its variables, for a new run or a resumed one. */
@@ -98,6 +118,10 @@ export const TARGET_OPTIONS: Record<keyof AdoptOptions, true> = {
   modelMode: true,
   recordings: true,
   allowUntestedVersion: true,
+  base: true,
+  mounts: true,
+  checks: true,
+  checksFile: true,
   environment: true,
   bounds: true,
   headers: true,
@@ -113,6 +137,7 @@ const OPTIONS: Record<keyof RunSuiteOptions, true> = {
   as: true,
   suite: true,
   project: true,
+  casesFolder: true,
   out: true,
   runId: true,
   only: true,

@@ -2,20 +2,19 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { defined } from '../base/defined.ts';
 import { Fault } from '../base/fault.ts';
-import { bytesHash, contentHash } from '../base/hash.ts';
+import { bytesHash } from '../base/hash.ts';
 import { followLink, readRegular } from '../base/regular.ts';
 import { headerSecrets, storedUrl, urlSecrets } from '../base/secret-parts.ts';
 import type { SuiteTarget } from '../contracts/suite/index.ts';
 import { attemptsIn } from '../evidence/run-folder/runs.ts';
 import type { SuitePlan } from '../evidence/suite/suite-run.ts';
 import { effectiveLimits, type Requested } from '../policy/effective-limits.ts';
-import type { AgentOrder } from '../run/agent/order.ts';
 import { checkOrder } from '../run/script/order.ts';
 import { offersOf } from '../run/pipeline/runner-plan.ts';
 import { AGENT_ASKED, askedIn } from '../run/suite/agent-asked.ts';
+import type { CaseSetups } from '../run/suite/agent-work.ts';
 import type { SuiteOrder } from '../run/suite/plan.ts';
 import type { DeclaredTarget } from '../run/suite/target-file.ts';
-import { checkRecordings, makeRecordings, recordingsOf } from '../run/suite/recordings.ts';
 import { settingsFrom, type SuiteSettings } from '../run/suite/settings.ts';
 import type { Target } from '../run/suite/target.ts';
 import { runsProgram } from '../targets/program-call.ts';
@@ -26,7 +25,7 @@ import type { StartedSuiteRun, RunSuiteOptions } from './run-suite.ts';
 import { checkedUrl, checkHeader } from './suite-words.ts';
 
 /** The target in a run's plan. */
-export async function targetFor(plan: SuitePlan, going: StartedSuiteRun): Promise<Target> {
+export async function targetFor(plan: SuitePlan, going: StartedSuiteRun, folder: string): Promise<Target> {
   const { request, agent } = plan;
   const settings = settingsFrom(request.settings);
   if (request.target.kind === 'http') return httpFor(request.target, plan, going, settings);
@@ -34,7 +33,9 @@ export async function targetFor(plan: SuitePlan, going: StartedSuiteRun): Promis
     const { declaredFor } = await import('./declared.ts');
     return declaredFor(request.target, plan, going, settings);
   }
-  return agent ? agentFor(plan, agent, going, settings) : scriptFor(plan, going, settings);
+  if (!agent) return scriptFor(plan, going, settings);
+  const { agentFor } = await import('./suite-agents.ts');
+  return agentFor(plan, agent, going, settings, folder);
 }
 
 async function httpFor(
@@ -114,40 +115,6 @@ async function scriptFor(
   });
 }
 
-async function agentFor(
-  { request }: SuitePlan,
-  where: NonNullable<SuitePlan['agent']>,
-  { secrets = {}, environment = {}, home, signer }: StartedSuiteRun,
-  settings: SuiteSettings,
-): Promise<Target> {
-  const { version: side, target } = request;
-  const [{ agentTarget, namedAgent }, { judgeAgentRun }] = await Promise.all([
-    import('../run/suite/agent-target.ts'),
-    import('../judge/agent/judge-agent.ts'),
-  ]);
-  const kept = attemptsIn(home);
-  const claimsIn = async (folder: string) => (await judgeAgentRun(folder, signer)).flags;
-  const agent = target.kind === 'agent' ? target.name : '';
-  const keepCredentials = request.keep_credentials === true;
-  const { recordings: folder, ...asked } = where;
-  const order = { ...asked, agent, secrets, keepCredentials, environment, needsModel: true, ...clocksOf(settings) };
-  const { target: now } = await namedAgent(order, { launcher: await sharedLauncher(), home: kept, signer: undefined });
-  if (contentHash(now) !== request.target_sha256)
-    throw new Fault(
-      'agent_changed',
-      'The agent or its policy changed since the run started. Restore it, or start a new run.',
-    );
-  const recordings = recordingsOf(where.modelMode, folder);
-  if (recordings) makeRecordings(recordings);
-  const { number: repetition } = request.repetition;
-  const launcher = sharedLauncher;
-  return agentTarget({ order, recordings, repetition, side, launcher, home: kept, signer, settings, claimsIn });
-}
-
-function clocksOf({ timeoutMs, idleMs }: SuiteSettings): Pick<AgentOrder, 'timeoutMs' | 'idleMs'> {
-  return { timeoutMs, idleMs };
-}
-
 function hashOf(script: string): string | undefined {
   const bytes = readRegular(followLink(script), SCRIPT_BYTES_MAX);
   return bytes && bytesHash(bytes);
@@ -163,12 +130,15 @@ export async function describeTarget(
   settings: SuiteSettings,
   home: string,
   cwd: string,
+  setups?: CaseSetups['setups'],
 ): Promise<Whom> {
   const { baseUrl, target, script, agent, policy, dir, bounds } = options;
   if ([baseUrl, target, script, agent].filter(one => one !== undefined).length > 1)
     throw new Fault('usage', 'Specify only one target: --base-url, --target, --script or --agent.');
   if (agent === undefined && (policy !== undefined || dir !== undefined))
     throw new Fault('usage', '--policy and --dir require an agent. Add --agent claude or --agent codex.');
+  if (agent === undefined && options.checksFile !== undefined)
+    throw new Fault('usage', '--checks requires an agent. Add --agent claude or --agent codex.');
   const [ofAgents] = Object.keys(askedIn(options)) as (keyof typeof AGENT_ASKED)[];
   if (agent === undefined && ofAgents !== undefined)
     throw new Fault('usage', `${AGENT_ASKED[ofAgents]} requires an agent. Add --agent claude or --agent codex.`);
@@ -180,7 +150,8 @@ export async function describeTarget(
   if (agent === undefined) return httpNamed(options);
   if (Object.keys(ofScripts).length > 0)
     throw new Fault('usage', 'Limits for scripts do not apply to an agent. Set them in its policy.');
-  return agentNamed({ ...options, agent }, settings, home, cwd);
+  const { describeAgent } = await import('./suite-agents.ts');
+  return describeAgent({ ...options, agent }, settings, home, cwd, setups);
 }
 
 /** Proctor does not run an API, so a limit on it would have no effect. */
@@ -257,29 +228,4 @@ async function scriptNamed(options: RunSuiteOptions, settings: SuiteSettings, cw
     isolation: effective.isolation,
   };
   return { target, script, bounds, effective };
-}
-
-async function agentNamed(
-  options: RunSuiteOptions & { agent: string },
-  settings: SuiteSettings,
-  home: string,
-  cwd: string,
-): Promise<Whom> {
-  const { agent, policy = 'read-only', dir = '.', secrets = {}, environment = {}, bounds } = options;
-  const { namedAgent } = await import('../run/suite/agent-target.ts');
-  const { recordings: folder, ...asked } = askedIn(options);
-  const recordings = recordingsOf(asked.modelMode, folder && path.resolve(cwd, folder));
-  if (recordings) checkRecordings(recordings);
-  const cpus = bounds?.cpus;
-  const where = { dir: path.resolve(cwd, dir), policy, cwd, ...(cpus !== undefined && { cpus }), ...asked };
-  const named = await namedAgent(
-    { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) },
-    { launcher: await sharedLauncher(), home: attemptsIn(home), signer: undefined },
-  );
-  return {
-    ...named,
-    script: null,
-    agent: { ...where, ...(recordings && { recordings: recordings.folder }) },
-    bounds: {},
-  };
 }

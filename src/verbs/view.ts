@@ -1,6 +1,6 @@
 import type { RunSuiteOptions } from './run-suite.ts';
 import { damageWarning, reportSubject, type ReportOptions, writeReports } from './report.ts';
-import { runPageOf, writePage } from './run-pages.ts';
+import { pageWarning, runPageOf, writePage } from './run-pages.ts';
 
 export interface ViewOptions extends Pick<ReportOptions, 'signingKey' | 'signal'> {
   /** Opens the report in a browser. */
@@ -18,15 +18,19 @@ export async function viewReport(word: string, options: ViewOptions) {
   return { file, warning, isOpened: await openPage(file, environment) };
 }
 
-async function writtenPage(
-  word: string,
-  cwd: string,
-  options: ReportOptions,
-): Promise<{ file: string; warning?: string }> {
+interface Written {
+  readonly file: string;
+  /** A sentence about changed files. */
+  readonly warning?: string;
+}
+
+async function writtenPage(word: string, cwd: string, options: ReportOptions): Promise<Written> {
   const small = await runPageOf(word, cwd, options);
-  if (small) return { file: writePage(small.folder, small.page) };
+  if (small) return withWarning(writePage(small.folder, small.page), pageWarning(small.page));
   const { subject, folder } = await reportSubject(word, cwd, options);
-  const warning = damageWarning(subject);
-  const file = writeReports(folder, subject, ['html']).html as string;
+  return withWarning(writeReports(folder, subject, ['html']).html as string, damageWarning(subject));
+}
+
+function withWarning(file: string, warning: string | undefined): Written {
   return { file, ...(warning !== undefined && { warning }) };
 }

@@ -1,6 +1,14 @@
 import path from 'node:path';
+import { canonicalize } from '../base/canonical.ts';
 import type { AgentOutcome, PolicySummary } from '../contracts/agent-step/index.ts';
-import { type AgentRunNote, type CaseArtifact, VIOLATIONS_LISTED_MAX } from '../contracts/artifacts/index.ts';
+import {
+  type AgentRunNote,
+  type CaseArtifact,
+  checkInCase,
+  type CheckInCase,
+  VIOLATIONS_LISTED_MAX,
+} from '../contracts/artifacts/index.ts';
+import type { CheckResult } from '../contracts/check-result/index.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import { SEAL } from '../evidence/run-folder/finish.ts';
 import { FOLDER_RULES } from './folder-rules.ts';
@@ -21,6 +29,7 @@ export function agentCaseInspector({ hashOf, report }: Surroundings): Inspector 
   const runs = new Map<string, Run>();
   /** By run folder. */
   const violations = new Map<string, Classes>();
+  const checks = new Map<string, readonly CheckInCase[]>();
   const trees = new Map<string, { readonly files: number; readonly diff: string }>();
 
   function* unlike(note: AgentRunNote, { folder, outcome }: Run): Generator<string> {
@@ -32,6 +41,7 @@ export function agentCaseInspector({ hashOf, report }: Surroundings): Inspector 
     const isSame =
       classes?.length === note.violations.total && classes.slice(0, VIOLATIONS_LISTED_MAX).join() === listed;
     if (classes && !isSame) yield 'violations';
+    if (textOf(checks.get(folder) ?? []) !== textOf(note.checks ?? [])) yield 'checks';
     const tree = trees.get(folder);
     if (!tree) return;
     if (tree.diff !== note.changes?.diff_sha256 || tree.files !== note.changes.files.total) yield 'changes';
@@ -49,6 +59,8 @@ export function agentCaseInspector({ hashOf, report }: Surroundings): Inspector 
       }
       const folder = above(file, 3);
       if (folder === undefined) return;
+      if (contract.name === 'check-result')
+        checks.set(folder, [...(checks.get(folder) ?? []), checkInCase(value as CheckResult)]);
       if (contract.name === 'policy-summary')
         violations.set(
           folder,
@@ -71,6 +83,11 @@ export function agentCaseInspector({ hashOf, report }: Surroundings): Inspector 
       }
     },
   };
+}
+
+/** The verifier reads checks in the order of their folders. */
+function textOf(checks: readonly CheckInCase[]): string {
+  return canonicalize([...checks].sort((a, b) => (a.name < b.name ? -1 : 1)));
 }
 
 const UNLIKE = 'differs from the evidence of the agent run';

@@ -152,6 +152,7 @@ export const FOLDER_RULES = {
       'if the folder contains the run that agent_run names, seal_sha256 is the hash of its seal',
       'termination and reason match the outcome of the run, and violations match its policy summary',
       'changes matches the number of files and the diff in the work tree status',
+      'checks matches the results of the checks of the run',
     ],
   },
   FD14: {

@@ -7,7 +7,17 @@ import { outcomeExample } from '../../src/contracts/agent-step/outcome-example.t
 import { agentPage, type AgentPageInput } from '../../src/reports/pages/agent-page.ts';
 import { htmlPage } from '../../src/reports/pages/html-page.ts';
 import { HOSTILE, linesFrom, manyCalls, pageInput } from '../reports/pages/agent-page-world.ts';
-import { launch, opened, overflow, PHONE, pictured, findings, printedFindings, written } from '../reports/browser.ts';
+import {
+  launch,
+  opened,
+  overflow,
+  PHONE,
+  pictured,
+  findings,
+  overlappingLabels,
+  printedFindings,
+  written,
+} from '../reports/browser.ts';
 import { AgentWorld, placePrograms } from '../run/agent/world.ts';
 import { until } from '../support/runs.ts';
 
@@ -196,6 +206,7 @@ describe('the page of an agent run', () => {
     const { page } = await opened(browser, real(), '#line=8', options);
     expect(await findings(page)).toEqual([]);
     expect(await printedFindings(page)).toEqual([]);
+    expect(await overlappingLabels(page)).toEqual([]);
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     await pictured(page, `agent-page-${name.replaceAll(' ', '-')}`);
     await page.context().close();
@@ -216,6 +227,7 @@ test('writes a page for a run that was changed', async () => {
   writeFileSync(path.join(pages, 'changed', 'evidence/final-state.txt'), 'changed\n');
   const { code, stderr } = world.tried(['report', path.join(pages, 'changed'), '--out', 'page']);
   expect(code, stderr).toBe(0);
+  expect(stderr).toMatch(/^warning: \S+ does not match its seal\. The page says so first\./);
   const { page } = await opened(browser, path.join(world.place.cwd, 'page/report.html'));
   expect(await page.locator('.word').innerText()).toContain('Does not verify');
   expect(await page.locator('#review').innerText()).toContain('proctor apply refuses: The run does not verify');

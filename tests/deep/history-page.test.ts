@@ -5,7 +5,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { launch, opened, overflow, PHONE, pictured, findings, printedFindings, written } from '../reports/browser.ts';
+import {
+  launch,
+  opened,
+  overflow,
+  PHONE,
+  pictured,
+  findings,
+  overlappingLabels,
+  printedFindings,
+  written,
+} from '../reports/browser.ts';
 import { instantText } from '../../src/base/clock.ts';
 import type { History, SuiteHistory } from '../../src/reports/pages/history-data.ts';
 import { historyPage } from '../../src/reports/pages/history-page.ts';
@@ -125,6 +135,7 @@ describe('the page of a suite', () => {
       await shown.locator('.history-part').first().waitFor();
       expect(await findings(shown)).toEqual([]);
       expect(await printedFindings(shown)).toEqual([]);
+      expect(await overlappingLabels(shown)).toEqual([]);
       expect(await overflow(shown)).toBe(0);
     }
   });

@@ -8,7 +8,17 @@ import { gateOf } from '../../src/judge/compare/gate.ts';
 import { matrixReports } from '../../src/reports/matrix.ts';
 import { compareRuns, compareVersions, runSuite } from '../../src/verbs/index.ts';
 import { failedCase, judgedCase, side } from '../judge/compare/sides.ts';
-import { launch, opened, overflow, PHONE, pictured, findings, printedFindings, written } from '../reports/browser.ts';
+import {
+  launch,
+  opened,
+  overflow,
+  PHONE,
+  pictured,
+  findings,
+  overlappingLabels,
+  printedFindings,
+  written,
+} from '../reports/browser.ts';
 import { Agent, saying } from '../run/suite/agent.ts';
 
 const folder = mkdtempSync(path.join(tmpdir(), 'proctor-matrix-'));
@@ -106,6 +116,7 @@ describe('the page of a matrix', () => {
     expect(await overflow(page)).toBeLessThanOrEqual(0);
     expect(await findings(page)).toEqual([]);
     expect(await printedFindings(page)).toEqual([]);
+    expect(await overlappingLabels(page)).toEqual([]);
     expect([complaints, asked]).toEqual([[], []]);
   });
 
@@ -125,7 +136,7 @@ describe('the page of a matrix', () => {
     expect(await detail.innerText()).toContain('cheap against careful');
     const link = detail.getByRole('link', { name: 'Open the report of this pair' });
     expect(await link.getAttribute('href')).toMatch(/^\.\.\/\.\.\/comparisons\/comparison_\w+\/report\.html$/);
-    await page.getByRole('button', { name: 'middling against careful: Open' }).focus();
+    await page.getByRole('button', { name: 'middling against careful: Undecided' }).focus();
     await page.keyboard.press('Enter');
     await expect.poll(() => detail.innerText()).toMatch(/middling against careful[\s\S]*proctor compare suite_/);
     expect(page.url()).toContain('#pair=1-3');
@@ -145,6 +156,7 @@ describe('the page of a matrix', () => {
     const { page } = await opened(browser, real);
     await page.getByRole('img', { name: /^Cost per solved case and pass rate: careful \$0\.02, 100 %/ }).waitFor();
     expect(await page.locator('.scatter .dot').count()).toBe(3);
+    expect(await movedUpOrDown(page)).toBe(0);
     await page.getByRole('button', { name: 'Tokens' }).click();
     await page
       .getByRole('img', { name: /^Tokens per solved case and pass rate: careful 100, 100 %; cheap 200/ })
@@ -189,6 +201,12 @@ describe('a matrix with hostile names', () => {
     expect([complaints, asked]).toEqual([[], []]);
   });
 
+  test('keeps dots that overlap at the height of their pass rate', async () => {
+    const { page } = await opened(browser, hostile);
+    expect(await page.locator('.scatter .dot').count()).toBe(8);
+    expect(await movedUpOrDown(page)).toBe(0);
+  });
+
   test('shows 100 cases at a time', async () => {
     const { page } = await opened(browser, hostile);
     const rows = page.locator('.matrix-cases tbody tr');
@@ -197,3 +215,11 @@ describe('a matrix with hostile names', () => {
     await expect.poll(() => rows.count()).toBe(130);
   });
 });
+
+/** How many dots are not at the height of their true position, where their line starts. */
+const movedUpOrDown = (page: Page): Promise<number> =>
+  page.locator('.scatter').evaluate(plot => {
+    const lines = [...plot.querySelectorAll('.leader')];
+    const dots = [...plot.querySelectorAll('.dot circle')];
+    return dots.filter((dot, index) => dot.getAttribute('cy') !== lines[index]?.getAttribute('y1')).length;
+  });

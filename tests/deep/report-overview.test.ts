@@ -6,7 +6,17 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../src/contracts/suite/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
-import { findings, printedFindings, launch, opened, overflow, PHONE, pictured, written } from '../reports/browser.ts';
+import {
+  findings,
+  overlappingLabels,
+  printedFindings,
+  launch,
+  opened,
+  overflow,
+  PHONE,
+  pictured,
+  written,
+} from '../reports/browser.ts';
 import { reportWorld, runWorld } from '../reports/report-world.ts';
 import { withSuspect, worse } from '../reports/verdict-world.ts';
 
@@ -296,5 +306,6 @@ test.each([
   expect(await overflow(page)).toBeLessThanOrEqual(0);
   expect(await findings(page)).toEqual([]);
   expect(await printedFindings(page)).toEqual([]);
+  expect(await overlappingLabels(page)).toEqual([]);
   expect(complaints).toEqual([]);
 });

@@ -72,6 +72,26 @@ export const PHONE = { viewport: { width: 390, height: 844 }, deviceScaleFactor:
 export const overflow = (page: Page): Promise<number> =>
   page.evaluate('document.documentElement.scrollWidth - innerWidth');
 
+/** Pairs of labels that overlap in a drawing. */
+export const overlappingLabels = (page: Page): Promise<string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('svg')].flatMap(svg => {
+      const labels = [...svg.querySelectorAll('text')]
+        .map(text => ({ says: text.textContent, box: text.getBoundingClientRect() }))
+        .filter(({ box }) => box.width > 0);
+      return labels.flatMap(({ says, box }, index) =>
+        labels
+          .slice(index + 1)
+          .filter(
+            ({ box: other }) =>
+              Math.min(box.right, other.right) - Math.max(box.left, other.left) > 1 &&
+              Math.min(box.bottom, other.bottom) - Math.max(box.top, other.top) > 3,
+          )
+          .map(other => `${says} and ${other.says}`),
+      );
+    }),
+  );
+
 /** The moderate, serious and critical findings of axe, with their locations. */
 export async function findings(page: Page): Promise<string[]> {
   // The page's policy blocks foreign scripts; only the debugger protocol can inject axe.

@@ -94,7 +94,7 @@ function Drawing({ title, unit, format, histogram, sides, width }: DrawingProps)
               {label}
             </text>
             <text class="peak" x={LEFT + across} y={floor - HILL - 26} text-anchor="end">
-              highest bar: {plural(Math.max(...bins.map(bin => bin[key])), 'case')}
+              {across < NARROW ? 'up to' : 'highest bar:'} {plural(Math.max(...bins.map(bin => bin[key])), 'case')}
             </text>
             <Middle value={quantile(values, 0.5)} x={x} floor={floor} width={width} format={format} />
           </g>
@@ -107,6 +107,9 @@ function Drawing({ title, unit, format, histogram, sides, width }: DrawingProps)
     </svg>
   );
 }
+
+/** On a narrow plot, a long label would reach the name of the side. */
+const NARROW = 320;
 
 function Bars({
   bins,

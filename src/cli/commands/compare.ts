@@ -6,7 +6,7 @@ import { compareRuns } from '../../verbs/compare.ts';
 import type { Format } from '../../verbs/formats.ts';
 import { closeLauncher } from '../../verbs/launcher.ts';
 import { damageWarning, isPackAway, runsNotHere, reportSubject, writeReports } from '../../verbs/report.ts';
-import { runPageOf, writePage } from '../../verbs/run-pages.ts';
+import { pageWarning, runPageOf, writePage } from '../../verbs/run-pages.ts';
 import { terminalText } from '../../verbs/terminal.ts';
 import { nextText } from '../text/compare-next.ts';
 import { gateOption } from '../text/gate-word.ts';
@@ -173,6 +173,8 @@ function writePageOnly({ page, folder }: NonNullable<Awaited<ReturnType<typeof r
       `This run has no ${other} report, only an HTML page. For its data, run proctor show --json.`,
     );
   const file = here(writePage(folder, page));
+  const warning = pageWarning(page);
+  if (warning !== undefined) stderr.write(`${paintFor(2)('note', 'warning')}: ${warning}\n`);
   stdout.write(flags.json ? `${printableJson({ reports: { html: file } })}\n` : `${printable(file)}\n`);
 }
 

@@ -6,9 +6,11 @@ import { closeLauncher } from '../../verbs/launcher.ts';
 import { resumeSuite } from '../../verbs/resume-suite.ts';
 import { runSuite, type RunSuiteOptions } from '../../verbs/run-suite.ts';
 import { suiteExitCode } from '../../verbs/suite-exit.ts';
+import { checkOf } from '../options/check-option.ts';
 import { headerOf } from '../options/headers.ts';
 import { interruptions } from '../options/interruptions.ts';
 import { type LimitFlags, limitsFromFlags } from '../options/limit-flags.ts';
+import { mountOf } from '../options/mounts.ts';
 import { stayLean } from '../options/v8-heap.ts';
 import { stderr, stdout } from '../text/out.ts';
 import { paintFor } from '../text/paint.ts';
@@ -34,6 +36,10 @@ export interface RunSuiteFlags extends LimitFlags {
   readonly modelMode?: 'live' | 'record' | 'replay';
   readonly recordings?: string;
   readonly allowUntestedVersion?: true;
+  readonly base?: string;
+  readonly mount?: readonly string[];
+  readonly check?: readonly string[];
+  readonly checks?: string;
   readonly as?: 'baseline' | 'new';
   readonly out?: string;
   readonly runId?: string;
@@ -128,6 +134,10 @@ const NAMED_AGAIN: ReadonlySet<string> = new Set([
   'modelMode',
   'recordings',
   'allowUntestedVersion',
+  'base',
+  'mount',
+  'check',
+  'checks',
   'header',
   'secret',
   'strictReplies',
@@ -162,6 +172,10 @@ function targetOf(flags: RunSuiteFlags): AdoptOptions {
     modelMode: flags.modelMode,
     recordings: flags.recordings,
     allowUntestedVersion: flags.allowUntestedVersion,
+    base: flags.base,
+    mounts: flags.mount?.map(mountOf),
+    checks: flags.check?.map(checkOf),
+    checksFile: flags.checks,
     strictReplies: flags.strictReplies,
     redirects: flags.followRedirects,
     bounds: defined(bounds),

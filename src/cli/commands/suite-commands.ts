@@ -36,7 +36,19 @@ function targetFlags(suite: Command): Command {
       new Option('--model-mode <mode>', `with --agent: ${HELP.modelMode}`).choices(['live', 'record', 'replay']),
     )
     .option('--recordings <folder>', 'with --model-mode: folder of recordings to write or replay, one per attempt')
-    .option('--allow-untested-version', `with --agent: ${HELP.untested}`);
+    .option('--allow-untested-version', `with --agent: ${HELP.untested}`)
+    .option('--base <ref>', 'with --agent: start every case from this commit instead of HEAD')
+    .option(
+      '--mount <folder[:path]>',
+      'with --agent: folder that every case can read but not change; repeatable',
+      collect,
+    )
+    .option(
+      '--check <command>',
+      'with --agent: run this in the tree that the agent leaves, in every case; name=command names it; repeatable',
+      collect,
+    )
+    .option('--checks <file>', 'with --agent: YAML or JSON file with checks of every case');
 }
 
 function suiteFlags(suite: Command): Command {

@@ -33,7 +33,11 @@ function overviewLines(suites: readonly SuiteHistory[], paint: Paint): string[] 
       `${countText(suite.runs.length + suite.older_runs, 'run')}, newest ${whenText(last.started_at)}`,
     ];
   });
-  return [...tableLines(rows), '', paint('faint', 'Show one suite: proctor history SUITE. As a page: --open')];
+  return [
+    ...tableLines(rows),
+    '',
+    paint('faint', 'To see one suite, run proctor history SUITE. To open a page, add --open.'),
+  ];
 }
 
 function suiteLines(suite: SuiteHistory, paint: Paint): string[] {
@@ -43,12 +47,13 @@ function suiteLines(suite: SuiteHistory, paint: Paint): string[] {
   const total = Object.values(suite.states).reduce((sum, count) => sum + count, 0) - suite.states.passes;
   const shown = changed.slice(0, CHANGED_SHOWN);
   const older =
-    older_runs > 0 ? [paint('faint', `${countText(older_runs, 'older run')}; use --limit to see more`)] : [];
+    older_runs > 0 ? [paint('faint', `${countText(older_runs, 'older run')} not shown; use --limit to see more`)] : [];
   return [
     `${markOf(suite, paint)} ${paint('strong', printable(suite.name))}  ${stateText(suite)}.${flaky}`,
     '',
     ...older,
     ...runTable(runs),
+    ...(runs.some(({ dirty }) => dirty) ? [paint('faint', '* with uncommitted changes')] : []),
     ...(shown.length > 0 ? ['', ...shown.flatMap(one => changedLines(one, paint))] : []),
     ...(total > shown.length
       ? [`  and ${numberText(total - shown.length)} more; --json and --open show up to 200`]
@@ -119,7 +124,8 @@ const VERSION_CHARS = 24;
 function changedLines({ case_id, state, since, flakiness, message, cause }: HistoryCase, paint: Paint): string[] {
   const style = state === 'fails' ? 'bad' : state === 'fixed' || state === 'passes' ? 'good' : 'note';
   const when = since && `${since.or_before ? 'at least since' : 'since'} ${whenText(since.started_at)}`;
-  const commit = since?.commit ? `, commit ${printable(since.commit).slice(0, COMMIT_CHARS)}` : '';
+  const dirty = since?.dirty ? ' with uncommitted changes' : '';
+  const commit = since?.commit ? `, commit ${printable(since.commit).slice(0, COMMIT_CHARS)}${dirty}` : '';
   const run = since ? `${when}${commit}, run ${printable(since.run_id)}` : '';
   const flaky = state === 'flaky' ? flakyText(flakiness).replace(/^, /, '') : '';
   const says = state === 'fails' || state === 'flaky' ? [message, cause && `cause: ${cause}`] : [];

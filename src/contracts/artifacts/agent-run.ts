@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { REASONS } from '../agent-step/reading.ts';
 import { reasonFindings, REASON_ASKS } from '../agent-step/reason.ts';
 import { nameText, TERMINATIONS, VIOLATION_CLASSES } from '../agent-step/words.ts';
-import { CHECK_VERDICTS, checkName } from '../check-result/shape.ts';
+import { CHECK_VERDICTS, checkName, type CheckResult } from '../check-result/shape.ts';
 import { CHECKS_MAX } from '../checks/shape.ts';
 import { firstRepeated } from '../lists.ts';
 import { type Finding, must } from '../rule.ts';
@@ -11,7 +11,7 @@ import { codeWord, contentHashText, count, filledText, matching, record, relativ
 /** The limits on listed entries. `total` counts all entries. */
 export const VIOLATIONS_LISTED_MAX = 100;
 export const CASE_CHANGED_LISTED_MAX = 1_000;
-export const CASE_FAILURES_LISTED_MAX = 10;
+const CASE_FAILURES_LISTED_MAX = 10;
 
 const checkNoteShape = record({
   name: checkName(),
@@ -39,6 +39,22 @@ const checkNoteShape = record({
 });
 
 export type CheckInCase = z.infer<typeof checkNoteShape>;
+
+/** What a case repeats of the result of a check. */
+export function checkInCase(result: CheckResult): CheckInCase {
+  const { name, verdict, reason, message, report, tests, restored, overlay, second_look } = result;
+  return {
+    name,
+    verdict,
+    reason,
+    message,
+    report: report !== null,
+    tests: tests && { ...tests, failures: tests.failures.slice(0, CASE_FAILURES_LISTED_MAX) },
+    restored: restored.total,
+    overlay_sha256: overlay?.sha256 ?? null,
+    second_look: second_look && { verdict: second_look.verdict, reason: second_look.reason },
+  };
+}
 
 /** What Proctor observed about the agent run that answered a case. */
 export const agentRunShape = record({

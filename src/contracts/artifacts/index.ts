@@ -2,7 +2,7 @@ export {
   type AgentRunNote,
   agentRunExample,
   CASE_CHANGED_LISTED_MAX,
-  CASE_FAILURES_LISTED_MAX,
+  checkInCase,
   type CheckInCase,
   VIOLATIONS_LISTED_MAX,
 } from './agent-run.ts';

@@ -76,6 +76,7 @@ const divergence = record({
     'tool_duplicate',
     'tool_retry',
     'model',
+    'checks',
   ]),
   baseline_at: z.nullable(placeText()),
   new_at: z.nullable(placeText()),

@@ -28,6 +28,7 @@ const rules = [
       'a target is a target.v1 declaration without schema_version and name, or has kind script or agent',
       'a script has file, and may have profile, sandbox, isolation, cpus and provenance',
       'an agent has agent (claude or codex), and may have policy, dir, model, model_mode, recordings, prices, cpus, provenance, allow_untested_version and limits: max_turns, max_requests, max_tokens and max_cost_usd',
+      'an agent may also have base (a commit), mounts (DIR or DIR:PATH) and checks, as in a checks file',
       'credentials are placeholders such as ${env:NAME}, never written out',
     ],
     fields: ['targets'],

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { checkShape, CHECKS_MAX } from '../checks/shape.ts';
 import { gateKeys, gateMode, tolerances } from '../gate/shape.ts';
 import { statedProvenance } from '../provenance.ts';
 import { count, filledText, matching, record, variableName } from '../shape.ts';
@@ -47,6 +48,10 @@ const agentTarget = record({
   model_mode: z.optional(z.enum(['live', 'record', 'replay'])),
   recordings: z.optional(filledText()),
   allow_untested_version: z.optional(z.boolean()),
+  /** The commit, the mounts and the checks of every case. Paths are relative to the project file. */
+  base: z.optional(filledText()),
+  mounts: z.optional(z.array(filledText()).check(z.maxLength(20))),
+  checks: z.optional(z.array(checkShape).check(z.minLength(1), z.maxLength(CHECKS_MAX))),
   ...runKeys,
 });
 

@@ -68,11 +68,22 @@ export function* codingFindings(keys: CodingKeys, at: string): Generator<Finding
   const inside = (key: string): string => placeOf(at, key);
   if (dir !== undefined && repository !== undefined) yield must(inside('repository'), 'must not be combined with dir');
   for (const key of ['dir', 'repository', 'files', 'policy'] as const) yield* relativeFindings(keys[key], inside(key));
-  for (const [index, mount] of mounts.entries())
-    yield* relativeFindings(mount.split(':')[0], placeOf(inside('mounts'), index));
+  for (const [index, mount] of mounts.entries()) yield* mountFindings(mount, placeOf(inside('mounts'), index));
   yield* checkListFindings(checks, inside('checks'));
   for (const [index, { overlay }] of checks.entries())
     yield* relativeFindings(overlay, `${placeOf(inside('checks'), index)}.overlay`);
+}
+
+/** `DIR` or `DIR:PATH`, split at the last colon. */
+export function mountIn(word: string): { readonly dir: string; readonly path?: string } {
+  const at = word.lastIndexOf(':');
+  return at === -1 ? { dir: word } : { dir: word.slice(0, at), path: word.slice(at + 1) };
+}
+
+function* mountFindings(mount: string, at: string): Generator<Finding> {
+  const { dir, path } = mountIn(mount);
+  if (dir === '' || path === '') yield must(at, 'must be DIR or DIR:PATH');
+  else yield* relativeFindings(dir, at);
 }
 
 /** Evidence stores a case as written, so its paths must not name folders of this machine. `..` is allowed. */

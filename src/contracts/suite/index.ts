@@ -1,5 +1,5 @@
 export { cases } from './cases.ts';
-export { CODING_KEYS, type CodingKeys } from './coding-keys.ts';
+export { CODING_KEYS, type CodingKeys, mountIn } from './coding-keys.ts';
 export { type Expected, EXPECTATIONS, NOT_JUDGED, OF_AGENT_RUNS } from './expected.ts';
 export { groupOf } from './group.ts';
 export { repetitionId, REPETITIONS_MAX, rerunId, ROUNDS_MAX, type SuiteRequest, suiteRequest } from './request.ts';

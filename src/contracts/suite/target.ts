@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import { targetUrl } from '../artifacts/words.ts';
+import { checkName } from '../check-result/shape.ts';
 import { contentHashText, count, filledText, matching, record } from '../shape.ts';
 import { declarationShape } from '../target/declaration.ts';
 
@@ -47,6 +48,27 @@ export const suiteTargetShape = z.union([
     /** Absent if the model is live and nothing is recorded. */
     model_mode: z.optional(z.enum(['record', 'replay'])),
     allow_untested_version: z.optional(z.literal(true)),
+    /** The commit that every case starts from, unless it names its own. */
+    base: z.optional(filledText()),
+    /** What the suite and its cases add to the agent. The hashes show whether a hidden test or a dependency changed. */
+    work: z.optional(
+      record({
+        agents: z.array(record({ name: filledText(), version: filledText(), sha256: contentHashText() })),
+        policies: z.array(record({ name: filledText(), sha256: contentHashText() })),
+        /** The checks of every case: the command, its limits and its hidden files. */
+        checks: z.array(record({ name: checkName(), sha256: contentHashText() })),
+        /** The mounts of every case, by the path that the agent sees. */
+        mounts: z.array(record({ path: filledText(), sha256: contentHashText() })),
+        /** The content of what cases name, by the path in the case file. */
+        contents: z.array(
+          record({
+            of: z.enum(['overlay', 'files', 'mount', 'repository']),
+            path: filledText(),
+            sha256: contentHashText(),
+          }),
+        ),
+      }),
+    ),
   }),
   record({
     kind: z.literal('declared'),

@@ -185,6 +185,23 @@ const lineShape = z.union([
           modelMode: z.optional(z.enum(['live', 'record', 'replay'])),
           recordings: z.optional(z.string()),
           allowUntestedVersion: z.optional(z.boolean()),
+          base: z.optional(z.string()),
+          mounts: z.optional(z.array(record({ dir: z.string(), path: z.optional(z.string()) }))),
+          checks: z.optional(
+            z.array(
+              record({
+                name: z.optional(z.string()),
+                command: z.string(),
+                timeoutMs: z.optional(count()),
+                memoryBytes: z.optional(count()),
+                pids: z.optional(count()),
+                overlay: z.optional(z.string()),
+                paths: z.optional(z.array(z.string())),
+                report: z.optional(z.string()),
+              }),
+            ),
+          ),
+          casesDir: z.optional(z.string()),
         }),
       ),
       declared: z.optional(record({ dir: z.string(), version: z.optional(z.string()) })),

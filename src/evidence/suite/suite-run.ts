@@ -33,6 +33,21 @@ export interface SuitePlan {
     /** The folder with one recording per attempt, if `modelMode` is record or replay. */
     readonly recordings?: string;
     readonly allowUntestedVersion?: boolean;
+    /** The commit, the mounts and the checks of every case. */
+    readonly base?: string;
+    readonly mounts?: readonly { readonly dir: string; readonly path?: string }[];
+    readonly checks?: readonly {
+      readonly name?: string;
+      readonly command: string;
+      readonly timeoutMs?: number;
+      readonly memoryBytes?: number;
+      readonly pids?: number;
+      readonly overlay?: string;
+      readonly paths?: readonly string[];
+      readonly report?: string;
+    }[];
+    /** The folder that paths in the cases start from. */
+    readonly casesDir?: string;
   };
   /** For a declared target: the folder that its paths are relative to, and the version it stated, if it stated one. */
   readonly declared?: { readonly dir: string; readonly version?: string };

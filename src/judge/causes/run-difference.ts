@@ -3,6 +3,7 @@ import type { AgentRunNote, CaseArtifact } from '../../contracts/artifacts/index
 import type { OF_AGENT_RUNS } from '../../contracts/suite/index.ts';
 import { terminationText, violationText } from '../suite/agent-run.ts';
 import { type Difference, WEIGHT } from './difference.ts';
+import { otherChecks } from './check-difference.ts';
 import { quotedList } from './quoted.ts';
 
 /** How two runs of an agent program differ in what a failed expectation checks. */
@@ -25,7 +26,7 @@ export function runDifference(
   return undefined;
 }
 
-type Told = Pick<Difference, 'kind' | 'says'> | undefined;
+type Told = Pick<Difference, 'kind' | 'says' | 'atMost'> | undefined;
 
 const DIFFERENCES: readonly (readonly [
   readonly (typeof OF_AGENT_RUNS)[number][],
@@ -33,6 +34,7 @@ const DIFFERENCES: readonly (readonly [
 ])[] = [
   [['no_violations', 'allow_violations'], otherViolations],
   [['termination'], otherTermination],
+  [['check', 'tests'], otherChecks],
   [['changed_only', 'not_changed'], otherFiles],
   [['max_diff_lines'], moreLines],
   [['no_flags'], otherFlags],

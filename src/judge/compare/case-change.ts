@@ -11,6 +11,7 @@ import {
 } from '../../contracts/comparison/index.ts';
 import { groupOf, type SuiteCase } from '../../contracts/suite/index.ts';
 import { expectedDifferences } from './expected-change.ts';
+import { workDifferences } from './work-change.ts';
 
 /** A difference before its values are shortened. */
 export interface Draft {
@@ -22,13 +23,14 @@ export interface Draft {
 }
 
 /**
- * How a case differs between two suites in input, expectations and metadata. Undefined if the question is the same,
+ * How a case differs between two suites in input, work, expectations and metadata. Undefined if the question is the same,
  * for example if only the order of a list changed or an empty value was removed.
  */
 export function caseChange(was: SuiteCase, is: SuiteCase): CaseChange | undefined {
   const drafts = [
     ...expectedDifferences(was.expected ?? {}, is.expected ?? {}),
     ...keyDifferences('input', was.input, is.input),
+    ...workDifferences(was, is),
     ...groupDifferences(was, is),
   ].sort(byKind);
   if (drafts.length === 0) return undefined;

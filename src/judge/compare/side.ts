@@ -1,4 +1,5 @@
 import { defined } from '../../base/defined.ts';
+import { contentHash } from '../../base/hash.ts';
 import { documentIn } from '../../evidence/document.ts';
 import {
   casesById,
@@ -111,6 +112,7 @@ function conditionsOf({ request }: SuiteFolder, record: Runner | undefined): Con
     'target.kind': kindName(request.target),
     ...named('settings', { timeout_ms, idle_timeout_ms, retries, concurrency }),
     ...(request.target.kind === 'agent' && named('settings', limitsOf(request.target))),
+    ...(request.target.kind === 'agent' && named('work', workOf(request.target))),
     ...(record && { ...named('policy.sandbox', record.sandbox), ...named('policy.limits', record.limits) }),
   };
 }
@@ -130,6 +132,23 @@ function limitsOf(target: Extract<SuiteTarget, { kind: 'agent' }>): object {
   const { max_turns, max_requests, max_tokens, max_cost_usd, model_mode } = target;
   const limits = { max_turns, max_requests, max_tokens, max_cost_usd, model_mode };
   return defined(limits);
+}
+
+/** What cases start from and are checked with. One hash per kind, because a suite can name thousands of folders. */
+function workOf({ base, work }: Extract<SuiteTarget, { kind: 'agent' }>): object {
+  const { agents = [], policies = [], checks = [], mounts = [], contents = [] } = work ?? {};
+  const ofKind = (kind: (typeof contents)[number]['of']) => contents.filter(({ of }) => of === kind);
+  const lists = {
+    agents,
+    policies,
+    checks,
+    mounts: [...mounts, ...ofKind('mount')],
+    hidden_files: ofKind('overlay'),
+    files: ofKind('files'),
+    repositories: ofKind('repository'),
+  };
+  const hashes = Object.entries(lists).filter(([, list]) => list.length > 0);
+  return defined({ base, ...Object.fromEntries(hashes.map(([name, list]) => [name, contentHash(list)])) });
 }
 
 function named(group: string, values: object): Conditions {

@@ -1,6 +1,6 @@
 import type { AgentDiff } from './agent-page-data.ts';
 import type { AgentPageInput } from './agent-page.ts';
-import type { PageTop } from './page-kinds.ts';
+import { DOES_NOT_VERIFY, type PageTop } from './page-kinds.ts';
 import { amount, lineOf, digitsText, spanText } from './page-words.ts';
 
 /** The verdict of an agent run: how it ended, what it changed, and whether its claims match. */
@@ -30,7 +30,7 @@ function verdictOf(input: AgentPageInput, diff: AgentDiff): Verdict {
   const sentence = [says, changesText(diff), judgedText(flags, violations, evaluation !== undefined)]
     .filter(text => text !== '')
     .join(' ');
-  if (!isWhole) return { tone: 'bad', word: 'Does not verify', sentence: `The evidence was changed. ${sentence}` };
+  if (!isWhole) return { tone: 'bad', word: DOES_NOT_VERIFY, sentence: `The evidence was changed. ${sentence}` };
   if (outcome.termination !== 'completed') return { tone: 'bad', word: WORDS[outcome.termination], sentence };
   if (violations > 0) return { tone: 'bad', word: 'Completed, with policy violations', sentence };
   if (flags > 0) return { tone: 'unsure', word: 'Completed, with doubtful claims', sentence };

@@ -103,6 +103,8 @@ export interface Since {
   readonly run: number;
   readonly run_id: string;
   readonly commit: string | null;
+  /** Whether the checkout had uncommitted changes, so that the commit alone does not explain it; null if unknown. */
+  readonly dirty: boolean | null;
   readonly started_at: string;
   /** It may have begun before: older runs exist that are not in `runs`. */
   readonly or_before: boolean;

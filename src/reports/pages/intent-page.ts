@@ -7,7 +7,7 @@ import { commandFor, evidencePart, openSentence, type RunStanding, usualCommands
 import { filePart, maskingPart } from './file-part.ts';
 import { checksPart, type IntentCheck, type IntentPlanned, planPart } from './intent-plan.ts';
 import { limitParts } from './limit-part.ts';
-import type { PageTop, SmallPage } from './page-kinds.ts';
+import { DOES_NOT_VERIFY, type PageTop, type SmallPage } from './page-kinds.ts';
 import { ANSWERS, intentAgain } from './rerun.ts';
 import type { ShortList, PageCommand, PageEvidence, PageFile, RanStep } from './run-data.ts';
 import { sandboxPart } from './sandbox-part.ts';
@@ -105,7 +105,7 @@ function topOf({ life, isWhole, request, result, outcome }: IntentPageInput, id:
     return {
       ...top,
       tone: 'bad',
-      word: 'Does not verify',
+      word: DOES_NOT_VERIFY,
       sentence: `The evidence was changed or is incomplete. It says: ${says}`,
     };
   if (kind === 'CLARIFY') return { ...top, tone: 'unsure', word: 'CLARIFY', sentence: says };

@@ -15,6 +15,9 @@ export interface PageKinds {
 }
 
 /** What every kind of page has: its title and its verdict. */
+/** The headline of every page whose run folder does not match its seal. */
+export const DOES_NOT_VERIFY = 'Does not verify';
+
 export interface PageTop {
   /** What the page is about, such as "Agent run". */
   readonly subject: string;

@@ -8,7 +8,7 @@ import { endingSentence, endingWords } from './ending-text.ts';
 import { commandFor, evidencePart, openSentence, type RunStanding, usualCommands } from './evidence-part.ts';
 import { filePart, maskingPart } from './file-part.ts';
 import { limitParts } from './limit-part.ts';
-import type { PageTop, SmallPage } from './page-kinds.ts';
+import { DOES_NOT_VERIFY, type PageTop, type SmallPage } from './page-kinds.ts';
 import { scriptAgain } from './rerun.ts';
 import type { ShortList, PageCommand, PageEvidence, PageFile, RanStep } from './run-data.ts';
 import { sandboxPart } from './sandbox-part.ts';
@@ -112,7 +112,7 @@ function topOf(input: ScriptPageInput, id: string, at: string | null): PageTop {
     return {
       ...top,
       tone: 'bad',
-      word: 'Does not verify',
+      word: DOES_NOT_VERIFY,
       sentence: `The evidence was changed or is incomplete. It says: ${sentence}`,
     };
   return { ...top, tone: outcome.status === 'succeeded' ? 'good' : 'bad', word: WORDS[outcome.status], sentence };

@@ -22,6 +22,11 @@ export interface MountRequest {
   readonly path?: string;
 }
 
+/** The same mount, with its folder relative to another. */
+export function mountBelow({ dir, path: at }: MountRequest, folder: string): MountRequest {
+  return { dir: path.resolve(folder, dir), ...(at !== undefined && { path: at }) };
+}
+
 export interface AgentMounts {
   readonly mounts: readonly Mount[];
   /** Paths in the work tree, relative to its top. */
@@ -31,9 +36,7 @@ export interface AgentMounts {
 
 /** Hashes the folders, and creates their mount points in the clone. The agent's git ignores them. */
 export async function agentMounts(order: AgentOrder, clone: Clone): Promise<AgentMounts> {
-  const wanted = (order.mounts ?? []).map(request => placed(request, order, clone.startIn));
-  if (wanted.length > MOUNTS_MAX) throw new Fault('usage', `A run may have at most ${MOUNTS_MAX} mounts.`);
-  refuseOverlaps(wanted);
+  const wanted = plannedMounts(order, clone.startIn);
   const left: { entries: number; bytes: number } = { ...MOUNT_LIMITS };
   const notes: MountNote[] = [];
   for (const { source, target } of wanted) {
@@ -48,11 +51,19 @@ export async function agentMounts(order: AgentOrder, clone: Clone): Promise<Agen
   return { mounts: wanted, inTree, notes };
 }
 
+/** Where each mount comes from and goes to. Refuses those that overlap or go where nothing can be mounted. */
+export function plannedMounts(order: Pick<AgentOrder, 'mounts' | 'cwd' | 'dir'>, startIn: string): Mount[] {
+  const wanted = (order.mounts ?? []).map(request => placed(request, order, startIn));
+  if (wanted.length > MOUNTS_MAX) throw new Fault('usage', `A run may have at most ${MOUNTS_MAX} mounts.`);
+  refuseOverlaps(wanted);
+  return wanted;
+}
+
 const MOUNTS_MAX = 20;
 const WORK = '/work/';
 const ELSEWHERE = '/agent/mounts/';
 
-function placed({ dir, path: at }: MountRequest, order: AgentOrder, startIn: string): Mount {
+function placed({ dir, path: at }: MountRequest, order: Pick<AgentOrder, 'cwd' | 'dir'>, startIn: string): Mount {
   const source = folderAt(path.resolve(order.cwd, dir), dir);
   if (at?.startsWith('/')) {
     if (!at.startsWith(ELSEWHERE) || unsafePath(at.slice(1)) !== undefined)

@@ -3,8 +3,8 @@ import type { SuiteTarget } from '../../contracts/suite/index.ts';
 import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import { readPrices } from '../agent/read-prices.ts';
 
-/** The options of every agent attempt, except its policy, its folder and its CPU limit. */
-export type AgentAsked = Omit<NonNullable<SuitePlan['agent']>, 'dir' | 'policy' | 'cwd' | 'cpus'>;
+/** The options of every agent attempt, except its policy, its folders and its CPU limit. */
+export type AgentAsked = Omit<NonNullable<SuitePlan['agent']>, 'dir' | 'policy' | 'cwd' | 'cpus' | 'casesDir'>;
 
 export const AGENT_ASKED: Readonly<Record<keyof AgentAsked, string>> = {
   model: '--model',
@@ -16,6 +16,9 @@ export const AGENT_ASKED: Readonly<Record<keyof AgentAsked, string>> = {
   modelMode: '--model-mode',
   recordings: '--recordings',
   allowUntestedVersion: '--allow-untested-version',
+  base: '--base',
+  mounts: '--mount',
+  checks: '--check',
 };
 
 export function askedIn(options: AgentAsked): AgentAsked {
@@ -35,5 +38,6 @@ export function askedNote(asked: AgentAsked & { readonly cwd: string }): Partial
     ...(prices !== undefined && { prices_sha256: contentHash(readPrices(prices, asked.cwd)) }),
     ...(modelMode !== 'live' && { model_mode: modelMode }),
     ...(asked.allowUntestedVersion === true && { allow_untested_version: true as const }),
+    ...(asked.base !== undefined && { base: asked.base }),
   };
 }

@@ -1,7 +1,12 @@
 import path from 'node:path';
 import { fileHash } from '../../base/file-hash.ts';
 import { Fault } from '../../base/fault.ts';
-import { type AgentRunNote, CASE_CHANGED_LISTED_MAX, VIOLATIONS_LISTED_MAX } from '../../contracts/artifacts/index.ts';
+import {
+  type AgentRunNote,
+  CASE_CHANGED_LISTED_MAX,
+  checkInCase,
+  VIOLATIONS_LISTED_MAX,
+} from '../../contracts/artifacts/index.ts';
 import type { PolicyViolation } from '../../contracts/agent-step/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import { AGENT_FILES } from '../../evidence/agent/agent-documents.ts';
@@ -15,7 +20,7 @@ export type RunFlag = AgentRunNote['flags'][number];
 /** Summarizes the agent's run for the case artifact. `claims` are flags about what the agent claims. */
 export function agentRunNote(answer: AgentAnswer, claims: readonly RunFlag[], mask: Mask): AgentRunNote {
   const { place, run, violations } = answer;
-  const { termination, reason, workspaceStatus } = run.judgement;
+  const { termination, reason, workspaceStatus, checks = [] } = run.judgement;
   const seal = fileHash(path.join(place.folder, SEAL));
   if (seal === undefined) throw new Fault('not_sealed', "The agent's run has no seal, so the case cannot refer to it.");
   const status = workspaceStatus as WorkspaceStatus | null;
@@ -30,6 +35,7 @@ export function agentRunNote(answer: AgentAnswer, claims: readonly RunFlag[], ma
     },
     flags: flagsOf(answer, claims, status).map(({ flag, message }) => ({ flag, message: mask(message) })),
     changes: status && changesOf(place.folder, status),
+    ...(checks.length > 0 && { checks: checks.map(({ result }) => checkInCase(result)) }),
   };
 }
 

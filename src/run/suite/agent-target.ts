@@ -9,29 +9,29 @@ import { NOT_OF_THE_AGENT, type Reason } from '../../contracts/agent-step/readin
 import { isObject } from '../../contracts/kind.ts';
 import type { Signer } from '../../contracts/seal/signature.ts';
 import type { SuiteCase, SuiteTarget } from '../../contracts/suite/index.ts';
-import { checkSource } from '../../execute/worktree/clone.ts';
 import type { Launcher } from '../../execute/launcher/launch.ts';
 import type { Effective } from '../../policy/effective-limits.ts';
-import { type AgentAnswer, type AgentContext, type AgentOrder, executeAgent } from '../agent/agent.ts';
+import { type AgentAnswer, type AgentContext, executeAgent } from '../agent/agent.ts';
 import { boundFor } from '../agent/bound.ts';
 import { modelFor } from '../agent/model.ts';
 import { checkAgentOrder } from '../agent/order.ts';
 import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
-import { cloneFrom } from '../agent/start.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
+import { type CaseSetups, describeWork } from './agent-work.ts';
 import { AgentEvents } from './agent-events.ts';
 import { agentRunNote, type RunFlag } from './agent-note.ts';
 import { askedNote } from './agent-asked.ts';
+import { caseOrder, type SuiteAgentOrder } from './case-order.ts';
 import { type Recordings, recordingFor } from './recordings.ts';
 import type { SuiteSettings } from './settings.ts';
 import { CANCELLED, type FailedAttempt, type CaseQuestion, type Target, type AttemptResult } from './target.ts';
 
-export type SuiteAgentOrder = Omit<AgentOrder, 'task' | 'recording'>;
-
 /** An agent, and everything its attempts share. */
 export interface CliAgent {
   readonly order: SuiteAgentOrder;
+  /** The folder that paths in cases start from. */
+  readonly casesDir: string;
   readonly recordings: Recordings | undefined;
   readonly repetition: number;
   readonly side: SideName;
@@ -51,8 +51,9 @@ export function agentTarget(agent: CliAgent): Target {
       const { recordings, repetition } = agent;
       const named = { caseId: one.id, repetition, attempt };
       try {
+        const order = caseOrder(agent.order, one, agent.casesDir);
         const answer = await executeAgent(
-          { ...agent.order, task: taskOf(one), ...(recordings && { recording: recordingFor(recordings, named) }) },
+          { ...order, task: taskOf(one), ...(recordings && { recording: recordingFor(recordings, named) }) },
           {
             launcher: await agent.launcher(),
             home: agent.home,
@@ -170,9 +171,10 @@ const CLASSES: Readonly<Partial<Record<Reason, FailedAttempt['class']>>> = {
 
 const RETRIED: ReadonlySet<FailedAttempt['class']> = new Set(['timeout', 'network_error']);
 
-/** Describes the agent and its limits. Throws if it cannot run. */
+/** Describes the agent, its limits and the work of the cases. Throws if this machine cannot run one of them. */
 export async function namedAgent(
   order: SuiteAgentOrder,
+  cases: CaseSetups,
   around: AgentContext,
 ): Promise<{ readonly target: SuiteTarget; readonly effective: Effective }> {
   const { modelMode = 'live' } = order;
@@ -182,9 +184,9 @@ export async function namedAgent(
   // A recording that cannot be replayed fails its case, not the suite.
   if (modelMode !== 'replay') modelFor(whole, adapter);
   const policy = readAgentPolicy(order.policy, order.cwd);
-  await checkSource(cloneFrom(whole), order.allowDirty === true, order.base);
   const { version, sha256 } = await programFor(whole, adapter, around);
   const { sandbox, isolation } = bounds;
+  const work = await describeWork(order, cases, around);
   return {
     target: {
       kind: 'agent',
@@ -196,6 +198,7 @@ export async function namedAgent(
       sandbox,
       isolation,
       ...askedNote(order),
+      ...(work && { work }),
     },
     // The model is reached through a proxy, so bytes leave the sandbox.
     effective: { ...bounds, network: 'open' },

@@ -4,7 +4,10 @@ type Result = 'pass' | 'fail' | 'mixed' | null;
 
 /** What the states of cases need to know about the runs. */
 export interface StateContext {
-  readonly runs: readonly Pick<HistoryRun, 'run_id' | 'side' | 'started_at' | 'commit' | 'partial' | 'cases'>[];
+  readonly runs: readonly Pick<
+    HistoryRun,
+    'run_id' | 'side' | 'started_at' | 'commit' | 'dirty' | 'partial' | 'cases'
+  >[];
   /** The runs of this side decide. */
   readonly side: HistoryRun['side'];
   readonly hasOlder: boolean;
@@ -49,6 +52,6 @@ function firstAfter(results: readonly Result[], after: number, wanted: Result): 
 function sinceAt(run: number, isFromStart: boolean, { runs, hasOlder }: StateContext): Since | null {
   const found = runs[run];
   if (!found) return null;
-  const { run_id, commit, started_at } = found;
-  return { run, run_id, commit, started_at, or_before: isFromStart && hasOlder };
+  const { run_id, commit, dirty, started_at } = found;
+  return { run, run_id, commit, dirty, started_at, or_before: isFromStart && hasOlder };
 }

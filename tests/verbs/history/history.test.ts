@@ -26,7 +26,7 @@ describe('the state of a case', () => {
     const suite = onlySuite(world);
     expect(caseIn(suite, 'bad')).toMatchObject({
       state: 'fails',
-      since: { run: 3, run_id: ids[3], commit: COMMITS[3], or_before: false },
+      since: { run: 3, run_id: ids[3], commit: COMMITS[3], dirty: false, or_before: false },
       trials: ['p', 'f', 'p', 'f', 'f'],
       message: 'The answer does not contain "yes".',
     });

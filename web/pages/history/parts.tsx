@@ -80,6 +80,7 @@ export function SinceWords({ since }: { readonly since: Since }) {
           <code>
             <Text value={shortCommit(since.commit)} />
           </code>
+          {since.dirty && ' with uncommitted changes'}
         </>
       )}
     </>

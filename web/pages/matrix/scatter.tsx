@@ -138,12 +138,15 @@ function Dots({ points, x, y, right, chosen }: DotsProps) {
   );
   return (
     <>
-      {places.map(({ at, shown }, index) => {
+      {/* Below the dots, so that no line crosses a number. */}
+      {places.map(({ at, shown }, index) => (
+        <line key={index} class="leader" x1={at.x} y1={at.y} x2={shown.x} y2={shown.y} />
+      ))}
+      {places.map(({ shown }, index) => {
         const { number, name, value, of } = points[index] as Point;
         return (
           <g key={number} class="dot" data-first={number === 1}>
             <title>{`${name}: ${chosen.format(value)}, ${percent(of.rate)}`}</title>
-            <line x1={at.x} y1={at.y} x2={shown.x} y2={shown.y} />
             <circle cx={shown.x} cy={shown.y} r={RADIUS} />
             <text x={shown.x} y={shown.y + 4} text-anchor="middle">
               {number}

@@ -14,7 +14,7 @@ const TONES: Record<MatrixPagePair['verdict'], Tone> = {
 const WORDS: Record<MatrixPagePair['verdict'], string> = {
   no_regression: 'Not worse',
   regression: 'Worse',
-  not_enough_evidence: 'Open',
+  not_enough_evidence: 'Undecided',
 };
 
 /** What the shapes mean, for screens without room for words. */
