@@ -133,6 +133,8 @@ function checkOptions(options: RunAgentOptions): void {
   for (const name of ['repository', 'files'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'string')
       throw new Fault('usage', `runAgent requires ${name} to be a path.`);
+  if (options.setup !== undefined && typeof options.setup?.command !== 'string')
+    throw new Fault('usage', 'runAgent requires setup to be { command, timeoutMs, memoryBytes }.');
   if (typeof options.task !== 'string') throw new Fault('usage', 'runAgent requires task: the task for the agent.');
   refuseUnknown('runAgent', options, OPTIONS);
 }
@@ -149,6 +151,7 @@ const OPTIONS: Record<keyof RunAgentOptions, true> = {
   dir: true,
   repository: true,
   files: true,
+  setup: true,
   policy: true,
   overrides: true,
   timeoutMs: true,

@@ -63,6 +63,7 @@ function startOptions(command: Command): Command {
     .option('--base <ref>', 'start from this commit instead of HEAD; uncommitted changes do not matter')
     .option('--allow-dirty', 'work on the last commit even if there are uncommitted changes')
     .option('--files <folder>', 'folder whose files Proctor adds to the base; alone, it makes a new repository')
+    .option('--setup <command>', 'command that prepares the tree before the agent starts, such as "npm ci"; cached')
     .option(
       '--mount <folder[:path]>',
       'let the agent read this folder, such as node_modules, but not change it; repeatable',

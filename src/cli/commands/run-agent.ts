@@ -39,6 +39,7 @@ export interface RunAgentFlags {
   readonly dir?: string;
   readonly repository?: string;
   readonly files?: string;
+  readonly setup?: string;
   readonly policy: string;
   readonly allowPath?: readonly string[];
   readonly forbidPath?: readonly string[];
@@ -98,6 +99,7 @@ function optionsOf(flags: RunAgentFlags): RunAgentOptions {
     dir: flags.dir,
     repository: flags.repository,
     files: flags.files,
+    setup: flags.setup === undefined ? undefined : { command: flags.setup },
     timeoutMs: flags.timeout,
     idleMs: flags.idleTimeout,
     model: flags.model,

@@ -56,7 +56,16 @@ export function baseLines(base: AgentOutcome['base']): string[] {
   const from = base.name === null ? [] : [`${base.kind} ${printable(base.name)}`];
   const commit = base.commit === null ? [] : [`commit ${base.commit.slice(0, 12)}`];
   const files = base.files ? [countText(base.files.total, 'given file')] : [];
-  return [`  base      ${[...from, ...commit, ...files].join(', ')}`];
+  const parts = [...from, ...commit, ...files];
+  const { setup } = base;
+  return [
+    ...(parts.length === 0 ? [] : [`  base      ${parts.join(', ')}`]),
+    ...(setup
+      ? [
+          `  setup     ${printable(setup.command)}: ${countText(setup.changed + setup.ignored, 'file')}, ${sizeText(setup.bytes)}, network ${setup.network}${setup.cached ? ', from the cache' : ''}`,
+        ]
+      : []),
+  ];
 }
 
 export function mountLines(mounts: AgentOutcome['mounts'] = []): string[] {

@@ -262,6 +262,7 @@ export const agentOutcome: Contract = {
     'left_running',
     'mounts[].path',
     'base.name',
+    'base.setup.command',
     'masking',
   ],
   bytesMax: 16 * MIB,

@@ -85,9 +85,7 @@ function tooLarge(): Fault {
 function copyOne(from: string, to: string, entry: TreeEntry): void {
   try {
     if (entry.kind === 'link') {
-      const target = readlinkSync(placeIn(from, entry.path), 'buffer');
-      clearPath(to, entry.path);
-      symlinkSync(target, placeIn(to, entry.path));
+      putLink(to, entry.path, readlinkSync(placeIn(from, entry.path), 'buffer'));
     } else putFile(to, entry.path, treeContent(from, entry), entry.isExecutable);
   } catch (error) {
     if (fullDisk(error) !== '') throw error;
@@ -105,6 +103,12 @@ export function putFile(top: string, at: string, content: Iterable<Uint8Array>, 
     closeSync(fd);
   }
   if (isExecutable) chmodSync(place, 0o755);
+}
+
+/** Creates a symlink in a tree that Proctor owns, in the same way. */
+export function putLink(top: string, at: string, target: Buffer): void {
+  clearPath(top, at);
+  symlinkSync(target, placeIn(top, at));
 }
 
 /** Removes what is at a path, and makes the folders above it real folders. */

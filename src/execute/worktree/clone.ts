@@ -9,6 +9,7 @@ import { packed } from './clone-objects.ts';
 import { sourceOf } from './clone-from.ts';
 import { type SourceRepository, type Uncommitted, uncommittedIn } from './clone-source.ts';
 import { type GitResult, askGits, git, gitFailed } from './git.ts';
+import type { PreparedFiles } from './prepared-files.ts';
 import { commitOf } from './tree-import.ts';
 import { listingOf } from './tree-state.ts';
 import { isWorldReadable } from '../host/readable.ts';
@@ -37,6 +38,8 @@ export interface Clone {
   readonly startIn: string;
   /** All files in base, as printed by `git ls-tree`. */
   readonly baseFiles: Buffer;
+  /** What a setup command left that is not part of the base commit: ignored files such as dependencies. */
+  readonly prepared?: PreparedFiles;
   /** The hash of the original index. */
   readonly indexSha256: ContentHash | undefined;
   /** The paths that the sandbox must mount read-only. */

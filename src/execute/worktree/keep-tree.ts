@@ -10,6 +10,7 @@ import { violationsIn } from '../../policy/agent-violations.ts';
 import { takeChanges } from './changes.ts';
 import type { Clone } from './clone.ts';
 import { git } from './git.ts';
+import { preparedIn } from './prepared-files.ts';
 import { listingOf } from './tree-state.ts';
 
 /**
@@ -41,8 +42,8 @@ export async function keepTree(
 }
 
 export interface KeepTree {
-  /** Without the list of its files, which is long and can be read again. */
-  readonly clone: Omit<Clone, 'baseFiles'>;
+  /** Without the lists of its files, which are long and can be read again. */
+  readonly clone: Omit<Clone, 'baseFiles' | 'prepared'>;
   readonly isReadOnly: boolean;
   readonly policy: EffectivePolicy;
   /** Target files for the facts and the diff. Their folder exists once the run has started. */
@@ -52,12 +53,14 @@ export interface KeepTree {
 }
 
 /** The clone with the new path of its stage, which has been renamed. */
-async function cloneIn(stage: string, clone: Omit<Clone, 'baseFiles'>, isReadOnly: boolean): Promise<Clone> {
+async function cloneIn(stage: string, clone: KeepTree['clone'], isReadOnly: boolean): Promise<Clone> {
   const trusted = path.join(stage, path.basename(clone.trusted));
   // Proctor may have died while importing the changes. Git does not overwrite a ref with another commit.
   rmSync(path.join(trusted, 'refs', 'proctor'), { recursive: true, force: true });
+  const prepared = preparedIn(stage);
   return {
     ...clone,
+    ...(prepared && { prepared }),
     trusted,
     tree: path.join(stage, isReadOnly ? 'work' : 'roots'),
     baseFiles: await git(listingOf(clone.baseSha), { gitDir: trusted }),

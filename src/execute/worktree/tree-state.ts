@@ -3,6 +3,7 @@ import type { FileChange, LeftOut } from '../../contracts/agent-step/changes.ts'
 import type { Clone } from './clone.ts';
 import { ignoredAmong } from './ignored.ts';
 import { pathText, type TreeEntry } from './tree.ts';
+import { unchangedIn } from './prepared-files.ts';
 import { collisionsOf, entriesIn, leadsOut } from './tree-entries.ts';
 import { blobName, modeOf } from './tree-import.ts';
 
@@ -75,8 +76,12 @@ export async function stateOf(
 ): Promise<TreeState> {
   const found = await entriesIn(top, base, limits);
   const isNew = ({ path: at }: TreeEntry): boolean => !base.has(at) && !tracked.has(at);
-  const hidden = await ignoredAmong(clone.trusted, top, found.files.filter(isNew), found.ignoreFiles);
-  const kept = found.files.filter(entry => !hidden.has(entry.path));
+  const known = new Set(
+    clone.prepared ? found.files.filter(isNew).filter(unchangedIn(clone.prepared, top, clone)) : [],
+  );
+  const candidates = found.files.filter(entry => isNew(entry) && !known.has(entry));
+  const hidden = await ignoredAmong(clone.trusted, top, candidates, found.ignoreFiles);
+  const kept = found.files.filter(entry => !hidden.has(entry.path) && !known.has(entry));
   const { put, changed, skipped } = await changesIn(kept, clone, top, limits, base);
   const there = new Set(found.files.map(entry => entry.path));
   const deleted = [...base].filter(([at, { mode }]) => mode !== '160000' && !there.has(at) && !found.unread(at));

@@ -23,6 +23,7 @@ import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../pipe
 import { runJournaled } from '../pipeline/pipeline.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
 import { OutputObserver } from '../pipeline/steps.ts';
+import { type ReadySetup, readySetup } from '../setup/order.ts';
 import { type Bound, boundFor, boundWith } from './bound.ts';
 import { type Guarded, guardedIn } from './guarded.ts';
 import { agentKind } from './kind.ts';
@@ -89,6 +90,7 @@ export interface CheckedAgentRun {
   readonly checks: readonly ReadyCheck[];
   /** The files that join the base commit. */
   readonly files: Overlay | undefined;
+  readonly setup: ReadySetup | undefined;
   readonly around: AgentContext;
 }
 
@@ -102,13 +104,14 @@ async function checked(
   const asked = boundFor(order, adapter, offers);
   const checks = readyChecks(order.checks ?? [], order.cwd, offers);
   const files = startFiles(order);
+  const setup = readySetup(order.setup, asked.bounds.network, offers);
   const model = modelFor(order, adapter);
   const program = await programFor(order, adapter, around);
   const bound = boundWith(asked, adapter, program);
   const id = newRunId('agent', systemClock);
   for (const warning of [...warningsOf(model), ...versionWarnings(program)]) around.onWarning?.(warning);
   const sessionId = model.session ?? newSessionId();
-  return { id, order, adapter, bound, program, model, sessionId, machine, checks, files, around };
+  return { id, order, adapter, bound, program, model, sessionId, machine, checks, files, setup, around };
 }
 
 /** Everything that `prepare` creates for the run. */

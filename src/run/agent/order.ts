@@ -6,6 +6,7 @@ import { hostPathIn, unsafePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
 import type { Overrides } from '../../policy/agent-policy.ts';
 import type { CheckOrder } from '../checks/order.ts';
+import type { SetupOrder } from '../setup/order.ts';
 import type { MountRequest } from './mounts.ts';
 import { checkVariable } from '../script/order.ts';
 
@@ -20,6 +21,8 @@ export interface AgentOrder {
   readonly dir?: string;
   /** A git repository, bare or not, or a git bundle, instead of `dir`. Only its commits matter. */
   readonly repository?: string;
+  /** A command that prepares the tree before the agent starts, such as `npm ci`. Its result is cached. */
+  readonly setup?: SetupOrder;
   /** A folder whose files join the base commit. Without `dir` and `repository`, the agent gets only these files. */
   readonly files?: string;
   /** `read-only`, `edit`, `open`, or the path of a policy file. */

@@ -111,7 +111,7 @@ export async function agentJob(
 
 /** Where the launcher saves the agent's changes if Proctor dies. Recovery reads them there. */
 function keepTreeOf({ bound }: CheckedAgentRun, whole: Clone, folder: string): KeepTree {
-  const { baseFiles: _, ...clone } = whole;
+  const { baseFiles: _, prepared: __, ...clone } = whole;
   return {
     clone,
     isReadOnly: bound.effective.execution_posture === 'read_only',
@@ -168,7 +168,7 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
     ...(made.mounted.notes.length > 0 && {
       mounts: made.mounted.notes.map(note => ({ ...note, path: mask(note.path) })),
     }),
-    ...(made.base && { base: { ...made.base, name: made.base.name === null ? null : mask(made.base.name) } }),
+    ...(made.base && { base: maskedBase(made.base, mask) }),
     ...('credential' in model && { credential: model.credential }),
     ...(checks.length > 0 && { checks: checks.map(check => plannedCheck(check, mask)) }),
     policy: policySummaryOf({
@@ -183,6 +183,14 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
     startedAtMs,
     owner: ownerHere(),
     launcher: { pid: around.launcher.pid, startTicks: startTicksOf(around.launcher.pid) ?? 0 },
+  };
+}
+
+function maskedBase({ name, setup, ...base }: NonNullable<AgentPlan['base']>, mask: Mask): AgentPlan['base'] & object {
+  return {
+    ...base,
+    name: name === null ? null : mask(name),
+    ...(setup && { setup: { ...setup, command: mask(setup.command) } }),
   };
 }
 

@@ -16,6 +16,7 @@ import {
   removeAt,
 } from '../../execute/worktree/check-tree.ts';
 import type { Clone } from '../../execute/worktree/clone.ts';
+import { layPrepared } from '../../execute/worktree/prepared.ts';
 import { limitsOf, LOCALE } from '../pipeline/runner-plan.ts';
 import { runToEnd } from '../pipeline/steps.ts';
 import type { ReadyCheck } from './order.ts';
@@ -59,6 +60,8 @@ export async function layTree(
   const below = (at: string): string => bytePath(path.posix.join(clone.startIn, at));
   if (isSecond) {
     await checkOutBase(clone, top);
+    const prepared = clone.prepared?.from;
+    if (prepared) await layPrepared(prepared, top, entry => clone.prepared?.files.has(entry.path) === true);
     for (const at of check.paths ?? []) {
       const place = below(at);
       if (place !== '.') removeAt(top, place);

@@ -6,6 +6,7 @@ import { isObject } from '../../contracts/kind.ts';
 import { findProgram } from '../../execute/host/programs.ts';
 import { baseText, checkOutBase, copyTree, filesOfTree, putFile, removeAt } from '../../execute/worktree/check-tree.ts';
 import type { Clone } from '../../execute/worktree/clone.ts';
+import { layPrepared } from '../../execute/worktree/prepared.ts';
 import { nameOf, placeIn, type TreeEntry } from '../../execute/worktree/tree.ts';
 import { blobName, modeOf } from '../../execute/worktree/tree-import.ts';
 import { type BaseEntry, filesIn, isModule } from '../../execute/worktree/tree-state.ts';
@@ -49,8 +50,8 @@ export async function findChanged(check: ReadyCheck, { clone, top }: CheckTree):
   const scripts = scriptsOf(check, clone, base, packages);
   const changed: RestoredFile[] = [];
   for (const [at, entry] of found) {
-    const because = reasonOf(at, entry, scripts);
-    const before = base.get(at);
+    const before = base.get(at) ?? clone.prepared?.files.get(at);
+    const because = reasonOf(at, entry, scripts) ?? (before && isDependency(at) ? 'program' : undefined);
     if (!because || (before && isSame(top, entry, before, clone))) continue;
     // New tests are welcome. New settings of a runner are not.
     const isKept = !before && because === 'test_file';
@@ -75,6 +76,11 @@ function reasonOf(at: string, entry: TreeEntry, scripts: ReadonlySet<string>): R
   const isProgram = (folder === 'bin' || folder === '.bin') && (entry.isExecutable || entry.kind === 'link');
   if (isProgram && findProgram(nameOf(at)) !== undefined) return 'program';
   return /(?:^|\/)node_modules\//.test(at) ? undefined : checkFileReason(at, scripts);
+}
+
+/** An installed package, which an agent has no reason to change. Tools keep caches in folders that start with a dot. */
+function isDependency(at: string): boolean {
+  return /(?:^|\/)node_modules\/(?!\.)/.test(at);
 }
 
 function isSame(top: string, entry: TreeEntry, before: BaseEntry, { format }: Clone): boolean {
@@ -165,15 +171,15 @@ export async function putBackFiles(changed: readonly RestoredFile[], tree: Check
   const wanted = changed.filter(
     ({ change, text, because }) => change !== 'added' && text === undefined && because !== 'report',
   );
-  if (wanted.length > 0)
-    await checkOutBase(
-      clone,
-      scratch,
-      wanted.map(({ path: at }) => at),
-    );
+  const prepared = clone.prepared;
+  const isPrepared = (at: string): boolean => prepared?.files.has(at) === true;
+  const committed = wanted.map(({ path: at }) => at).filter(at => !isPrepared(at));
+  if (committed.length > 0) await checkOutBase(clone, scratch, committed);
+  const laid = new Set(wanted.map(({ path: at }) => at).filter(isPrepared));
+  if (prepared?.from && laid.size > 0) await layPrepared(prepared.from, top, ({ path: at }) => laid.has(at));
   for (const { path: at, change, text, because } of changed) {
     if (text !== undefined) putFile(top, at, [Buffer.from(text)], false);
     else if (change === 'added' || because === 'report') removeAt(top, at);
-    else await copyTree(scratch, top, at);
+    else if (!laid.has(at)) await copyTree(scratch, top, at);
   }
 }
