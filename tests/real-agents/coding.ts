@@ -194,8 +194,8 @@ class CodingWorld {
     git('commit', '-q', '--all', '-m', 'Two');
     mkdirSync(path.join(this.cwd, 'coding', 'bundles'));
     git('bundle', 'create', '-q', path.join(this.cwd, 'coding', 'bundles', `${task}.bundle`), '--all');
-    const one = codingCases().filter(({ id }) => id === task);
-    const cases = one.map(({ files: _, ...rest }) => ({ ...rest, repository: `bundles/${task}.bundle`, ref: 'start' }));
+    const one = codingCases().find(({ id }) => id === task);
+    const cases = [{ ...one, files: undefined, repository: `bundles/${task}.bundle`, ref: 'start' }];
     writeFileSync(
       path.join(this.cwd, 'coding', 'bundled.yaml'),
       stringify({ schema_version: 'cases.v1', policy: 'edit', cases }),
