@@ -4,6 +4,7 @@ import { bytesHash } from '../base/hash.ts';
 import { printable } from '../base/printable.ts';
 import { readRegular } from '../base/regular.ts';
 import type { ReviewedPath } from '../contracts/agent-step/changes.ts';
+import type { AttemptsReport } from '../contracts/attempts.ts';
 import type { WorkspaceStatus } from '../contracts/workspace/index.ts';
 import { readAgentFolder } from '../evidence/agent/agent-folder.ts';
 import { refuseForeign } from '../evidence/run-folder/own-file.ts';
@@ -11,6 +12,8 @@ import { notSealed, sealOf } from '../evidence/pack/pack.ts';
 import { applyDiff } from '../execute/worktree/apply.ts';
 import { verifyFolder } from '../verify/folder.ts';
 import { branchMade, type SealedChanges } from './apply-to-branch.ts';
+import { attemptGroup, groupNamed } from './attempt-group.ts';
+import { checkerIfUsable } from './keys.ts';
 import { checkRunWord, refuseUnknown } from './options.ts';
 import { firstViolation } from './pack.ts';
 import { runFolderOf } from './runs.ts';
@@ -34,6 +37,8 @@ export interface ApplyOptions {
 
 export interface AppliedRun {
   readonly runId: string;
+  /** The ranked attempts, if the word names a group of them or its newest run; else null. */
+  readonly attempts: AttemptsReport | null;
   /** False if there was nothing to apply, or with `check`. */
   readonly applied: boolean;
   /** True if the agent worked on a clone of a repository, false if on a copy of a folder. */
@@ -48,8 +53,8 @@ export interface AppliedRun {
 }
 
 /**
- * Applies an agent's changes to a work tree or a new branch, if its run verifies and did not violate its policy. The
- * current branch stays unchanged.
+ * Applies an agent's changes to a work tree or a new branch, if its run verifies and did not violate its policy. After
+ * several attempts, applies those of the winner. The current branch stays unchanged.
  */
 export async function applyRun(run: string, options: ApplyOptions = {}): Promise<AppliedRun> {
   checkRunWord('applyRun', run);
@@ -59,7 +64,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   checkPaths(allowActive);
   if (options.branch !== undefined && typeof options.branch !== 'string')
     throw new Fault('usage', 'applyRun requires branch to be a name.');
-  const { folder } = runFolderOf(cwd, run);
+  const { folder, attempts } = await chosenRun(run, cwd, signal);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
   if (kind !== 'agent') throw refused(`${printable(runId)} is not an agent run, so it has no changes to apply.`);
@@ -72,7 +77,7 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   const changes = readChanges(folder, anyway);
   const { status, diff } = changes;
   const fromClone = status.kind === 'clone';
-  const answer = { runId, fromClone, changed: status.changed, branch: null, notes: notesOf(status) };
+  const answer = { runId, attempts, fromClone, changed: status.changed, branch: null, notes: notesOf(status) };
   const dir = path.resolve(cwd, options.dir ?? '.');
   if (options.branch !== undefined) {
     const { branch, needsReview, notes } = await branchMade(changes, dir, {
@@ -91,6 +96,23 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
     ...(fromClone && !anyway && { base: status.base.from_sha ?? status.base.sha }),
   });
   return { ...answer, applied: !check, needsReview };
+}
+
+/** The run that the word names. If it names attempts, the winner among them, after all of them verify. */
+async function chosenRun(
+  word: string,
+  cwd: string,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly folder: string; readonly attempts: AttemptsReport | null }> {
+  const group = groupNamed(word, cwd);
+  if (group === undefined) return { folder: runFolderOf(cwd, word).folder, attempts: null };
+  const { report, folders } = await attemptGroup(group, cwd, checkerIfUsable(cwd, undefined), signal);
+  const folder = report.winner && folders.get(report.winner.attempt);
+  if (!folder)
+    throw refused(
+      `No attempt of ${group} wins. ${report.why} Run proctor show ${group}. To apply one anyway, name its run.`,
+    );
+  return { folder, attempts: report };
 }
 
 function checkPaths(paths: unknown): void {

@@ -8,6 +8,7 @@ import type * as recovery from './recover.ts';
 import type * as reproduction from './reproduce.ts';
 import type * as resume from './resume-suite.ts';
 import type * as agent from './run-agent.ts';
+import type * as attempts from './run-attempts.ts';
 import type * as intent from './run-intent.ts';
 import type * as script from './run-script.ts';
 import type * as suite from './run-suite.ts';
@@ -24,6 +25,7 @@ export type { PackedRun, PackOptions } from './pack.ts';
 export type { Recovered } from './recover.ts';
 export type { Reproduction } from './reproduce.ts';
 export type { AgentRunResult, RunAgentOptions } from './run-agent.ts';
+export type { AttemptsResult, RunAttemptsOptions } from './run-attempts.ts';
 export type { IntentRunResult, RunIntentOptions } from './run-intent.ts';
 export type { RunScriptOptions, ScriptRunResult } from './run-script.ts';
 export type { RunSuiteOptions, SuiteRunResult } from './run-suite.ts';
@@ -35,6 +37,10 @@ export const runScript: typeof script.runScript = async options => (await import
 
 /** Runs an agent on a task in a private clone, under a policy that Proctor enforces, and seals the evidence. */
 export const runAgent: typeof agent.runAgent = async options => (await import('./run-agent.ts')).runAgent(options);
+
+/** Runs several attempts at one task side by side, and ranks them by checks, diff and cost. */
+export const runAttempts: typeof attempts.runAttempts = async options =>
+  (await import('./run-attempts.ts')).runAttempts(options);
 
 /** Applies an agent's changes to a work tree if its run verifies and did not violate its policy. It never commits. */
 export const applyRun: typeof apply.applyRun = async (run, options) =>

@@ -2,7 +2,8 @@ import { readdirSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { systemClock } from '../base/clock.ts';
 import { Fault } from '../base/fault.ts';
-import { attemptsIn, homeFrom, RUN_ID, runsIn as placesIn } from '../evidence/run-folder/runs.ts';
+import { attemptsOf } from '../evidence/agent/agent-attempt.ts';
+import { attemptsIn, homeFrom, RUN_ID, type RunFolder, runsIn as placesIn } from '../evidence/run-folder/runs.ts';
 import { sweepBare } from '../execute/launcher/sweep.ts';
 import { lifeOf, openSuiteIn } from './recover.ts';
 
@@ -11,15 +12,17 @@ export interface Pruned {
   readonly runs: readonly string[];
   readonly comparisons: readonly string[];
   readonly reports: readonly string[];
+  /** Groups of attempts with old runs that stay, because other runs of the group stay. */
+  readonly kept: readonly { readonly group: string; readonly runs: number }[];
 }
 
 /**
  * Removes runs, comparisons and reports older than the given age. Keeps running runs and interrupted suites that can be
- * resumed. Does not complete or seal runs first.
+ * resumed. Removes a group of attempts only as a whole. Does not complete or seal runs first.
  */
 export async function prune(cwd: string, olderThanMs: number, isTrial: boolean): Promise<Pruned> {
   const home = homeFrom(cwd);
-  const runs = await pruneHome(home, olderThanMs, isTrial);
+  const { removed: runs, kept } = await pruneHome(home, olderThanMs, isTrial);
   // Attempts are as old as their suites, and are not reported by name.
   await pruneHome(attemptsIn(home), olderThanMs, isTrial);
   const before = systemClock.now() - olderThanMs;
@@ -30,6 +33,7 @@ export async function prune(cwd: string, olderThanMs: number, isTrial: boolean):
   };
   return {
     runs,
+    kept,
     comparisons: removedIn('comparisons', id => COMPARISON_ID.test(id) && beganAt(id) < before),
     // An old run can have a new report.
     reports: removedIn('reports', (id, folder) => RUN_ID.test(id) && statSync(folder).mtimeMs < before),
@@ -47,22 +51,49 @@ function foldersIn(folder: string): string[] {
   }
 }
 
-async function pruneHome(home: string, olderThanMs: number, isTrial: boolean): Promise<string[]> {
+async function pruneHome(
+  home: string,
+  olderThanMs: number,
+  isTrial: boolean,
+): Promise<{ readonly removed: string[]; readonly kept: Pruned['kept'] }> {
   const before = systemClock.now() - olderThanMs;
   const removed: string[] = [];
-  for (const place of placesIn(home)) {
-    // Skip folders that are not named like a run, even if their names contain a date.
-    if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) continue;
+  const places = placesIn(home);
+  const old = places.filter(place => isOld(place, before));
+  const { whole, kept } = withoutParts(old, places);
+  for (const place of whole) {
     const life = lifeOf(place);
-    if (life === 'alive' || life === 'unknown') continue;
-    if (life === 'dead' && openSuiteIn(place.folder)?.plan) continue;
     if (!isTrial) {
       if (life === 'dead') await endLeftovers(place.id);
       removeFolder(place.id, place.folder);
     }
     removed.push(place.id);
   }
-  return removed;
+  return { removed, kept };
+}
+
+/** Whether a run is old enough to remove, and neither runs nor can be resumed. */
+function isOld(place: RunFolder, before: number): boolean {
+  // Skip folders that are not named like a run, even if their names contain a date.
+  if (!RUN_ID.test(place.id) || beganAt(place.id) >= before) return false;
+  const life = lifeOf(place);
+  if (life === 'alive' || life === 'unknown') return false;
+  return !(life === 'dead' && openSuiteIn(place.folder)?.plan);
+}
+
+/** Leaves out runs whose group would remain in part, because the rest would be ranked without them. */
+function withoutParts(old: readonly RunFolder[], places: readonly RunFolder[]) {
+  const removable = new Set(old);
+  const groupOf = new Map(attemptsOf(places).map(({ place, attempt }) => [place, attempt.group]));
+  const staying = new Set(places.filter(place => !removable.has(place)).flatMap(place => groupOf.get(place) ?? []));
+  const kept = new Map<string, number>();
+  const whole = old.filter(place => {
+    const group = groupOf.get(place);
+    if (group === undefined || !staying.has(group)) return true;
+    kept.set(group, (kept.get(group) ?? 0) + 1);
+    return false;
+  });
+  return { whole, kept: [...kept].map(([group, runs]) => ({ group, runs })) };
 }
 
 /** Programs that ran without a sandbox may have outlived their run. */

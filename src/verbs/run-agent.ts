@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import type { TaskAttempt } from '../contracts/agent-step/attempt.ts';
 import type { AgentEvaluation } from '../contracts/agent-evaluation/index.ts';
 import type { TranscriptLine } from '../contracts/agent-step/reading.ts';
 import type { CheckResult } from '../contracts/check-result/index.ts';
@@ -14,7 +15,7 @@ import { ledgerOf } from './ledger.ts';
 import { refuseUnknown } from './options.ts';
 
 /** A task for an agent, and its limits. */
-export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd'> {
+export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd' | 'attempt'> {
   /** The folder to work on. The agent gets a private clone of it. Default: the working folder, unless there is a repository or files. */
   readonly dir?: string;
   /** `read-only` (default), `edit`, `open` or a policy file. */
@@ -85,7 +86,13 @@ export interface AgentRunResult {
 
 /** Runs an agent on a task in a private clone, under a policy that Proctor enforces, and seals the evidence. */
 export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult> {
-  checkOptions(options);
+  checkAgentOptions('runAgent', options);
+  refuseUnknown('runAgent', options, AGENT_OPTIONS);
+  return runAgentAs(options, undefined);
+}
+
+/** Runs an agent alone, or as one of several attempts. */
+export async function runAgentAs(options: RunAgentOptions, attempt: TaskAttempt | undefined): Promise<AgentRunResult> {
   const { cwd = process.cwd(), policy = 'read-only', environment = {}, signingKey, ...rest } = options;
   const { signal, onEvent, onWait, onFolder, onWarning, checksFile, dir: named, ...asked } = rest;
   const isElsewhere = asked.repository !== undefined || asked.files !== undefined;
@@ -101,6 +108,7 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   const signer = signerAt(cwd, signingKey);
   const order: AgentOrder = {
     ...asked,
+    ...(attempt && { attempt }),
     ...(dir !== undefined && { dir: path.resolve(cwd, dir) }),
     policy,
     environment,
@@ -123,20 +131,20 @@ export async function runAgent(options: RunAgentOptions): Promise<AgentRunResult
   return { ...resultOf(answer), flags, keyId: signer?.keyId ?? null };
 }
 
-function checkOptions(options: RunAgentOptions): void {
-  if (typeof options?.agent !== 'string') throw new Fault('usage', 'runAgent requires agent: claude or codex.');
+/** Checks options at run time, because callers in JavaScript have no compiler to do it. */
+export function checkAgentOptions(verb: string, options: RunAgentOptions): void {
+  if (typeof options?.agent !== 'string') throw new Fault('usage', `${verb} requires agent: claude or codex.`);
   const { mounts = [] } = options;
   if (!Array.isArray(mounts) || !mounts.every(isMount))
-    throw new Fault('usage', 'runAgent requires mounts to be a list of { dir, path }.');
+    throw new Fault('usage', `${verb} requires mounts to be a list of { dir, path }.`);
   if (options.base !== undefined && typeof options.base !== 'string')
-    throw new Fault('usage', 'runAgent requires base to be the name of a commit.');
+    throw new Fault('usage', `${verb} requires base to be the name of a commit.`);
   for (const name of ['repository', 'files'] as const)
     if (options[name] !== undefined && typeof options[name] !== 'string')
-      throw new Fault('usage', `runAgent requires ${name} to be a path.`);
+      throw new Fault('usage', `${verb} requires ${name} to be a path.`);
   if (options.setup !== undefined && typeof options.setup?.command !== 'string')
-    throw new Fault('usage', 'runAgent requires setup to be { command, timeoutMs, memoryBytes }.');
-  if (typeof options.task !== 'string') throw new Fault('usage', 'runAgent requires task: the task for the agent.');
-  refuseUnknown('runAgent', options, OPTIONS);
+    throw new Fault('usage', `${verb} requires setup to be { command, timeoutMs, memoryBytes }.`);
+  if (typeof options.task !== 'string') throw new Fault('usage', `${verb} requires task: the task for the agent.`);
 }
 
 function isMount(mount: unknown): boolean {
@@ -144,7 +152,7 @@ function isMount(mount: unknown): boolean {
   return typeof dir === 'string' && dir !== '' && (at === undefined || (typeof at === 'string' && at !== ''));
 }
 
-const OPTIONS: Record<keyof RunAgentOptions, true> = {
+export const AGENT_OPTIONS: Record<keyof RunAgentOptions, true> = {
   agent: true,
   task: true,
   promptReference: true,

@@ -1,6 +1,7 @@
 import { instantText } from '../base/clock.ts';
 import { counted } from '../base/counted.ts';
 import { Fault } from '../base/fault.ts';
+import type { TaskAttempt } from '../contracts/agent-step/attempt.ts';
 import type { Evaluation } from '../contracts/evaluation/index.ts';
 import type { RecoveredNote } from '../contracts/script-outcome/shape.ts';
 import { targetName } from '../contracts/suite/index.ts';
@@ -30,6 +31,8 @@ export interface Listed {
   readonly progress?: { readonly done: number; readonly total: number };
   /** Set if the run was interrupted and completed later. */
   readonly recovered?: RecoveredNote;
+  /** Which of several attempts at one task the run is. */
+  readonly attempt?: TaskAttempt;
   /** False for an interrupted run that was not started here. */
   readonly startedHere?: false;
   /** The command that resumes or completes it. */
@@ -62,7 +65,7 @@ export async function listedRun(place: RunFolder, life: Life, kinds: Kinds = KIN
   const { id, lane, folder } = place;
   if (lane === 'baseline' || lane === 'new') return listedSuite(place, life);
   const kind = (await kindNamed(kinds, lane)) ?? (await KINDS.script());
-  const { runId, startedAt, status, subject, durationMs, recovered } = kind.summarize(folder);
+  const { runId, startedAt, status, subject, durationMs, recovered, attempt } = kind.summarize(folder);
   return {
     id: runId ?? id,
     kind: lane,
@@ -72,6 +75,7 @@ export async function listedRun(place: RunFolder, life: Life, kinds: Kinds = KIN
     subject,
     durationMs,
     ...(recovered && { recovered }),
+    ...(attempt && { attempt }),
     ...(runId !== undefined && runId !== id && { renamed: true }),
   };
 }

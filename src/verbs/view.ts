@@ -1,3 +1,5 @@
+import { homeFrom } from '../evidence/run-folder/runs.ts';
+import { writtenMatrix } from './written-matrix.ts';
 import type { RunSuiteOptions } from './run-suite.ts';
 import { damageWarning, reportSubject, type ReportOptions, writeReports } from './report.ts';
 import { pageWarning, runPageOf, writePage } from './run-pages.ts';
@@ -9,7 +11,7 @@ export interface ViewOptions extends Pick<ReportOptions, 'signingKey' | 'signal'
   readonly cwd?: string;
 }
 
-/** Writes the page of a run or comparison, and opens it in the browser of this desktop if there is one. */
+/** Writes the page of a run or comparison, or finds the page of a matrix, and opens it in the browser of this desktop if there is one. */
 export async function viewReport(word: string, options: ViewOptions) {
   const { cwd = process.cwd(), isOpening, environment = {}, ...others } = options;
   const { file, warning } = await writtenPage(word, cwd, others);
@@ -25,6 +27,8 @@ interface Written {
 }
 
 async function writtenPage(word: string, cwd: string, options: ReportOptions): Promise<Written> {
+  const matrix = writtenMatrix(word, homeFrom(cwd), cwd);
+  if (matrix !== undefined) return { file: matrix };
   const small = await runPageOf(word, cwd, options);
   if (small) return withWarning(writePage(small.folder, small.page), pageWarning(small.page));
   const { subject, folder } = await reportSubject(word, cwd, options);

@@ -166,6 +166,8 @@ function* disagreements(run: Run, outcome: Written<AgentOutcome>): Generator<Dis
   const { 'agent-request': request, 'runner-metadata': metadata, runner } = run;
   if (request && request.value.agent_family !== agent.family) yield [request.file, 'agent_family', UNLIKE];
   if (metadata) yield* unlikeMetadata(metadata, outcome.value);
+  if (request && run.metadata && !isSame(request.value.attempt, run.metadata.value.attempt))
+    yield [run.metadata.file, 'attempt', 'differs from the request'];
   if (runner && canonicalize(exitOf(ending)) !== canonicalize(runner.value.exit))
     yield [outcome.file, 'ending', 'differs from the exit in runner.json'];
   yield* misplaced(run);
@@ -177,6 +179,10 @@ function* disagreements(run: Run, outcome: Written<AgentOutcome>): Generator<Dis
   if (policy) yield* unpunished(policy, outcome.value);
   if (policy && workspace) yield* untold(policy, workspace.value);
   if (policy) yield* unlikePolicy(policy, run);
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return canonicalize(one ?? null) === canonicalize(other ?? null);
 }
 
 const UNLIKE = 'differs from the outcome';

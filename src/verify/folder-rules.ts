@@ -128,6 +128,7 @@ export const FOLDER_RULES = {
       'result.json and the runner metadata have the termination and reason of the outcome',
       'the step manifest, metadata.json and status.json have the same termination',
       'the request and the runner metadata have the agent family, version, program, session and model of the outcome',
+      'metadata.json has the attempt of the request, or neither has one',
       'runner.json and exit_code in the runner metadata match the ending of the outcome',
       'transcript_path and final_response_path are the paths of these roles in the manifest',
       'the work tree status names the same run, and the same diff as the manifest',

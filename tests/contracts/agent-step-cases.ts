@@ -35,6 +35,22 @@ export const stepCases: Cases[] = [
       ['Codex', { agent_family: 'codex_cli' }, []],
       ['an empty task', { rendered_task_text: '' }, ['AG3 rendered_task_text']],
       ['a task that names a host path', { rendered_task_text: '/etc/hosts' }, []],
+      [
+        'the second of five attempts',
+        { attempt: { group: 'attempts_20260403_101500_4f1c9a7be210', number: 2, of: 5 } },
+        [],
+      ],
+      [
+        'an attempt after the last',
+        { attempt: { group: 'attempts_20260403_101500_4f1c9a7be210', number: 6, of: 5 } },
+        ['AG3 attempt.number'],
+      ],
+      [
+        'a single attempt',
+        { attempt: { group: 'attempts_20260403_101500_4f1c9a7be210', number: 1, of: 1 } },
+        ['AG3 attempt.of'],
+      ],
+      ['a group with another name', { attempt: { group: 'best', number: 1, of: 2 } }, ['AG3 attempt.group']],
       ['a null prompt reference', { prompt_reference: null }, []],
       ['a missing prompt reference', { prompt_reference: undefined }, ['AG3 prompt_reference']],
       ['a working directory with ..', { working_directory: 'a/../../b' }, ['AG5 working_directory']],

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { HELP } from '../text/help.ts';
 import type { RunAgentFlags } from './run-agent.ts';
-import { atLeastOne, collect, cpus, dollars, timeout } from '../text/units.ts';
+import { atLeastOne, collect, cpus, dollars, timeout, wholeNumber } from '../text/units.ts';
 
 export function addAgentCommand(run: Command, ended: (code: number) => void): void {
   startOptions(run.command('agent'))
@@ -47,11 +47,20 @@ export function addAgentCommand(run: Command, ended: (code: number) => void): vo
       collect,
     )
     .option('--checks <file>', 'YAML or JSON file with checks: limits, hidden files, paths and reports')
+    .option(
+      '--attempts <count>',
+      'make 2 to 20 attempts side by side, and rank them by checks, diff and cost',
+      wholeNumber,
+    )
     .option('--json', HELP.json)
     .addHelpText('after', EXITS)
     .action(async (flags: RunAgentFlags) => {
+      if (flags.attempts !== undefined) {
+        const { runAttemptsCommand } = await import('./run-attempts.ts');
+        return ended(await runAttemptsCommand(flags, flags.attempts));
+      }
       const { runAgentCommand } = await import('./run-agent.ts');
-      ended(await runAgentCommand(flags));
+      return ended(await runAgentCommand(flags));
     });
 }
 
@@ -84,11 +93,12 @@ Model credentials and addresses come from these variables. None of them enters t
   codex   OPENAI_API_KEY; OPENAI_BASE_URL
 
 Exit codes:
-  0  completed without a policy violation, and every check passes
-  1  any other termination, a policy violation, or a check that fails or does not run
+  0  completed without a policy violation, and every check passes; with --attempts: there is a winner
+  1  any other termination, a policy violation, or a check that fails or does not run; with --attempts: no winner
   2  cannot run as requested, or a fault in Proctor or the machine
   130, 143  interrupted; the run is stopped and sealed
 
-Example:
+Examples:
   proctor run agent --agent claude --task "add a test for parse()" --policy edit --timeout 10m
-  proctor apply latest`;
+  proctor run agent --agent claude --task "fix parse()" --policy edit --attempts 5 --check "npm test"
+  proctor apply latest                 apply the changes; after attempts, those of the winner`;

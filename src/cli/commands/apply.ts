@@ -1,8 +1,9 @@
 import { printable, printableJson } from '../../base/printable.ts';
+import type { AttemptsReport } from '../../contracts/attempts.ts';
 import { applyRun } from '../../verbs/apply.ts';
 import { stdout } from '../text/out.ts';
 import { asFault } from './pack.ts';
-import { paintFor } from '../text/paint.ts';
+import { type Paint, paintFor } from '../text/paint.ts';
 import { countText } from '../text/units.ts';
 
 interface ApplyFlags {
@@ -18,14 +19,15 @@ interface ApplyFlags {
 export async function applyCommand(run: string, { json, ...flags }: ApplyFlags): Promise<number> {
   return asFault(json, async signal => {
     const answer = await applyRun(run, { ...flags, cwd: process.cwd(), signal });
-    const { runId, applied, changed, branch, needsReview, notes, fromClone } = answer;
+    const { runId, applied, changed, branch, needsReview, notes, fromClone, attempts } = answer;
     if (json) {
       stdout.write(
-        `${printableJson({ ok: true, run_id: runId, applied, changed, branch, needs_review: needsReview, notes })}\n`,
+        `${printableJson({ ok: true, run_id: runId, applied, changed, branch, needs_review: needsReview, notes, ...(attempts && { attempts }) })}\n`,
       );
       return;
     }
     const paint = paintFor(1);
+    if (attempts) stdout.write(chosenText(attempts, paint));
     if (changed.total === 0 && branch === null) {
       stdout.write(`${printable(runId)} changed nothing. There is nothing to apply.\n`);
       return;
@@ -54,6 +56,18 @@ export async function applyCommand(run: string, { json, ...flags }: ApplyFlags):
       ].join('\n'),
     );
   });
+}
+
+/** Which attempt wins, and why. */
+function chosenText({ winner, why, of, not_ranked, ties, notes }: AttemptsReport, paint: Paint): string {
+  const tie = ties.find(numbers => numbers.includes(winner?.attempt ?? 0));
+  const lines = [
+    `${paint('strong', `attempt ${winner?.attempt} of ${of}`)}  ${printable(why)}`,
+    ...not_ranked.map(({ attempt, message }) => `  attempt ${attempt} is not ranked: ${printable(message)}`),
+    ...(tie ? [`  equal attempts: ${tie.join(', ')}`] : []),
+    ...notes.map(note => `  ${printable(note)}`),
+  ];
+  return `${lines.join('\n')}\n`;
 }
 
 const SHOWN_MAX = 50;

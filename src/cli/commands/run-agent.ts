@@ -65,6 +65,7 @@ export interface RunAgentFlags {
   readonly keepCredentials?: true;
   readonly check?: readonly string[];
   readonly checks?: string;
+  readonly attempts?: number;
   readonly json?: true;
 }
 
@@ -73,7 +74,7 @@ export async function runAgentCommand(flags: RunAgentFlags): Promise<number> {
   const interrupt = interruptions();
   try {
     const result = await runAgent({
-      ...optionsOf(flags),
+      ...agentOptionsOf(flags),
       signal: interrupt.signal,
       onEvent: line => show(line, paint),
       onWarning: sentence => stderr.write(`${paint('note', 'warning')}: ${printable(sentence)}\n`),
@@ -93,7 +94,8 @@ export async function runAgentCommand(flags: RunAgentFlags): Promise<number> {
   }
 }
 
-function optionsOf(flags: RunAgentFlags): RunAgentOptions {
+/** The options that the flags state, for one run or for each of several attempts. */
+export function agentOptionsOf(flags: RunAgentFlags): RunAgentOptions {
   const given = {
     promptReference: flags.promptRef,
     dir: flags.dir,

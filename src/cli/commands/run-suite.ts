@@ -6,6 +6,9 @@ import { closeLauncher } from '../../verbs/launcher.ts';
 import { resumeSuite } from '../../verbs/resume-suite.ts';
 import { runSuite, type RunSuiteOptions } from '../../verbs/run-suite.ts';
 import { suiteExitCode } from '../../verbs/suite-exit.ts';
+import type { RunVersionsOptions } from '../../verbs/run-versions.ts';
+import { type SuiteVersion, suiteVersions } from '../../verbs/suite-versions.ts';
+import { gateOption } from '../text/gate-word.ts';
 import { checkOf } from '../options/check-option.ts';
 import { headerOf } from '../options/headers.ts';
 import { interruptions } from '../options/interruptions.ts';
@@ -24,10 +27,10 @@ export interface RunSuiteFlags extends LimitFlags {
   readonly baseUrl?: string;
   readonly target?: string;
   readonly script?: string;
-  readonly agent?: string;
+  readonly agent?: readonly string[];
   readonly policy?: string;
   readonly dir?: string;
-  readonly model?: string;
+  readonly model?: readonly string[];
   readonly maxTurns?: number;
   readonly maxRequests?: number;
   readonly maxTokens?: number;
@@ -83,6 +86,12 @@ export async function runSuiteCommand(cases: string | undefined, flags: RunSuite
         stderr.write(`${paint('note', 'warning')}: ${sentence}\n`);
       },
     };
+    const versions = versionsIn(flags);
+    if (versions.length > 1) {
+      const { runVersionsCommand } = await import('./run-versions.ts');
+      const around = { json: flags.json === true, interrupt, endProgress: () => progress.end() };
+      return await runVersionsCommand({ ...versionOptionsOf(cases, flags), versions, ...watched }, around);
+    }
     const result =
       flags.resume === undefined
         ? await runSuite({ ...optionsOf(cases, flags), ...watched })
@@ -160,10 +169,9 @@ function targetOf(flags: RunSuiteFlags): AdoptOptions {
     baseUrl: flags.baseUrl,
     target: flags.target,
     script: flags.script,
-    agent: flags.agent,
+    ...oneVersion(flags),
     policy: flags.policy,
     dir: flags.dir,
-    model: flags.model,
     maxTurns: flags.maxTurns,
     maxRequests: flags.maxRequests,
     maxTokens: flags.maxTokens,
@@ -185,6 +193,32 @@ function targetOf(flags: RunSuiteFlags): AdoptOptions {
     headers: (flags.header ?? []).map(headerOf),
     secrets: variables(flags.secret ?? [], false),
   };
+}
+
+/** The agents and models that the flags combine; empty without an agent. */
+function versionsIn({ agent = [], model = [], resume }: RunSuiteFlags): readonly SuiteVersion[] {
+  if (agent.length === 0 && model.length > 1)
+    throw new Fault('usage', 'Several models need an agent. Specify --agent claude or --agent codex.');
+  const versions = agent.length === 0 ? [] : suiteVersions(agent, model);
+  if (versions.length > 1 && resume !== undefined)
+    throw new Fault('usage', 'A resumed run has one agent and one model. Omit the others.');
+  return versions;
+}
+
+function oneVersion(flags: RunSuiteFlags): Partial<SuiteVersion> {
+  const [version = defined({ model: flags.model?.[0] })] = versionsIn(flags);
+  return version;
+}
+
+/** The options that all versions share. Each version is a candidate with a generated name. */
+function versionOptionsOf(cases: string | undefined, flags: RunSuiteFlags): Omit<RunVersionsOptions, 'versions'> {
+  const { agent: _, model: __, gate, ...shared } = flags;
+  if (flags.as === 'baseline')
+    throw new Fault('usage', 'Several agents or models run as candidates. Use --as new, or omit --as.');
+  if (flags.runId !== undefined)
+    throw new Fault('usage', '--run-id names one run. With several agents or models, omit it.');
+  const { as: ___, ...options } = optionsOf(cases, { ...shared, as: 'new' });
+  return { ...options, ...gateOption(gate) };
 }
 
 function optionsOf(cases: string | undefined, flags: RunSuiteFlags): RunSuiteOptions {

@@ -26,15 +26,18 @@ export async function listCommand({ json, limit }: { json?: true; limit: number 
   }
   if (runs.length === 0)
     stdout.write('No runs yet. Start one with proctor run script FILE, run intent FILE or run suite CASES.\n');
-  for (const { id, startedAt, status, subject, durationMs, startedHere, renamed, resume, recovered, folder } of runs) {
+  for (const run of runs) {
+    const { id, startedAt, status, subject, durationMs, startedHere, renamed, resume, recovered, folder, attempt } =
+      run;
     const when = startedAt?.replace('T', ' ').slice(0, 19) ?? ''.padEnd(19);
     const took = durationMs === undefined ? '' : durationText(durationMs);
     const where = renamed ? paint('note', `  in the folder ${printable(path.basename(folder))}`) : '';
     const foreign = startedHere === false ? paint('note', '  interrupted; you did not start it on this machine') : '';
     const torn = recovered ? paint('note', `  ${interruptedText(recovered)}`) : '';
+    const tried = attempt ? paint('faint', `  attempt ${attempt.number} of ${attempt.of} in ${attempt.group}`) : '';
     const style = STYLES[status] ?? 'bad';
     stdout.write(
-      `${paint(style, printable(status.replace('_', ' ').padEnd(STATUS_WIDTH)))} ${printable(when)}  ${took.padStart(8)}  ${printable(id)}  ${printable(subject ?? '')}${torn}${foreign}${where}\n`,
+      `${paint(style, printable(status.replace('_', ' ').padEnd(STATUS_WIDTH)))} ${printable(when)}  ${took.padStart(8)}  ${printable(id)}  ${printable(subject ?? '')}${tried}${torn}${foreign}${where}\n`,
     );
     if (resume !== undefined)
       stdout.write(paint('faint', `${''.padEnd(STATUS_WIDTH)} continue with: ${printable(resume)}\n`));
@@ -70,14 +73,17 @@ export async function pruneCommand({
   dryRun?: true;
   json?: true;
 }): Promise<number> {
-  const { runs, comparisons, reports } = await prune(process.cwd(), olderThan, dryRun === true);
+  const { runs, comparisons, reports, kept } = await prune(process.cwd(), olderThan, dryRun === true);
   if (json) {
-    const others = { comparisons, reports };
+    const others = { comparisons, reports, kept };
     stdout.write(`${printableJson(dryRun ? { would_remove: runs, ...others } : { removed: runs, ...others })}\n`);
     return 0;
   }
   for (const name of [...runs, ...comparisons, ...reports.map(id => `report of ${id}`)]) {
     stdout.write(`${dryRun ? 'would remove' : 'removed'}  ${printable(name)}\n`);
+  }
+  for (const { group, runs: old } of kept) {
+    stdout.write(`kept  ${countText(old, 'old run')} of ${group}, because other attempts of the group stay\n`);
   }
   const counts = [
     countText(runs.length, 'run'),

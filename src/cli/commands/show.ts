@@ -3,12 +3,15 @@ import { printable, printableJson } from '../../base/printable.ts';
 import { claimedText } from '../../contracts/script-outcome/claimed.ts';
 import type { ScriptOutcome } from '../../contracts/script-outcome/shape.ts';
 import type { ScriptRequest } from '../../contracts/script-request/shape.ts';
+import type { Checker } from '../../contracts/seal/index.ts';
 import type { ScriptResult } from '../../contracts/script-result/shape.ts';
+import { attemptGroup, groupNamed } from '../../verbs/attempt-group.ts';
 import { checkerIfUsable } from '../../verbs/keys.ts';
 import { runFolderOf, type Shown, showRun } from '../../verbs/runs.ts';
 import { showAgent } from '../../verbs/show-agent.ts';
 import { showIntent } from '../../verbs/show-intent.ts';
 import { showSuite } from '../../verbs/show-suite.ts';
+import { attemptsJson, attemptsText } from '../text/attempts-text.ts';
 import { judgementLine } from '../text/judgement-text.ts';
 import { stdout } from '../text/out.ts';
 import { type Paint, paintFor } from '../text/paint.ts';
@@ -33,8 +36,10 @@ import { countText, durationText, sizeText } from '../text/units.ts';
 import { namedKey } from '../options/variables.ts';
 
 export async function showCommand(word: string, { json, internal }: { json?: true; internal?: true }): Promise<number> {
-  const place = runFolderOf(process.cwd(), word);
   const key = checkerIfUsable(process.cwd(), namedKey().signingKey);
+  const group = word === 'latest' ? undefined : groupNamed(word, process.cwd());
+  if (group !== undefined) return showAttempts(group, key, json);
+  const place = runFolderOf(process.cwd(), word);
   const suite = await showSuite(place, key);
   if (suite) {
     const text = (): string => judgementLine([suite.judgement], paintFor(1)) + suiteText(suite, paintFor(1));
@@ -55,6 +60,14 @@ export async function showCommand(word: string, { json, internal }: { json?: tru
   const shown = await showRun(place, internal === true);
   if (json) stdout.write(`${printableJson(asJson(shown))}\n`);
   else stdout.write(showText(shown, paintFor(1)));
+  return 0;
+}
+
+/** Ranks a group of attempts again from its sealed runs, and shows the table. */
+async function showAttempts(group: string, key: Checker | undefined, json: true | undefined): Promise<number> {
+  const { report, folders } = await attemptGroup(group, process.cwd(), key);
+  if (json) stdout.write(`${printableJson(attemptsJson(report, folders))}\n`);
+  else stdout.write(attemptsText(report, paintFor(1), process.stdout.columns));
   return 0;
 }
 

@@ -7,7 +7,7 @@ import { atLeastOne, collect, cpus, dollars, duration, size, timeout, wholeNumbe
 
 export function addSuiteCommand(run: Command, ended: (code: number) => void): void {
   addLimitFlags(suiteFlags(targetFlags(run.command('suite'))))
-    .option('--gate <file>', 'gate file; its limits on the candidate apply')
+    .option('--gate <file>', 'gate file; its limits on the candidate apply; with several versions, also a mode')
     .option('--json', HELP.json)
     .addHelpText('after', EXITS)
     .action(async (cases: string | undefined, flags: RunSuiteFlags) => {
@@ -23,10 +23,18 @@ function targetFlags(suite: Command): Command {
     .option('--base-url <url>', HELP.baseUrl)
     .option('--target <file>', 'target file: how to ask an API or a program, and how to read its reply')
     .option('--script <file>', 'target: a script in a sandbox; reads input/case.json, writes output/reply.json')
-    .option('--agent <name>', 'target: an agent in a sandbox, claude or codex, found on the PATH')
+    .option(
+      '--agent <name>',
+      'target: an agent in a sandbox, claude or codex, found on the PATH; repeatable, for a matrix',
+      collect,
+    )
     .option('--policy <name>', `with --agent: ${HELP.agentPolicy} (default: read-only)`)
     .option('--dir <folder>', 'with --agent: folder to work on; each attempt gets a private clone (default: .)')
-    .option('--model <name>', `with --agent: ${HELP.model}`)
+    .option(
+      '--model <name>',
+      `with --agent: ${HELP.model}; repeatable, for a matrix; claude=NAME is for that agent only`,
+      collect,
+    )
     .option('--max-turns <count>', `with --agent, per attempt: ${HELP.maxTurns}`, atLeastOne)
     .option('--max-requests <count>', `with --agent, per attempt: ${HELP.maxRequests}`, atLeastOne)
     .option('--max-tokens <count>', `with --agent, per attempt: ${HELP.maxTokens}`, atLeastOne)
@@ -247,12 +255,19 @@ Exit codes:
   2  cannot run as requested, or a fault in Proctor or the machine
   130, 143  interrupted; use --resume to continue
 
+Several agents or models: every combination is a version, up to 8. The suite runs once for each, as new.
+Then a matrix judges every version against the first, and the exit codes are those of proctor compare:
+  0  no version is worse than the first
+  1  a version is worse, or exceeds a limit
+  3  not enough evidence, for example without --repeat
+
 Examples:
   proctor run suite cases.yaml --base-url http://127.0.0.1:8787 --as baseline
   proctor run suite cases.yaml --base-url http://127.0.0.1:8788 --as new --concurrency 32 --repeat 3
   proctor run suite cases.yaml --target agent.yaml --as new --repeat 3
   proctor run suite cases.yaml --script agent.py --as new --max-failing 0
-  proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline`;
+  proctor run suite cases.yaml --agent claude --policy read-only --dir . --as baseline
+  proctor run suite cases.yaml --agent claude --agent codex --model claude=NAME --repeat 5`;
 
 const TRY_EXITS = `
 Stores nothing. Use it to write the mapping of a target file.

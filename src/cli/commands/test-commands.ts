@@ -35,8 +35,8 @@ export function addTestCommands(program: Command, ended: (code: number) => void)
     });
   program
     .command('view')
-    .description('Open the report of the newest test, or the page of a run or comparison, in a browser')
-    .argument('[run]', 'run or comparison: path, id, id prefix, or latest', 'latest')
+    .description('Open the report of the newest test, or the page of a run, comparison or matrix, in a browser')
+    .argument('[run]', 'run, comparison or matrix: path, id, id prefix, or latest', 'latest')
     .option('--no-open', 'only write the page and print its path')
     .option('--json', HELP.json)
     .action(async (word: string, flags) => {

@@ -3,6 +3,7 @@ import { type Contract, MIB } from '../contract.ts';
 import { firstRepeated } from '../lists.ts';
 import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { contentHashText, count, filledText, instant, matching, record, relativePath, wordyText } from '../shape.ts';
+import { ATTEMPT_ASKS, attemptFindings, attemptShape } from './attempt.ts';
 import { AG } from './invariants.ts';
 import { isBefore } from './times.ts';
 import { STEP_ASKS, nameText, TERMINATIONS } from './words.ts';
@@ -34,6 +35,8 @@ const shape = record({
   environment_hash: z.optional(contentHashText()),
   /** Why the run has no runner.json. */
   runner_record_absent: z.optional(wordyText()),
+  /** Which of several attempts at one task the run is. */
+  attempt: z.optional(attemptShape),
 });
 
 export type Metadata = z.infer<typeof shape>;
@@ -107,6 +110,7 @@ const identified = rule({
     'environment_hash, if present, is sha256: followed by 64 lower-case hexadecimal digits',
     'runner_record_absent, if present, is not blank',
     'environment_hash and runner_record_absent are not both present',
+    ...ATTEMPT_ASKS,
     NO_UNKNOWN_KEYS,
   ],
   fields: [
@@ -118,8 +122,10 @@ const identified = rule({
     'workspace_context',
     'environment_hash',
     'runner_record_absent',
+    'attempt',
   ],
-  *check({ workflow_id, workflow_version, workspace_context, environment_hash, runner_record_absent }) {
+  *check({ workflow_id, workflow_version, workspace_context, environment_hash, runner_record_absent, attempt }) {
+    yield* attemptFindings(attempt);
     if ((workflow_id === null) !== (workflow_version === null)) {
       yield must('workflow_version', 'must be null if and only if workflow_id is null');
     }

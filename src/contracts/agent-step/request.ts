@@ -3,6 +3,7 @@ import { checkName } from '../check-result/shape.ts';
 import { type Contract, MIB } from '../contract.ts';
 import { must, rulesFor, NO_UNKNOWN_KEYS } from '../rule.ts';
 import { filledText, record, relativePath, wordyText } from '../shape.ts';
+import { ATTEMPT_ASKS, attemptFindings, attemptShape } from './attempt.ts';
 import { AG, versionOf } from './invariants.ts';
 import { POLICY_ASKS, requestedPolicyShape } from './policy.ts';
 import { STEP_ASKS, FAMILIES } from './words.ts';
@@ -16,6 +17,8 @@ const shape = record({
   requested_policy: requestedPolicyShape,
   /** The names of the checks that run in the tree that the agent leaves. Absent if there are none. */
   checks: z.optional(z.array(checkName()).check(z.minLength(1), z.maxLength(20))),
+  /** Which of several attempts at this task the run is. Absent for a single run. */
+  attempt: z.optional(attemptShape),
 });
 
 export type AgentRequest = z.infer<typeof shape>;
@@ -37,9 +40,13 @@ const complete = rule({
     'rendered_task_text is not blank',
     'prompt_reference is null or a non-empty string',
     'checks, if present, lists 1 to 20 names of checks: lower-case letters, digits and dashes',
+    ...ATTEMPT_ASKS,
     NO_UNKNOWN_KEYS,
   ],
-  fields: ['rendered_task_text', 'prompt_reference', 'checks'],
+  fields: ['rendered_task_text', 'prompt_reference', 'checks', 'attempt'],
+  *check({ attempt }) {
+    yield* attemptFindings(attempt);
+  },
   breach: request => ({ ...request, rendered_task_text: ' \n' }),
 });
 

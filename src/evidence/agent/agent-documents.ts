@@ -63,6 +63,7 @@ export function agentDocuments(run: AgentRun): Document[] {
         agent: {
           family: plan.asked.agent_family,
           workspace: judgement.workspace ?? plan.workspace,
+          attempt: plan.asked.attempt,
           ...agentTimes(run),
         },
       },

@@ -19,6 +19,7 @@ import {
   stepManifest,
   type StepManifest,
 } from '../../contracts/agent-step/index.ts';
+import { attemptShape } from '../../contracts/agent-step/attempt.ts';
 import type { TranscriptLine } from '../../contracts/agent-step/reading.ts';
 import { transcriptLine } from '../../contracts/agent-step/transcript-line.ts';
 import { FAMILIES, type Role } from '../../contracts/agent-step/words.ts';
@@ -94,7 +95,7 @@ const plannedShape = record({
   is: z.literal('planned'),
   plan: record({
     request: record({ run_id: z.string(), kind: z.literal('agent') }),
-    asked: record({ rendered_task_text: z.string() }),
+    asked: record({ rendered_task_text: z.string(), attempt: z.optional(attemptShape) }),
     agent: record({ family: z.enum(FAMILIES), version: z.string() }),
     startedAtMs: count().check(z.lte(253_402_300_799_999)),
   }),

@@ -218,6 +218,7 @@ function summarize(folder: string): RunSummary {
     subject: family && `${family.replace(/_cli$/, '')}: ${firstWords(task ?? '')}`,
     durationMs: outcome && startedAt && endedAt ? Date.parse(endedAt) - Date.parse(startedAt) : undefined,
     recovered: outcome?.recovered,
+    attempt: request?.attempt ?? plan?.asked.attempt,
   };
 }
 

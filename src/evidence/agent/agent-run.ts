@@ -1,3 +1,4 @@
+import type { TaskAttempt } from '../../contracts/agent-step/attempt.ts';
 import type { AgentOutcome } from '../../contracts/agent-step/index.ts';
 import type { RequestedPolicy } from '../../contracts/agent-step/policy.ts';
 import type { Family } from '../../contracts/agent-step/words.ts';
@@ -21,6 +22,7 @@ export interface AgentPlan {
     readonly prompt_reference: string | null;
     readonly requested_policy: RequestedPolicy;
     readonly checks?: readonly string[];
+    readonly attempt?: TaskAttempt;
   };
   readonly agent: Pick<AgentOutcome['agent'], 'family' | 'version' | 'sha256' | 'untested' | 'newest_tried'>;
   readonly invocation: {

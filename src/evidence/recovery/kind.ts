@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { Contract } from '../../contracts/contract.ts';
 import { formOf } from '../../contracts/form.ts';
+import type { TaskAttempt } from '../../contracts/agent-step/attempt.ts';
 import type { RecoveredNote } from '../../contracts/script-outcome/shape.ts';
 import type { RunKind } from '../../contracts/seal/statement.ts';
 import { anyObject, count, record } from '../../contracts/shape.ts';
@@ -65,6 +66,8 @@ export interface RunSummary {
   readonly subject: string | undefined;
   readonly durationMs: number | undefined;
   readonly recovered: RecoveredNote | undefined;
+  /** Which of several attempts at one task the run is. */
+  readonly attempt?: TaskAttempt | undefined;
 }
 
 /**

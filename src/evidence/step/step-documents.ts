@@ -1,6 +1,7 @@
 import { canonicalize } from '../../base/canonical.ts';
 import { instantText } from '../../base/clock.ts';
 import { bytesHash, contentHash } from '../../base/hash.ts';
+import type { TaskAttempt } from '../../contracts/agent-step/attempt.ts';
 import { runner as runnerContract } from '../../contracts/runner/index.ts';
 import type { Runner } from '../../contracts/runner/shape.ts';
 import type { Family } from '../../contracts/agent-step/words.ts';
@@ -33,6 +34,7 @@ export interface StepFacts {
   readonly agent?: {
     readonly family: Family;
     readonly workspace: object | undefined;
+    readonly attempt: TaskAttempt | undefined;
     readonly startedAtMs: number;
     readonly endedAtMs: number;
   };
@@ -80,6 +82,7 @@ function metadataOf(step: StepFacts, further: readonly FurtherStep[]): object {
     ...(typeof step.runner === 'string'
       ? { runner_record_absent: step.runner }
       : { environment_hash: environmentHash(step.runner) }),
+    ...(step.agent?.attempt && { attempt: step.agent.attempt }),
   };
 }
 

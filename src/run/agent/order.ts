@@ -4,6 +4,7 @@ import { Fault } from '../../base/fault.ts';
 import { didYouMean } from '../../base/nearest.ts';
 import { hostPathIn, unsafePath } from '../../base/path.ts';
 import { printable } from '../../base/printable.ts';
+import type { TaskAttempt } from '../../contracts/agent-step/attempt.ts';
 import type { Overrides } from '../../policy/agent-policy.ts';
 import type { CheckOrder } from '../checks/order.ts';
 import type { SetupOrder } from '../setup/order.ts';
@@ -64,6 +65,8 @@ export interface AgentOrder {
   readonly projectContext?: boolean;
   /** Commands that run in the tree that the agent leaves, each in a new sandbox without a network. */
   readonly checks?: readonly CheckOrder[];
+  /** Which of several attempts at this task the run is. */
+  readonly attempt?: TaskAttempt;
   /** Where Proctor looks up the program and the model credential. The agent does not see it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Relative paths start here. */

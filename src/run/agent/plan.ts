@@ -143,6 +143,7 @@ export function agentPlan(made: AgentTypes['made'], observed: readonly Observati
       prompt_reference: order.promptReference === undefined ? null : mask(order.promptReference),
       requested_policy: bound.requested,
       ...(checks.length > 0 && { checks: checks.map(({ name }) => name) }),
+      ...(order.attempt && { attempt: order.attempt }),
     },
     agent: {
       family: adapter.family,
