@@ -13,7 +13,7 @@ import { type ModelApi, startModelApi } from '../../stand-ins/model-api.ts';
 import { type Ran, ROOT } from '../support/support.ts';
 
 const AGENTS = ['claude', 'codex'] as const;
-const SIDES = AGENTS.flatMap(agent => ['solver', 'sloppy'].map(model => ({ agent, model, run: `${agent}-${model}` })));
+const SIDES = AGENTS.flatMap(agent => ['solver', 'sloppy'].map(model => ({ agent, model, name: `${agent} ${model}` })));
 
 const VERDICTS = {
   solver: {
@@ -38,34 +38,26 @@ const VERDICTS = {
 /** The tasks in examples/coding, for two agents and two models. `programs` is a folder with the agents. */
 export function tryCoding(programs: () => string): void {
   let world: CodingWorld;
+  let matrix: Matrix;
   beforeAll(async () => {
     world = await CodingWorld.begin(programs());
-    const runs = SIDES.map(({ agent, model, run }) =>
-      world.proctor(
-        'run',
-        'suite',
-        'coding/cases.yaml',
-        '--agent',
-        agent,
-        '--model',
-        model,
-        '--as',
-        'new',
-        '--run-id',
-        run,
-      ),
+    const sides = ['--agent', 'claude', '--agent', 'codex', '--model', 'solver', '--model', 'sloppy'];
+    const { code, stdout, stderr } = await world.proctor(
+      ...['run', 'suite', 'coding/cases.yaml', ...sides, '--gate', 'strict', '--json'],
     );
-    for (const { code, stderr } of await Promise.all(runs)) expect([0, 1], stderr).toContain(code);
+    expect(code, stdout + stderr).toBe(1);
+    matrix = JSON.parse(stdout) as Matrix;
   });
   afterAll(() => world.end());
+  const runOf = (version: string): string => matrix.versions.find(({ name }) => name === version)?.run_ids[0] ?? '';
 
-  test.each(SIDES)('$agent with the model $model gets the right verdict on every task', ({ run, model }) => {
-    expect(world.verdicts(run)).toEqual(VERDICTS[model as keyof typeof VERDICTS]);
+  test.each(SIDES)('$agent with the model $model gets the right verdict on every task', ({ name, model }) => {
+    expect(world.verdicts(runOf(name))).toEqual(VERDICTS[model as keyof typeof VERDICTS]);
   });
 
   test.each(AGENTS)('the model that edits a visible test, or claims work that it did not do, is flagged: %s', agent => {
     const flags = (task: string): readonly string[] =>
-      world.artifact(`${agent}-sloppy`, task).agent_run?.flags.map(({ flag }) => flag) ?? [];
+      world.artifact(runOf(`${agent} sloppy`), task).agent_run?.flags.map(({ flag }) => flag) ?? [];
     expect(flags('empty-input')).toContain('check_file_changed');
     expect(flags('one-row')).toContain('tests_claimed_not_run');
     expect(flags('half-cents')).toEqual([]);
@@ -82,23 +74,15 @@ export function tryCoding(programs: () => string): void {
     expect(code, stdout + stderr).toBe(0);
   });
 
-  test('the matrix shows 5 of 5 against 2 of 5 solved tasks', async () => {
-    const { code, stdout, stderr } = await world.proctor(
-      'compare',
-      ...SIDES.map(({ run }) => run),
-      '--gate',
-      'strict',
-      '--json',
+  test('the matrix shows 5 of 5 against 2 of 5 solved tasks', () => {
+    expect(matrix.verdict).toBe('regression');
+    expect(matrix.versions.map(({ name, pass_rate, states }) => [name, pass_rate?.rate, states])).toEqual(
+      SIDES.map(({ name, model }) =>
+        model === 'solver'
+          ? [name, 1, expect.objectContaining({ pass: 5 })]
+          : [name, 0.4, expect.objectContaining({ pass: 2, fail: 3 })],
+      ),
     );
-    expect(code, stderr).toBe(1);
-    const { versions, verdict } = JSON.parse(stdout) as Matrix;
-    expect(verdict).toBe('regression');
-    expect(versions.map(({ name, pass_rate }) => [name, pass_rate?.rate])).toEqual([
-      ['claude-solver', 1],
-      ['claude-sloppy', 0.4],
-      ['codex-solver', 1],
-      ['codex-sloppy', 0.4],
-    ]);
   });
 
   test('a task can start from an older commit of a git bundle', async () => {

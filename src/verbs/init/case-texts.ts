@@ -44,12 +44,12 @@ export const caseTexts = {
     expected: { regex: '\\S', changed_only: [] }
 
   # A coding task. The check runs after the agent has ended, in the files that it left. \`overlay\` adds tests that
-  # the agent never sees. See Proctor's docs/coding-agents.md.
+  # the agent never sees: keep them outside the repository. See Proctor's docs/coding-agents.md.
   # - id: empty-input
   #   policy: edit
   #   input: { user: Make parse() in src/parse.js accept empty input. \`${tests}\` runs the tests. }
   #   checks:
-  #     - { name: hidden, command: ${tests}, overlay: empty-input/hidden, paths: [src] }
+  #     - { name: hidden, command: ${tests}, overlay: ../../hidden/empty-input, paths: [src] }
 `,
 
   script: `${heading('Each case is the input of the script, and what must be true of its answer.')}cases:
