@@ -1,5 +1,5 @@
 /**
- * `npm run bench:agents`: the overhead of a run over the bare agent, the speed and memory of turning its stream into a
+ * `npm run bench:agents`: the overhead of a run over the bare agent, of a check over the bare command, the speed and memory of turning its stream into a
  * transcript, and whether each event is reported in the event-loop turn in which its line arrives. Uses one process.
  */
 import { spawn } from 'node:child_process';
@@ -13,6 +13,7 @@ import { closeLauncher } from '../src/verbs/launcher.ts';
 import { runScript } from '../src/verbs/run-script.ts';
 import { gitIn } from '../stand-ins/git.ts';
 import { placeAgent } from '../stand-ins/place-agent.ts';
+import { checkFigures } from './agent-checks.ts';
 import { streamFigures, turnFigures } from './agent-stream.ts';
 import { medians } from './interleaved.ts';
 
@@ -27,6 +28,13 @@ chmodSync(cwd, 0o755);
 process.on('exit', () => rmSync(cwd, { recursive: true, force: true }));
 
 const overhead = await overheadFigures();
+const checks = await checkFigures(cwd, ROUNDS);
+line(
+  'a check with its copy, put-back and evidence / the bare command',
+  checks.ofBareCommand,
+  `(limit ${OVERHEAD_BOUND})`,
+);
+line('the same for `true`', checks.ofTrue, '(no limit)');
 await closeLauncher();
 const turns = await turnFigures(cwd);
 line('events reported in a later turn than their line', turns.late, `of ${turns.events} (limit 0)`);
@@ -37,13 +45,14 @@ for (const [agent, { ofBareParse, lateRssOfEarly }] of Object.entries(streams)) 
 }
 writeAtomic(
   path.join('bench', 'results', 'agents.json'),
-  `${JSON.stringify({ node: process.version, cores: availableParallelism(), rounds: ROUNDS, overhead, turns, streams }, undefined, 2)}\n`,
+  `${JSON.stringify({ node: process.version, cores: availableParallelism(), rounds: ROUNDS, overhead, checks, turns, streams }, undefined, 2)}\n`,
 );
 const isSlow = Object.values(streams).some(
   ({ ofBareParse, lateRssOfEarly }) => ofBareParse < PARSE_BOUND || lateRssOfEarly > RSS_BOUND,
 );
 const isHeavy = overhead.ofBare > OVERHEAD_BOUND || overhead.withDoor > OVERHEAD_BOUND;
-if (isHeavy || turns.late > 0 || turns.events === 0 || isSlow) process.exitCode = 1;
+if (isHeavy || checks.ofBareCommand > OVERHEAD_BOUND || turns.late > 0 || turns.events === 0 || isSlow)
+  process.exitCode = 1;
 
 /** Times a stand-in that prints 1,000 lines, bare and in a run, and subtracts the time of a script that does nothing. */
 async function overheadFigures() {

@@ -78,6 +78,8 @@ export class ShotsWorld {
     mkdirSync(path.join(project, 'src'), { recursive: true });
     writeFileSync(path.join(project, 'README.md'), 'A project.\n');
     writeFileSync(path.join(project, 'src', 'sum.ts'), 'export const sum = (a: number, b: number) => a + b;\n');
+    mkdirSync(path.join(project, 'tests'));
+    writeFileSync(path.join(project, 'tests', 'sum.test.mjs'), TEST);
     gitIn(project, 'init', '-q', '-b', 'main');
     gitIn(project, 'add', '--all');
     gitIn(project, ...AUTHOR, 'commit', '-q', '-m', 'One');
@@ -85,15 +87,44 @@ export class ShotsWorld {
       'DO=say',
       sh('sleep 0.2; ls src'),
       sh(`sleep 0.3; printf '${GREETING}' > src/greeting.ts`),
-      sh("sed -i 's/a + b/b + a/' src/sum.ts"),
+      sh("sed -i 's/a + b/b + a/' src/sum.ts; sed -i 's/equal(1, 2)/equal(1, 1)/' tests/sum.test.mjs"),
       'DO=failed_command DO=deny',
       sh('sleep 0.4; cat src/greeting.ts'),
       'DO=tested',
     ];
+    const checks = path.join(this.folder, 'checks.yaml');
+    writeFileSync(checks, CHECKS);
     const task = `Add a greeting that names the reader.\nPut it in src/greeting.ts.\nRun the tests.\n\n${deeds.join(' ')}`;
-    this.proctor(1, 'run', 'agent', '--agent', 'claude', '--task', task, '--dir', 'project', '--policy', 'edit');
+    this.proctor(
+      1,
+      'run',
+      'agent',
+      '--agent',
+      'claude',
+      '--task',
+      task,
+      '--dir',
+      'project',
+      '--policy',
+      'edit',
+      '--checks',
+      checks,
+    );
   }
 }
+
+const TEST = `import { equal } from 'node:assert/strict';
+import { test } from 'node:test';
+test('sums', () => equal(1, 2));
+`;
+
+/** One check passes; the other fails, because the agent changed the test that Proctor put back. */
+const CHECKS = `checks:
+  - name: greets
+    command: test -s src/greeting.ts
+  - name: unit
+    command: node --test tests/*.test.mjs
+`;
 
 const sh = (command: string): string => `DO=sh:${Buffer.from(command).toString('hex')}`;
 

@@ -7,13 +7,35 @@ export type CheckFileReason = 'test_file' | 'runner_configuration' | 'runner_scr
 /** Why a file counts, by its path relative to the tree; undefined if it does not. */
 export function checkFileReason(path: string, scripts: ReadonlySet<string>): CheckFileReason | undefined {
   if (scripts.has(path)) return 'runner_script';
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  if (RUNNER_CONFIGURATION.some(pattern => pattern.test(name))) return 'runner_configuration';
-  const isBelow = path
-    .split('/')
-    .slice(0, -1)
-    .some(folder => TEST_FOLDERS.has(folder.toLowerCase()));
-  return isBelow || TEST_NAMES.some(pattern => pattern.test(name)) ? 'test_file' : undefined;
+  const [folders, name] = splitPath(path);
+  if (RUNNER_CONFIGURATION.some(pattern => pattern.test(name)) || /(?:^|\/)\.cargo\/config(?:\.toml)?$/.test(path))
+    return 'runner_configuration';
+  if (isCompilerConfiguration(name) || folders.some(isCacheFolder)) return 'runner_configuration';
+  return isInTests(folders) || isTestName(name) ? 'test_file' : undefined;
+}
+
+/** Whether the file maps imports. Proctor puts it back, but keeps a new one outside the tests. */
+export function isCompilerConfiguration(name: string): boolean {
+  return /^[jt]sconfig(?:\.[^/]*)?\.json$/.test(name);
+}
+
+function splitPath(path: string): readonly [folders: readonly string[], name: string] {
+  const names = path.split('/');
+  return [names.slice(0, -1), names.at(-1) ?? ''];
+}
+
+function isInTests(folders: readonly string[]): boolean {
+  return folders.some(folder => TEST_FOLDERS.has(folder.toLowerCase()));
+}
+
+function isTestName(name: string): boolean {
+  return TEST_NAMES.some(pattern => pattern.test(name));
+}
+
+/** Whether a file is a test or lies in a folder of tests. */
+export function isTest(path: string): boolean {
+  const [folders, name] = splitPath(path);
+  return isTestName(name) || isInTests(folders);
 }
 
 const TEST_FOLDERS: ReadonlySet<string> = new Set([
@@ -30,6 +52,7 @@ const TEST_FOLDERS: ReadonlySet<string> = new Set([
 
 const TEST_NAMES: readonly RegExp[] = [
   /\.(?:test|spec)\.[A-Za-z]+$/,
+  /^tests?\.(?:[cm]?[jt]sx?|py|rb|php|sh)$/,
   /^test_.*\.py$/,
   /_test\.(?:py|go|rb|exs|dart)$/,
   /_spec\.rb$/,
@@ -37,81 +60,109 @@ const TEST_NAMES: readonly RegExp[] = [
   /\.snap$/,
 ];
 
-/** An agent that adds one of these changes how tests run, so Proctor also removes added ones. */
+/** An agent that adds one of these changes how tests or linters run, so Proctor also removes added ones. */
 const RUNNER_CONFIGURATION: readonly RegExp[] = [
-  /^(?:vitest|vite|jest|ava|karma|playwright|cypress|wdio|babel|tap)\.(?:config|conf|setup|workspace)\.[cm]?[jt]sx?(?:on)?$/,
+  /^(?:vitest|vite|jest|ava|karma|playwright|cypress|wdio|babel|tap)\.(?:config|conf|setup|workspace|projects)\.[cm]?[jt]sx?(?:on)?$/,
+  /^(?:setupTests|setup-tests|test-setup|setupFiles|globalSetup|global-setup)\.[cm]?[jt]sx?$/,
   /^vitest\.workspace\.json$/,
   /^jest\.config\.json$/,
-  /^\.(?:mocharc|nycrc|c8rc|taprc|babelrc|swcrc|jasmine)(?:\.(?:json|ya?ml|[cm]?js))?$/,
-  /^(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|\.pnp\.[cm]?js|\.pnpmfile\.cjs|bunfig\.toml)$/,
-  /^(?:pytest\.ini|\.pytest\.ini|tox\.ini|noxfile\.py|conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg)$/,
-  /^(?:phpunit\.xml(?:\.dist)?|\.rspec|go\.work|\.cargo|\.testcaferc\.(?:json|js))$/,
+  /^\.(?:mocharc|nycrc|c8rc|taprc|babelrc|swcrc|jasmine|eslintrc|prettierrc|oxlintrc)(?:\.(?:json[c5]?|ya?ml|toml|[cm]?js))?$/,
+  /^(?:eslint|prettier)\.config\.[cm]?[jt]s$/,
+  /^(?:biome\.jsonc?|\.eslintignore|\.prettierignore|\.flake8|mypy\.ini|\.mypy\.ini|\.?ruff\.toml|\.pylintrc|\.coveragerc)$/,
+  /^(?:\.npmrc|\.yarnrc|\.yarnrc\.yml|\.pnp\.[cm]?js|\.pnp\.loader\.mjs|\.pnpmfile\.cjs|bunfig\.toml)$/,
+  /^(?:\.?pytest\.(?:ini|toml)|tox\.ini|noxfile\.py|conftest\.py|sitecustomize\.py|usercustomize\.py|setup\.cfg|pyproject\.toml)$/,
+  /^(?:phpunit\.xml(?:\.dist)?|\.rspec|go\.work|rust-toolchain(?:\.toml)?|\.testcaferc\.(?:json|js))$/,
+  /\.pth$/,
 ];
 
-/** The scripts of package.json that a command runs: `npm test`, `npm run build`, `yarn lint`, `pnpm -s test`. */
-export function scriptsNamedIn(command: string): string[] {
-  const named = new Set<string>();
-  for (const [, , rest = ''] of command.matchAll(/\b(npm|pnpm|yarn|bun)\b([^;&|\n]*)/g)) {
-    const words = rest.split(/\s+/).filter(word => word !== '' && !word.startsWith('-'));
-    const [first, second] = words;
-    if (first === undefined) continue;
-    if (first === 'run' || first === 'run-script') {
-      if (second !== undefined) named.add(unquoted(second));
-    } else if (first === 't' || first === 'tst') named.add('test');
-    else named.add(unquoted(first));
+/** Folders that only speed up later runs. A planted one can replace a test, so a check starts without them. */
+export function isCacheFolder(name: string): boolean {
+  return CACHES.has(name);
+}
+
+const CACHES: ReadonlySet<string> = new Set(['__pycache__', '.pytest_cache', '.mypy_cache', '.ruff_cache', '.gradle']);
+
+/** Whether a path is in a cache that tools keep among the dependencies. Most runs of a test create one. */
+export function isToolCache(path: string): boolean {
+  return /(?:^|\/)node_modules\/\.(?:vite|vitest|vite-temp|cache)(?:\/|$)/.test(path);
+}
+
+/** Whether a folder contains installed dependencies, which a check takes from before the agent started. */
+export function isDependencyFolder(name: string): boolean {
+  return DEPENDENCIES.has(name);
+}
+
+const DEPENDENCIES: ReadonlySet<string> = new Set([
+  'node_modules',
+  '.venv',
+  'venv',
+  'site-packages',
+  '__pypackages__',
+  '.tox',
+  '.nox',
+]);
+
+/** The names in the base commit that a new file can hide from a test. */
+export interface BaseNames {
+  /** Every file without its last extension. */
+  readonly stems: ReadonlySet<string>;
+  readonly folders: ReadonlySet<string>;
+}
+
+export function baseNames(paths: Iterable<string>): BaseNames {
+  const stems = new Set<string>();
+  const folders = new Set<string>(['']);
+  for (const path of paths) {
+    stems.add(stemOf(path));
+    for (let at = path.lastIndexOf('/'); at > 0; at = path.lastIndexOf('/', at - 1)) {
+      const folder = path.slice(0, at);
+      if (folders.has(folder)) break;
+      folders.add(folder);
+    }
   }
-  return [...named];
+  return { stems, folders };
 }
 
-function unquoted(word: string): string {
-  return word.replace(/^["']|["']$/g, '');
+function stemOf(path: string): string {
+  return path.replace(/(?<=[^/])\.[^./]*$/, '');
 }
-
-/** The given scripts, the scripts that they run, and the `pre` and `post` of each. */
-export function scriptClosure(names: readonly string[], base: Readonly<Record<string, unknown>>): Set<string> {
-  const found = new Set<string>();
-  const pending = [...names];
-  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
-    if (found.has(name)) continue;
-    found.add(name);
-    const text = base[name];
-    if (typeof text === 'string') pending.push(...scriptsNamedIn(text));
-    if (!/^(?:pre|post)/.test(name)) pending.push(`pre${name}`, `post${name}`);
-  }
-  return found;
-}
-
-/** Keys of package.json that configure a test runner. */
-export const RUNNER_KEYS = ['jest', 'mocha', 'ava', 'vitest', 'nyc', 'c8', 'tap', 'babel'] as const;
 
 /**
- * The files of the base commit that a command runs as scripts: `sh run-tests.sh`, `./check`, `make test`. A file below
- * `paths` is the agent's work, so it does not count.
+ * Whether a new file beside the tests would be loaded instead of a file of the base commit, or changes how these load:
+ * `tests/equal.ts` beside `tests/equal.js`, `tests/equal/index.js`, `tests/package.json`, `tests/__init__.py`.
  */
-export function scriptFilesIn(
-  commands: readonly string[],
-  has: (path: string) => boolean,
-  isWork: (path: string) => boolean,
-): Set<string> {
-  const found = new Set<string>();
-  for (const command of commands) {
-    const words = command.split(/[\s;&|()<>"'=]+/).filter(word => word !== '');
-    for (const word of words) {
-      const path = word.replace(/^(?:\.\/)+/, '');
-      const isScript = /\.(?:sh|bash|zsh|mk|just)$/.test(path) || /^(?:scripts?|ci|\.ci|tools?|bin)\//.test(path);
-      const isDirect = word.startsWith('./') && !/\.[A-Za-z]+$/.test(path);
-      if ((isScript || isDirect) && has(path) && !isWork(path)) found.add(path);
-    }
-    for (const [program, files] of Object.entries(RULE_FILES)) {
-      if (!words.includes(program)) continue;
-      for (const file of files) if (has(file) && !isWork(file)) found.add(file);
-    }
-  }
-  return found;
+export function isInterloper(path: string, { stems, folders }: BaseNames): boolean {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const folder = path.slice(0, Math.max(path.lastIndexOf('/'), 0));
+  if (/^(?:package\.json|__init__\.py|[jt]sconfig(?:\..*)?\.json)$/.test(name)) return folders.has(folder);
+  if (stems.has(stemOf(path)) && !isTestName(name)) return true;
+  const names = folder.split('/');
+  return names.some((_, index) => {
+    const above = names.slice(0, index + 1).join('/');
+    return stems.has(above) && !folders.has(above);
+  });
 }
 
-const RULE_FILES: Readonly<Record<string, readonly string[]>> = {
-  make: ['Makefile', 'makefile', 'GNUmakefile'],
-  just: ['justfile', 'Justfile', '.justfile'],
-  task: ['Taskfile.yml', 'Taskfile.yaml'],
-};
+/** Whether a new file, relative to the working folder, replaces a module of Python's test runners. */
+export function isRunnerModule(path: string): boolean {
+  const names = path.replace(/(?:\.(?:cpython|abi3)[^/.]*)?\.(?:py|pyc|so)$/, '').split('/');
+  if (names.at(-1) === '__init__') names.pop();
+  else if (!/\.(?:py|pyc|so)$/.test(path)) return false;
+  const roots = names.findIndex(name => !TEST_FOLDERS.has(name.toLowerCase()) && !/^(?:src|lib|python)$/.test(name));
+  const module = names[roots] ?? '';
+  if (PYTHON_RUNNERS.has(module)) return true;
+  const isOnPath = names.slice(0, roots).every(name => TEST_FOLDERS.has(name.toLowerCase()));
+  return isOnPath && IMPORTED_BY_RUNNERS.has(module);
+}
+
+const PYTHON_RUNNERS: ReadonlySet<string> = new Set(
+  'unittest pytest _pytest pluggy iniconfig nose nose2 doctest coverage hypothesis tox nox'.split(' '),
+);
+
+/** What the runners import after Python has put the working folder on its path. */
+const IMPORTED_BY_RUNNERS: ReadonlySet<string> = new Set(
+  (
+    'argparse ast copy dataclasses difflib dis gettext importlib inspect linecache locale opcode pprint signal ' +
+    'textwrap tokenize traceback contextlib functools collections warnings logging'
+  ).split(' '),
+);

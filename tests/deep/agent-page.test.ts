@@ -1,10 +1,11 @@
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { outcomeExample } from '../../src/contracts/agent-step/outcome-example.ts';
 import { agentPage, type AgentPageInput } from '../../src/reports/pages/agent-page.ts';
+import { checkResult, type CheckResult } from '../../src/contracts/check-result/index.ts';
 import { htmlPage } from '../../src/reports/pages/html-page.ts';
 import { HOSTILE, linesFrom, manyCalls, pageInput } from '../reports/pages/agent-page-world.ts';
 import {
@@ -85,6 +86,7 @@ function hostileInput(folder: string): AgentPageInput {
       policy: { ...(policy as NonNullable<typeof policy>), enforcement_notes: [HOSTILE] },
       workspace: { ...(workspace as NonNullable<typeof workspace>), changed: { total: 1, listed: [...listed] } },
       needsReview: { total: 1, listed: [{ path: HOSTILE, reason: HOSTILE }] },
+      checks: [hostileCheck(folder)],
       lines: linesFrom([
         { kind: 'message', role: 'assistant', body: { text: HOSTILE } },
         { kind: 'tool_call', call: 'x', tool: HOSTILE, input: { text: HOSTILE }, command: { text: HOSTILE } },
@@ -96,7 +98,89 @@ function hostileInput(folder: string): AgentPageInput {
   );
 }
 
+function hostileCheck(folder: string): CheckResult {
+  const at = path.join(folder, 'evidence/steps/check-unit');
+  mkdirSync(at, { recursive: true });
+  writeFileSync(path.join(at, 'stdout.txt'), `${HOSTILE}\n`.repeat(50_000));
+  writeFileSync(path.join(at, 'restored.diff'), `diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+${HOSTILE}\n`);
+  const files = { total: 2_000, listed: [{ path: HOSTILE, change: 'changed', because: 'test_file' } as const] };
+  const tests = {
+    total: 900,
+    passed: 0,
+    failed: 900,
+    skipped: 0,
+    failures: Array.from({ length: 100 }, () => HOSTILE),
+  };
+  return {
+    ...(checkResult.example as CheckResult),
+    command: `${HOSTILE}\n`.repeat(100),
+    message: HOSTILE,
+    tests,
+    restored: files,
+    kept: files,
+    keep: [HOSTILE],
+    second_look: { verdict: 'failed', reason: 'tests_failed', message: HOSTILE, exit_code: 1, tests: null },
+  };
+}
+
+/** A run with a check that passes, one that fails, a file that was put back, one that was kept, and a mount. */
+function checkedPage(): string {
+  const file = path.join(pages, 'checked.html');
+  const world = new AgentWorld({
+    'README.md': 'A project.\n',
+    Makefile: 'all:\n',
+    'tests/a.test.js': 'process.exit(1);\n',
+  });
+  world.place.file('data/x.txt', 'x\n');
+  world.place.file(
+    'checks.yaml',
+    'checks:\n  - name: fine\n    command: make all\n    keep: [Makefile]\n  - name: unit\n    command: echo seen; cat /agent/mounts/data/x.txt; node tests/a.test.js\n',
+  );
+  const task = sh(
+    String.raw`echo > tests/a.test.js; printf 'all:\n\ttrue\n' > Makefile; git commit -qam "tidy <b>up</b>"`,
+  );
+  const flags = ['--checks', 'checks.yaml', '--mount', path.join(world.place.cwd, 'data')];
+  const { answer } = world.run('claude', task, flags);
+  const { code, stdout, stderr } = world.tried(['view', String(answer['run_id']), '--no-open', '--json']);
+  expect(code, stderr).toBe(0);
+  cpSync(path.join(world.place.cwd, (JSON.parse(stdout) as { report: string }).report), file);
+  return file;
+}
+
 describe('the page of an agent run', () => {
+  test('shows checks with their verdicts, files and output, mounts and commits, without an accessibility finding', async () => {
+    const file = checkedPage();
+    for (const [device, scheme] of [
+      [{}, 'light'],
+      [PHONE, 'dark'],
+    ] as const) {
+      const { page, complaints } = await opened(browser, file, '', { ...device, colorScheme: scheme });
+      expect(await page.locator('.word').innerText()).toContain('Completed, but a check fails');
+      expect(await page.locator('h1').innerText()).toContain(
+        '1 of 2 checks passes. unit: The check exited with code 1.',
+      );
+      const checks = page.locator('#checks');
+      expect(await checks.locator('h3').allInnerTexts()).toEqual([
+        expect.stringMatching(/fine\s+passed/),
+        expect.stringMatching(/unit\s+failed/),
+      ]);
+      expect(await checks.innerText()).toMatch(
+        /Kept, as the check allows[\s\S]*Makefile[\s\S]*Put back[\s\S]*tests\/a\.test\.js/,
+      );
+      expect(await page.locator('#review').innerText()).toContain('--allow-failed-checks');
+      await checks.locator('.more > summary').evaluateAll(all => all.forEach(one => (one as HTMLElement).click()));
+      await expect.poll(() => checks.innerText()).toContain('seen');
+      expect(await checks.innerText()).toContain('process.exit(1);');
+      expect(await page.locator('#evidence').innerText()).toContain('agent/mounts/data');
+      expect(await page.locator('.commits').innerText()).toContain('tidy <b>up</b>');
+      expect(await findings(page)).toEqual([]);
+      expect(await overflow(page)).toBeLessThanOrEqual(0);
+      await pictured(page, `agent-checks-${scheme}`);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    }
+  });
+
   test('has its sections in order, makes no request, and breaks no rule of its policy', async () => {
     const { page, complaints, asked } = await opened(browser, real());
     expect(await page.locator('.word').innerText()).toContain('Completed, with policy violations');

@@ -5,13 +5,16 @@ import { countText } from './units.ts';
 
 /** One line for each check, and one for the files that it needed back. */
 export function checkLines(checks: readonly CheckResult[], paint: Paint): string[] {
-  return checks.flatMap(({ name, verdict, message, restored }) => [
+  return checks.flatMap(({ name, verdict, message, restored, kept }) => [
     `  ${MARKS[verdict](paint)} ${name.padEnd(8)}  ${verdict.replaceAll('_', ' ')}: ${printable(message)}`,
     ...(restored.total === 0
       ? []
       : [
           `    ${paint('note', 'put back')}  ${countText(restored.total, 'file')} that the agent changed: ${namesOf(restored)}`,
         ]),
+    ...(kept && kept.total > 0
+      ? [`    ${paint('note', 'kept')}      ${countText(kept.total, 'file')} that the agent changed: ${namesOf(kept)}`]
+      : []),
   ]);
 }
 

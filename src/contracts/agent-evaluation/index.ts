@@ -17,6 +17,7 @@ export const FLAGS = [
   'commit_or_push_by_agent',
   'asks_at_end',
   'check_file_changed',
+  'check_file_kept',
   'second_look_differs',
 ] as const;
 

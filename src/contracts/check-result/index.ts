@@ -1,6 +1,7 @@
 import { isBefore } from '../agent-step/times.ts';
 import { STEP_ASKS } from '../agent-step/words.ts';
 import { type Contract, MIB } from '../contract.ts';
+import { firstRepeated } from '../lists.ts';
 import { type Finding, must, rulesFor, versionRule } from '../rule.ts';
 import { CHECK_VERDICTS, type CheckResult, checkResultShape, type CheckTests, RESTORE_REASONS } from './shape.ts';
 
@@ -111,19 +112,28 @@ const rules = [
       'restored has total and listed, at most 1,000 entries and at most total',
       `each entry has path, change (added, changed or deleted) and because: one of ${RESTORE_REASONS.join(', ')}`,
       'a file is listed once for each reason',
+      'keep, if present, lists 1 to 100 relative paths, in which *, ? and ** match names',
+      'kept, if present, has the form of restored; it requires keep, and never lists a report',
+      'mounts, if present, lists 1 to 20 folders with path, sha256 and rehashed; each path occurs once',
     ],
-    fields: ['restored'],
-    *check({ restored: { total, listed } }) {
-      if (listed.length > total) yield must('restored.total', 'is less than the number of listed files');
-      const seen = new Set<string>();
-      for (const [index, { path, because }] of listed.entries()) {
-        if (seen.has(`${because} ${path}`)) yield must(`restored.listed[${index}].path`, 'is a duplicate');
-        seen.add(`${because} ${path}`);
-      }
+    fields: ['restored', 'keep', 'kept', 'mounts'],
+    *check({ restored, keep, kept, mounts = [] }) {
+      yield* listedOnce(restored, 'restored');
+      if (kept && !keep) yield must('kept', 'requires keep');
+      if (kept) yield* listedOnce(kept, 'kept');
+      if (kept?.listed.some(({ because }) => because === 'report')) yield must('kept', 'lists a report');
+      const repeated = firstRepeated(mounts.map(({ path }) => path));
+      if (repeated !== undefined) yield must(`mounts[${repeated}].path`, 'is a duplicate');
     },
     breach: ({ restored, ...rest }) => ({ ...rest, restored: { ...restored, total: 0 } }),
   }),
 ];
+
+function* listedOnce({ total, listed }: CheckResult['restored'], at: string): Generator<Finding> {
+  if (listed.length > total) yield must(`${at}.total`, 'is less than the number of listed files');
+  const repeated = firstRepeated(listed.map(({ path, because }) => `${because} ${path}`));
+  if (repeated !== undefined) yield must(`${at}.listed[${repeated}].path`, 'is a duplicate');
+}
 
 type Grounds = Pick<
   CheckResult,
@@ -167,7 +177,7 @@ export const checkResult: Contract = {
   shape: checkResultShape,
   rules,
   unknownKeys: 'CK1',
-  programText: ['command', 'message', 'tests', 'second_look', 'restored'],
+  programText: ['command', 'message', 'tests', 'second_look', 'restored', 'kept'],
   beyond: [
     'whether the command tests what its author meant to test',
     'whether the tested code recognizes that it is being tested',
@@ -211,6 +221,15 @@ export const checkResult: Contract = {
     overlay: { sha256: 'sha256:0c9b8a7f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4c3b2a190817f6e5d4', files: 2 },
     paths: ['src'],
     restored: { total: 1, listed: [{ path: 'tests/parse.test.js', change: 'changed', because: 'test_file' }] },
+    keep: ['Makefile'],
+    kept: { total: 1, listed: [{ path: 'Makefile', change: 'changed', because: 'runner_script' }] },
+    mounts: [
+      {
+        path: 'work/node_modules',
+        sha256: 'sha256:5f0d1b7c9a4e5d3b2a1908f7e6d5c4b3a29180f7e6d5c45f1d6c0b8a0e4f3f2f',
+        rehashed: true,
+      },
+    ],
     second_look: null,
   } satisfies CheckResult,
 };

@@ -22,6 +22,7 @@ export const RESTORE_REASONS = [
   'package_script',
   'runner_script',
   'program',
+  'dependency',
   'report',
 ] as const;
 
@@ -38,6 +39,19 @@ const testsShape = record({
   skipped: count(),
   /** The names of failed tests, at most 100. */
   failures: z.array(wordyText()).check(z.maxLength(100)),
+});
+
+const filesShape = record({
+  total: count(),
+  listed: z
+    .array(
+      record({
+        path: relativePath(),
+        change: z.enum(['added', 'changed', 'deleted']),
+        because: z.enum(RESTORE_REASONS),
+      }),
+    )
+    .check(z.maxLength(1_000)),
 });
 
 export const checkResultShape = record({
@@ -76,18 +90,17 @@ export const checkResultShape = record({
   /** The paths whose changes count in the second look; null if there is none. */
   paths: z.nullable(z.array(relativePath()).check(z.minLength(1), z.maxLength(100))),
   /** Files that the agent changed and that Proctor put back before the check. */
-  restored: record({
-    total: count(),
-    listed: z
-      .array(
-        record({
-          path: relativePath(),
-          change: z.enum(['added', 'changed', 'deleted']),
-          because: z.enum(RESTORE_REASONS),
-        }),
-      )
-      .check(z.maxLength(1_000)),
-  }),
+  restored: filesShape,
+  /** Patterns of files that Proctor does not put back; absent if there are none. */
+  keep: z.optional(z.array(relativePath()).check(z.minLength(1), z.maxLength(100))),
+  /** Files that the agent changed and that Proctor did not put back, because `keep` names them. */
+  kept: z.optional(filesShape),
+  /** The read-only folders that the check saw. `rehashed` says whether Proctor compared the hash again before it. */
+  mounts: z.optional(
+    z
+      .array(record({ path: relativePath(), sha256: contentHashText(), rehashed: z.boolean() }))
+      .check(z.minLength(1), z.maxLength(20)),
+  ),
   /** The same check on the base commit with only the agent's changes below `paths`. */
   second_look: z.nullable(
     record({

@@ -40,6 +40,7 @@ export const checksFile: Contract = {
         'timeout, if present, is a time such as 5m; memory is a size such as 2g; pids is from 1 to 100,000',
         'overlay, if present, is the path of a folder',
         'paths, if present, lists 1 to 100 relative paths; report is a relative path',
+        'keep, if present, lists 1 to 100 relative paths, in which *, ? and ** match names',
       ],
       fields: ['checks'],
       *check({ checks }) {
@@ -63,6 +64,7 @@ export const checksFile: Contract = {
         overlay: 'tests/hidden',
         paths: ['src'],
         report: 'reports/junit.xml',
+        keep: ['Makefile'],
       },
       { command: 'npm run lint' },
     ],

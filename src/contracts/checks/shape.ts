@@ -20,6 +20,8 @@ export const checkShape = record({
   overlay: z.optional(filledText()),
   paths: z.optional(z.array(relativePath()).check(z.minLength(1), z.maxLength(100))),
   report: z.optional(relativePath()),
+  /** Files that the task may change although Proctor would put them back. `*`, `?` and `**` match names. */
+  keep: z.optional(z.array(relativePath()).check(z.minLength(1), z.maxLength(100))),
 });
 
 export type WrittenCheck = z.infer<typeof checkShape>;

@@ -11,7 +11,7 @@ import type { Artifact, FurtherStep } from '../step/step-documents.ts';
 /** A check as it is planned before the agent starts. */
 export type PlannedCheck = Pick<
   CheckResult,
-  'name' | 'command' | 'limits' | 'sandbox' | 'overlay' | 'paths' | 'report'
+  'name' | 'command' | 'limits' | 'sandbox' | 'overlay' | 'paths' | 'report' | 'keep'
 >;
 
 /** A check that has ended, or could not run: its result, and the files that it left in its step folder. */

@@ -23,13 +23,18 @@ export const COPIED_BYTES_MAX = 2 * 1024 ** 3;
 
 /**
  * Copies what is below a path of a tree, without any `.git`. All paths have one character per byte. The tree may be
- * hostile: links are copied, never followed, and special files are left out.
+ * hostile: links are copied, never followed, and special files are left out. `leaveOut` names folders to leave out.
  */
-export async function copyTree(from: string, to: string, below = ''): Promise<void> {
+export async function copyTree(
+  from: string,
+  to: string,
+  below = '',
+  leaveOut: (folder: string) => boolean = () => false,
+): Promise<void> {
   let count = 0;
   let bytes = 0;
   try {
-    for await (const entry of entriesBelow(from, below)) {
+    for await (const entry of entriesBelow(from, below, leaveOut)) {
       bytes += entry.kind === 'file' ? entry.bytes : 0;
       if (++count > COPIED_ENTRIES_MAX || bytes > COPIED_BYTES_MAX) throw tooLarge();
       if (entry.kind === 'folder') makeTreeFolder(to, entry.path);
@@ -41,15 +46,19 @@ export async function copyTree(from: string, to: string, below = ''): Promise<vo
   }
 }
 
-/** The files and symlinks of a tree that Proctor owns, by path. */
+/** The files and symlinks of a tree that Proctor owns, by path, without any `.git`. */
 export async function filesOfTree(top: string): Promise<Map<string, TreeEntry>> {
   const files = new Map<string, TreeEntry>();
-  for await (const entry of walkTree(top, { isEntered: () => true, isOurs: true }))
+  for await (const entry of walkTree(top, { isEntered: ({ path: at }) => nameOf(at) !== '.git', isOurs: true }))
     if (entry.kind === 'file' || entry.kind === 'link') files.set(entry.path, entry);
   return files;
 }
 
-async function* entriesBelow(top: string, below: string): AsyncGenerator<TreeEntry> {
+async function* entriesBelow(
+  top: string,
+  below: string,
+  leaveOut: (folder: string) => boolean,
+): AsyncGenerator<TreeEntry> {
   if (below !== '') {
     const stat = lstatSync(placeIn(top, below), { throwIfNoEntry: false });
     if (stat === undefined || linkAbove(top, below)) return;
@@ -61,8 +70,9 @@ async function* entriesBelow(top: string, below: string): AsyncGenerator<TreeEnt
   }
   const start = below === '' ? top : path.join(top, Buffer.from(below, 'latin1').toString());
   const within = (entry: TreeEntry): TreeEntry => (below === '' ? entry : { ...entry, path: `${below}/${entry.path}` });
-  for await (const entry of walkTree(start, { isEntered: ({ path: at }) => nameOf(at) !== '.git', isOurs: true }))
-    if (nameOf(entry.path) !== '.git') yield within(entry);
+  const isLeft = (entry: TreeEntry): boolean => nameOf(entry.path) === '.git' || leaveOut(within(entry).path);
+  for await (const entry of walkTree(start, { isEntered: folder => !isLeft(folder), isOurs: true }))
+    if (!isLeft(entry)) yield within(entry);
 }
 
 /** Whether a folder above this path is a symlink, so that the path leads elsewhere. */

@@ -9,9 +9,13 @@ export function checkFlags(checks: readonly CheckResult[]): Flag[] {
   const changed = new Map(
     checks.flatMap(({ restored }) => restored.listed.map(({ path, change }) => [path, change] as const)),
   );
+  const kept = new Map(
+    checks.flatMap(({ kept: files }) => (files?.listed ?? []).map(({ path, change }) => [path, change] as const)),
+  );
   const differs = checks.filter(({ reason }) => reason === 'second_look_differs').map(({ name }) => name);
   return [
     ...(changed.size === 0 ? [] : [{ flag: 'check_file_changed', message: changedText(changed), seq: null } as const]),
+    ...(kept.size === 0 ? [] : [{ flag: 'check_file_kept', message: keptText(kept), seq: null } as const]),
     ...(differs.length === 0
       ? []
       : [
@@ -25,15 +29,22 @@ export function checkFlags(checks: readonly CheckResult[]): Flag[] {
 }
 
 function changedText(changed: ReadonlyMap<string, string>): string {
-  const safe = [...changed].filter(([path]) => path.length <= NAME_UNITS_MAX && isPublic(path));
+  return `The agent changed files that its checks need, and Proctor put them back: ${filesText(changed)}.`;
+}
+
+function keptText(kept: ReadonlyMap<string, string>): string {
+  return `The agent changed files that its checks need, and the check allows it: ${filesText(kept)}.`;
+}
+
+function filesText(changed: ReadonlyMap<string, string>): string {
+  const safe = [...changed].filter(([path]) => Buffer.byteLength(printable(path)) <= NAME_BYTES_MAX && isPublic(path));
   const shown = safe.slice(0, NAMES_MAX).map(([path, change]) => `${printable(path)} (${change})`);
   const more = changed.size - shown.length;
-  const names = [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
-  return `The agent changed files that its checks need, and Proctor put them back: ${names}.`;
+  return [...shown, ...(more > 0 ? [`${more} more`] : [])].join(', ');
 }
 
 const NAMES_MAX = 3;
-const NAME_UNITS_MAX = 50;
+const NAME_BYTES_MAX = 50;
 
 function isPublic(path: string): boolean {
   return hostPathIn(path) === undefined && !holdsSecret(path);

@@ -11,11 +11,13 @@ interface DiffInput {
   readonly workspace: WorkspaceStatus | undefined;
   /** Why the text must not be shown, such as a declared secret in it. */
   readonly withheld: string | null;
+  /** How much text to show; 2 MiB by default. */
+  readonly bytesMax?: number;
 }
 
 /** The changes of an agent for its page: names as in the masked status, and text without well-known credentials. */
-export function agentDiff({ folder, file, workspace, withheld }: DiffInput): AgentDiff {
-  const hunks = new Hunks();
+export function agentDiff({ folder, file, workspace, withheld, bytesMax = PAGE_BYTES_MAX }: DiffInput): AgentDiff {
+  const hunks = new Hunks(bytesMax);
   const visitor = withheld === null ? hunks : undefined;
   const summary = file === undefined ? undefined : diffSummary(folder, file, FILES_MAX, visitor);
   hunks.close();
@@ -59,6 +61,7 @@ const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 
 /** Collects the hunks of a diff up to limits per line, per file and per page. */
 class Hunks implements DiffVisitor {
+  readonly #bytesMax: number;
   readonly #files: DiffHunk[][] = [];
   readonly #cuts: number[] = [];
   #open: { readonly file: number; readonly oldFrom: number; readonly newFrom: number; lines: string[] } | undefined;
@@ -68,6 +71,10 @@ class Hunks implements DiffVisitor {
   #bytes = 0;
   linesCut = 0;
   masked = 0;
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax;
+  }
 
   of = (file: number): readonly DiffHunk[] => this.#files[file] ?? [];
   cutIn = (file: number): number => this.#cuts[file] ?? 0;
@@ -88,7 +95,7 @@ class Hunks implements DiffVisitor {
       file >= FILES_MAX ||
       this.#fileLines >= FILE_LINES_MAX ||
       this.#fileBytes + size > FILE_BYTES_MAX ||
-      this.#bytes + size > PAGE_BYTES_MAX;
+      this.#bytes + size > this.#bytesMax;
     if (isFull || !this.#open) {
       this.linesCut++;
       this.#cuts[file] = (this.#cuts[file] ?? 0) + 1;

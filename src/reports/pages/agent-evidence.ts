@@ -1,6 +1,7 @@
 import { sealOf } from '../../evidence/pack/pack.ts';
 import type { AgentPageEvidence } from './agent-page-data.ts';
 import type { AgentPageInput } from './agent-page.ts';
+import { cutText } from './bounded.ts';
 import { evidencePart } from './evidence-part.ts';
 import { maskingPart } from './file-part.ts';
 
@@ -19,7 +20,15 @@ export function agentEvidence(input: AgentPageInput): AgentPageEvidence {
     folder: name,
     sealed: { shown: listed, total: files.length },
     masking: maskingPart(outcome?.masking),
+    mounts: (outcome?.mounts ?? []).slice(0, MOUNTS_MAX).map(({ path, entries, bytes, sha256 }) => ({
+      path: cutText(path, PATH_CHARS_MAX),
+      entries,
+      bytes,
+      sha256,
+    })),
   };
 }
 
 const FILES_MAX = 200;
+const MOUNTS_MAX = 20;
+const PATH_CHARS_MAX = 300;

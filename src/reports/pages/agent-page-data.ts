@@ -19,6 +19,7 @@ export interface AgentPage {
   /** The last instant on the time axis, in milliseconds after the agent's start. */
   readonly endMs: number;
   readonly diff: AgentDiff;
+  readonly checks: readonly PageCheck[];
   readonly policy: AgentPagePolicy | null;
   readonly usage: AgentPageUsage;
   readonly claims: AgentClaims;
@@ -83,6 +84,38 @@ interface OmittedRows {
   readonly count: number;
   /** The file with every line. */
   readonly file: string;
+}
+
+/** A command that ran in the tree that the agent left. */
+export interface PageCheck {
+  readonly name: string;
+  readonly command: string;
+  readonly verdict: string;
+  readonly tone: Tone;
+  readonly reason: string;
+  readonly message: string;
+  readonly facts: readonly AgentFact[];
+  readonly limits: readonly AgentFact[];
+  readonly failures: ShortList<string>;
+  readonly failed: number;
+  readonly restored: ShortList<CheckFile>;
+  readonly kept: ShortList<CheckFile>;
+  /** What the agent did to the files that were put back; null if there are none. */
+  readonly diff: AgentDiff | null;
+  readonly second: { readonly verdict: string; readonly tone: Tone; readonly message: string } | null;
+  readonly streams: readonly {
+    readonly name: string;
+    readonly bytes: number;
+    readonly isTruncated: boolean;
+    /** Null if the file cannot be read. */
+    readonly text: string | null;
+  }[];
+}
+
+interface CheckFile {
+  readonly path: string;
+  readonly change: string;
+  readonly because: string;
 }
 
 export interface AgentDiff {
@@ -173,4 +206,11 @@ export interface AgentPageEvidence extends PageEvidence {
   readonly folder: string;
   readonly sealed: ShortList<{ readonly name: string; readonly bytes: number; readonly sha256: string }>;
   readonly masking: PageMasking | null;
+  /** The read-only folders, as they were before the run. */
+  readonly mounts: readonly {
+    readonly path: string;
+    readonly entries: number;
+    readonly bytes: number;
+    readonly sha256: string;
+  }[];
 }

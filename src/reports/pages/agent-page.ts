@@ -5,6 +5,7 @@ import type { Checker } from '../../contracts/seal/index.ts';
 import type { WorkspaceStatus } from '../../contracts/workspace/index.ts';
 import { type AgentFolder, fileOf } from '../../evidence/agent/agent-folder.ts';
 import type { AgentPlan } from '../../evidence/agent/agent-run.ts';
+import { agentChecks } from './agent-checks.ts';
 import { agentDiff } from './agent-diff.ts';
 import { agentEvidence } from './agent-evidence.ts';
 import { agentFacts } from './agent-facts.ts';
@@ -61,6 +62,7 @@ export function agentPage(input: AgentPageInput): SmallPage<'agent'> {
     calls: folded.calls,
     endMs: folded.endMs,
     diff,
+    checks: agentChecks(input, withheldBecause(input)),
     policy: agentPolicyPart(input),
     usage: agentUsage(outcome, folded),
     claims: claimsOf(input, diff, folded),

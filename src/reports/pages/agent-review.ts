@@ -3,7 +3,7 @@ import type { AgentFolder } from '../../evidence/agent/agent-folder.ts';
 import type { AgentCommand, AgentReview } from './agent-page-data.ts';
 import { amount, asWords, lineOf } from './page-words.ts';
 
-interface ReviewInput extends Pick<AgentFolder, 'outcome' | 'workspace' | 'policy'> {
+interface ReviewInput extends Pick<AgentFolder, 'outcome' | 'workspace' | 'policy' | 'checks'> {
   readonly life: string;
   readonly isWhole: boolean;
   readonly needsReview: AgentReview['files'] extends readonly (infer File)[]
@@ -26,10 +26,12 @@ export function agentReview(input: ReviewInput): AgentReview {
 const FILES_MAX = 100;
 
 /** The reason why `proctor apply` refuses, in the order in which it checks; null if it would not. */
-function blockedBy({ life, isWhole, outcome, policy, workspace }: ReviewInput): string | null {
+function blockedBy({ life, isWhole, outcome, policy, workspace, checks }: ReviewInput): string | null {
   if (life === 'alive') return 'The run is not finished yet.';
   if (life !== 'finished' || !outcome) return 'The run is not finished, so nothing proves what the agent changed.';
   if (!isWhole) return 'The run does not verify. Run proctor verify for details.';
+  const failed = checks.find(({ verdict }) => verdict !== 'passed');
+  if (failed) return `The check ${failed.name} did not pass. Use --allow-failed-checks to apply the changes.`;
   if (!policy || !workspace) return 'The run does not record what the agent changed, or under which policy.';
   if (policy.violations.some(({ hard }) => hard)) return 'The agent violated its policy.';
   if (outcome.termination === 'killed_policy') return 'Proctor stopped the agent because it violated its policy.';

@@ -19,7 +19,7 @@ export function agentName({ family, version }: { readonly family: string; readon
 }
 
 function verdictOf(input: AgentPageInput, diff: AgentDiff): Verdict {
-  const { life, outcome, plan, isWhole, evaluation, policy } = input;
+  const { life, outcome, plan, isWhole, evaluation, policy, checks } = input;
   const agent = outcome?.agent ?? plan?.agent;
   const name = agent ? agentName(agent) : 'The agent';
   if (life !== 'finished') return openVerdict(life, name);
@@ -27,12 +27,21 @@ function verdictOf(input: AgentPageInput, diff: AgentDiff): Verdict {
   const says = saysOf(input, name);
   const violations = policy?.violations.length ?? 0;
   const flags = evaluation?.flags.length ?? 0;
-  const sentence = [says, changesText(diff), judgedText(flags, violations, evaluation !== undefined)]
+  const sentence = [
+    says,
+    changesText(diff),
+    checksText(checks),
+    judgedText(flags, violations, evaluation !== undefined),
+  ]
     .filter(text => text !== '')
     .join(' ');
   if (!isWhole) return { tone: 'bad', word: DOES_NOT_VERIFY, sentence: `The evidence was changed. ${sentence}` };
   if (outcome.termination !== 'completed') return { tone: 'bad', word: WORDS[outcome.termination], sentence };
   if (violations > 0) return { tone: 'bad', word: 'Completed, with policy violations', sentence };
+  if (checks.some(({ verdict }) => verdict === 'failed'))
+    return { tone: 'bad', word: 'Completed, but a check fails', sentence };
+  if (checks.some(({ verdict }) => verdict !== 'passed'))
+    return { tone: 'unsure', word: 'Completed, but a check has no result', sentence };
   if (flags > 0) return { tone: 'unsure', word: 'Completed, with doubtful claims', sentence };
   return { tone: 'good', word: 'Completed', sentence };
 }
@@ -73,6 +82,15 @@ function changesText({ absent, total, added, removed, files }: AgentDiff): strin
   if (absent !== null && files.length === 0) return 'What it changed is unknown.';
   if (total === 0) return 'It changed no file.';
   return `It changed ${amount(total, 'file')} (+${digitsText(added)}\u00a0−${digitsText(removed)}).`;
+}
+
+/** Such as `1 of 2 checks passes. unit: 3 of 14 tests fail.` */
+function checksText(checks: AgentPageInput['checks']): string {
+  if (checks.length === 0) return '';
+  const passed = checks.filter(({ verdict }) => verdict === 'passed').length;
+  const bad = checks.find(({ verdict }) => verdict !== 'passed');
+  const first = bad ? ` ${bad.name}: ${lineOf(bad.message, DETAIL_UNITS_MAX)}` : '';
+  return `${passed} of ${amount(checks.length, 'check')} ${passed === 1 ? 'passes' : 'pass'}.${first}`;
 }
 
 function judgedText(flags: number, violations: number, isJudged: boolean): string {

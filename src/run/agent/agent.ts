@@ -18,6 +18,7 @@ import type { Door } from '../../execute/model/door.ts';
 import type { Job } from '../../execute/job/job.ts';
 import type { Machine } from '../../execute/host/machine.ts';
 import { type ReadyCheck, readyChecks } from '../checks/order.ts';
+import { refuseCovered } from '../checks/mounts-now.ts';
 import { type Overlay, overlayWarnings } from '../checks/overlay.ts';
 import type { CompletedRun, JournaledRun, JudgedStep, RunContext } from '../pipeline/journaled-run.ts';
 import { runJournaled } from '../pipeline/pipeline.ts';
@@ -146,6 +147,7 @@ function agentRun(ready: CheckedAgentRun): JournaledRun<AgentTypes> {
       const { clone, note: base } = await agentStart(ready, stage);
       for (const note of [...clone.notes, ...overlayWarnings(ready.checks, clone)]) around.onWarning?.(note);
       const mounted = await agentMounts(order, clone);
+      refuseCovered(ready.checks, mounted.inTree, clone.startIn);
       door = await openDoorFor(ready, stage);
       const context = projectContext(adapter, clone, order.projectContext !== false);
       const invocation = layOut(ready, { stage, clone, door, context });

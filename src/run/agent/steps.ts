@@ -57,7 +57,7 @@ export async function judgeAgent(run: StartedRun<AgentTypes>, seen: AgentTypes['
 /** Runs the checks in the tree that the agent left. */
 function checksAfter(run: StartedRun<AgentTypes>, { capture }: AgentTypes['seen']): Promise<readonly CheckNote[]> {
   const { place, made, prepared, context } = run;
-  const { ready, clone, door } = made;
+  const { ready, clone, door, mounted } = made;
   const isReadOnly = ready.bound.effective.execution_posture === 'read_only';
   const workTree = isReadOnly ? clone.tree : path.join(prepared.workFolder, 'output');
   return runChecks(ready.checks, {
@@ -66,6 +66,8 @@ function checksAfter(run: StartedRun<AgentTypes>, { capture }: AgentTypes['seen'
     launcher: context.launcher,
     clone,
     workTree,
+    mounts: mounted.mounts,
+    mountNotes: mounted.notes,
     secrets: [...secretsOf(ready), ...(door ? [door.token] : [])],
     mask: maskOf({ ...ready, order: { ...ready.order, keepCredentials: false } }, door),
     signal: context.signal,

@@ -3,9 +3,10 @@ import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import type { Capture } from '../../contracts/capture.ts';
 import { PATH_FOLDERS } from '../../execute/host/programs.ts';
-import type { Job } from '../../execute/job/job.ts';
+import type { Job, Mount } from '../../execute/job/job.ts';
 import type { Launcher } from '../../execute/launcher/launch.ts';
 import { sweep } from '../../execute/launcher/sweep.ts';
+import { reachable } from '../../execute/sandboxes/mounts.ts';
 import { HOME } from '../../execute/sandboxes/root.ts';
 import {
   checkOutBase,
@@ -20,7 +21,8 @@ import { layPrepared } from '../../execute/worktree/prepared.ts';
 import { limitsOf, LOCALE } from '../pipeline/runner-plan.ts';
 import { runToEnd } from '../pipeline/steps.ts';
 import type { ReadyCheck } from './order.ts';
-import { bytePath, findChanged, putBackFiles, type RestoredFile } from './restore.ts';
+import { isLeftOut } from './left-out.ts';
+import { bytePath, findChanged, type FoundChanges, putBackFiles } from './restore.ts';
 import { type ReadReport, readReport } from './test-report.ts';
 import { type CheckVerdict, checkVerdictOf } from './verdict.ts';
 
@@ -31,6 +33,8 @@ export interface CheckPlace {
   readonly clone: Clone;
   /** The tree that the agent left. All its processes have ended. */
   readonly workTree: string;
+  /** The agent's read-only folders, with their original sources. */
+  readonly mounts: readonly Mount[];
   readonly secrets: readonly string[];
   readonly mask: (text: string) => string;
   readonly signal: AbortSignal | undefined;
@@ -47,16 +51,17 @@ export interface CheckLook {
 
 /**
  * Lays out the tree of a check: a copy of what the agent left, or for a second look the base commit with only the
- * agent's changes below the declared paths. Returns the files that it puts back; `before` sees them first.
+ * agent's changes below the declared paths. Returns what the agent changed; `before` sees it before it is put back.
  */
 export async function layTree(
   check: ReadyCheck,
-  { clone, workTree }: CheckPlace,
+  { clone, workTree, mounts }: CheckPlace,
   stage: string,
   isSecond: boolean,
-  before?: (changed: readonly RestoredFile[], top: string) => Promise<void>,
-): Promise<readonly RestoredFile[]> {
+  before?: (changes: FoundChanges, top: string) => Promise<void>,
+): Promise<FoundChanges> {
   const top = path.join(stage, 'roots');
+  const leaveOut = isLeftOut(clone);
   const below = (at: string): string => bytePath(path.posix.join(clone.startIn, at));
   if (isSecond) {
     await checkOutBase(clone, top);
@@ -65,24 +70,36 @@ export async function layTree(
     for (const at of check.paths ?? []) {
       const place = below(at);
       if (place !== '.') removeAt(top, place);
-      await copyTree(workTree, top, place === '.' ? '' : place);
+      await copyTree(workTree, top, place === '.' ? '' : place, leaveOut);
     }
-  } else await copyTree(workTree, top);
+  } else await copyTree(workTree, top, '', leaveOut);
+  for (const { target } of mounts) emptyMountPoint(top, target);
   const tree = { clone, top, scratch: path.join(stage, 'base') };
-  const changed = await findChanged(check, tree);
-  await before?.(changed, top);
-  await putBackFiles(changed, tree);
+  const changes = await findChanged(check, tree);
+  await before?.(changes, top);
+  await putBackFiles(changes.restored, tree);
+  if (isSecond) for (const at of changes.newTests) removeAt(top, at);
   makeTreeFolder(top, bytePath(clone.startIn));
   for (const [at, { bytes, isExecutable }] of check.overlay?.files ?? [])
     putFile(top, below(at), [bytes], isExecutable);
   if (check.report !== undefined) removeAt(top, below(check.report));
-  return changed;
+  return changes;
+}
+
+/** Whatever the agent left at the path of a mount is invisible to the check, and a link cannot redirect the mount. */
+function emptyMountPoint(top: string, target: string): void {
+  if (!target.startsWith('/work/')) return;
+  const at = bytePath(target.slice('/work/'.length));
+  makeTreeFolder(top, path.posix.dirname(at));
+  removeAt(top, at);
+  makeTreeFolder(top, at);
 }
 
 /** Runs the command in a new sandbox, and reads its report after all its processes have ended. */
 export async function runLook(check: ReadyCheck, place: CheckPlace, stage: string, id: string): Promise<CheckLook> {
   const { launcher, clone, signal } = place;
-  const prepared = await launcher.open(checkJob(check, place, stage, id));
+  const mounts = await reachable(place.mounts, stage);
+  const prepared = await launcher.open({ ...checkJob(check, place, stage, id), ...(mounts.length > 0 && { mounts }) });
   try {
     const startedAtMs = systemClock.now();
     const capture = await runToEnd({ prepared, context: signal ? { signal } : {} });

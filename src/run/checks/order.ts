@@ -18,6 +18,8 @@ export interface CheckOrder {
   readonly paths?: readonly string[];
   /** The JUnit or CTRF file that the command writes. */
   readonly report?: string;
+  /** Files that Proctor does not put back. `*`, `?` and `**` match names. */
+  readonly keep?: readonly string[];
 }
 
 /** A check that this machine can run, with its hidden files in memory. */
@@ -28,6 +30,7 @@ export interface ReadyCheck {
   readonly overlay: Overlay | undefined;
   readonly paths: readonly string[] | undefined;
   readonly report: string | undefined;
+  readonly keep: readonly string[] | undefined;
 }
 
 /** Checks everything before the agent starts, and reads the hidden files. `cwd` is where relative overlays start. */
@@ -41,8 +44,8 @@ export function readyChecks(orders: readonly CheckOrder[], cwd: string, offers: 
     if (names.has(name)) throw new Fault('usage', `Two checks are named ${name}. Give each its own name.`);
     names.add(name);
     checkCommand(name, command);
-    for (const at of [...(order.paths ?? []), ...(order.report === undefined ? [] : [order.report])])
-      checkPath(name, at);
+    const { paths = [], keep = [], report } = order;
+    for (const at of [...paths, ...keep, ...(report === undefined ? [] : [report])]) checkPath(name, at);
     const { pids = PIDS } = order;
     return {
       name,
@@ -51,7 +54,8 @@ export function readyChecks(orders: readonly CheckOrder[], cwd: string, offers: 
       overlay:
         order.overlay === undefined ? undefined : readOverlay(order.overlay, cwd, `The overlay of the check ${name}`),
       paths: order.paths,
-      report: order.report,
+      report,
+      keep: order.keep,
     };
   });
 }

@@ -23,6 +23,16 @@ interface OverlayFile {
 
 /** Reads and hashes a folder. Refuses links, special files and names that are not safe everywhere. */
 export function readOverlay(folder: string, cwd: string, whose: string): Overlay {
+  try {
+    return overlayAt(folder, cwd, whose);
+  } catch (cause) {
+    if (cause instanceof Fault) throw cause;
+    const message = `${whose} cannot be read, or changed while it was read.`;
+    throw new Fault('usage', message, { cause });
+  }
+}
+
+function overlayAt(folder: string, cwd: string, whose: string): Overlay {
   const top = path.resolve(cwd, folder);
   const refuse = (why: string): Fault => new Fault('usage', `${whose} ${why}.`);
   const files = new Map<string, OverlayFile>();
@@ -65,7 +75,8 @@ function fileAt(place: string): OverlayFile | undefined {
   try {
     const stat = fstatSync(fd);
     if (!stat.isFile() || stat.size > OVERLAY_BYTES_MAX) return undefined;
-    return { bytes: readFileSync(fd), isExecutable: (stat.mode & 0o100) !== 0 };
+    const bytes = readFileSync(fd);
+    return bytes.length === stat.size ? { bytes, isExecutable: (stat.mode & 0o100) !== 0 } : undefined;
   } finally {
     closeSync(fd);
   }

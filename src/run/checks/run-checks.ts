@@ -1,9 +1,10 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { instantText } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { bytesHash } from '../../base/hash.ts';
 import { makeFolders, OWN_FILE } from '../../base/private.ts';
+import type { MountNote } from '../../contracts/agent-step/mounts.ts';
 import type { CheckResult } from '../../contracts/check-result/index.ts';
 import type { SealedFile } from '../../contracts/seal/statement.ts';
 import {
@@ -21,9 +22,12 @@ import { COPIED_BYTES_MAX, diffOfFiles } from '../../execute/worktree/check-tree
 import { pathText } from '../../execute/worktree/tree.ts';
 import { CHECK_STREAM_BYTES, type CheckPlace, layTree, type CheckLook, runLook } from './look.ts';
 import type { ReadyCheck } from './order.ts';
-import type { RestoredFile } from './restore.ts';
+import { mountsNow } from './mounts-now.ts';
+import type { FoundChanges, RestoredFile } from './restore.ts';
 
 export interface ChecksPlace extends CheckPlace {
+  /** What the mounts contained before the agent started. */
+  readonly mountNotes: readonly MountNote[];
   /** The run folder. */
   readonly folder: string;
   /** Records a check that has ended, before the next one starts. */
@@ -45,7 +49,7 @@ export async function runChecks(checks: readonly ReadyCheck[], place: ChecksPlac
 
 /** What is known about a check before it runs. */
 export function plannedCheck(
-  { name, command, effective, overlay, paths, report }: ReadyCheck,
+  { name, command, effective, overlay, paths, report, keep }: ReadyCheck,
   mask: (text: string) => string,
 ): PlannedCheck {
   const { timeoutMs, memoryBytes, pids, isolation } = effective;
@@ -67,6 +71,7 @@ export function plannedCheck(
     overlay: overlay ? { sha256: overlay.sha256, files: overlay.files.size } : null,
     paths: paths ? [...paths] : null,
     report: report === undefined ? null : { path: report, format: null },
+    ...(keep && { keep: [...keep] }),
   };
 }
 
@@ -94,15 +99,17 @@ async function ranCheck(check: ReadyCheck, place: ChecksPlace): Promise<CheckNot
   makeFolders(folder);
   const stage = makeStage(id);
   try {
-    const changed = await layTree(check, place, stage, false, async (files, top) => {
-      const diff = await storedDiff(files, top, place, folder);
+    const mounts = await mountsNow(place);
+    const changes = await layTree(check, place, stage, false, async ({ restored }, top) => {
+      const diff = await storedDiff(restored, top, place, folder);
       if (diff) stored.push({ path: `${checkFolder(check.name)}/${CHECK_FILES.restored[0]}`, ...diff });
     });
     const first = await runLook(check, place, stage, id);
     stored.push(...storedOutput(check, first, place));
     const isPassed = first.verdict.verdict === 'passed' && check.paths !== undefined;
     const second = isPassed ? await secondLook(check, place, `${id}-again`) : undefined;
-    return { result: resultOf(check, place, first, second, changed), stored };
+    const result = resultOf(check, place, first, second, changes);
+    return { result: { ...result, ...(mounts.length > 0 && { mounts }) }, stored };
   } finally {
     removeStage(stage);
   }
@@ -122,13 +129,21 @@ async function secondLook(check: ReadyCheck, place: CheckPlace, id: string): Pro
 async function storedDiff(
   files: readonly RestoredFile[],
   top: string,
-  { clone }: CheckPlace,
+  { clone, mask }: CheckPlace,
   folder: string,
 ): Promise<{ readonly sha256: string; readonly bytes: number } | undefined> {
   if (files.length === 0) return undefined;
-  const put = files.flatMap(({ entry }) => entry ?? []);
-  const deleted = files.filter(({ entry }) => entry === undefined).map(({ path: at }) => at);
-  return diffOfFiles(clone, top, { put, deleted }, path.join(folder, CHECK_FILES.restored[0]));
+  const put = files.flatMap(({ entries }) => entries);
+  const deleted = files
+    .filter(({ change, because }) => change === 'deleted' && because !== 'dependency')
+    .map(({ path: at }) => at);
+  const out = path.join(folder, CHECK_FILES.restored[0]);
+  const diff = await diffOfFiles(clone, top, { put, deleted }, out);
+  const text = readFileSync(out, 'utf8');
+  const masked = mask(text);
+  if (masked === text) return diff;
+  writeFileSync(out, masked);
+  return { sha256: bytesHash(Buffer.from(masked)), bytes: Buffer.byteLength(masked) };
 }
 
 function storedOutput(check: ReadyCheck, { capture, report }: CheckLook, place: ChecksPlace): SealedFile[] {
@@ -149,7 +164,7 @@ function resultOf(
   place: ChecksPlace,
   first: CheckLook,
   second: CheckLook | undefined,
-  changed: readonly RestoredFile[],
+  { restored, kept }: FoundChanges,
 ): CheckResult {
   const { runId, mask } = place;
   const { capture, report, startedAtMs, endedAtMs } = first;
@@ -167,21 +182,24 @@ function resultOf(
     streams,
     report: planned.report && { ...planned.report, format: report?.format ?? null },
     tests: report?.tests ?? null,
-    restored: {
-      total: changed.length,
-      listed: changed.slice(0, RESTORED_MAX).map(({ path: at, change, because }) => ({
-        path: mask(pathText(at).path),
-        change,
-        because,
-      })),
-    },
+    restored: listedFiles(restored, mask),
+    ...(check.keep && { kept: listedFiles(kept, mask) }),
     second_look: second
       ? { ...second.verdict, exit_code: codeOf(second.capture.ending), tests: second.report?.tests ?? null }
       : null,
   };
 }
 
-const RESTORED_MAX = 1_000;
+function listedFiles(files: readonly RestoredFile[], mask: (text: string) => string): CheckResult['restored'] {
+  const listed = files.slice(0, LISTED_MAX).map(({ path: at, change, because }) => ({
+    path: mask(pathText(at).path),
+    change,
+    because,
+  }));
+  return { total: files.length, listed };
+}
+
+const LISTED_MAX = 1_000;
 
 function codeOf(ending: CheckLook['capture']['ending']): number | null {
   return 'code' in ending ? ending.code : null;

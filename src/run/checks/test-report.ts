@@ -4,6 +4,7 @@ import { printable } from '../../base/printable.ts';
 import { openBelow } from '../../base/regular.ts';
 import type { CheckResult } from '../../contracts/check-result/index.ts';
 import type { CheckTests } from '../../contracts/check-result/shape.ts';
+import { isObject } from '../../contracts/kind.ts';
 import { ctrfRows } from '../results/ctrf.ts';
 import { junitRows } from '../results/junit.ts';
 import { ResultFault, type ResultRow } from '../results/row.ts';
@@ -26,7 +27,7 @@ export function readReport(top: string, at: string, mask: (text: string) => stri
   try {
     if (start.startsWith('<')) return { bytes, format: 'junit', tests: counted(junitRows(start), mask) };
     const json = readJson(Buffer.from(start), { bytesMax: REPORT_BYTES_MAX });
-    if (json.ok) return { bytes, format: 'ctrf', tests: counted(ctrfRows(json.value), mask) };
+    if (json.ok) return { bytes, format: 'ctrf', tests: agreed(json.value, counted(ctrfRows(json.value), mask)) };
   } catch (error) {
     if (!(error instanceof ResultFault)) throw error;
   }
@@ -67,6 +68,15 @@ function counted(rows: Iterable<ResultRow>, mask: (text: string) => string): Che
 /** Without the class that Node's reporter gives to every test. */
 function plain(name: string): string {
   return name.replace(/^test > (?=.)/, '');
+}
+
+/** A summary that disagrees with the list of tests hides a test, so the report does not count. */
+function agreed(report: unknown, tests: CheckTests): CheckTests | null {
+  const { summary, tests: listed } = (report as { results: { summary?: unknown; tests: readonly unknown[] } }).results;
+  if (summary === undefined) return tests;
+  if (!isObject(summary) || summary['tests'] !== tests.total) return null;
+  const failed = listed.filter(test => isObject(test) && test['status'] === 'failed').length;
+  return summary['failed'] === failed ? tests : null;
 }
 
 const FAILURES_MAX = 100;

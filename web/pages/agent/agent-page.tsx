@@ -4,7 +4,8 @@ import { Card } from '../../shared/card.tsx';
 import { count, plural } from '../../shared/format.ts';
 import { Icon } from '../../shared/marks.tsx';
 import { Text } from '../../shared/visible.tsx';
-import { agentHash, useAgentAddress } from './address.ts';
+import { type AgentAddress, agentHash, useAgentAddress } from './address.ts';
+import { Checks } from './checks.tsx';
 import { Claims } from './claims.tsx';
 import { Changes } from './diff.tsx';
 import { Evidence } from './evidence.tsx';
@@ -28,13 +29,7 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
   const of = { data, address };
   return (
     <div class="agent-page">
-      <nav class="parts" aria-label="Sections">
-        {PARTS.map(([id, title]) => (
-          <a key={id} href={agentHash(address, { part: id })} aria-current={part === id ? 'true' : undefined}>
-            {title}
-          </a>
-        ))}
-      </nav>
+      <Parts {...of} />
       {data.notes.map(note => (
         <p class="warning" key={note}>
           <Icon path="M8 4v5M8 11.5v.5" />
@@ -49,6 +44,11 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
       <Card id="summary" title="Summary">
         <Facts data={data} />
       </Card>
+      {data.checks.length > 0 && (
+        <Card id="checks" title="Checks" note={checksText(data)}>
+          <Checks {...of} />
+        </Card>
+      )}
       <Card id="timeline" title="Timeline" note={callsText(data)}>
         <Timeline {...of} />
       </Card>
@@ -74,9 +74,28 @@ export function AgentRunPage({ data }: { readonly data: Data }) {
   );
 }
 
+interface Of {
+  readonly data: Data;
+  readonly address: AgentAddress;
+}
+
+function Parts({ data, address }: Of) {
+  const parts = PARTS.filter(([id]) => id !== 'checks' || data.checks.length > 0);
+  return (
+    <nav class="parts" aria-label="Sections">
+      {parts.map(([id, title]) => (
+        <a key={id} href={agentHash(address, { part: id })} aria-current={address.part === id ? 'true' : undefined}>
+          {title}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
 const PARTS = [
   ['review', 'Review'],
   ['summary', 'Summary'],
+  ['checks', 'Checks'],
   ['timeline', 'Timeline'],
   ['transcript', 'Transcript'],
   ['changes', 'Changes'],
@@ -92,6 +111,11 @@ function callsText({ calls: { total, failed, denied } }: Data): string {
     ...(failed > 0 ? [`${count(failed)} failed`] : []),
     ...(denied > 0 ? [`${count(denied)} denied`] : []),
   ].join(', ');
+}
+
+function checksText({ checks }: Data): string {
+  const passed = checks.filter(({ tone }) => tone === 'good').length;
+  return `${count(passed)} of ${plural(checks.length, 'check')} passed`;
 }
 
 const entriesText = ({ rows, omitted }: Data): string => plural(rows.length + omitted.count, 'entry', 'entries');

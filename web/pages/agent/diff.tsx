@@ -52,6 +52,26 @@ export function Changes({ data: { diff }, address }: Props) {
   );
 }
 
+/** The files of another diff. `prefix` makes their ids unique on the page. */
+export function DiffFiles({
+  diff,
+  prefix,
+  isSplit,
+}: {
+  readonly diff: AgentPage['diff'];
+  readonly prefix: string;
+  readonly isSplit: boolean;
+}) {
+  return (
+    <>
+      {diff.files.map((file, index) => (
+        <File key={index} id={`${prefix}-${index}`} file={file} isOpen={diff.files.length === 1} isSplit={isSplit} />
+      ))}
+      {diff.cut !== null && <p class="note">{diff.cut}</p>}
+    </>
+  );
+}
+
 function Commits({ diff: { commits, commitsTotal } }: { readonly diff: AgentPage['diff'] }) {
   if (!commitsTotal) return null;
   return (
@@ -110,7 +130,7 @@ function File({ id, file, isOpen, isSplit }: FileProps) {
         <Sums file={file} />
       </summary>
       {isShown && (
-        <div class="patch-box" role="region" tabIndex={0} aria-label={`Changes in file ${id.slice(5)}`}>
+        <div class="patch-box" role="region" tabIndex={0} aria-label={`Changes in ${id.replaceAll('-', ' ')}`}>
           {hunks.length === 0 && linesCut === 0 && (
             <p class="muted">{binary ? 'A binary file has no lines to show.' : 'No line of this file changed.'}</p>
           )}

@@ -7,7 +7,7 @@ import { Digest } from '../run/files.tsx';
 
 /** The seal, the signature and the sealed files. */
 export function Evidence({ data: { evidence } }: { readonly data: AgentPage }) {
-  const { folder, sealed, masking } = evidence;
+  const { folder, sealed, masking, mounts } = evidence;
   return (
     <>
       <EvidenceFacts evidence={evidence} masking={masking} />
@@ -17,8 +17,43 @@ export function Evidence({ data: { evidence } }: { readonly data: AgentPage }) {
           <Text value={folder} />
         </code>
       </p>
+      {mounts.length > 0 && <Mounts mounts={mounts} />}
       {sealed.shown.length > 0 && <SealedFiles sealed={sealed} files={evidence.files} />}
     </>
+  );
+}
+
+/** The folders that the agent and its checks could read but not change. */
+function Mounts({ mounts }: Pick<AgentPage['evidence'], 'mounts'>) {
+  return (
+    <div class="table-box" role="region" aria-label="Mounted folders" tabIndex={0}>
+      <table class="stacked">
+        <thead>
+          <tr>
+            <th scope="col">Mounted, read-only</th>
+            <th scope="col">Entries</th>
+            <th scope="col">Bytes</th>
+            <th scope="col">SHA-256</th>
+          </tr>
+        </thead>
+        <tbody>
+          {mounts.map(({ path, entries, bytes, sha256 }) => (
+            <tr key={path}>
+              <td>
+                <code>
+                  <Text value={path} />
+                </code>
+              </td>
+              <td data-label="Entries">{count(entries)}</td>
+              <td data-label="Bytes">{count(bytes)}</td>
+              <td data-label="SHA-256">
+                <Digest value={sha256} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
