@@ -60,7 +60,7 @@ const INNER_LAW: Record<string, Record<string, readonly string[]>> = {
     setup: ['pipeline'],
     agent: ['written', 'pipeline', 'checks', 'setup', 'script'],
     intent: ['written', 'pipeline'],
-    suite: ['written', 'pipeline', 'checks', 'script', 'agent'],
+    suite: ['written', 'pipeline', 'checks', 'setup', 'script', 'agent'],
     project: ['written'],
     '.': ['agent'],
   },

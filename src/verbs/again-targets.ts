@@ -29,6 +29,12 @@ export interface AgainTargets {
   readonly policy?: string;
   /** The folder to clone for an agent. */
   readonly dir?: string;
+  /** The folder that paths in coding cases start from. */
+  readonly casesFolder?: string;
+  /** The commit, the mounts and the checks of every case. */
+  readonly base?: string;
+  readonly mounts?: RunSuiteOptions['mounts'];
+  readonly checks?: RunSuiteOptions['checks'];
   readonly headers?: readonly Header[];
   /** Reads an environment variable, to mask the values that the runs masked. */
   readonly variable?: (name: string) => string | undefined;
@@ -104,6 +110,7 @@ export function askableSide(side: Side, version: 'baseline' | 'new', given: Agai
   const headers = headersFor(request.target, version, given);
   const options: RunSuiteOptions = {
     cases: path.join(folder, 'assets/cases.ndjson'),
+    ...(given.casesFolder !== undefined && { casesFolder: given.casesFolder }),
     as: request.version,
     ...settingsFrom(request.settings),
     ...targetFor(request.target, version, given),
@@ -158,7 +165,7 @@ function targetFor(target: SuiteTarget, version: 'baseline' | 'new', given: Agai
   return {
     agent: name,
     policy: given.policy ?? policy,
-    ...(given.dir !== undefined && { dir: given.dir }),
+    ...defined({ dir: given.dir, base: target.base ?? given.base, mounts: given.mounts, checks: given.checks }),
     ...defined(limits),
     ...(target.allow_untested_version && { allowUntestedVersion: true }),
   };

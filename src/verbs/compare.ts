@@ -90,7 +90,12 @@ async function judgedSides(options: CompareOptions, gate: Gate, judge: JudgeCont
   const { signingKey } = options;
   const first = await bothSides(options, cwd, judge);
   const { baseline, candidate, told, again } = options.again
-    ? await (await import('./ask-again.ts')).askSuspects(first, options.again, { gate, judge, cwd, signingKey })
+    ? await (await import('./ask-again.ts')).askSuspects(first, againFrom(options.again, options.cases, cwd), {
+        gate,
+        judge,
+        cwd,
+        signingKey,
+      })
     : { ...first, told: [], again: undefined };
   const kept = baseline.trials.map(trial => trial.kept);
   return {
@@ -103,6 +108,11 @@ async function judgedSides(options: CompareOptions, gate: Gate, judge: JudgeCont
     judgements: [...first.judgements, ...told],
     againFlags: flagsToAskAgain(baseline, candidate),
   };
+}
+
+/** Paths in coding cases start at the folder of their file. */
+function againFrom(again: AskAgainOptions, cases: string | undefined, cwd: string): AskAgainOptions {
+  return cases === undefined ? again : { ...again, casesFolder: path.dirname(path.resolve(cwd, cases)) };
 }
 
 async function bothSides(options: CompareOptions, cwd: string, judge: JudgeContext) {

@@ -190,6 +190,29 @@ test('resumes in the middle with the folders of the case file, and refuses if a 
   expect([run?.isOpen, run?.judged?.passed]).toEqual([false, 2]);
 });
 
+test('starts from files alone and runs the setup of the case before the agent', async () => {
+  const cwd = world(
+    ...one(
+      'fresh',
+      'cat made.txt',
+      'files: start',
+      'setup: echo ready > made.txt',
+      'checks: [{ name: made, command: grep ready made.txt }]',
+      'expected: { check: made }',
+    ),
+  );
+  mkdirSync(path.join(cwd, 'suite/start'));
+  writeFileSync(path.join(cwd, 'suite/start/README.md'), 'A start.\n');
+  writeFileSync(
+    path.join(cwd, 'suite/cases.yaml'),
+    readFileSync(path.join(cwd, 'suite/cases.yaml'), 'utf8').replace('dir: task\n', ''),
+  );
+  const [run] = (await ran(cwd)).runs;
+  expect(verdicts(run?.place.folder as string)).toEqual({ fresh: 'pass' });
+  const { target } = json(run?.place.folder as string, 'evidence/request.json') as SuiteRequest;
+  expect(target).toMatchObject({ work: { contents: [{ of: 'files', path: 'start' }, { of: 'overlay' }] } });
+});
+
 describe('before the first case, refuses', () => {
   test.each([
     ['a missing folder', ['dir: nowhere'], /Case a: .*(exist|folder)/],

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { AgentRunNote } from '../../src/contracts/artifacts/index.ts';
+import type { AgentRunNote, CheckInCase } from '../../src/contracts/artifacts/index.ts';
 import type { PageCase } from '../../src/reports/page-data.ts';
 import { count } from '../shared/format.ts';
 import { Section } from '../shared/section.tsx';
@@ -29,7 +29,7 @@ export function AgentRuns({ data, isRun }: { readonly data: PageCase; readonly i
             </thead>
           )}
           <tbody>
-            {ROWS.map(([name, Cell]) => (
+            {rowsOf(runs.map(({ run }) => run)).map(([name, Cell]) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
                 {runs.map(({ side, run }) => (
@@ -46,7 +46,16 @@ export function AgentRuns({ data, isRun }: { readonly data: PageCase; readonly i
   );
 }
 
-const ROWS: readonly (readonly [name: string, cell: (run: AgentRunNote) => ComponentChildren])[] = [
+type Row = readonly [name: string, cell: (run: AgentRunNote) => ComponentChildren];
+
+/** Most runs have no checks. */
+function rowsOf(runs: readonly AgentRunNote[]): readonly Row[] {
+  return runs.some(({ checks }) => checks) ? [...ROWS, CHECKS] : ROWS;
+}
+
+const CHECKS: Row = ['Checks', ({ checks = [] }) => <Checks checks={checks} />];
+
+const ROWS: readonly Row[] = [
   [
     'Ended as',
     ({ termination, reason }) => <span>{reason === 'ok' ? termination : `${termination} (${reason})`}</span>,
@@ -59,6 +68,38 @@ const ROWS: readonly (readonly [name: string, cell: (run: AgentRunNote) => Compo
   ['Changes', ({ changes }) => <Changes changes={changes} />],
   ['Run', ({ run_id }) => <code>{run_id}</code>],
 ];
+
+function Checks({ checks }: { readonly checks: readonly CheckInCase[] }) {
+  if (checks.length === 0) return <span class="muted">none</span>;
+  return (
+    <ul class="plain">
+      {checks.map(check => (
+        <li key={check.name}>
+          <p>
+            <strong>{check.name}</strong> {check.verdict.replaceAll('_', ' ')}
+            <span class="muted"> {checkText(check)}</span>
+          </p>
+          {check.verdict !== 'passed' && (
+            <p>
+              <Text value={check.message} />
+            </p>
+          )}
+          {check.tests && check.tests.failed > 0 && <Lines lines={check.tests.failures} total={check.tests.failed} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** `12 of 14 tests pass, 1 file put back`. */
+function checkText({ tests, restored, second_look: second, overlay_sha256: hidden }: CheckInCase): string {
+  return [
+    ...(tests ? [`${count(tests.passed)} of ${count(tests.total)} tests pass`] : []),
+    ...(hidden === null ? [] : ['with hidden files']),
+    ...(restored === 0 ? [] : [`${count(restored)} ${restored === 1 ? 'file' : 'files'} put back`]),
+    ...(second ? [`second look ${second.verdict.replaceAll('_', ' ')}`] : []),
+  ].join(', ');
+}
 
 function Changes({ changes }: { readonly changes: AgentRunNote['changes'] }) {
   if (!changes) return <span class="muted">unknown</span>;

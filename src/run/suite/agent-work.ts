@@ -24,6 +24,7 @@ import { cloneFrom, startFiles } from '../agent/start.ts';
 import { refuseMissingProgram } from '../checks/missing-program.ts';
 import { type ReadyCheck, readyChecks } from '../checks/order.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
+import { readySetup } from '../setup/order.ts';
 import { caseOrder, type SuiteAgentOrder } from './case-order.ts';
 
 type AgentWork = NonNullable<Extract<SuiteTarget, { kind: 'agent' }>['work']>;
@@ -110,12 +111,13 @@ class Survey {
   }
 
   async ofCase(keys: CodingKeys): Promise<void> {
-    if (keys.setup !== undefined) throw new Fault('usage', 'The key setup is not supported yet.');
     const order = caseOrder(this.#suite, keys, this.#folder);
     const { modelMode = 'live' } = order;
     const whole = { ...order, task: 'any', ...(modelMode !== 'live' && { recording: 'any' }) };
     const adapter = checkAgentOrder(whole);
-    boundFor(whole, adapter, offersOf(await this.#around.launcher.machine()));
+    const offers = offersOf(await this.#around.launcher.machine());
+    const { bounds } = boundFor(whole, adapter, offers);
+    readySetup(order.setup, bounds.network, offers);
     // A recording that cannot be replayed fails its case, not the suite.
     if (modelMode !== 'replay') modelFor(whole, adapter);
     const program = await this.#once(['program', order.agent], () => programFor(whole, adapter, this.#around));

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { defined } from '../../base/defined.ts';
-import { durationMs } from '../../base/units.ts';
+import { durationMs, sizeBytes } from '../../base/units.ts';
 import { builtInPolicy } from '../../contracts/agent-policy/index.ts';
 import { nameOfCheck } from '../../contracts/checks/shape.ts';
 import { type CodingKeys, mountIn } from '../../contracts/suite/index.ts';
@@ -33,6 +33,7 @@ export function caseOrder(suite: SuiteAgentOrder, one: CodingKeys, folder: strin
       ...(isOwn ? placed(own, at) : { dir }),
     }),
     agent,
+    ...(one.setup !== undefined && { setup: setupIn(one.setup) }),
     policy: policyFor(one.policy, suite.policy, at),
     mounts: [...(suite.mounts ?? []), ...mounts.map(mount => mountBelow(mountIn(mount), folder))],
     checks: [
@@ -40,6 +41,13 @@ export function caseOrder(suite: SuiteAgentOrder, one: CodingKeys, folder: strin
       ...(suite.checks ?? []),
     ],
   };
+}
+
+function setupIn(setup: NonNullable<CodingKeys['setup']>) {
+  if (typeof setup === 'string') return { command: setup };
+  const { command, timeout, memory } = setup;
+  const memoryBytes = memory === undefined ? undefined : sizeBytes(memory);
+  return defined({ command, timeoutMs: timeIn(timeout), memoryBytes });
 }
 
 function placed<Places extends object>(places: Places, at: (written: string) => string): Places {

@@ -188,9 +188,10 @@ function againFor(suite: SuiteTest, dir: string, project: string, options: TestO
     const named = namedTarget(target, dir, project);
     return 'ran' in named ? named.ran : { target };
   };
-  const { target, script, policy, dir: folder } = filesOf(suite.target);
+  const { target, script, policy, dir: folder, base, mounts, checks } = filesOf(suite.target);
   const { target: baselineTarget, script: baselineScript } = filesOf(suite.baselineTarget);
-  const files = { target, script, policy, dir: folder, baselineTarget, baselineScript };
+  const work = { base, mounts, checks };
+  const files = { target, script, policy, dir: folder, baselineTarget, baselineScript, ...work };
   return {
     ...defined({ ...files, onRound, onWarning }),
     project,
