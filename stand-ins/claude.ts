@@ -142,7 +142,7 @@ const deeds = {
   },
 };
 
-act(claude, deeds, args.includes('--model') ? askModel : undefined);
+act(claude, deeds, process.env['STAND_IN_WORKS'] === undefined ? undefined : askModel);
 
 function settings(): Settings {
   return JSON.parse(readFileSync(after('--settings') ?? '', 'utf8')) as Settings;

@@ -66,7 +66,7 @@ const codex: Tongue = {
   },
 };
 
-const model = args[args.indexOf('-m') + 1 || args.length];
+const model = args[args.indexOf('-m') + 1 || args.length] ?? 'gpt-6.1-sol';
 
 /** Sends the task and all results so far, as Codex does. */
 const askModel: AskModel = async (task, done) => {
@@ -127,7 +127,7 @@ const deeds = {
   },
 };
 
-act(codex, deeds, model === undefined ? undefined : askModel);
+act(codex, deeds, process.env['STAND_IN_WORKS'] === undefined ? undefined : askModel);
 
 function item(when: 'started' | 'completed', fields: object): void {
   printLine({ type: `item.${when}`, item: fields });

@@ -5,7 +5,7 @@ import type { ModelScript } from './model-api.ts';
 import type { Scenario } from './scenarios.ts';
 
 /** Relative to the repository, not to this file, which scripts bundle into another one. */
-const CODING = path.join('examples', 'coding');
+export const CODING = path.join('examples', 'coding');
 const SOLUTIONS = path.join('tests', 'fixtures', 'coding');
 
 /** What a model does about one task: write a file, or nothing. Then it runs the visible tests, or not. */
@@ -38,13 +38,13 @@ const MODELS: Readonly<Record<string, Readonly<Record<string, Moves>>>> = {
   },
 };
 
-interface CodingCase {
+export interface CodingCase {
   readonly id: string;
   readonly input: { readonly user: string };
   readonly [key: string]: unknown;
 }
 
-function codingCases(): readonly CodingCase[] {
+export function codingCases(): readonly CodingCase[] {
   const file = parse(readFileSync(path.join(CODING, 'cases.yaml'), 'utf8')) as { cases: CodingCase[] };
   return file.cases;
 }
@@ -54,9 +54,14 @@ export function codingModels(): ModelScript {
   const tasks = codingCases().map(({ id, input }) => ({ id, start: input.user.split('\n', 1)[0] ?? '' }));
   return (model, text, results) => {
     const task = tasks.find(({ start }) => text.includes(JSON.stringify(start).slice(1, -1)));
-    const moves = task && MODELS[model]?.[task.id];
-    return moves && turnsOf(moves)[results];
+    return task && codingMove(model, task.id, results);
   };
+}
+
+/** What the model does about a task of the example after this many tool results. */
+export function codingMove(model: string, task: string, results: number): Scenario | undefined {
+  const moves = MODELS[model]?.[task];
+  return moves && turnsOf(moves)[results];
 }
 
 function turnsOf({ write, tests, says }: Moves): readonly Scenario[] {

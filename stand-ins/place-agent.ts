@@ -4,9 +4,9 @@ import { buildSync } from 'esbuild';
 
 /**
  * Writes a stand-in into a folder under the name of the real agent. It is one file, so that it works without this
- * repository.
+ * repository. One that `works` asks its model what to do if the task names no actions.
  */
-export function placeAgent(agent: 'claude' | 'codex', folder: string): string {
+export function placeAgent(agent: 'claude' | 'codex', folder: string, works = false): string {
   const outfile = path.join(folder, agent);
   buildSync({
     // Not relative to this file, which benchmarks bundle into another one.
@@ -16,6 +16,7 @@ export function placeAgent(agent: 'claude' | 'codex', folder: string): string {
     format: 'cjs',
     platform: 'node',
     banner: { js: '#!/usr/bin/env node' },
+    ...(works && { define: { 'process.env.STAND_IN_WORKS': '"1"' } }),
   });
   chmodSync(outfile, 0o755);
   return outfile;

@@ -34,16 +34,22 @@ export const caseTexts = {
   #   expected: { contains: refund, not_contains: guarantee, max_latency_ms: 15000 }
 `,
 
-  agent: `${heading('Each case is one task for the agent, and what must be true of its run.')}cases:
+  /** For a coding agent: a task that changes nothing, and how to write one that does. */
+  agent: (
+    tests: string,
+  ): string => `${heading('Each case is one task for the agent, and what must be true of its run.')}cases:
   - id: describe
     title: Describes the project without changing it
     input: { user: Look at the files in this folder. Say in one sentence what they are for. Do not change anything. }
     expected: { regex: '\\S', changed_only: [] }
 
-  # With \`policy: edit\` in proctor.yaml, a case can check what the agent changed:
-  # - id: license-year
-  #   input: { user: Set the year in LICENSE to the current year. }
-  #   expected: { changed_only: [LICENSE], max_diff_lines: 2 }
+  # A coding task. The check runs after the agent has ended, in the files that it left. \`overlay\` adds tests that
+  # the agent never sees: keep them outside the repository. See Proctor's docs/coding-agents.md.
+  # - id: empty-input
+  #   policy: edit
+  #   input: { user: Make parse() in src/parse.js accept empty input. \`${tests}\` runs the tests. }
+  #   checks:
+  #     - { name: hidden, command: ${tests}, overlay: ../../hidden/empty-input, paths: [src] }
 `,
 
   script: `${heading('Each case is the input of the script, and what must be true of its answer.')}cases:

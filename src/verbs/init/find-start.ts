@@ -25,7 +25,7 @@ export function namedPorts(cwd: string): number[] {
   ];
 }
 
-function packageIn(cwd: string): unknown {
+export function packageIn(cwd: string): unknown {
   const text = smallText(cwd, 'package.json');
   return text === undefined ? undefined : jsonObjectIn(Buffer.from(text));
 }

@@ -28,7 +28,7 @@ export function planProject(choice: InitChoice, survey: Survey): ProjectPlan {
 const CASES = 'proctor/cases.yaml';
 
 function targetPlan(choice: InitChoice, survey: Survey): TargetPlan {
-  if (choice.kind === 'agent') return planAgent(choice.agent);
+  if (choice.kind === 'agent') return planAgent(choice.agent, survey);
   if (choice.kind === 'script') return choice.script ? planOwnScript(choice.script) : planExampleScript(survey);
   return planApi(choice.url, survey) ?? planExampleAgent(survey);
 }
@@ -74,11 +74,11 @@ function planOwnScript({ file, readsCases }: FoundScript): TargetPlan {
   };
 }
 
-function planAgent(agent: AgentName): TargetPlan {
+function planAgent(agent: AgentName, { tests }: Survey): TargetPlan {
   return {
     what: `the coding agent ${agent}`,
     target: { name: agent, block: targetBlocks.agent(agent) },
-    cases: caseTexts.agent,
+    cases: caseTexts.agent(tests ?? 'make test'),
     repeat: 1,
     notes: [agentCost(agent), 'The agent works on a private copy of the last commit, so commit your changes first.'],
   };

@@ -4,6 +4,7 @@ import { findDescription, type FoundDescription } from './find-description.ts';
 import { findScripts, type FoundScript } from './find-scripts.ts';
 import { findServers, type FoundServer } from './find-servers.ts';
 import { findStart, type FoundStart } from './find-start.ts';
+import { findTests } from './find-tests.ts';
 import { isEmptyFolder, nameOfFolder } from './folder.ts';
 import type { AgentName, Look } from './look.ts';
 
@@ -16,6 +17,8 @@ export interface Survey {
   /** The `start` script of package.json. */
   readonly start: FoundStart | undefined;
   readonly description: FoundDescription | undefined;
+  /** The command that runs the tests of this folder. */
+  readonly tests: string | undefined;
   readonly agents: readonly AgentName[];
   readonly scripts: readonly FoundScript[];
 }
@@ -27,6 +30,7 @@ const DETECTORS = {
   servers: findServers,
   start: findStart,
   description: findDescription,
+  tests: findTests,
   agents: findAgents,
   scripts: findScripts,
 } satisfies { [Key in keyof Survey]: (look: Look) => Survey[Key] | Promise<Survey[Key]> };

@@ -8,6 +8,7 @@ import { findDescription } from '../../../src/verbs/init/find-description.ts';
 import { findScripts } from '../../../src/verbs/init/find-scripts.ts';
 import { findServers, loopbackOrigin } from '../../../src/verbs/init/find-servers.ts';
 import { findStart, namedPorts } from '../../../src/verbs/init/find-start.ts';
+import { findTests } from '../../../src/verbs/init/find-tests.ts';
 import { nameOfFolder } from '../../../src/verbs/init/folder.ts';
 import { chatOperation } from '../../../src/verbs/init/openapi.ts';
 import { surveyFolder } from '../../../src/verbs/init/survey.ts';
@@ -223,6 +224,22 @@ describe('a folder', () => {
     if (text !== undefined) writeFileSync(path.join(cwd, 'package.json'), text);
     expect(findStart({ ...empty, cwd })).toBeUndefined();
     expect(namedPorts(cwd)).toEqual([]);
+  });
+
+  test.each([
+    ['a test script', 'package.json', '{"scripts":{"test":"vitest"}}', 'npm test'],
+    [
+      'no test script yet',
+      'package.json',
+      '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}',
+      undefined,
+    ],
+    ['a Go module', 'go.mod', 'module shop\n', 'go test ./...'],
+    ['no file that names its tests', 'README.md', 'Tests: npm test\n', undefined],
+  ])('with %s is tested by the right command', (_, file, text, command) => {
+    const cwd = temporaryFolder();
+    writeFileSync(path.join(cwd, file), text);
+    expect(findTests({ ...empty, cwd })).toBe(command);
   });
 
   test('has its scripts listed, those that read cases first', () => {

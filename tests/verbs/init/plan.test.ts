@@ -16,6 +16,7 @@ const NOTHING: Survey = {
   servers: [],
   start: undefined,
   description: undefined,
+  tests: undefined,
   agents: [],
   scripts: [],
 };
@@ -61,12 +62,20 @@ const SCENES: readonly (readonly [string, InitChoice, Partial<Survey>])[] = [
     { kind: 'http', name: 'shop', url: 'http://127.0.0.1:9' },
     { description: { file: 'openapi.yaml', operation: OPERATION } },
   ],
-  ['claude', { kind: 'agent', name: 'shop', agent: 'claude' }, { agents: ['claude'] }],
+  ['claude', { kind: 'agent', name: 'shop', agent: 'claude' }, { agents: ['claude'], tests: 'npm test' }],
   ['codex', { kind: 'agent', name: 'shop', agent: 'codex' }, { agents: ['codex'] }],
   ['example-script', { kind: 'script', name: 'shop' }, {}],
   ['own-script', { kind: 'script', name: 'a: "b"', script: { file: 'tools/total.py', readsCases: true } }, {}],
   ['own-program', { kind: 'script', name: '123', script: { file: 'my total.sh', readsCases: false } }, {}],
 ];
+
+test.each(['npm test', 'go test ./...'])('the coding task that a comment shows is a valid case: %s', tests => {
+  const { files } = planProject({ kind: 'agent', name: 'shop', agent: 'claude' }, { ...NOTHING, tests });
+  const text = files.find(({ file }) => file === 'proctor/cases.yaml')?.text ?? '';
+  const cases = casesIn('cases.yaml', text.replace(/^ {2}# (?=[ -])/gm, '  '));
+  expect(cases.map(({ id }) => id)).toEqual(['describe', 'empty-input']);
+  expect(cases[1]).toMatchObject({ policy: 'edit', checks: [{ name: 'hidden', command: tests }] });
+});
 
 test.each<[string, Partial<Survey>]>([
   ['an empty folder', { isEmpty: true }],

@@ -1,0 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe } from 'vitest';
+import { placeAgent } from '../../stand-ins/place-agent.ts';
+import { tryCoding } from '../real-agents/coding.ts';
+
+/** tests/real-agents/coding.test.ts is the same with the real agents. */
+describe('the coding tasks, with agents that stand in for the real ones', () => {
+  const programs = mkdtempSync(path.join(tmpdir(), 'proctor-agents-'));
+  beforeAll(() => {
+    for (const agent of ['claude', 'codex'] as const) placeAgent(agent, programs, true);
+  });
+  afterAll(() => rmSync(programs, { recursive: true, force: true }));
+  tryCoding(() => programs);
+});
