@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { AgentOutcome } from '../../src/contracts/agent-step/index.ts';
 import type { WorkspaceStatus } from '../../src/contracts/workspace/index.ts';
 import { gitIn } from '../../stand-ins/git.ts';
 import { endProcess, processesWith, type Started, until } from '../support/runs.ts';
@@ -42,8 +41,7 @@ async function hanging(at: 'setup' | 'agent' | 'check'): Promise<Begun> {
   return { world, started, env, cache: path.join(state, 'proctor', 'setup-cache'), marker };
 }
 
-const read = <Document>(folder: string, file: string): Document =>
-  JSON.parse(readFileSync(path.join(folder, file), 'utf8')) as Document;
+const read = (folder: string, file: string): unknown => JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
 
 const entriesOf = (folder: string): string[] => (existsSync(folder) ? readdirSync(folder) : []);
 
@@ -52,7 +50,7 @@ const entriesOf = (folder: string): string[] => (existsSync(folder) ? readdirSyn
 test.each([
   ['Proctor', () => undefined],
   ['Proctor and its launcher', (started: Started) => started.launcher()],
-])('a setup whose %s is killed leaves no run, no process, no stage after recover, and no cache', async (_, also) => {
+])('a setup that dies with %s leaves no run, no process, no stage after recover, and no cache', async (_, also) => {
   const { world, started, env, cache, marker } = await hanging('setup');
   const launcher = also(started);
   started.kill('SIGKILL');
@@ -76,12 +74,12 @@ test.each(['agent', 'check'] as const)(
     await until('its processes are gone', () => processesWith(marker).length === 0);
     await until('its stages are gone', () => readdirSync(world.place.temp).length === 0);
     const [folder = ''] = world.place.runFolders();
-    expect(read<AgentOutcome>(folder, 'evidence/outcome.json')).toMatchObject({
+    expect(read(folder, 'evidence/outcome.json')).toMatchObject({
       termination: 'error',
       reason: 'interrupted',
       base: { kind: 'bundle', name: 'task.bundle', setup: { cached: false, changed: 1, ignored: 1 } },
     });
-    const status = read<WorkspaceStatus>(folder, 'evidence/steps/agent/workspace_status.json');
+    const status = read(folder, 'evidence/steps/agent/workspace_status.json') as WorkspaceStatus;
     expect(status.changed.listed.map(({ path: changed }) => changed)).toEqual(['README.md']);
     expect(status.ignored.listed).toEqual([]);
   },
