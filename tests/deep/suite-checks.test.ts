@@ -23,6 +23,7 @@ import { verify } from '../../src/verify/index.ts';
 import { gitIn } from '../../stand-ins/git.ts';
 import { environment, placeAgents } from '../run/suite/agent-world.ts';
 import { everythingIn, expectValid } from '../run/suite/support.ts';
+import { processesWith, until } from '../support/runs.ts';
 import { temporaryFolder } from '../support/support.ts';
 import { doing, FIX, PROJECT } from './check-world.ts';
 
@@ -263,6 +264,19 @@ test('a setup or bundle that cannot be used makes its case an error, and the oth
   // Only the setup that succeeded is cached.
   expect(kept() - before).toBe(1);
   await expectValid(folder);
+});
+
+test('a suite that is stopped during a setup stays open, and has no result for that case', async () => {
+  const marker = `suite-setup-${process.pid}`;
+  const cwd = world(...one('waiting', FIX, `setup: sh -c 'sleep 600; true' ${marker}`));
+  const stop = new AbortController();
+  const running = ran(cwd, { signal: stop.signal });
+  await until('the setup runs', () => processesWith(marker).length > 0);
+  stop.abort();
+  const [run] = (await running).runs;
+  expect(run?.isOpen).toBe(true);
+  expect(existsSync(path.join(run?.place.folder as string, 'waiting.json'))).toBe(false);
+  expect(processesWith(marker)).toEqual([]);
 });
 
 describe('before the first case, refuses', () => {
