@@ -215,7 +215,11 @@ test('starts from files alone and runs the setup of the case before the agent', 
 
 describe('before the first case, refuses', () => {
   test.each([
-    ['a missing folder', ['dir: nowhere'], /Case a: .*(exist|folder)/],
+    [
+      'a missing folder',
+      ['dir: nowhere'],
+      /Case a: .*(?:exist|folder).* Paths in a case file start at its own folder\.$/,
+    ],
     [
       'a missing overlay',
       ['checks: [{ name: x, command: "true", overlay: none }]'],
