@@ -21,7 +21,7 @@ export async function checkFigures(cwd: string, rounds: number) {
 }
 
 async function ratioOf(cwd: string, command: string, rounds: number) {
-  const world = await checkWorld(cwd, command);
+  const world = await checkWorld(cwd, command, rounds + WARM_UP);
   try {
     const ms = await medians({ bare: world.bare, check: world.check }, rounds);
     return { ratio: Number(((ms['check'] ?? 0) / (ms['bare'] ?? 1)).toFixed(2)), ms };
@@ -30,9 +30,12 @@ async function ratioOf(cwd: string, command: string, rounds: number) {
   }
 }
 
+/** The rounds of `interleaved` that do not count. */
+const WARM_UP = 3;
+
 let count = 0;
 
-async function checkWorld(cwd: string, command: string) {
+async function checkWorld(cwd: string, command: string, rounds: number) {
   const id = `bench-${++count}`;
   const dir = path.join(cwd, id);
   layRepository(dir);
@@ -55,12 +58,17 @@ async function checkWorld(cwd: string, command: string) {
     mask: text => text,
     signal: undefined,
   };
-  const prepared = makeStage(`${id}-prepared`);
-  await layTree(check, place, prepared, false);
+  // A sandbox takes its tree along when it closes, so every bare run needs its own.
+  const prepared: string[] = [];
+  for (let index = 0; index < rounds; index++) {
+    const tree = makeStage(`${id}-prepared-${index}`);
+    await layTree(check, place, tree, false);
+    prepared.push(tree);
+  }
   let run = 0;
   return {
     bare: async () => {
-      const { verdict } = await runLook(check, place, prepared, `${id}-bare-${++run}`);
+      const { verdict } = await runLook(check, place, prepared.shift() ?? '', `${id}-bare-${++run}`);
       if (verdict.verdict !== 'passed') throw new Error(verdict.message);
     },
     check: async () => {
@@ -77,7 +85,7 @@ async function checkWorld(cwd: string, command: string) {
       if (note?.result.verdict !== 'passed') throw new Error(note?.result.message);
     },
     close: () => {
-      removeStage(prepared);
+      for (const tree of prepared) removeStage(tree);
       removeStage(stage);
     },
   };

@@ -101,7 +101,7 @@ function hostileInput(folder: string): AgentPageInput {
 function hostileCheck(folder: string): CheckResult {
   const at = path.join(folder, 'evidence/steps/check-unit');
   mkdirSync(at, { recursive: true });
-  writeFileSync(path.join(at, 'stdout.txt'), `${HOSTILE}\n`.repeat(50_000));
+  writeFileSync(path.join(at, 'stdout.txt'), `${HOSTILE}\n`.repeat(5_000));
   writeFileSync(path.join(at, 'restored.diff'), `diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+${HOSTILE}\n`);
   const files = { total: 2_000, listed: [{ path: HOSTILE, change: 'changed', because: 'test_file' } as const] };
   const tests = {
@@ -253,7 +253,9 @@ describe('the page of an agent run', () => {
   test('shows hostile text of every field as text', async () => {
     const { page, complaints, asked } = await opened(browser, hostile());
     await page.locator('.entry', { hasText: 'Denied' }).first().locator('summary').first().click();
-    await page.locator('.diff-file summary').first().click();
+    await page.locator('#changes .diff-file summary').first().click();
+    await page.locator('#checks .more > summary').evaluateAll(all => all.forEach(one => (one as HTMLElement).click()));
+    await page.locator('#checks pre.long').first().waitFor();
     expect(await page.title()).not.toContain('owned');
     expect(await page.locator('main img, main b, main script').count()).toBe(0);
     expect(await page.locator('main').innerText()).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200b]/);

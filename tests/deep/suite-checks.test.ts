@@ -1,4 +1,15 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -68,6 +79,9 @@ const one = (id: string, command: string, ...more: string[]): string[] => [
 
 const ran = (cwd: string, over: Partial<RunSuiteOptions> = {}) =>
   runSuite({ cases: 'suite/cases.yaml', as: 'baseline', agent: 'claude', environment, cwd, retries: 0, ...over });
+
+const EATS_MEMORY = 'node -e "const kept = []; for (;;) kept.push(Buffer.alloc(8e6, 1))"';
+const SETUPS = path.join(process.env['XDG_STATE_HOME'] ?? '', 'proctor', 'setup-cache');
 
 const json = (folder: string, file: string): unknown => JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
 
@@ -211,6 +225,44 @@ test('starts from files alone and runs the setup of the case before the agent', 
   expect(verdicts(run?.place.folder as string)).toEqual({ fresh: 'pass' });
   const { target } = json(run?.place.folder as string, 'evidence/request.json') as SuiteRequest;
   expect(target).toMatchObject({ work: { contents: [{ of: 'files', path: 'start' }, { of: 'overlay' }] } });
+});
+
+test('a setup or bundle that cannot be used makes its case an error, and the other cases go on', async () => {
+  const cwd = world(
+    ...one('failing', 'true', "setup: 'echo first; echo no such package >&2; exit 3'"),
+    ...one('slow', 'true', "setup: { command: 'echo waiting; sleep 60', timeout: 1s }"),
+    ...one('large', 'true', `setup: { command: '${EATS_MEMORY}', memory: 64MB }`),
+    ...one('solved', FIX, "setup: 'echo ready > made.txt'"),
+    ...one('torn', 'true', 'repository: task.bundle'),
+  );
+  const file = path.join(cwd, 'suite/cases.yaml');
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace('dir: task\n', '').replaceAll(' setup:', ' dir: task\n    setup:'),
+  );
+  const bundle = path.join(cwd, 'suite/task.bundle');
+  gitIn(path.join(cwd, 'suite/task'), 'bundle', 'create', '-q', bundle, '--all');
+  const kept = (): number => (existsSync(SETUPS) ? readdirSync(SETUPS).length : 0);
+  const before = kept();
+  // A bundle that is torn from the start is refused before the first case.
+  const onProgress = (): void => truncateSync(bundle, statSync(bundle).size - 1);
+  const [run] = (await ran(cwd, { concurrency: 1, retries: 2, onProgress })).runs;
+  const folder = run?.place.folder as string;
+  const { cases } = json(folder, 'evaluation.json') as Evaluation;
+  expect(cases.map(({ case_id, verdict, failure }) => [case_id, verdict, failure?.message ?? ''])).toEqual([
+    ['failing', 'error', expect.stringMatching(/failed with exit code 3, so the agent did not start.*no such package/)],
+    ['slow', 'error', expect.stringContaining('ran out of time (1000 ms), so the agent did not start')],
+    ['large', 'error', expect.stringContaining('ran out of memory (64000000 bytes), so the agent did not start')],
+    ['solved', 'pass', ''],
+    ['torn', 'error', expect.stringContaining('The bundle cannot be used')],
+  ]);
+  for (const id of ['failing', 'slow', 'large', 'torn']) {
+    const { attempts, agent_run } = json(folder, `${id}.json`) as CaseArtifact;
+    expect([attempts?.length, agent_run]).toEqual([1, undefined]);
+  }
+  // Only the setup that succeeded is cached.
+  expect(kept() - before).toBe(1);
+  await expectValid(folder);
 });
 
 describe('before the first case, refuses', () => {

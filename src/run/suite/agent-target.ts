@@ -1,6 +1,7 @@
 import { readReply, type SideName } from '../../targets/reply.ts';
 import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
+import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
 import { addedKinds, Masker, maskingOf } from '../../base/masker.ts';
@@ -50,6 +51,7 @@ export function agentTarget(agent: CliAgent): Target {
       const events = new AgentEvents(agent.settings.bodyBytesMax / 2);
       const { recordings, repetition } = agent;
       const named = { caseId: one.id, repetition, attempt };
+      const startedAtMs = systemClock.now();
       try {
         const order = caseOrder(agent.order, one, agent.casesDir);
         const answer = await executeAgent(
@@ -73,9 +75,8 @@ export function agentTarget(agent: CliAgent): Target {
         };
       } catch (error) {
         if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
-        // A task that Proctor rejects fails its case, not the suite.
-        if (error instanceof Fault && error.code === 'usage')
-          return { latencyMs: 0, outcome: { ok: false, class: 'other', message: error.message, mayRetry: false } };
+        if (error instanceof Fault && FAULTS_OF_A_CASE.has(error.code))
+          return { latencyMs: Math.max(systemClock.now() - startedAtMs, 0), outcome: notStarted(error) };
         throw error;
       }
     },
@@ -84,6 +85,24 @@ export function agentTarget(agent: CliAgent): Target {
     close: async () => undefined,
   };
 }
+
+/** A task, setup or repository that Proctor cannot use makes its case an error. The other cases go on. */
+const FAULTS_OF_A_CASE: ReadonlySet<string> = new Set(['usage', 'setup_failed', 'clone_failed']);
+
+/** The agent did not run, so there is no note about it, and the case is not its failure. */
+function notStarted({ code, message }: Fault): FailedAttempt {
+  const [sentence = '', ...lines] = message.split('\n').map(line => line.trim());
+  const whole = [sentence, lines.slice(-LINES_KEPT).join(' | ')].join(' ').trim();
+  return {
+    ok: false,
+    class: 'other',
+    message: printable(clip(whole, MESSAGE_BYTES_MAX).text),
+    ...(code !== 'usage' && { errorName: code.toUpperCase() }),
+    mayRetry: false,
+  };
+}
+
+const LINES_KEPT = 3;
 
 function taskOf({ input }: SuiteCase): string {
   if (input.context === undefined) return input.user;
