@@ -281,7 +281,11 @@ test('a suite that is stopped during a setup stays open, and has no result for t
 
 describe('before the first case, refuses', () => {
   test.each([
-    ['a missing folder', ['dir: nowhere'], /Case a: .*(exist|folder)/],
+    [
+      'a missing folder',
+      ['dir: nowhere'],
+      /Case a: .*(?:exist|folder).* Paths in a case file start at its own folder\.$/,
+    ],
     [
       'a missing overlay',
       ['checks: [{ name: x, command: "true", overlay: none }]'],
