@@ -213,6 +213,32 @@ test('starts from files alone and runs the setup of the case before the agent', 
   expect(target).toMatchObject({ work: { contents: [{ of: 'files', path: 'start' }, { of: 'overlay' }] } });
 });
 
+test('a setup that fails costs its case an answer, and the other cases run', async () => {
+  const failing = 'setup: "echo first >&2; echo the token ghp_abcdefghijklmnopqrstuvwxyz0123456789 >&2; exit 3"';
+  const cwd = world(...one('broken', FIX, failing), ...one('solved', FIX));
+  const [run] = (await ran(cwd)).runs;
+  const folder = run?.place.folder as string;
+  expect(verdicts(folder)).toEqual({ broken: 'error', solved: 'pass' });
+  const { runner_failure } = json(folder, 'broken.json') as CaseArtifact;
+  expect(runner_failure).toMatchObject({ class: 'other', error_name: 'SETUP_FAILED' });
+  expect(runner_failure?.error_message).toMatch(
+    /^The setup command failed with exit code 3, so the agent did not start\. Its last lines: first \| the token \[/,
+  );
+  await expectValid(folder);
+});
+
+test('a check that keeps other files makes a different target', async () => {
+  const cwd = world(...one('same', 'true'));
+  const hashWith = async (keep: string) => {
+    const [run] = (await ran(cwd, { checks: [{ command: 'true', keep: [keep] }] })).runs;
+    const { target } = json(run?.place.folder as string, 'evidence/request.json') as SuiteRequest;
+    return target.kind === 'agent' ? target.work?.checks[0]?.sha256 : undefined;
+  };
+  const before = await hashWith('package.json');
+  expect(before).toMatch(/^sha256:/);
+  expect(await hashWith('run-tests.sh')).not.toBe(before);
+});
+
 describe('before the first case, refuses', () => {
   test.each([
     ['a missing folder', ['dir: nowhere'], /Case a: .*(exist|folder)/],

@@ -73,9 +73,7 @@ export function agentTarget(agent: CliAgent): Target {
         };
       } catch (error) {
         if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
-        // A task that Proctor rejects fails its case, not the suite.
-        if (error instanceof Fault && error.code === 'usage')
-          return { latencyMs: 0, outcome: { ok: false, class: 'other', message: error.message, mayRetry: false } };
+        if (error instanceof Fault && OF_THE_CASE.has(error.code)) return { latencyMs: 0, outcome: notStarted(error) };
         throw error;
       }
     },
@@ -83,6 +81,16 @@ export function agentTarget(agent: CliAgent): Target {
     cancel: () => undefined,
     close: async () => undefined,
   };
+}
+
+/** A task that Proctor rejects, or a setup that fails, costs its case an answer, and does not stop the suite. */
+const OF_THE_CASE: ReadonlySet<string> = new Set(['usage', 'setup_failed']);
+
+function notStarted({ code, message }: Fault): FailedAttempt {
+  // The message of a failed setup ends with its last lines.
+  const text = printable(clip(message.replace(/:\n\s*/, ': ').replaceAll(/\s*\n\s*/g, ' | '), MESSAGE_BYTES_MAX).text);
+  const named = code === 'usage' ? {} : { errorName: code.toUpperCase() };
+  return { ok: false, class: 'other', message: text, ...named, mayRetry: false };
 }
 
 function taskOf({ input }: SuiteCase): string {
