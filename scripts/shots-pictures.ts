@@ -5,5 +5,6 @@ const TALL = { width: 1280, height: 1160, scale: 1, bytesMax: 250_000 } as const
 export const PICTURES = [
   { file: 'docs/report.png', shot: 'case', shownIn: 'README.md', ...WIDE },
   { file: 'docs/agent-run.png', shot: 'agent', shownIn: 'docs/agents.md', ...TALL },
+  { file: 'docs/coding-matrix.png', shot: 'coding', shownIn: 'docs/coding-agents.md', ...TALL },
   { file: 'docs/history.png', shot: 'history', shownIn: 'docs/suites.md', ...TALL },
 ] as const;

@@ -31,11 +31,15 @@ export class ShotsWorld {
 
   /** Runs a command, and returns its standard output. Any other exit code is an error. */
   proctor(exit: number, ...args: readonly string[]): string {
+    return this.#ran(exit, args, {});
+  }
+
+  #ran(exit: number, args: readonly string[], env: NodeJS.ProcessEnv): string {
     const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(root, 'dist', 'proctor.js'), ...args], {
       cwd: this.folder,
       encoding: 'utf8',
-      env: this.#environment,
-      timeout: 120_000,
+      env: { ...this.#environment, ...env },
+      timeout: 300_000,
     });
     if (status !== exit) throw new Error(`proctor ${args.join(' ')} exited with ${status}, not ${exit}:\n${stderr}`);
     return stdout;
@@ -68,6 +72,26 @@ export class ShotsWorld {
   matrix(exit: number, suites: Readonly<Record<string, string>>): string {
     const names = Object.entries(suites).flatMap(([name, run]) => ['--name', `${run}=${name}`]);
     const printed = this.proctor(exit, 'compare', ...Object.values(suites), ...names, '--json');
+    const { reports } = JSON.parse(printed) as { reports: { html: string } };
+    return path.join(this.folder, reports.html);
+  }
+
+  /** Lets both agents work on the coding tasks with two models, and returns the page of the matrix. */
+  async coding(): Promise<string> {
+    const bin = path.join(this.folder, 'coders');
+    mkdirSync(bin);
+    for (const agent of ['claude', 'codex'] as const) placeAgent(agent, bin, true);
+    const { said, child } = await started([path.join(root, 'scripts', 'run.mjs'), 'scripts/model-api.ts']);
+    const url = `http://127.0.0.1:${said.trim()}`;
+    const cases = path.join(root, 'examples', 'coding', 'cases.yaml');
+    const versions = ['--agent', 'claude', '--agent', 'codex', '--model', 'solver', '--model', 'sloppy'];
+    const printed = this.#ran(1, ['run', 'suite', cases, ...versions, '--gate', 'strict', '--json'], {
+      PATH: `${bin}:${process.env['PATH']}`,
+      ANTHROPIC_BASE_URL: url,
+      OPENAI_API_KEY: 'an-unused-key',
+      OPENAI_BASE_URL: `${url}/v1`,
+    });
+    child.kill();
     const { reports } = JSON.parse(printed) as { reports: { html: string } };
     return path.join(this.folder, reports.html);
   }
@@ -133,12 +157,19 @@ const AUTHOR = ['-c', 'user.name=an author', '-c', 'user.email=author@example.or
 const GREETING = String.raw`/** Greets the reader by name. */\nexport function greeting(name: string): string {\n  return "Hello, " + name;\n}\n`;
 
 async function startAgent(flags: readonly string[]): Promise<{ url: string; child: ChildProcess }> {
-  const agent = path.join(root, 'examples', 'suite', 'agent.mjs');
-  const child = spawn(process.execPath, [agent, '--port', '0', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
-  process.on('exit', () => child.kill());
-  const greeting = await new Promise<string>((resolve, reject) => {
-    child.once('exit', () => reject(new Error('The example agent did not start.')));
+  const { said, child } = await started([path.join(root, 'examples', 'suite', 'agent.mjs'), '--port', '0', ...flags]);
+  return { url: /http:\S+/.exec(said)?.[0] ?? '', child };
+}
+
+/** Starts a server with Node, and waits for its first words. */
+async function started(args: readonly string[]): Promise<{ said: string; child: ChildProcess }> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const end = (): void => void child.kill();
+  process.on('exit', end);
+  child.once('exit', () => process.off('exit', end));
+  const said = await new Promise<string>((resolve, reject) => {
+    child.once('exit', () => reject(new Error('A server did not start.')));
     child.stdout.setEncoding('utf8').once('data', resolve);
   });
-  return { url: /http:\S+/.exec(greeting)?.[0] ?? '', child };
+  return { said, child };
 }

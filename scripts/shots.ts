@@ -69,6 +69,7 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
   const refuse = world.page();
   const mended = await world.suite('new', [], 5);
   const matrix = world.matrix(1, { released, broken, mended });
+  const coding = await world.coding();
   return [
     { name: 'overview', file: comparison },
     { name: 'case', file: comparison, hash: '#case=refund-large' },
@@ -82,6 +83,7 @@ async function made(world: ShotsWorld): Promise<Shot[]> {
     { name: 'intent-clarify', file: clarify },
     { name: 'intent-refuse', file: refuse },
     { name: 'matrix', file: matrix },
+    { name: 'coding', file: coding },
   ];
 }
 

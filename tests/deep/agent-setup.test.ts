@@ -114,29 +114,43 @@ describe('run agent --setup', () => {
     expect(existsSync(path.join(world.place.cwd, '.proctor', 'runs', 'agent'))).toBe(false);
   });
 
-  test('keeps neither links to follow, devices, permissions, .git nor processes of a hostile command', () => {
+  test('keeps only plain files and links of a hostile command, and counts what it leaves out', () => {
     const world = new AgentWorld(FILES);
     const { env } = emptyCache(world);
     const command = [
-      'mkdir -p build sub/.git .git/hooks; echo evil > .git/hooks/post-checkout; echo evil > sub/.git/config',
-      'ln -s /etc/passwd build/link; mkfifo build/pipe; ln -s / build/root',
-      'printf x > build/tool; chmod 6755 build/tool; mknod build/null c 1 3',
-      '(while :; do echo alive > build/alive; sleep 0.1; done) > /dev/null 2>&1 &',
-      'ln -s /agent/home README2; true',
+      'mkdir -p build sub/.git .git/hooks .GIT git~1; ln -s /etc .gitmodules; echo plain > sub/plain',
+      'for at in .git/hooks/post-checkout .git/config .GIT/config git~1/config sub/.git/config; do echo evil >> $at; done',
+      'mkfifo build/pipe; mknod build/null c 1 3 && exit 9',
+      'ln -s /etc/passwd build/link; ln -s ../../.. build/up; ln -s /agent/home out',
+      'printf x > build/tool; chmod 6755 build/tool; chmod 3777 build',
+      'chown 12345 build/tool && exit 9',
+      'echo alive > build/alive; (while :; do echo alive > build/alive; sleep 0.1; done) > /dev/null 2>&1 &',
+      'true',
     ].join('\n');
     const script = [
-      'ls -la .git/hooks sub build > seen.txt 2>&1',
-      'test -e .git/hooks/post-checkout && echo hooked >> seen.txt',
-      'rm -f build/alive; sleep 0.5; test -e build/alive && echo daemon >> seen.txt',
-      'true',
+      'rm -f build/alive; sleep 0.5',
+      "find . -mindepth 1 -path ./.git -prune -o -printf '%y %P %l\\n' | LC_ALL=C sort > /tmp/seen",
+      'find . \\( ! -user "$(id -u)" -o ! -type l -perm /7000 \\) >> /tmp/seen; grep -rl evil . >> /tmp/seen; mv /tmp/seen seen.txt',
     ].join('\n');
     const { answer, folder, stderr } = world.run('claude', sh(script), ['--setup', command], env);
     expect(answer, stderr).toMatchObject({ ...completed, changes: { files: 1 } });
     const diff = readFileSync(path.join(folder, 'workspace.diff'), 'utf8');
-    expect(diff).toMatch(/-rwxr-xr-x.*tool/);
-    expect(diff).toMatch(/link -> \/etc\/passwd/);
-    expect(diff).not.toMatch(/hooked|daemon|pipe|config/);
-    expect(setupIn(folder)?.left_out).toBeGreaterThanOrEqual(1);
+    expect(diff.split('\n').flatMap(line => /^\+([^+].*)/.exec(line)?.[1]?.trimEnd() ?? [])).toEqual([
+      'd build',
+      'd src',
+      'd sub',
+      'f .gitignore',
+      'f README.md',
+      'f build/tool',
+      'f src/x.txt',
+      'f sub/plain',
+      // The links lead to the agent's own sandbox. Proctor never follows them.
+      'l build/link /etc/passwd',
+      'l build/up ../../..',
+      'l out /agent/home',
+    ]);
+    // A pipe, .GIT, git~1, .gitmodules as a link, and sub/.git.
+    expect(setupIn(folder)).toMatchObject({ changed: 2, ignored: 4, left_out: 5 });
   });
 
   test('has no secrets and no network under a policy without one', () => {

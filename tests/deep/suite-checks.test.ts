@@ -1,4 +1,15 @@
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,6 +23,7 @@ import { verify } from '../../src/verify/index.ts';
 import { gitIn } from '../../stand-ins/git.ts';
 import { environment, placeAgents } from '../run/suite/agent-world.ts';
 import { everythingIn, expectValid } from '../run/suite/support.ts';
+import { processesWith, until } from '../support/runs.ts';
 import { temporaryFolder } from '../support/support.ts';
 import { doing, FIX, PROJECT } from './check-world.ts';
 
@@ -68,6 +80,9 @@ const one = (id: string, command: string, ...more: string[]): string[] => [
 
 const ran = (cwd: string, over: Partial<RunSuiteOptions> = {}) =>
   runSuite({ cases: 'suite/cases.yaml', as: 'baseline', agent: 'claude', environment, cwd, retries: 0, ...over });
+
+const EATS_MEMORY = 'node -e "const kept = []; for (;;) kept.push(Buffer.alloc(8e6, 1))"';
+const SETUPS = path.join(process.env['XDG_STATE_HOME'] ?? '', 'proctor', 'setup-cache');
 
 const json = (folder: string, file: string): unknown => JSON.parse(readFileSync(path.join(folder, file), 'utf8'));
 
@@ -213,18 +228,55 @@ test('starts from files alone and runs the setup of the case before the agent', 
   expect(target).toMatchObject({ work: { contents: [{ of: 'files', path: 'start' }, { of: 'overlay' }] } });
 });
 
-test('a setup that fails costs its case an answer, and the other cases run', async () => {
-  const failing = 'setup: "echo first >&2; echo the token ghp_abcdefghijklmnopqrstuvwxyz0123456789 >&2; exit 3"';
-  const cwd = world(...one('broken', FIX, failing), ...one('solved', FIX));
-  const [run] = (await ran(cwd)).runs;
-  const folder = run?.place.folder as string;
-  expect(verdicts(folder)).toEqual({ broken: 'error', solved: 'pass' });
-  const { runner_failure } = json(folder, 'broken.json') as CaseArtifact;
-  expect(runner_failure).toMatchObject({ class: 'other', error_name: 'SETUP_FAILED' });
-  expect(runner_failure?.error_message).toMatch(
-    /^The setup command failed with exit code 3, so the agent did not start\. Its last lines: first \| the token \[/,
+test('a setup or bundle that cannot be used makes its case an error, and the other cases go on', async () => {
+  const cwd = world(
+    ...one('failing', 'true', "setup: 'echo first; echo no such package >&2; exit 3'"),
+    ...one('slow', 'true', "setup: { command: 'echo waiting; sleep 60', timeout: 1s }"),
+    ...one('large', 'true', `setup: { command: '${EATS_MEMORY}', memory: 64MB }`),
+    ...one('solved', FIX, "setup: 'echo ready > made.txt'"),
+    ...one('torn', 'true', 'repository: task.bundle'),
   );
+  const file = path.join(cwd, 'suite/cases.yaml');
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace('dir: task\n', '').replaceAll(' setup:', ' dir: task\n    setup:'),
+  );
+  const bundle = path.join(cwd, 'suite/task.bundle');
+  gitIn(path.join(cwd, 'suite/task'), 'bundle', 'create', '-q', bundle, '--all');
+  const kept = (): number => (existsSync(SETUPS) ? readdirSync(SETUPS).length : 0);
+  const before = kept();
+  // A bundle that is torn from the start is refused before the first case.
+  const onProgress = (): void => truncateSync(bundle, statSync(bundle).size - 1);
+  const [run] = (await ran(cwd, { concurrency: 1, retries: 2, onProgress })).runs;
+  const folder = run?.place.folder as string;
+  const { cases } = json(folder, 'evaluation.json') as Evaluation;
+  expect(cases.map(({ case_id, verdict, failure }) => [case_id, verdict, failure?.message ?? ''])).toEqual([
+    ['failing', 'error', expect.stringMatching(/failed with exit code 3, so the agent did not start.*no such package/)],
+    ['slow', 'error', expect.stringContaining('ran out of time (1000 ms), so the agent did not start')],
+    ['large', 'error', expect.stringContaining('ran out of memory (64000000 bytes), so the agent did not start')],
+    ['solved', 'pass', ''],
+    ['torn', 'error', expect.stringContaining('The bundle cannot be used')],
+  ]);
+  for (const id of ['failing', 'slow', 'large', 'torn']) {
+    const { attempts, agent_run } = json(folder, `${id}.json`) as CaseArtifact;
+    expect([attempts?.length, agent_run]).toEqual([1, undefined]);
+  }
+  // Only the setup that succeeded is cached.
+  expect(kept() - before).toBe(1);
   await expectValid(folder);
+});
+
+test('a suite that is stopped during a setup stays open, and has no result for that case', async () => {
+  const marker = `suite-setup-${process.pid}`;
+  const cwd = world(...one('waiting', FIX, `setup: sh -c 'sleep 600; true' ${marker}`));
+  const stop = new AbortController();
+  const running = ran(cwd, { signal: stop.signal });
+  await until('the setup runs', () => processesWith(marker).length > 0);
+  stop.abort();
+  const [run] = (await running).runs;
+  expect(run?.isOpen).toBe(true);
+  expect(existsSync(path.join(run?.place.folder as string, 'waiting.json'))).toBe(false);
+  expect(processesWith(marker)).toEqual([]);
 });
 
 test('a check that keeps other files makes a different target', async () => {
@@ -241,7 +293,11 @@ test('a check that keeps other files makes a different target', async () => {
 
 describe('before the first case, refuses', () => {
   test.each([
-    ['a missing folder', ['dir: nowhere'], /Case a: .*(exist|folder)/],
+    [
+      'a missing folder',
+      ['dir: nowhere'],
+      /Case a: .*(?:exist|folder).* Paths in a case file start at its own folder\.$/,
+    ],
     [
       'a missing overlay',
       ['checks: [{ name: x, command: "true", overlay: none }]'],

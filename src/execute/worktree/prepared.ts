@@ -20,7 +20,7 @@ export interface PreparedTree {
 export interface PreparedFacts {
   /** How long the command took. */
   readonly durationMs: number;
-  /** Entries that cannot be kept, such as devices and sockets. */
+  /** Entries that cannot be kept, such as devices, sockets and nested `.git` folders. */
   readonly leftOut: number;
 }
 

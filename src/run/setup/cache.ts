@@ -5,6 +5,7 @@ import { Fault } from '../../base/fault.ts';
 import type { ContentHash } from '../../base/hash.ts';
 import { newToken } from '../../base/ids.ts';
 import { ownFolder } from '../../base/own-folder.ts';
+import { isDead, NAME, ownName } from '../../execute/host/processes.ts';
 import { type PreparedFile, readPrepared } from '../../execute/worktree/prepared.ts';
 
 const CACHE_LIMITS = { bytes: 4 * 1024 ** 3, entries: 50, ageMs: 7 * 24 * 3_600_000 } as const;
@@ -29,9 +30,9 @@ export class SetupCache {
     return found;
   }
 
-  /** A name for a result that is still being written. */
+  /** A name for a result that is still being written. It names this process, so that others know if the writer died. */
   temporary(): string {
-    return path.join(this.#folder, `${newToken()}${UNFINISHED}`);
+    return path.join(this.#folder, `${ownName()}-${newToken()}${UNFINISHED}`);
   }
 
   /** Keeps a complete result under a key, and removes the oldest ones beyond the limits. */
@@ -60,17 +61,18 @@ export class SetupCache {
     files.sort((a, b) => b.atMs - a.atMs);
     let [bytes, entries] = [0, 0];
     for (const each of files) {
-      const isUnfinished = each.file.endsWith(UNFINISHED);
       bytes += each.bytes;
       entries += 1;
       const isOver = bytes > this.#limits.bytes || entries > this.#limits.entries;
       const ageMs = nowMs - each.atMs;
-      // A writer that is still alive touches its file far more often than this.
-      const isGone = isUnfinished ? ageMs > UNFINISHED_MS : isOver || ageMs > this.#limits.ageMs;
+      const writer = WRITER.exec(path.basename(each.file))?.[1];
+      const isGone = writer === undefined ? isOver || ageMs > this.#limits.ageMs : isDead(writer) || ageMs > WRITER_MS;
       if (isGone && each.file !== newest) rmSync(each.file, { recursive: true, force: true });
     }
   }
 }
 
 const UNFINISHED = '.tmp';
-const UNFINISHED_MS = 3_600_000;
+const WRITER = new RegExp(`^(${NAME.source})-.*\\${UNFINISHED}$`);
+/** For writers in other containers. A writer that is still alive touches its file far more often than this. */
+const WRITER_MS = 3_600_000;

@@ -25,6 +25,7 @@ import {
 } from '../../execute/worktree/prepared.ts';
 import { placeIn } from '../../execute/worktree/tree.ts';
 import { filesIn, stateOf } from '../../execute/worktree/tree-state.ts';
+import type { Effective } from '../../policy/effective-limits.ts';
 import { limitsOf, LOCALE } from '../pipeline/runner-plan.ts';
 import { runToEnd } from '../pipeline/steps.ts';
 import { SetupCache } from './cache.ts';
@@ -101,7 +102,7 @@ function keyOf({ command, effective }: ReadySetup, { clone, filesSha256 }: Setup
 }
 
 async function made(setup: ReadySetup, place: SetupPlace, file: string): Promise<PreparedFile> {
-  if (place.signal?.aborted) throw stopped('was cancelled');
+  if (place.signal?.aborted) throw cancelled();
   const id = `${place.runId}-setup`;
   const stage = makeStage(id);
   try {
@@ -111,7 +112,7 @@ async function made(setup: ReadySetup, place: SetupPlace, file: string): Promise
       const startedAtMs = systemClock.now();
       const capture = await runToEnd({ prepared, context: place.signal ? { signal: place.signal } : {} });
       const durationMs = Math.max(systemClock.now() - startedAtMs, 0);
-      refuseFailed(capture, place.mask);
+      refuseFailed(capture, setup.effective, place.mask);
       const top = path.join(prepared.workFolder, 'output');
       const { tree, leftOut } = await treeLeft(place, top);
       return await writePrepared(file, top, tree, { durationMs, leftOut });
@@ -148,22 +149,30 @@ function setupJob({ command, effective }: ReadySetup, { clone, secrets }: SetupP
 const WORK_ENTRIES = 500_000;
 const CAPS = { stdoutBytes: 64 * 1024, stderrBytes: 64 * 1024, htmlBytes: 0, summaryBytes: 1_000 };
 
-function refuseFailed(capture: Capture, mask: (text: string) => string): void {
+function refuseFailed(capture: Capture, { timeoutMs, memoryBytes }: Effective, mask: (text: string) => string): void {
   const { ending, survivors = 0 } = capture;
   if (survivors > 0) throw stopped('left a process that could not be killed');
   if (ending.how === 'exited' && ending.code === 0) return;
-  const why =
-    ending.how === 'exited'
-      ? `failed with exit code ${ending.code}`
-      : ending.how === 'killed'
-        ? (STOPPED_BY[ending.by] ?? `was stopped (${ending.by})`)
-        : ending.how === 'out_of_memory'
-          ? 'ran out of memory'
-          : `did not end normally (${ending.how.replaceAll('_', ' ')})`;
-  throw stopped(why, lastLines(capture, mask));
+  if (ending.how === 'killed' && ending.by === 'cancel') throw cancelled();
+  const lines = lastLines(capture, mask);
+  switch (ending.how) {
+    case 'exited':
+      throw stopped(`failed with exit code ${ending.code}`, lines);
+    case 'killed':
+      throw stopped(
+        ending.by === 'timeout' ? `ran out of time (${timeoutMs} ms)` : `was stopped (${ending.by})`,
+        lines,
+      );
+    case 'out_of_memory':
+      throw stopped(`ran out of memory${memoryBytes === undefined ? '' : ` (${memoryBytes} bytes)`}`, lines);
+    default:
+      throw stopped(`did not end normally (${ending.how.replaceAll('_', ' ')})`, lines);
+  }
 }
 
-const STOPPED_BY: Readonly<Record<string, string>> = { timeout: 'ran out of time', cancel: 'was cancelled' };
+function cancelled(): Fault {
+  return new Fault('cancelled', 'The setup command was cancelled, so the agent did not start.');
+}
 
 function stopped(why: string, lines: readonly string[] = []): Fault {
   const said = lines.length === 0 ? '' : ` Its last lines:\n  ${lines.join('\n  ')}`;
@@ -202,5 +211,5 @@ async function treeLeft(
     );
   const gone = given.filter(at => lstatSync(placeIn(top, at), { throwIfNoEntry: false }) === undefined);
   const deleted = [...new Set([...state.deleted, ...gone])];
-  return { tree: { put, deleted, ignored }, leftOut: state.leftOut.length };
+  return { tree: { put, deleted, ignored }, leftOut: state.leftOut.length + state.nested.length };
 }

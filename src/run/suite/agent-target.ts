@@ -1,6 +1,7 @@
 import { readReply, type SideName } from '../../targets/reply.ts';
 import { canonicalize } from '../../base/canonical.ts';
 import { clip } from '../../base/clip.ts';
+import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { readJson } from '../../base/json.ts';
 import { addedKinds, Masker, maskingOf } from '../../base/masker.ts';
@@ -50,6 +51,7 @@ export function agentTarget(agent: CliAgent): Target {
       const events = new AgentEvents(agent.settings.bodyBytesMax / 2);
       const { recordings, repetition } = agent;
       const named = { caseId: one.id, repetition, attempt };
+      const startedAtMs = systemClock.now();
       try {
         const order = caseOrder(agent.order, one, agent.casesDir);
         const answer = await executeAgent(
@@ -73,7 +75,8 @@ export function agentTarget(agent: CliAgent): Target {
         };
       } catch (error) {
         if (signal.aborted) return { latencyMs: 0, outcome: CANCELLED };
-        if (error instanceof Fault && OF_THE_CASE.has(error.code)) return { latencyMs: 0, outcome: notStarted(error) };
+        if (error instanceof Fault && FAULTS_OF_A_CASE.has(error.code))
+          return { latencyMs: Math.max(systemClock.now() - startedAtMs, 0), outcome: notStarted(error) };
         throw error;
       }
     },
@@ -83,15 +86,23 @@ export function agentTarget(agent: CliAgent): Target {
   };
 }
 
-/** A task that Proctor rejects, or a setup that fails, costs its case an answer, and does not stop the suite. */
-const OF_THE_CASE: ReadonlySet<string> = new Set(['usage', 'setup_failed']);
+/** A task, setup or repository that Proctor cannot use makes its case an error. The other cases go on. */
+const FAULTS_OF_A_CASE: ReadonlySet<string> = new Set(['usage', 'setup_failed', 'clone_failed']);
 
+/** The agent did not run, so there is no note about it, and the case is not its failure. */
 function notStarted({ code, message }: Fault): FailedAttempt {
-  // The message of a failed setup ends with its last lines.
-  const text = printable(clip(message.replace(/:\n\s*/, ': ').replaceAll(/\s*\n\s*/g, ' | '), MESSAGE_BYTES_MAX).text);
-  const named = code === 'usage' ? {} : { errorName: code.toUpperCase() };
-  return { ok: false, class: 'other', message: text, ...named, mayRetry: false };
+  const [sentence = '', ...lines] = message.split('\n').map(line => line.trim());
+  const whole = [sentence, lines.slice(-LINES_KEPT).join(' | ')].join(' ').trim();
+  return {
+    ok: false,
+    class: 'other',
+    message: printable(clip(whole, MESSAGE_BYTES_MAX).text),
+    ...(code !== 'usage' && { errorName: code.toUpperCase() }),
+    mayRetry: false,
+  };
 }
+
+const LINES_KEPT = 3;
 
 function taskOf({ input }: SuiteCase): string {
   if (input.context === undefined) return input.user;

@@ -78,10 +78,15 @@ export async function describeWork(
       await survey.ofCase(keys);
     } catch (error) {
       if (!(error instanceof Fault) || Object.keys(keys).length === 0) throw error;
-      throw new Fault(error.code, `Case ${printable(id)}: ${error.message}`, { cause: error.cause });
+      throw new Fault(error.code, `Case ${printable(id)}: ${error.message}${pathHint(error)}`, { cause: error.cause });
     }
   }
   return survey.work();
+}
+
+/** A folder that is missing is often written relative to another folder. */
+function pathHint({ message }: Fault): string {
+  return /does not exist|is not a folder/.test(message) ? ' Paths in a case file start at its own folder.' : '';
 }
 
 /** Looks at each program, policy, repository and folder once, however many cases name it. */

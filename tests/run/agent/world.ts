@@ -79,6 +79,7 @@ export class AgentWorld {
   ran(ran: Ran): AgentRan {
     expect(ran.stdout, ran.stderr).toMatch(/^\{.*\}\n$/);
     const answer = JSON.parse(ran.stdout) as Answer;
+    expect(answer.folder, ran.stdout + ran.stderr).toBeTypeOf('string');
     return { ...ran, answer, folder: path.join(this.place.cwd, answer.folder) };
   }
 

@@ -110,16 +110,19 @@ describe('the cache of setups', () => {
     expect(existsSync(again.file)).toBe(false);
   });
 
-  test('removes the oldest beyond its limits, and files of crashed writers, but never the newest', async () => {
+  test('removes the oldest beyond its limits, and files of dead or stuck writers, but never the newest', async () => {
     const cache = new SetupCache(LIMITS);
     const files: string[] = [];
     const torn = cache.temporary();
     writeFileSync(torn, '');
+    // The pid of a process that cannot exist.
+    const dead = torn.replace(`.${process.pid}.`, '.4194305.');
+    writeFileSync(dead, '');
     for (const word of ['a', 'b', 'c'])
       files.push(cache.keep(await prepared(cache.temporary()), key(word), Date.now()).file);
     expect(files.filter(file => existsSync(file))).toHaveLength(2);
     expect(existsSync(files[2] as string)).toBe(true);
-    expect(existsSync(torn)).toBe(true);
+    expect([existsSync(torn), existsSync(dead)]).toEqual([true, false]);
     const large = await prepared(cache.temporary(), 'x'.repeat(20_000));
     const newest = cache.keep(large, key('d'), Date.now() + 2 * 3_600_000).file;
     expect(existsSync(newest)).toBe(true);
