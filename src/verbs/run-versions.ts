@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Fault } from '../base/fault.ts';
+import { printable } from '../base/printable.ts';
 import { homeFrom } from '../evidence/run-folder/runs.ts';
 import { type ComparedVersions, compareVersions } from './compare-versions.ts';
 import type { GateSettings } from './gate-settings.ts';
@@ -40,6 +41,7 @@ export async function runVersions(options: RunVersionsOptions): Promise<Versions
   const { versions, mode, onVersion, onVersionRun, ...asked } = options;
   const { cwd = process.cwd(), signal } = asked;
   if (versions.length < 2) throw new Fault('usage', 'runVersions requires at least two versions.');
+  if (asked.recordings !== undefined) refuseSharedFolder(versions);
   const orders = versions.map(version => orderFor(asked, version));
   // An agent that is missing must not be noticed only after the others have run.
   for (const order of orders) await orderOf(order, homeFrom(cwd), cwd);
@@ -76,6 +78,20 @@ function orderFor(asked: Omit<RunVersionsOptions, 'versions'>, version: SuiteVer
     // Versions answer the same cases, so they cannot share recordings.
     ...(recordings !== undefined && { recordings: path.join(recordings, folderName(version)) }),
   };
+}
+
+function refuseSharedFolder(versions: readonly SuiteVersion[]): void {
+  const seen = new Map<string, string>();
+  for (const version of versions) {
+    const [folder, name] = [folderName(version).toLowerCase(), versionName(version)];
+    const other = seen.get(folder);
+    if (other !== undefined)
+      throw new Fault(
+        'usage',
+        `"${printable(other)}" and "${printable(name)}" would share one folder of recordings. Run them one by one, each with its own --recordings.`,
+      );
+    seen.set(folder, name);
+  }
 }
 
 function folderName(version: SuiteVersion): string {

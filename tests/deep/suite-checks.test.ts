@@ -279,6 +279,18 @@ test('a suite that is stopped during a setup stays open, and has no result for t
   expect(processesWith(marker)).toEqual([]);
 });
 
+test('a check that keeps other files makes a different target', async () => {
+  const cwd = world(...one('same', 'true'));
+  const hashWith = async (keep: string) => {
+    const [run] = (await ran(cwd, { checks: [{ command: 'true', keep: [keep] }] })).runs;
+    const { target } = json(run?.place.folder as string, 'evidence/request.json') as SuiteRequest;
+    return target.kind === 'agent' ? target.work?.checks[0]?.sha256 : undefined;
+  };
+  const before = await hashWith('package.json');
+  expect(before).toMatch(/^sha256:/);
+  expect(await hashWith('run-tests.sh')).not.toBe(before);
+});
+
 describe('before the first case, refuses', () => {
   test.each([
     [

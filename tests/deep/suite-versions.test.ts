@@ -56,6 +56,11 @@ test('after an interrupt, finished runs stay, and the message says how to go on'
 
 test.each([
   ['the side of a baseline', [...TWO_BY_TWO, '--as', 'baseline'], 'run as candidates'],
+  [
+    'models whose recordings would share a folder',
+    ['--agent', 'claude', '--model', 'a/b', '--model', 'a-b', '--model-mode', 'replay', '--recordings', 'tapes'],
+    '"claude a/b" and "claude a-b" would share one folder of recordings',
+  ],
   ['a name for one run', [...TWO_BY_TWO, '--run-id', 'x'], '--run-id names one run'],
   ['several models without an agent', ['--model', 'a', '--model', 'b'], 'Several models need an agent.'],
   ['an unknown agent', ['--agent', 'claude', '--agent', 'nobody'], 'nobody'],

@@ -198,6 +198,7 @@ const lineShape = z.union([
                 overlay: z.optional(z.string()),
                 paths: z.optional(z.array(z.string())),
                 report: z.optional(z.string()),
+                keep: z.optional(z.array(z.string())),
               }),
             ),
           ),

@@ -45,6 +45,7 @@ export interface SuitePlan {
       readonly overlay?: string;
       readonly paths?: readonly string[];
       readonly report?: string;
+      readonly keep?: readonly string[];
     }[];
     /** The folder that paths in the cases start from. */
     readonly casesDir?: string;

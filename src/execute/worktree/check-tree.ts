@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 import path from 'node:path';
-import { Fault, fullDisk } from '../../base/fault.ts';
+import { codeOf, Fault, fullDisk } from '../../base/fault.ts';
 import type { Clone } from './clone.ts';
 import { writeDiff } from './diff-file.ts';
 import { askGit, git } from './git.ts';
@@ -20,6 +20,9 @@ import { commitOf, treeContent } from './tree-import.ts';
 /** The limits of a copied tree. They match those of an agent's work folder. */
 const COPIED_ENTRIES_MAX = 500_000;
 export const COPIED_BYTES_MAX = 2 * 1024 ** 3;
+
+/** The code of the fault for a tree beyond these limits. Only the agent can make it so large. */
+export const TREE_TOO_LARGE = 'tree_too_large';
 
 /**
  * Copies what is below a path of a tree, without any `.git`. All paths have one character per byte. The tree may be
@@ -42,6 +45,7 @@ export async function copyTree(
     }
   } catch (cause) {
     if (cause instanceof Fault) throw cause;
+    if (codeOf(cause) === 'ENAMETOOLONG') throw tooLarge();
     throw new Fault('check_tree', `The work tree could not be copied for a check${fullDisk(cause)}.`, { cause });
   }
 }
@@ -86,8 +90,8 @@ function linkAbove(top: string, below: string): boolean {
 
 function tooLarge(): Fault {
   return new Fault(
-    'check_tree',
-    `The work tree is too large for a check. The limits are ${COPIED_ENTRIES_MAX} entries and ${COPIED_BYTES_MAX / 1024 ** 3} GiB.`,
+    TREE_TOO_LARGE,
+    `The work tree is too large or too deep for a check. The limits are ${COPIED_ENTRIES_MAX} entries and ${COPIED_BYTES_MAX / 1024 ** 3} GiB.`,
   );
 }
 

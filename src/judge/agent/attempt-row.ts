@@ -64,12 +64,13 @@ function diffIn(folder: string, { manifest, workspace }: AgentFolder): AttemptRo
 function examOf({ request, checks }: AgentFolder): string {
   return contentHash({
     task: request?.rendered_task_text ?? null,
-    checks: checks.map(({ name, command, overlay, paths, report }) => ({
+    checks: checks.map(({ name, command, overlay, paths, report, keep }) => ({
       name,
       command,
       overlay,
       paths,
       report: report?.path ?? null,
+      keep: keep ?? null,
     })),
   });
 }

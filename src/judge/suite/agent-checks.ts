@@ -81,13 +81,19 @@ function decided(check: CheckInCase): CheckInCase {
   throw new Unjudgeable(`The check ${check.name} has no result: ${reasonText(check)}`);
 }
 
-/** Whether the tree decided the check. Code under test can suppress a report, so a missing one is no excuse. */
+/** Whether the tree decided the check. The agent can suppress a report or bloat the tree, so neither is an excuse. */
 function isDecided({ verdict, reason, second_look }: CheckInCase): boolean {
   if (verdict === 'passed' || verdict === 'failed') return true;
   return BY_THE_TREE.has(reason === 'second_look_differs' ? (second_look?.reason ?? '') : reason);
 }
 
-const BY_THE_TREE: ReadonlySet<string> = new Set(['no_report', 'no_tests', 'unreadable_report', 'command_not_found']);
+const BY_THE_TREE: ReadonlySet<string> = new Set([
+  'no_report',
+  'no_tests',
+  'unreadable_report',
+  'command_not_found',
+  'tree_too_large',
+]);
 
 function checksOf({ artifact: { agent_run } }: Answer): readonly CheckInCase[] {
   if (!agent_run) throw new Unjudgeable('This expectation applies only to runs of an agent program.');

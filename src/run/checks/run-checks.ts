@@ -18,7 +18,7 @@ import {
 import { streamOf } from '../../evidence/step/record.ts';
 import { storedStream } from '../../evidence/step/stored-stream.ts';
 import { makeStage, removeStage } from '../../execute/host/workspace.ts';
-import { COPIED_BYTES_MAX, diffOfFiles } from '../../execute/worktree/check-tree.ts';
+import { COPIED_BYTES_MAX, diffOfFiles, TREE_TOO_LARGE } from '../../execute/worktree/check-tree.ts';
 import { pathText } from '../../execute/worktree/tree.ts';
 import { CHECK_STREAM_BYTES, type CheckPlace, layTree, type CheckLook, runLook } from './look.ts';
 import type { ReadyCheck } from './order.ts';
@@ -88,6 +88,7 @@ async function noteOf(check: ReadyCheck, place: ChecksPlace): Promise<CheckNote>
   } catch (error) {
     // The agent's sandbox is lost too, so the run cannot continue.
     if (!(error instanceof Fault) || error.code === 'launcher_lost') throw error;
+    if (error.code === TREE_TOO_LARGE) return unran(error.code, error.message);
     return unran(error.code, `Proctor could not run this check. The agent did not cause this. ${error.message}`);
   }
 }

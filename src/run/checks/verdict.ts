@@ -44,8 +44,10 @@ function stoppedVerdict(ending: Ending): CheckVerdict | undefined {
     if (ending.by === 'cancel') return none('cancelled', 'The run was cancelled before the check ended.');
     return { verdict: 'failed', reason: 'timeout', message: 'The check reached its time limit.' };
   }
-  const isMissing =
-    ending.how === 'not_started' || (ending.how === 'exited' && (ending.code === 127 || ending.code === 126));
+  // The sandbox starts the shell, so the tree has no part in this.
+  if (ending.how === 'not_started')
+    return none('spawn_failed', 'Proctor could not start the shell of this check. The agent did not cause this.');
+  const isMissing = ending.how === 'exited' && (ending.code === 127 || ending.code === 126);
   return isMissing ? none('command_not_found', 'The shell could not find or start the command.') : undefined;
 }
 

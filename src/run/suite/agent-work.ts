@@ -193,8 +193,18 @@ function sorted<Entry>(entries: ReadonlyMap<string, Entry>): Entry[] {
   return [...entries].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry);
 }
 
-function hashOfCheck({ command, effective, overlay, paths, report }: ReadyCheck): string {
+function hashOfCheck({ command, effective, overlay, paths, report, keep }: ReadyCheck): string {
   const { timeoutMs, memoryBytes = null, pids = null } = effective;
   const hidden = overlay?.sha256 ?? null;
-  return contentHash({ command, timeoutMs, memoryBytes, pids, hidden, paths: paths ?? null, report: report ?? null });
+  return contentHash({
+    command,
+    timeoutMs,
+    memoryBytes,
+    pids,
+    hidden,
+    paths: paths ?? null,
+    report: report ?? null,
+    // Absent, not null: a hash from before this key stays the same.
+    ...(keep && { keep }),
+  });
 }

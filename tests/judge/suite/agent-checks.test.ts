@@ -49,7 +49,7 @@ describe('a check without a verdict', () => {
   const silent = (reason: string, over: Partial<CheckInCase> = {}): CheckInCase =>
     checkNote({ verdict: 'did_not_run', reason, message: 'It has no result.', ...over });
 
-  test.each(['cancelled', 'agent_not_dead', 'tree_lost', 'sandbox_unavailable', 'no_space'])(
+  test.each(['cancelled', 'agent_not_dead', 'tree_lost', 'sandbox_unavailable', 'no_space', 'spawn_failed'])(
     'is nobody’s failure if the reason is %s',
     reason => {
       expect(judgedCase(run(silent(reason))).verdict).toBe('error');
@@ -59,9 +59,12 @@ describe('a check without a verdict', () => {
     },
   );
 
-  test.each(['no_report', 'no_tests', 'command_not_found'])('fails its case if the tree caused it: %s', reason => {
-    expect(judgedCase(run(silent(reason, { report: true }))).verdict).toBe('fail');
-  });
+  test.each(['no_report', 'no_tests', 'command_not_found', 'tree_too_large'])(
+    'fails its case if the tree caused it: %s',
+    reason => {
+      expect(judgedCase(run(silent(reason, { report: true }))).verdict).toBe('fail');
+    },
+  );
 
   test('fails its case if the second look leaves an unreadable report, and errs if it was interrupted', () => {
     const second = (reason: string): CheckInCase =>

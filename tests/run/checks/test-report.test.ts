@@ -113,3 +113,9 @@ test.each([
 ] as const)('judges %s', (_what, code, report, verdict, reason) => {
   expect(checkVerdictOf({ how: 'exited', code }, report)).toMatchObject({ verdict, reason });
 });
+
+test('a sandbox that cannot start the shell says nothing about the tree', () => {
+  const report = { isDeclared: false, isFound: false, tests: null };
+  const { verdict, reason } = checkVerdictOf({ how: 'not_started', code: 127 }, report);
+  expect([verdict, reason]).toEqual(['did_not_run', 'spawn_failed']);
+});
