@@ -65,7 +65,7 @@ export function Grid({ data, view }: Props) {
 }
 
 /** With more versions, the cells have room only for shapes. */
-const WORDS_MAX = 4;
+const WORDS_MAX = 3;
 
 const idOf = ({ baseline, candidate }: MatrixPagePair): string => `${baseline + 1}-${candidate + 1}`;
 

@@ -69,8 +69,10 @@ function VersionRow({
   return (
     <tr>
       <th scope="row">
-        <span class="matrix-number">{index + 1}</span>
-        <VersionName version={version} isReference={index === 0 && data.decided_by === 'reference'} />
+        <div class="matrix-version">
+          <span class="matrix-number">{index + 1}</span>
+          <VersionName version={version} isReference={index === 0 && data.decided_by === 'reference'} />
+        </div>
       </th>
       <td data-label={data.decided_by === 'reference' ? 'Against the first' : 'Against those before'}>
         <Verdict data={data} index={index} />
