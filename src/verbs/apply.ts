@@ -67,7 +67,10 @@ export async function applyRun(run: string, options: ApplyOptions = {}): Promise
   const { folder, attempts } = await chosenRun(run, cwd, signal);
   const { run_id: runId, kind } = sealOf(folder)?.statement.predicate ?? {};
   if (runId === undefined || kind === undefined) throw notSealed();
-  if (kind !== 'agent') throw refused(`${printable(runId)} is not an agent run, so it has no changes to apply.`);
+  if (kind !== 'agent')
+    throw refused(
+      `${printable(runId)} is not an agent run, so it has no changes to apply. Name a run from \`proctor list\`.`,
+    );
   const trouble = await firstViolation(verifyFolder(folder, {}), signal);
   if (trouble !== undefined) {
     throw new Fault('not_valid', `Cannot apply ${printable(runId)}, because it does not verify: ${trouble}`);
@@ -139,7 +142,8 @@ function refuseFailedChecks(folder: string): void {
     throw refused(
       `The check ${failed.name} did not pass: ${printable(failed.message)} Use --allow-failed-checks to apply the changes.`,
     );
-  if (checks.length !== (request?.checks ?? []).length) throw refused('The run has no result of one of its checks.');
+  if (checks.length !== (request?.checks ?? []).length)
+    throw refused('The run has no result for one of its checks. Run the agent again.');
 }
 
 /** The changes in a sealed folder. Throws if they must not be applied. */

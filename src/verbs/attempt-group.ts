@@ -32,7 +32,10 @@ export function groupNamed(word: string, cwd: string): string | undefined {
   const groups = [...new Set(attemptsOf(runs).map(({ attempt }) => attempt.group))];
   const [first, second] = groups.includes(word) ? [word] : groups.filter(group => group.startsWith(word));
   if (first === undefined)
-    throw new Fault('no_run', `There are no attempts "${printable(word)}". \`proctor list\` shows all runs.`);
+    throw new Fault(
+      'no_run',
+      `No group of attempts matches "${printable(word)}". Run \`proctor list\` to see all runs.`,
+    );
   if (second !== undefined)
     throw new Fault('ambiguous_run', `Several groups of attempts match "${printable(word)}". Use more of the id.`);
   return first;
@@ -93,7 +96,7 @@ export function ranked({ group, of, read, unusable, notRun, notes }: GroupMember
   return { report, folders: new Map(read.map(({ row, folder }) => [row.attempt, folder])) };
 }
 
-const NOT_HERE = 'It has no run here: it did not run, or its folder was removed.';
+const NOT_HERE = 'Its run folder is missing: it did not run, or its folder was removed.';
 const NO_ATTEMPT = { code: 'unreadable_run', message: 'Its documents do not describe an attempt.' } as const;
 
 /** Why a run cannot be ranked; undefined if it can. */

@@ -32,7 +32,7 @@ export function addPackCommands(program: Command, ended: (code: number) => void)
   program
     .command('apply')
     .description("Apply an agent's changes to a work tree or a new branch, all or nothing")
-    .argument('[run]', HELP.run, 'latest')
+    .argument('[run]', HELP.runOrAttempts, 'latest')
     .option('--dir <folder>', 'work tree, or a folder in it (default: .)')
     .option('--branch <name>', 'bring the commits to this new branch instead; the work tree stays unchanged')
     .option('--check', 'check whether the changes apply, without applying them')

@@ -50,7 +50,7 @@ function addRunsCommands(program: Command, ended: (code: number) => void): void 
   program
     .command('show')
     .description('Show what a run did, its limits and its output')
-    .argument('[run]', HELP.run, 'latest')
+    .argument('[run]', HELP.runOrAttempts, 'latest')
     .option('--internal', 'include the internal log, which is not meant for end users')
     .option('--json', HELP.json)
     .action(async (word: string, flags) => {

@@ -53,7 +53,7 @@ function targetFlags(suite: Command): Command {
     )
     .option(
       '--check <command>',
-      'with --agent: run this in the tree that the agent leaves, in every case; name=command names it; repeatable',
+      'with --agent: command that tests the result of every case, such as unit="npm test"; repeatable',
       collect,
     )
     .option('--checks <file>', 'with --agent: YAML or JSON file with checks of every case');

@@ -3,6 +3,7 @@ import { limitHelp } from '../../contracts/script-limits.ts';
 /** Help texts for arguments and flags that several commands share. */
 export const HELP = {
   run: 'path, id, id prefix, or latest',
+  runOrAttempts: 'run or group of attempts: path, id, id prefix, or latest',
   suiteRun: 'suite run: path, id, id prefix, or latest',
   json: 'print one JSON document',
   secret: 'environment variable to pass and to mask in everything stored or shown; repeatable',

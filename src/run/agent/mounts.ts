@@ -101,7 +101,10 @@ function refuseOverlaps(wanted: readonly Mount[]): void {
     wanted.some((other, at) => at !== index && isIn(target, other.target)),
   );
   if (twice)
-    throw new Fault('usage', `Mounts must not overlap: ${printable(path.posix.basename(twice.target))} is in another.`);
+    throw new Fault(
+      'usage',
+      `Mounts must not overlap, but ${printable(path.posix.basename(twice.target))} is inside another one. Choose another path.`,
+    );
 }
 
 function isIn(one: string, other: string): boolean {
@@ -118,10 +121,13 @@ function makeMountPoint(tree: string, below: string): void {
     else if (!stat.isDirectory())
       throw new Fault(
         'usage',
-        `Nothing can be mounted at ${printable(below)}: the commit has a file or symlink there.`,
+        `Nothing can be mounted at ${printable(below)}: the commit has a file or symlink there. Choose another path.`,
       );
     else if (index === names.length - 1 && readdirSync(at).length > 0)
-      throw new Fault('usage', `Nothing can be mounted at ${printable(below)}: the commit has files there.`);
+      throw new Fault(
+        'usage',
+        `Nothing can be mounted at ${printable(below)}: the commit has files there. Choose another path.`,
+      );
   }
 }
 

@@ -18,7 +18,10 @@ export async function mountsNow({
     const source = mounts[index]?.source;
     const rehashed = entries <= REHASHED.entries && bytes <= REHASHED.bytes && source !== undefined;
     if (rehashed && (await hashOf(source)) !== sha256)
-      throw new Fault('mount_changed', `The mounted folder ${printable(at)} changed after the agent started.`);
+      throw new Fault(
+        'mount_changed',
+        `The mounted folder ${printable(at)} changed after the agent started. Run it again.`,
+      );
     seen.push({ path: mask(at), sha256, rehashed });
   }
   return seen;

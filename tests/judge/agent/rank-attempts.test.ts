@@ -63,7 +63,7 @@ describe('the winner', () => {
     expect(why).toMatch(/^No check judged it\. It is the only attempt/);
   });
 
-  test('is nobody without attempts', () => {
+  test('is null without attempts', () => {
     expect(rankAttempts([])).toMatchObject({ winner: null, attempts: [], ties: [] });
   });
 });

@@ -50,7 +50,7 @@ describe('a check without a verdict', () => {
     checkNote({ verdict: 'did_not_run', reason, message: 'It has no result.', ...over });
 
   test.each(['cancelled', 'agent_not_dead', 'tree_lost', 'sandbox_unavailable', 'no_space', 'spawn_failed'])(
-    'is nobody’s failure if the reason is %s',
+    'does not count against the agent if the reason is %s',
     reason => {
       expect(judgedCase(run(silent(reason))).verdict).toBe('error');
       expect(
