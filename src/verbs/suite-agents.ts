@@ -33,17 +33,22 @@ export async function agentFor(
   const claimsIn = async (folder: string) => (await judgeAgentRun(folder, signer)).flags;
   const agent = target.kind === 'agent' ? target.name : '';
   const keepCredentials = request.keep_credentials === true;
-  const { recordings: recorded, casesDir = where.cwd, ...asked } = where;
+  const { recordings: recorded, casesDir = where.cwd, commits, ...asked } = where;
   const order = { ...asked, agent, secrets, keepCredentials, environment, needsModel: true, ...clocksOf(settings) };
-  const { target: now } = await namedAgent(
+  const now = await namedAgent(
     order,
     { folder: casesDir, setups: setupsIn(suiteCases(folder)) },
     { launcher: await sharedLauncher(), home: kept, signer: undefined },
   );
-  if (contentHash(now) !== request.target_sha256)
+  if (contentHash(now.target) !== request.target_sha256)
     throw new Fault(
       'agent_changed',
       'The agent, a policy, or a folder that the cases use changed since the run started. Restore it, or start a new run.',
+    );
+  if (commits !== undefined && commits !== now.commits)
+    throw new Fault(
+      'commit_changed',
+      'A repository that the cases use has another commit than when the run started. Check out that commit, or start a new run.',
     );
   const recordings = recordingsOf(where.modelMode, recorded);
   if (recordings) makeRecordings(recordings);
@@ -93,7 +98,7 @@ export async function describeAgent(
   if (recordings) checkRecordings(recordings);
   const cpus = bounds?.cpus;
   const where = { dir: path.resolve(cwd, dir), policy, cwd, ...(cpus !== undefined && { cpus }), ...asked };
-  const named = await namedAgent(
+  const { commits, ...named } = await namedAgent(
     { ...where, agent, secrets, environment, needsModel: true, ...clocksOf(settings) },
     { folder: casesDir, setups },
     { launcher: await sharedLauncher(), home: attemptsIn(home), signer: undefined },
@@ -101,7 +106,12 @@ export async function describeAgent(
   return {
     ...named,
     script: null,
-    agent: { ...where, casesDir, ...(recordings && { recordings: recordings.folder }) },
+    agent: {
+      ...where,
+      casesDir,
+      ...(commits !== undefined && { commits }),
+      ...(recordings && { recordings: recordings.folder }),
+    },
     bounds: {},
   };
 }

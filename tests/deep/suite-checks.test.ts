@@ -38,6 +38,8 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true });
 });
 
+const AS_SOMEBODY = ['-c', 'user.name=somebody', '-c', 'user.email=somebody@example.org'];
+
 function repositoryAt(folder: string): void {
   for (const [name, text] of Object.entries(PROJECT)) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
@@ -45,7 +47,7 @@ function repositoryAt(folder: string): void {
   }
   gitIn(folder, 'init', '-q', '-b', 'main');
   gitIn(folder, 'add', '--all');
-  gitIn(folder, '-c', 'user.name=somebody', '-c', 'user.email=somebody@example.org', 'commit', '-q', '-m', 'One');
+  gitIn(folder, ...AS_SOMEBODY, 'commit', '-q', '-m', 'One');
 }
 
 const yaml = (...lines: string[]): string => `${lines.join('\n')}\n`;
@@ -189,7 +191,7 @@ test('a hidden test that changed between two runs is reported as a changed condi
   });
 });
 
-test('resumes in the middle with the folders of the case file, and refuses if a hidden file changed', async () => {
+test('resumes in the middle with the folders of the case file, and refuses if a hidden file or the commit changed', async () => {
   const cwd = world(...one('first', FIX), ...one('second', FIX));
   const stop = new AbortController();
   const started = ran(cwd, { concurrency: 1, signal: stop.signal, onProgress: () => stop.abort() });
@@ -201,6 +203,10 @@ test('resumes in the middle with the folders of the case file, and refuses if a 
   const resume = () => resumeSuite(id, { cwd, environment, variable: () => undefined });
   await expect(resume()).rejects.toThrow('a folder that the cases use changed since the run started');
   writeFileSync(hidden, HIDDEN);
+  const task = path.join(cwd, 'suite/task');
+  gitIn(task, ...AS_SOMEBODY, 'commit', '-q', '--allow-empty', '-m', 'Later');
+  await expect(resume()).rejects.toThrow('has another commit than when the run started');
+  gitIn(task, 'reset', '--quiet', '--hard', 'HEAD~1');
   const [run] = (await resume()).runs;
   expect([run?.isOpen, run?.judged?.passed]).toEqual([false, 2]);
 });

@@ -203,6 +203,7 @@ const lineShape = z.union([
             ),
           ),
           casesDir: z.optional(z.string()),
+          commits: z.optional(z.string()),
         }),
       ),
       declared: z.optional(record({ dir: z.string(), version: z.optional(z.string()) })),

@@ -49,6 +49,8 @@ export interface SuitePlan {
     }[];
     /** The folder that paths in the cases start from. */
     readonly casesDir?: string;
+    /** The hash of the commits that the cases start from; absent if they start from none. */
+    readonly commits?: string;
   };
   /** For a declared target: the folder that its paths are relative to, and the version it stated, if it stated one. */
   readonly declared?: { readonly dir: string; readonly version?: string };

@@ -87,11 +87,15 @@ export async function cloneFor(from: CloneFrom, stage: string, options: CloneOpt
   }
 }
 
-/** Throws if the folder cannot be cloned, before anything is created. */
-export async function checkSource(from: CloneFrom, allowDirty: boolean, base?: string): Promise<void> {
+/**
+ * Throws if the folder cannot be cloned, before anything is created. Returns the commit to start from; undefined if
+ * there is no repository.
+ */
+export async function checkSource(from: CloneFrom, allowDirty: boolean, base?: string): Promise<string | undefined> {
   const source = await sourceOf(from, undefined, base);
   if (source && typeof from === 'string' && !allowDirty && base === undefined)
     refuseDirty(await uncommittedIn(from, source));
+  return source?.head;
 }
 
 function removeEmpty(folder: string): void {

@@ -4,7 +4,10 @@ import type { SuitePlan } from '../../evidence/suite/suite-run.ts';
 import { readPrices } from '../agent/read-prices.ts';
 
 /** The options of every agent attempt, except its policy, its folders and its CPU limit. */
-export type AgentAsked = Omit<NonNullable<SuitePlan['agent']>, 'dir' | 'policy' | 'cwd' | 'cpus' | 'casesDir'>;
+export type AgentAsked = Omit<
+  NonNullable<SuitePlan['agent']>,
+  'dir' | 'policy' | 'cwd' | 'cpus' | 'casesDir' | 'commits'
+>;
 
 export const AGENT_ASKED: Readonly<Record<keyof AgentAsked, string>> = {
   model: '--model',

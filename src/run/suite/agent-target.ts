@@ -19,7 +19,7 @@ import { checkAgentOrder } from '../agent/order.ts';
 import { programFor } from '../agent/program.ts';
 import { readAgentPolicy } from '../agent/read-policy.ts';
 import { offersOf } from '../pipeline/runner-plan.ts';
-import { type CaseSetups, describeWork } from './agent-work.ts';
+import { type CaseSetups, type DescribedWork, describeWork } from './agent-work.ts';
 import { AgentEvents } from './agent-events.ts';
 import { agentRunNote, type RunFlag } from './agent-note.ts';
 import { askedNote } from './agent-asked.ts';
@@ -195,7 +195,7 @@ export async function namedAgent(
   order: SuiteAgentOrder,
   cases: CaseSetups,
   around: AgentContext,
-): Promise<{ readonly target: SuiteTarget; readonly effective: Effective }> {
+): Promise<{ readonly target: SuiteTarget; readonly effective: Effective } & Pick<DescribedWork, 'commits'>> {
   const { modelMode = 'live' } = order;
   const whole = { ...order, task: 'any', ...(modelMode !== 'live' && { recording: 'any' }) };
   const adapter = checkAgentOrder(whole);
@@ -205,7 +205,7 @@ export async function namedAgent(
   const policy = readAgentPolicy(order.policy, order.cwd);
   const { version, sha256 } = await programFor(whole, adapter, around);
   const { sandbox, isolation } = bounds;
-  const work = await describeWork(order, cases, around);
+  const { work, commits } = await describeWork(order, cases, around);
   return {
     target: {
       kind: 'agent',
@@ -221,5 +221,6 @@ export async function namedAgent(
     },
     // The model is reached through a proxy, so bytes leave the sandbox.
     effective: { ...bounds, network: 'open' },
+    commits,
   };
 }

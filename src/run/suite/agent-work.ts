@@ -62,15 +62,19 @@ export class SetupCollector {
 
 const SETUPS_MAX = 10_000;
 
-/**
- * Refuses all work that this machine cannot do, before the first case. Returns hashes of what the suite and its cases
- * name, so that a changed hidden test or dependency makes a different target. Undefined if they name nothing.
- */
+export interface DescribedWork {
+  /** Hashes of what the suite and its cases name, so that a changed hidden test makes a different target. */
+  readonly work: AgentWork | undefined;
+  /** The hash of the commits that the cases start from. Not part of the target: every version has its own commit. */
+  readonly commits: string | undefined;
+}
+
+/** Refuses all work that this machine cannot do, before the first case. */
 export async function describeWork(
   suite: SuiteAgentOrder,
   { folder, setups }: CaseSetups,
   around: AgentContext,
-): Promise<AgentWork | undefined> {
+): Promise<DescribedWork> {
   const survey = new Survey(suite, folder, around);
   await survey.ofSuite();
   for (const { id, keys } of setups) {
@@ -81,7 +85,7 @@ export async function describeWork(
       throw new Fault(error.code, `Case ${printable(id)}: ${error.message}${pathHint(error)}`, { cause: error.cause });
     }
   }
-  return survey.work();
+  return { work: survey.work(), commits: survey.commits() };
 }
 
 /** A folder that is missing is often written relative to another folder. */
@@ -98,6 +102,7 @@ class Survey {
   readonly #agents = new Map<string, AgentWork['agents'][number]>();
   readonly #policies = new Map<string, AgentWork['policies'][number]>();
   readonly #contents = new Map<string, AgentWork['contents'][number]>();
+  readonly #commits = new Map<string, string>();
   #checks: AgentWork['checks'] = [];
   #mounts: AgentWork['mounts'] = [];
 
@@ -132,9 +137,11 @@ class Survey {
     }
     if (keys.policy !== undefined)
       this.#policies.set(keys.policy, { name: keys.policy, sha256: readAgentPolicy(order.policy, order.cwd).sha256 });
-    await this.#once(['source', order.dir, order.repository, order.base], () =>
+    const source = [order.dir ?? null, order.repository ?? null, order.base ?? null];
+    const commit = await this.#once(['source', ...source], () =>
       checkSource(cloneFrom(whole), order.allowDirty === true, order.base),
     );
+    if (commit !== undefined) this.#commits.set(JSON.stringify(source), commit);
     await this.#contentsOf(keys, order);
   }
 
@@ -174,6 +181,11 @@ class Survey {
     const found = (this.#looked.get(name) as Promise<Found> | undefined) ?? look();
     this.#looked.set(name, found);
     return found;
+  }
+
+  commits(): string | undefined {
+    if (this.#commits.size === 0) return undefined;
+    return contentHash([...this.#commits].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
   work(): AgentWork | undefined {

@@ -48,7 +48,7 @@ describe('a clone of a bundle', () => {
     const old = await cloneFor({ repository: file }, stageFor(), { ...options, base: 'v1' });
     expect(old).toMatchObject({ baseSha: first, baseRef: 'v1' });
     expect(existsSync(path.join(old.tree, 'later.txt'))).toBe(false);
-    await expect(checkSource({ repository: file }, false, 'main~1')).resolves.toBeUndefined();
+    await expect(checkSource({ repository: file }, false, 'main~1')).resolves.toBe(first);
   });
 
   test('may come from a symlink and have the format sha256', async () => {

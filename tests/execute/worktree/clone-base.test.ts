@@ -32,7 +32,7 @@ describe('a clone of another commit', () => {
     expect(existsSync(path.join(tree, 'later.txt'))).toBe(false);
     expect(readFileSync(path.join(tree, 'readme.md'), 'utf8')).toBe('hello\n');
     expect(await took()).toMatchObject({ changed: [], refs: [], branchMoved: false, commits: { total: 0 } });
-    await expect(checkSource(folder, false, base)).resolves.toBeUndefined();
+    await expect(checkSource(folder, false, base)).resolves.toBe(first);
     await expect(checkSource(folder, false)).rejects.toThrow('uncommitted changes');
   });
 
