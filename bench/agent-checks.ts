@@ -30,7 +30,7 @@ async function ratioOf(cwd: string, command: string, rounds: number) {
   }
 }
 
-/** The rounds of `interleaved` that do not count. */
+/** The warm-up rounds of `interleaved`, which do not count. */
 const WARM_UP = 3;
 
 let count = 0;
@@ -58,7 +58,7 @@ async function checkWorld(cwd: string, command: string, rounds: number) {
     mask: text => text,
     signal: undefined,
   };
-  // A sandbox takes its tree along when it closes, so every bare run needs its own.
+  // A sandbox removes its tree when it closes, so every bare run needs its own.
   const prepared: string[] = [];
   for (let index = 0; index < rounds; index++) {
     const tree = makeStage(`${id}-prepared-${index}`);

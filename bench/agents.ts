@@ -1,6 +1,6 @@
 /**
- * `npm run bench:agents`: the overhead of a run over the bare agent, of a check over the bare command, the speed and memory of turning its stream into a
- * transcript, and whether each event is reported in the event-loop turn in which its line arrives. Uses one process.
+ * `npm run bench:agents`: the overhead of a run over the bare agent and of a check over the bare command, the speed and
+ * memory of the transcript, and whether each event is reported in the event-loop turn of its line. Uses one process.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';

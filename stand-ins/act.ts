@@ -7,8 +7,8 @@ import type { Tongue } from './output-format.ts';
 
 /**
  * Performs the actions that the task names, in order: `DO=write`, `DO=lines:1000`. Exits with 64 for an unknown action
- * and 70 for a failed one, so that no test passes because of a typo. With `ask`, the model decides
- * about a task without actions.
+ * and 70 for a failed one, so that no test passes because of a typo. With `ask`, the model decides what to do if the
+ * task names no actions.
  */
 export function act(tongue: Tongue, own: Readonly<Record<string, Deed>>, ask?: AskModel): void {
   perform(tongue, own, ask).catch((error: unknown) => {

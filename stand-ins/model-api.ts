@@ -1,7 +1,7 @@
 /**
  * A scripted model API on loopback: `POST /v1/messages` for Claude, `POST /v1/responses` for Codex. The task names the
- * script, such as `SCENARIO=write`, unless a caller has scripts for models of its own. Answers depend only on the request, so that recordings can be replayed. Start it with `node
- * scripts/run.mjs scripts/model-api.ts`.
+ * script, such as `SCENARIO=write`; a caller can add scripts by model. Answers depend only on the request, so that
+ * recordings can be replayed. Start it with `node scripts/run.mjs scripts/model-api.ts`.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';

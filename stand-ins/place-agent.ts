@@ -4,7 +4,7 @@ import { buildSync } from 'esbuild';
 
 /**
  * Writes a stand-in into a folder under the name of the real agent. It is one file, so that it works without this
- * repository. One that `works` asks its model what to do if the task names no actions.
+ * repository. With `works`, it asks its model what to do if the task names no actions.
  */
 export function placeAgent(agent: 'claude' | 'codex', folder: string, works = false): string {
   const outfile = path.join(folder, agent);

@@ -1,6 +1,6 @@
 /**
  * Returns a test for whether a path, or a folder above it, matches one of the patterns. `*` and `?` match within a name;
- * `**` matches any number of names. The time is at most the product of both lengths, because others choose the paths.
+ * `**` matches any number of names. The time is at most the product of both lengths, because an agent names the paths.
  */
 export function pathPattern(patterns: readonly string[]): (path: string) => boolean {
   const split = patterns.map(pattern => pattern.split('/').filter(name => name !== '' && name !== '.'));

@@ -10,7 +10,7 @@ export function scriptsNamedIn(command: string, known: readonly string[] = []): 
     } else if (first === 't' || first === 'tst') named.add('test');
     else named.add(unquoted(first));
   }
-  // Runners of scripts take their names as words, and a package manager may have flags with values.
+  // `run-s` and similar programs take scripts as words, and flags of a package manager may have values.
   const words = command.split(/[\s;&|()<>"'=]+/);
   for (const word of words) {
     if (known.includes(word)) named.add(word);

@@ -41,8 +41,8 @@ export function detailsOf<Case>(
 }
 
 /**
- * Builds the search index: from each pair that the page reads, from the inputs of all cases, and in a suite that is not
- * large, from the outputs of the other cases.
+ * Builds the search index from each pair that the page reads and the inputs of all cases. In a small suite, the outputs
+ * of the other cases follow.
  */
 export function searchable(
   { pairs, inputs, further }: Pick<ReportInput, 'pairs' | 'inputs' | 'further'>,
@@ -97,7 +97,7 @@ const HEADLINE_CHARS_MAX = 110;
 
 type Headline = Pick<PageHead, 'tone' | 'word' | 'sentence' | 'details'>;
 
-/** The headline of a page about changed runs. The verdict has a seal of its own, so it stays, but not as the headline. */
+/** The headline of a page about changed runs. The verdict moves to the details: it has its own seal. */
 export function doubted(headline: Headline, damage: ReportInput['damage'] = []): Headline {
   if (damage.length === 0) return headline;
   const named = damage.slice(0, DAMAGE_MAX).map(({ runId, trouble }) => `${runId}: ${trouble}.`);

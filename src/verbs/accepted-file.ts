@@ -49,7 +49,7 @@ function namedSide(file: string, seal: string | undefined): Side {
   );
 }
 
-/** The seal of the comparison vouches for the baseline, so no key is needed. A file that is no baseline is skipped. */
+/** The seal of the comparison vouches for the baseline, so no key is needed. Skips files that are not baselines. */
 function sideIn(file: string): Side | undefined {
   try {
     return acceptedIn(file, undefined);
@@ -73,7 +73,7 @@ function filesIn(cwd: string): string[] {
 }
 
 const DEFAULT_FILE = 'proctor-baseline.json';
-/** A baseline of 1,000 cases is read in about 50 milliseconds. */
+/** Reading a baseline of 1,000 cases takes about 50 milliseconds. */
 const FILES_MAX = 100;
 
 function documentsOf({ pack, trials }: Side): readonly (KeptDocuments | undefined)[] | undefined {

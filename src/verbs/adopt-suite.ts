@@ -113,7 +113,7 @@ export async function adopt(
   adoptSuite(place.folder, planOf, provenBy(place.folder, plan.request));
 }
 
-/** The folders and commands of a case that another machine wrote are not run here. */
+/** Refuses cases with coding keys, because another machine chose their folders and commands. */
 function refuseForeignWork(folder: string): void {
   for (const one of suiteCases(folder)) {
     const key = CODING_KEYS.find(name => one[name] !== undefined);

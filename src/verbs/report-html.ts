@@ -134,7 +134,7 @@ class TrialReader {
     return this.read(id, side, firstTrial(trials, side === 'baseline' ? 'passed' : 'failed') ?? 0);
   }
 
-  /** A further trial. One that was changed is left out. */
+  /** The answer of a trial; undefined if it was changed after its run was sealed. */
   proven(id: string, side: SideName, at: number): CaseArtifact | undefined {
     const { artifact } = this.read(id, side, at);
     return this.runIn(this.from[side])?.isChanged(`${id}.json`) ? undefined : artifact;
@@ -172,7 +172,7 @@ function baselineCases(folders: Folders, kept: Kept): (id: string) => SuiteCase 
   return id => inFolder?.(id) ?? kept.find(one => one !== undefined)?.caseOf(id);
 }
 
-/** What a page of a case shows although it does not match the seal of its run, in sentences. */
+/** Sentences about the parts of a case that do not match the seal of their run. */
 function unprovenIn(
   id: string,
   sides: { readonly [Which in SideName]?: ShownRun | undefined },
@@ -195,5 +195,5 @@ function assetIn(shown: ShownRun | undefined, href: string): string | undefined 
 }
 
 const ASSET_BYTES_MAX = 64 * 1024;
-/** How many bytes of answers a page may read before it stops to read more for the search. */
+/** After a page has read this many bytes, it reads no more answers for the search. */
 const SEARCHED_BYTES_MAX = 32 * 1024 ** 2;

@@ -228,7 +228,7 @@ function comparisonSubject(
   const folders = { baseline: foldersOf(baseline), new: foldersOf(candidate) };
   if (asked.baseline === undefined && !folders.baseline.includes(undefined)) return { comparison, folders };
   const kept = (): ReturnType<typeof keptBehind> => keptBehind(folder, comparison, asked.cwd, asked.baseline);
-  // A file that the user names is checked for every format.
+  // Check a file that the user names, whatever the format.
   if (asked.baseline === undefined) return { comparison, folders, kept };
   const named = kept();
   return { comparison, folders, kept: () => named };

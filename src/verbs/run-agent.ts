@@ -16,7 +16,10 @@ import { refuseUnknown } from './options.ts';
 
 /** A task for an agent, and its limits. */
 export interface RunAgentOptions extends Omit<AgentOrder, 'dir' | 'policy' | 'environment' | 'cwd' | 'attempt'> {
-  /** The folder to work on. The agent gets a private clone of it. Default: the working folder, unless there is a repository or files. */
+  /**
+   * The folder to work on. The agent gets a private clone of it. Default: the working folder, unless there is a
+   * repository or files.
+   */
   readonly dir?: string;
   /** `read-only` (default), `edit`, `open` or a policy file. */
   readonly policy?: string;

@@ -135,11 +135,11 @@ async function sideBySide(numbers: readonly number[], run: (number: number) => P
     }
     await Promise.race(running);
   }
-  // The other attempts ended first, so that each left its evidence.
+  // Throw only after all attempts ended, so that each leaves its evidence.
   if (bugs.length > 0) throw bugs[0];
 }
 
-/** The running attempts have taken some of their memory by the time that another one ends. */
+/** Looks again before each start, because running attempts use more memory over time. */
 function hasRoom(running: number, most: number): boolean {
   return running < Math.min(most, running + roomForAgents());
 }

@@ -43,7 +43,7 @@ export async function runVersions(options: RunVersionsOptions): Promise<Versions
   if (versions.length < 2) throw new Fault('usage', 'runVersions requires at least two versions.');
   if (asked.recordings !== undefined) refuseSharedFolder(versions);
   const orders = versions.map(version => orderFor(asked, version));
-  // An agent that is missing must not be noticed only after the others have run.
+  // Find a missing agent now, rather than after the others have run.
   for (const order of orders) await orderOf(order, homeFrom(cwd), cwd);
   const runs: VersionRun[] = [];
   for (const [index, order] of orders.entries()) {

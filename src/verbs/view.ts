@@ -11,7 +11,10 @@ export interface ViewOptions extends Pick<ReportOptions, 'signingKey' | 'signal'
   readonly cwd?: string;
 }
 
-/** Writes the page of a run or comparison, or finds the page of a matrix, and opens it in the browser of this desktop if there is one. */
+/**
+ * Writes the page of a run or comparison, or finds the page of a matrix. Opens it in a browser if this machine has a
+ * desktop.
+ */
 export async function viewReport(word: string, options: ViewOptions) {
   const { cwd = process.cwd(), isOpening, environment = {}, ...others } = options;
   const { file, warning } = await writtenPage(word, cwd, others);

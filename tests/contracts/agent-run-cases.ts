@@ -92,7 +92,7 @@ export const runCases: Cases[] = [
         { attempt: { group: 'attempts_20260403_101500_4f1c9a7be210', number: 1, of: 1 } },
         ['AG16 attempt.of'],
       ],
-      ['a group with another name', { attempt: { group: 'best', number: 1, of: 2 } }, ['AG16 attempt.group']],
+      ['a malformed group name', { attempt: { group: 'best', number: 1, of: 2 } }, ['AG16 attempt.group']],
       ['a run that has not ended', { ended_at: undefined, termination: undefined, last_step_id: undefined }, []],
       ['a termination without ended_at', { ended_at: undefined }, ['AG4 termination']],
       ['ended_at without a termination', { termination: undefined }, ['AG4 termination']],

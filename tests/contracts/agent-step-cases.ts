@@ -50,7 +50,7 @@ export const stepCases: Cases[] = [
         { attempt: { group: 'attempts_20260403_101500_4f1c9a7be210', number: 1, of: 1 } },
         ['AG3 attempt.of'],
       ],
-      ['a group with another name', { attempt: { group: 'best', number: 1, of: 2 } }, ['AG3 attempt.group']],
+      ['a malformed group name', { attempt: { group: 'best', number: 1, of: 2 } }, ['AG3 attempt.group']],
       ['a null prompt reference', { prompt_reference: null }, []],
       ['a missing prompt reference', { prompt_reference: undefined }, ['AG3 prompt_reference']],
       ['a working directory with ..', { working_directory: 'a/../../b' }, ['AG5 working_directory']],

@@ -123,7 +123,7 @@ function hostileCheck(folder: string): CheckResult {
   };
 }
 
-/** A run with a check that passes, one that fails, a file that was put back, one that was kept, and a mount. */
+/** A run with a passing and a failing check, a restored and a kept file, a mount and a commit. */
 function checkedPage(): string {
   const file = path.join(pages, 'checked.html');
   const world = new AgentWorld({
@@ -148,7 +148,7 @@ function checkedPage(): string {
 }
 
 describe('the page of an agent run', () => {
-  test('shows checks with their verdicts, files and output, mounts and commits, without an accessibility finding', async () => {
+  test('shows checks with verdicts, files and output, mounts and commits, and is accessible', async () => {
     const file = checkedPage();
     for (const [device, scheme] of [
       [{}, 'light'],

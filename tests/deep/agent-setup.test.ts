@@ -23,7 +23,7 @@ function put(folder: string, files: Record<string, string>): void {
   }
 }
 
-/** A world with its own state folder, so that its cache is empty. */
+/** Gives a world its own state folder, so that its cache is empty. */
 function emptyCache(world: AgentWorld): { env: NodeJS.ProcessEnv; cache: string } {
   const state = path.join(world.place.cwd, 'state');
   mkdirSync(state, { mode: 0o700 });
@@ -40,7 +40,7 @@ const INSTALL = [
 ].join('; ');
 
 describe('run agent --setup', () => {
-  test('gives agent and checks the same prepared base, and takes it from the cache the second time', () => {
+  test('gives the agent and its checks one prepared base, and caches it until the entry or the commit changes', () => {
     const world = new AgentWorld(FILES);
     const { env, cache } = emptyCache(world);
     const script =
@@ -78,7 +78,7 @@ describe('run agent --setup', () => {
     expect(readdirSync(cache)).toHaveLength(2);
   });
 
-  test('puts back a dependency that the agent changed, before a check', () => {
+  test('restores a dependency that the agent changed, before a check runs', () => {
     const world = new AgentWorld(FILES);
     const { env } = emptyCache(world);
     const flags = ['--setup', INSTALL, '--check', 'unit=sh node_modules/.bin/node'];
@@ -87,7 +87,7 @@ describe('run agent --setup', () => {
     expect(statusIn(folder).ignored.listed).toEqual(['node_modules/dep/test.sh']);
   });
 
-  test('leaves the base alone if it only creates ignored files, so that apply --branch works', () => {
+  test('does not change the base commit if it creates only ignored files, so that apply --branch works', () => {
     const world = new AgentWorld(FILES);
     const { env } = emptyCache(world);
     const { answer, folder } = world.run('claude', 'DO=write', ['--setup', 'mkdir build && echo 1 > build/a'], env);
@@ -97,7 +97,7 @@ describe('run agent --setup', () => {
     expect(world.tried(branch, env)).toMatchObject({ code: 0 });
   });
 
-  test('stops the run if it fails or leaves too much, and caches nothing', () => {
+  test('creates no run if it fails or leaves too much, and caches nothing', () => {
     const world = new AgentWorld(FILES);
     const { env, cache } = emptyCache(world);
     const refused = (command: string): string => {
@@ -114,7 +114,7 @@ describe('run agent --setup', () => {
     expect(existsSync(path.join(world.place.cwd, '.proctor', 'runs', 'agent'))).toBe(false);
   });
 
-  test('keeps only plain files and links of a hostile command, and counts what it leaves out', () => {
+  test('keeps only regular files, folders and links from a hostile command, and counts the rest', () => {
     const world = new AgentWorld(FILES);
     const { env } = emptyCache(world);
     const command = [
@@ -144,16 +144,16 @@ describe('run agent --setup', () => {
       'f build/tool',
       'f src/x.txt',
       'f sub/plain',
-      // The links lead to the agent's own sandbox. Proctor never follows them.
+      // The agent's sandbox resolves these links. Proctor never follows them.
       'l build/link /etc/passwd',
       'l build/up ../../..',
       'l out /agent/home',
     ]);
-    // A pipe, .GIT, git~1, .gitmodules as a link, and sub/.git.
+    // Left out: the pipe, .GIT, git~1, the link .gitmodules, and sub/.git.
     expect(setupIn(folder)).toMatchObject({ changed: 2, ignored: 4, left_out: 5 });
   });
 
-  test('has no secrets and no network under a policy without one', () => {
+  test('sees no secrets, and no network under a policy without one', () => {
     const world = new AgentWorld(FILES);
     const { env } = emptyCache(world);
     const command =

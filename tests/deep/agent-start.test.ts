@@ -22,7 +22,7 @@ function put(folder: string, files: Record<string, string>): void {
   }
 }
 
-/** The arguments without --dir, which the world adds. */
+/** The world's arguments without the --dir that it adds. */
 function elsewhere(world: AgentWorld, agent: 'claude' | 'codex', task: string, flags: readonly string[]): string[] {
   const args = world.args(agent, task, flags);
   args.splice(args.indexOf('--dir'), 2);
@@ -30,7 +30,7 @@ function elsewhere(world: AgentWorld, agent: 'claude' | 'codex', task: string, f
 }
 
 describe('run agent --repository', () => {
-  test('clones a bundle, records its hash and commit, and applies to the repository that has the commit', () => {
+  test('clones a bundle and records its hash and commit; the changes apply to the original repository', () => {
     const world = new AgentWorld({ 'README.md': 'A project.\n' });
     const head = gitIn(world.repository, 'rev-parse', 'HEAD').trim();
     gitIn(world.repository, 'bundle', 'create', '-q', path.join(world.place.cwd, 'task.bundle'), '--all');
@@ -59,7 +59,7 @@ describe('run agent --repository', () => {
     expect(world.tried(['apply', 'latest', '--dir', world.repository])).toMatchObject({ code: 0 });
   });
 
-  test('refuses a missing ref with the refs that exist, and --dir beside it', () => {
+  test('refuses a missing ref and names those that exist, and refuses --dir beside --repository', () => {
     const world = new AgentWorld();
     const args = ['--repository', world.repository];
     expect(world.tried(elsewhere(world, 'claude', 'DO=write', [...args, '--base', 'no-such']))).toMatchObject({
@@ -71,7 +71,7 @@ describe('run agent --repository', () => {
 });
 
 describe('run agent --files', () => {
-  test('adds files to the base, so that they are not changes, and checks and apply start from it', () => {
+  test('adds files to the base, so they are not changes; a check uses them, and apply works without --branch', () => {
     const world = new AgentWorld({ 'README.md': 'A project.\n', lib: 'a file\n' });
     const head = gitIn(world.repository, 'rev-parse', 'HEAD').trim();
     const files = path.join(world.place.cwd, 'given');
@@ -113,7 +113,7 @@ describe('run agent --files', () => {
     expect(gitIn(world.repository, 'status', '--porcelain')).not.toContain('given');
   });
 
-  test('gives a new repository with one commit if there is nothing else', () => {
+  test('starts from a new repository with one commit if there is no other source', () => {
     const world = new AgentWorld();
     put(path.join(world.place.cwd, 'given'), { 'a.txt': 'a\n', 'sub/b.txt': 'b\n' });
     const script = sh(
@@ -129,7 +129,7 @@ describe('run agent --files', () => {
     expect(world.tried(['verify', folder])).toMatchObject({ code: 0 });
   });
 
-  test('refuses a folder with links, with .git, or without files', () => {
+  test('refuses a folder that is missing or empty, or that contains a link, .GIT or .proctor', () => {
     const world = new AgentWorld();
     const refused = (files: string): string => world.tried(world.args('claude', 'DO=write', ['--files', files])).stdout;
     const at = (name: string): string => path.join(world.place.cwd, name);

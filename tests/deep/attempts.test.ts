@@ -14,7 +14,7 @@ type Told = Omit<AttemptsReport, 'attempts'> & {
   readonly attempts: readonly (AttemptsReport['attempts'][number] & { readonly folder: string })[];
 };
 
-/** Gives each attempt its own command, because all of them have the same task. The network policy lets them ask. */
+/** Gives each attempt its own command, because all attempts have one task. The policy `open` lets them fetch it. */
 async function commands(...all: readonly string[]): Promise<string> {
   let next = 0;
   const server = createServer((_, response) => response.end(all[next++ % all.length]));
@@ -35,7 +35,7 @@ const LARGE = `${FIX}; printf 'one\\ntwo\\nthree\\n' > notes.txt`;
 const applied = (world: AgentWorld, ...args: readonly string[]) =>
   world.tried(['apply', ...args, '--dir', world.repository]);
 
-test('ranks five attempts of which two pass, and applies the one with the smaller diff', async () => {
+test('ranks five attempts, two of which pass, and applies the passing attempt with the smaller diff', async () => {
   const world = new AgentWorld(PROJECT);
   const task = await commands('true', LARGE, 'echo x > x.txt', FIX, 'exit 1');
   const { code, report, stderr } = await attempts(world, task, ['--attempts', '5', '--check', 'unit=npm test']);
@@ -63,14 +63,14 @@ test('ranks five attempts of which two pass, and applies the one with the smalle
     expect.stringContaining(`attempt ${first?.attempt} of 5`),
   ]);
   expect(gitIn(world.repository, 'status', '--porcelain').trim()).toBe('M src/add.js');
-  // A named run is applied as before, here to a branch.
+  // `apply` still accepts the id of a run, here with a branch.
   const named = applied(world, second?.run_id ?? '', '--branch', 'second');
   expect(named.code, named.stderr).toBe(0);
   expect(applied(world, report.group, '--branch', 'first').code).toBe(0);
   expect(gitIn(world.repository, 'show', '--stat', '--format=', 'first')).not.toContain('notes.txt');
 });
 
-test('refuses to choose if no attempt wins, or if an attempt is forged or copied; prune keeps the group whole', async () => {
+test('refuses to apply if no attempt wins, or if one is forged or copied; prune keeps the group whole', async () => {
   const world = new AgentWorld(PROJECT);
   const flags = ['--attempts', '2', '--check', 'grep -q "a + b" src/add.js'];
   const none = await attempts(world, await commands('true'), flags);
@@ -99,7 +99,7 @@ test('refuses to choose if no attempt wins, or if an attempt is forged or copied
   expect([rest.code, rest.stdout]).toEqual([0, expect.stringContaining('it did not run, or its folder was removed')]);
   renameSync(path.join(world.place.temp, 'away'), second);
 
-  // A run with an old name belongs to a group whose other run is new.
+  // The date in its name makes this run old, but the other run of its group is new.
   renameSync(first, copy);
   const { removed, kept } = JSON.parse(world.tried(['prune', '--older-than', '30d', '--json']).stdout);
   expect([removed, kept]).toEqual([[], [{ group: report.group, runs: 1 }]]);
@@ -117,7 +117,7 @@ test('an interrupt stops all attempts, and each leaves its evidence', async () =
   expect(report.attempts.every(({ termination }) => termination !== 'completed')).toBe(true);
 });
 
-test('after a kill, recovery completes every attempt, and none of them wins', async () => {
+test('after a kill, proctor recover recovers every attempt, and none of them wins', async () => {
   const world = new AgentWorld(PROJECT);
   const started = world.start('claude', doing('sleep 300'), ['--attempts', '2', '--check', 'true']);
   await expect.poll(() => started.stderr.match(/running {2}agent_/g)?.length, { timeout: 60_000 }).toBe(2);
@@ -125,7 +125,7 @@ test('after a kill, recovery completes every attempt, and none of them wins', as
   await started.ended;
   const runs = path.join(world.place.cwd, '.proctor/runs/agent');
   expect(applied(world, 'latest').code).not.toBe(0);
-  // A run whose launcher still works is recovered by a later call.
+  // Recovery leaves a run to a later call if its launcher is still saving the work tree.
   let recovered = 0;
   const recover = (): number => {
     recovered += world.tried(['recover', '--json']).stdout.match(/"recovered"/g)?.length ?? 0;

@@ -61,25 +61,25 @@ test.each<readonly [string, Partial<CheckOrder> & { readonly command: string }, 
     { command: 'exec ./no-such' },
     { verdict: 'did_not_run', reason: 'command_not_found' },
   ],
-  ['is not valid for a shell', { command: 'if then' }, { verdict: 'failed', reason: 'exit_code' }],
-])('a check that %s', async (_what, order, expected) => {
+  ['is not valid shell code', { command: 'if then' }, { verdict: 'failed', reason: 'exit_code' }],
+])('judges a check that %s', async (_what, order, expected) => {
   expect((await checkedTree(order)).result).toMatchObject(expected);
 });
 
-test.runIf(hasGroups)('names the memory limit, even if only a hidden child reached it', async () => {
+test.runIf(hasGroups)('reports out of memory even if the command hides that a child reached the limit', async () => {
   const eat = 'node -e "const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1))"';
   const { result } = await checkedTree({ command: `${eat} 2>/dev/null; true`, memoryBytes: 128 * 1024 * 1024 });
   expect(result).toMatchObject({ verdict: 'failed', reason: 'out_of_memory' });
 });
 
-test.runIf(hasGroups)('survives a fork bomb', async () => {
+test.runIf(hasGroups)('survives a fork bomb, and judges the next check', async () => {
   const bomb = 'b() { b | b & b; }; b';
   const { result } = await checkedTree({ command: bomb, timeoutMs: 3_000, pids: 64 });
   expect(['failed', 'passed']).toContain(result.verdict);
   expect((await checkedTree({ command: 'true' })).result.verdict).toBe('passed');
 });
 
-test('keeps the head and the tail of 100 MB of output, and counts all of it', async () => {
+test('limits 100 MB of output, keeps its tail, and counts all of it', async () => {
   const { result, at } = await checkedTree({ command: 'head -c 100000000 /dev/zero | tr "\\0" x; echo end' });
   expect(result).toMatchObject({ verdict: 'passed' });
   const stdout = result.streams.find(({ name }) => name === 'stdout');
@@ -96,11 +96,11 @@ test.each([
   ['an empty file', ': > out.xml', 'unknown', 'unreadable_report'],
   ['a file of more than 16 MiB', 'head -c 17000000 /dev/zero > out.xml', 'did_not_run', 'no_report'],
   ['tests that all passed', 'echo "<testsuite><testcase name=\'a\'/></testsuite>" > out.xml', 'passed', 'ok'],
-])('a check whose report is %s', async (_what, command, verdict, reason) => {
+])('judges a check whose report is %s', async (_what, command, verdict, reason) => {
   expect((await checkedTree({ command, report: 'out.xml' })).result).toMatchObject({ verdict, reason });
 });
 
-test('shows mounts to the check, read-only', async () => {
+test('mounts a folder read-only for the check', async () => {
   const deps = temporaryFolder();
   const { result, at } = await checkedTree({ command: 'ls -d deps; touch deps/x' }, [deps]);
   expect(result).toMatchObject({ verdict: 'failed', reason: 'exit_code' });

@@ -8,7 +8,7 @@ import { startModelApi } from '../../stand-ins/model-api.ts';
 import { placeAgent } from '../../stand-ins/place-agent.ts';
 import { ROOT, temporaryFolder } from '../support/support.ts';
 
-test('every command of docs/coding-agents.md works in order, and prints what the page shows', async () => {
+test('every command in the story of docs/coding-agents.md works in order, and prints the lines shown', async () => {
   const page = readFileSync(path.join(ROOT, 'docs/coding-agents.md'), 'utf8');
   const [story = ''] = page.split('## How a check runs');
   const home = temporaryFolder();
@@ -33,7 +33,7 @@ test('every command of docs/coding-agents.md works in order, and prints what the
   expect(gitIn(shop, 'show', 'accept-empty-input:src/parse.js')).toContain('has no equals sign');
 });
 
-/** A repository, agents that stand in for the real ones, and their models: `haiku` is sloppy, all others solve the task. */
+/** A repository with stand-in agents and their models: `haiku` is sloppy, all others solve the task. */
 async function environmentIn(home: string): Promise<NodeJS.ProcessEnv> {
   const shop = path.join(home, 'shop');
   cpSync(path.join(ROOT, CODING, 'tasks', 'empty-input', 'files'), shop, { recursive: true });

@@ -179,7 +179,7 @@ describe('a history of 1,000 runs with 200 cases', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('pages through the trials of a case, and fits on a phone', async () => {
+  test('shows 50 of the 1,000 trials of a case, and fits on a phone', async () => {
     const { page: shown } = await opened(browser, file, '#suite=many&case=case-7', PHONE);
     await shown.getByRole('heading', { name: 'Trials' }).waitFor();
     expect(await shown.locator('.table-box tbody tr').count()).toBe(50);
@@ -189,7 +189,7 @@ describe('a history of 1,000 runs with 200 cases', () => {
   });
 });
 
-/** Without pages, 74,000 elements. */
+/** Without paging, the page has 74,000 elements. */
 const ELEMENTS_MAX = 12_000;
 
 function longHistory(runs: number, cases: number): History {

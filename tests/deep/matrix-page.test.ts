@@ -201,7 +201,7 @@ describe('a matrix with hostile names', () => {
     expect([complaints, asked]).toEqual([[], []]);
   });
 
-  test('keeps dots that overlap at the height of their pass rate', async () => {
+  test('keeps overlapping dots at the height of their pass rate', async () => {
     const { page } = await opened(browser, hostile);
     expect(await page.locator('.scatter .dot').count()).toBe(8);
     expect(await movedUpOrDown(page)).toBe(0);
@@ -216,7 +216,7 @@ describe('a matrix with hostile names', () => {
   });
 });
 
-/** How many dots are not at the height of their true position, where their line starts. */
+/** Counts the dots that are not at the height where their line starts, which is their true position. */
 const movedUpOrDown = (page: Page): Promise<number> =>
   page.locator('.scatter').evaluate(plot => {
     const lines = [...plot.querySelectorAll('.leader')];

@@ -1,4 +1,4 @@
-/** Pages of a suite run and a comparison whose files were changed after they were sealed. */
+/** Pages of a suite run and a comparison that have a file that was changed after sealing. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -53,7 +53,7 @@ test.each([
   },
 );
 
-test('other reports of a changed run are refused', () => {
+test('refuses a JUnit report of a changed run', () => {
   const { code, stderr } = proctor(['report', candidate, '--format', 'junit'], { cwd });
   expect([code, stderr]).toEqual([
     2,

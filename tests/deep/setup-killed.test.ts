@@ -9,7 +9,7 @@ import { doing } from './check-world.ts';
 
 placePrograms();
 
-/** A command that hangs until it is killed, visible on this machine by its last argument. */
+/** A command that hangs until it is killed. Its last argument identifies its processes on this machine. */
 const hang = (marker: string): string => `sh -c 'sleep 600; true' ${marker}`;
 const SETUP = 'mkdir -p build; echo dep > build/dep; echo lock > lock.txt';
 
@@ -21,7 +21,7 @@ interface Begun {
   readonly marker: string;
 }
 
-/** Starts a run from a bundle with a setup and a check, and waits until one of the three hangs. */
+/** Starts a run from a bundle with a setup and a check. Waits until the setup, the agent or the check hangs. */
 async function hanging(at: 'setup' | 'agent' | 'check'): Promise<Begun> {
   const world = new AgentWorld({ 'README.md': 'A project.\n', '.gitignore': 'build\n' });
   gitIn(world.repository, 'bundle', 'create', '-q', path.join(world.place.cwd, 'task.bundle'), '--all');
@@ -50,7 +50,7 @@ const entriesOf = (folder: string): string[] => (existsSync(folder) ? readdirSyn
 test.each([
   ['Proctor', () => undefined],
   ['Proctor and its launcher', (started: Started) => started.launcher()],
-])('a setup that dies with %s leaves no run, no process, no stage after recover, and no cache', async (_, also) => {
+])('after recover, a setup that died with %s has left no run, process, stage or cache entry', async (_, also) => {
   const { world, started, env, cache, marker } = await hanging('setup');
   const launcher = also(started);
   started.kill('SIGKILL');
@@ -64,7 +64,7 @@ test.each([
 });
 
 test.each(['agent', 'check'] as const)(
-  'a run with a setup that dies during its %s recovers with only what the agent changed',
+  'a run that dies during its %s recovers with only the changes of the agent, not those of its setup',
   async at => {
     const { world, started, env, marker } = await hanging(at);
     started.kill('SIGKILL');
@@ -85,7 +85,7 @@ test.each(['agent', 'check'] as const)(
   },
 );
 
-test('a setup that is interrupted ends the run with a clear message, and leaves nothing', async () => {
+test('an interrupted setup prints a message, and leaves no process, stage, run or cache entry', async () => {
   const { world, started, cache, marker } = await hanging('setup');
   started.kill('SIGINT');
   const { code, stdout, stderr } = await started.ended;

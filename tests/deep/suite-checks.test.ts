@@ -32,7 +32,7 @@ placeAgents();
 const HIDDEN =
   "import { test } from 'node:test';\nimport { add } from '../src/add.js';\nimport { equal } from './equal.js';\ntest('adds negative numbers', () => equal(add(-2, -3), -5));\n";
 
-/** Shared by the tests of a block, so removed at the end. */
+/** The tests of a block share these folders, so `afterAll` removes them. */
 const made: string[] = [];
 afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true });
@@ -118,7 +118,7 @@ describe('a suite of coding cases', () => {
     folder = runs[0]?.place.folder as string;
   }, 120_000);
 
-  test('is judged by hidden tests that the agent never saw', () => {
+  test('is judged by hidden tests, by the checks of each case and by its expectations', () => {
     expect(verdicts(folder)).toEqual({
       solved: 'pass',
       unsolved: 'fail: 2 of 3 tests of the check hidden fail: adds two numbers, adds negative numbers.',
@@ -128,7 +128,7 @@ describe('a suite of coding cases', () => {
     });
   });
 
-  test('stores each case completely, with the defaults of its file, and each check in its artifact', () => {
+  test('stores a case with the defaults of its file, and its checks in its artifact', () => {
     const lines = readFileSync(path.join(folder, 'assets/cases.ndjson'), 'utf8').trim().split('\n');
     const own = JSON.parse(lines[4] ?? '') as Record<string, unknown>;
     expect(own).toMatchObject({
@@ -153,7 +153,7 @@ describe('a suite of coding cases', () => {
     ]);
   });
 
-  test('names the policies and hashes of hidden files in its request, and no path of this machine', () => {
+  test('names policies, checks and hidden files in its request, and stores the path of the project nowhere', () => {
     const { target } = json(folder, 'evidence/request.json') as SuiteRequest;
     expect(target).toMatchObject({
       work: {
@@ -177,7 +177,7 @@ describe('a suite of coding cases', () => {
   });
 });
 
-test('a hidden test that changed between two runs is reported as a changed condition', async () => {
+test('reports a hidden test that changed between two runs as a changed condition', async () => {
   const cwd = world(...one('solved', FIX));
   await ran(cwd);
   const hidden = path.join(cwd, 'suite/hidden/tests/hidden.test.js');
@@ -211,7 +211,7 @@ test('resumes in the middle with the folders of the case file, and refuses if a 
   expect([run?.isOpen, run?.judged?.passed]).toEqual([false, 2]);
 });
 
-test('starts from files alone and runs the setup of the case before the agent', async () => {
+test('starts from files alone, and runs the setup of the case', async () => {
   const cwd = world(
     ...one(
       'fresh',
@@ -234,7 +234,7 @@ test('starts from files alone and runs the setup of the case before the agent', 
   expect(target).toMatchObject({ work: { contents: [{ of: 'files', path: 'start' }, { of: 'overlay' }] } });
 });
 
-test('a setup or bundle that cannot be used makes its case an error, and the other cases go on', async () => {
+test('a failed setup or a damaged bundle makes its case an error without a retry; other cases continue', async () => {
   const cwd = world(
     ...one('failing', 'true', "setup: 'echo first; echo no such package >&2; exit 3'"),
     ...one('slow', 'true', "setup: { command: 'echo waiting; sleep 60', timeout: 1s }"),
@@ -251,7 +251,7 @@ test('a setup or bundle that cannot be used makes its case an error, and the oth
   gitIn(path.join(cwd, 'suite/task'), 'bundle', 'create', '-q', bundle, '--all');
   const kept = (): number => (existsSync(SETUPS) ? readdirSync(SETUPS).length : 0);
   const before = kept();
-  // A bundle that is torn from the start is refused before the first case.
+  // Proctor refuses a bundle that is damaged before the first case, so this damages it during the run.
   const onProgress = (): void => truncateSync(bundle, statSync(bundle).size - 1);
   const [run] = (await ran(cwd, { concurrency: 1, retries: 2, onProgress })).runs;
   const folder = run?.place.folder as string;
@@ -285,7 +285,7 @@ test('a suite that is stopped during a setup stays open, and has no result for t
   expect(processesWith(marker)).toEqual([]);
 });
 
-test('a check that keeps other files makes a different target', async () => {
+test('a check that keeps other files has another hash in the target', async () => {
   const cwd = world(...one('same', 'true'));
   const hashWith = async (keep: string) => {
     const [run] = (await ran(cwd, { checks: [{ command: 'true', keep: [keep] }] })).runs;
@@ -297,7 +297,7 @@ test('a check that keeps other files makes a different target', async () => {
   expect(await hashWith('run-tests.sh')).not.toBe(before);
 });
 
-describe('before the first case, refuses', () => {
+describe('refuses a suite with', () => {
   test.each([
     [
       'a missing folder',
@@ -312,11 +312,7 @@ describe('before the first case, refuses', () => {
     ['a missing mount', ['mounts: [none]'], 'Case a: Cannot mount none: it does not exist'],
     ['an unknown agent', ['agent: gemini'], 'Case a: Unknown agent "gemini"'],
     ['an unknown policy', ['policy: edits'], 'Case a: There is no such agent policy'],
-    [
-      'a program that is not here',
-      ['checks: [{ command: no-such-program test }]'],
-      'needs the program no-such-program',
-    ],
+    ['a missing program', ['checks: [{ command: no-such-program test }]'], 'needs the program no-such-program'],
     ['an unknown ref', ['ref: v99'], /Case a: /],
   ])('%s', async (_, keys, says) => {
     const cwd = world(...one('a', 'true', ...keys));

@@ -35,12 +35,12 @@ test('runs two agents with two models, and judges the four versions as a matrix'
   expect(Object.keys(matrix.reports)).toEqual(['html', 'md', 'json']);
   for (const file of Object.values(matrix.reports)) expect(existsSync(path.join(world.place.cwd, file))).toBe(true);
   expect(readFileSync(path.join(world.place.cwd, matrix.reports['md'] ?? ''), 'utf8')).toContain('codex m2');
-  // The newest page is the matrix, and it has an id.
+  // `view` finds the matrix as the latest page, and by its id.
   for (const word of ['latest', matrix.matrix_id])
     expect(JSON.parse(world.tried(['view', word, '--no-open', '--json']).stdout).report).toBe(matrix.reports['html']);
 });
 
-test('after an interrupt, finished runs stay, and the message says how to go on', async () => {
+test('after an interrupt, the message says what to resume, what to run next and how to compare', async () => {
   const world = new AgentWorld();
   const [hangs] = [{ id: 'hangs', input: { user: doing('sleep 300') }, expected: {} }];
   const args = suite(world, [hangs], ['--agent', 'claude', '--agent', 'codex']);
@@ -55,13 +55,13 @@ test('after an interrupt, finished runs stay, and the message says how to go on'
 });
 
 test.each([
-  ['the side of a baseline', [...TWO_BY_TWO, '--as', 'baseline'], 'run as candidates'],
+  ['several versions as a baseline', [...TWO_BY_TWO, '--as', 'baseline'], 'run as candidates'],
   [
     'models whose recordings would share a folder',
     ['--agent', 'claude', '--model', 'a/b', '--model', 'a-b', '--model-mode', 'replay', '--recordings', 'tapes'],
     '"claude a/b" and "claude a-b" would share one folder of recordings',
   ],
-  ['a name for one run', [...TWO_BY_TWO, '--run-id', 'x'], '--run-id names one run'],
+  ['one run id for several versions', [...TWO_BY_TWO, '--run-id', 'x'], '--run-id names one run'],
   ['several models without an agent', ['--model', 'a', '--model', 'b'], 'Several models need an agent.'],
   ['an unknown agent', ['--agent', 'claude', '--agent', 'nobody'], 'nobody'],
 ])('refuses %s', (_, flags, says) => {

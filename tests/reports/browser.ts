@@ -109,7 +109,7 @@ export async function findings(page: Page): Promise<string[]> {
 
 const IMPACTS = ['moderate', 'serious', 'critical'];
 
-/** The same for the page as it is printed. */
+/** The same for the printed page. */
 export async function printedFindings(page: Page): Promise<string[]> {
   await page.emulateMedia({ media: 'print' });
   const found = await findings(page);

@@ -38,13 +38,13 @@ describe('the outputs of unchanged cases', () => {
   };
   beforeEach(() => further.mockClear());
 
-  test('are searched, although the page does not show them in full', () => {
+  test('are searched in a suite of 400 cases', () => {
     const index = indexOf(400);
     expect([index.answers, further.mock.calls.length]).toEqual([400, 199]);
     expect(new Search(index).marks('unchanged', 400).filter(mark => mark === 1)).toHaveLength(199);
   });
 
-  test('are searched until the reader has read enough', () => {
+  test('are searched until the source returns no more', () => {
     for (let reads = 0; reads < 10; reads++) further.mockReturnValueOnce({ new: answer('an unchanged answer') });
     further.mockReturnValueOnce(undefined);
     expect([indexOf(400).answers, further.mock.calls.length]).toEqual([211, 11]);

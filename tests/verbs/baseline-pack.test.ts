@@ -69,7 +69,7 @@ test('shows what a case lost since the baseline was accepted', async () => {
 describe('a report that is written later, without the runs of the baseline', () => {
   const now = [...cases.slice(0, 2), { ...cases[2], expected: { contains: 'asked' } }];
 
-  /** Moves the baseline's runs away, as on a CI machine. */
+  /** Compares after the runs of the baseline are removed, as on a CI machine. */
   async function comparedWithoutRuns(): Promise<{ cwd: string; folder: string }> {
     const cwd = await accepted(now);
     rmSync(path.join(cwd, '.proctor', 'runs', 'baseline'), { recursive: true });
@@ -86,12 +86,12 @@ describe('a report that is written later, without the runs of the baseline', () 
     return { ...shows, isAway: isPackAway(subject) };
   };
 
-  test('shows the events and the old version of a changed case from the pack', async () => {
+  test('shows the answers of the baseline and the old version of a changed case from the pack', async () => {
     const { cwd, folder } = await comparedWithoutRuns();
     expect(await pageOf(cwd, folder)).toEqual(WHOLE);
   });
 
-  test('finds the baseline in the folder of the project, and a named one anywhere', async () => {
+  test('finds the baseline in proctor/baselines, and elsewhere if the user names it', async () => {
     const { cwd, folder } = await comparedWithoutRuns();
     const move = (to: string): void => {
       mkdirSync(path.dirname(path.join(cwd, to)), { recursive: true });

@@ -49,7 +49,7 @@ describe('a page of a run whose files were changed after it was sealed', () => {
     ['assets/cases.ndjson', 'What about', 'Who about', 'The cases were changed after the run was sealed.'],
     ['run.json', '2026-01-06', '2027-01-06', undefined],
     ['evidence/request.json', '"total":1', '"total":1 ', undefined],
-  ])('opens, says so first, and marks what was changed: %s', async (file, from, to, note) => {
+  ])('opens, says so first, and marks a changed answer or case: %s', async (file, from, to, note) => {
     const { world, id, folder } = await judgedWorld();
     expect((await pageOf(id, world.cwd)).head).toMatchObject({ word: 'Not all passed' });
     edited(path.join(folder, file), from, to);
@@ -68,7 +68,7 @@ describe('a page of a run whose files were changed after it was sealed', () => {
       expect(() => reportOf(subject, format)).toThrow(`${id} does not match its seal: ${file}`);
   });
 
-  test('has no verdict, and is refused, if the evaluation was changed too', async () => {
+  test('is refused if the evaluation was changed, too', async () => {
     const { world, id, folder } = await judgedWorld();
     edited(path.join(folder, 'one.json'), 'yes, sir', 'no, madam');
     const evaluation = path.join(world.home, 'runs', 'new', id, 'evaluation.json');
@@ -76,7 +76,7 @@ describe('a page of a run whose files were changed after it was sealed', () => {
     await expect(pageOf(id, world.cwd)).rejects.toThrow('It has no sealed evaluation either');
   });
 
-  test('opens for a comparison, too, and leaves out changed further trials', async () => {
+  test('opens for a comparison, too, and leaves out further trials that were changed', async () => {
     const world = new HistoryWorld();
     const baseline = await world.add({ cases: { one: 'pp' }, side: 'baseline' });
     const candidate = await world.add({ cases: { one: 'ff' } });
@@ -95,7 +95,7 @@ describe('a page of a run whose files were changed after it was sealed', () => {
     expect([html.includes('a forged answer'), html.includes('another forgery')]).toEqual([true, false]);
   });
 
-  test('is refused if a file changes after the check', async () => {
+  test('is refused if a file changes after Proctor checked the seal', async () => {
     const { world, id, folder } = await judgedWorld();
     const { subject } = await reportSubject(id, world.cwd);
     edited(path.join(folder, 'one.json'), 'yes, sir', 'no, madam');

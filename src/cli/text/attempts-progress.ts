@@ -82,7 +82,7 @@ export class AttemptsProgress {
     this.#shown = lines.length;
   }
 
-  /** One line per attempt. If the terminal is too low, only those that run, and a count. */
+  /** One line per attempt. If the terminal has too few rows, only the running attempts and a count. */
   #visible(rows: number): string[] {
     const all = this.#lines.map((line, index) => ({ line, text: this.#text(line, index + 1) }));
     if (all.length < rows - 1) return all.map(({ text }) => text);
@@ -103,7 +103,6 @@ export class AttemptsProgress {
   }
 }
 
-/** An event changes only the text. */
 const TICK_MS = 1_000;
 const PAUSE_MS = 100;
 
@@ -111,7 +110,7 @@ function change(line: Line, progress: AttemptProgress): void {
   switch (progress.is) {
     case 'event': {
       const said = eventText(progress.line, (_, text) => text);
-      // The time of the event is of no use beside the time of the attempt.
+      // The line already shows how long the attempt has run.
       if (said !== undefined) line.text = said.replace(/^ *[\d.]+s {2}/, '');
       return;
     }
@@ -132,7 +131,7 @@ function change(line: Line, progress: AttemptProgress): void {
   }
 }
 
-/** Cut to the width. Colours are dropped if the line is too long, because a cut could split one. */
+/** Cuts a line to the width. Drops the colours of a line that is too long, because a cut could split one. */
 function fitted(line: string, columns: number): string {
   const plain = stripVTControlCharacters(line);
   return plain.length <= columns ? line : `${plain.slice(0, Math.max(0, columns - 1))}…`;

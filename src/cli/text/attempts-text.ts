@@ -53,7 +53,7 @@ export function attemptInBrief(row: AttemptRow): string {
 
 const HEAD = ['rank', 'attempt', 'run', 'checks', 'tests', 'diff', 'cost', 'time', 'flags'];
 
-/** A table. In a narrow terminal it has short run ids, then flags below each row, else it is a paragraph per attempt. */
+/** The widest form that fits: a table, with short run ids, with flags below each row, or a paragraph per attempt. */
 function rowLines(rows: readonly RankedAttempt[], paint: Paint, columns: number | undefined): string[] {
   if (rows.length === 0) return [];
   const tableWith = (idOf: (id: string) => string): string[] => {
@@ -131,7 +131,7 @@ function colored(line: string, { checks, termination }: RankedAttempt, paint: Pa
   return isGood ? line : paint('faint', line);
 }
 
-/** The first line as it starts, the others behind `indent`. */
+/** Wraps text. Every line except the first starts with `indent`. */
 function paragraph(text: string, columns: number, indent: string): string[] {
   const start = /^ */.exec(text)?.[0] ?? '';
   const [first = '', ...rest] = wrapped(text.trimStart(), Math.max(20, columns - indent.length));

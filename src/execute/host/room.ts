@@ -16,7 +16,7 @@ function freeMemory(): number {
   return Math.min(freemem(), process.availableMemory());
 }
 
-/** Unknown counts as enough: a full disk then ends the run that meets it, and says so. */
+/** Unknown counts as enough. If the disk fills up, the run that fills it fails with a message. */
 function freeDisk(): number {
   try {
     const { bavail, bsize } = statfsSync(tmpdir());

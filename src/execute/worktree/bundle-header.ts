@@ -10,7 +10,7 @@ export interface BundleHeader {
   readonly bytes: number;
 }
 
-/** Reads the header from the first bytes of a bundle. Refuses everything that git would need other objects for. */
+/** Reads the header from the first bytes of a bundle. Refuses a bundle that needs objects from elsewhere. */
 export function bundleHeader(start: Buffer): BundleHeader {
   const version = /^# v([23]) git bundle\n/.exec(start.toString('latin1', 0, 32));
   if (!version) throw refusedBundle('it is not a git bundle of version 2 or 3');
@@ -61,7 +61,7 @@ function takeRef(text: string, format: BundleHeader['format'], refs: Map<string,
 const SHA1_REF = /^([0-9a-f]{40}) (.+)$/;
 const SHA256_REF = /^([0-9a-f]{64}) (.+)$/;
 
-/** Stricter than git: no name that looks like an option, and none that has a meaning on a file system. */
+/** Stricter than git: rejects names that look like options, and names with a special meaning on a file system. */
 function isRefName(name: string): boolean {
   if (name === 'HEAD') return true;
   return (

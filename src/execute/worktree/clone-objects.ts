@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Fault } from '../../base/fault.ts';
 import { askGit } from './git.ts';
 
-/** Copies a commit's history into another git folder, as one pack, without that of a commit which is there already. */
+/** Copies a commit's history into another git folder as one pack. Leaves out the history of `known`, which is there. */
 export async function packed(
   source: { readonly gitDir: string; readonly head: string; readonly isShallow: boolean; readonly known?: string },
   gitDir: string,

@@ -93,7 +93,7 @@ export async function sourceAt(folder: string, base?: string): Promise<SourceRep
 }
 
 /**
- * A repository, bare or not, of which only commits matter. The place must be its top or its git folder: git must not
+ * A repository, bare or not. Only its commits matter. `place` must be its top or its git folder, because git must not
  * find another repository above it.
  */
 export async function sourceIn(place: string, base?: string): Promise<SourceRepository> {

@@ -60,7 +60,7 @@ export interface CloneOptions {
   readonly selfContained?: boolean;
 }
 
-/** The folder to clone or copy; or a repository or bundle, of which only commits matter; or nothing. */
+/** A folder to clone or copy, a repository or bundle whose commits alone matter, or nothing. */
 export type CloneFrom = string | { readonly repository: string } | undefined;
 
 /**
@@ -88,7 +88,7 @@ export async function cloneFor(from: CloneFrom, stage: string, options: CloneOpt
 }
 
 /**
- * Throws if the folder cannot be cloned, before anything is created. Returns the commit to start from; undefined if
+ * Throws if the source cannot be cloned, before anything is created. Returns the commit to start from; undefined if
  * there is no repository.
  */
 export async function checkSource(from: CloneFrom, allowDirty: boolean, base?: string): Promise<string | undefined> {
@@ -169,7 +169,7 @@ function many(count: number, one: string, more = `${one}s`): string {
   return `${count} ${count === 1 ? one : more}`;
 }
 
-/** A repository with one commit: the folder, or nothing. */
+/** Creates a repository with one commit, which has the files of the folder, or none. */
 async function copied(
   folder: string | undefined,
   tree: string,

@@ -35,7 +35,7 @@ export function preparedIn(stage: string): PreparedFiles | undefined {
   }
 }
 
-/** Says whether an entry is a prepared file that is still the same. */
+/** Returns a test for whether an entry is an unchanged prepared file. */
 export function unchangedIn(
   { files }: PreparedFiles,
   top: string,

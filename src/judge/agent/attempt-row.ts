@@ -36,7 +36,7 @@ export function readAttempt(folder: string, key: Checker | undefined): ReadAttem
     },
     tests: testsIn(run.checks),
     diff: diffIn(folder, run),
-    // The model proxy counts for itself. The agent's own number is a claim.
+    // Prefer the count of the model proxy, because the agent's own number is only a claim.
     cost_usd: counted?.cost_usd ?? outcome.reported.cost_usd,
     duration_ms: from !== undefined && to !== undefined ? Date.parse(to) - Date.parse(from) : null,
     flags: [

@@ -6,7 +6,7 @@ export type AttemptRanking = Pick<AttemptsReport, 'winner' | 'why' | 'judged_by'
 
 /**
  * Ranks attempts by what their sealed runs state: checks, then tests, then the size of the diff, then the cost. The
- * order of the rows has no influence. The first attempt wins if it may.
+ * order of the rows has no influence. The attempt in first place wins if it qualifies.
  */
 export function rankAttempts(rows: readonly AttemptRow[]): AttemptRanking {
   const attempts = [...rows].sort(compareAttempts).map((row, index) => Object.assign({ rank: index + 1 }, row));

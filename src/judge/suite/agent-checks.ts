@@ -57,7 +57,7 @@ function failuresOf({ name, tests }: CheckInCase): string {
   return `${what}: ${shown.join(', ')}${failed > shown.length ? ', …' : '.'}`;
 }
 
-/** Test names are written by the tested code, so they are shortened and masked, or left out. */
+/** The tested code writes the names of tests, so Proctor shortens and masks them, or leaves them out. */
 function testNames(names: readonly string[]): string[] {
   return names
     .map(name => saying(clip(name, NAME_BYTES_MAX).text, ''))

@@ -22,7 +22,7 @@ export interface MountRequest {
   readonly path?: string;
 }
 
-/** The same mount, with its folder relative to another. */
+/** The same mount, with its folder resolved against another. */
 export function mountBelow({ dir, path: at }: MountRequest, folder: string): MountRequest {
   return { dir: path.resolve(folder, dir), ...(at !== undefined && { path: at }) };
 }
@@ -51,7 +51,7 @@ export async function agentMounts(order: AgentOrder, clone: Clone): Promise<Agen
   return { mounts: wanted, inTree, notes };
 }
 
-/** Where each mount comes from and goes to. Refuses those that overlap or go where nothing can be mounted. */
+/** The source and target of each mount. Refuses mounts that overlap or whose target is not allowed. */
 export function plannedMounts(order: Pick<AgentOrder, 'mounts' | 'cwd' | 'dir'>, startIn: string): Mount[] {
   const wanted = (order.mounts ?? []).map(request => placed(request, order, startIn));
   if (wanted.length > MOUNTS_MAX) throw new Fault('usage', `A run may have at most ${MOUNTS_MAX} mounts.`);

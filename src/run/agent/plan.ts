@@ -28,7 +28,7 @@ import { budgetOf, secretsOf } from './model.ts';
 /** The port of the model proxy inside the sandbox. */
 const DOOR_PORT = 8417;
 
-/** Without these, npm and pip look for updates of themselves, so that a plain `npm test` counts as a network violation. */
+/** Without these, npm and pip look for their own updates, so a plain `npm test` counts as a network violation. */
 const NO_UPDATE_CHECKS = { npm_config_update_notifier: 'false', PIP_DISABLE_PIP_VERSION_CHECK: '1' };
 
 /** Translates the order into a command line, and stages its files. */

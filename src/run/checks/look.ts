@@ -86,7 +86,7 @@ export async function layTree(
   return changes;
 }
 
-/** Whatever the agent left at the path of a mount is invisible to the check, and a link cannot redirect the mount. */
+/** Removes files that the agent left at the path of a mount, so that a link cannot redirect the mount. */
 function emptyMountPoint(top: string, target: string): void {
   if (!target.startsWith('/work/')) return;
   const at = bytePath(target.slice('/work/'.length));

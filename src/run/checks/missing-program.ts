@@ -4,7 +4,7 @@ import type { CheckOrder } from './order.ts';
 
 /**
  * Refuses a check whose command starts with a program that this machine does not have: it would fail every case, and the
- * agent would get the blame. Only a plain first word is looked up; the shell decides about everything else.
+ * agent would get the blame. Proctor looks up only a plain first word; the shell resolves everything else.
  */
 export function refuseMissingProgram({ name, command }: CheckOrder): void {
   const word = /^\s*(?:[A-Za-z_]\w*=[\w./:-]*\s+)*([A-Za-z][\w.+-]*)(?=\s|$)/.exec(command)?.[1];

@@ -27,14 +27,14 @@ export async function mountsNow({
   return seen;
 }
 
-/** About a fifth of a second. */
+/** Hashing this much takes about a fifth of a second. */
 const REHASHED = { entries: 10_000, bytes: 64 * 1024 * 1024 } as const;
 
 async function hashOf(source: string): Promise<string | undefined> {
   try {
     return (await folderDigest(source, { ...REHASHED })).sha256;
   } catch {
-    // It no longer fits, or contains what cannot be mounted.
+    // The folder is now too large, or contains files that cannot be mounted.
     return undefined;
   }
 }

@@ -48,7 +48,7 @@ export function scriptsRun({ scripts }: BasePackage, texts: readonly string[]): 
   );
 }
 
-/** How the agent changed what the base commit says about scripts and runners, and the text that says so again. */
+/** How the agent changed the scripts, runner keys and imports of the base commit, and the text that restores them. */
 export function changedPackage(
   top: string,
   { path: at, value, scripts }: BasePackage,
@@ -91,7 +91,7 @@ function parsed(text: string | undefined): Json | undefined {
   }
 }
 
-/** The object with these keys as they are in another one. */
+/** A copy of the object with these keys taken from another one. */
 function withKeys(object: Json, other: Json, keys: readonly string[]): Record<string, unknown> {
   const wanted = new Set(keys);
   const kept = Object.entries(object).filter(([key]) => !wanted.has(key));

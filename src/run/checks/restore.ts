@@ -37,7 +37,7 @@ export interface FoundChanges {
   readonly restored: readonly RestoredFile[];
   /** Those that the check lets the agent change. */
   readonly kept: readonly RestoredFile[];
-  /** New tests. They stay in the first look, because they are welcome, but do not decide the second. */
+  /** New tests. They run in the first look, but not in the second. */
   readonly newTests: readonly string[];
 }
 
@@ -105,7 +105,7 @@ function changedFiles(
   return { changed, newTests };
 }
 
-/** New tests are welcome. New settings of a runner are not, and neither is what hides a file of the base commit. */
+/** New tests stay, unless they hide a file of the base commit. Compiler settings outside the tests stay too. */
 function isWelcome(top: string, entry: TreeEntry, because: RestoredFile['because'], names: BaseNames): boolean {
   const { path: at } = entry;
   if (because === 'runner_configuration') return isCompilerConfiguration(nameOf(at)) && !isTest(at);

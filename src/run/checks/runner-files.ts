@@ -44,7 +44,7 @@ export async function runnerFiles(
   return { files, texts };
 }
 
-/** How far a script is followed through others. */
+/** How many scripts deep Proctor follows. */
 const ROUNDS_MAX = 10;
 const FILES_MAX = 200;
 

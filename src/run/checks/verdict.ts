@@ -44,7 +44,7 @@ function stoppedVerdict(ending: Ending): CheckVerdict | undefined {
     if (ending.by === 'cancel') return none('cancelled', 'The run was cancelled before the check ended.');
     return { verdict: 'failed', reason: 'timeout', message: 'The check reached its time limit.' };
   }
-  // The sandbox starts the shell, so the tree has no part in this.
+  // The sandbox starts the shell, so the agent's tree cannot cause this.
   if (ending.how === 'not_started')
     return none('spawn_failed', 'Proctor could not start the shell of this check. The agent did not cause this.');
   const isMissing = ending.how === 'exited' && (ending.code === 127 || ending.code === 126);

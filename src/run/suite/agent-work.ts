@@ -88,7 +88,7 @@ export async function describeWork(
   return { work: survey.work(), commits: survey.commits() };
 }
 
-/** A folder that is missing is often written relative to another folder. */
+/** The path of a missing folder is often relative to the wrong folder. */
 function pathHint({ message }: Fault): string {
   return /does not exist|is not a folder/.test(message) ? ' Paths in a case file start at its own folder.' : '';
 }
@@ -216,7 +216,7 @@ function hashOfCheck({ command, effective, overlay, paths, report, keep }: Ready
     hidden,
     paths: paths ?? null,
     report: report ?? null,
-    // Absent, not null: a hash from before this key stays the same.
+    // Absent rather than null, so that hashes from before this key stay the same.
     ...(keep && { keep }),
   });
 }

@@ -17,7 +17,7 @@ import type { WrittenWrong } from '../written/wrong.ts';
 import { type CaseSource, placeInCases, type Written, type WrittenCase } from './case-source.ts';
 import { expectationFaults } from './expectations.ts';
 
-/** What the cases of a file will be sent to. */
+/** The target of the cases in a file. */
 export interface AskedTarget {
   readonly kind: SuiteTarget['kind'];
   /** The names of the checks of every case. */
@@ -72,7 +72,7 @@ export class CaseFindings {
     if (this.#written === 0) throw new Fault('cases_invalid', `${this.#name} contains no cases.`);
   }
 
-  /** Reports defaults that need an agent once, and not for every case. */
+  /** Reports defaults that require an agent once for the file, not for every case. */
   #refuseDefaults({ defaults }: WrittenCase): void {
     if (!defaults || this.#isDefaultRefused || !isOther(this.#asked)) return;
     this.#isDefaultRefused = true;
@@ -103,7 +103,7 @@ export class CaseFindings {
     return wrongs;
   }
 
-  /** Finds expectations about checks that nothing runs. */
+  /** Finds expectations about checks that the case does not have. */
   #checksAsked(one: Record<string, unknown>, wrongs: readonly Wrong[]): Wrong[] {
     if (!this.#asked || wrongs.some(({ place }) => isWithin(place, 'expected') || isWithin(place, 'checks'))) return [];
     const { expected = {}, checks = [] } = one as SuiteCase;
@@ -158,7 +158,7 @@ function isOther(asked: AskedTarget | undefined): boolean {
   return asked !== undefined && asked.kind !== 'agent';
 }
 
-/** Only an agent works in a folder. */
+/** Other targets do not work in a folder, so they cannot use these keys. */
 function keysOfAgents(value: object): Wrong[] {
   return CODING_KEYS.filter(key => Object.hasOwn(value, key)).map(key => wrong(key, NEEDS_AGENT));
 }

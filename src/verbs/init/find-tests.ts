@@ -4,14 +4,14 @@ import { memberOf } from './folder.ts';
 import { packageIn } from './find-start.ts';
 import type { Look } from './look.ts';
 
-/** The command that tests this folder, as far as its files show. Nothing is started. */
+/** The command that tests this folder, as far as its files show. Starts nothing. */
 export function findTests({ cwd }: Look): string | undefined {
   const script = memberOf(memberOf(packageIn(cwd), 'scripts'), 'test');
   if (typeof script === 'string' && !script.includes(NONE_YET)) return 'npm test';
   return COMMANDS.find(([file]) => existsSync(path.join(cwd, file)))?.[1];
 }
 
-/** In the script that `npm init` writes. */
+/** The test script that `npm init` writes contains these words. */
 const NONE_YET = 'no test specified';
 
 const COMMANDS = [

@@ -28,7 +28,7 @@ const told = (file: string, base?: string): Promise<unknown> =>
     (error: Error) => error.message,
   );
 
-/** The bundle with another header. The pack stays. */
+/** Copies a bundle, with another header and the same pack. */
 function rewritten(file: string, change: (header: string) => string): string {
   const bytes = readFileSync(file);
   const end = bytes.indexOf('\n\nPACK') + 1;
@@ -51,7 +51,7 @@ describe('a clone of a bundle', () => {
     await expect(checkSource({ repository: file }, false, 'main~1')).resolves.toBe(first);
   });
 
-  test('may come from a symlink and have the format sha256', async () => {
+  test('may come from a symlink, and may have the object format sha256', async () => {
     const folder = path.join(temporaryFolder(), 'r');
     git('/', 'init', '-q', '--object-format=sha256', '-b', 'main', folder);
     put(folder, { a: 'a\n' });
@@ -64,7 +64,7 @@ describe('a clone of a bundle', () => {
     expect(clone).toMatchObject({ format: 'sha256', baseRef: 'main' });
   });
 
-  test('names the refs that exist if the requested one does not', async () => {
+  test('names the refs that exist if the requested ref does not', async () => {
     const { file } = bundled();
     expect(await told(file, 'no-such')).toBe(
       'The repository has no commit "no-such". It has main, v1. Name one with --base.',
@@ -97,13 +97,13 @@ describe('a clone of a bundle', () => {
     expect(await told(partial)).toMatch(/unsupported capability "filter=blob:none"/);
   });
 
-  test('is refused if its pack is thin, although its header does not say so', async () => {
+  test('is refused if the pack is thin, even if the header hides it', async () => {
     const { file, first } = bundled('main', '^v1');
     const thin = rewritten(file, header => header.replace(new RegExp(`-${first}.*\n`), ''));
     expect(await told(thin)).toMatch(/git cannot read its pack/);
   });
 
-  test('is refused if it is no bundle, has no pack or an endless header', async () => {
+  test('is refused if the file is not a bundle, is too large, or has no pack or an endless header', async () => {
     const place = temporaryFolder();
     const made = (name: string, text: string): string => {
       writeFileSync(path.join(place, name), text);
@@ -127,7 +127,7 @@ describe('a clone of a bundle', () => {
 });
 
 describe('a clone of a named repository', () => {
-  test('may be bare, and ignores the state of a work tree', async () => {
+  test('may come from a bare repository, and ignores uncommitted changes', async () => {
     const folder = repository();
     put(folder, { 'readme.md': 'not committed\n' });
     const bare = path.join(temporaryFolder(), 'bare.git');
@@ -139,7 +139,7 @@ describe('a clone of a named repository', () => {
     }
   });
 
-  test('is refused if the folder is only inside a repository, or has no commits', async () => {
+  test('is refused if the folder is not the top of a repository, or the repository has no such commit', async () => {
     const folder = repository();
     put(folder, { 'sub/x': '' });
     expect(await told(path.join(folder, 'sub'))).toMatch(/neither a git repository nor a git bundle/);

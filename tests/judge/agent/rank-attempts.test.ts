@@ -37,7 +37,7 @@ describe('the rank of an attempt', () => {
     expect(order(row(1, worse), row(2, better))).toEqual([2, 1]);
   });
 
-  test('is decided by the number if everything else is equal, and the tie is stated', () => {
+  test('depends on the attempt number if everything else is equal, and the ranking reports the tie', () => {
     const { ties, winner, why } = rankAttempts([row(3), row(1), row(2, { cost_usd: 0.5 })]);
     expect([ties, winner?.attempt]).toEqual([[[1, 3]], 1]);
     expect(why).toBe('All its checks passed. It is equal to attempt 3, and the lower number wins.');
@@ -45,7 +45,7 @@ describe('the rank of an attempt', () => {
 });
 
 describe('the winner', () => {
-  test('needs all checks', () => {
+  test('needs every check to pass', () => {
     const failing = row(1, { checks: { passed: 1, total: 2 } });
     expect(rankAttempts([failing])).toMatchObject({
       winner: null,
@@ -54,7 +54,7 @@ describe('the winner', () => {
     expect(rankAttempts([failing, row(2)]).winner?.attempt).toBe(2);
   });
 
-  test('needs no violation if no check judged it, and the report says so', () => {
+  test('must have no violation if no check judged it, and the reason says so', () => {
     const checks = { passed: 0, total: 0 };
     const denied = row(1, { checks, diff: { files: 0, added: 0, removed: 0 }, violations: { hard: 0, soft: 1 } });
     expect(rankAttempts([denied]).winner).toBeNull();
@@ -86,7 +86,7 @@ test('the order is total, and does not depend on the order of the rows', () => {
     const shuffled = [...rows].sort(() => random() - 0.5);
     expect(rankAttempts(shuffled)).toEqual(rankAttempts(rows));
     const ranked = rankAttempts(rows).attempts;
-    // Any two attempts keep their order when the others are left out, so the order is transitive.
+    // A pair keeps its order without the other attempts, as a transitive order requires.
     for (let index = 1; index < ranked.length; index++) {
       const [one, other] = [pick(...ranked.slice(0, index)), ranked[index]] as [AttemptRow, AttemptRow];
       expect(order(other, one)).toEqual([one.attempt, other.attempt]);

@@ -24,7 +24,7 @@ describe('the difference between the checks of two runs', () => {
     );
   });
 
-  test('names a check that passes only in the baseline, and suspected cheating', () => {
+  test('names a check that passes only in the baseline, and cheating suspected only in the candidate', () => {
     const failing = checkNote({ verdict: 'failed', reason: 'second_look_differs' });
     expect(otherChecks(run([checkNote()]), run([failing], 'second_look_differs'))?.says).toBe(
       'The check unit passes in the baseline but not in the candidate (second_look_differs). The agent is suspected of cheating (second_look_differs)',
@@ -34,14 +34,14 @@ describe('the difference between the checks of two runs', () => {
     ).not.toContain('cheating');
   });
 
-  test('is less sure if the hidden files differ', () => {
+  test('has at most medium confidence if the hidden files differ', () => {
     const hidden = (digit: string) => ({ overlay_sha256: `sha256:${digit.repeat(64)}` });
     const was = run([checkNote(hidden('1'))]);
     const is = run([checkNote({ ...hidden('2'), verdict: 'failed', reason: 'exit_code' })]);
     expect(otherChecks(was, is)).toMatchObject({ atMost: 'medium', says: expect.stringContaining('hidden files') });
   });
 
-  test('escapes what a test name contains', () => {
+  test('contains no control or bidirectional characters of a test name', () => {
     const is = run([testedNote('hidden', 0, '\u001b[2Jgone\u202e')]);
     expect(otherChecks(run([testedNote('hidden', 1)]), is)?.says).not.toMatch(/\p{Cc}|\u202e/u);
   });

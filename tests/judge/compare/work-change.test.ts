@@ -24,7 +24,7 @@ test('naming one check where every check had to pass weakens its case', () => {
   expect(changes({ checks }, { checks, expected: { check: ['lint', 'hidden'] } })).toEqual([]);
 });
 
-test('looser counts of tests weaken a case', () => {
+test('looser test counts weaken a case', () => {
   const expecting = (tests: object): Partial<SuiteCase> => ({ expected: { tests } });
   expect(changes(expecting({ passed_min: 3 }), expecting({ passed_min: 2 }))).toEqual(['looser expected.tests']);
   expect(changes(expecting({ failed_max: 1 }), expecting({ failed_max: 0 }))).toEqual(['tighter expected.tests']);

@@ -20,14 +20,14 @@ function judgedCase(artifact: CaseArtifact, over: Partial<SuiteCase> = {}): Judg
 
 const run = (...checks: CheckInCase[]): CaseArtifact => answered('Done.', checking(...checks));
 
-describe('a case with checks and no expectation about them', () => {
-  test('passes if every check passes, and counts as judged', () => {
+describe('a case with checks', () => {
+  test('passes without an expectation if every check passes, and counts as judged', () => {
     const { verdict, assertions } = judgedCase(run(checkNote(), testedNote('hidden', 3)));
     expect(verdict).toBe('pass');
     expect(assertions.map(({ name, status }) => `${name} ${status}`)).toEqual(['check pass', 'check pass']);
   });
 
-  test('fails if one check fails', () => {
+  test('fails without an expectation if one check fails', () => {
     const { verdict } = judgedCase(
       run(checkNote(), checkNote({ name: 'lint', verdict: 'failed', reason: 'exit_code' })),
     );
@@ -39,7 +39,7 @@ describe('a case with checks and no expectation about them', () => {
     expect([verdict, assertions[0]?.status]).toEqual(['error', 'not_judged']);
   });
 
-  test('ignores the other checks once one is named', () => {
+  test('ignores the other checks if an expectation names one', () => {
     const failing = checkNote({ name: 'lint', verdict: 'failed', reason: 'exit_code' });
     expect(judgedCase(run(checkNote(), failing), { expected: { check: 'unit' } }).verdict).toBe('pass');
   });
@@ -50,7 +50,7 @@ describe('a check without a verdict', () => {
     checkNote({ verdict: 'did_not_run', reason, message: 'It has no result.', ...over });
 
   test.each(['cancelled', 'agent_not_dead', 'tree_lost', 'sandbox_unavailable', 'no_space', 'spawn_failed'])(
-    'does not count against the agent if the reason is %s',
+    'makes its case an error, not a failure, if the reason is %s',
     reason => {
       expect(judgedCase(run(silent(reason))).verdict).toBe('error');
       expect(
@@ -66,7 +66,7 @@ describe('a check without a verdict', () => {
     },
   );
 
-  test('fails its case if the second look leaves an unreadable report, and errs if it was interrupted', () => {
+  test('fails its case if the second look leaves an unreadable report; an interrupted second look is an error', () => {
     const second = (reason: string): CheckInCase =>
       silent('second_look_differs', { verdict: 'unknown', second_look: { verdict: 'unknown', reason } });
     expect(judgedCase(run(second('unreadable_report'))).verdict).toBe('fail');
@@ -81,7 +81,7 @@ describe('a check without a verdict', () => {
   });
 });
 
-test('names of failing tests are bounded, masked and stripped of control characters and host paths', async () => {
+test('a message with hostile test names is short, and contains no secret, control character or host path', async () => {
   const hostile = [
     '\u001b[31mred\u0007\u202e',
     `token ghp_${'a'.repeat(36)}`,

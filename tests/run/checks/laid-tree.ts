@@ -17,7 +17,7 @@ export interface Laid {
   readonly kept: readonly string[];
 }
 
-/** Runs a shell command as the agent, in a clone of these files, and lays out the tree of a check. */
+/** Runs a shell command in place of an agent, in a clone of these files, and lays out the tree of a check. */
 export async function laid(
   files: Readonly<Record<string, string>>,
   deed: string,
@@ -41,7 +41,7 @@ export async function laid(
   };
 }
 
-/** Runs a command with the machine's programs, as a check does. */
+/** Runs a command with this machine's programs, without a sandbox. */
 export function sh(cwd: string, command: string) {
   return spawnSync('/bin/sh', ['-c', command], {
     cwd,

@@ -6,7 +6,7 @@ import { readOverlay } from '../../../src/run/checks/overlay.ts';
 import { put } from '../../execute/worktree/clone-world.ts';
 import { temporaryFolder } from '../../support/support.ts';
 
-/** What Proctor says about a folder that a function fills. */
+/** Proctor's message about the overlay that `fill` creates, or `fine`. */
 function said(fill: (top: string) => void): string {
   const top = temporaryFolder();
   fill(top);
@@ -64,7 +64,7 @@ test('refuses more than 10,000 files', () => {
   expect(message).toMatch(/more than 10,000 files/);
 });
 
-test('refuses a file, a link and a missing folder as overlay', () => {
+test('refuses a file, a link and a missing folder as an overlay', () => {
   const top = temporaryFolder();
   put(top, { file: 'x', 'folder/x': 'x' });
   symlinkSync('folder', path.join(top, 'link'));
@@ -72,7 +72,7 @@ test('refuses a file, a link and a missing folder as overlay', () => {
     expect(() => readOverlay(name, top, 'unit'), name).toThrow(/is not a folder/);
 });
 
-test('refuses a folder that cannot be read, with a sentence', () => {
+test('refuses a path with a NUL character, with a message', () => {
   const top = temporaryFolder();
   expect(() => readOverlay('a\0b', top, 'unit')).toThrow(/is not a folder|cannot be read/);
 });

@@ -15,7 +15,7 @@ const FILES = {
   'tests/equal.js': '1;\n',
 };
 
-test('keeps a file that the check lets the agent change, lists it, and ignores it in the second look', async () => {
+test('keeps and lists a file that the check lets the agent change; the second look uses the base version', async () => {
   const deed = 'echo "other:" > Makefile; echo 2 > tests/a.test.js; echo 2 > run.sh; echo 2 > src/a.js';
   const check = { command: 'make test', keep: ['Make*', 'tests/**'], paths: ['src'] };
   const { top, restored, kept } = await laid(FILES, deed, check);
@@ -28,7 +28,7 @@ test('keeps a file that the check lets the agent change, lists it, and ignores i
   expect(readFileSync(path.join(second.top, 'src/a.js'), 'utf8')).toBe('2\n');
 });
 
-test('hidden files win over a kept change', async () => {
+test('hidden files overwrite a kept change', async () => {
   const overlay = {
     sha256: '',
     files: new Map([['tests/a.test.js', { bytes: Buffer.from('h'), isExecutable: false }]]),
@@ -38,12 +38,12 @@ test('hidden files win over a kept change', async () => {
   expect(readFileSync(path.join(top, 'tests/a.test.js'), 'utf8')).toBe('h');
 });
 
-test('never keeps a report that the agent planted', async () => {
+test('does not keep a report that the agent planted, even if the check keeps every file', async () => {
   const { restored } = await laid(FILES, 'echo 1 > out.xml', { command: 'x', keep: ['**'], report: 'out.xml' });
   expect(restored).toEqual(['added out.xml']);
 });
 
-test('empties the path of a mount, even behind a link', async () => {
+test('empties the path of a mount, even behind a link or a file', async () => {
   const source = temporaryFolder();
   const mounts = [{ source, target: '/work/lib/node_modules' }];
   for (const deed of [
@@ -60,18 +60,18 @@ test('empties the path of a mount, even behind a link', async () => {
 test.each([
   ['a script that a rule runs', 'echo exit 0 > run.sh', 'changed run.sh'],
   ['a script that a script loads', 'echo exit 0 > lib.sh', 'changed lib.sh'],
-  ['an included rule file', 'echo SHELL=/bin/true > rules.mk', 'changed rules.mk'],
-  ['a rule file with precedence', "printf 'test:\\n' > GNUmakefile", 'added GNUmakefile'],
-  ['a rule file that differs in case', "printf 'test:\\n' > makefile", 'added makefile'],
+  ['an included makefile', 'echo SHELL=/bin/true > rules.mk', 'changed rules.mk'],
+  ['a makefile that make prefers', "printf 'test:\\n' > GNUmakefile", 'added GNUmakefile'],
+  ['a makefile whose name differs in case', "printf 'test:\\n' > makefile", 'added makefile'],
   ['a helper that hides another', 'echo 1 > tests/equal', 'added tests/equal'],
   ['a folder that hides a helper', 'mkdir tests/equal; echo 1 > tests/equal/index.js', 'added tests/equal/index.js'],
-  ['a scope for the tests', 'echo {} > tests/package.json', 'added tests/package.json'],
+  ['a package.json for the tests', 'echo {} > tests/package.json', 'added tests/package.json'],
   ['a package marker in the tests', 'echo 1 > tests/__init__.py', 'added tests/__init__.py'],
   ['a module of a runner', 'echo 1 > unittest.py', 'added unittest.py'],
   ['dependencies', 'mkdir -p node_modules/vitest; echo 1 > node_modules/vitest/x.js', 'added node_modules'],
   ['a link to dependencies', 'mkdir x; ln -s x node_modules', 'added node_modules'],
   ['a runner of cargo', 'mkdir .cargo; echo runner > .cargo/config.toml', 'added .cargo/config.toml'],
-  ['a Go test that takes over', 'echo "func TestMain(m *testing.M) {}" > src/z_test.go', 'added src/z_test.go'],
+  ['a Go test with its own TestMain', 'echo "func TestMain(m *testing.M) {}" > src/z_test.go', 'added src/z_test.go'],
   ['a link instead of the tests', 'mv tests t; ln -s t tests', 'deleted tests/a.test.js'],
   ['a file instead of the tests', 'rm -r tests; echo 1 > tests', 'deleted tests/a.test.js'],
   ['a folder instead of a script', 'rm run.sh; mkdir -p run.sh/x', 'deleted run.sh'],
@@ -95,7 +95,7 @@ test.each([
   expect((await laid(FILES, deed, { command: 'make test' })).restored).toEqual([]);
 });
 
-test('leaves out caches without listing them, and new tests in the second look', async () => {
+test('leaves out caches without listing them, and leaves new tests out of the second look', async () => {
   const deed =
     'mkdir -p tests/__pycache__; echo 1 > tests/__pycache__/a.pyc; echo 1 > src/new.test.js; echo 1 > src/new.js';
   const check = { command: 'make test', paths: ['src'] };
@@ -122,7 +122,7 @@ test('puts dependencies back as they were before the agent started', async () =>
   expect((await laid(files, 'true', check)).restored).toEqual([]);
 });
 
-test('puts back scripts and imports of any package, and leaves the rest to the agent', async () => {
+test('restores test scripts and imports in each package.json, and keeps the other changes of the agent', async () => {
   const base = {
     scripts: { test: 'run-s unit:* lint', 'unit:a': 'x', lint: 'y', start: 'z' },
     imports: { '#e': './e.js' },

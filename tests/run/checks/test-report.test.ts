@@ -21,7 +21,7 @@ const ctrf = (tests: readonly object[], summary?: object): string =>
 const PASSED = { name: 'a', status: 'passed' };
 const FAILED = { name: 'b', suite: 'parse', status: 'failed' };
 
-test('counts a CTRF report, and names failed tests with their suites', () => {
+test('counts the tests of a CTRF report, and names failed tests with their suites', () => {
   const tests = [PASSED, FAILED, { name: 'c', status: 'skipped' }, { name: 'd', status: 'pending' }];
   expect(reading(ctrf(tests, { tests: 4, passed: 1, failed: 1, skipped: 1, pending: 1, other: 0 }))).toMatchObject({
     format: 'ctrf',
@@ -56,14 +56,14 @@ test.each([
   ['another root', '<html><testcase name="a"/></html>'],
   ['a testcase in another', '<testsuite><testcase name="a"><testcase name="b"/></testcase></testsuite>'],
   ['a testcase without a name', '<testsuite><testcase/></testsuite>'],
-])('does not count a report with %s', (_what, text) => {
+])('does not count the tests of a report with %s', (_what, text) => {
   const report = reading(text);
   expect(report?.tests ?? null).toBeNull();
   const verdict = checkVerdictOf({ how: 'exited', code: 0 }, { isDeclared: true, isFound: true, tests: null });
   expect(verdict).toMatchObject({ verdict: 'unknown', reason: 'unreadable_report' });
 });
 
-test('makes names with control characters safe, and limits their number and length', () => {
+test('reports names without control characters, and limits their number and length', () => {
   const name = 'a&#9;\u202e'.padEnd(5_000, 'x');
   const failed = `<testcase name="${name}"><failure/></testcase>`;
   const report = reading(`<testsuite>${failed.repeat(300)}</testsuite>`);
@@ -75,7 +75,7 @@ test('makes names with control characters safe, and limits their number and leng
   }
 });
 
-test('reads a huge report, but none above 16 MiB', () => {
+test('reads a report of 50,000 tests, but none above 16 MiB', () => {
   const many = ctrf(Array.from({ length: 50_000 }, () => PASSED));
   expect(reading(many)?.tests).toMatchObject({ total: 50_000, passed: 50_000 });
   const top = temporaryFolder();
@@ -114,7 +114,7 @@ test.each([
   expect(checkVerdictOf({ how: 'exited', code }, report)).toMatchObject({ verdict, reason });
 });
 
-test('a sandbox that cannot start the shell says nothing about the tree', () => {
+test('reports spawn_failed if the sandbox cannot start the shell', () => {
   const report = { isDeclared: false, isFound: false, tests: null };
   const { verdict, reason } = checkVerdictOf({ how: 'not_started', code: 127 }, report);
   expect([verdict, reason]).toEqual(['did_not_run', 'spawn_failed']);

@@ -40,7 +40,7 @@ const entry = (at: string, bytes: number, more: Partial<TreeEntry> = {}): TreeEn
   ...more,
 });
 
-/** A tree with a script and a link to it. */
+/** Writes a prepared tree with a script and a link to it. */
 async function prepared(file: string, text = 'true\n'): Promise<PreparedFile> {
   const top = temporaryFolder();
   mkdirSync(path.join(top, 'node_modules'));
@@ -54,7 +54,7 @@ async function prepared(file: string, text = 'true\n'): Promise<PreparedFile> {
 }
 
 describe('a prepared tree', () => {
-  test('is the same after it was read back, and replaces links in its way', async () => {
+  test('is the same when it is read back, and replaces a link in its way', async () => {
     const file = path.join(temporaryFolder(), 'x');
     const written = await prepared(file);
     const read = readPrepared(file);
@@ -69,7 +69,7 @@ describe('a prepared tree', () => {
     expect(existsSync(path.join(outside, 'run.sh'))).toBe(false);
   });
 
-  test('is refused if one byte differs, it is cut off, or it names a path outside or in .git', async () => {
+  test('is refused if one byte differs, it is cut off, or it names a path outside the tree or in .git', async () => {
     const file = path.join(temporaryFolder(), 'x');
     await prepared(file);
     const bytes = readFileSync(file);
@@ -95,7 +95,7 @@ describe('a prepared tree', () => {
 describe('the cache of setups', () => {
   const key = (word: string) => contentHash(word);
 
-  test('returns what it kept, until it is too old or damaged', async () => {
+  test('returns an entry until it is too old or damaged, and then removes it', async () => {
     const cache = new SetupCache(LIMITS);
     expect(cache.get(key('a'), Date.now())).toBeUndefined();
     const kept = cache.keep(await prepared(cache.temporary()), key('a'), Date.now());
@@ -110,12 +110,12 @@ describe('the cache of setups', () => {
     expect(existsSync(again.file)).toBe(false);
   });
 
-  test('removes the oldest beyond its limits, and files of dead or stuck writers, but never the newest', async () => {
+  test('removes entries beyond its limits and files of dead or stuck writers, but keeps the newest entry', async () => {
     const cache = new SetupCache(LIMITS);
     const files: string[] = [];
     const torn = cache.temporary();
     writeFileSync(torn, '');
-    // The pid of a process that cannot exist.
+    // No process can have this pid.
     const dead = torn.replace(`.${process.pid}.`, '.4194305.');
     writeFileSync(dead, '');
     for (const word of ['a', 'b', 'c'])

@@ -34,7 +34,7 @@ describe('defaults of a case file', () => {
     expect(own?.limits).not.toHaveProperty('max_turns');
   });
 
-  test('join checks, and drop a folder and ref of another repository', () => {
+  test('add their checks to those of a case, and drop dir and ref if the case names a repository', () => {
     const own = casesIn('cases.yaml', file)[1];
     expect(own?.checks?.map(({ command }) => command)).toEqual(['npm test', 'npm run lint']);
     expect(own).not.toHaveProperty('dir');
@@ -55,7 +55,7 @@ describe('defaults of a case file', () => {
     expect(b).toMatchObject({ model: 'large', checks: [{ command: 'npm test' }] });
   });
 
-  test('are reported once with their line if they are wrong', () => {
+  test('are reported once, with their line, if they are wrong', () => {
     expect(faultsIn('cases.yaml', yaml('cases: [{ id: a }, { id: b }]', 'dir: /srv/parser'))).toEqual([
       'line 2: dir must be a path relative to the case file, but is absolute',
     ]);
@@ -84,7 +84,7 @@ describe('reads the keys of a coding case', () => {
   });
 });
 
-describe('refuses', () => {
+describe('a coding case', () => {
   const parents = { id: 'a', dir: '../tasks' };
 
   test.each([
@@ -102,16 +102,16 @@ describe('refuses', () => {
     ['an unknown limit', { limits: { max_turn: 1 } }, 'limits.max_turn is an unknown key'],
     ['an empty tests expectation', { expected: { tests: {} } }, 'expected.tests must have passed_min or failed_max'],
     ['an empty list of checks', { expected: { check: [] } }, 'expected.check must have 1 to 20 names'],
-  ])('%s', (_, keys, says) => {
+  ])('is refused with %s', (_, keys, says) => {
     const [fault] = faultsIn('cases.json', JSON.stringify([{ id: 'a', ...keys }]));
     expect(fault).toContain(says);
   });
 
-  test('no path above the folder of the file, because it is still relative', () => {
+  test('may name a path above the folder of its file, because the path is still relative', () => {
     expect(casesIn('cases.json', JSON.stringify([parents]))).toMatchObject([{ dir: '../tasks' }]);
   });
 
-  test('a duplicate among the joined checks, at its place in the case', () => {
+  test('is refused with a check that has the name of a default check, and the message names its line', () => {
     const text = yaml(
       'checks: [{ name: unit, command: npm test }]',
       'cases:',
@@ -128,7 +128,7 @@ describe('refuses', () => {
 describe('for a known target, refuses', () => {
   const asked = (target: AskedTarget, text: string): string[] => faultsOf(() => casesFor(target, text));
 
-  test('keys of coding cases by name if the target is not an agent, defaults only once', () => {
+  test('coding keys if the target is not an agent, and names each default only once', () => {
     const text = yaml('policy: edit', 'cases:', '  - id: a', '    dir: tasks/a', '  - id: b');
     expect(asked({ kind: 'http' }, text)).toEqual([
       'line 1: policy requires an agent as the target (--agent claude or --agent codex)',

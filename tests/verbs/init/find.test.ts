@@ -236,7 +236,7 @@ describe('a folder', () => {
     ],
     ['a Go module', 'go.mod', 'module shop\n', 'go test ./...'],
     ['no file that names its tests', 'README.md', 'Tests: npm test\n', undefined],
-  ])('with %s is tested by the right command', (_, file, text, command) => {
+  ])('with %s gets the right test command, if any', (_, file, text, command) => {
     const cwd = temporaryFolder();
     writeFileSync(path.join(cwd, file), text);
     expect(findTests({ ...empty, cwd })).toBe(command);

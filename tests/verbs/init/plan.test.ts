@@ -69,7 +69,7 @@ const SCENES: readonly (readonly [string, InitChoice, Partial<Survey>])[] = [
   ['own-program', { kind: 'script', name: '123', script: { file: 'my total.sh', readsCases: false } }, {}],
 ];
 
-test.each(['npm test', 'go test ./...'])('the coding task that a comment shows is a valid case: %s', tests => {
+test.each(['npm test', 'go test ./...'])('the coding task in a comment is a valid case: %s', tests => {
   const { files } = planProject({ kind: 'agent', name: 'shop', agent: 'claude' }, { ...NOTHING, tests });
   const text = files.find(({ file }) => file === 'proctor/cases.yaml')?.text ?? '';
   const cases = casesIn('cases.yaml', text.replace(/^ {2}# (?=[ -])/gm, '  '));

@@ -60,7 +60,7 @@ export function HeatMap({ suite }: { readonly suite: SuiteHistory }) {
 }
 
 const RUNS_SHOWN = 50;
-/** Each cell has five elements. */
+/** Limits the size of the page, because each cell has five elements. */
 const CASES_SHOWN = 25;
 
 interface CellProps {

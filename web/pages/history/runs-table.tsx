@@ -44,7 +44,7 @@ export function RunsTable({ suite: { runs, older_runs } }: { readonly suite: Sui
   );
 }
 
-/** Also for the trials of a case. */
+/** The list of trials of a case uses the same number. */
 export const RUNS_ON_PAGE = 50;
 
 interface Column {
