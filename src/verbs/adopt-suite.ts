@@ -120,7 +120,7 @@ function refuseForeignWork(folder: string): void {
     if (key !== undefined)
       throw new Fault(
         'not_started_here',
-        `The case ${printable(one.id)} has the key ${key}, and another machine wrote it. Start a new run from your own case file.`,
+        `The case ${printable(one.id)} has the key ${key} and comes from another machine. Start a new run from your own case file.`,
       );
   }
 }

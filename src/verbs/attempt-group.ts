@@ -114,7 +114,7 @@ async function troubleWith(
   const seal = fileHash(path.join(place.folder, SEAL));
   const line = lineIn(home, { run_id: place.id });
   if (line !== undefined && seal !== undefined && !line.includes(seal))
-    return { code: 'not_valid', message: 'Its seal is not the one in the ledger.' };
+    return { code: 'not_valid', message: 'Its seal differs from the one in the ledger.' };
   try {
     refuseForeign(place.folder);
     return undefined;

@@ -238,7 +238,7 @@ function comparisonSubject(
 export function damageWarning({ damage = [] }: Pick<Subject, 'damage'>): string | undefined {
   const [first] = damage;
   if (!first) return undefined;
-  const runs = damage.length === 1 ? '' : ` ${damage.length - 1} more changed, too.`;
+  const runs = damage.length === 1 ? '' : ` ${damage.length - 1} more changed.`;
   return `${printable(first.runId)} does not match its seal: ${first.trouble}.${runs} The page says so, and marks the cases. Run proctor verify for details.`;
 }
 

@@ -55,7 +55,7 @@ function pagePlace(word: string, home: string, cwd: string): RunFolder | undefin
 /** Warns that a page shows changed files; undefined if it does not. */
 export function pageWarning({ top }: SmallPage): string | undefined {
   if (top.word !== DOES_NOT_VERIFY) return undefined;
-  return `${printable(top.id)} does not match its seal. The page says so first. Run proctor verify for details.`;
+  return `${printable(top.id)} does not match its seal. The page shows this first. Run proctor verify for details.`;
 }
 
 /** Writes the page completely or not at all, and returns its file. */

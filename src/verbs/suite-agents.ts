@@ -48,7 +48,7 @@ export async function agentFor(
   if (commits !== undefined && commits !== now.commits)
     throw new Fault(
       'commit_changed',
-      'A repository that the cases use has another commit than when the run started. Check out that commit, or start a new run.',
+      'A repository that the cases use is at another commit than when the run started. Check out that commit, or start a new run.',
     );
   const recordings = recordingsOf(where.modelMode, recorded);
   if (recordings) makeRecordings(recordings);

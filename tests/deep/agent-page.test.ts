@@ -165,7 +165,7 @@ describe('the page of an agent run', () => {
         expect.stringMatching(/unit\s+failed/),
       ]);
       expect(await checks.innerText()).toMatch(
-        /Kept, as the check allows[\s\S]*Makefile[\s\S]*Put back[\s\S]*tests\/a\.test\.js/,
+        /Kept, because the check allows it[\s\S]*Makefile[\s\S]*Put back[\s\S]*tests\/a\.test\.js/,
       );
       expect(await page.locator('#review').innerText()).toContain('--allow-failed-checks');
       await checks.locator('.more > summary').evaluateAll(all => all.forEach(one => (one as HTMLElement).click()));
@@ -313,7 +313,7 @@ test('writes a page for a run that was changed', async () => {
   writeFileSync(path.join(pages, 'changed', 'evidence/final-state.txt'), 'changed\n');
   const { code, stderr } = world.tried(['report', path.join(pages, 'changed'), '--out', 'page']);
   expect(code, stderr).toBe(0);
-  expect(stderr).toMatch(/^warning: \S+ does not match its seal\. The page says so first\./);
+  expect(stderr).toMatch(/^warning: \S+ does not match its seal\. The page shows this first\./);
   const { page } = await opened(browser, path.join(world.place.cwd, 'page/report.html'));
   expect(await page.locator('.word').innerText()).toContain('Does not verify');
   expect(await page.locator('#review').innerText()).toContain('proctor apply refuses: The run does not verify');

@@ -108,7 +108,7 @@ describe('run agent --setup', () => {
     const failed = refused('echo one; echo no such package >&2; exit 3');
     expect(failed).toContain('failed with exit code 3, so the agent did not start');
     expect(failed).toContain('no such package');
-    expect(refused('truncate -s 1100M build.bin')).toContain('left too much');
+    expect(refused('truncate -s 1100M build.bin')).toContain('exceeded a limit on its result');
     expect(refused('kill -9 $$')).toContain('so the agent did not start');
     expect(existsSync(cache) ? readdirSync(cache) : []).toEqual([]);
     expect(existsSync(path.join(world.place.cwd, '.proctor', 'runs', 'agent'))).toBe(false);

@@ -48,7 +48,7 @@ test('ranks five attempts, two of which pass, and applies the passing attempt wi
     { files: 2, added: 4, removed: 1 },
   ]);
   expect(report.winner).toEqual({ attempt: first?.attempt, run_id: first?.run_id });
-  expect(report.why).toContain('Its diff is the smallest: 2 lines.');
+  expect(report.why).toContain('No attempt with equal checks and tests has a smaller diff: 2 lines.');
   for (const { attempt, folder } of report.attempts) {
     const request = JSON.parse(readFileSync(path.join(world.place.cwd, folder, 'evidence/request.json'), 'utf8'));
     expect(request.attempt).toEqual({ group: report.group, number: attempt, of: 5 });

@@ -205,7 +205,7 @@ test('resumes in the middle with the folders of the case file, and refuses if a 
   writeFileSync(hidden, HIDDEN);
   const task = path.join(cwd, 'suite/task');
   gitIn(task, ...AS_SOMEBODY, 'commit', '-q', '--allow-empty', '-m', 'Later');
-  await expect(resume()).rejects.toThrow('has another commit than when the run started');
+  await expect(resume()).rejects.toThrow('is at another commit than when the run started');
   gitIn(task, 'reset', '--quiet', '--hard', 'HEAD~1');
   const [run] = (await resume()).runs;
   expect([run?.isOpen, run?.judged?.passed]).toEqual([false, 2]);
@@ -258,7 +258,7 @@ test('a failed setup or a damaged bundle makes its case an error without a retry
   const { cases } = json(folder, 'evaluation.json') as Evaluation;
   expect(cases.map(({ case_id, verdict, failure }) => [case_id, verdict, failure?.message ?? ''])).toEqual([
     ['failing', 'error', expect.stringMatching(/failed with exit code 3, so the agent did not start.*no such package/)],
-    ['slow', 'error', expect.stringContaining('ran out of time (1000 ms), so the agent did not start')],
+    ['slow', 'error', expect.stringContaining('exceeded its time limit (1000 ms), so the agent did not start')],
     ['large', 'error', expect.stringContaining('ran out of memory (64000000 bytes), so the agent did not start')],
     ['solved', 'pass', ''],
     ['torn', 'error', expect.stringContaining('The bundle cannot be used')],
@@ -302,7 +302,7 @@ describe('refuses a suite with', () => {
     [
       'a missing folder',
       ['dir: nowhere'],
-      /Case a: .*(?:exist|folder).* Paths in a case file start at its own folder\.$/,
+      /Case a: .*(?:exist|folder).* Paths in a case file are relative to its folder\.$/,
     ],
     [
       'a missing overlay',

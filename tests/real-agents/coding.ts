@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -25,12 +25,12 @@ const VERDICTS = {
   },
   sloppy: {
     'empty-input':
-      'fail | 3 of 8 tests pass, but at least 8 must. | 5 of 8 tests of the check hidden fail: accepts input of white space only, ignores blank lines between settings, keeps everything after the first equals sign, …',
+      'fail | 3 of 8 tests pass, but at least 8 must pass. | 5 of 8 tests of the check hidden fail: accepts input of white space only, ignores blank lines between settings, keeps everything after the first equals sign, …',
     'stop-words': 'pass',
     'one-row':
-      'fail | 7 of 8 tests pass, but at least 8 must. | 1 of 8 tests of the check hidden fails: cuts and pads in one place.',
+      'fail | 7 of 8 tests pass, but at least 8 must pass. | 1 of 8 tests of the check hidden fails: cuts and pads in one place.',
     'path-traversal':
-      'fail | 8 of 9 tests pass, but at least 9 must. | 1 of 9 tests of the check hidden fails: refuses a folder next to the root whose name starts the same.',
+      'fail | 8 of 9 tests pass, but at least 9 must pass. | 1 of 9 tests of the check hidden fails: refuses a folder next to the root whose name starts the same.',
     'half-cents': 'pass',
   },
 } as const;
@@ -63,10 +63,11 @@ export function tryCoding(programs: () => string): void {
     expect(flags('half-cents')).toEqual([]);
   });
 
-  test('no request to a model contains one of three names from the hidden tests', () => {
+  test('no request to a model contains the name of a hidden test', () => {
     expect(world.asked.length).toBeGreaterThan(50);
-    const words = ['accepts input of white space only', 'cuts and pads in one place', 'HiddenMoney'];
-    expect(world.asked.filter(text => words.some(word => text.includes(word)))).toEqual([]);
+    const names = hiddenNames();
+    expect(names.length).toBeGreaterThan(20);
+    expect(world.asked.filter(text => names.some(name => text.includes(name)))).toEqual([]);
   });
 
   test('the evidence verifies', async () => {
@@ -186,4 +187,15 @@ class CodingWorld {
     );
     return 'coding/bundled.yaml';
   }
+}
+
+/** The titles of all hidden tests. A short one, such as `still ignores comments`, could occur by chance. */
+function hiddenNames(): string[] {
+  const tasks = readdirSync(path.join(ROOT, CODING, 'tasks'));
+  const folders = tasks.map(task => path.join(ROOT, CODING, 'tasks', task, 'hidden', 'tests'));
+  const texts = folders.flatMap(at => readdirSync(at).map(name => readFileSync(path.join(at, name), 'utf8')));
+  const names = texts.flatMap(text =>
+    [...text.matchAll(/test\('([^']+)'|def (test_\w+)/g)].map(([, js, py]) => js ?? py),
+  );
+  return names.filter((name): name is string => name !== undefined && name.length > 15);
 }

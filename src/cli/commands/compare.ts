@@ -186,7 +186,7 @@ function notHereText(ids: readonly string[]): string {
 }
 
 const PACK_AWAY =
-  'The accepted baseline and its pack are not here, so the report does not show its answers. Name the file with --baseline.';
+  'Proctor cannot find the accepted baseline and its pack, so the report does not show its answers. Name the file with --baseline.';
 
 const NAMED_MAX = 5;
 

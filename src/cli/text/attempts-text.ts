@@ -19,9 +19,7 @@ export function attemptsText(report: AttemptsReport, paint: Paint, columns: numb
     ...not_ranked.flatMap(({ attempt, message }) =>
       paragraph(`–  attempt ${attempt} is not ranked: ${printable(message)}`, width, '   '),
     ),
-    ...ties.flatMap(tie =>
-      paragraph(`=  Attempts ${listText(tie)} are equal in everything that counts.`, width, '   '),
-    ),
+    ...ties.flatMap(tie => paragraph(`=  Attempts ${listText(tie)} differ only in their number.`, width, '   ')),
     '',
     `${mark} ${paint('strong', head)}`,
     ...paragraph(`  ${printable(why)}`, width, '  '),

@@ -33,7 +33,7 @@ function changedText(changed: ReadonlyMap<string, string>): string {
 }
 
 function keptText(kept: ReadonlyMap<string, string>): string {
-  return `The agent changed files that its checks need, and the check allows it: ${filesText(kept)}.`;
+  return `The agent changed files that its checks need, and "keep" allows it: ${filesText(kept)}.`;
 }
 
 function filesText(changed: ReadonlyMap<string, string>): string {

@@ -49,8 +49,11 @@ const KEYS: readonly RankKey[] = [
   { of: ({ checks }) => -checks.passed, why: () => 'More of its checks passed.' },
   { of: ({ tests }) => (tests ? -tests.passed : UNKNOWN), why: () => 'More of its tests passed.' },
   { of: ({ tests }) => tests?.failed ?? UNKNOWN, why: () => 'Fewer of its tests failed.' },
-  { of: linesOf, why: row => `Its diff is the smallest: ${linesText(linesOf(row))}.` },
-  { of: ({ cost_usd }) => cost_usd ?? UNKNOWN, why: () => 'It has an equally small diff and the lowest cost.' },
+  { of: linesOf, why: row => `No attempt with equal checks and tests has a smaller diff: ${linesText(linesOf(row))}.` },
+  {
+    of: ({ cost_usd }) => cost_usd ?? UNKNOWN,
+    why: () => 'Its diff is as small as that of another attempt, and its cost is lower.',
+  },
 ];
 
 /** Whether it completed, without a violation that `proctor apply` refuses. */

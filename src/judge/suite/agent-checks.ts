@@ -31,7 +31,10 @@ export const testCounts: Judge<'tests'> = ({ passed_min, failed_max }, answer) =
 
 function enoughPassed(passed: number, total: number, least: number): Judgement {
   if (passed >= least) return holds(null);
-  return fails(`${passed} of ${total} tests ${passed === 1 ? 'passes' : 'pass'}, but at least ${least} must.`, null);
+  return fails(
+    `${passed} of ${total} tests ${passed === 1 ? 'passes' : 'pass'}, but at least ${least} must pass.`,
+    null,
+  );
 }
 
 function fewFailed(checks: readonly CheckInCase[], failed: number, most: number): Judgement {

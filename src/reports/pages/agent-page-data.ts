@@ -100,7 +100,7 @@ export interface PageCheck {
   readonly failed: number;
   readonly restored: ShortList<CheckFile>;
   readonly kept: ShortList<CheckFile>;
-  /** What the agent did to the files that were put back; null if there are none. */
+  /** The agent's changes to the files that Proctor put back; null if there are none. */
   readonly diff: AgentDiff | null;
   readonly second: { readonly verdict: string; readonly tone: Tone; readonly message: string } | null;
   readonly streams: readonly {

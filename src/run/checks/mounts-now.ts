@@ -20,7 +20,7 @@ export async function mountsNow({
     if (rehashed && (await hashOf(source)) !== sha256)
       throw new Fault(
         'mount_changed',
-        `The mounted folder ${printable(at)} changed after the agent started. Run it again.`,
+        `The mounted folder ${printable(at)} changed after the agent started. Run the agent again.`,
       );
     seen.push({ path: mask(at), sha256, rehashed });
   }

@@ -42,7 +42,7 @@ export class SetupCache {
       renameSync(written.file, file);
       syncFolder(this.#folder);
     } catch (cause) {
-      throw new Fault('setup_failed', 'The result of the setup command could not be kept.', { cause });
+      throw new Fault('setup_failed', 'Proctor could not store the result of the setup command.', { cause });
     }
     this.#prune(file, nowMs);
     return { ...written, file };

@@ -160,7 +160,7 @@ function refuseFailed(capture: Capture, { timeoutMs, memoryBytes }: Effective, m
       throw stopped(`failed with exit code ${ending.code}`, lines);
     case 'killed':
       throw stopped(
-        ending.by === 'timeout' ? `ran out of time (${timeoutMs} ms)` : `was stopped (${ending.by})`,
+        ending.by === 'timeout' ? `exceeded its time limit (${timeoutMs} ms)` : `was stopped (${ending.by})`,
         lines,
       );
     case 'out_of_memory':
@@ -207,7 +207,7 @@ async function treeLeft(
   const { bytes: bytesMax, entries: entriesMax } = PREPARED_LIMITS;
   if (lost || state.missed || bytes > bytesMax || files.length + state.deleted.length > entriesMax)
     throw stopped(
-      `left too much: at most ${entriesMax.toLocaleString('en-US')} files and 1 GiB, and 64 MiB for a file that git does not ignore`,
+      `exceeded a limit on its result: at most ${entriesMax.toLocaleString('en-US')} files and 1 GiB, and 64 MiB for a file that git does not ignore`,
     );
   const gone = given.filter(at => lstatSync(placeIn(top, at), { throwIfNoEntry: false }) === undefined);
   const deleted = [...new Set([...state.deleted, ...gone])];

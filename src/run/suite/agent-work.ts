@@ -90,7 +90,7 @@ export async function describeWork(
 
 /** The path of a missing folder is often relative to the wrong folder. */
 function pathHint({ message }: Fault): string {
-  return /does not exist|is not a folder/.test(message) ? ' Paths in a case file start at its own folder.' : '';
+  return /does not exist|is not a folder/.test(message) ? ' Paths in a case file are relative to its folder.' : '';
 }
 
 /** Looks at each program, policy, repository and folder once, however many cases name it. */

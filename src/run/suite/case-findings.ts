@@ -112,7 +112,9 @@ export class CaseFindings {
     return [
       ...asked.flatMap((name, index) => {
         const at = Array.isArray(expected.check) ? `expected.check[${index}]` : 'expected.check';
-        return names.includes(name) ? [] : [wrong(at, `names no check of this case.${didYouMean(name, names)}`)];
+        return names.includes(name)
+          ? []
+          : [wrong(at, `names a check that this case does not have.${didYouMean(name, names)}`)];
       }),
       ...(expected.tests && names.length === 0 ? [wrong('expected.tests', 'requires checks that report tests')] : []),
     ];

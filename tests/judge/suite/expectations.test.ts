@@ -295,7 +295,7 @@ const rows: Row[] = [
     { tests: { passed_min: 4, failed_max: 1 } },
     '',
     [
-      'fail 3 of 5 tests pass, but at least 4 must.',
+      'fail 3 of 5 tests pass, but at least 4 must pass.',
       'fail 2 of 4 tests of the check a fail: x, y. At most 1 may fail.',
     ],
     checking(testedNote('a', 2, 'x', 'y'), testedNote('b', 1)),

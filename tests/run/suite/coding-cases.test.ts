@@ -147,7 +147,7 @@ describe('for a known target, refuses', () => {
       '    expected: { check: suite-1 }',
     );
     expect(asked({ kind: 'agent', checks: ['suite-1'] }, text)).toEqual([
-      'line 5: cases[0].expected.check[1] names no check of this case. Did you mean "hidden"?',
+      'line 5: cases[0].expected.check[1] names a check that this case does not have. Did you mean "hidden"?',
     ]);
   });
 

@@ -47,10 +47,10 @@ function Check({ check, isSplit }: { readonly check: PageCheck; readonly isSplit
         </p>
       )}
       <FileList title="Put back" files={check.restored} />
-      <FileList title="Kept, as the check allows" files={check.kept} />
+      <FileList title="Kept, because the check allows it" files={check.kept} />
       {diff && diff.files.length > 0 && (
         <details class="more">
-          <summary>What the agent did to the files that were put back</summary>
+          <summary>The agent’s changes to the files that Proctor put back</summary>
           <DiffFiles diff={diff} prefix={`check-${name}-file`} isSplit={isSplit} />
         </details>
       )}
