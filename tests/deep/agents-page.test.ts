@@ -63,17 +63,27 @@ function alone(text: string): Typed[] {
 
 /** A repository with `proctor` on the PATH and stand-ins for both agents. */
 function world(url: string) {
-  const folder = repositoryFolder({ 'README.md': 'A project.\n', 'task.md': 'Look around.\n' });
+  const folder = repositoryFolder({
+    'README.md': 'A project.\n',
+    'task.md': 'Look around.\n',
+    'package.json': '{ "name": "project", "version": "1.0.0", "scripts": { "test": "true" } }\n',
+    'package-lock.json': '{ "name": "project", "version": "1.0.0", "lockfileVersion": 3, "packages": {} }\n',
+  });
   // Excluded, because Proctor warns about files that the agent does not see.
   writeFileSync(
     path.join(folder, '.git', 'info', 'exclude'),
-    'docs-only.yaml\nprices.yaml\nrun.json\nnode_modules\ndata\n',
+    'docs-only.yaml\nprices.yaml\nrun.json\nnode_modules\ndata\ntasks\ngiven\n',
   );
   gitIn(folder, 'branch', 'release-2');
   for (const mounted of ['node_modules', 'data']) {
     mkdirSync(path.join(folder, mounted));
     writeFileSync(path.join(folder, mounted, 'list.txt'), 'one\n');
   }
+  mkdirSync(path.join(folder, 'given'));
+  writeFileSync(path.join(folder, 'given', 'given.txt'), 'one\n');
+  mkdirSync(path.join(folder, 'tasks'));
+  gitIn(folder, 'tag', 'v1');
+  gitIn(folder, 'bundle', 'create', '--quiet', 'tasks/parse.bundle', '--all');
   const bin = agentFolder('claude');
   placeAgent('codex', bin);
   const program = path.join(bin, 'proctor');

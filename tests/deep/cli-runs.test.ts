@@ -124,6 +124,7 @@ describe('finished runs', () => {
       would_remove: [idOf(first), idOf(second)],
       comparisons: [],
       reports: [],
+      kept: [],
     });
     expect(here.runFolders()).toHaveLength(2);
     const pruned = here.proctor(['prune', '--older-than', '0s', '--json']).stdout;
@@ -131,6 +132,7 @@ describe('finished runs', () => {
       removed: [idOf(first), idOf(second)],
       comparisons: [],
       reports: [],
+      kept: [],
     });
     expect(here.runFolders()).toEqual([]);
   });

@@ -141,7 +141,7 @@ test('old comparisons and reports are pruned like runs, and other files stay', a
   await proctor('report', 'new');
   place.file('.proctor/comparisons/mine/note.txt', 'kept');
   const young = await proctor('prune', '--older-than', '1h', '--json');
-  expect(JSON.parse(young.stdout)).toEqual({ removed: [], comparisons: [], reports: [] });
+  expect(JSON.parse(young.stdout)).toEqual({ removed: [], comparisons: [], reports: [], kept: [] });
   const trial = await proctor('prune', '--older-than', '0s', '--dry-run');
   expect(trial.stdout).toMatch(
     /\nwould remove {2}comparison_\w+\nwould remove {2}report of suite_\w+\n2 runs, 1 comparison, 1 report would be/,
