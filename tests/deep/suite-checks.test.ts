@@ -38,7 +38,7 @@ afterAll(() => {
   for (const folder of made) rmSync(folder, { recursive: true, force: true });
 });
 
-const AS_SOMEBODY = ['-c', 'user.name=somebody', '-c', 'user.email=somebody@example.org'];
+const AS_TESTER = ['-c', 'user.name=tester', '-c', 'user.email=tester@example.org'];
 
 function repositoryAt(folder: string): void {
   for (const [name, text] of Object.entries(PROJECT)) {
@@ -47,7 +47,7 @@ function repositoryAt(folder: string): void {
   }
   gitIn(folder, 'init', '-q', '-b', 'main');
   gitIn(folder, 'add', '--all');
-  gitIn(folder, ...AS_SOMEBODY, 'commit', '-q', '-m', 'One');
+  gitIn(folder, ...AS_TESTER, 'commit', '-q', '-m', 'One');
 }
 
 const yaml = (...lines: string[]): string => `${lines.join('\n')}\n`;
@@ -204,7 +204,7 @@ test('resumes in the middle with the folders of the case file, and refuses if a 
   await expect(resume()).rejects.toThrow('a folder that the cases use changed since the run started');
   writeFileSync(hidden, HIDDEN);
   const task = path.join(cwd, 'suite/task');
-  gitIn(task, ...AS_SOMEBODY, 'commit', '-q', '--allow-empty', '-m', 'Later');
+  gitIn(task, ...AS_TESTER, 'commit', '-q', '--allow-empty', '-m', 'Later');
   await expect(resume()).rejects.toThrow('is at another commit than when the run started');
   gitIn(task, 'reset', '--quiet', '--hard', 'HEAD~1');
   const [run] = (await resume()).runs;

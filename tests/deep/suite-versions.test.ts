@@ -63,7 +63,7 @@ test.each([
   ],
   ['one run id for several versions', [...TWO_BY_TWO, '--run-id', 'x'], '--run-id names one run'],
   ['several models without an agent', ['--model', 'a', '--model', 'b'], 'Several models need an agent.'],
-  ['an unknown agent', ['--agent', 'claude', '--agent', 'nobody'], 'nobody'],
+  ['an unknown agent', ['--agent', 'claude', '--agent', 'clade'], 'clade'],
 ])('refuses %s', (_, flags, says) => {
   const world = new AgentWorld();
   const { code, stderr } = world.tried(suite(world, CASES, flags), WITH_KEYS);

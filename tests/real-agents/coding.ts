@@ -170,7 +170,7 @@ class CodingWorld {
     const repository = path.join(this.cwd, 'repository');
     cpSync(path.join(this.cwd, 'coding', 'tasks', task, 'files'), repository, { recursive: true });
     const git = (...args: readonly string[]): string =>
-      gitIn(repository, '-c', 'user.name=somebody', '-c', 'user.email=somebody@example.org', ...args);
+      gitIn(repository, '-c', 'user.name=tester', '-c', 'user.email=tester@example.org', ...args);
     git('init', '-q', '-b', 'main');
     git('add', '--all');
     git('commit', '-q', '-m', 'One');

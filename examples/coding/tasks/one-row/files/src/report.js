@@ -28,7 +28,7 @@ export function refunds(items) {
 export function drafts(items) {
   let text = '';
   for (const { customer, total } of items) {
-    let name = customer ?? 'nobody';
+    let name = customer ?? 'absent';
     if (name.length > 12) name = `${name.slice(0, 11)}…`;
     while (name.length < 12) name += ' ';
     let amount = total === undefined ? '?' : total.toFixed(2);

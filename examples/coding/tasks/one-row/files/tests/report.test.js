@@ -11,5 +11,5 @@ test('prints a refund as a negative amount', () => {
 });
 
 test('prints a draft without a customer', () => {
-  assert.equal(drafts([{}]), 'draft  nobody                 ?\n');
+  assert.equal(drafts([{}]), 'draft  absent                 ?\n');
 });

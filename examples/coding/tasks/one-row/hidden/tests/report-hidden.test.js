@@ -18,7 +18,7 @@ test('keeps the signs of refunds', () => {
 test('keeps an empty customer, and replaces only a missing one', () => {
   assert.equal(
     drafts([{ customer: '', total: 0 }, { customer: null }]),
-    `draft  ${' '.repeat(20)}0.00\ndraft  nobody                 ?\n`,
+    `draft  ${' '.repeat(20)}0.00\ndraft  absent                 ?\n`,
   );
 });
 
