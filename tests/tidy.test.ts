@@ -18,7 +18,20 @@ const LAW: Record<string, readonly string[]> = {
   verify: ['base', 'contracts', 'targets', 'evidence'],
   judge: ['base', 'contracts', 'evidence', 'run'],
   reports: ['base', 'contracts', 'evidence'],
-  verbs: ['base', 'contracts', 'policy', 'targets', 'execute', 'evidence', 'run', 'verify', 'judge', 'reports'],
+  publish: ['base', 'contracts', 'evidence'],
+  verbs: [
+    'base',
+    'contracts',
+    'policy',
+    'targets',
+    'execute',
+    'evidence',
+    'run',
+    'verify',
+    'judge',
+    'reports',
+    'publish',
+  ],
   cli: ['base', 'contracts', 'verbs'],
 };
 

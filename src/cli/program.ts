@@ -7,6 +7,7 @@ import { stderr, stdout } from './text/out.ts';
 import { addCompletionCommand } from './commands/completion-command.ts';
 import { addHelpCommands } from './commands/help-command.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
+import { addPublishCommand } from './commands/publish-command.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
 import { addTestCommands } from './commands/test-commands.ts';
@@ -48,6 +49,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
   addTestCommands(program, ended);
   addRunCommands(program, ended);
   addPackCommands(program, ended);
+  addPublishCommand(program, ended);
   addVerifyCommands(program, ended);
   addKeysCommands(program, ended);
   addCompletionCommand(program, ended);
