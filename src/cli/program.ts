@@ -10,6 +10,7 @@ import { addPackCommands } from './commands/pack-commands.ts';
 import { addPublishCommand } from './commands/publish-command.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
+import { addServeCommands } from './commands/serve-commands.ts';
 import { addTestCommands } from './commands/test-commands.ts';
 import { addKeysCommands, addVerifyCommands } from './commands/verify-commands.ts';
 
@@ -48,6 +49,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
     .exitOverride();
   addTestCommands(program, ended);
   addRunCommands(program, ended);
+  addServeCommands(program, ended);
   addPackCommands(program, ended);
   addPublishCommand(program, ended);
   addVerifyCommands(program, ended);
