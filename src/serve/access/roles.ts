@@ -1,0 +1,13 @@
+/**
+ * What an identity may do. Each role includes those before it, except `worker`, which opens only the routes of
+ * workers.
+ */
+const ROLES = ['user', 'viewer', 'runner', 'admin', 'worker'] as const;
+
+export type ServerRole = (typeof ROLES)[number];
+
+/** Whether a role opens a route that needs another role. */
+export function allows(have: ServerRole, need: ServerRole): boolean {
+  if (have === 'worker' || need === 'worker') return have === need;
+  return ROLES.indexOf(have) >= ROLES.indexOf(need);
+}

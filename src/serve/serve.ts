@@ -1,0 +1,43 @@
+import { newToken } from '../base/ids.ts';
+import { homeFrom, makeHome } from '../evidence/run-folder/runs.ts';
+import { loopbackAccess } from './access/loopback-access.ts';
+import { Server } from './http/server.ts';
+import { listen } from './listen.ts';
+import { ServerLog } from './operation/log.ts';
+
+export interface ServeOptions {
+  readonly cwd: string;
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** How long open requests may take when the server stops, in milliseconds. */
+  readonly drainMs: number;
+  /** Receives the server's log, a line at a time. */
+  readonly onLog: (line: string) => void;
+}
+
+export interface Serving {
+  /** The address to open, with the secret in its fragment. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the server of a project. It reads the run folders that are there, and needs no database. */
+export async function serve({ cwd, host, port, drainMs, onLog }: ServeOptions): Promise<Serving> {
+  const home = homeFrom(cwd);
+  makeHome(home);
+  const secret = newToken();
+  const hosts: string[] = [];
+  const server = new Server({ cwd, home, access: loopbackAccess(secret, hosts), log: new ServerLog(onLog) });
+  const listening = await listen(server, host, port);
+  hosts.push(`127.0.0.1:${listening.port}`, `localhost:${listening.port}`, `[::1]:${listening.port}`);
+  server.log.note('listening', { host, port: listening.port });
+  return {
+    address: `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}/#secret=${secret}`,
+    stop: async () => {
+      server.drain();
+      await listening.stop(drainMs);
+      server.log.note('stopped');
+    },
+  };
+}
