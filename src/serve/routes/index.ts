@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
+import { openApiRoute } from './openapi.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import { sessionRoute } from './session.ts';
 
@@ -7,6 +8,7 @@ import { sessionRoute } from './session.ts';
 export const ROUTES: readonly Route[] = [
   healthzRoute,
   readyzRoute,
+  openApiRoute(() => ROUTES),
   metricsRoute,
   sessionRoute,
   listRunsRoute,
