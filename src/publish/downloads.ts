@@ -20,7 +20,7 @@ export function downloadHeaders(name: string, mediaType: string, bytes: number):
 }
 
 /** RFC 6266: an ASCII name for old clients, and the name itself as in RFC 8187. */
-export function dispositionOf(name: string): string {
+function dispositionOf(name: string): string {
   const ascii = name.replace(/[^ !#-&(-+\--[\]-~]/g, '_').replace(/[%;]/g, '_');
   const encoded = encodeURIComponent(name).replace(
     /['()*!]/g,

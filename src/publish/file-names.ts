@@ -41,7 +41,9 @@ export function uniqueNames(names: readonly string[]): string[] {
 
 /** Drops controls, bidirectional marks and zero-width characters. */
 function withoutControls(text: string): string {
-  return [...text].filter(character => printable(character) === character).join('');
+  return Array.from(text)
+    .filter(character => printable(character) === character)
+    .join('');
 }
 
 /** The lower-case extension of a name, such as `.csv`; empty if it has none that is plain. */

@@ -18,13 +18,13 @@ export interface PublishedFile {
   readonly sha256: string;
 }
 
-export const FOLDER_FILES_MAX = 1_000;
-export const FOLDER_BYTES_MAX = 64 * 1024 ** 2;
+const FOLDER_FILES_MAX = 1_000;
+const FOLDER_BYTES_MAX = 64 * 1024 ** 2;
 const DEPTH_MAX = 16;
 const PATH_BYTES_MAX = 500;
 
 /** Copies a folder that someone wants to publish. Accepts only regular files with plain names, within limits. */
-export function copyFolder(from: string, to: string): PublishedFile[] {
+export function copyPublished(from: string, to: string): PublishedFile[] {
   const room = { bytes: FOLDER_BYTES_MAX };
   return pathsBelow(from).map(file => copyFile(from, file, to, room));
 }

@@ -41,7 +41,7 @@ export type TypedInputs =
   | { readonly ok: false; readonly faults: readonly FieldFault[] };
 
 /** A value in inputs.json. An optional input without a value is null. */
-export type InputValue = string | number | null | UploadValue | readonly UploadValue[];
+type InputValue = string | number | null | UploadValue | readonly UploadValue[];
 
 interface UploadValue {
   /** Relative to the work folder. */
@@ -52,7 +52,7 @@ interface UploadValue {
 }
 
 const FAULTS_MAX = 100;
-export const UPLOADS_PER_INPUT_MAX = 100;
+const UPLOADS_PER_INPUT_MAX = 100;
 
 /** Checks what a form sent against the declared inputs. Texts come from a form, so a number may arrive as text. */
 export function typedInputs(

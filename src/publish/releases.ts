@@ -23,9 +23,9 @@ const lineShape = record({
   at: instant(),
 });
 
-export type ReleaseState = 'draft' | 'published' | 'withdrawn';
+type ReleaseState = 'draft' | 'published' | 'withdrawn';
 
-export interface Release {
+interface Release {
   readonly version: string;
   readonly digest: string;
   readonly state: ReleaseState;

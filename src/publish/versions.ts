@@ -17,7 +17,7 @@ import {
   type PublishedVersion,
 } from '../contracts/published-script/shape.ts';
 import { contentHashText, count, matching, record, relativePath } from '../contracts/shape.ts';
-import { copyFolder, pathsBelow, type PublishedFile } from './folder-files.ts';
+import { copyPublished, pathsBelow, type PublishedFile } from './folder-files.ts';
 import { makeServerFolder, scriptsFolder } from './server-folder.ts';
 
 /** A stored version: what its script.yaml says, and its files. */
@@ -67,7 +67,7 @@ export function copyIntoStore(home: string, from: string): CopiedFolder {
   makeFolders(folder);
   const drop = (): void => rmSync(temporary, { recursive: true, force: true });
   try {
-    const files = copyFolder(from, folder);
+    const files = copyPublished(from, folder);
     const digest = digestOf(files);
     return { folder, files, digest, drop, keep: script => keepCopy(home, temporary, { script, digest, files }) };
   } catch (error) {
@@ -99,7 +99,7 @@ export function versionTaken(name: string, version: string): Fault {
 }
 
 /** The digest of a version: over the sorted paths, modes and hashes of its files. */
-export function digestOf(files: readonly PublishedFile[]): string {
+function digestOf(files: readonly PublishedFile[]): string {
   return bytesHash(canonicalize(files.map(({ path, mode, sha256 }) => ({ path, mode, sha256 }))));
 }
 

@@ -14,7 +14,7 @@ export const scriptCard = record({
 export type ScriptCard = z.infer<typeof scriptCard>;
 
 /** A version of a script, for those who publish. */
-export const releaseView = record({
+const releaseView = record({
   version: semver(),
   digest: contentHashText(),
   state: z.enum(['draft', 'published', 'withdrawn']),
@@ -37,7 +37,7 @@ export type ScriptListing = z.infer<typeof scriptListing>;
 export const SCRIPT_RUN_STATES = ['waiting', 'running', 'succeeded', 'failed', 'timed_out', 'stopped'] as const;
 
 /** A file that a run left. `withheld` files cannot be downloaded. */
-export const outputView = record({
+const outputView = record({
   /** The address below /files/. */
   path: z.string(),
   /** The name to show and to store it under. */

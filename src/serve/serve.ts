@@ -32,11 +32,12 @@ export async function serve({ cwd, host, port, drainMs, onLog }: ServeOptions): 
   const listening = await listen(server, host, port);
   hosts.push(`127.0.0.1:${listening.port}`, `localhost:${listening.port}`, `[::1]:${listening.port}`);
   server.log.note('listening', { host, port: listening.port });
+  server.scripts.resume();
   return {
     address: `http://${host.includes(':') ? `[${host}]` : host}:${listening.port}/#secret=${secret}`,
     stop: async () => {
       server.drain();
-      await listening.stop(drainMs);
+      await Promise.all([listening.stop(drainMs), server.scripts.stop(drainMs)]);
       server.log.note('stopped');
     },
   };

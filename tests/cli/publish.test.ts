@@ -40,7 +40,7 @@ describe('proctor publish', () => {
     expect(view.files).toMatchObject([{ name: 'orders.csv', media_type: 'text/csv; charset=utf-8', state: 'offered' }]);
     const refused = place.proctor([...tried, '--set', 'currency=SEK', '--set', 'least=-1']);
     expect(refused.code).toBe(2);
-    expect(JSON.parse(refused.stdout)).toMatchObject({ code: 'bad_inputs' });
+    expect(JSON.parse(refused.stdout)).toMatchObject({ error: { code: 'bad_inputs' } });
   });
 
   test('lists, withdraws and rolls back', () => {

@@ -46,7 +46,7 @@ export class PublishWorld {
 }
 
 /** Copies its inputs to output/ and succeeds. */
-export const ECHOES = `#!/bin/sh
+const ECHOES = `#!/bin/sh
 mkdir -p output
 for file in input/*; do cp "$file" output/; done
 printf '{"contract_version":1,"status":"succeeded","html_output":"<p>done</p>","error_summary":null,"artifacts":[]}' > result.json

@@ -8,7 +8,7 @@ export function declaredLimits(written: WrittenScriptLimits): ScriptLimitValues 
     const limit = LIMIT_BY_KEY[key as keyof WrittenScriptLimits];
     return limit === undefined || value === undefined ? [] : [[limit, valueOf(key, value)] as const];
   });
-  return Object.fromEntries(named) as ScriptLimitValues;
+  return Object.fromEntries(named);
 }
 
 /** The key and the message of every limit that is out of its range. */

@@ -6,6 +6,10 @@ const ROLES = ['user', 'viewer', 'runner', 'admin', 'worker'] as const;
 
 export type ServerRole = (typeof ROLES)[number];
 
+export function isRole(word: string): word is ServerRole {
+  return (ROLES as readonly string[]).includes(word);
+}
+
 /** Whether a role opens a route that needs another role. */
 export function allows(have: ServerRole, need: ServerRole): boolean {
   if (have === 'worker' || need === 'worker') return have === need;

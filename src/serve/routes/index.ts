@@ -2,6 +2,8 @@ import type { Route } from '../http/route.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
+import { SCRIPT_RUN_ROUTES } from './script-runs.ts';
+import { SCRIPT_ROUTES } from './scripts.ts';
 import { sessionRoute } from './session.ts';
 
 /** Everything that the server answers. A new route needs a line here. */
@@ -13,4 +15,6 @@ export const ROUTES: readonly Route[] = [
   sessionRoute,
   listRunsRoute,
   showRunRoute,
+  ...SCRIPT_ROUTES,
+  ...SCRIPT_RUN_ROUTES,
 ];

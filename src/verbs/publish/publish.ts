@@ -118,7 +118,7 @@ async function changed(
   return alone(home, name, () => {
     const line = decide(releasesIn(home, name));
     if (line) appendRelease(home, name, lineOf(...line, by));
-    return listingOf(home, name);
+    return scriptListingOf(home, name);
   });
 }
 
@@ -149,7 +149,7 @@ export function listScripts(cwd: string): {
   const refused: { name: string; message: string }[] = [];
   for (const name of storedNames(home)) {
     try {
-      if (SCRIPT_NAME.test(name) && readReleases(home, name).length > 0) scripts.push(listingOf(home, name));
+      if (SCRIPT_NAME.test(name) && readReleases(home, name).length > 0) scripts.push(scriptListingOf(home, name));
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       refused.push({ name, message: error.message });
@@ -159,7 +159,7 @@ export function listScripts(cwd: string): {
 }
 
 /** A script with its versions, newest first. */
-export function listingOf(home: string, name: string): ScriptListing {
+export function scriptListingOf(home: string, name: string): ScriptListing {
   const { releases, current, previous } = releasesIn(home, name);
   const shown = current ?? releases.at(-1)?.version;
   const title = shown === undefined ? undefined : readVersion(home, name, shown)?.script.title;

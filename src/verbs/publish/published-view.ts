@@ -25,12 +25,17 @@ export function publishedRunView(cwd: string, runId: string, live: LiveRun = {})
   if (!record) throw noRun();
   const folder = runFolder(home, runId);
   const isThere = existsSync(folder);
-  if (record.refused) return { ...unstarted(record), state: 'failed', error_summary: record.refused.message };
+  if (record.refused)
+    return { ...unstarted(record), state: refusedState(record), error_summary: record.refused.message };
   if (!isThere) return { ...unstarted(record), position: live.position ?? null };
   const documents = readScriptFolder(folder);
   return documents.isOpen || !documents.outcome
     ? running(record, folder, live)
     : ended(record, folder, documents, scriptSettingsIn(home).scan !== undefined);
+}
+
+function refusedState({ refused }: ScriptRunRecord): 'failed' | 'stopped' {
+  return refused?.code === 'cancelled' ? 'stopped' : 'failed';
 }
 
 function runFolder(home: string, runId: string): string {
@@ -135,7 +140,7 @@ function rowOf(home: string, record: ScriptRunRecord): ScriptRunRow {
   const folder = runFolder(home, runId);
   const { script, ordered_at } = unstarted(record);
   const common = { run_id: runId, script, ordered_at, ended_at: null };
-  if (record.refused) return { ...common, state: 'failed' };
+  if (record.refused) return { ...common, state: refusedState(record) };
   if (!existsSync(folder)) return { ...common, state: 'waiting' };
   const { isOpen, outcome, metadata } = readScriptFolder(folder);
   if (isOpen || !outcome) return { ...common, state: 'running' };

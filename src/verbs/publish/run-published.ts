@@ -142,6 +142,11 @@ function limitsAndFiles({ folder, stored }: CheckedVersion, staged: string) {
   };
 }
 
+/** Takes back an order that has not started. */
+export function cancelStaged(cwd: string, runId: string): void {
+  refuseRun(homeFrom(cwd), runId, new Fault('cancelled', 'The run was cancelled before it started.'));
+}
+
 /** Notes why a run did not start, so that its user sees it. */
 function refuseRun(home: string, runId: string, error: unknown): void {
   const { code, message } =

@@ -49,7 +49,7 @@ describe('a run of a published script', () => {
       cwd: world.cwd,
     });
     expect(result.status).toBe('succeeded');
-    expect(result.limits.outputFilesMax ?? result.runner.limits.max_output_files).toBe(7);
+    expect(result.runner.limits.max_output_files).toBe(7);
     const inputs = JSON.parse(readFileSync(path.join(result.folder, 'output', 'inputs.json'), 'utf8')) as unknown;
     expect(inputs).toEqual({
       word: 'hello',
