@@ -19,7 +19,8 @@ const LAW: Record<string, readonly string[]> = {
   judge: ['base', 'contracts', 'evidence', 'run'],
   reports: ['base', 'contracts', 'evidence'],
   verbs: ['base', 'contracts', 'policy', 'targets', 'execute', 'evidence', 'run', 'verify', 'judge', 'reports'],
-  cli: ['base', 'contracts', 'verbs'],
+  serve: ['base', 'contracts', 'verbs'],
+  cli: ['base', 'contracts', 'verbs', 'serve'],
 };
 
 /** The same for the rooms inside a room, lowest first. `.` is the files directly in it. */
@@ -71,6 +72,10 @@ const INNER_LAW: Record<string, Record<string, readonly string[]>> = {
     suite: [],
     causes: ['.', 'suite'],
     compare: ['.', 'results', 'suite', 'causes'],
+  },
+  serve: {
+    state: [],
+    access: ['state'],
   },
   cli: {
     text: [],

@@ -1,0 +1,17 @@
+/**
+ * What an identity may do. Each role includes those before it, except `worker`, which opens only the routes of
+ * workers.
+ */
+export const ROLES = ['user', 'viewer', 'runner', 'admin', 'worker'] as const;
+
+export type Role = (typeof ROLES)[number];
+
+export function isRole(text: string): text is Role {
+  return (ROLES as readonly string[]).includes(text);
+}
+
+/** Whether a role opens a route that needs another role. */
+export function allows(have: Role, need: Role): boolean {
+  if (have === 'worker' || need === 'worker') return have === need;
+  return ROLES.indexOf(have) >= ROLES.indexOf(need);
+}
