@@ -1,9 +1,33 @@
 import { type Command, Option } from 'commander';
 import { HELP } from '../text/help.ts';
-import { duration } from '../text/units.ts';
+import { collect, duration } from '../text/units.ts';
+import type { ServeFlags } from './serve.ts';
 
-/** The commands of the server. */
+/** The commands around the server. */
 export function addServeCommands(program: Command, ended: (code: number) => void): void {
+  program
+    .command('serve')
+    .description('Serve the live viewer and the API of this project')
+    .option('--listen <address>', 'address and port to listen on', '127.0.0.1:7700')
+    .option('--host <name>', 'name that browsers use for this server, with an optional port; repeatable', collect)
+    .option('--tls-behind-proxy', 'trust the X-Forwarded headers of a proxy that ends TLS, and refuse plain http')
+    .option('--oidc <issuer>', 'let people sign in at this OpenID Connect provider')
+    .option('--oidc-client <id>', 'client id at the provider; its secret is in PROCTOR_OIDC_SECRET')
+    .option('--oidc-role <rule>', 'role of a group, domain or email, such as admin=group:ops; repeatable', collect)
+    .addOption(
+      new Option('--oidc-default <role>', 'role of people without a rule (default: user)').choices([
+        'none',
+        'user',
+        'viewer',
+        'runner',
+        'admin',
+      ]),
+    )
+    .option('--drain <time>', 'how long open requests and runs may take when the server stops', duration, 30_000)
+    .action(async (flags: ServeFlags) => {
+      const { serveCommand } = await import('./serve.ts');
+      ended(await serveCommand(flags));
+    });
   addTokenCommands(program, ended);
 }
 

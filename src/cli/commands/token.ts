@@ -1,7 +1,7 @@
 import { systemClock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
 import { printable, printableJson } from '../../base/printable.ts';
-import type { Role } from '../../serve/access/roles.ts';
+import type { ServerRole } from '../../serve/access/roles.ts';
 import { Tokens } from '../../serve/access/tokens.ts';
 import { serverFolder } from '../../serve/state/server-folder.ts';
 import { serverHome } from '../../verbs/server-home.ts';
@@ -9,7 +9,7 @@ import { stdout } from '../text/out.ts';
 import { tableLines } from '../text/table.ts';
 
 export async function newTokenCommand(flags: {
-  readonly role: Role;
+  readonly role: ServerRole;
   readonly name: string;
   readonly expires?: number;
   readonly json?: true;

@@ -1,40 +1,21 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
+import { Fault } from '../../base/fault.ts';
+import { BusyFault } from '../operation/busy-fault.ts';
 import { serverFolder } from '../state/server-folder.ts';
 import { Audit } from './audit.ts';
 import { type CookieScope, cookieIn, cookieName, setCookie } from './cookies.ts';
-import { foreignPageRefusal, type Proof } from './csrf.ts';
+import { refuseForeignPage } from './csrf.ts';
 import { clientAddress, type Place, placeOfRequest } from './hosts.ts';
-import { type Identity, PERSON, tokenIdentity } from './identity.ts';
-import { type AccessRefusal, type Incoming, TWICE, valueOf } from './incoming.ts';
+import { holderOf, type Identity, type Person, YOU } from './identity.ts';
+import { type Incoming, SEVERAL, valueOf } from './incoming.ts';
 import { RateLimits, RATES } from './limits.ts';
 import { type AccessSettings, isForOnePerson, refuseUnsafe } from './listening.ts';
 import { LOGIN_MS_MAX, Oidc } from './oidc.ts';
-import { allows, type Role } from './roles.ts';
-import { AddressSecret, SESSION_MS_MAX, Sessions } from './sessions.ts';
+import type { ServerRole } from './roles.ts';
+import { AddressSecret, SESSION_MS_MAX, type SessionBegin, Sessions } from './sessions.ts';
 import { Tokens } from './tokens.ts';
 
-/** A request that came to a name of this server, and who sent it. */
-export interface Visitor {
-  readonly incoming: Incoming;
-  readonly place: Place;
-  readonly address: string;
-  /** Undefined if the request has no proof of identity. */
-  readonly identity: Identity | undefined;
-  readonly proof: Proof;
-}
-
-export interface SignedIn {
-  readonly identity: Identity;
-  /** The Set-Cookie lines of the answer. */
-  readonly cookies: readonly string[];
-  /** Where a browser goes next. */
-  readonly returnTo: string;
-}
-
-/**
- * Opens the access rules of a server. Throws a fault for settings that would let strangers in, so call it before the
- * port opens.
- */
+/** Throws a fault for settings that would let strangers in, so call it before the port opens. */
 export function openAccess(home: string, settings: AccessSettings, clock: Clock = systemClock): Access {
   const folder = serverFolder(home);
   const tokens = new Tokens(folder, clock);
@@ -42,7 +23,21 @@ export function openAccess(home: string, settings: AccessSettings, clock: Clock 
   return new Access(folder, settings, tokens, clock);
 }
 
-/** Decides who may do what. Each step returns a refusal or what the next step needs. */
+/** What is done, as the audit log names it. */
+interface Act {
+  readonly name: string;
+  readonly role: ServerRole | 'anyone';
+}
+
+export interface SignedIn {
+  readonly person: Person;
+  /** The Set-Cookie lines of the answer. */
+  readonly cookies: readonly string[];
+  /** Where a browser goes next. */
+  readonly returnTo: string;
+}
+
+/** The guards of the server, in the order in which they are asked. Each throws a fault that says why it refuses. */
 export class Access {
   readonly tokens: Tokens;
   readonly audit: Audit;
@@ -65,7 +60,7 @@ export class Access {
     this.audit = new Audit(folder, clock);
   }
 
-  /** Tells the port that the system chose, if the settings say 0. */
+  /** Sets the port that the system chose, if the settings say 0. */
   listensOn(port: number): void {
     this.#port = port;
   }
@@ -83,92 +78,105 @@ export class Access {
     return this.#oidc !== undefined;
   }
 
-  /** Checks the host, the rate limits and the proof of identity. A wrong proof is refused; a missing one is not. */
-  async admit(incoming: Incoming): Promise<Visitor | AccessRefusal> {
-    const { listen, hosts, isBehindProxy } = this.#settings;
-    const place = placeOfRequest(incoming, { listen, port: this.#port, names: hosts, isBehindProxy });
-    if ('status' in place) return place;
-    const address = clientAddress(incoming, isBehindProxy);
-    const header = valueOf(incoming, 'authorization');
-    const visitor = { incoming, place, address };
-    if (header !== undefined) {
-      const blockedS = await this.#limits.blockedFor(address);
-      if (blockedS > 0) return tooMany(blockedS);
-      const token = header === TWICE ? undefined : this.tokens.find(bearer(header));
-      if (!token) {
-        await this.#limits.failure(address);
-        return BAD_TOKEN;
-      }
-      return this.#counted({ ...visitor, identity: tokenIdentity(token), proof: 'header' });
-    }
-    const cookie = cookieIn(incoming, cookieName('session', this.#scope(place)));
-    const identity = cookie === undefined ? undefined : this.#sessions.find(cookie);
-    // The cookie of an ended session proves nothing; its browser must sign in again.
-    return this.#counted({ ...visitor, identity, proof: identity ? 'cookie' : 'none' });
+  /** Refuses a Host that is not this server's, so that another site's name cannot lead here. */
+  checkHost(incoming: Incoming): void {
+    // Probes come from the machine itself, not through the proxy, and learn nothing but a state.
+    if (incoming.method !== 'GET' || !PROBES.has(incoming.url ?? '')) this.#place(incoming);
   }
 
-  /** Whether a visitor may use a route: its role, and for browsers, the page that sent the request. */
-  refusalOf(visitor: Visitor, need: Role | 'anyone'): AccessRefusal | undefined {
-    const { incoming, identity, proof, place } = visitor;
-    if (need !== 'anyone') {
-      if (!identity) return NO_IDENTITY;
-      if (!allows(identity.role, need)) return lowRole(need);
+  /** Finds out who asks; undefined for a client that has not signed in. Refuses wrong, expired and revoked tokens. */
+  async identify(incoming: Incoming): Promise<Identity | undefined> {
+    const header = valueOf(incoming, 'authorization');
+    if (header !== undefined) return { ...(await this.#bearer(header, incoming)), via: 'token' };
+    const cookie = cookieIn(incoming, cookieName('session', this.#scope));
+    const person = cookie === undefined ? undefined : this.#sessions.find(cookie);
+    return person && { ...person, via: 'session' };
+  }
+
+  /** Refuses a client that asks too often. */
+  async checkRate(who: Identity | undefined, incoming: Incoming): Promise<void> {
+    const waitS = await (who ? this.#limits.request(who.id) : this.#limits.anonymous(this.#client(incoming)));
+    if (waitS > 0) throw tooMany(waitS);
+  }
+
+  /** Refuses a request that another site made a browser send. */
+  checkOrigin(incoming: Incoming, who: Identity | undefined): void {
+    if (who?.via !== 'token') refuseForeignPage(incoming, who?.via ?? 'none', this.#place(incoming).origin);
+  }
+
+  /** Notes an act before it happens, because an act that cannot be noted must not happen. */
+  beginAct(act: Act, who: Person | undefined, thing: string, correlationId: string): ReturnType<Audit['begin']> {
+    return this.audit.begin({ who: who ?? null, verb: act.name, thing, correlationId });
+  }
+
+  /** Notes that a client tried what it may not do. Other refusals are in the log and in the metrics. */
+  noteRefusal(act: Act, who: Person | undefined, code: string, thing: string, correlationId: string): void {
+    if (!NOTED_REFUSALS.has(code)) return;
+    try {
+      this.audit.note({ who: who ?? null, verb: act.name, thing, correlationId }, 'refused', code);
+    } catch (error) {
+      // Nothing was done, so the client still gets the refusal.
+      if (!(error instanceof Fault)) throw error;
     }
-    return foreignPageRefusal(incoming, proof, place.origin);
   }
 
   /** Exchanges the secret of the printed address, or a token, for a session cookie. */
   async signIn(
-    { place, address }: Visitor,
-    proof: { readonly secret: string } | { readonly token: string },
-  ): Promise<SignedIn | AccessRefusal> {
-    const blockedS = await this.#limits.blockedFor(address);
-    if (blockedS > 0) return tooMany(blockedS);
-    if ('secret' in proof && this.#secret?.matches(proof.secret)) {
-      return this.#signedIn(PERSON, this.#sessions.begin({ by: 'person' }), place, '/');
+    incoming: Incoming,
+    proof: { readonly secret?: string | undefined; readonly token?: string | undefined },
+    correlationId: string,
+  ): Promise<SignedIn> {
+    if (proof.secret === undefined) {
+      const holder = await this.#bearer(`Bearer ${proof.token ?? ''}`, incoming, { isForPages: true });
+      return this.#signedIn(
+        holder,
+        { by: 'token', token_id: holder.id.replace(/^token:/, '') },
+        incoming,
+        correlationId,
+      );
     }
-    const token = 'token' in proof ? this.tokens.find(proof.token) : undefined;
-    // A worker has no pages to look at.
-    if (!token || token.role === 'worker') {
-      await this.#limits.failure(address);
-      return 'token' in proof ? BAD_TOKEN : BAD_SECRET;
-    }
-    return this.#signedIn(tokenIdentity(token), this.#sessions.begin({ by: 'token', token_id: token.id }), place, '/');
+    await this.#refuseBlocked(incoming);
+    if (this.#secret?.matches(proof.secret)) return this.#signedIn(YOU, { by: 'address' }, incoming, correlationId);
+    await this.#limits.failure(this.#client(incoming));
+    throw new Fault(
+      'bad_secret',
+      'The secret in this address is not valid. Use the address that the running server printed.',
+    );
   }
 
-  /** Ends the session of a visitor and returns the Set-Cookie line that removes its cookie. */
-  signOut({ incoming, place }: Visitor): string {
-    const name = cookieName('session', this.#scope(place));
+  /** Ends the session of a browser. Returns the Set-Cookie line that removes its cookie. */
+  signOut(incoming: Incoming): string {
+    const scope = this.#scope;
+    const name = cookieName('session', scope);
     const cookie = cookieIn(incoming, name);
     if (cookie !== undefined) this.#sessions.end(cookie);
-    return setCookie(name, '', 0, this.#scope(place));
+    return setCookie(name, '', 0, scope);
   }
 
   /** Begins a sign-in at the provider: where the browser goes, and the cookie that it takes along. */
   async beginLogin(
-    { place }: Visitor,
+    incoming: Incoming,
     returnTo: string,
-  ): Promise<{ readonly address: string; readonly cookies: readonly string[] } | AccessRefusal> {
-    if (!this.#oidc) return NO_OIDC;
-    const { address, secret } = await this.#oidc.begin(place.origin, returnTo);
-    const scope = this.#scope(place);
+  ): Promise<{ readonly address: string; readonly cookies: readonly string[] }> {
+    if (!this.#oidc) throw noOidc();
+    const { address, secret } = await this.#oidc.begin(this.#place(incoming).origin, returnTo);
+    const scope = this.#scope;
     return { address, cookies: [setCookie(cookieName('login', scope), secret, LOGIN_MS_MAX / 1_000, scope)] };
   }
 
-  /** Ends it, with the query of the provider's answer. Throws a fault if the answer is not valid. */
-  async finishLogin({ incoming, place, address }: Visitor, query: string): Promise<SignedIn | AccessRefusal> {
-    if (!this.#oidc) return NO_OIDC;
-    const blockedS = await this.#limits.blockedFor(address);
-    if (blockedS > 0) return tooMany(blockedS);
-    const scope = this.#scope(place);
+  /** Ends it, with the query of the provider's answer. */
+  async finishLogin(incoming: Incoming, query: string, correlationId: string): Promise<SignedIn> {
+    if (!this.#oidc) throw noOidc();
+    await this.#refuseBlocked(incoming);
+    const scope = this.#scope;
     const name = cookieName('login', scope);
     try {
-      const { identity, returnTo } = await this.#oidc.finish(cookieIn(incoming, name), query);
-      const begin = { by: 'oidc' as const, ...identity, settings: this.#oidc.settingsId };
-      const signed = this.#signedIn(identity, this.#sessions.begin(begin), place, returnTo);
-      return { ...signed, cookies: [...signed.cookies, setCookie(name, '', 0, scope)] };
+      const { person, returnTo } = await this.#oidc.finish(cookieIn(incoming, name), query);
+      const begin = { by: 'oidc' as const, ...person, settings: this.#oidc.settingsId };
+      const signed = this.#signedIn(person, begin, incoming, correlationId);
+      return { ...signed, cookies: [...signed.cookies, setCookie(name, '', 0, scope)], returnTo };
     } catch (error) {
-      await this.#limits.failure(address);
+      await this.#limits.failure(this.#client(incoming));
       throw error;
     }
   }
@@ -179,59 +187,64 @@ export class Access {
     this.audit.close();
   }
 
-  async #counted(visitor: Visitor): Promise<Visitor | AccessRefusal> {
-    const { identity, address } = visitor;
-    const waitS = await (identity ? this.#limits.request(identity.id) : this.#limits.anonymous(address));
-    return waitS > 0 ? tooMany(waitS) : visitor;
+  /** The holder of a token, or of the secret of the printed address. */
+  async #bearer(header: string | typeof SEVERAL, incoming: Incoming, { isForPages = false } = {}): Promise<Person> {
+    await this.#refuseBlocked(incoming);
+    const [, text = ''] = header === SEVERAL ? [] : (/^bearer (\S{1,200})$/i.exec(header) ?? []);
+    if (!isForPages && this.#secret?.matches(text)) return YOU;
+    const token = this.tokens.find(text);
+    // A worker has no pages to look at.
+    if (token && !(isForPages && token.role === 'worker')) return holderOf(token);
+    await this.#limits.failure(this.#client(incoming));
+    throw new Fault('bad_token', 'This token is not valid. It may be mistyped, expired or revoked.');
   }
 
-  #signedIn(identity: Identity, secret: string, place: Place, returnTo: string): SignedIn {
-    const scope = this.#scope(place);
-    const cookie = setCookie(cookieName('session', scope), secret, SESSION_MS_MAX / 1_000, scope);
-    return { identity, cookies: [cookie], returnTo };
+  #signedIn(person: Person, begin: SessionBegin, incoming: Incoming, correlationId: string): SignedIn {
+    this.audit.note({ who: person, verb: 'signIn', thing: begin.by, correlationId }, 'done');
+    const scope = this.#scope;
+    const cookie = setCookie(cookieName('session', scope), this.#sessions.begin(begin), SESSION_MS_MAX / 1_000, scope);
+    return { person, cookies: [cookie], returnTo: '/' };
   }
 
-  #scope({ isSecure }: Place): CookieScope {
-    return { isSecure, port: this.#port };
+  /** Too many failures: proofs from this address are not even looked at. */
+  async #refuseBlocked(incoming: Incoming): Promise<void> {
+    const waitS = await this.#limits.blockedFor(this.#client(incoming));
+    if (waitS > 0) throw tooMany(waitS);
+  }
+
+  #place(incoming: Incoming): Place {
+    const { listen, hosts, isBehindProxy } = this.#settings;
+    return placeOfRequest(incoming, { listen, port: this.#port, names: hosts, isBehindProxy });
+  }
+
+  #client(incoming: Incoming): string {
+    return clientAddress(incoming, this.#settings.isBehindProxy);
+  }
+
+  get #scope(): CookieScope {
+    return { isSecure: this.#settings.isBehindProxy, port: this.#port };
   }
 }
 
-/** The token in an Authorization header; empty for any other scheme. */
-function bearer(header: string): string {
-  return /^bearer (\S+)$/i.exec(header)?.[1] ?? '';
+const PROBES: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+const NOTED_REFUSALS: ReadonlySet<string> = new Set([
+  'role_too_low',
+  'wrong_origin',
+  'bad_token',
+  'bad_secret',
+  'login_failed',
+  'no_role',
+]);
+
+function noOidc(): Fault {
+  return new Fault(
+    'no_oidc',
+    'This server has no sign-in provider. Use a token, or the address that the server printed.',
+  );
 }
 
-const NO_IDENTITY: AccessRefusal = {
-  status: 401,
-  code: 'not_signed_in',
-  message: 'Sign in first, or send a token as Authorization: Bearer.',
-};
-const BAD_TOKEN: AccessRefusal = {
-  status: 401,
-  code: 'bad_token',
-  message: 'This token is not valid. It may be mistyped, expired or revoked.',
-};
-const BAD_SECRET: AccessRefusal = {
-  status: 401,
-  code: 'bad_secret',
-  message: 'The secret in this address is not valid. Use the address that the running server printed.',
-};
-const NO_OIDC: AccessRefusal = {
-  status: 403,
-  code: 'no_oidc',
-  message: 'This server has no sign-in provider. Use a token, or the address that the server printed.',
-};
-
-function lowRole(need: Role): AccessRefusal {
-  return { status: 403, code: 'role_too_low', message: `This needs the role ${need}.` };
-}
-
-function tooMany(retryAfterS: number): AccessRefusal {
+function tooMany(retryAfterS: number): BusyFault {
   const unit = retryAfterS === 1 ? 'second' : 'seconds';
-  return {
-    status: 429,
-    code: 'too_many_requests',
-    message: `Too many requests. Try again in ${retryAfterS} ${unit}.`,
-    retryAfterS,
-  };
+  return new BusyFault('too_many_requests', `Too many requests. Try again in ${retryAfterS} ${unit}.`, retryAfterS);
 }

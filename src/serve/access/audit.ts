@@ -7,12 +7,12 @@ import { readJson } from '../../base/json.ts';
 import { contentHashText, count, instant, record } from '../../contracts/shape.ts';
 import { LineFile } from '../state/line-file.ts';
 import { isShaped } from '../state/shaped.ts';
-import type { Identity } from './identity.ts';
+import type { Person } from './identity.ts';
 
 /** One act: who did what to which thing. It never contains a body or a secret. */
 export interface AuditAct {
   /** Null for a request without an identity. */
-  readonly who: Identity | null;
+  readonly who: Person | null;
   /** The name of the route. */
   readonly verb: string;
   /** The id of what it acts on, such as a run id. */
@@ -177,8 +177,8 @@ export class Audit {
     this.#sequence = last?.line.sequence ?? 0;
     this.#previous = last ? bytesHash(`${last.text}\n`) : null;
     for (const { who, name, role, verb, thing, correlation_id: correlationId, sequence } of cut.reverse()) {
-      const identity = who === null ? null : { id: who, name: name ?? '', role: role as Identity['role'] };
-      const act = { who: identity, verb, thing, correlationId };
+      const person = who === null ? null : { id: who, name: name ?? '', role: role as Person['role'] };
+      const act = { who: person, verb, thing, correlationId };
       this.#write(act, { outcome: 'unknown', code: 'server_stopped', began: sequence });
     }
     if (this.#file.cutBytes > 0) {

@@ -1,43 +1,32 @@
-import { type AccessRefusal, type Incoming, valueOf } from './incoming.ts';
-
-/** How a request proves who sends it. A browser adds cookies by itself; it never adds an Authorization header. */
-export type Proof = 'cookie' | 'header' | 'none';
+import { Fault } from '../../base/fault.ts';
+import type { Identity } from './identity.ts';
+import { type Incoming, SEVERAL, valueOf } from './incoming.ts';
 
 /**
- * Refuses a request that a page of another site made a browser send. Without a proof, only headers that are there can
- * refuse it: this guards signing in, which programs may do without a browser.
+ * Refuses a request that a page of another site made a browser send. A browser adds cookies by itself, but never an
+ * Authorization header. Without either, only headers that are there can refuse: programs may sign in without a browser.
  */
-export function foreignPageRefusal(incoming: Incoming, proof: Proof, origin: string): AccessRefusal | undefined {
-  if (proof === 'header') return undefined;
+export function refuseForeignPage(incoming: Incoming, via: Identity['via'], origin: string): void {
+  if (via === 'token') return;
+  const isAct = incoming.method !== 'GET' && incoming.method !== 'HEAD';
   const from = valueOf(incoming, 'origin');
   const site = valueOf(incoming, 'sec-fetch-site');
-  if (isReading(incoming.method))
-    return proof === 'none' || mayRead(incoming, from, site, origin) ? undefined : FOREIGN;
-  // Browsers send `null` for pages whose origin is hidden. It equals no server.
-  if (from !== undefined && from !== origin) return FOREIGN;
-  if (site !== undefined && site !== 'same-origin') return FOREIGN;
-  if (from === undefined && site === undefined && proof === 'cookie') return FOREIGN;
-  return undefined;
+  // Browsers send the origin `null` for pages that hide theirs. It equals no server.
+  if ((isAct || via === 'session') && from !== undefined && from !== origin) throw foreign();
+  if (isAct && site !== undefined && site !== 'same-origin') throw foreign();
+  if (isAct && via === 'session' && from === undefined && site === undefined) throw foreign();
+  if (!isAct && via === 'session' && !mayRead(incoming, site)) throw foreign();
 }
 
 /** Following a link from elsewhere is fine. Embedding, framing or fetching this server's answers is not. */
-function mayRead(
-  incoming: Incoming,
-  from: ReturnType<typeof valueOf>,
-  site: ReturnType<typeof valueOf>,
-  origin: string,
-): boolean {
-  if (from !== undefined && from !== origin) return false;
+function mayRead(incoming: Incoming, site: string | undefined | typeof SEVERAL): boolean {
   if (site === undefined || site === 'same-origin' || site === 'none') return true;
   return valueOf(incoming, 'sec-fetch-mode') === 'navigate' && valueOf(incoming, 'sec-fetch-dest') === 'document';
 }
 
-function isReading(method: string | undefined): boolean {
-  return method === 'GET' || method === 'HEAD';
+function foreign(): Fault {
+  return new Fault(
+    'wrong_origin',
+    'A page of another site sent this request, so nothing was done. Use the page of this server.',
+  );
 }
-
-const FOREIGN: AccessRefusal = {
-  status: 403,
-  code: 'foreign_page',
-  message: 'A page of another site sent this request, so it was not carried out. Open the page of this server.',
-};

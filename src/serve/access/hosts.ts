@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
-import { type AccessRefusal, type Incoming, TWICE, valueOf, valuesOf } from './incoming.ts';
+import { type Incoming, SEVERAL, valueOf, valuesOf } from './incoming.ts';
 
 export interface HostSettings {
   /** The address that the server listens on, such as 127.0.0.1 or `::`. */
@@ -23,22 +23,41 @@ export interface Place {
  * Checks the Host of a request against the names of this server. A page of another site can make its own name point
  * here (DNS rebinding), but its requests still carry that name.
  */
-export function placeOfRequest(incoming: Incoming, settings: HostSettings): Place | AccessRefusal {
-  if (!(incoming.url ?? '').startsWith('/')) return BAD_TARGET;
-  const host = valueOf(incoming, 'host');
-  if (host === undefined || host === TWICE) return BAD_HOST;
-  const named = settings.isBehindProxy ? forwarded(incoming, host) : { host, scheme: 'http' };
-  if (named === undefined) return BAD_FORWARDED;
-  if (settings.isBehindProxy && named.scheme !== 'https') return PLAIN;
-  const at = hostOf(named.host);
-  if (at === undefined) return BAD_HOST;
-  const port = at.port ?? (named.scheme === 'https' ? 443 : 80);
-  if (!isServed(at.name, port, settings)) return UNKNOWN_HOST;
-  const isDefault = port === (named.scheme === 'https' ? 443 : 80);
+export function placeOfRequest(incoming: Incoming, settings: HostSettings): Place {
+  if (!(incoming.url ?? '').startsWith('/')) throw wrongHost('The request target must be a path that starts with /.');
+  const { host, scheme } = addressed(incoming, settings.isBehindProxy);
+  if (settings.isBehindProxy && scheme !== 'https') {
+    throw new Fault(
+      'not_secure',
+      'This server answers only over https. The proxy in front of it must set X-Forwarded-Proto: https.',
+    );
+  }
+  const at = hostOf(host);
+  if (at === undefined) throw wrongHost('The Host header is not a valid host.');
+  const standardPort = scheme === 'https' ? 443 : 80;
+  const port = at.port ?? standardPort;
+  if (!isServed(at.name, port, settings)) {
+    throw wrongHost('This server has another name. Its operator can add this name with --host NAME.');
+  }
   return {
-    origin: `${named.scheme}://${at.name}${isDefault ? '' : `:${port}`}`,
-    isSecure: named.scheme === 'https',
+    origin: `${scheme}://${at.name}${port === standardPort ? '' : `:${port}`}`,
+    isSecure: scheme === 'https',
   };
+}
+
+/** The host and scheme that the client used. Only a proxy of the operator is believed about them. */
+function addressed(incoming: Incoming, isBehindProxy: boolean): { host: string; scheme: 'http' | 'https' } {
+  const host = valueOf(incoming, 'host');
+  if (host === undefined || host === SEVERAL) throw wrongHost('The request must have exactly one Host header.');
+  if (!isBehindProxy) return { host, scheme: 'http' };
+  const outer = valueOf(incoming, 'x-forwarded-host');
+  if (outer === SEVERAL) throw wrongHost('The proxy must replace X-Forwarded-Host, not add to it.');
+  const isSecure = valueOf(incoming, 'x-forwarded-proto') === 'https';
+  return { host: outer ?? host, scheme: isSecure ? 'https' : 'http' };
+}
+
+function wrongHost(sentence: string): Fault {
+  return new Fault('wrong_host', sentence);
 }
 
 /** The address of the client: the proxy's last note behind a proxy, else the other end of the connection. */
@@ -125,36 +144,3 @@ function isServed(name: string, port: number, settings: HostSettings): boolean {
   if (listen === '0.0.0.0' || listen === '::') return IPV4.test(name) || name.startsWith('[');
   return name === listen.toLowerCase() || name === canonicalV6(`[${listen}]`);
 }
-
-function forwarded(incoming: Incoming, host: string): { host: string; scheme: string } | undefined {
-  const scheme = valueOf(incoming, 'x-forwarded-proto');
-  const outer = valueOf(incoming, 'x-forwarded-host');
-  if (scheme === TWICE || outer === TWICE) return undefined;
-  return { host: outer ?? host, scheme: scheme ?? 'http' };
-}
-
-const BAD_TARGET: AccessRefusal = {
-  status: 400,
-  code: 'bad_target',
-  message: 'The request target must be a path that starts with /.',
-};
-const BAD_HOST: AccessRefusal = {
-  status: 400,
-  code: 'bad_host',
-  message: 'The request must have exactly one valid Host header.',
-};
-const BAD_FORWARDED: AccessRefusal = {
-  status: 400,
-  code: 'bad_forwarded',
-  message: 'The proxy must set X-Forwarded-Proto and X-Forwarded-Host once each, and remove those of the client.',
-};
-const PLAIN: AccessRefusal = {
-  status: 403,
-  code: 'not_secure',
-  message: 'This server answers only over https. The proxy must set X-Forwarded-Proto: https.',
-};
-const UNKNOWN_HOST: AccessRefusal = {
-  status: 421,
-  code: 'unknown_host',
-  message: 'This server does not serve this host. Its operator can add the name with --host NAME.',
-};

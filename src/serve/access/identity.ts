@@ -1,25 +1,24 @@
-import type { Role } from './roles.ts';
+import type { ServerRole } from './roles.ts';
 
 /** A person or program that the server knows. */
-export interface Identity {
-  /** `person`, `token:tok_…` or `oidc:…`. It owns the script runs that it starts. */
+export interface Person {
+  /** `you`, `token:tok_…` or `oidc:…`: stable, safe to log, never the secret itself. */
   readonly id: string;
   /** For lists and the audit log. */
   readonly name: string;
-  readonly role: Role;
+  readonly role: ServerRole;
 }
 
-/** The person on loopback who has the secret of the printed address. */
-export const PERSON: Identity = { id: 'person', name: 'you', role: 'admin' };
+/** Who asks. */
+export interface Identity extends Person {
+  /** How the client proved it. A browser sends cookies by itself, so a session needs protection from other sites. */
+  readonly via: 'session' | 'token' | 'none';
+}
 
-export function tokenIdentity({
-  id,
-  name,
-  role,
-}: {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-}): Identity {
+/** The person on this machine who has the secret of the printed address. */
+export const YOU: Person = { id: 'you', name: 'you', role: 'admin' };
+
+/** The identity that a token stands for. */
+export function holderOf({ id, name, role }: Person): Person {
   return { id: `token:${id}`, name, role };
 }

@@ -8,15 +8,6 @@ export interface Incoming {
   readonly socket: { readonly remoteAddress?: string | undefined };
 }
 
-/** Why a request is not served. The message is safe to show. */
-export interface AccessRefusal {
-  readonly status: 400 | 401 | 403 | 421 | 429 | 503;
-  readonly code: string;
-  readonly message: string;
-  /** For 429 and 503: seconds until a new try makes sense. */
-  readonly retryAfterS?: number;
-}
-
 /** All values of a header, in their order. */
 export function valuesOf({ rawHeaders }: Incoming, name: string): string[] {
   const values: string[] = [];
@@ -26,10 +17,10 @@ export function valuesOf({ rawHeaders }: Incoming, name: string): string[] {
   return values;
 }
 
-/** The value of a header that occurs at most once. Two values are `twice`, because readers could choose differently. */
-export function valueOf(incoming: Incoming, name: string): string | undefined | typeof TWICE {
+/** The value of a header. If there are several, no reader can tell which one counts. */
+export function valueOf(incoming: Incoming, name: string): string | undefined | typeof SEVERAL {
   const values = valuesOf(incoming, name);
-  return values.length > 1 ? TWICE : values[0];
+  return values.length > 1 ? SEVERAL : values[0];
 }
 
-export const TWICE = Symbol('twice');
+export const SEVERAL = Symbol('several');

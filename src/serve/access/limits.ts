@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { RateLimiterMemory } from 'rate-limiter-flexible';
+import limiters from 'rate-limiter-flexible';
 import { newToken } from '../../base/ids.ts';
 
 /** How often a client may ask, per minute. */
@@ -48,13 +48,13 @@ export class RateLimits {
 }
 
 class Window {
-  readonly #limiter: RateLimiterMemory;
+  readonly #limiter: limiters.RateLimiterMemory;
   readonly #salt = newToken();
   readonly #countMax: number;
 
   constructor(countMax: number) {
     this.#countMax = countMax;
-    this.#limiter = new RateLimiterMemory({ points: countMax, duration: WINDOW_S });
+    this.#limiter = new limiters.RateLimiterMemory({ points: countMax, duration: WINDOW_S });
   }
 
   async add(name: string): Promise<number> {

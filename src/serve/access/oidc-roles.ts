@@ -1,10 +1,10 @@
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
-import { allows, isRole, type Role } from './roles.ts';
+import { allows, isRole, type ServerRole } from './roles.ts';
 
 /** Gives a role to the people of a group, of an email domain, or with one email address. */
 export interface OidcRoleRule {
-  readonly role: Role;
+  readonly role: ServerRole;
   readonly claim: 'group' | 'domain' | 'email';
   readonly value: string;
 }
@@ -23,12 +23,12 @@ export function parseRoleRule(text: string): OidcRoleRule {
 }
 
 /** The highest role that the claims of a person give; the default if none does. */
-export function roleOfClaims<Default extends Role | undefined>(
+export function roleOfClaims<Default extends ServerRole | undefined>(
   claims: Readonly<Record<string, unknown>>,
   rules: readonly OidcRoleRule[],
   standard: Default,
-): Role | Default {
-  let best: Role | Default = standard;
+): ServerRole | Default {
+  let best: ServerRole | Default = standard;
   for (const rule of rules) {
     if (holds(rule, claims) && (best === undefined || allows(rule.role, best))) best = rule.role;
   }

@@ -3,9 +3,9 @@ import type * as openid from 'openid-client';
 import { canonicalize } from '../../base/canonical.ts';
 import type { Clock } from '../../base/clock.ts';
 import { Fault } from '../../base/fault.ts';
-import type { Identity } from './identity.ts';
+import type { Person } from './identity.ts';
 import { type OidcRoleRule, roleOfClaims, verifiedEmail } from './oidc-roles.ts';
-import type { Role } from './roles.ts';
+import type { ServerRole } from './roles.ts';
 import { newSecretText, SECRET_TEXT, secretHash } from './token-text.ts';
 
 export interface OidcSettings {
@@ -16,7 +16,7 @@ export interface OidcSettings {
   readonly clientSecret?: string | undefined;
   readonly roles: readonly OidcRoleRule[];
   /** The role of a person without any rule; undefined refuses such a person. */
-  readonly standardRole: Role | undefined;
+  readonly standardRole: ServerRole | undefined;
   readonly scope?: string | undefined;
 }
 
@@ -78,7 +78,7 @@ export class Oidc {
   async finish(
     secret: string | undefined,
     query: string,
-  ): Promise<{ readonly identity: Identity; readonly returnTo: string }> {
+  ): Promise<{ readonly person: Person; readonly returnTo: string }> {
     const login = secret !== undefined && SECRET_TEXT.test(secret) ? this.#take(secretHash(secret)) : undefined;
     if (!login) throw new Fault('login_failed', `This sign-in is unknown, too old or already used. ${AGAIN}`);
     const [client, config] = await this.#client();
@@ -94,7 +94,7 @@ export class Oidc {
       const more = this.#needsMore(told, config)
         ? await client.fetchUserInfo(config, tokens.access_token, told.sub)
         : {};
-      return { identity: this.#identityOf({ ...more, ...told }), returnTo: login.returnTo };
+      return { person: this.#personOf({ ...more, ...told }), returnTo: login.returnTo };
     } catch (cause) {
       if (cause instanceof Fault) throw cause;
       throw new Fault('login_failed', `The answer of the sign-in provider is not valid for this sign-in. ${AGAIN}`, {
@@ -109,7 +109,7 @@ export class Oidc {
     return hash('sha256', canonicalize([issuer, clientId, roles, standardRole ?? null]), 'hex');
   }
 
-  #identityOf(claims: Readonly<Record<string, unknown>> & { readonly sub: string }): Identity {
+  #personOf(claims: Readonly<Record<string, unknown>> & { readonly sub: string }): Person {
     const { issuer, roles, standardRole } = this.#settings;
     const role = roleOfClaims(claims, roles, standardRole);
     if (role === undefined)

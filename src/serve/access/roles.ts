@@ -4,14 +4,14 @@
  */
 export const ROLES = ['user', 'viewer', 'runner', 'admin', 'worker'] as const;
 
-export type Role = (typeof ROLES)[number];
+export type ServerRole = (typeof ROLES)[number];
 
-export function isRole(text: string): text is Role {
+export function isRole(text: string): text is ServerRole {
   return (ROLES as readonly string[]).includes(text);
 }
 
 /** Whether a role opens a route that needs another role. */
-export function allows(have: Role, need: Role): boolean {
+export function allows(have: ServerRole, need: ServerRole): boolean {
   if (have === 'worker' || need === 'worker') return have === need;
   return ROLES.indexOf(have) >= ROLES.indexOf(need);
 }

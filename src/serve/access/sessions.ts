@@ -5,14 +5,14 @@ import { Fault } from '../../base/fault.ts';
 import { filledText, instant, matching, record } from '../../contracts/shape.ts';
 import { readProven, writeProven } from '../state/proven-file.ts';
 import { isShaped } from '../state/shaped.ts';
-import { type Identity, PERSON, tokenIdentity } from './identity.ts';
+import { holderOf, type Person, YOU } from './identity.ts';
 import { ROLES } from './roles.ts';
 import { isSameHash, newSecretText, SECRET_TEXT, secretHash } from './token-text.ts';
 import type { Tokens } from './tokens.ts';
 
 /** How a session began. Later requests are judged by what is true then, not by what was true at the beginning. */
 const beginShape = z.discriminatedUnion('by', [
-  record({ by: z.literal('person') }),
+  record({ by: z.literal('address') }),
   record({ by: z.literal('token'), token_id: filledText() }),
   record({
     by: z.literal('oidc'),
@@ -91,20 +91,20 @@ export class Sessions {
     return text;
   }
 
-  /** The identity that a cookie stands for; undefined if its session is unknown or has ended. */
-  find(text: string): Identity | undefined {
+  /** The person that a cookie stands for; undefined if its session is unknown or has ended. */
+  find(text: string): Person | undefined {
     if (!SECRET_TEXT.test(text)) return undefined;
     const sha256 = secretHash(text);
     const session = this.#sessions.get(sha256);
     if (!session) return undefined;
-    const identity = this.#identityOf(session);
-    if (!identity) {
+    const person = this.#personOf(session);
+    if (!person) {
       this.#sessions.delete(sha256);
       return undefined;
     }
     session.seenMs = this.#clock.now();
     if (session.seenMs - session.savedMs > SAVED_AFTER_MS) this.#trySave();
-    return identity;
+    return person;
   }
 
   /** Ends a session. */
@@ -133,20 +133,20 @@ export class Sessions {
     }
   }
 
-  #identityOf({ begin, createdMs, seenMs }: Session): Identity | undefined {
+  #personOf({ begin, createdMs, seenMs }: Session): Person | undefined {
     const nowMs = this.#clock.now();
     const ageMsMax = begin.by === 'oidc' ? OIDC_SESSION_MS_MAX : SESSION_MS_MAX;
     if (nowMs - createdMs >= ageMsMax || nowMs - seenMs >= SESSION_IDLE_MS) return undefined;
     const { hasPerson, tokens, oidcSettings } = this.#rules;
-    if (begin.by === 'person') return hasPerson ? PERSON : undefined;
+    if (begin.by === 'address') return hasPerson ? YOU : undefined;
     if (begin.by === 'oidc')
       return begin.settings === oidcSettings ? { id: begin.id, name: begin.name, role: begin.role } : undefined;
     const token = tokens.active(begin.token_id);
-    return token && tokenIdentity(token);
+    return token && holderOf(token);
   }
 
   #dropEnded(): void {
-    for (const [sha256, session] of this.#sessions) if (!this.#identityOf(session)) this.#sessions.delete(sha256);
+    for (const [sha256, session] of this.#sessions) if (!this.#personOf(session)) this.#sessions.delete(sha256);
   }
 
   #dropOldest(isOne: (entry: readonly [string, Session]) => boolean, kept: number): void {
@@ -166,7 +166,7 @@ export class AddressSecret {
 }
 
 function ownerOf(begin: SessionBegin): string {
-  if (begin.by === 'person') return 'person';
+  if (begin.by === 'address') return 'you';
   return begin.by === 'token' ? `token:${begin.token_id}` : begin.id;
 }
 

@@ -9,7 +9,7 @@ import { count, instant, matching, record } from '../../contracts/shape.ts';
 import { whileLocked } from '../../verbs/server-home.ts';
 import { readProven, writeProven } from '../state/proven-file.ts';
 import { isShaped } from '../state/shaped.ts';
-import { ROLES, type Role } from './roles.ts';
+import { ROLES, type ServerRole } from './roles.ts';
 import { isSameHash, isTokenText, newTokenText, secretHash } from './token-text.ts';
 
 /** What the server keeps of a token. The token itself is shown once and never stored. */
@@ -99,7 +99,7 @@ export class Tokens {
   /** Creates a token. The text is returned here and nowhere else. */
   async create(order: {
     readonly name: string;
-    readonly role: Role;
+    readonly role: ServerRole;
     readonly expiresInMs?: number | undefined;
   }): Promise<{ readonly token: TokenRow; readonly text: string }> {
     const { name, role, expiresInMs = TOKEN_EXPIRES_MS } = order;
