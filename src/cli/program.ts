@@ -48,7 +48,6 @@ function programOf(version: string, ended: (code: number) => void): Command {
     .exitOverride();
   addTestCommands(program, ended);
   addRunCommands(program, ended);
-  addServeCommands(program, ended);
   addPackCommands(program, ended);
   addVerifyCommands(program, ended);
   addKeysCommands(program, ended);

@@ -7,7 +7,7 @@ import { type CookieScope, cookieIn, cookieName, setCookie } from './cookies.ts'
 import { refuseForeignPage } from './csrf.ts';
 import { clientAddress, type Place, placeOfRequest } from './hosts.ts';
 import { holderOf, type Identity, type Person, YOU } from './identity.ts';
-import { type Incoming, SEVERAL, valueOf } from './incoming.ts';
+import { type Incoming, SEVERAL, oneHeader } from './incoming.ts';
 import { RateLimits, RATES } from './limits.ts';
 import { type AccessSettings, isForOnePerson, refuseUnsafe } from './listening.ts';
 import { LOGIN_MS_MAX, Oidc } from './oidc.ts';
@@ -86,7 +86,7 @@ export class Access {
 
   /** Finds out who asks; undefined for a client that has not signed in. Refuses wrong, expired and revoked tokens. */
   async identify(incoming: Incoming): Promise<Identity | undefined> {
-    const header = valueOf(incoming, 'authorization');
+    const header = oneHeader(incoming, 'authorization');
     if (header !== undefined) return { ...(await this.#bearer(header, incoming)), via: 'token' };
     const cookie = cookieIn(incoming, cookieName('session', this.#scope));
     const person = cookie === undefined ? undefined : this.#sessions.find(cookie);
@@ -101,7 +101,8 @@ export class Access {
 
   /** Refuses a request that another site made a browser send. */
   checkOrigin(incoming: Incoming, who: Identity | undefined): void {
-    if (who?.via !== 'token') refuseForeignPage(incoming, who?.via ?? 'none', this.#place(incoming).origin);
+    const isOpenRead = who === undefined && incoming.method === 'GET';
+    if (!isOpenRead) refuseForeignPage(incoming, who?.via ?? 'none', this.#place(incoming).origin);
   }
 
   /** Notes an act before it happens, because an act that cannot be noted must not happen. */

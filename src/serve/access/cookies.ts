@@ -1,4 +1,4 @@
-import { type Incoming, valuesOf } from './incoming.ts';
+import { type Incoming, headersNamed } from './incoming.ts';
 
 /**
  * The name of a cookie. Browsers share the cookies of a host between its ports, so the name of a plain server has its
@@ -16,7 +16,7 @@ export interface CookieScope {
 /** The value of a cookie; undefined if there is none, or several, because another host may have set one of them. */
 export function cookieIn(incoming: Incoming, name: string): string | undefined {
   const found: string[] = [];
-  for (const header of valuesOf(incoming, 'cookie')) {
+  for (const header of headersNamed(incoming, 'cookie')) {
     for (const pair of header.split(';')) {
       const equals = pair.indexOf('=');
       if (equals >= 0 && pair.slice(0, equals).trim() === name) found.push(pair.slice(equals + 1).trim());

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import type { Identity } from './identity.ts';
-import { type Incoming, SEVERAL, valueOf } from './incoming.ts';
+import { type Incoming, type SEVERAL, oneHeader } from './incoming.ts';
 
 /**
  * Refuses a request that a page of another site made a browser send. A browser adds cookies by itself, but never an
@@ -9,8 +9,8 @@ import { type Incoming, SEVERAL, valueOf } from './incoming.ts';
 export function refuseForeignPage(incoming: Incoming, via: Identity['via'], origin: string): void {
   if (via === 'token') return;
   const isAct = incoming.method !== 'GET' && incoming.method !== 'HEAD';
-  const from = valueOf(incoming, 'origin');
-  const site = valueOf(incoming, 'sec-fetch-site');
+  const from = oneHeader(incoming, 'origin');
+  const site = oneHeader(incoming, 'sec-fetch-site');
   // Browsers send the origin `null` for pages that hide theirs. It equals no server.
   if ((isAct || via === 'session') && from !== undefined && from !== origin) throw foreign();
   if (isAct && site !== undefined && site !== 'same-origin') throw foreign();
@@ -21,7 +21,7 @@ export function refuseForeignPage(incoming: Incoming, via: Identity['via'], orig
 /** Following a link from elsewhere is fine. Embedding, framing or fetching this server's answers is not. */
 function mayRead(incoming: Incoming, site: string | undefined | typeof SEVERAL): boolean {
   if (site === undefined || site === 'same-origin' || site === 'none') return true;
-  return valueOf(incoming, 'sec-fetch-mode') === 'navigate' && valueOf(incoming, 'sec-fetch-dest') === 'document';
+  return oneHeader(incoming, 'sec-fetch-mode') === 'navigate' && oneHeader(incoming, 'sec-fetch-dest') === 'document';
 }
 
 function foreign(): Fault {

@@ -1,6 +1,6 @@
 import { Fault } from '../../base/fault.ts';
 import { printable } from '../../base/printable.ts';
-import { type Incoming, SEVERAL, valueOf, valuesOf } from './incoming.ts';
+import { type Incoming, SEVERAL, oneHeader, headersNamed } from './incoming.ts';
 
 export interface HostSettings {
   /** The address that the server listens on, such as 127.0.0.1 or `::`. */
@@ -47,12 +47,12 @@ export function placeOfRequest(incoming: Incoming, settings: HostSettings): Plac
 
 /** The host and scheme that the client used. Only a proxy of the operator is believed about them. */
 function addressed(incoming: Incoming, isBehindProxy: boolean): { host: string; scheme: 'http' | 'https' } {
-  const host = valueOf(incoming, 'host');
+  const host = oneHeader(incoming, 'host');
   if (host === undefined || host === SEVERAL) throw wrongHost('The request must have exactly one Host header.');
   if (!isBehindProxy) return { host, scheme: 'http' };
-  const outer = valueOf(incoming, 'x-forwarded-host');
+  const outer = oneHeader(incoming, 'x-forwarded-host');
   if (outer === SEVERAL) throw wrongHost('The proxy must replace X-Forwarded-Host, not add to it.');
-  const isSecure = valueOf(incoming, 'x-forwarded-proto') === 'https';
+  const isSecure = oneHeader(incoming, 'x-forwarded-proto') === 'https';
   return { host: outer ?? host, scheme: isSecure ? 'https' : 'http' };
 }
 
@@ -62,7 +62,7 @@ function wrongHost(sentence: string): Fault {
 
 /** The address of the client: the proxy's last note behind a proxy, else the other end of the connection. */
 export function clientAddress(incoming: Incoming, isBehindProxy: boolean): string {
-  const noted = isBehindProxy ? valuesOf(incoming, 'x-forwarded-for').at(-1)?.split(',').at(-1)?.trim() : undefined;
+  const noted = isBehindProxy ? headersNamed(incoming, 'x-forwarded-for').at(-1)?.split(',').at(-1)?.trim() : undefined;
   const address = noted !== undefined && ADDRESS.test(noted) ? noted : (incoming.socket.remoteAddress ?? 'unknown');
   return network(address);
 }

@@ -9,7 +9,7 @@ export interface Incoming {
 }
 
 /** All values of a header, in their order. */
-export function valuesOf({ rawHeaders }: Incoming, name: string): string[] {
+export function headersNamed({ rawHeaders }: Incoming, name: string): string[] {
   const values: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     if ((rawHeaders[at] as string).toLowerCase() === name) values.push(rawHeaders[at + 1] as string);
@@ -18,8 +18,8 @@ export function valuesOf({ rawHeaders }: Incoming, name: string): string[] {
 }
 
 /** The value of a header. If there are several, no reader can tell which one counts. */
-export function valueOf(incoming: Incoming, name: string): string | undefined | typeof SEVERAL {
-  const values = valuesOf(incoming, name);
+export function oneHeader(incoming: Incoming, name: string): string | undefined | typeof SEVERAL {
+  const values = headersNamed(incoming, name);
   return values.length > 1 ? SEVERAL : values[0];
 }
 

@@ -170,7 +170,7 @@ export class Oidc {
   }
 }
 
-export const CALLBACK = '/login/callback';
+const CALLBACK = '/login/callback';
 const AGAIN = 'Sign in again.';
 
 /** A path of this server, for the way back after a sign-in; `/` for anything else. */

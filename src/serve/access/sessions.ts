@@ -6,7 +6,7 @@ import { filledText, instant, matching, record } from '../../contracts/shape.ts'
 import { readProven, writeProven } from '../state/proven-file.ts';
 import { isShaped } from '../state/shaped.ts';
 import { holderOf, type Person, YOU } from './identity.ts';
-import { ROLES } from './roles.ts';
+import { SERVER_ROLES } from './roles.ts';
 import { isSameHash, newSecretText, SECRET_TEXT, secretHash } from './token-text.ts';
 import type { Tokens } from './tokens.ts';
 
@@ -18,7 +18,7 @@ const beginShape = z.discriminatedUnion('by', [
     by: z.literal('oidc'),
     id: filledText(),
     name: z.string(),
-    role: z.enum(ROLES),
+    role: z.enum(SERVER_ROLES),
     /** The settings that gave the role. Under other settings, the session ends. */
     settings: filledText(),
   }),

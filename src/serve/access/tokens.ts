@@ -9,7 +9,7 @@ import { count, instant, matching, record } from '../../contracts/shape.ts';
 import { whileLocked } from '../../verbs/server-home.ts';
 import { readProven, writeProven } from '../state/proven-file.ts';
 import { isShaped } from '../state/shaped.ts';
-import { ROLES, type ServerRole } from './roles.ts';
+import { SERVER_ROLES, type ServerRole } from './roles.ts';
 import { isSameHash, isTokenText, newTokenText, secretHash } from './token-text.ts';
 
 /** What the server keeps of a token. The token itself is shown once and never stored. */
@@ -18,7 +18,7 @@ const tokenShape = record({
   name: matching(/^[^\p{C}\p{Zl}\p{Zp}]{1,100}$/u, '1 to 100 printable characters'),
   /** The first eight characters, to recognize a token by. */
   prefix: matching(/^pt_[0-9A-Za-z]{5}$/, 'the first eight characters of a token'),
-  role: z.enum(ROLES),
+  role: z.enum(SERVER_ROLES),
   sha256: matching(/^[0-9a-f]{64}$/, '64 hexadecimal digits'),
   created_at: instant(),
   expires_at: instant(),
@@ -38,9 +38,9 @@ const fileShape = record({
   tokens: z.array(tokenShape),
 });
 
-export const TOKENS_MAX = 10_000;
+const TOKENS_MAX = 10_000;
 /** The default time until a token expires. */
-export const TOKEN_EXPIRES_MS = 90 * 86_400_000;
+const TOKEN_EXPIRES_MS = 90 * 86_400_000;
 const EXPIRES_MS_MAX = 3_660 * 86_400_000;
 /** An ended token stays in the list this long, so that its owner can see why it stopped working. */
 const ENDED_KEPT_MS = 90 * 86_400_000;

@@ -1,7 +1,16 @@
 import type { Route } from '../http/route.ts';
+import { auditRoute } from './audit.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
-import { sessionRoute } from './session.ts';
+import {
+  beginLoginRoute,
+  finishLoginRoute,
+  sessionRoute,
+  signInRoute,
+  signInWaysRoute,
+  signOutRoute,
+} from './session.ts';
+import { listTokensRoute, newTokenRoute, revokeTokenRoute } from './tokens.ts';
 
 /** Everything that the server answers. A new route needs a line here. */
 export const ROUTES: readonly Route[] = [
@@ -9,6 +18,15 @@ export const ROUTES: readonly Route[] = [
   readyzRoute,
   metricsRoute,
   sessionRoute,
+  signInRoute,
+  signOutRoute,
+  signInWaysRoute,
+  beginLoginRoute,
+  finishLoginRoute,
+  listTokensRoute,
+  newTokenRoute,
+  revokeTokenRoute,
+  auditRoute,
   listRunsRoute,
   showRunRoute,
 ];

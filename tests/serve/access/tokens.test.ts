@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Masker, maskingOf } from '../../../src/base/masker.ts';
-import { allows, ROLES } from '../../../src/serve/access/roles.ts';
+import { allows, SERVER_ROLES } from '../../../src/serve/access/roles.ts';
 import { isTokenText, newTokenText } from '../../../src/serve/access/token-text.ts';
 import { Tokens } from '../../../src/serve/access/tokens.ts';
 import { serverFolder } from '../../../src/serve/state/server-folder.ts';
@@ -26,7 +26,7 @@ const clockAt = (ms: number) => ({ nowMs: ms, now: () => ms });
 
 describe('a role', () => {
   test('includes the roles before it, and worker stands apart', () => {
-    const table = ROLES.map(have => `${have}: ${ROLES.filter(need => allows(have, need)).join(' ')}`);
+    const table = SERVER_ROLES.map(have => `${have}: ${SERVER_ROLES.filter(need => allows(have, need)).join(' ')}`);
     expect(table).toEqual([
       'user: user',
       'viewer: user viewer',
