@@ -25,7 +25,7 @@ export interface Route {
   /** The shape of the JSON answer, or another media type. */
   readonly gives: Shape | Media;
   /** The status of a successful answer; 200 by default. */
-  readonly status?: 200 | 202 | 204;
+  readonly status?: 200 | 202 | 204 | 302;
   /** The codes with which it refuses, and their statuses. Every route may also refuse with the codes in `refusal.ts`. */
   readonly refuses?: Readonly<Record<string, RefusalStatus>>;
   act(input: RouteInput, asking: RouteContext): unknown;

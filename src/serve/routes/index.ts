@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
 import { auditRoute } from './audit.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
+import { openApiRoute } from './openapi.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import {
   beginLoginRoute,
@@ -16,6 +17,7 @@ import { listTokensRoute, newTokenRoute, revokeTokenRoute } from './tokens.ts';
 export const ROUTES: readonly Route[] = [
   healthzRoute,
   readyzRoute,
+  openApiRoute(() => ROUTES),
   metricsRoute,
   sessionRoute,
   signInRoute,

@@ -60,6 +60,7 @@ export const beginLoginRoute = route({
   why: 'Sends a browser to the sign-in provider.',
   query: record({ to: z.optional(z.string().check(z.maxLength(1_000))) }),
   gives: { media: 'text/plain' },
+  status: 302,
   refuses: { no_oidc: 404, oidc_unreachable: 503 },
   act: async ({ query }, { server, incoming }) => {
     const { address, cookies } = await server.access.beginLogin(incoming, query.to ?? '/');
@@ -75,6 +76,7 @@ export const finishLoginRoute = route({
   why: 'Takes a browser back from the sign-in provider.',
   query: z.record(z.string(), z.string().check(z.maxLength(4_000))),
   gives: { media: 'text/plain' },
+  status: 302,
   refuses: { no_oidc: 404, login_failed: 401, no_role: 403, oidc_unreachable: 503 },
   act: async (_, { server, incoming, correlationId, request }) => {
     const { search } = new URL(request.url);
