@@ -1,8 +1,100 @@
 /** The only file of the pages that talks to the network: the API of the server that sent the page. */
-export async function ask<Answer>(path: string): Promise<Answer> {
-  const secret = new URLSearchParams(location.hash.slice(1)).get('secret');
-  const response = await fetch(path, { headers: secret === null ? {} : { authorization: `Bearer ${secret}` } });
-  const value = (await response.json()) as Answer & { readonly error?: { readonly message: string } };
-  if (!response.ok) throw new Error(value.error?.message ?? 'The server did not answer.');
-  return value;
+
+/** An answer that is not a success, in the words of the server. */
+export class Refusal extends Error {
+  /** The HTTP status; 0 if the server did not answer. */
+  readonly status: number;
+  readonly code: string;
+
+  constructor(status: number, code: string, message: string) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export function ask<Answer>(path: string, signal?: AbortSignal): Promise<Answer> {
+  return answerOf<Answer>(path, { method: 'GET' }, ANSWER_MS, signal);
+}
+
+/** Makes the server do something. `body` is sent as JSON. */
+export function order<Answer>(method: 'POST' | 'DELETE', path: string, body?: unknown): Promise<Answer> {
+  const json = { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+  return answerOf<Answer>(path, { method, ...(body !== undefined && json) }, ANSWER_MS);
+}
+
+/** Sends a file or a form. */
+export function upload<Answer>(path: string, body: Blob | FormData, type?: string): Promise<Answer> {
+  return answerOf<Answer>(
+    path,
+    { method: 'POST', body, ...(type && { headers: { 'content-type': type } }) },
+    UPLOAD_MS,
+  );
+}
+
+const ANSWER_MS = 30_000;
+const UPLOAD_MS = 600_000;
+
+async function answerOf<Answer>(path: string, init: RequestInit, ms: number, signal?: AbortSignal): Promise<Answer> {
+  const timeout = AbortSignal.timeout(ms);
+  const response = await fetch(path, {
+    ...init,
+    headers: { accept: 'application/json', ...init.headers },
+    signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    const why = timeout.aborted ? `The server did not answer within ${ms / 1_000} s.` : 'The server cannot be reached.';
+    throw new Refusal(0, 'unreachable', `${why} Check that it runs.`);
+  });
+  noteClock(response.headers.get('date'));
+  if (response.status === 204) return undefined as Answer;
+  const value: unknown = await response.json().catch(() => undefined);
+  if (response.ok && value !== undefined) return value as Answer;
+  const { error } = (value ?? {}) as { readonly error?: { readonly code: string; readonly message: string } };
+  throw new Refusal(
+    response.status,
+    error?.code ?? 'unreadable',
+    error?.message ?? 'The server’s answer is unreadable.',
+  );
+}
+
+let clockAheadMs: number | undefined;
+
+/** The clock of the server decides how long something has run. The clock of this machine may be wrong. */
+function noteClock(text: string | null): void {
+  const ms = Date.parse(text ?? '');
+  if (!Number.isNaN(ms)) clockAheadMs = ms - performance.now();
+}
+
+/** The time at the server, to about a second; null before its first answer. */
+export const serverNowMs = (): number | null => (clockAheadMs === undefined ? null : clockAheadMs + performance.now());
+
+interface Listener {
+  readonly onEvent: (kind: string, data: unknown, id: string) => void;
+  /** Whether the connection is open. The browser connects again by itself and continues after the last event. */
+  readonly onState: (isOpen: boolean) => void;
+}
+
+/** Follows a stream of events until the returned function is called. */
+export function follow(path: string, kinds: readonly string[], { onEvent, onState }: Listener): () => void {
+  const source = new EventSource(path);
+  source.onopen = () => onState(true);
+  source.onerror = () => onState(false);
+  for (const kind of kinds) {
+    source.addEventListener(kind, event => {
+      if (LAST.has(kind)) source.close();
+      onEvent(kind, dataOf(event.data), event.lastEventId);
+    });
+  }
+  return () => source.close();
+}
+
+const LAST = new Set(['sealed', 'gone']);
+
+function dataOf(text: unknown): unknown {
+  try {
+    return JSON.parse(String(text));
+  } catch {
+    return undefined;
+  }
 }
