@@ -25,7 +25,7 @@ export function RunsView({ place }: ViewProps) {
       <div class="live-heading">
         <h1>Runs</h1>
         <span class="muted" role="status">
-          {value?.total != null && plural(value.total, 'run')}
+          {typeof value?.total === 'number' && plural(value.total, 'run')}
         </span>
       </div>
       <RunFilters place={place} />
