@@ -153,7 +153,9 @@ describe('the server', () => {
     const { runId } = stagePublished({ name: 'echo', cwd: world.cwd, by: 'you' });
     const { ask, json } = await served(world);
     const events = await ask(`/v1/script-runs/${runId}/events`);
-    const reader = (events.body as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(new TextDecoderStream()).getReader();
+    const reader = (events.body as ReadableStream<Uint8Array<ArrayBuffer>>)
+      .pipeThrough(new TextDecoderStream())
+      .getReader();
     let seen = '';
     while (!seen.includes('"percent":40')) seen += (await reader.read()).value ?? '';
     expect(seen).toContain('"text":"half of it"');
