@@ -17,7 +17,7 @@ export interface Source {
   /** A case; undefined while it is on its way, and null if there is none. */
   readonly caseAt: (index: number) => PageCase | null | undefined;
   /** Calls back once the case is there, or is known to be missing. */
-XX
+  readonly whenCase: (index: number, then: () => void) => void;
   /** The document of a trial besides the one that the case shows first; undefined if the source does not have it. */
   readonly trialAt: (index: number, side: ReportSide, number: number) => PageTrialDocument | undefined;
   /** Undefined while the page is loading, and forever if it was truncated. Null if the source has everything. */
@@ -26,7 +26,7 @@ XX
   readonly wordIndex: () => PageIndex | undefined;
   readonly isRead: () => boolean;
   /** Calls back once everything has loaded. */
-XX
+  readonly whenRead: (then: () => void) => void;
 }
 
 const SourceContext = createContext<Source | undefined>(undefined);
