@@ -1,5 +1,5 @@
 import { createContext } from 'preact';
-import { useCallback, useContext, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ask, order, Refusal } from './api.ts';
 
 /** Who uses the viewer. */
@@ -17,8 +17,6 @@ export type Session =
 const WhoContext = createContext<Who>({ name: '', role: 'user' });
 
 export const WhoProvider = WhoContext.Provider;
-
-export const useWho = (): Who => useContext(WhoContext);
 
 const ORDER = ['user', 'viewer', 'runner', 'admin'];
 
