@@ -47,17 +47,21 @@ export async function listRuns(
 ): Promise<{ readonly runs: Listed[]; readonly total: number }> {
   const places = room.runsIn(room.homeFrom(cwd)).reverse();
   const runs: Listed[] = [];
-  for (const place of places.slice(0, limit)) {
-    const life = lifeOf(place);
-    const one = await listedRun(place, life);
-    const isDead = life === 'dead' && one.resume === undefined;
-    runs.push({
-      ...one,
-      ...(life === 'foreign' && { startedHere: false }),
-      ...(isDead && { resume: 'proctor recover' }),
-    });
-  }
+  for (const place of places.slice(0, limit)) runs.push((await listedNow(place)).run);
   return { runs, total: places.length };
+}
+
+/** A run and its life now. */
+export async function listedNow(place: RunFolder): Promise<{ readonly run: Listed; readonly life: Life }> {
+  const life = lifeOf(place);
+  const one = await listedRun(place, life);
+  const isDead = life === 'dead' && one.resume === undefined;
+  const run = {
+    ...one,
+    ...(life === 'foreign' && { startedHere: false as const }),
+    ...(isDead && { resume: 'proctor recover' }),
+  };
+  return { run, life };
 }
 
 /** A run of any kind, as `proctor list` shows it. */
