@@ -20,7 +20,7 @@ const common = {
   target: 'node20.19',
   define: { PROCTOR_VERSION: JSON.stringify(version) },
   // Only the commands that need these packages load them.
-  external: ['ajv', 'commander', 're2js', 'undici', 'yaml'],
+  external: ['@hono/node-server', 'ajv', 'commander', 'hono', 're2js', 'undici', 'yaml'],
 };
 
 /** Scripts call runner-verify once per record, so it is a single file: each further module adds a millisecond. */
@@ -33,6 +33,24 @@ const alone = {
     }));
   },
 };
+
+/** Bundled packages that call `require`, which a module cannot. Each becomes a file of its own. */
+const COMMONJS = ['prom-client', 'rate-limiter-flexible'];
+const commonjs = {
+  name: 'commonjs',
+  setup(build) {
+    build.onResolve({ filter: new RegExp(`^(?:${COMMONJS.join('|')})$`) }, ({ path: name }) => ({
+      path: `./${name}.cjs`,
+      external: true,
+    }));
+  },
+};
+await build({
+  ...common,
+  format: 'cjs',
+  entryPoints: COMMONJS,
+  outExtension: { '.js': '.cjs' },
+});
 
 await build({
   ...common,
@@ -71,7 +89,7 @@ await build({
   ...common,
   entryPoints,
   splitting: true,
-  plugins: [alone],
+  plugins: [alone, commonjs],
 });
 // Code and styles of the HTML pages. Proctor reads them as text and embeds them in each page.
 await build({
@@ -80,6 +98,8 @@ await build({
     { in: 'web/report/report.css', out: 'report' },
     { in: 'web/pages/main.tsx', out: 'pages' },
     { in: 'web/pages/pages.css', out: 'pages' },
+    { in: 'web/live/main.tsx', out: 'live' },
+    { in: 'web/live/live.css', out: 'live' },
   ],
   outdir: path.join(beside, 'page'),
   bundle: true,

@@ -95,8 +95,8 @@ describe.each(PAGES)('%s', file => {
   });
 });
 
-test('ARCHITECTURE.md has fewer than 1,500 words', () => {
-  expect(read('ARCHITECTURE.md').trim().split(/\s+/).length).toBeLessThan(1_500);
+test('ARCHITECTURE.md has fewer than 1,800 words', () => {
+  expect(read('ARCHITECTURE.md').trim().split(/\s+/).length).toBeLessThan(1_800);
 });
 
 test('the README has at most 900 words', () => {

@@ -10,6 +10,7 @@ import { addLiveCommands } from './commands/live-commands.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
 import { addRunCommands } from './commands/run-commands.ts';
+import { addServeCommands } from './commands/serve-commands.ts';
 import { addTestCommands } from './commands/test-commands.ts';
 import { addKeysCommands, addVerifyCommands } from './commands/verify-commands.ts';
 
@@ -52,6 +53,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
   addPackCommands(program, ended);
   addVerifyCommands(program, ended);
   addKeysCommands(program, ended);
+  addServeCommands(program, ended);
   addCompletionCommand(program, ended);
   addHelpCommands(program);
   return program;

@@ -173,3 +173,8 @@ export async function showRun(place: RunFolder, withLog: boolean): Promise<Shown
 export function runFolderOf(cwd: string, word: string): RunFolder {
   return findRun(homeFrom(cwd), word);
 }
+
+/** All runs of a project, newest first, and its folders of runs. */
+export function projectRuns(home: string): { readonly places: RunFolder[]; readonly folders: readonly string[] } {
+  return { places: room.runsIn(home).reverse(), folders: room.laneFolders(home) };
+}

@@ -115,6 +115,12 @@ export function runsIn(home: string): RunFolder[] {
   );
 }
 
+/** The folders that contain runs, and the folder around them. A run that is added or removed changes one of them. */
+export function laneFolders(home: string): string[] {
+  const root = path.join(home, 'runs');
+  return [root, ...foldersIn(root).map(lane => path.join(root, lane))];
+}
+
 /** The run ids that Proctor creates; see `newRunId`. */
 export const RUN_ID = /^(?:[a-z]+_\d{8}_\d{6}_[0-9a-f]{12}|suite_\d{8}_\d{6}_[0-9a-f]{12}\.a?\d+)$/;
 

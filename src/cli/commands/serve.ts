@@ -1,0 +1,53 @@
+import { Fault } from '../../base/fault.ts';
+import { serve } from '../../serve/serve.ts';
+import { interruptions } from '../options/interruptions.ts';
+import { type OidcFlags, oidcSettings } from '../options/oidc.ts';
+import { stderr, stdout } from '../text/out.ts';
+
+export interface ServeFlags extends OidcFlags {
+  readonly listen: string;
+  readonly host?: readonly string[];
+  readonly tlsBehindProxy?: true;
+  readonly drain: number;
+}
+
+/** Serves the viewer and the API until a signal stops it. */
+export async function serveCommand({
+  listen,
+  drain,
+  host: hosts = [],
+  tlsBehindProxy,
+  ...flags
+}: ServeFlags): Promise<number> {
+  const interrupt = interruptions();
+  try {
+    const { host, port } = addressOf(listen);
+    const cwd = process.cwd();
+    const serving = await serve({
+      cwd,
+      host,
+      port,
+      hosts,
+      isBehindProxy: tlsBehindProxy === true,
+      oidc: oidcSettings(flags),
+      drainMs: drain,
+      onLog: line => stderr.write(line),
+    });
+    stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
+    await new Promise<void>(resolve => {
+      interrupt.signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+    await serving.stop();
+    return 0;
+  } finally {
+    interrupt.end();
+  }
+}
+
+/** `127.0.0.1:7700` or `[::1]:7700`. */
+function addressOf(text: string): { host: string; port: number } {
+  const [, host = '', port = ''] = /^(\[[0-9a-fA-F:.]+\]|[^\s:]+):(\d{1,5})$/.exec(text) ?? [];
+  if (host === '' || Number(port) > 65_535)
+    throw new Fault('usage', 'Specify an address and a port: --listen 127.0.0.1:7700.');
+  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+}

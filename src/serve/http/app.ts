@@ -1,0 +1,116 @@
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import { type Context, Hono } from 'hono';
+import { Fault } from '../../base/fault.ts';
+import { newCorrelationId } from '../../base/ids.ts';
+import type { Access } from '../access/access.ts';
+import type { Identity } from '../access/identity.ts';
+import { allows } from '../access/roles.ts';
+import { securityHeaders } from './headers.ts';
+import { inputOf } from './input.ts';
+import { type HttpRefusal, httpRefusal } from './refusal.ts';
+import { Content, type Route, Streamed } from './route.ts';
+import type { Server } from './server.ts';
+
+type ServerContext = Context<{ Bindings: HttpBindings }>;
+
+/** The HTTP application: every route behind the same guards, then the pages of the viewer. */
+export function appOf(server: Server, routes: readonly Route[]): Hono<{ Bindings: HttpBindings }> {
+  const app = new Hono<{ Bindings: HttpBindings }>();
+  for (const route of routes)
+    app.on(route.method, route.path.replace(/\{(\w+)\}/g, ':$1'), context => answered(server, route, context));
+  app.get('*', context => pageAt(server, context));
+  app.all('*', context => refused(context, httpRefusal(new Fault('not_found', 'There is nothing here.'), undefined)));
+  return app;
+}
+
+/** Answers a route, or refuses. Everything that a client sees passes through here. */
+async function answered(server: Server, route: Route, context: ServerContext): Promise<Response> {
+  const correlationId = newCorrelationId();
+  const seen: Seen = { who: undefined, correlationId, note: undefined };
+  try {
+    return await act(server, route, context, seen);
+  } catch (error) {
+    const fault = error instanceof Fault ? error : new Fault('bug', INTERNAL, { cause: error });
+    const refusal = httpRefusal(fault, route);
+    if (refusal.status >= 500) server.log.fault(route.name, correlationId, fault);
+    const message = fault.code === 'bug' ? `${INTERNAL} Quote ${correlationId} to the operator.` : refusal.message;
+    server.metrics.refused(route.name, refusal.code);
+    if (seen.note) seen.note.end(refusal.status >= 500 ? 'failed' : 'refused', refusal.code);
+    else server.access.noteRefusal(route, seen.who, refusal.code, context.req.path, correlationId);
+    return refused(context, { ...refusal, message });
+  }
+}
+
+interface Seen {
+  who: Identity | undefined;
+  readonly correlationId: string;
+  /** The line of the audit log that an act has begun with. */
+  note: ReturnType<Access['beginAct']> | undefined;
+}
+
+const INTERNAL = 'The server hit an internal error.';
+
+async function act(server: Server, route: Route, context: ServerContext, seen: Seen): Promise<Response> {
+  const { raw } = context.req;
+  const { incoming, outgoing } = context.env;
+  server.access.checkHost(incoming);
+  const who = await server.access.identify(incoming);
+  seen.who = who;
+  await server.access.checkRate(who, incoming);
+  if (route.role !== 'anyone') {
+    if (who === undefined) throw new Fault('not_signed_in', 'Sign in first, or send a token.');
+    if (!allows(who.role, route.role)) throw new Fault('role_too_low', `This needs the role ${route.role}.`);
+  }
+  server.access.checkOrigin(incoming, who);
+  const input = await inputOf(route, raw, context.req.param());
+  const { correlationId } = seen;
+  const asking = { server, who: who ?? NO_ONE, signal: raw.signal, request: raw, incoming, correlationId };
+  // Routes for anyone note themselves, so that strangers cannot fill the audit log.
+  if (route.method !== 'GET' && route.role !== 'anyone')
+    seen.note = server.access.beginAct(route, who, context.req.path, correlationId);
+  const value = await route.act(input, asking);
+  seen.note?.end('done');
+  if (value instanceof Streamed) {
+    for (const [name, text] of Object.entries(securityHeaders('api'))) outgoing.setHeader(name, text);
+    value.start(outgoing);
+    return RESPONSE_ALREADY_SENT;
+  }
+  return answer(context, route, value);
+}
+
+/** The identity of a client that has not signed in. */
+const NO_ONE: Identity = { id: '', name: '', role: 'user', via: 'none' };
+
+function answer(context: ServerContext, route: Route, value: unknown): Response {
+  const headers = securityHeaders('api');
+  if (value instanceof Response) {
+    for (const [name, text] of Object.entries(headers)) if (!value.headers.has(name)) value.headers.set(name, text);
+    return value;
+  }
+  if (route.status === 204) return context.body(null, 204, headers);
+  const status = route.status ?? 200;
+  if (value instanceof Content) return context.body(value.bytes as string, status, { ...headers, ...value.headers });
+  return context.body(JSON.stringify(value), status, { ...headers, 'content-type': JSON_TYPE });
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+function refused(context: ServerContext, { status, code, message, retryAfterS }: HttpRefusal): Response {
+  const wait = retryAfterS === undefined ? {} : { 'retry-after': String(retryAfterS) };
+  const headers = { ...securityHeaders('api'), ...wait, 'content-type': JSON_TYPE };
+  return context.body(JSON.stringify({ error: { code, message } }), status, headers);
+}
+
+/** The viewer, or one of its files. */
+function pageAt(server: Server, context: ServerContext): Response {
+  try {
+    server.access.checkHost(context.env.incoming);
+    const page = server.pages.at(context.req.path);
+    if (!page) throw new Fault('not_found', 'There is nothing here.');
+    return context.body(page.bytes as string, 200, { ...page.headers });
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return refused(context, httpRefusal(error, undefined));
+  }
+}

@@ -1,0 +1,37 @@
+import { BusyFault } from '../operation/busy-fault.ts';
+import type { Access } from '../access/access.ts';
+import type { ServerLog } from '../operation/log.ts';
+import { ServerMetrics } from '../operation/metrics.ts';
+import { Pages } from './pages.ts';
+import { RunIndex } from '../runs/run-index.ts';
+
+/** What the routes act on. */
+export class Server {
+  /** The project folder. */
+  readonly cwd: string;
+  /** The `.proctor` folder. */
+  readonly home: string;
+  readonly access: Access;
+  readonly log: ServerLog;
+  readonly metrics = new ServerMetrics();
+  readonly pages = new Pages();
+  readonly runs: RunIndex;
+  #isDraining = false;
+
+  constructor({ cwd, home, access, log }: Pick<Server, 'cwd' | 'home' | 'access' | 'log'>) {
+    this.cwd = cwd;
+    this.home = home;
+    this.access = access;
+    this.log = log;
+    this.runs = new RunIndex(home);
+  }
+
+  checkReady(): void {
+    if (this.#isDraining) throw new BusyFault('draining', 'The server is stopping. Try again in a minute.', 60);
+  }
+
+  /** Accepts no more work. What runs goes on until the server stops. */
+  drain(): void {
+    this.#isDraining = true;
+  }
+}

@@ -1,0 +1,41 @@
+import * as z from 'zod/mini';
+import { record } from '../../contracts/shape.ts';
+import { Content, route } from '../http/route.ts';
+
+const state = record({ state: z.string() });
+
+export const healthzRoute = route({
+  name: 'healthz',
+  method: 'GET',
+  path: '/healthz',
+  role: 'anyone',
+  why: 'Says that the server is alive.',
+  gives: state,
+  act: () => ({ state: 'alive' }),
+});
+
+export const readyzRoute = route({
+  name: 'readyz',
+  method: 'GET',
+  path: '/readyz',
+  role: 'anyone',
+  why: 'Says whether the server accepts work.',
+  gives: state,
+  act: (_, { server }) => {
+    server.checkReady();
+    return { state: 'ready' };
+  },
+});
+
+export const metricsRoute = route({
+  name: 'metrics',
+  method: 'GET',
+  path: '/metrics',
+  role: 'viewer',
+  why: 'Gives the metrics of the server as Prometheus text.',
+  gives: { media: 'text/plain' },
+  act: async (_, { server }) => {
+    const { text, type } = await server.metrics.text();
+    return new Content(text, { 'content-type': type });
+  },
+});

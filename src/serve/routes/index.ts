@@ -1,0 +1,34 @@
+import type { Route } from '../http/route.ts';
+import { auditRoute } from './audit.ts';
+import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
+import { openApiRoute } from './openapi.ts';
+import { listRunsRoute, showRunRoute } from './runs.ts';
+import {
+  beginLoginRoute,
+  finishLoginRoute,
+  sessionRoute,
+  signInRoute,
+  signInWaysRoute,
+  signOutRoute,
+} from './session.ts';
+import { listTokensRoute, newTokenRoute, revokeTokenRoute } from './tokens.ts';
+
+/** Everything that the server answers. A new route needs a line here. */
+export const ROUTES: readonly Route[] = [
+  healthzRoute,
+  readyzRoute,
+  openApiRoute(() => ROUTES),
+  metricsRoute,
+  sessionRoute,
+  signInRoute,
+  signOutRoute,
+  signInWaysRoute,
+  beginLoginRoute,
+  finishLoginRoute,
+  listTokensRoute,
+  newTokenRoute,
+  revokeTokenRoute,
+  auditRoute,
+  listRunsRoute,
+  showRunRoute,
+];

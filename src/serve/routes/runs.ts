@@ -1,0 +1,56 @@
+import * as z from 'zod/mini';
+import { Fault } from '../../base/fault.ts';
+import { count, matching, record } from '../../contracts/shape.ts';
+import { listedRuns } from '../runs/run-list.ts';
+import { type RouteContext, route } from '../http/route.ts';
+
+const runId = () => matching(/^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/, 'a run id');
+
+const runRow = record({
+  run_id: z.string(),
+  kind: z.string(),
+  state: z.enum(['waiting', 'running', 'finished', 'interrupted', 'foreign', 'unreadable']),
+  status: z.string(),
+  subject: z.nullable(z.string()),
+  started_at: z.nullable(z.string()),
+  duration_ms: z.nullable(z.number()),
+  progress: z.nullable(record({ done: count(), total: count() })),
+  verdicts: z.nullable(record({ passed: count(), failed: count(), total: count() })),
+});
+
+export const listRunsRoute = route({
+  name: 'listRuns',
+  method: 'GET',
+  path: '/v1/runs',
+  role: 'viewer',
+  why: 'Lists runs, newest first.',
+  query: record({
+    kind: z.optional(matching(/^[a-z]{1,20}$/, 'a kind of run')),
+    state: z.optional(z.enum(['waiting', 'running', 'finished', 'interrupted', 'foreign', 'unreadable'])),
+    status: z.optional(z.string().check(z.maxLength(40))),
+    q: z.optional(z.string().check(z.maxLength(200))),
+    sort: z.optional(z.enum(['newest', 'oldest', 'longest'])),
+    after: z.optional(runId()),
+    limit: z.optional(matching(/^(?:[1-9]\d?|1\d\d|200)$/, 'a number from 1 to 200')),
+  }),
+  gives: record({ runs: z.array(runRow), total: z.nullable(count()), next: z.nullable(z.string()) }),
+  act: ({ query }, { server }) => listedRuns(server.runs, { ...query, limit: Number(query.limit ?? 50) }),
+});
+
+export const showRunRoute = route({
+  name: 'showRun',
+  method: 'GET',
+  path: '/v1/runs/{run_id}',
+  role: 'viewer',
+  why: 'Shows the state of one run.',
+  params: record({ run_id: runId() }),
+  gives: runRow,
+  act: async ({ params }, { server }) => server.runs.row(runAt(params.run_id, server)),
+});
+
+/** The run with this id. */
+function runAt(id: string, { runs }: Pick<RouteContext['server'], 'runs'>) {
+  const place = runs.places().find(one => one.id === id);
+  if (!place) throw new Fault('no_run', `There is no run ${id}.`);
+  return place;
+}

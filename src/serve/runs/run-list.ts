@@ -1,0 +1,57 @@
+import type { RunIndex, RunRow } from './run-index.ts';
+
+/** Which runs to list, and in which order. */
+export interface RunQuery {
+  readonly kind?: string | undefined;
+  readonly state?: string | undefined;
+  readonly status?: string | undefined;
+  /** A part of the id or of the subject. */
+  readonly q?: string | undefined;
+  readonly sort?: 'newest' | 'oldest' | 'longest' | undefined;
+  /** The last run of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+export interface RunListPage {
+  readonly runs: readonly RunRow[];
+  /** The number of runs that match; null if it was not counted. */
+  readonly total: number | null;
+  /** The run after which the next page starts; null on the last page. */
+  readonly next: string | null;
+}
+
+/** One page of runs. Without a filter it reads only the rows of the page. */
+export async function listedRuns(index: RunIndex, query: RunQuery): Promise<RunListPage> {
+  const places = index.places();
+  if (isPlain(query)) {
+    const ordered = query.sort === 'oldest' ? places.toReversed() : places;
+    const from = 1 + ordered.findIndex(({ id }) => id === query.after);
+    const page = ordered.slice(from, from + query.limit);
+    const runs = await Promise.all(page.map(place => index.row(place)));
+    const isLast = from + page.length >= ordered.length;
+    return { runs, total: places.length, next: isLast ? null : (page.at(-1)?.id ?? null) };
+  }
+  const rows: RunRow[] = [];
+  for (const place of places) {
+    const row = await index.row(place);
+    if (fits(row, query)) rows.push(row);
+  }
+  if (query.sort === 'oldest') rows.reverse();
+  if (query.sort === 'longest') rows.sort((a, b) => (b.duration_ms ?? -1) - (a.duration_ms ?? -1));
+  const from = 1 + rows.findIndex(({ run_id }) => run_id === query.after);
+  const runs = rows.slice(from, from + query.limit);
+  const isLast = from + runs.length >= rows.length;
+  return { runs, total: rows.length, next: isLast ? null : (runs.at(-1)?.run_id ?? null) };
+}
+
+function isPlain({ kind, state, status, q, sort }: RunQuery): boolean {
+  return !kind && !state && !status && !q && sort !== 'longest';
+}
+
+function fits(row: RunRow, { kind, state, status, q }: RunQuery): boolean {
+  if (kind && row.kind !== kind) return false;
+  if (state && row.state !== state) return false;
+  if (status && row.status !== status) return false;
+  return !q || row.run_id.includes(q) || (row.subject ?? '').toLowerCase().includes(q.toLowerCase());
+}

@@ -1,0 +1,46 @@
+import { homeFrom, makeHome } from '../evidence/run-folder/runs.ts';
+import { openAccess } from './access/access.ts';
+import type { AccessSettings } from './access/listening.ts';
+import { Server } from './http/server.ts';
+import { listen } from './listen.ts';
+import { ServerLog } from './operation/log.ts';
+
+export interface ServeOptions extends Partial<Pick<AccessSettings, 'hosts' | 'isBehindProxy' | 'oidc' | 'rates'>> {
+  readonly cwd: string;
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** How long open requests may take when the server stops, in milliseconds. */
+  readonly drainMs: number;
+  /** Receives the server's log, a line at a time. */
+  readonly onLog: (line: string) => void;
+}
+
+export interface Serving {
+  /** The address to open, with the secret in its fragment. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** Starts the server of a project. It reads the run folders that are there, and needs no database. */
+export async function serve({ cwd, host, port, drainMs, onLog, ...who }: ServeOptions): Promise<Serving> {
+  const home = homeFrom(cwd);
+  makeHome(home);
+  const access = openAccess(home, { hosts: [], isBehindProxy: false, ...who, listen: host, port });
+  const server = new Server({ cwd, home, access, log: new ServerLog(onLog) });
+  const listening = await listen(server, host, port).catch(async (error: unknown) => {
+    await access.close();
+    throw error;
+  });
+  access.listensOn(listening.port);
+  server.log.note('listening', { host, port: listening.port });
+  return {
+    address: access.address,
+    stop: async () => {
+      server.drain();
+      await listening.stop(drainMs);
+      await access.close();
+      server.log.note('stopped');
+    },
+  };
+}
