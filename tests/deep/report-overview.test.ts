@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { CaseArtifact } from '../../src/contracts/artifacts/index.ts';
 import type { SuiteCase } from '../../src/contracts/suite/index.ts';
 import { htmlReport, htmlRunReport } from '../../src/reports/html.ts';
-import { findings, launch, opened, overflow, PHONE, pictured, written, pageFindings } from '../reports/browser.ts';
+import { launch, opened, overflow, pageFindings, PHONE, pictured, written } from '../reports/browser.ts';
 import { reportWorld, runWorld } from '../reports/report-world.ts';
 import { withSuspect, worse } from '../reports/verdict-world.ts';
 
