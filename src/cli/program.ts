@@ -6,6 +6,7 @@ import { useStateFolder } from '../base/state-folder.ts';
 import { stderr, stdout } from './text/out.ts';
 import { addCompletionCommand } from './commands/completion-command.ts';
 import { addHelpCommands } from './commands/help-command.ts';
+import { addLiveCommands } from './commands/live-commands.ts';
 import { addPackCommands } from './commands/pack-commands.ts';
 import { addPublishCommand } from './commands/publish-command.ts';
 import { asksForJson, reportFault, writeRefusal } from './text/refusal.ts';
@@ -49,6 +50,7 @@ function programOf(version: string, ended: (code: number) => void): Command {
     .exitOverride();
   addTestCommands(program, ended);
   addRunCommands(program, ended);
+  addLiveCommands(program, ended);
   addPackCommands(program, ended);
   addPublishCommand(program, ended);
   addVerifyCommands(program, ended);

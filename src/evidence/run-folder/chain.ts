@@ -129,14 +129,19 @@ export function* chainedLines(
   let end = 0;
   for (const { bytes, isCut } of linesOf(fd, lineBytesMax, 0)) {
     if (!bytes) return;
-    const tab = bytes.lastIndexOf(TAB);
-    const text = tab < 0 ? bytes : bytes.subarray(0, tab);
-    const holds = isCut !== true && tab >= 0 && chain?.takes(text, bytes.toString('latin1', tab + 1)) === true;
+    const split = splitCode(bytes);
+    const holds = isCut !== true && split !== undefined && chain?.takes(split.text, split.code) === true;
     isOurs ??= holds;
     if (isOurs && !holds) return;
     end += bytes.length + 1;
-    yield { text, isOurs, end };
+    yield { text: split?.text ?? bytes, isOurs, end };
   }
+}
+
+/** Splits a line of a journal into its text and its code; undefined if it has no code. */
+export function splitCode(bytes: Buffer): { readonly text: Buffer; readonly code: string } | undefined {
+  const tab = bytes.lastIndexOf(TAB);
+  return tab < 0 ? undefined : { text: bytes.subarray(0, tab), code: bytes.toString('latin1', tab + 1) };
 }
 
 /** Separates a line from its code. JSON escapes every other tab. */
