@@ -3,6 +3,7 @@ import type { Access } from '../access/access.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
 import { Pages } from './pages.ts';
+import { RunData } from '../runs/run-data.ts';
 import { RunIndex } from '../runs/run-index.ts';
 
 /** What the routes act on. */
@@ -16,6 +17,7 @@ export class Server {
   readonly metrics = new ServerMetrics();
   readonly pages = new Pages();
   readonly runs: RunIndex;
+  readonly data: RunData;
   #isDraining = false;
 
   constructor({ cwd, home, access, log }: Pick<Server, 'cwd' | 'home' | 'access' | 'log'>) {
@@ -24,6 +26,7 @@ export class Server {
     this.access = access;
     this.log = log;
     this.runs = new RunIndex(home);
+    this.data = new RunData(cwd);
   }
 
   checkReady(): void {

@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
+import { runPageRoute } from './run-page.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import { sessionRoute } from './session.ts';
 
@@ -11,4 +12,5 @@ export const ROUTES: readonly Route[] = [
   sessionRoute,
   listRunsRoute,
   showRunRoute,
+  runPageRoute,
 ];
