@@ -48,7 +48,6 @@ export function gateFor(settings: GateSettings, cwd: string): Gate {
 
 /** The limits of a run; undefined if there are none. */
 export function limitsFor(settings: GateSettings, cwd: string): AskedLimits | undefined {
-  if (settings.gate === undefined && settings.limits === undefined) return undefined;
   const asked = limitsIn(gateFor(settings, cwd));
   return hasLimits(asked) ? asked : undefined;
 }

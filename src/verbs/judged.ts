@@ -10,7 +10,6 @@ import type { SealState, Untrusted } from '../evidence/judgement/judgement.ts';
 import { attemptsIn } from '../evidence/run-folder/runs.ts';
 import { NO_SEAL, notAsSealed, SealedFolder, sealDifference } from '../evidence/run-folder/sealed-folder.ts';
 import { readSuiteFolder } from '../evidence/suite/suite-folder.ts';
-import { checkByScript } from '../judge/suite/check-script.ts';
 import type { RunCheck } from '../judge/suite/check.ts';
 import type { CaseName } from '../judge/compare-input.ts';
 import { evaluateSuite, isSealedSo, type Judging, writeEvaluation } from '../judge/suite/evaluate.ts';
@@ -208,8 +207,9 @@ function checksOf(
   onMachineFault: 'tell' | 'throw',
 ): { runCheck: RunCheck; signal?: AbortSignal } {
   const stop = signal && { signal };
-  return {
-    runCheck: checkByScript({ launcher: sharedLauncher, home: attemptsIn(home), onMachineFault, ...stop }),
-    ...stop,
-  };
+  const around = { launcher: sharedLauncher, home: attemptsIn(home), onMachineFault, ...stop };
+  // Most suites have no check scripts, so the code that runs them is loaded for the first one.
+  const runCheck: RunCheck = async check =>
+    (await import('../judge/suite/check-script.ts')).checkByScript(around)(check);
+  return { runCheck, ...stop };
 }

@@ -25,7 +25,6 @@ import { copyLayout, layOutCases } from '../run/suite/layout.ts';
 import { type SuiteOrder, suitePlan } from '../run/suite/plan.ts';
 import { AGENT_CLOCKS, DEFAULT_SETTINGS, type SuiteSettings } from '../run/suite/settings.ts';
 import { layOutSuite, placeFor, executeSuite as run, type SuiteAnswer, type SuiteContext } from '../run/suite/suite.ts';
-import { limitsFor } from './gate-settings.ts';
 import { judgeOwnRun } from './judged.ts';
 import { signerAt } from './keys.ts';
 import { ledgerOf, refuseTaken } from './ledger.ts';
@@ -284,7 +283,13 @@ export async function orderOf(given: RunSuiteOptions, home: string, cwd: string)
       options.out === undefined ? inFolder(path.dirname(home), path.join(home, 'runs')) : inFolder(cwd, options.out),
     repository: await repositoryAt(cwd),
     headers: headers.map(({ name, env }) => ({ name, env })),
-    gate: limitsFor(options, cwd),
+    gate: await limitsOf(options, cwd),
     ...named,
   };
+}
+
+/** The limits of the run. Gates are loaded only if there is one. */
+async function limitsOf(options: RunSuiteOptions, cwd: string): Promise<SuiteOrder['gate']> {
+  if (options.gate === undefined && options.limits === undefined) return undefined;
+  return (await import('./gate-settings.ts')).limitsFor(options, cwd);
 }

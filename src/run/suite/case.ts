@@ -7,7 +7,7 @@ import type { Asset } from '../../evidence/suite/suite-store.ts';
 import { replyLine } from './reply-line.ts';
 import { answeredCase, bodyAssets, failedCase, type KeptArtifact, type ArtifactIdentity } from './artifact.ts';
 import type { Breaker } from './breaker.ts';
-import type { FailedAttempt, Target, AttemptResult } from './target.ts';
+import type { AttemptResult, CaseQuestion, FailedAttempt, Target } from './target.ts';
 
 export interface CaseContext {
   readonly target: Target;
@@ -15,6 +15,7 @@ export interface CaseContext {
   readonly runId: string;
   readonly signal: AbortSignal;
   readonly backoffMs: number;
+  readonly onArrived: NonNullable<CaseQuestion['onArrived']>;
   readonly onSent: (id: string, attempt: number, atMs: number, key: string) => Promise<void>;
   /** Called when an attempt failed and another one follows. */
   readonly onFailed: (id: string, attempt: Attempt, assets: readonly Asset[]) => void;
@@ -27,6 +28,7 @@ export async function runCase(
   before: readonly Attempt[],
   around: CaseContext,
 ): Promise<KeptArtifact | undefined> {
+  const { signal, onArrived } = around;
   const attempts = [...before];
   for (let tries = 1; ; tries++) {
     const finished = await around.breaker.enter(around.signal);
@@ -44,7 +46,7 @@ export async function runCase(
       await around.onSent(one.id, number, startedAtMs, key);
       // The target was cancelled while the journal was written, and would not notice a later request.
       if (around.signal.aborted) return undefined;
-      told = await around.target.ask({ one, key, attempt: number, signal: around.signal });
+      told = await around.target.ask({ one, key, attempt: number, signal, onArrived });
     } finally {
       // Other cases may wait for this probe, so report its end even if the disk or the sandbox fails.
       finished(!told || told.outcome.ok || !isSilence(told.outcome, told));

@@ -87,7 +87,10 @@ export function httpTarget(api: HttpApi): Target {
       const result = await api.ask(question, send);
       if ('failed' in result) return { latencyMs: roundedMs(monotonicMs() - startedMs), outcome: result.failed };
       const { answer, latencyMs = answer.latencyMs } = result;
-      const final = { answer, frames: result.frames, failure: failureOf(result, settings, asked) };
+      const failure = failureOf(result, settings, asked);
+      // Only a failure that is known before the answer is read leads to another attempt.
+      if (!failure) await question.onArrived?.();
+      const final = { answer, frames: result.frames, failure };
       const outcome = judgedAnswer(final, question.one.id, api, masking);
       return { latencyMs: roundedMs(latencyMs), outcome, httpStatus: answer.status };
     },

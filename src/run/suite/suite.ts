@@ -20,6 +20,7 @@ import type { ArtifactIdentity } from './artifact.ts';
 import { Breaker } from './breaker.ts';
 import { runCase } from './case.ts';
 import { CaseList, type WrittenCases } from './case-list.ts';
+import { CaseSlots } from './case-slots.ts';
 import { settingsFrom } from './settings.ts';
 import type { Target } from './target.ts';
 import { Failures } from './failures.ts';
@@ -158,17 +159,23 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
     onSent: store.sent.bind(store),
     onFailed: store.failed.bind(store),
   };
+  const slots = new CaseSlots(settings.concurrency);
   let next = 0;
   const askOne = async (index: number, id: string): Promise<boolean> => {
-    const asked = cases.at(index);
-    const kept = await runCase(asked, { ...named, id }, begun.get(id) ?? [], ofCase);
-    if (!kept) return false;
-    store.keep(kept.artifact, kept.assets, kept.reply);
-    troubles.add(kept.artifact);
-    around.onArtifact?.(asked, kept.artifact);
-    const { ok, failed } = store.stats;
-    around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });
-    return true;
+    const { onArrived, free } = await slots.take();
+    try {
+      const asked = cases.at(index);
+      const kept = await runCase(asked, { ...named, id }, begun.get(id) ?? [], { ...ofCase, onArrived });
+      if (!kept) return false;
+      store.keep(kept.artifact, kept.assets, kept.reply);
+      troubles.add(kept.artifact);
+      around.onArtifact?.(asked, kept.artifact);
+      const { ok, failed } = store.stats;
+      around.onProgress?.({ done: ok + failed, failed, total: cases.ids.length });
+      return true;
+    } finally {
+      free();
+    }
   };
   // A function per case, so that a worker does not keep an artifact in memory while it waits for the next answer.
   const worker = async (): Promise<void> => {
@@ -178,7 +185,8 @@ async function askAll({ cases, plan, target, around, store, done, begun, trouble
       if (!done.has(id) && !(await askOne(index, id))) return;
     }
   };
-  const workers = Array.from({ length: Math.min(settings.concurrency, cases.ids.length) }, () =>
+  // Twice as many workers as slots, so that the target works on the next cases while Proctor reads answers.
+  const workers = Array.from({ length: Math.min(2 * settings.concurrency, cases.ids.length) }, () =>
     worker().catch((error: unknown) => {
       stop.abort();
       throw error;

@@ -24,6 +24,11 @@ export interface CaseQuestion {
   /** From 1. */
   readonly attempt: number;
   readonly signal: AbortSignal;
+  /**
+   * Called when the answer has arrived and no other attempt will follow, so that the next case can be sent. Resolves when
+   * it is time to read the answer.
+   */
+  readonly onArrived?: () => Promise<void>;
 }
 
 export interface AttemptResult {

@@ -16,7 +16,7 @@ export async function inputOf(route: Route, request: Request, params: Record<str
   return input as unknown as RouteInput;
 }
 
-function isUpload(body: Route['body']): body is Upload {
+export function isUpload(body: Route['body']): body is Upload {
   return body !== undefined && 'upload' in body;
 }
 

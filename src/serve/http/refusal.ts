@@ -11,7 +11,7 @@ export interface HttpRefusal {
 }
 
 /** The refusals that every route shares. */
-const COMMON: Readonly<Record<string, RefusalStatus>> = {
+export const COMMON_REFUSALS: Readonly<Record<string, RefusalStatus>> = {
   wrong_host: 400,
   not_signed_in: 401,
   wrong_origin: 403,
@@ -28,7 +28,7 @@ const COMMON: Readonly<Record<string, RefusalStatus>> = {
 
 /** How a route refuses because of a fault. The message of a fault is safe to send. */
 export function httpRefusal(fault: Fault, route: Route | undefined): HttpRefusal {
-  const status = route?.refuses?.[fault.code] ?? COMMON[fault.code] ?? 500;
+  const status = route?.refuses?.[fault.code] ?? COMMON_REFUSALS[fault.code] ?? 500;
   const { code, message } = fault;
   return { status, code, message, ...(fault instanceof BusyFault && { retryAfterS: fault.retryAfterS }) };
 }

@@ -1,6 +1,7 @@
 import type { Route } from '../http/route.ts';
+import { DATA_ROUTES } from './data.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
-import { runPageRoute } from './run-page.ts';
+import { openApiRoute } from './openapi.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
 import { sessionRoute } from './session.ts';
 
@@ -8,9 +9,10 @@ import { sessionRoute } from './session.ts';
 export const ROUTES: readonly Route[] = [
   healthzRoute,
   readyzRoute,
+  openApiRoute(() => ROUTES),
   metricsRoute,
   sessionRoute,
   listRunsRoute,
   showRunRoute,
-  runPageRoute,
+  ...DATA_ROUTES,
 ];

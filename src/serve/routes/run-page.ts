@@ -4,7 +4,7 @@ import { anyObject, record } from '../../contracts/shape.ts';
 import { Content, route } from '../http/route.ts';
 import { runAt, runParams } from './run-at.ts';
 
-export const pageTop = record({
+const pageTop = record({
   subject: z.string(),
   id: z.string(),
   at: z.nullable(z.string()),

@@ -26,6 +26,7 @@ test('a case that is cancelled while its attempt is recorded is not sent', async
       stop.abort();
       return Promise.resolve();
     },
+    onArrived: () => Promise.resolve(),
     onFailed: () => undefined,
   });
   expect(kept).toBeUndefined();

@@ -1,0 +1,47 @@
+import { Turns } from './turns.ts';
+
+export interface CaseSlot {
+  /** Frees the slot when the answer has arrived. Resolves when it is time to read the answer. */
+  readonly onArrived: () => Promise<void>;
+  /** Frees the slot if it is still taken. */
+  readonly free: () => void;
+}
+
+/**
+ * Limits how many cases are with the target at once. An answer that has arrived needs no slot, so the target works on the
+ * next case while Proctor reads it.
+ */
+export class CaseSlots {
+  readonly #turns = new Turns(ANSWERS_PER_TURN);
+  readonly #waiting: (() => void)[] = [];
+  #left: number;
+
+  constructor(slots: number) {
+    this.#left = slots;
+  }
+
+  /** Resolves in the order of the calls. */
+  async take(): Promise<CaseSlot> {
+    if (this.#left > 0) this.#left--;
+    else await new Promise<void>(resolve => this.#waiting.push(resolve));
+    let isTaken = true;
+    const free = (): void => {
+      if (isTaken) this.#pass();
+      isTaken = false;
+    };
+    const onArrived = (): Promise<void> => {
+      free();
+      return this.#turns.next();
+    };
+    return { onArrived, free };
+  }
+
+  #pass(): void {
+    const next = this.#waiting.shift();
+    if (next) next();
+    else this.#left++;
+  }
+}
+
+/** With fewer, the journal is written more often. With more, answers that have arrived wait longer. */
+const ANSWERS_PER_TURN = 4;
