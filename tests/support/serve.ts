@@ -11,7 +11,7 @@ export interface ServedProject {
   /** Asks with the secret. Other headers may be given, or `authorization` without a value. */
   ask(path: string, init?: RequestInit): Promise<Response>;
   /** Asks, and expects JSON. */
-  json<Answer>(path: string, init?: RequestInit): Promise<{ readonly status: number; readonly body: Answer }>;
+  json(path: string, init?: RequestInit): Promise<{ readonly status: number; readonly body: unknown }>;
   /** The lines of the server's log so far. */
   readonly log: readonly string[];
   stop(): Promise<void>;
@@ -46,9 +46,9 @@ export async function servedUntilStopped(cwd: string, options: Partial<ServeOpti
     origin,
     secret,
     ask,
-    json: async <Answer>(path: string, init?: RequestInit) => {
+    json: async (path, init) => {
       const response = await ask(path, init);
-      return { status: response.status, body: (await response.json()) as Answer };
+      return { status: response.status, body: (await response.json()) as unknown };
     },
     log,
     stop: () => serving.stop(),

@@ -31,7 +31,10 @@ afterAll(async () => {
   place.remove();
 });
 
-const pageOf = (id: string) => project.json<EmbeddedPage & Refused>(`/v1/runs/${id}/page`);
+async function pageOf(id: string) {
+  const { status, body } = await project.json(`/v1/runs/${id}/page`);
+  return { status, body: body as EmbeddedPage & Refused };
+}
 
 describe('the page of a run', () => {
   test('is what the file of the page contains, in the declared shape', async () => {
@@ -88,7 +91,7 @@ describe('the id of a run', () => {
     ['..%5c..', 422],
     ['%ff', 422],
   ])('%s is no run', async (id, status) => {
-    const answer = await project.json<Refused>(`/v1/runs/${id}/page`);
+    const answer = await pageOf(id);
     expect(answer.status).toBe(status);
     expect(answer.body.error.message).not.toContain(place.cwd);
   });
