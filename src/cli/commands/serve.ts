@@ -1,20 +1,38 @@
 import { Fault } from '../../base/fault.ts';
 import { serve } from '../../serve/serve.ts';
 import { interruptions } from '../options/interruptions.ts';
+import { type OidcFlags, oidcSettings } from '../options/oidc.ts';
 import { stderr, stdout } from '../text/out.ts';
 
-export interface ServeFlags {
+export interface ServeFlags extends OidcFlags {
   readonly listen: string;
+  readonly host?: readonly string[];
+  readonly tlsBehindProxy?: true;
   readonly drain: number;
 }
 
 /** Serves the viewer and the API until a signal stops it. */
-export async function serveCommand({ listen, drain }: ServeFlags): Promise<number> {
+export async function serveCommand({
+  listen,
+  drain,
+  host: hosts = [],
+  tlsBehindProxy,
+  ...flags
+}: ServeFlags): Promise<number> {
   const interrupt = interruptions();
   try {
     const { host, port } = addressOf(listen);
     const cwd = process.cwd();
-    const serving = await serve({ cwd, host, port, drainMs: drain, onLog: line => stderr.write(line) });
+    const serving = await serve({
+      cwd,
+      host,
+      port,
+      hosts,
+      isBehindProxy: tlsBehindProxy === true,
+      oidc: oidcSettings(flags),
+      drainMs: drain,
+      onLog: line => stderr.write(line),
+    });
     stdout.write(`Open ${serving.address}\nPress Ctrl-C to stop.\n`);
     await new Promise<void>(resolve => {
       interrupt.signal.addEventListener('abort', () => resolve(), { once: true });
