@@ -189,9 +189,13 @@ const SYNC_AFTER_MS = 50;
 const SYNC_AFTER_MS_MAX = 1_000;
 
 /** A disk that is almost full accepts part of a line before it fails. */
-function writeWhole(fd: number, line: string): void {
-  const bytes = Buffer.from(line);
-  for (let from = 0; from < bytes.length; ) from += writeSync(fd, bytes, from);
+function writeWhole(fd: number, lines: string): void {
+  const length = Buffer.byteLength(lines);
+  let from = writeSync(fd, lines);
+  if (from === length) return;
+  // The bytes are created only for the rest, because that takes as long as writing them.
+  const bytes = Buffer.from(lines);
+  while (from < length) from += writeSync(fd, bytes, from);
 }
 
 /** Lines that are not JSON objects are left out. */

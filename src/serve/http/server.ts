@@ -2,6 +2,7 @@ import { BusyFault } from '../operation/busy-fault.ts';
 import type { Access } from '../access/access.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
+import { ScriptRunner } from '../orders/script-runner.ts';
 import { Pages } from './pages.ts';
 import { RunData } from '../runs/run-data.ts';
 import { RunIndex } from '../runs/run-index.ts';
@@ -18,6 +19,8 @@ export class Server {
   readonly pages = new Pages();
   readonly runs: RunIndex;
   readonly data: RunData;
+  /** Runs of published scripts. */
+  readonly scripts: ScriptRunner;
   #isDraining = false;
 
   constructor({ cwd, home, access, log }: Pick<Server, 'cwd' | 'home' | 'access' | 'log'>) {
@@ -27,6 +30,7 @@ export class Server {
     this.log = log;
     this.runs = new RunIndex(home);
     this.data = new RunData(cwd);
+    this.scripts = new ScriptRunner({ cwd, home, log });
   }
 
   checkReady(): void {
