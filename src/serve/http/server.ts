@@ -2,6 +2,7 @@ import { BusyFault } from '../operation/busy-fault.ts';
 import type { Access } from '../access/access.ts';
 import type { ServerLog } from '../operation/log.ts';
 import { ServerMetrics } from '../operation/metrics.ts';
+import { ScriptRunner } from '../orders/script-runner.ts';
 import { Pages } from './pages.ts';
 import { RunIndex } from '../runs/run-index.ts';
 
@@ -16,6 +17,8 @@ export class Server {
   readonly metrics = new ServerMetrics();
   readonly pages = new Pages();
   readonly runs: RunIndex;
+  /** Runs of published scripts. */
+  readonly scripts: ScriptRunner;
   #isDraining = false;
 
   constructor({ cwd, home, access, log }: Pick<Server, 'cwd' | 'home' | 'access' | 'log'>) {
@@ -24,6 +27,7 @@ export class Server {
     this.access = access;
     this.log = log;
     this.runs = new RunIndex(home);
+    this.scripts = new ScriptRunner({ cwd, home, log });
   }
 
   checkReady(): void {

@@ -3,6 +3,8 @@ import { auditRoute } from './audit.ts';
 import { healthzRoute, metricsRoute, readyzRoute } from './health.ts';
 import { openApiRoute } from './openapi.ts';
 import { listRunsRoute, showRunRoute } from './runs.ts';
+import { SCRIPT_RUN_ROUTES } from './script-runs.ts';
+import { SCRIPT_ROUTES } from './scripts.ts';
 import {
   beginLoginRoute,
   finishLoginRoute,
@@ -31,4 +33,6 @@ export const ROUTES: readonly Route[] = [
   auditRoute,
   listRunsRoute,
   showRunRoute,
+  ...SCRIPT_ROUTES,
+  ...SCRIPT_RUN_ROUTES,
 ];
