@@ -36,6 +36,7 @@ export async function serve({ cwd, host, port, drainMs, onLog, ...who }: ServeOp
   access.listensOn(listening.port);
   server.log.note('listening', { host, port: listening.port });
   server.scripts.resume();
+  server.scripts.tend();
   return {
     address: access.address,
     stop: async () => {
